@@ -1,0 +1,25 @@
+/** All of time and chance that the core uses, so that a test or a simulation can own it. */
+export interface Clock {
+  /** Wall time, milliseconds since 1970. May jump. */
+  now(): number
+  /** Milliseconds since some moment. Never goes back; may stand still while the machine sleeps. */
+  monotonic(): number
+  /** Runs once after `ms`. A background timer does not keep the process alive. Returns how to cancel it. */
+  setTimer(run: () => void, ms: number, background?: boolean): () => void
+  /** From 0 up to, not including, 1. */
+  random(): number
+}
+
+/** The longest timer that JavaScript keeps: a longer one fires at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  random: () => Math.random(),
+  setTimer(run, ms, background) {
+    const timer: unknown = setTimeout(run, Math.min(ms, MAX_TIMER_MS))
+    if (background) (timer as { unref?(): void }).unref?.()
+    return () => clearTimeout(timer as number)
+  },
+}

@@ -1,0 +1,26 @@
+export { type Clock, systemClock } from './clock.ts'
+export { LeaseError, type LeaseErrorCode, type LeaseErrorDetails } from './errors.ts'
+export type {
+  JsonObject,
+  JsonValue,
+  Lease,
+  LeaseEvent,
+  LeaseListener,
+  LeaseRecord,
+  LossReason,
+} from './lease.ts'
+export { createLeases, type Leases } from './manager.ts'
+export { checkResource, type LeaseOptions, type LeasesOptions, type Retry } from './options.ts'
+export type {
+  Answer,
+  Ask,
+  CallOptions,
+  Grant,
+  LeasePage,
+  LeaseStore,
+  ListQuery,
+  Refusal,
+  Renewal,
+  StoreEvent,
+  StoreSupport,
+} from './store.ts'

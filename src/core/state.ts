@@ -1,0 +1,119 @@
+/**
+ * The life of one lease as a pure reducer:
+ *
+ *     free → asking ⇄ waiting → held → lost | released
+ *
+ * `lost` and `released` are final. A held lease has a deadline on the client's own clocks. It is counted from
+ * the moment *before* the request was sent, and only an answer that came in time moves it, so it can never lie
+ * behind the store's expiry; 2 % of the TTL allow for clocks that run at different rates. Monotonic clocks may
+ * stand still while a machine sleeps, so the wall clock ends the lease as well when it has passed the full TTL.
+ */
+import type { LossReason } from './lease.ts'
+
+const DRIFT = 0.02
+/** Timers fire a little late; the loss of a lease must not be told after its deadline. */
+const TIMER_LEAD_MS = 2
+
+/** One instant on both of a client's clocks. */
+export interface Moment {
+  readonly mono: number
+  readonly wall: number
+}
+
+export type LeaseState =
+  | { readonly phase: 'free' | 'asking' | 'waiting'; readonly attempts: number }
+  | Held
+  | { readonly phase: 'lost'; readonly reason: LossReason }
+  | { readonly phase: 'released' }
+
+export interface Held {
+  readonly phase: 'held'
+  readonly until: Moment
+  /** Monotonic times at which something is to be done; `Infinity` when nothing is. */
+  readonly beatAt: number
+  readonly dangerAt: number
+  /** Renewals that failed since the last one that succeeded. */
+  readonly failures: number
+}
+
+export type Action =
+  | { readonly type: 'ask' }
+  /** Held by another, or no answer. */
+  | { readonly type: 'refused' }
+  | {
+      readonly type: 'granted'
+      readonly sent: Moment
+      readonly at: Moment
+      readonly ttl: number
+      readonly heartbeat: number
+    }
+  /** A renewal goes out; if it is not answered by `again` the next one follows. */
+  | { readonly type: 'beat'; readonly at: Moment; readonly again: number }
+  | { readonly type: 'failed'; readonly at: Moment; readonly again: number }
+  | { readonly type: 'warned' }
+  | { readonly type: 'tick'; readonly at: Moment }
+  | { readonly type: 'end'; readonly reason: LossReason }
+  | { readonly type: 'release' }
+
+export const FREE: LeaseState = { phase: 'free', attempts: 0 }
+
+export function reduce(state: LeaseState, action: Action): LeaseState {
+  if (state.phase === 'lost' || state.phase === 'released') return state
+  if (action.type === 'release') return { phase: 'released' }
+  if (action.type === 'end') return { phase: 'lost', reason: action.reason }
+  return state.phase === 'held' ? whileHeld(state, action) : whileAsking(state, action)
+}
+
+function whileAsking(state: LeaseState & { attempts: number }, action: Action): LeaseState {
+  switch (action.type) {
+    case 'ask':
+      return { phase: 'asking', attempts: state.attempts + 1 }
+    case 'refused':
+      return { ...state, phase: 'waiting' }
+    case 'granted': {
+      const held = holdFrom(action)
+      // An answer that comes after its own deadline is no grant.
+      return hasPassed(held, action.at) ? { ...state, phase: 'waiting' } : held
+    }
+    default:
+      return state
+  }
+}
+
+function whileHeld(state: Held, action: Action): LeaseState {
+  if ('at' in action && hasPassed(state, action.at)) return { phase: 'lost', reason: 'deadline' }
+  switch (action.type) {
+    case 'granted': {
+      const renewed = holdFrom(action)
+      // Answers may overtake each other; an older one must not pull the deadline back.
+      return renewed.until.mono > state.until.mono ? renewed : state
+    }
+    case 'beat':
+      return { ...state, beatAt: action.again }
+    case 'failed':
+      return { ...state, failures: state.failures + 1, beatAt: action.again }
+    case 'warned':
+      return { ...state, dangerAt: Infinity }
+    default:
+      return state
+  }
+}
+
+function holdFrom({ sent, ttl, heartbeat }: Action & { type: 'granted' }): Held {
+  return {
+    phase: 'held',
+    until: { mono: sent.mono + ttl * (1 - DRIFT), wall: sent.wall + ttl },
+    beatAt: sent.mono + heartbeat,
+    dangerAt: sent.mono + ttl * (2 / 3 - DRIFT),
+    failures: 0,
+  }
+}
+
+export function hasPassed(held: Held, at: Moment): boolean {
+  return at.mono >= held.until.mono - TIMER_LEAD_MS || at.wall >= held.until.wall
+}
+
+/** The monotonic time at which a held lease next needs its owner's attention. */
+export function nextDue(held: Held): number {
+  return Math.min(held.until.mono - TIMER_LEAD_MS, held.dangerAt, held.beatAt)
+}

@@ -1,0 +1,107 @@
+import { type Clock, LeaseError, type LeaseStore, type StoreEvent, systemClock } from '../core/index.ts'
+
+/** Probabilities from 0 to 1, and delays in milliseconds. */
+export interface Faults {
+  /** Each way, between these two. */
+  readonly delay?: readonly [min: number, max: number]
+  /** The request never arrives and no answer ever comes. */
+  readonly loseRequest?: number
+  /** The request is carried out, and its answer never comes. */
+  readonly loseAnswer?: number
+  /** Rejects; nothing was done. */
+  readonly failBefore?: number
+  /** The request is carried out, and the caller sees an error. */
+  readonly failAfter?: number
+  /** The request arrives a second time, later. */
+  readonly duplicate?: number
+  /** A wake-up, a loss or a watch event is not delivered. */
+  readonly losePush?: number
+  /** `read` and `list` answer what they answered before. */
+  readonly staleRead?: number
+}
+
+export interface ChaosOptions {
+  readonly faults?: Faults
+  readonly clock?: Clock
+  /** From 0 up to 1. Default: the clock's. */
+  readonly random?: () => number
+}
+
+export interface ChaosStore extends LeaseStore {
+  /** What goes wrong from now on; `{}` for nothing. */
+  faults: Faults
+}
+
+/**
+ * A store behind a bad network: requests and answers are delayed, lost, doubled and reordered.
+ *
+ * @example
+ * const store = chaosStore(memoryStore(), { faults: { loseAnswer: 0.1, delay: [0, 50] } })
+ */
+export function chaosStore(store: LeaseStore, options: ChaosOptions = {}): ChaosStore {
+  const { clock = systemClock, random = () => clock.random() } = options
+  const lastAnswers = new Map<string, unknown>()
+
+  const strikes = (probability = 0) => probability > 0 && random() < probability
+
+  function later(run: () => void): void {
+    const { delay } = chaos.faults
+    if (!delay) run()
+    else clock.setTimer(run, delay[0] + (delay[1] - delay[0]) * random())
+  }
+
+  function call<T>(work: () => Promise<T>): Promise<T> {
+    const { loseRequest, loseAnswer, failBefore, failAfter, duplicate } = chaos.faults
+    if (strikes(loseRequest)) return new Promise<T>(() => {})
+    if (strikes(duplicate)) later(() => later(() => void work().catch(() => {})))
+    return new Promise<T>((resolve, reject) => {
+      const unavailable = () => reject(new LeaseError('store-unavailable', 'the connection was lost (chaos)'))
+      later(() => {
+        if (strikes(failBefore)) return later(unavailable)
+        work().then(
+          (answer) => {
+            if (strikes(loseAnswer)) return
+            later(strikes(failAfter) ? unavailable : () => resolve(answer))
+          },
+          (error) => later(() => reject(error)),
+        )
+      })
+    })
+  }
+
+  async function read<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const stale = lastAnswers.get(key)
+    if (stale !== undefined && strikes(chaos.faults.staleRead)) return stale as T
+    const answer = await call(work)
+    lastAnswers.set(key, answer)
+    return answer
+  }
+
+  function push<A extends unknown[]>(deliver: (...args: A) => void): (...args: A) => void {
+    return (...args) => {
+      if (!strikes(chaos.faults.losePush)) later(() => deliver(...args))
+    }
+  }
+
+  const chaos: ChaosStore = {
+    kind: store.kind,
+    supports: store.supports,
+    faults: options.faults ?? {},
+    acquire: (ask, options) =>
+      call(() =>
+        store.acquire(
+          { ...ask, ...(ask.wake && { wake: push(ask.wake) }), ...(ask.lost && { lost: push(ask.lost) }) },
+          options,
+        ),
+      ),
+    renew: (ask, options) => call(() => store.renew(ask, options)),
+    release: (ask, options) => call(() => store.release(ask, options)),
+    sweep: (query, options) => call(() => store.sweep(query, options)),
+    read: (resources, options) =>
+      read(`read ${JSON.stringify(resources)}`, () => store.read(resources, options)),
+    list: (query, options) => read(`list ${JSON.stringify(query)}`, () => store.list(query, options)),
+    watch: (on, query) => call(() => store.watch(push<[StoreEvent]>(on), query)),
+    close: () => store.close(),
+  }
+  return chaos
+}

@@ -1,0 +1,75 @@
+import type { LeaseStore } from '../../core/index.ts'
+import { createLeases } from '../../core/index.ts'
+import { asking, type Case, LONG_MS } from './case.ts'
+import { check, checkEqual } from './check.ts'
+
+export const contentionCases: readonly Case[] = [
+  {
+    title: 'grants one of fifty that ask at once',
+    async run({ store, peer }) {
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, (_, n) => (n % 2 ? store : peer).acquire(asking('rush'))),
+      )
+      checkEqual(answers.filter((answer) => answer.granted).length, 1, 'grants')
+    },
+  },
+  {
+    title: 'has one holder at a time and rising tokens under contention',
+    async run({ store, peer, contention }) {
+      const workers = 8
+      const last = new Map<string, number>()
+      const inside = new Set<string>()
+      let left = contention
+      const work = async (on: LeaseStore, number: number) => {
+        while (left > 0) {
+          left--
+          const resource = `contended-${(left + number) % 3}`
+          const ask = asking(resource, { ttl: LONG_MS })
+          let answer = await on.acquire(ask)
+          while (!answer.granted) {
+            await turn()
+            answer = await on.acquire(ask)
+          }
+          const { token } = answer.lease
+          check(!inside.has(resource), `nobody else holds ${resource}`)
+          check(token > (last.get(resource) ?? 0), `the token of ${resource} rises`)
+          inside.add(resource)
+          last.set(resource, token)
+          await turn()
+          inside.delete(resource)
+          const { ended } = await on.release({ resource, id: ask.id })
+          checkEqual(ended?.token, token, 'the released token')
+        }
+      }
+      await Promise.all(Array.from({ length: workers }, (_, n) => work(n % 2 ? store : peer, n)))
+    },
+  },
+  {
+    title: 'serves many waiting managers, each once',
+    async run({ store, peer }) {
+      const managers = [createLeases(store), createLeases(peer)]
+      let inside = 0
+      let served = 0
+      await Promise.all(
+        Array.from({ length: 24 }, (_, n) =>
+          managers[n % 2]?.withLease(
+            'served',
+            async () => {
+              check(++inside === 1, 'one holder at a time')
+              await turn()
+              inside--
+              served++
+            },
+            { wait: 30_000 },
+          ),
+        ),
+      )
+      checkEqual(served, 24, 'those who were served')
+      await Promise.all(managers.map((manager) => manager.close()))
+    },
+  },
+]
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve))
+}

@@ -1,0 +1,50 @@
+import { LeaseError } from '../../core/index.ts'
+import { asking, type Case, grab, grabSoon, LONG_MS } from './case.ts'
+import { check, checkEqual, checkRejects } from './check.ts'
+
+export const failureCases: readonly Case[] = [
+  {
+    title: 'fails with a retryable LeaseError while the backend is out, and recovers',
+    needs: ['outage'],
+    async run(under) {
+      const { store } = under
+      const { id, token } = await grab(store, 'out')
+      const mend = await under.outage()
+      const stop = AbortSignal.timeout(10_000)
+      for (const [what, call] of [
+        ['acquire', () => store.acquire(asking('other'), { signal: stop })],
+        ['renew', () => store.renew({ resource: 'out', id, ttl: LONG_MS }, { signal: stop })],
+      ] as const) {
+        const error = await checkRejects(call(), what)
+        check(error instanceof LeaseError, `${what} rejects with a LeaseError, got ${error}`)
+        checkEqual([error.code, error.retryable], ['store-unavailable', true], what)
+      }
+      await mend()
+      const next = await grabSoon(under, store, 'recovered')
+      check(next.lease.token > 0, 'it grants again')
+      const [still] = await store.read(['out'])
+      checkEqual(still?.token, token, 'the lease from before')
+    },
+  },
+  {
+    title: 'refuses every call after close',
+    async run({ store }) {
+      await store.close()
+      for (const [what, call] of [
+        ['acquire', () => store.acquire(asking('closed'))],
+        ['renew', () => store.renew({ resource: 'closed', id: 'x', ttl: LONG_MS })],
+        ['release', () => store.release({ resource: 'closed', id: 'x' })],
+        ['read', () => store.read(['closed'])],
+        ['sweep', () => store.sweep({ limit: 1 })],
+        ['watch', () => store.watch(() => {})],
+      ] as const) {
+        const error = await checkRejects(call(), what)
+        check(
+          error instanceof LeaseError && error.code === 'closed',
+          `${what} rejects as closed, got ${error}`,
+        )
+      }
+      await store.close()
+    },
+  },
+]

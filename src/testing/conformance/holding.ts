@@ -1,0 +1,162 @@
+import { asking, type Case, grab, granted, LONG_MS } from './case.ts'
+import { check, checkEqual } from './check.ts'
+
+export const holdingCases: readonly Case[] = [
+  {
+    title: 'says what it supports',
+    async run({ store, supports }) {
+      check(store.kind.length > 0, 'the store has a kind')
+      checkEqual(store.supports, supports, 'supports')
+    },
+  },
+  {
+    title: 'grants a free resource, with all that was asked for',
+    async run({ store, supports }) {
+      const ask = asking('free', { metadata: { user: 'Mika' } })
+      const { lease, replaced } = granted(await store.acquire(ask))
+      const { resource, id, owner, metadata, state, token, acquiredAt, expiresAt, remaining } = lease
+      checkEqual(
+        { resource, id, owner, metadata, state },
+        { resource: 'free', id: ask.id, owner: ask.owner, metadata: { user: 'Mika' }, state: 'held' },
+        'the lease',
+      )
+      check(Number.isSafeInteger(token) && token > 0, `the token is a safe integer, got ${token}`)
+      check(replaced === undefined, 'nothing was replaced')
+      if (!supports.expiry) return checkEqual([expiresAt, remaining], [null, null], 'expiry')
+      check(remaining !== null && remaining > LONG_MS / 2 && remaining <= LONG_MS, `remaining ${remaining}`)
+      check(expiresAt !== null && expiresAt > acquiredAt, 'it expires after it was acquired')
+    },
+  },
+  {
+    title: 'refuses a second asker and says who holds it',
+    async run({ store, peer }) {
+      const lease = await grab(store, 'busy', { owner: 'Mika', metadata: { host: 'a' } })
+      for (const other of [store, peer]) {
+        const answer = await other.acquire(asking('busy'))
+        check(!answer.granted, 'the second ask is refused')
+        const { id, owner, token, metadata } = answer.holder ?? {}
+        checkEqual(
+          { id, owner, token, metadata },
+          { id: lease.id, owner: 'Mika', token: lease.token, metadata: { host: 'a' } },
+          'the holder',
+        )
+        check(answer.place === null, 'who does not wait has no place in line')
+      }
+    },
+  },
+  {
+    title: 'grants the same lease again to the same id',
+    async run({ store, peer }) {
+      const ask = asking('again')
+      const first = granted(await store.acquire(ask)).lease
+      const second = granted(await peer.acquire(ask))
+      checkEqual(second.lease.token, first.token, 'the token')
+      check(second.replaced === undefined, 'it does not replace itself')
+      check((second.lease.expiresAt ?? 0) >= (first.expiresAt ?? 0), 'the expiry does not go back')
+    },
+  },
+  {
+    title: 'keeps resources apart',
+    async run({ store, peer }) {
+      const leases = await Promise.all([grab(store, 'one'), grab(peer, 'two'), grab(store, 'One')])
+      checkEqual(leases.length, 3, 'grants')
+    },
+  },
+  {
+    title: 'renews for the holder only',
+    async run({ store, peer }) {
+      const lease = await grab(store, 'renewed')
+      const renewal = await peer.renew({ resource: 'renewed', id: lease.id, ttl: LONG_MS })
+      check(renewal.ok, 'the holder may renew')
+      checkEqual(renewal.lease.token, lease.token, 'the token')
+      const other = await store.renew({ resource: 'renewed', id: 'somebody else', ttl: LONG_MS })
+      check(!other.ok, 'another may not renew')
+      checkEqual(other.holder?.id, lease.id, 'the holder')
+    },
+  },
+  {
+    title: 'never shortens a lease by renewing it',
+    needs: ['expiry'],
+    async run({ store, ttl }) {
+      const lease = await grab(store, 'shorter')
+      const renewal = await store.renew({ resource: 'shorter', id: lease.id, ttl })
+      check(renewal.ok && (renewal.lease.remaining ?? 0) > LONG_MS / 2, 'the longer expiry stands')
+      const again = granted(await store.acquire(asking('shorter', { id: lease.id, ttl })))
+      check((again.lease.remaining ?? 0) > LONG_MS / 2, 'nor by asking again')
+    },
+  },
+  {
+    title: 'creates nothing by renewing what does not exist',
+    async run({ store }) {
+      checkEqual(
+        await store.renew({ resource: 'none', id: 'x', ttl: LONG_MS }),
+        { ok: false, holder: null },
+        'renewal',
+      )
+      checkEqual(await store.read(['none']), [null], 'the resource')
+      const lease = await grab(store, 'ended')
+      await store.release({ resource: 'ended', id: lease.id })
+      const late = await store.renew({ resource: 'ended', id: lease.id, ttl: LONG_MS })
+      check(!late.ok, 'a released lease is not revived')
+      checkEqual(await store.read(['ended']), [null], 'the resource')
+    },
+  },
+  {
+    title: 'releases for the holder only, and once',
+    async run({ store, peer }) {
+      const lease = await grab(store, 'released')
+      const foreign = await peer.release({ resource: 'released', id: 'somebody else' })
+      checkEqual([foreign.ended, foreign.holder?.id], [null, lease.id], 'a release by another')
+      const { ended } = await store.release({ resource: 'released', id: lease.id })
+      checkEqual(
+        [ended?.id, ended?.token, ended?.state],
+        [lease.id, lease.token, 'released'],
+        'the ended lease',
+      )
+      checkEqual(
+        await store.release({ resource: 'released', id: lease.id }),
+        { ended: null, holder: null },
+        'the second release',
+      )
+      await grab(peer, 'released')
+    },
+  },
+  {
+    title: 'does not let an old holder free its successor',
+    async run({ store, peer }) {
+      const old = await grab(store, 'succession')
+      await store.release({ resource: 'succession', id: old.id })
+      const successor = await grab(peer, 'succession')
+      const { ended, holder } = await store.release({ resource: 'succession', id: old.id })
+      checkEqual([ended, holder?.id], [null, successor.id], 'the late release')
+    },
+  },
+  {
+    title: 'ends a lease by force, by its token',
+    async run({ store, peer }) {
+      const lease = await grab(store, 'forced')
+      const wrong = await peer.release({ resource: 'forced', token: lease.token - 1 })
+      checkEqual([wrong.ended, wrong.holder?.id], [null, lease.id], 'force with another token')
+      const { ended } = await peer.release({ resource: 'forced', token: lease.token })
+      checkEqual([ended?.id, ended?.state], [lease.id, 'released'], 'force with its token')
+      const renewal = await store.renew({ resource: 'forced', id: lease.id, ttl: LONG_MS })
+      check(!renewal.ok, 'the old holder may not renew')
+    },
+  },
+  {
+    title: 'tells the holder when its lease was ended by force',
+    needs: ['push'],
+    async run(under) {
+      const { store, peer } = under
+      let told = 0
+      const lease = await grab(store, 'told', { lost: () => told++ })
+      await peer.release({ resource: 'told', token: lease.token })
+      for (let tries = 0; tries < 100 && told === 0; tries++) await under.pass(20)
+      checkEqual(told, 1, 'the calls of lost')
+      const own = await grab(store, 'own', { lost: () => told++ })
+      await store.release({ resource: 'own', id: own.id })
+      await under.pass(100)
+      checkEqual(told, 1, 'the calls of lost after a release of its own')
+    },
+  },
+]

@@ -1,0 +1,153 @@
+import type { Ask, LeaseStore } from '../../core/index.ts'
+import { asking, type Case, eventually, grab, granted, LONG_MS, type StoreUnderTest } from './case.ts'
+import { check, checkEqual } from './check.ts'
+
+export const lineCases: readonly Case[] = [
+  {
+    title: 'serves waiters first in, first out, across processes',
+    needs: ['queue'],
+    async run(under) {
+      const { store, peer } = under
+      const holder = await grab(store, 'line')
+      const waiters: Waiter[] = []
+      for (let n = 0; n < 4; n++) waiters.push(await standing(n % 2 ? peer : store, 'line', n))
+      let holding: { store: LeaseStore; id: string } = { store, id: holder.id }
+      for (const waiter of waiters) {
+        await holding.store.release({ resource: 'line', id: holding.id })
+        await called(under, waiter)
+        for (const later of waiters.slice(waiters.indexOf(waiter) + 1))
+          check(!later.wakes.includes(0), 'only the first in line is called')
+        granted(await waiter.store.acquire(waiter.ask))
+        holding = { store: waiter.store, id: waiter.ask.id }
+      }
+    },
+  },
+  {
+    title: 'keeps the place of a waiter that asks again',
+    needs: ['queue'],
+    async run({ store, peer }) {
+      await grab(store, 'place')
+      const first = await standing(store, 'place', 0)
+      const second = await standing(peer, 'place', 1)
+      for (const [waiter, place] of [
+        [first, 0],
+        [second, 1],
+        [first, 0],
+      ] as const) {
+        const answer = await waiter.store.acquire(waiter.ask)
+        check(!answer.granted && answer.place === place, `the place is still ${place}`)
+        check((answer.retryIn ?? 0) > 0, 'it is told when to ask again')
+      }
+    },
+  },
+  {
+    title: 'keeps a freed resource for the first in line',
+    needs: ['queue'],
+    async run(under) {
+      const { store, peer } = under
+      const holder = await grab(store, 'kept')
+      const waiter = await standing(peer, 'kept', 0)
+      await store.release({ resource: 'kept', id: holder.id })
+      const answer = await store.acquire(asking('kept'))
+      check(!answer.granted, 'a newcomer does not jump the line')
+      checkEqual(answer.holder, null, 'the holder')
+      await called(under, waiter)
+      granted(await peer.acquire(waiter.ask))
+    },
+  },
+  {
+    title: 'forgets a waiter that gave up',
+    needs: ['queue'],
+    async run(under) {
+      const { store, peer } = under
+      const holder = await grab(store, 'quitter')
+      const quitter = await standing(store, 'quitter', 0)
+      const next = await standing(peer, 'quitter', 1)
+      checkEqual(await ended(store, 'quitter', quitter.ask.id), null, 'what giving up ended')
+      await store.release({ resource: 'quitter', id: holder.id })
+      await called(under, next)
+      granted(await peer.acquire(next.ask))
+    },
+  },
+  {
+    title: 'calls the next when the first gives up its turn',
+    needs: ['queue'],
+    async run(under) {
+      const { store, peer } = under
+      const holder = await grab(store, 'turn')
+      const quitter = await standing(store, 'turn', 0)
+      const next = await standing(peer, 'turn', 1)
+      await store.release({ resource: 'turn', id: holder.id })
+      await called(under, quitter)
+      await store.release({ resource: 'turn', id: quitter.ask.id })
+      await called(under, next)
+      granted(await peer.acquire(next.ask))
+    },
+  },
+  {
+    title: 'passes over a waiter that does not come, within about a second',
+    needs: ['queue'],
+    async run(under) {
+      const { store, peer } = under
+      const holder = await grab(store, 'absent')
+      const absent = await standing(peer, 'absent', 0)
+      const next = await standing(store, 'absent', 1)
+      await store.release({ resource: 'absent', id: holder.id })
+      await eventually(under, 'the second is put on standby', () => next.wakes.length > 0)
+      check(Math.min(...next.wakes) <= 1000, 'standby is a second at the most')
+      await under.pass(1100)
+      granted(await store.acquire(next.ask))
+      const late = await peer.acquire(absent.ask)
+      check(!late.granted && late.place === 0, 'the late one stands in line again')
+    },
+  },
+  {
+    title: 'gives the first in line an expired lease',
+    needs: ['queue', 'expiry'],
+    async run(under) {
+      const { store, peer, ttl } = under
+      const old = await grab(store, 'expiring', { ttl })
+      const waiter = await standing(peer, 'expiring', 0)
+      await under.pass(ttl * 1.2)
+      const { replaced } = granted(await peer.acquire(waiter.ask))
+      checkEqual(replaced?.id, old.id, 'the replaced lease')
+    },
+  },
+  {
+    title: 'keeps the line through a take-over',
+    needs: ['queue'],
+    async run(under) {
+      const { store, peer } = under
+      const old = await grab(store, 'through')
+      const waiter = await standing(store, 'through', 0)
+      const taken = granted(await peer.acquire(asking('through', { replace: old.token }))).lease
+      await peer.release({ resource: 'through', id: taken.id })
+      await called(under, waiter)
+      granted(await store.acquire(waiter.ask))
+    },
+  },
+]
+
+interface Waiter {
+  readonly store: LeaseStore
+  readonly ask: Ask
+  readonly wakes: number[]
+}
+
+async function standing(store: LeaseStore, resource: string, place: number): Promise<Waiter> {
+  const wakes: number[] = []
+  const ask = asking(resource, { ttl: LONG_MS, wake: (inMs) => wakes.push(inMs) })
+  const answer = await store.acquire(ask)
+  check(!answer.granted, 'the waiter is refused')
+  checkEqual(answer.place, place, 'the place in line')
+  return { store, ask, wakes }
+}
+
+function called(under: StoreUnderTest, waiter: Waiter): Promise<void> {
+  return eventually(under, 'the first in line is called', () => waiter.wakes.includes(0))
+}
+
+async function ended(store: LeaseStore, resource: string, id: string): Promise<string | null> {
+  const { ended } = await store.release({ resource, id })
+  return ended?.id ?? null
+}

@@ -1,0 +1,96 @@
+import type { StoreEvent } from '../../core/index.ts'
+import { asking, type Case, eventually, grab, granted, LONG_MS } from './case.ts'
+import { check, checkEqual } from './check.ts'
+
+export const watchCases: readonly Case[] = [
+  {
+    title: 'tells watchers of every change, whoever made it',
+    needs: ['push'],
+    async run(under) {
+      const { store, peer } = under
+      const seen: string[] = []
+      const watch = await store.watch((event) => seen.push(show(event)))
+      const lease = await grab(peer, 'watched')
+      await eventually(under, 'the grant is told', () => seen.includes(`watched ${lease.token} held`))
+      await peer.release({ resource: 'watched', id: lease.id })
+      await eventually(under, 'the release is told', () => seen.at(-1) === `watched ${lease.token} released`)
+      const own = await grab(store, 'watched')
+      await eventually(under, 'its own grant is told', () => seen.at(-1) === `watched ${own.token} held`)
+      const taken = granted(await peer.acquire(asking('watched', { replace: own.token }))).lease
+      await eventually(under, 'the take-over is told', () => seen.at(-1) === `watched ${taken.token} held`)
+      const told = seen.indexOf(`watched ${own.token} taken-over`)
+      check(told >= 0 && told < seen.length - 1, 'the end of the old lease is told before the new one')
+      await watch[Symbol.asyncDispose]()
+    },
+  },
+  {
+    title: 'tells watchers of what expired',
+    needs: ['push', 'expiry'],
+    async run(under) {
+      const { store, peer, ttl } = under
+      const seen: string[] = []
+      const old = await grab(peer, 'lapsing', { ttl })
+      const watch = await store.watch((event) => seen.push(show(event)))
+      await under.pass(ttl * 1.5)
+      await peer.sweep({ limit: 10 })
+      await eventually(under, 'the sweep is told', () => seen.includes(`lapsing ${old.token} expired`))
+      await watch[Symbol.asyncDispose]()
+    },
+  },
+  {
+    title: 'tells a watcher of its prefix only, and nothing after it has ended',
+    needs: ['push'],
+    async run(under) {
+      const { store, peer } = under
+      const seen: string[] = []
+      const all: string[] = []
+      const narrow = await store.watch((event) => seen.push(show(event)), { prefix: 'a%_*' })
+      const wide = await store.watch((event) => all.push(show(event)))
+      await grab(peer, 'abc')
+      const inside = await grab(peer, 'a%_*1')
+      await eventually(under, 'both grants are told', () => all.length >= 2 && seen.length >= 1)
+      checkEqual(seen, [`a%_*1 ${inside.token} held`], 'the events of the prefix')
+      await narrow[Symbol.asyncDispose]()
+      await peer.renew({ resource: 'a%_*1', id: inside.id, ttl: LONG_MS })
+      await eventually(under, 'the renewal is told', () => all.length >= 3)
+      checkEqual(seen.length, 1, 'events after the watch has ended')
+      await wide[Symbol.asyncDispose]()
+    },
+  },
+  {
+    title: 'goes on after a listener threw',
+    needs: ['push'],
+    async run(under) {
+      const { store } = under
+      let seen = 0
+      const bad = await store.watch(() => {
+        throw new Error('a bad listener')
+      })
+      const good = await store.watch(() => seen++)
+      const lease = await grab(store, 'thrown')
+      await store.release({ resource: 'thrown', id: lease.id })
+      await eventually(under, 'the other listener hears all', () => seen === 2)
+      await Promise.all([bad[Symbol.asyncDispose](), good[Symbol.asyncDispose]()])
+    },
+  },
+  {
+    title: 'tells of a gap after an interruption, and goes on',
+    needs: ['push', 'interruptWatch'],
+    async run(under) {
+      const { store, peer } = under
+      const seen: string[] = []
+      const watch = await store.watch((event) => seen.push(show(event)))
+      await under.interruptWatch()
+      await eventually(under, 'the gap is told', () => seen.includes('gap'))
+      const lease = await grab(peer, 'after')
+      await eventually(under, 'later changes are told', () => seen.includes(`after ${lease.token} held`))
+      await watch[Symbol.asyncDispose]()
+    },
+  },
+]
+
+function show(event: StoreEvent): string {
+  if (event.type === 'gap') return 'gap'
+  const { resource, token, state } = event.lease
+  return `${resource} ${token} ${state}`
+}

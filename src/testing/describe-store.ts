@@ -1,0 +1,106 @@
+import type { LeaseStore, StoreSupport } from '../core/index.ts'
+import type { Case, StoreUnderTest } from './conformance/case.ts'
+import { contentionCases } from './conformance/contention.ts'
+import { expiryCases } from './conformance/expiry.ts'
+import { failureCases } from './conformance/failure.ts'
+import { holdingCases } from './conformance/holding.ts'
+import { lineCases } from './conformance/line.ts'
+import { listingCases } from './conformance/listing.ts'
+import { namingCases } from './conformance/naming.ts'
+import { takeOverCases } from './conformance/take-over.ts'
+import { tokenCases } from './conformance/token.ts'
+import { watchCases } from './conformance/watch.ts'
+
+/** What `create` makes anew for each test. */
+export interface StoreHarness {
+  readonly store: LeaseStore
+  /** Another store on the same data, as a second process would have it. Default: the same store. */
+  readonly peer?: LeaseStore
+  dispose?(): Promise<void>
+}
+
+export interface DescribeStoreOptions<H extends StoreHarness> {
+  /** Makes a store on data that no other test uses. */
+  readonly create: () => Promise<H>
+  /** What the store says of itself. Default: everything. */
+  readonly supports?: Partial<StoreSupport>
+  /** A TTL that is long for one call and short to wait for, in milliseconds. Default 400. */
+  readonly ttl?: number
+  /** How many acquisitions the contention test makes. Default 300. */
+  readonly contention?: number
+  /** Lets the store's time pass. Default: really waits. */
+  readonly pass?: (harness: H, ms: number) => Promise<void>
+  /** Sets the store's wall clock forward or back. */
+  readonly stepClock?: (harness: H, ms: number) => void
+  /** A new store on the data of the harness, as after a restart. */
+  readonly reopen?: (harness: H) => Promise<LeaseStore>
+  /** Makes the backend fail; the function that it returns mends it. */
+  readonly outage?: (harness: H) => Promise<() => Promise<void>>
+  /** Interrupts the watch of `store`, so that it may have missed something. */
+  readonly interruptWatch?: (harness: H) => Promise<void>
+  /** The test runner's functions. Default: the global ones. */
+  readonly runner?: {
+    describe(name: string, body: () => void): unknown
+    it(name: string, body: () => Promise<void>): unknown
+  }
+}
+
+/**
+ * The suite that every store must pass, ours or a stranger's. Works with any runner that has `describe` and `it`.
+ *
+ * @example
+ * describeStore('memory', { create: async () => ({ store: memoryStore() }) })
+ */
+export function describeStore<H extends StoreHarness>(name: string, options: DescribeStoreOptions<H>): void {
+  const runner = options.runner ?? (globalThis as unknown as NonNullable<typeof options.runner>)
+  if (typeof runner.describe !== 'function' || typeof runner.it !== 'function')
+    throw new TypeError('describeStore: expected global describe and it, or the option runner')
+  const supports = { queue: true, push: true, expiry: true, list: true, ...options.supports }
+  const { ttl = 400, contention = 300 } = options
+
+  runner.describe(`${name}: a lease store`, () => {
+    for (const { title, needs = [], run } of CASES) {
+      if (
+        needs.some((need) => (need in supports ? !supports[need as keyof StoreSupport] : !(need in options)))
+      )
+        continue
+      runner.it(title, async () => {
+        const harness = await options.create()
+        const under: StoreUnderTest = {
+          store: harness.store,
+          peer: harness.peer ?? harness.store,
+          supports,
+          ttl,
+          contention,
+          pass: (ms) => (options.pass ? options.pass(harness, ms) : sleep(ms)),
+          stepClock: (ms) => options.stepClock?.(harness, ms),
+          reopen: async () => (options.reopen ? options.reopen(harness) : harness.store),
+          outage: async () => (options.outage ? options.outage(harness) : async () => {}),
+          interruptWatch: async () => options.interruptWatch?.(harness),
+        }
+        try {
+          await run(under)
+        } finally {
+          await harness.dispose?.()
+        }
+      })
+    }
+  })
+}
+
+const CASES: readonly Case[] = [
+  ...holdingCases,
+  ...tokenCases,
+  ...expiryCases,
+  ...takeOverCases,
+  ...lineCases,
+  ...contentionCases,
+  ...watchCases,
+  ...listingCases,
+  ...namingCases,
+  ...failureCases,
+]
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
