@@ -1,0 +1,67 @@
+/** Contenders take turns in short rounds, so that a noisy machine is noisy for all of them alike. */
+export interface Contender {
+  readonly name: string
+  /** One operation; its time is what is measured. */
+  readonly run: () => unknown
+}
+
+export interface Rate {
+  readonly name: string
+  /** Operations per second: the median over the rounds. */
+  readonly perSecond: number
+}
+
+export async function compareRates(
+  contenders: readonly Contender[],
+  { rounds = 15, roundMs = 150, parallel = 1 } = {},
+): Promise<Rate[]> {
+  const rates = contenders.map(() => [] as number[])
+  for (let round = -1; round < rounds; round++) {
+    for (const [index, { run }] of contenders.entries()) {
+      const perSecond = await runFor(roundMs, parallel, run)
+      // The first round warms up.
+      if (round >= 0) rates[index]?.push(perSecond)
+    }
+  }
+  return contenders.map(({ name }, index) => ({ name, perSecond: quantile(rates[index] ?? [], 0.5) }))
+}
+
+async function runFor(ms: number, parallel: number, run: () => unknown): Promise<number> {
+  const start = performance.now()
+  let count = 0
+  const lane = async () => {
+    while (performance.now() - start < ms) {
+      await run()
+      count++
+    }
+  }
+  await Promise.all(Array.from({ length: parallel }, lane))
+  return (count * 1000) / (performance.now() - start)
+}
+
+export function quantile(values: readonly number[], q: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN
+}
+
+export function rateTable(rates: readonly Rate[], baseline: string): string[][] {
+  const base = rates.find((rate) => rate.name === baseline)?.perSecond ?? Number.NaN
+  return [
+    ['', 'ops/s', `× ${baseline}`],
+    ...rates.map(({ name, perSecond }) => [name, perSecond.toFixed(0), (perSecond / base).toFixed(2)]),
+  ]
+}
+
+/** A table on the terminal: the first row is its head, the first column is text, the others are figures. */
+export function printTable(title: string, rows: readonly (readonly string[])[]): void {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, column) => (column ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[0] ?? 0)))
+      .join('  ')
+  console.log(`\n${title}`)
+  for (const [index, row] of rows.entries()) {
+    console.log(`  ${line(row)}`)
+    if (index === 0) console.log(`  ${widths.map((width) => '─'.repeat(width)).join('──')}`)
+  }
+}
