@@ -200,11 +200,11 @@ export class Acquisition {
     this.#context.giveUp(this.#ask.id, this.#wish)
   }
 
-  /** Our release may overtake a slow grant; when that comes after all, it is given back as well. */
+  /** Our release may overtake a slow request; what that gets us after all is given back as well. */
   #releaseIfLate(call: Promise<Answer>): void {
     call.then(
       (late) => {
-        if (late.granted && this.#over && !this.#lease) this.#giveUp()
+        if (this.#over && !this.#lease && (late.granted || late.place !== null)) this.#giveUp()
       },
       () => {},
     )

@@ -115,16 +115,11 @@ export class HeldLease implements Lease {
     this.#dispatch({ type: 'tick', at })
     if (this.#state.phase !== 'held') return
     const { beatAt, dangerAt, until } = this.#state
-    if (at.mono >= dangerAt) {
-      this.#dispatch({ type: 'warned' })
-      this.#context.emit(this, {
-        type: 'warning',
-        code: 'lease-in-danger',
-        token: this.token,
-        left: until.mono - at.mono,
-      })
-    }
     if (at.mono >= beatAt) this.#beat().catch(() => {})
+    if (at.mono < dangerAt) return
+    this.#dispatch({ type: 'warned' })
+    const left = until.mono - at.mono
+    this.#context.emit(this, { type: 'warning', code: 'lease-in-danger', token: this.token, left })
   }
 
   /** Sends one renewal. Whenever its answer comes, it counts from its own send time. */

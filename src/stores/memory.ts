@@ -74,15 +74,15 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): L
     supports: { queue: true, push: true, expiry: true, list: true },
 
     async acquire(request) {
-      return transact((now, effects) => {
+      const answer = transact((now, effects) => {
         // Also when the clock has stepped back behind the last time.
         if (now >= pruneAt || now < pruneAt - PRUNE_EVERY_MS) prune(now)
         const row = rows.get(request.resource) ?? newRow(request.resource, floor)
         rows.set(request.resource, row)
-        const answer = ask(row, request, request.wake ? request.id : null, now, effects)
-        remember(request, answer.granted)
-        return answer
+        return ask(row, request, request.wake ? request.id : null, now, effects)
       })
+      remember(request, answer.granted)
+      return answer
     },
 
     async renew({ resource, id, ttl }) {
