@@ -1,0 +1,24 @@
+import { existsSync } from 'node:fs'
+import { chromium as playwright } from 'playwright-core'
+import { executable, obtain, type Tool } from './tools.ts'
+
+const chromium: Tool<string> = {
+  name: 'chromium',
+  packages: ['chromium'],
+  advice: 'install Chromium, or let `npx playwright install chromium` bring one.',
+
+  async find() {
+    const downloaded = playwright.executablePath()
+    return (
+      executable('chromium') ??
+      executable('google-chrome') ??
+      (existsSync(downloaded) ? downloaded : undefined)
+    )
+  },
+}
+
+/** The path of a Chromium to run. */
+export async function chromiumPath(): Promise<string> {
+  const [path = ''] = await obtain([chromium])
+  return path
+}

@@ -1,0 +1,143 @@
+import { randomInt } from 'node:crypto'
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Command, KeptProcess } from './kept-process.ts'
+import { signalTree } from './process-tree.ts'
+import type { Tool } from './tools.ts'
+
+const START_LIMIT_MS = 60_000
+const PROBE_EVERY_MS = 30
+
+/** How one kind of server is found, started and asked. */
+export interface ServerKind extends Tool<Launch> {
+  readonly name: ServerName
+  /** The environment variable that names a running server in its place. */
+  readonly variable: string
+  address(port: number): string
+  /** Rejects as long as the server does not answer. */
+  version(address: string): Promise<string>
+}
+
+export type ServerName = 'redis' | 'postgres' | 'nats' | 'firestore'
+
+export interface Launch {
+  readonly program: string
+  /** Where the server itself cannot tell. */
+  readonly version?: string
+  /** To be run once, in the new directory, before the first start. */
+  prepare?(directory: string): Promise<Command>
+  command(directory: string, port: number): Promise<Command>
+}
+
+/** A server of our own, which ends with this process at the latest. */
+export class Server implements AsyncDisposable {
+  readonly name: ServerName
+  readonly program: string
+  readonly address: string
+  #version = ''
+  #pid = 0
+  readonly #kind: ServerKind
+  readonly #process: KeptProcess
+  readonly #command: Command
+
+  private constructor(kind: ServerKind, launch: Launch, kept: KeptProcess, command: Command, port: number) {
+    this.name = kind.name
+    this.program = launch.program
+    this.address = kind.address(port)
+    this.#kind = kind
+    this.#process = kept
+    this.#command = command
+  }
+
+  static async start(kind: ServerKind, launch: Launch): Promise<Server> {
+    const kept = await KeptProcess.prepare(kind.name)
+    try {
+      const port = await freePort()
+      if (launch.prepare) {
+        await kept.start(await launch.prepare(kept.directory))
+        if ((await kept.exit) !== 0) throw new Error(`${kind.name}: ${await kept.lastOutput()}`)
+      }
+      const command = await launch.command(kept.directory, port)
+      const server = new Server(kind, launch, kept, command, port)
+      await server.#start()
+      if (launch.version) server.#version = launch.version
+      return server
+    } catch (error) {
+      await kept[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  get version(): string {
+    return this.#version
+  }
+
+  /** Crashes the server and starts it again, on the same port and data. Resolves when it answers. */
+  async restart(): Promise<void> {
+    this.thaw()
+    process.kill(this.#pid, this.#command.crashSignal)
+    await this.#process.exit
+    await this.#start()
+  }
+
+  /** Stops the server and its children as they are: connections stay open, nothing is answered. */
+  freeze(): void {
+    signalTree(this.#pid, 'SIGSTOP')
+  }
+
+  thaw(): void {
+    signalTree(this.#pid, 'SIGCONT')
+  }
+
+  /** Ends the server and removes its data. */
+  stop(): Promise<void> {
+    return this.#process[Symbol.asyncDispose]()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  async #start(): Promise<void> {
+    this.#pid = await this.#process.start(this.#command)
+    let over = false
+    const exited = this.#process.exit.then(async (how) => {
+      if (!over) throw new Error(`${this.name} ended (${how}): ${await this.#process.lastOutput()}`)
+    })
+    try {
+      await Promise.race([exited, this.#answers()])
+    } finally {
+      over = true
+      exited.catch(() => {})
+    }
+  }
+
+  async #answers(): Promise<void> {
+    const giveUpAt = performance.now() + START_LIMIT_MS
+    for (;;) {
+      try {
+        this.#version = await this.#kind.version(this.address)
+        return
+      } catch (error) {
+        if (performance.now() > giveUpAt) throw error
+        await sleep(PROBE_EVERY_MS)
+      }
+    }
+  }
+}
+
+/**
+ * Below the range from which outgoing connections get theirs: a client that keeps trying to reach a server in
+ * restart could otherwise be given the server's own port, and connect to itself.
+ */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 30_000)
+    const probe = createServer()
+    const free = await new Promise<boolean>((resolve) => {
+      probe.once('error', () => resolve(false))
+      probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
+    })
+    if (free) return port
+  }
+}

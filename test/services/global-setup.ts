@@ -1,0 +1,13 @@
+import { readFileSync } from 'node:fs'
+import type { TestProject } from 'vitest/node'
+import { serverNames, startServices, variableOf } from '../../scripts/services/index.ts'
+
+/** A test file gets the servers whose environment variables it names; others are not started. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const sources = project.vitest.state.getPaths().map((path) => readFileSync(path, 'utf8'))
+  const needed = serverNames.filter((name) => sources.some((source) => source.includes(variableOf(name))))
+  const services = await startServices(needed)
+  for (const line of services.report) console.log(line)
+  Object.assign(process.env, services.environment)
+  return async () => services[Symbol.asyncDispose]()
+}
