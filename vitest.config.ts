@@ -1,20 +1,34 @@
 import { defineConfig } from 'vitest/config'
 
-export default defineConfig({
-  test: {
-    projects: [
-      { test: { name: 'unit', include: ['src/**/*.test.ts', 'test/package/**/*.test.ts'] } },
-      {
-        test: {
-          name: 'stores',
-          include: ['test/{stores,services}/**/*.test.ts'],
-          globalSetup: 'test/services/global-setup.ts',
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-        },
-      },
-      { test: { name: 'browser', include: ['test/browser/**/*.test.ts'], testTimeout: 60_000 } },
-      { test: { name: 'sim', include: ['test/sim/**/*.test.ts'], testTimeout: 300_000 } },
-    ],
+/** One after the other (`groupOrder`), so that the load of one does not disturb the timing of the next. */
+export const projects = [
+  {
+    name: 'unit',
+    include: ['src/**/*.test.ts', 'test/package/**/*.test.ts'],
+    testTimeout: 60_000,
+    sequence: { groupOrder: 1 },
   },
-})
+  {
+    name: 'sim',
+    include: ['test/sim/**/*.test.ts'],
+    testTimeout: 300_000,
+    sequence: { groupOrder: 2 },
+  },
+  {
+    name: 'stores',
+    include: ['test/stores/**/*.test.ts', 'test/services/**/*.test.ts', 'test/processes/**/*.test.ts'],
+    globalSetup: 'test/services/global-setup.ts',
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    sequence: { groupOrder: 3 },
+  },
+  {
+    name: 'browser',
+    include: ['test/browser/**/*.test.ts'],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    sequence: { groupOrder: 4 },
+  },
+]
+
+export default defineConfig({ test: { projects: projects.map((test) => ({ test })) } })
