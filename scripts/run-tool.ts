@@ -4,11 +4,15 @@ import { delimiter, join } from 'node:path'
 
 export const root = join(import.meta.dirname, '..')
 
-/** Runs a program of this repository's dependencies from its root, with their Node; resolves with its exit code. */
-export async function runTool(name: string, ...args: string[]): Promise<number> {
+/** In which the programs of this repository's dependencies, and their Node, come first. */
+export function toolEnvironment(): NodeJS.ProcessEnv {
   const { PATH = '' } = process.env
-  const env = { ...process.env, PATH: [join(root, 'node_modules/.bin'), PATH].join(delimiter) }
-  const child = spawn(name, args, { cwd: root, env, stdio: 'inherit' })
+  return { ...process.env, PATH: [join(root, 'node_modules/.bin'), PATH].join(delimiter) }
+}
+
+/** Runs a program at the root of the repository, with what it prints; resolves with its exit code. */
+export async function runTool(name: string, ...args: string[]): Promise<number> {
+  const child = spawn(name, args, { cwd: root, env: toolEnvironment(), stdio: 'inherit' })
   const [code] = await once(child, 'close')
   return code ?? 1
 }

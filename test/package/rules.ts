@@ -1,0 +1,80 @@
+/** The rules of the source tree: which part may use what. A part is a folder of `src`. */
+import { isBuiltin } from 'node:module'
+import { dirname, join } from 'node:path/posix'
+import type { SourceFile } from './source-file.ts'
+
+/** What a part may import, beside itself: other parts, or single stores. */
+const ARROWS: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  stores: ['core'],
+  guard: ['core'],
+  project: ['core', 'stores/web'],
+  autosave: ['core', 'project'],
+  sync: ['core'],
+  once: ['core'],
+  protocol: [],
+  server: ['core', 'protocol'],
+  client: ['core', 'protocol'],
+  telemetry: ['core'],
+  react: ['core', 'project', 'autosave', 'sync', 'client'],
+  testing: ['core', 'sync'],
+}
+/** May import all parts; nobody imports it. */
+const TOP = 'cli'
+
+/** Where one part enters another. Stores have a door each. */
+const DOORS = /^src\/(\w+\/index|stores\/[\w-]+|stores\/[\w-]+\/index)\.ts$/
+const NODE_ALLOWED = /^src\/(stores\/(sqlite|file)[./]|server\/node|telemetry\/[\w-]*-node\.ts|cli\/)/
+const BROWSER_ALLOWED = /^src\/(stores\/web|project|autosave|sync|client|react)[./]/
+const BROWSER_NAMES = ['navigator', 'localStorage', 'sessionStorage', 'indexedDB', 'BroadcastChannel']
+/** Only the clock of the core may know these, so that a simulation can own time and chance. */
+const TIME_AND_CHANCE = [
+  'setTimeout',
+  'setInterval',
+  'setImmediate',
+  'Date',
+  'performance.now',
+  'Math.random',
+]
+
+/** `packages`: what a user of the package has or may have installed. */
+export function violations(file: SourceFile, packages: readonly string[]): string[] {
+  const { path, imports, names } = file
+  if (path.endsWith('.test.ts')) return []
+  const forbidden = [
+    ...(partOf(path) === 'core' && path !== 'src/core/clock.ts' ? TIME_AND_CHANCE : []),
+    ...(BROWSER_ALLOWED.test(path) ? [] : BROWSER_NAMES),
+  ]
+  return [
+    ...imports.flatMap((target) => importViolations(path, target, packages)),
+    ...forbidden.filter((name) => names.has(name)).map((name) => `${path} uses ${name}`),
+  ]
+}
+
+function importViolations(path: string, target: string, packages: readonly string[]): string[] {
+  const says = (why: string) => [`${path} imports ${target}: ${why}`]
+  if (isBuiltin(target)) return NODE_ALLOWED.test(path) ? [] : says('no place for Node built-ins')
+  const part = partOf(path)
+  if (!target.startsWith('.')) {
+    if (part === 'core') return says('the core imports nothing')
+    const known = packages.some((name) => target === name || target.startsWith(`${name}/`))
+    return known ? [] : says('not a dependency')
+  }
+  const file = join(dirname(path), target)
+  if (file.endsWith('.test.ts')) return says('a test')
+  const other = partOf(file)
+  if (other === part) return []
+  if (other === undefined || other === TOP) return says('not for import')
+  if (part !== TOP && !mayUse(part, file)) return says(`${part} may not use ${other}`)
+  return DOORS.test(file) ? [] : says(`not the door of ${other}`)
+}
+
+function mayUse(part: string | undefined, file: string): boolean {
+  const arrows = ARROWS[part ?? ''] ?? []
+  return arrows.some((arrow) => file === `src/${arrow}.ts` || file.startsWith(`src/${arrow}/`))
+}
+
+function partOf(path: string): string | undefined {
+  const part = /^src\/(\w+)\//.exec(path)?.[1]
+  return part !== undefined && (part in ARROWS || part === TOP) ? part : undefined
+}

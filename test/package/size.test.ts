@@ -1,0 +1,31 @@
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { rolldown } from 'rolldown'
+import { describe, expect, it } from 'vitest'
+import { root } from '../../scripts/run-tool.ts'
+
+/** Bytes, minified and compressed, of what somebody who imports these names has to load. */
+const budgets = [{ part: 'core', names: ['createLeases'], bytes: 5000 }]
+
+describe('the size, minified and compressed', () => {
+  it.each(budgets)('of $part is at most $bytes bytes', async ({ part, names, bytes }) => {
+    const size = await sizeOf(`export { ${names} } from '${join(root, 'src', part, 'index.ts')}'`)
+    console.log(`${part}: ${size} bytes of ${bytes}`)
+    expect(size).toBeLessThanOrEqual(bytes)
+  })
+})
+
+async function sizeOf(entry: string): Promise<number> {
+  await using bundle = await rolldown({
+    input: 'entry',
+    plugins: [
+      {
+        name: 'entry',
+        resolveId: (id) => (id === 'entry' ? id : null),
+        load: (id) => (id === 'entry' ? entry : null),
+      },
+    ],
+  })
+  const { output } = await bundle.generate({ minify: true })
+  return output.reduce((sum, file) => sum + ('code' in file ? gzipSync(file.code).length : 0), 0)
+}
