@@ -1,0 +1,62 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type BrowserContext, chromium } from 'playwright-core'
+import { rolldown } from 'rolldown'
+import { chromiumPath } from '../../scripts/services/index.ts'
+
+/** Playwright's own headless mode has no extensions; the browser's new one is the browser itself. */
+const FLAGS = [
+  '--headless=new',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+export interface LaunchOptions {
+  /** Directories of unpacked extensions. */
+  readonly extensions?: readonly string[]
+}
+
+/** A real Chromium with a fresh profile, which goes when it is closed. */
+export async function launchChromium({ extensions = [] }: LaunchOptions = {}): Promise<BrowserContext> {
+  const directories = extensions.join(',')
+  const loading = [`--disable-extensions-except=${directories}`, `--load-extension=${directories}`]
+  return chromium.launchPersistentContext('', {
+    executablePath: await chromiumPath(),
+    headless: false,
+    args: directories ? [...FLAGS, ...loading] : FLAGS,
+    ...(directories && { ignoreDefaultArgs: ['--disable-extensions'] }),
+  })
+}
+
+export interface Site extends AsyncDisposable {
+  readonly url: string
+}
+
+/** Serves one page that runs the module, from an origin of its own on this machine. */
+export async function serveModule(entry: string): Promise<Site> {
+  const script = await bundle(entry)
+  const server = createServer((request, response) => {
+    const isScript = request.url === '/page.js'
+    response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html')
+    response.end(isScript ? script : '<!doctype html><script type="module" src="/page.js"></script>')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+async function bundle(entry: string): Promise<string> {
+  await using build = await rolldown({ input: entry, platform: 'browser' })
+  const { output } = await build.generate({ format: 'esm' })
+  return output[0].code
+}

@@ -1,0 +1,69 @@
+/** What the tests of the core do inside a page. Each scenario resolves with what the test then looks at. */
+import { createLeases, type Lease, systemClock } from '../../../src/core/index.ts'
+import { memoryStore } from '../../../src/stores/memory.ts'
+import { chaosStore, describeStore } from '../../../src/testing/index.ts'
+
+export const scenarios = {
+  async withLease() {
+    const leases = createLeases(memoryStore())
+    const result = await leases.withLease('page', async (lease) => ({
+      held: lease.held,
+      token: lease.token,
+      holder: (await leases.inspect('page'))?.id === lease.id,
+    }))
+    return { ...result, free: (await leases.inspect('page')) === null }
+  },
+
+  async contention(count: number) {
+    const leases = createLeases(memoryStore())
+    const served: number[] = []
+    const tokens: number[] = []
+    let inside = 0
+    let most = 0
+    const work = (n: number) => async (lease: Lease) => {
+      most = Math.max(most, ++inside)
+      await new Promise((resolve) => setTimeout(resolve))
+      served.push(n)
+      tokens.push(lease.token)
+      inside--
+    }
+    await Promise.all(Array.from({ length: count }, (_, n) => leases.withLease('rush', work(n))))
+    return { served, tokens, most }
+  },
+
+  async frozenStore(ttl: number) {
+    const store = chaosStore(memoryStore())
+    const leases = createLeases(store, { ttl })
+    const asked = performance.now()
+    const lease = await leases.acquire('frozen')
+    store.faults = { loseRequest: 1 }
+    await new Promise((resolve) => lease.signal.addEventListener('abort', resolve))
+    return { after: performance.now() - asked, held: lease.held, code: lease.signal.reason.code as string }
+  },
+
+  async conformance() {
+    const results: Promise<{ title: string; error?: string }>[] = []
+    const describe = (_name: string, body: () => void) => body()
+    const it = (title: string, body: () => Promise<void>) =>
+      results.push(
+        body().then(
+          () => ({ title }),
+          (error: unknown) => ({ title, error: String(error) }),
+        ),
+      )
+    describeStore('memory', {
+      runner: { describe, it },
+      create: async () => {
+        const offset = { ms: 0 }
+        const clock = { ...systemClock, now: () => Date.now() + offset.ms }
+        return { offset, store: memoryStore({ clock }) }
+      },
+      stepClock: ({ offset }, ms) => {
+        offset.ms += ms
+      },
+    })
+    return Promise.all(results)
+  },
+}
+
+Object.assign(globalThis, { scenarios })
