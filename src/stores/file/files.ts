@@ -1,0 +1,103 @@
+import { link, mkdir, readdir, readFile, rename, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
+import { LeaseError } from '../../core/index.ts'
+
+/**
+ * What the store asks of a file system. Outcomes that the protocol expects are answers; everything else rejects
+ * with a `LeaseError`. Every call that changes a name must be atomic, as POSIX has it.
+ */
+export interface Files {
+  /** The names in a directory; `null` when there is none. */
+  list(directory: string): Promise<readonly string[] | null>
+  /** `null`: no such file. */
+  read(path: string): Promise<string | null>
+  /** Makes a new file. False: its directory is missing. */
+  write(path: string, text: string): Promise<boolean>
+  /** Gives a file a second name. False: that name is taken, or one of the two places is missing. */
+  link(from: string, to: string): Promise<boolean>
+  /** Moves a directory. False: something is at `to` already, or one of the two places is missing. */
+  move(from: string, to: string): Promise<boolean>
+  /** True: there is no such file any more. */
+  remove(path: string): Promise<boolean>
+  /** With all that are missing above it. */
+  makeDirectory(path: string): Promise<void>
+  /** Only when it is empty. */
+  removeDirectory(path: string): Promise<void>
+  removeTree(path: string): Promise<void>
+  /** When it was last changed, milliseconds; `null`: it is not there. */
+  changedAt(path: string): Promise<number | null>
+}
+
+export const nodeFiles: Files = {
+  list: (directory) => expecting(readdir(directory), ['ENOENT', 'ENOTDIR'], null),
+  // What is no file is as unreadable as a file of rubbish.
+  read: async (path) =>
+    expecting(expecting(readFile(path, 'utf8'), ['EISDIR'], ''), ['ENOENT', 'ENOTDIR'], null),
+  write: (path, text) => expecting(done(writeFile(path, text, { flag: 'wx' })), ['ENOENT'], false),
+  link: (from, to) => expecting(done(link(from, to)), ['ENOENT', 'EEXIST'], false),
+  move: (from, to) => expecting(done(rename(from, to)), ['ENOENT', 'EEXIST', 'ENOTEMPTY', 'ENOTDIR'], false),
+  remove: (path) =>
+    unlink(path).then(
+      () => true,
+      (error) => codeOf(error) === 'ENOENT',
+    ),
+  makeDirectory: async (path) => void (await expecting(mkdir(path, { recursive: true }), [], undefined)),
+  removeDirectory: (path) => expecting(rmdir(path), ['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR'], undefined),
+  removeTree: (path) => expecting(rm(path, { recursive: true, force: true }), ['ENOTEMPTY'], undefined),
+  changedAt: async (path) => (await expecting(stat(path), ['ENOENT'], null))?.mtimeMs ?? null,
+}
+
+/** Conditions that may pass by themselves or be mended while a caller tries again. */
+const PASSING = new Set([
+  'EAGAIN',
+  'EBUSY',
+  'EDQUOT',
+  'EINTR',
+  'EIO',
+  'EMFILE',
+  'ENFILE',
+  'ENOMEM',
+  'ENOSPC',
+  'ESTALE',
+  'ETIMEDOUT',
+])
+
+const EXPLANATIONS: Readonly<Record<string, string>> = {
+  EACCES: 'this process may not read and write the lease directory',
+  EDQUOT: 'the disk quota of the lease directory is used up',
+  EMFILE: 'this process has too many files open',
+  ENOSPC: 'the disk of the lease directory is full',
+  ENOTDIR: 'a file is where the lease directory should be',
+  EEXIST: 'a file is where the lease directory should be',
+  ENOTSUP: 'the file system of the lease directory has no hard links',
+  EPERM: 'the file system of the lease directory has no hard links, or forbids them to this process',
+  EROFS: 'the lease directory is on a read-only file system',
+}
+
+export function fileError(error: unknown): LeaseError {
+  if (error instanceof LeaseError) return error
+  const code = codeOf(error)
+  const message = error instanceof Error ? error.message : String(error)
+  return new LeaseError(
+    PASSING.has(code) ? 'store-unavailable' : 'store-failed',
+    `${EXPLANATIONS[code] ?? 'a file operation failed'} (${message})`,
+    { cause: error },
+  )
+}
+
+async function expecting<T, E>(work: Promise<T>, codes: readonly string[], instead: E): Promise<T | E> {
+  try {
+    return await work
+  } catch (error) {
+    if (codes.includes(codeOf(error))) return instead
+    throw fileError(error)
+  }
+}
+
+async function done(work: Promise<void>): Promise<boolean> {
+  await work
+  return true
+}
+
+function codeOf(error: unknown): string {
+  return String((error as NodeJS.ErrnoException | null)?.code ?? '')
+}

@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto'
+
+/** Leaves room for a dot and a unique part within the 255 bytes that file systems allow. */
+const MAX_KEY_LENGTH = 180
+
+/**
+ * The file name that stands for a resource. Letters are kept only in lower case and the rest of UTF-8 is escaped
+ * byte by byte, since some file systems fold case or normalise Unicode; the `n-` keeps clear of `..` and `con`.
+ * A name that grows too long is hashed: its generations still carry it in full.
+ */
+export function keyOf(resource: string): string {
+  const key = `n-${Array.from(Buffer.from(resource), escapeByte).join('')}`
+  if (key.length <= MAX_KEY_LENGTH) return key
+  return `h-${createHash('sha256').update(resource).digest('hex')}`
+}
+
+/** The resource that a key stands for; `null` when it was hashed, or is not ours. */
+export function resourceOf(key: string): string | null {
+  if (!key.startsWith('n-')) return null
+  const bytes = key.slice(2).match(/%[0-9a-f]{2}|[^%]/g) ?? []
+  const resource = Buffer.from(bytes.map(unescapeByte)).toString()
+  return keyOf(resource) === key ? resource : null
+}
+
+function escapeByte(byte: number): string {
+  const char = String.fromCharCode(byte)
+  return /[a-z0-9_-]/.test(char) ? char : `%${byte.toString(16).padStart(2, '0')}`
+}
+
+function unescapeByte(text: string): number {
+  return text.length === 1 ? text.charCodeAt(0) : Number.parseInt(text.slice(1), 16)
+}
