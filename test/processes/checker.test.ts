@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest'
+import { holdsOf, violations } from './checker.ts'
+import type { Observation } from './observation.ts'
+
+const asks = (at: number, worker: string): Observation => ({ at, worker, resource: 'r' })
+const holds = (at: number, worker: string, token: number): Observation => ({
+  at,
+  worker,
+  resource: 'r',
+  token,
+})
+const judge = (log: readonly Observation[], killed: readonly string[] = []) =>
+  violations(log, { longestWaitMs: 1, killed: new Set(killed) })
+
+const GOOD = [
+  asks(0, 'a'),
+  holds(10, 'a', 1),
+  asks(15, 'b'),
+  holds(20, 'a', 1),
+  holds(30, 'b', 2),
+  holds(40, 'b', 2),
+  asks(45, 'a'),
+  holds(50, 'a', 4),
+]
+
+describe('the checker', () => {
+  it('finds nothing in a good log, in whatever order it was written', () => {
+    expect(judge(GOOD)).toEqual([])
+    expect(judge(GOOD.toReversed())).toEqual([])
+  })
+
+  it('joins what one worker saw of one token to a hold', () => {
+    expect(holdsOf(GOOD)).toEqual([
+      { resource: 'r', token: 1, worker: 'a', from: 10, to: 20 },
+      { resource: 'r', token: 2, worker: 'b', from: 30, to: 40 },
+      { resource: 'r', token: 4, worker: 'a', from: 50, to: 50 },
+    ])
+  })
+
+  it('finds two holders at a time', () => {
+    expect(judge([...GOOD, holds(35, 'c', 3)])).toEqual([
+      `c's hold of r with token 3 began 5 µs before the end of b's hold of r with token 2`,
+    ])
+  })
+
+  it('finds an overlap with a hold that began before the last one', () => {
+    expect(judge([holds(10, 'a', 1), holds(20, 'b', 2), holds(30, 'c', 3), holds(40, 'a', 1)])).toHaveLength(
+      2,
+    )
+  })
+
+  it('finds a token that falls', () => {
+    expect(judge([holds(10, 'a', 5), holds(20, 'b', 4), holds(30, 'c', 6)])).toEqual([
+      `b's hold of r with token 4 came after a's hold of r with token 5`,
+    ])
+  })
+
+  it('finds a token that two were given', () => {
+    expect(judge([holds(10, 'a', 5), holds(20, 'b', 5)])).toContain('token 5 of r was given to a and b')
+  })
+
+  it('keeps resources apart', () => {
+    expect(judge([holds(10, 'a', 5), { ...holds(10, 'b', 5), resource: 's' }, holds(20, 'a', 5)])).toEqual([])
+  })
+
+  it('finds a wait that was too long, and one that never ended', () => {
+    const late = [asks(0, 'a'), asks(0, 'b'), holds(1500, 'a', 1)]
+    expect(judge(late)).toEqual(['a waited 2 ms for r', 'b waited 2 ms for r'])
+    expect(judge(late, ['b'])).toEqual(['a waited 2 ms for r'])
+  })
+})

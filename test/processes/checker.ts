@@ -1,0 +1,91 @@
+/**
+ * Judges what the processes wrote down. A process notes the moments at which it believed to hold a lease, the
+ * last one too if it is killed right after it, so a hold reaches from the first to the last of them.
+ */
+import type { Observation } from './observation.ts'
+
+export interface Hold {
+  readonly resource: string
+  readonly token: number
+  readonly worker: string
+  readonly from: number
+  readonly to: number
+}
+
+export interface Expectations {
+  /** The longest that anybody may wait for a lease, in milliseconds. */
+  readonly longestWaitMs: number
+  /** Those who were killed, and whose last wait may have no end. */
+  readonly killed: ReadonlySet<string>
+}
+
+export function violations(log: readonly Observation[], expectations: Expectations): string[] {
+  const ordered = log.toSorted((a, b) => a.at - b.at)
+  return [...sharedTokens(ordered), ...overlaps(holdsOf(ordered)), ...longWaits(ordered, expectations)]
+}
+
+/** In the order in which they began. */
+export function holdsOf(ordered: readonly Observation[]): Hold[] {
+  const holds = new Map<string, Hold>()
+  for (const { at, worker, resource, token } of ordered) {
+    if (token === undefined) continue
+    const key = `${token} ${worker} ${resource}`
+    holds.set(key, { resource, token, worker, from: holds.get(key)?.from ?? at, to: at })
+  }
+  return [...holds.values()]
+}
+
+function sharedTokens(ordered: readonly Observation[]): string[] {
+  const workers = new Map<string, Set<string>>()
+  for (const { worker, resource, token } of ordered) {
+    if (token === undefined) continue
+    const key = `token ${token} of ${resource}`
+    workers.set(key, (workers.get(key) ?? new Set()).add(worker))
+  }
+  return [...workers]
+    .filter(([, names]) => names.size > 1)
+    .map(([token, names]) => `${token} was given to ${[...names].join(' and ')}`)
+}
+
+function overlaps(holds: readonly Hold[]): string[] {
+  const found: string[] = []
+  const latest = new Map<string, Hold>()
+  const highest = new Map<string, Hold>()
+  for (const hold of holds) {
+    const { resource, token, from } = hold
+    const before = latest.get(resource)
+    if (before && from <= before.to)
+      found.push(`${name(hold)} began ${before.to - from} µs before the end of ${name(before)}`)
+    if (!before || hold.to > before.to) latest.set(resource, hold)
+    const higher = highest.get(resource)
+    if (higher && token <= higher.token) found.push(`${name(hold)} came after ${name(higher)}`)
+    else highest.set(resource, hold)
+  }
+  return found
+}
+
+function longWaits(ordered: readonly Observation[], { longestWaitMs, killed }: Expectations): string[] {
+  const found: string[] = []
+  const asking = new Map<string, Observation>()
+  const judge = ({ at, worker, resource }: Observation, until: number) => {
+    const ms = (until - at) / 1000
+    if (ms > longestWaitMs) found.push(`${worker} waited ${Math.round(ms)} ms for ${resource}`)
+  }
+  for (const observation of ordered) {
+    const { worker, resource, token } = observation
+    const key = `${worker} ${resource}`
+    const ask = asking.get(key)
+    if (token === undefined) asking.set(key, observation)
+    else if (ask) {
+      judge(ask, observation.at)
+      asking.delete(key)
+    }
+  }
+  const end = ordered.at(-1)?.at ?? 0
+  for (const ask of asking.values()) if (!killed.has(ask.worker)) judge(ask, end)
+  return found
+}
+
+function name({ resource, token, worker }: Hold): string {
+  return `${worker}'s hold of ${resource} with token ${token}`
+}

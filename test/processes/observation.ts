@@ -1,0 +1,25 @@
+import { openSync, readFileSync, writeSync } from 'node:fs'
+
+/** What a process saw with its own eyes. Times are µs of the machine's monotonic clock, the same for all. */
+export interface Observation {
+  readonly at: number
+  readonly worker: string
+  readonly resource: string
+  /** Of the lease that it believed to hold at that moment; absent when it began to ask for one. */
+  readonly token?: number
+}
+
+export function now(): number {
+  return Number(process.hrtime.bigint() / 1000n)
+}
+
+/** A log that many processes append to. A line is one write, so no crash can tear it. */
+export function appendTo(path: string): (observation: Observation) => void {
+  const file = openSync(path, 'a')
+  return (observation) => void writeSync(file, `${JSON.stringify(observation)}\n`)
+}
+
+export function readLog(path: string): Observation[] {
+  const lines = readFileSync(path, 'utf8').split('\n')
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line))
+}

@@ -1,0 +1,49 @@
+/**
+ * What is done to workers that contend for leases. Each step waits for a worker to say what it does, and never
+ * for time to pass: whoever has just said that it holds is killed, stopped or told to let go.
+ */
+import type { Crew } from './crew.ts'
+
+export async function handOver(crew: Crew, resource: string, times: number): Promise<void> {
+  for (let n = 0; n < times; n++) crew.release(await crew.holder(resource))
+}
+
+export async function killHoldersAndWaiters(crew: Crew, resource: string, kills: number): Promise<void> {
+  for (let n = 0; n < kills; n++) {
+    await handOver(crew, resource, 2)
+    crew.replace(await (n % 2 === 0 ? crew.holder(resource) : crew.waiter(resource)))
+  }
+  await handOver(crew, resource, 4)
+}
+
+/** Returns those who could write with their old token though the resource had seen a newer one. */
+export async function stopHolders(crew: Crew, resource: string, stops: number): Promise<string[]> {
+  const breaches: string[] = []
+  for (let n = 0; n < stops; n++) {
+    await handOver(crew, resource, 2)
+    const holder = await crew.holder(resource)
+    const token = holder.holding?.token
+    holder.signal('SIGSTOP')
+    const successor = await crew.holder(resource)
+    const takenAt = successor.holding?.at ?? 0
+    holder.signal('SIGCONT')
+    const { lateWrite } = await crew.until(`${holder.name} sees its loss`, () =>
+      holder.losses.find((loss) => loss.token === token),
+    )
+    if (lateWrite.accepted && lateWrite.at > takenAt) breaches.push(`${holder.name} with token ${token}`)
+    crew.release(successor)
+  }
+  await handOver(crew, resource, 4)
+  return breaches
+}
+
+/** Hands over while something happens, and for a while after it. */
+export async function handOverDuring(crew: Crew, resource: string, event: Promise<void>): Promise<void> {
+  let happened = false
+  const done = event.finally(() => {
+    happened = true
+  })
+  while (!happened) await handOver(crew, resource, 1)
+  await done
+  await handOver(crew, resource, 10)
+}
