@@ -1,5 +1,6 @@
 /** `npm run bench -- sqlite redis` runs these; without names, all. Each prints its table beside the peers. */
 import { readdirSync } from 'node:fs'
+import { installPeers } from './install-peers.ts'
 
 const known = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith('.bench.ts'))
@@ -11,7 +12,9 @@ if (unknown.length > 0) {
   console.error(`unknown benchmark: ${unknown.join(', ')}; there are ${known.join(', ')}`)
   process.exit(2)
 }
-for (const name of wanted) {
+installPeers()
+for (const [index, name] of wanted.entries()) {
+  console.log(`\n${name} (${index + 1} of ${wanted.length}) …`)
   const { run } = (await import(`./${name}.bench.ts`)) as { run(): Promise<void> }
   await run()
 }

@@ -92,7 +92,7 @@ export class Crew {
   /** Lets all of them end by themselves. */
   async finish(): Promise<void> {
     for (const worker of this.#workers) worker.order({ type: 'finish' })
-    await this.until('all workers end', () => this.#workers.values().every((worker) => worker.ended === 0))
+    await this.until('all workers end', () => [...this.#workers].every((worker) => worker.ended === 0))
   }
 
   killAll(): void {
@@ -101,7 +101,7 @@ export class Crew {
 
   #somebody(resource: string, does: string, look: (worker: Worker) => boolean): Promise<Worker> {
     return this.until(`somebody ${does} ${resource}`, () =>
-      this.#workers.values().find((worker) => worker.resource === resource && look(worker)),
+      [...this.#workers].find((worker) => worker.resource === resource && look(worker)),
     )
   }
 

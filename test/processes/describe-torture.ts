@@ -19,7 +19,7 @@ const RESOURCES = ['north', 'south']
 const WORKERS_PER_RESOURCE = 4
 const KILLS_PER_RESOURCE = 15
 const STOPS_PER_RESOURCE = 5
-const LIMIT_MS = 120_000
+const LIMIT = { timeout: 120_000 }
 
 /** Real processes on one store, killed, stopped and cut off while they contend for leases. */
 export function describeTorture(name: string, { url, ttl, restart }: TortureOptions): void {
@@ -50,19 +50,19 @@ export function describeTorture(name: string, { url, ttl, restart }: TortureOpti
       console.log(`${name}: ${holdsOf(log).length} holds`)
     }
 
-    it(`have one holder at a time while holders and waiters are killed`, LIMIT_MS, async () => {
+    it(`have one holder at a time while holders and waiters are killed`, LIMIT, async () => {
       await onEach((resource) => killHoldersAndWaiters(crew, resource, KILLS_PER_RESOURCE))
       await expectOneHolderAtATime()
     })
 
-    it('are lost to a holder that was stopped, and its late write is refused', LIMIT_MS, async () => {
+    it('are lost to a holder that was stopped, and its late write is refused', LIMIT, async () => {
       const breaches = await onEach((resource) => stopHolders(crew, resource, STOPS_PER_RESOURCE))
       expect(breaches.flat()).toEqual([])
       await expectOneHolderAtATime()
     })
 
     if (!restart) return
-    it('have one holder at a time through a crash of the server', LIMIT_MS, async () => {
+    it('have one holder at a time through a crash of the server', LIMIT, async () => {
       await onEach((resource) => handOver(crew, resource, 10))
       const crash = restart()
       await onEach((resource) => handOverDuring(crew, resource, crash))
