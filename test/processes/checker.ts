@@ -35,6 +35,33 @@ export function holdsOf(ordered: readonly Observation[]): Hold[] {
   return [...holds.values()]
 }
 
+export interface Wait {
+  readonly worker: string
+  readonly resource: string
+  readonly ms: number
+}
+
+/** Those of the living that have no end count up to the last observation. */
+export function waitsOf(ordered: readonly Observation[], killed: ReadonlySet<string>): Wait[] {
+  const waits: Wait[] = []
+  const asking = new Map<string, Observation>()
+  const end = ({ at, worker, resource }: Observation, until: number) =>
+    waits.push({ worker, resource, ms: (until - at) / 1000 })
+  for (const observation of ordered) {
+    const { at, worker, resource, token } = observation
+    const key = `${worker} ${resource}`
+    const ask = asking.get(key)
+    if (token === undefined) asking.set(key, observation)
+    else if (ask) {
+      end(ask, at)
+      asking.delete(key)
+    }
+  }
+  const last = ordered.at(-1)?.at ?? 0
+  for (const ask of asking.values()) if (!killed.has(ask.worker)) end(ask, last)
+  return waits
+}
+
 function sharedTokens(ordered: readonly Observation[]): string[] {
   const workers = new Map<string, Set<string>>()
   for (const { worker, resource, token } of ordered) {
@@ -65,25 +92,9 @@ function overlaps(holds: readonly Hold[]): string[] {
 }
 
 function longWaits(ordered: readonly Observation[], { longestWaitMs, killed }: Expectations): string[] {
-  const found: string[] = []
-  const asking = new Map<string, Observation>()
-  const judge = ({ at, worker, resource }: Observation, until: number) => {
-    const ms = (until - at) / 1000
-    if (ms > longestWaitMs) found.push(`${worker} waited ${Math.round(ms)} ms for ${resource}`)
-  }
-  for (const observation of ordered) {
-    const { worker, resource, token } = observation
-    const key = `${worker} ${resource}`
-    const ask = asking.get(key)
-    if (token === undefined) asking.set(key, observation)
-    else if (ask) {
-      judge(ask, observation.at)
-      asking.delete(key)
-    }
-  }
-  const end = ordered.at(-1)?.at ?? 0
-  for (const ask of asking.values()) if (!killed.has(ask.worker)) judge(ask, end)
-  return found
+  return waitsOf(ordered, killed)
+    .filter(({ ms }) => ms > longestWaitMs)
+    .map(({ worker, resource, ms }) => `${worker} waited ${Math.round(ms)} ms for ${resource}`)
 }
 
 function name({ resource, token, worker }: Hold): string {

@@ -114,9 +114,7 @@ export class Crew {
         act()
       }
       const check = () => {
-        const failed = this.#workers
-          .values()
-          .find((worker) => worker.ended !== undefined && worker.ended !== 0)
+        const failed = [...this.#workers].find((worker) => worker.ended !== undefined && worker.ended !== 0)
         const found = look()
         if (failed) settle(() => reject(new Error(`${failed.name} ended with ${failed.ended}`)))
         else if (found) settle(() => resolve(found))

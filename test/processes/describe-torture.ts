@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { holdsOf, violations } from './checker.ts'
+import { holdsOf, violations, waitsOf } from './checker.ts'
 import { Crew, PATIENCE_MS } from './crew.ts'
 import { readLog } from './observation.ts'
 import { handOver, handOverDuring, killHoldersAndWaiters, stopHolders } from './scenarios.ts'
@@ -45,9 +45,11 @@ export function describeTorture(name: string, { url, ttl, restart }: TortureOpti
 
     async function expectOneHolderAtATime(): Promise<void> {
       await crew.finish()
-      const log = readLog(join(directory, 'log'))
-      expect(violations(log, { longestWaitMs: PATIENCE_MS, killed: crew.killed })).toEqual([])
-      console.log(`${name}: ${holdsOf(log).length} holds`)
+      const log = readLog(join(directory, 'log')).sort((a, b) => a.at - b.at)
+      const { killed } = crew
+      expect(violations(log, { longestWaitMs: PATIENCE_MS, killed })).toEqual([])
+      const longest = Math.max(...waitsOf(log, killed).map((wait) => wait.ms))
+      console.log(`${name}: ${holdsOf(log).length} holds, the longest wait ${Math.round(longest)} ms`)
     }
 
     it(`have one holder at a time while holders and waiters are killed`, LIMIT, async () => {

@@ -16,6 +16,10 @@ export async function openStore(address: string): Promise<OpenStore> {
 }
 
 const OPENERS: Readonly<Record<string, (address: string) => Promise<OpenStore>>> = {
+  'sqlite:': async (address) => {
+    const { sqliteStore } = await import('../../src/stores/sqlite/index.ts')
+    return withoutClient(sqliteStore(new URL(address).pathname))
+  },
   'file:': async (address) => {
     const { fileStore } = await import('../../src/stores/file/index.ts')
     return withoutClient(fileStore(fileURLToPath(address)))
