@@ -1,0 +1,47 @@
+import { LeaseError } from '../../core/index.ts'
+
+/** Primary result codes of SQLite; the extended ones carry them in their low byte. */
+const NOMEM = 7
+const READONLY = 8
+const INTERRUPT = 9
+const IOERR = 10
+const CORRUPT = 11
+const FULL = 13
+const CANTOPEN = 14
+const PROTOCOL = 15
+const NOTADB = 26
+const BUSY_CODES = [5, 6]
+const PASSING_CODES = [...BUSY_CODES, NOMEM, INTERRUPT, IOERR, FULL, PROTOCOL]
+
+const ADVICE: Readonly<Record<number, string>> = {
+  [READONLY]: 'give this process the right to write the file and its directory',
+  [CORRUPT]:
+    'stop all that use the file, then restore it, or save what can be read with `sqlite3 … .recover`',
+  [CANTOPEN]: 'check that its directory exists and that this process may write there',
+  [NOTADB]: 'name another file, or restore this one',
+}
+
+/** Another connection is at work; the same statement will succeed when that one is done. */
+export function isBusy(error: unknown): boolean {
+  return (
+    BUSY_CODES.includes(primaryCode(error)) ||
+    // On a connection that was given to us the application may be within a transaction of its own.
+    (error instanceof Error && error.message.includes('within a transaction'))
+  )
+}
+
+/** `file`: how messages name the database. */
+export function toLeaseError(error: unknown, file: string): LeaseError {
+  if (error instanceof LeaseError) return error
+  const message = error instanceof Error ? error.message : String(error)
+  const code = primaryCode(error)
+  if (PASSING_CODES.includes(code))
+    return new LeaseError('store-unavailable', `${file}: ${message}`, { cause: error })
+  const advice = ADVICE[code]
+  return new LeaseError('store-failed', `${file}: ${message}${advice ? `; ${advice}` : ''}`, { cause: error })
+}
+
+function primaryCode(error: unknown): number {
+  const { errcode } = Object(error) as { errcode?: number }
+  return (errcode ?? 0) & 0xff
+}

@@ -1,0 +1,111 @@
+import type { Answer, Ask, LeaseRecord } from '../../core/index.ts'
+import type { Effects, LeaseRow } from '../lease-row.ts'
+
+/** Held leases that one look goes over: with 10 000 of them a look at all would take too long at once. */
+const LEASES_AT_ONCE = 250
+
+interface Waiter {
+  readonly resource: string
+  readonly wake: (inMs: number) => void
+  /** The end of the reservation of which it has been told. */
+  told: number
+}
+
+interface Holder {
+  /** As it was granted. */
+  readonly lease: LeaseRecord
+  readonly lost: () => void
+}
+
+/** Those in this process who wait for a lease, or want to hear when theirs is ended. */
+export class Listeners {
+  readonly #waiters = new Map<string, Waiter>()
+  readonly #holders = new Map<string, Holder>()
+  #round: MapIterator<[string, Holder]> | undefined
+  #roundIsDue = false
+
+  get size(): number {
+    return this.#waiters.size + this.#holders.size
+  }
+
+  remember({ resource, id, wake, lost }: Ask, answer: Answer): void {
+    if (answer.granted) this.#waiters.delete(id)
+    else if (wake) this.#waiters.set(id, { resource, wake, told: 0 })
+    if (answer.granted && lost) this.#holders.set(id, { lease: answer.lease, lost })
+  }
+
+  granted(id: string): LeaseRecord | undefined {
+    return this.#holders.get(id)?.lease
+  }
+
+  forget(id: string): void {
+    this.#waiters.delete(id)
+    this.#holders.delete(id)
+  }
+
+  clear(): void {
+    this.#waiters.clear()
+    this.#holders.clear()
+  }
+
+  /** What a change by this process means to them. */
+  tell({ changes, wakes }: Effects): void {
+    for (const [id, inMs] of wakes) this.#wake(id, inMs)
+    for (const lease of changes) if (lease.state !== 'held') this.#lose(lease.id)
+  }
+
+  /** What changes by others mean to those who wait. `find` has `null` for a row that cannot be read. */
+  lookAtLines(find: (resource: string) => LeaseRow | null, now: number): void {
+    const lines = new Map<string, { row: LeaseRow | null; ids: Set<string> }>()
+    for (const [id, waiter] of this.#waiters) {
+      const known = lines.get(waiter.resource)
+      const row = known ? known.row : find(waiter.resource)
+      const { ids } = known ?? { ids: new Set(row?.line.map((other) => other.id)) }
+      lines.set(waiter.resource, { row, ids })
+      if (!row || !ids.has(id)) {
+        // It lost its place; asking again, it is remembered again.
+        this.#wake(id, 0)
+        this.#waiters.delete(id)
+      } else if (row.reserved && row.reserved.until !== waiter.told) {
+        const { reserved, line } = row
+        if (reserved.id === id) this.#wake(id, 0)
+        else if (line[1]?.id === id) this.#wake(id, Math.max(0, reserved.until - now))
+        waiter.told = reserved.until
+      }
+    }
+  }
+
+  /** Whether leases were ended by others: some of them each time, all of them in turn. */
+  lookAtLeases(changed: boolean, holderOf: (resource: string) => string | null): void {
+    this.#roundIsDue ||= changed
+    if (!this.#round && this.#roundIsDue) {
+      this.#round = this.#holders.entries()
+      this.#roundIsDue = false
+    }
+    for (let looks = 0; looks < LEASES_AT_ONCE && this.#round; looks++) {
+      const next = this.#round.next()
+      if (next.done) this.#round = undefined
+      else if (holderOf(next.value[1].lease.resource) !== next.value[0]) this.#lose(next.value[0])
+    }
+  }
+
+  #wake(id: string, inMs: number): void {
+    const waiter = this.#waiters.get(id)
+    if (waiter) safely(() => waiter.wake(inMs))
+  }
+
+  #lose(id: string): void {
+    const holder = this.#holders.get(id)
+    this.#holders.delete(id)
+    if (holder) safely(holder.lost)
+  }
+}
+
+/** What a caller's function throws harms nobody else. */
+export function safely(call: () => void): void {
+  try {
+    call()
+  } catch {
+    // Its own concern.
+  }
+}

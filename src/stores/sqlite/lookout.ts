@@ -1,0 +1,62 @@
+import { type Clock, LeaseError } from '../../core/index.ts'
+import type { LeaseRow } from '../lease-row.ts'
+import type { Changes } from './changes.ts'
+import type { Connection } from './connection.ts'
+import { type Listeners, safely } from './listeners.ts'
+import { decodeRow } from './stored-row.ts'
+
+const LOOK_EVERY_MS = 10
+
+/** Looks for what other processes have done, as long as somebody in this one wants to know. */
+export class Lookout {
+  readonly #clock: Clock
+  readonly #connection: Connection
+  readonly #listeners: Listeners
+  readonly #changes: Changes
+  #mark: number | undefined
+  #cancelTimer: (() => void) | undefined
+
+  constructor(clock: Clock, connection: Connection, listeners: Listeners, changes: Changes) {
+    this.#clock = clock
+    this.#connection = connection
+    this.#listeners = listeners
+    this.#changes = changes
+  }
+
+  start(): void {
+    if (this.#listeners.size === 0 && !this.#changes.watched) return
+    this.#cancelTimer ??= this.#clock.setTimer(() => this.#onTimer(), LOOK_EVERY_MS, true)
+  }
+
+  stop(): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = undefined
+  }
+
+  #onTimer(): void {
+    this.#cancelTimer = undefined
+    this.start()
+    // A database that cannot be read now is looked at again the next time.
+    if (this.#cancelTimer) safely(() => this.#look())
+  }
+
+  #look(): void {
+    const { queries } = this.#connection
+    const mark = queries.mark()
+    const hasChanged = mark !== this.#mark
+    if (hasChanged) this.#listeners.lookAtLines((resource) => this.#row(resource), this.#clock.now())
+    this.#listeners.lookAtLeases(hasChanged, (resource) => queries.holder(resource))
+    this.#changes.read()
+    this.#mark = mark
+  }
+
+  #row(resource: string): LeaseRow | null {
+    const stored = this.#connection.queries.find(resource)
+    try {
+      return stored ? decodeRow(stored, this.#clock.now()) : null
+    } catch (error) {
+      if (error instanceof LeaseError) return null
+      throw error
+    }
+  }
+}

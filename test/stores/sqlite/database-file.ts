@@ -1,0 +1,33 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite'
+import type { LeaseStore } from '../../../src/core/index.ts'
+import { type SqliteStoreOptions, sqliteStore } from '../../../src/stores/sqlite/index.ts'
+
+/** A database that no other test uses, with what is opened on it. */
+export class DatabaseFile implements AsyncDisposable {
+  readonly #directory = mkdtempSync(join(tmpdir(), 'holdfast-sqlite-'))
+  readonly #stores: LeaseStore[] = []
+  readonly #connections: DatabaseSync[] = []
+  readonly path = join(this.#directory, 'leases.db')
+
+  store(options?: SqliteStoreOptions): LeaseStore {
+    const store = sqliteStore(this.path, options)
+    this.#stores.push(store)
+    return store
+  }
+
+  /** A connection beside the store's, as an application or another process has it. */
+  connect(options: DatabaseSyncOptions = {}): DatabaseSync {
+    const connection = new DatabaseSync(this.path, options)
+    this.#connections.push(connection)
+    return connection
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#stores.map((store) => store.close()))
+    for (const connection of this.#connections) if (connection.isOpen) connection.close()
+    rmSync(this.#directory, { recursive: true })
+  }
+}
