@@ -100,19 +100,11 @@ export class Server implements AsyncDisposable {
 
   async #start(): Promise<void> {
     this.#pid = await this.#process.start(this.#command)
-    let over = false
-    const exited = this.#process.exit.then(async (how) => {
-      if (!over) throw new Error(`${this.name} ended (${how}): ${await this.#process.lastOutput()}`)
+    const exit = this.#process.exit.then(async (how) => {
+      throw new Error(`${this.name} ended (${how}): ${await this.#process.lastOutput()}`)
     })
-    try {
-      await Promise.race([exited, this.#answers()])
-    } finally {
-      over = true
-      exited.catch(() => {})
-    }
-  }
-
-  async #answers(): Promise<void> {
+    // Once it has answered, its end is no failure to start.
+    exit.catch(() => {})
     const giveUpAt = performance.now() + START_LIMIT_MS
     for (;;) {
       try {
@@ -120,8 +112,8 @@ export class Server implements AsyncDisposable {
         return
       } catch (error) {
         if (performance.now() > giveUpAt) throw error
-        await sleep(PROBE_EVERY_MS)
       }
+      await Promise.race([exit, sleep(PROBE_EVERY_MS)])
     }
   }
 }

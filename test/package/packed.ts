@@ -24,6 +24,16 @@ export async function run(cwd: string, program: string, ...args: string[]): Prom
 /** Builds and packs in a directory of its own, so that it neither needs nor disturbs `dist`. */
 export async function pack(): Promise<Packed> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-pack-'))
+  const clean = () => rm(directory, { recursive: true })
+  try {
+    return { ...(await packInto(directory)), [Symbol.asyncDispose]: clean }
+  } catch (error) {
+    await clean()
+    throw error
+  }
+}
+
+async function packInto(directory: string): Promise<Pick<Packed, 'tarball' | 'consumer'>> {
   const build = join(directory, 'build')
   const consumer = join(directory, 'consumer')
   await mkdir(join(consumer, 'node_modules'), { recursive: true })
@@ -42,5 +52,5 @@ export async function pack(): Promise<Packed> {
   const tarball = join(directory, name)
   await run(consumer, 'tar', '-xzf', tarball)
   await rename(join(consumer, 'package'), join(consumer, 'node_modules/holdfast'))
-  return { tarball, consumer, [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) }
+  return { tarball, consumer }
 }

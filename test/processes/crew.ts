@@ -17,6 +17,7 @@ export class Worker {
   holding: Holding | undefined
   asking = false
   ended: number | NodeJS.Signals | undefined
+  readonly gone: Promise<void>
   readonly #process: ChildProcess
 
   constructor(options: WorkerOptions, onChange: () => void) {
@@ -29,9 +30,12 @@ export class Worker {
       if (message.type === 'lost') this.losses.push(message)
       onChange()
     })
-    this.#process.on('exit', (code, signal) => {
-      this.ended = signal ?? code ?? 0
-      onChange()
+    this.gone = new Promise((resolve) => {
+      this.#process.on('exit', (code, signal) => {
+        this.ended = signal ?? code ?? 0
+        onChange()
+        resolve()
+      })
     })
   }
 
@@ -95,8 +99,9 @@ export class Crew {
     await this.until('all workers end', () => [...this.#workers].every((worker) => worker.ended === 0))
   }
 
-  killAll(): void {
+  async killAll(): Promise<void> {
     for (const worker of this.#workers) worker.signal('SIGKILL')
+    await Promise.all([...this.#workers].map((worker) => worker.gone))
   }
 
   #somebody(resource: string, does: string, look: (worker: Worker) => boolean): Promise<Worker> {

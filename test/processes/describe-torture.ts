@@ -37,7 +37,7 @@ export function describeTorture(name: string, { url, ttl, restart }: TortureOpti
       for (const resource of RESOURCES) for (let n = 0; n < WORKERS_PER_RESOURCE; n++) crew.hire(resource)
     })
     afterEach(async () => {
-      crew.killAll()
+      await crew.killAll()
       await rm(directory, { recursive: true })
     })
 
