@@ -73,7 +73,11 @@ export class Acquisition {
     const { resource, wait } = this.#wish
     if (!line || (wait === 0 && !line.has(resource))) return
     if (wait === 0) {
-      const [holder = null] = await bounded(clock, store.read([resource]), CALL_LIMIT_MS, this.#stop)
+      const [holder = null] = await bounded(clock, store.read([resource]), {
+        ms: CALL_LIMIT_MS,
+        stop: this.#stop,
+        resource,
+      })
       throw this.#reason({ granted: false, holder, place: null, retryIn: null })
     }
     for (let place = line.place(resource, this.#bell); place > 0; place = line.place(resource, this.#bell)) {
@@ -93,11 +97,11 @@ export class Acquisition {
     // The answer will tell all that earlier wake-ups told; later ones must stay latched.
     this.#bell.reset()
     const sent = moment(clock)
-    const limit = Math.min(CALL_LIMIT_MS, ttl, wait > 0 ? this.#left : Infinity)
+    const ms = Math.min(CALL_LIMIT_MS, ttl, wait > 0 ? this.#left : Infinity)
     const call = store.acquire(this.#ask, { signal: this.#stop })
     let answer: Answer
     try {
-      answer = await bounded(clock, call, limit, this.#stop)
+      answer = await bounded(clock, call, { ms, stop: this.#stop, resource })
     } catch (cause) {
       this.#owing = true
       this.#releaseIfLate(call)
@@ -136,8 +140,10 @@ export class Acquisition {
     return 'attempts' in this.#state ? this.#state.attempts : 0
   }
 
+  /** Less than a millisecond is nothing: a timer that fired a little early must not make us ask in vain. */
   get #left(): number {
-    return this.#wish.wait - (this.#context.clock.monotonic() - this.#started)
+    const left = this.#wish.wait - (this.#context.clock.monotonic() - this.#started)
+    return left < 1 ? 0 : left
   }
 
   #onGranted(

@@ -69,7 +69,8 @@ export class HeldLease implements Lease {
   async renew(): Promise<void> {
     if (!this.held)
       throw this.#lossError ?? new LeaseError('lease-lost', `${this.resource} was released`, this)
-    await bounded(this.#context.clock, this.#beat(), this.#answerLimit, this.signal)
+    const { signal, resource } = this
+    await bounded(this.#context.clock, this.#beat(), { ms: this.#answerLimit, stop: signal, resource })
     if (this.#lossError) throw this.#lossError
   }
 

@@ -189,7 +189,7 @@ class Manager implements Leases {
 
   #ready(stop?: AbortSignal): Context | Promise<Context> {
     return this.#context instanceof Promise
-      ? bounded(this.#clock, this.#context, CALL_LIMIT_MS, stop)
+      ? bounded(this.#clock, this.#context, { ms: CALL_LIMIT_MS, ...(stop && { stop }) })
       : this.#context
   }
 
@@ -197,7 +197,7 @@ class Manager implements Leases {
     if (this.#closed) throw closedError()
     const { store } = await this.#ready()
     try {
-      return await bounded(this.#clock, ask(store), CALL_LIMIT_MS)
+      return await bounded(this.#clock, ask(store), { ms: CALL_LIMIT_MS })
     } catch (error) {
       throw asLeaseError(error)
     }

@@ -18,7 +18,7 @@ export async function releaseInTime(context: Context, id: string, wish: Wish): P
   for (let failures = 0; ; ) {
     try {
       const call = store.release({ resource, id })
-      const { ended } = await bounded(clock, call, giveUpAt - clock.monotonic())
+      const { ended } = await bounded(clock, call, { ms: giveUpAt - clock.monotonic(), resource })
       return { ended, failures }
     } catch (cause) {
       const error = asLeaseError(cause, resource)

@@ -6,7 +6,7 @@
  * `lost` and `released` are final. A held lease has a deadline on the client's own clocks. It is counted from
  * the moment *before* the request was sent, and only an answer that came in time moves it, so it can never lie
  * behind the store's expiry; 2 % of the TTL allow for clocks that run at different rates. Monotonic clocks may
- * stand still while a machine sleeps, so the wall clock ends the lease as well when it has passed the full TTL.
+ * stand still while a machine sleeps, so a wall clock that has passed the same span ends the lease as well.
  */
 import type { LossReason } from './lease.ts'
 
@@ -100,9 +100,10 @@ function whileHeld(state: Held, action: Action): LeaseState {
 }
 
 function holdFrom({ sent, ttl, heartbeat }: Action & { type: 'granted' }): Held {
+  const span = ttl * (1 - DRIFT)
   return {
     phase: 'held',
-    until: { mono: sent.mono + ttl * (1 - DRIFT), wall: sent.wall + ttl },
+    until: { mono: sent.mono + span, wall: sent.wall + span },
     beatAt: sent.mono + heartbeat,
     dangerAt: sent.mono + ttl * (2 / 3 - DRIFT),
     failures: 0,

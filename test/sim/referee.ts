@@ -1,0 +1,183 @@
+import type { Ask, Lease, LeaseStore } from '../../src/core/index.ts'
+import type { SimProcess } from './process.ts'
+import type { World } from './world.ts'
+
+const DRIFT = 0.02
+const EPSILON_MS = 0.01
+
+interface Deadline {
+  monotonic: number
+  wall: number
+}
+
+interface Handle {
+  readonly process: SimProcess
+  readonly lease: Lease
+  released: boolean
+}
+
+/**
+ * Judges the run in true time and from what was sent and answered, never by the word of the manager or of the
+ * store: it keeps deadlines of its own, knows every handle of every process, and remembers every token.
+ */
+export class Referee {
+  readonly violations: string[] = []
+  readonly trace: string[] = []
+  /** Off while the store's own clock jumps: then tokens are all that is promised. */
+  exclusive = true
+  readonly #world: World
+  readonly #tracing: boolean
+  readonly #names = new Map<string, string>()
+  readonly #deadlines = new Map<string, Deadline>()
+  readonly #handles = new Set<Handle>()
+  readonly #lastGrant = new Map<string, { readonly id: string; readonly token: number }>()
+  readonly #highestWrite = new Map<string, { readonly id: string; readonly token: number }>()
+
+  constructor(world: World, tracing: boolean) {
+    this.#world = world
+    this.#tracing = tracing
+  }
+
+  note(who: string, what: () => string): void {
+    if (this.#tracing)
+      this.trace.push(`${(this.#world.now / 1000).toFixed(3).padStart(9)}  ${who.padEnd(8)} ${what()}`)
+  }
+
+  violate(what: string): void {
+    this.violations.push(`at ${(this.#world.now / 1000).toFixed(3)} s: ${what}`)
+    this.note('REFEREE', () => what)
+  }
+
+  /** Short names for ids, in order of appearance, so that a replayed run has the same trace. */
+  name(id: string): string {
+    const known = this.#names.get(id)
+    if (known) return known
+    const name = `#${this.#names.size + 1}`
+    this.#names.set(id, name)
+    return name
+  }
+
+  /** Around the store itself: sees every grant in the order in which it was made. */
+  ledger(store: LeaseStore): LeaseStore {
+    return {
+      ...store,
+      acquire: async (ask) => {
+        const answer = await store.acquire(ask)
+        if (answer.granted) this.#onStoreGrant(ask, answer.lease.token)
+        return answer
+      },
+    }
+  }
+
+  #onStoreGrant({ resource, id }: Ask, token: number): void {
+    const last = this.#lastGrant.get(resource)
+    this.note('store', () => `grants ${resource} to ${this.name(id)} with token ${token}`)
+    if (last && token <= last.token && !(token === last.token && id === last.id))
+      this.violate(`token ${token} of ${resource} follows ${last.token}`)
+    this.#lastGrant.set(resource, { id, token })
+  }
+
+  /** Between a manager and its connection: sees what the process sent and when the answer reached it. */
+  witness(process: SimProcess, store: LeaseStore): LeaseStore {
+    const moment = () => ({ monotonic: process.monotonic(), wall: process.now() })
+    return {
+      ...store,
+      acquire: async (ask) => {
+        const sent = moment()
+        const answer = await store.acquire(ask)
+        if (answer.granted) this.#moveDeadline(ask, sent)
+        return answer
+      },
+      renew: async (ask) => {
+        const sent = moment()
+        const answer = await store.renew(ask)
+        const now = moment()
+        const old = this.#deadlines.get(ask.id)
+        // What was lost stays lost, whatever the store says later.
+        if (answer.ok && old && now.monotonic < old.monotonic && now.wall < old.wall)
+          this.#moveDeadline(ask, sent)
+        return answer
+      },
+    }
+  }
+
+  #moveDeadline({ id, ttl }: { readonly id: string; readonly ttl: number }, sent: Deadline): void {
+    const span = ttl * (1 - DRIFT)
+    const deadline = { monotonic: sent.monotonic + span, wall: sent.wall + span }
+    const old = this.#deadlines.get(id)
+    if (!old || deadline.monotonic > old.monotonic) this.#deadlines.set(id, deadline)
+  }
+
+  /** A manager handed this lease to its caller. */
+  granted(process: SimProcess, lease: Lease): Handle {
+    const handle: Handle = { process, lease, released: false }
+    this.note(process.name, () => `has ${lease.resource} as ${this.name(lease.id)}`)
+    this.#handles.add(handle)
+    this.#checkAlone(handle)
+    this.#guardDeadline(handle)
+    lease.signal.addEventListener('abort', () => {
+      this.note(
+        process.name,
+        () => `is told that ${this.name(lease.id)} is lost: ${lease.signal.reason.message}`,
+      )
+      this.#handles.delete(handle)
+    })
+    return handle
+  }
+
+  releasing(handle: Handle): void {
+    handle.released = true
+    this.#handles.delete(handle)
+    this.note(handle.process.name, () => `releases ${this.name(handle.lease.id)}`)
+  }
+
+  /** A process goes on: before it has dealt with anything, its code may already look at `held`. */
+  resumed(process: SimProcess): void {
+    for (const handle of [...this.#handles]) if (handle.process === process) this.#checkAlone(handle)
+  }
+
+  #checkAlone({ process, lease }: Handle): void {
+    if (!this.exclusive || !process.running || !lease.held) return
+    for (const other of this.#handles) {
+      if (other.lease === lease || other.lease.resource !== lease.resource || !other.process.running) continue
+      if (other.lease.held)
+        this.violate(`${process.name} and ${other.process.name} hold ${lease.resource} at the same time`)
+    }
+  }
+
+  /** Looks at the handle just after its deadline, however often that moves. */
+  #guardDeadline(handle: Handle): void {
+    const { process, lease } = handle
+    const deadline = this.#deadlines.get(lease.id)
+    if (!deadline) {
+      this.violate(`${this.name(lease.id)} was granted without an answer`)
+      return
+    }
+    process.setTimer(
+      () => {
+        if (handle.released || lease.signal.aborted) return
+        const current = this.#deadlines.get(lease.id) as Deadline
+        if (process.monotonic() < current.monotonic) return this.#guardDeadline(handle)
+        if (lease.held) this.violate(`${this.name(lease.id)} of ${process.name} is held after its deadline`)
+        if (!lease.signal.aborted)
+          this.violate(`the loss of ${this.name(lease.id)} was not told by its deadline`)
+      },
+      deadline.monotonic - process.monotonic() + EPSILON_MS,
+    )
+  }
+
+  /** A write reaches the resource that is protected by the token. */
+  write(handle: Handle): void {
+    const { resource, id, token } = handle.lease
+    const highest = this.#highestWrite.get(resource)
+    if (highest && (token < highest.token || (token === highest.token && id !== highest.id))) {
+      this.note(resource, () => `refuses ${this.name(id)} with token ${token}`)
+      if (this.exclusive && handle.process.running && !handle.released && handle.lease.held)
+        this.violate(`${resource} refused the write of its present holder ${handle.process.name}`)
+      return
+    }
+    this.#highestWrite.set(resource, { id, token })
+  }
+}
+
+export type { Handle }

@@ -1,0 +1,56 @@
+import type { Faults } from '../../src/testing/index.ts'
+import type { World } from './world.ts'
+
+/** What goes wrong in one run, drawn from its seed. Times in milliseconds of true time. */
+export interface Scenario {
+  readonly ttl: number
+  readonly clients: number
+  readonly resources: readonly string[]
+  readonly duration: number
+  readonly network: Faults
+  /** Mean time between two faults of a kind; `Infinity` for never. */
+  readonly every: {
+    readonly pause: number
+    readonly suspend: number
+    readonly crash: number
+    readonly partition: number
+    readonly outage: number
+    readonly clientJump: number
+    readonly storeJump: number
+    readonly force: number
+  }
+}
+
+export function drawScenario(world: World): Scenario {
+  const ttl = world.pick([1000, 3000, 10_000])
+  const duration = ttl * 30
+  const sometimes = (low: number, high: number) => (world.chance(0.5) ? world.between(low, high) : 0)
+  const faultEvery = (probability: number, low: number, high: number) =>
+    world.chance(probability) ? ttl * world.between(low, high) : Infinity
+  const jumpyStore = world.chance(0.25)
+  return {
+    ttl,
+    clients: Math.floor(world.between(2, 6)),
+    resources: world.chance(0.7) ? ['a'] : ['a', 'b'],
+    duration,
+    network: {
+      delay: [0, world.pick([2, 20, ttl / 20, ttl / 3, ttl * 1.2])],
+      loseRequest: sometimes(0, 0.08),
+      loseAnswer: sometimes(0, 0.08),
+      failBefore: sometimes(0, 0.1),
+      failAfter: sometimes(0, 0.1),
+      duplicate: sometimes(0, 0.15),
+      losePush: sometimes(0, 0.3),
+    },
+    every: {
+      pause: faultEvery(0.6, 1, 8),
+      suspend: faultEvery(0.4, 2, 10),
+      crash: faultEvery(0.4, 4, 12),
+      partition: faultEvery(0.4, 3, 12),
+      outage: faultEvery(0.3, 5, 15),
+      clientJump: faultEvery(0.4, 2, 10),
+      storeJump: jumpyStore ? ttl * world.between(2, 8) : Infinity,
+      force: jumpyStore ? ttl * world.between(2, 8) : Infinity,
+    },
+  }
+}

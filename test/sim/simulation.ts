@@ -1,0 +1,222 @@
+import type { LeaseStore } from '../../src/core/index.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+import { Client } from './client.ts'
+import { SimProcess } from './process.ts'
+import { Referee } from './referee.ts'
+import { drawScenario, type Scenario } from './scenario.ts'
+import { World } from './world.ts'
+
+/** Clock rates stay within ±1 %, so that any two differ by no more than the 2 % that a lease allows for. */
+const RATE_ERROR = 0.01
+const HOUR_MS = 3_600_000
+const CALM_DELAY_MS = 5
+
+export interface SimulationOptions {
+  readonly trace?: boolean
+  /** Wraps the store, for planting a bug in it. */
+  readonly store?: (store: LeaseStore) => LeaseStore
+}
+
+export interface Outcome {
+  readonly seed: number
+  readonly violations: readonly string[]
+  readonly trace: readonly string[]
+}
+
+/** One run of a few virtual minutes: faults, then calm, then the books are checked. The seed decides everything. */
+export async function simulate(seed: number, options: SimulationOptions = {}): Promise<Outcome> {
+  const world = new World(seed)
+  const referee = new Referee(world, options.trace ?? false)
+  const scenario = drawScenario(world)
+  referee.note('scenario', () => JSON.stringify(scenario))
+  const run = new Run(world, referee, scenario, options.store ?? ((store) => store))
+  await run.storm()
+  await run.calm()
+  return { seed, violations: referee.violations, trace: referee.trace }
+}
+
+class Run {
+  readonly #world: World
+  readonly #referee: Referee
+  readonly #scenario: Scenario
+  readonly #storeProcess: SimProcess
+  readonly #store: LeaseStore
+  readonly #clients: Client[] = []
+  #crashes = 0
+  #started = 0
+  #stormy = true
+
+  constructor(world: World, referee: Referee, scenario: Scenario, wrap: (store: LeaseStore) => LeaseStore) {
+    this.#world = world
+    this.#referee = referee
+    this.#scenario = scenario
+    referee.exclusive = scenario.every.storeJump === Infinity
+    this.#storeProcess = new SimProcess(world, 'store', this.#drawRate())
+    this.#store = referee.ledger(wrap(memoryStore({ clock: this.#storeProcess })))
+  }
+
+  async storm(): Promise<void> {
+    const { clients, every, duration, ttl } = this.#scenario
+    for (let n = 0; n < clients; n++) this.#startClient()
+    this.#repeat(every.pause, () => this.#stop(false))
+    this.#repeat(every.suspend, () => this.#stop(true))
+    this.#repeat(every.crash, () => this.#crash())
+    this.#repeat(every.partition, () => this.#disturb([this.#world.pick(this.#clients)], { loseRequest: 1 }))
+    this.#repeat(every.outage, () => this.#disturb(this.#clients, { failBefore: 1 }))
+    this.#repeat(every.clientJump, () => this.#jumpClient())
+    this.#repeat(every.storeJump, () => this.#jump(this.#storeProcess, -1))
+    this.#repeat(every.force, () => this.#force())
+    this.#repeat(ttl * 2, () => void this.#store.sweep({ limit: 10 }))
+    await this.#world.runUntil(duration)
+    this.#stormy = false
+  }
+
+  async calm(): Promise<void> {
+    const { ttl, resources, network } = this.#scenario
+    for (const client of this.#clients) {
+      client.process.resume()
+      this.#referee.resumed(client.process)
+      client.network.faults = { delay: [0, CALM_DELAY_MS] }
+      client.stopAsking()
+    }
+    await this.#someoneAcquires(resources, ttl + 10_000 + 1200 * (this.#crashes + this.#clients.length))
+    // What the network still carries from the storm may be that late.
+    await this.#world.runUntil(this.#world.now + 4 * (network.delay?.[1] ?? 0) + ttl * 4 + 20_000)
+    this.#referee.exclusive = true
+    await this.#handOver()
+    await this.#closeAll()
+  }
+
+  /** After the faults have stopped a newcomer gets every resource: what the dead have left behind runs out. */
+  async #someoneAcquires(resources: readonly string[], within: number): Promise<void> {
+    const newcomer = this.#newClient()
+    for (const resource of resources) {
+      let granted: boolean | undefined
+      newcomer.holdOnce(resource, Math.floor(within), 0).then((result) => {
+        granted = result
+      })
+      await this.#world.runUntil(this.#world.now + within * 1.05 + 6000)
+      if (!granted) this.#referee.violate(`nobody got ${resource} within ${within} ms after the faults`)
+    }
+  }
+
+  /** Without faults a line is served in its order, each within moments of the release before. */
+  async #handOver(): Promise<void> {
+    const world = this.#world
+    const askers = Array.from({ length: 6 }, () => this.#newClient())
+    const order: number[] = []
+    const gaps: number[] = []
+    let freedAt = Infinity
+    for (const [n, asker] of askers.entries()) {
+      world.after(n * 3 * CALM_DELAY_MS, async () => {
+        if (n === 2) return void asker.holdOnce('line', 5 * CALM_DELAY_MS, 0)
+        const lease = await asker.leases.acquire('line', { wait: 60_000 })
+        order.push(n)
+        gaps.push(world.now - freedAt)
+        await asker.sleep(n === 0 ? 30 * CALM_DELAY_MS : 20)
+        freedAt = world.now
+        await lease.release()
+      })
+    }
+    await world.runUntil(world.now + 30_000)
+    if (order.join() !== '0,1,3,4,5') this.#referee.violate(`the line was served in the order ${order}`)
+    const slowest = Math.max(...gaps.slice(1))
+    if (slowest > 10 * CALM_DELAY_MS) this.#referee.violate(`a hand-over took ${slowest.toFixed(0)} ms`)
+    for (const asker of askers) void asker.leases.close()
+    await world.runUntil(world.now + 1000)
+  }
+
+  async #closeAll(): Promise<void> {
+    const open = this.#clients.filter(({ process }) => !process.crashed)
+    const closed = Promise.all(open.map(({ leases }) => leases.close())).then(() => true)
+    await this.#world.runUntil(this.#world.now + 10_000)
+    if (!(await Promise.race([closed, false]))) this.#referee.violate('close() did not end')
+    const { leases } = await this.#store.list({ limit: 100 })
+    for (const lease of leases) this.#referee.violate(`${lease.resource} is still held by ${lease.owner}`)
+  }
+
+  #startClient(): void {
+    const client = this.#newClient()
+    this.#clients.push(client)
+    void client.work(this.#scenario.resources)
+  }
+
+  #newClient(): Client {
+    const { ttl, network } = this.#scenario
+    const faults = this.#stormy ? network : { delay: [0, CALM_DELAY_MS] as const }
+    const name = `client${++this.#started}`
+    return new Client(this.#world, this.#referee, this.#store, { name, ttl, faults, rate: this.#drawRate() })
+  }
+
+  #drawRate(): number {
+    const world = this.#world
+    return 1 + RATE_ERROR * (world.chance(0.5) ? world.pick([-1, 1]) : world.between(-1, 1))
+  }
+
+  #repeat(mean: number, fault: () => void): void {
+    if (mean === Infinity) return
+    const again = () => {
+      this.#world.after(mean * (0.2 + 1.6 * this.#world.random()), () => {
+        if (!this.#stormy) return
+        fault()
+        again()
+      })
+    }
+    again()
+  }
+
+  #stop(suspended: boolean): void {
+    const { process } = this.#world.pick(this.#clients)
+    if (!process.running) return
+    const ms = this.#scenario.ttl * this.#world.between(0.1, 3)
+    this.#referee.note(process.name, () => `${suspended ? 'is suspended' : 'stops'} for ${ms.toFixed(0)} ms`)
+    process.stop(suspended)
+    this.#world.after(ms, () => {
+      process.resume()
+      this.#referee.note(process.name, () => 'goes on')
+      this.#referee.resumed(process)
+    })
+  }
+
+  #crash(): void {
+    const client = this.#world.pick(this.#clients)
+    this.#referee.note(client.process.name, () => 'crashes')
+    client.process.crash()
+    this.#crashes++
+    this.#clients.splice(this.#clients.indexOf(client), 1)
+    this.#startClient()
+  }
+
+  #disturb(clients: readonly Client[], faults: { loseRequest: 1 } | { failBefore: 1 }): void {
+    const ms = this.#scenario.ttl * this.#world.between(0.2, 2)
+    const names = clients.map(({ process }) => process.name).join()
+    this.#referee.note('network', () => `${JSON.stringify(faults)} for ${names} for ${ms.toFixed(0)} ms`)
+    for (const { network } of clients) {
+      network.faults = { ...this.#scenario.network, ...faults }
+      this.#world.after(ms, () => {
+        if (this.#stormy) network.faults = this.#scenario.network
+      })
+    }
+  }
+
+  /**
+   * Where machines are suspended their wall clock only jumps ahead: with the monotonic clock standing still and
+   * the wall clock set back nothing in the process can tell that time has passed. Then the token alone protects.
+   */
+  #jumpClient(): void {
+    this.#jump(this.#world.pick(this.#clients).process, this.#scenario.every.suspend === Infinity ? -1 : 0)
+  }
+
+  #jump(process: SimProcess, atLeastHours: -1 | 0): void {
+    const ms = HOUR_MS * this.#world.between(atLeastHours, 1)
+    this.#referee.note(process.name, () => `its wall clock jumps by ${(ms / 1000).toFixed(0)} s`)
+    process.jump(ms)
+  }
+
+  #force(): void {
+    const resource = this.#world.pick(this.#scenario.resources)
+    void this.#store
+      .read([resource])
+      .then(([lease]) => lease && this.#store.release({ resource, token: lease.token }))
+  }
+}
