@@ -1,0 +1,24 @@
+import { LeaseError, systemClock } from '../../core/index.ts'
+
+/** A driver may try for ever to connect, and a server may have stopped. */
+const ANSWER_LIMIT_MS = 5000
+
+/** Ends with the work, when the signal aborts, or when the limit is over. The work itself goes on. */
+export function answered<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const onAbort = () =>
+      reject(new LeaseError('aborted', 'the call to Postgres was aborted', { cause: signal?.reason }))
+    if (signal?.aborted) return onAbort()
+    const cancel = systemClock.setTimer(
+      () =>
+        reject(new LeaseError('store-unavailable', `Postgres gave no answer within ${ANSWER_LIMIT_MS} ms`)),
+      ANSWER_LIMIT_MS,
+    )
+    const settle = () => {
+      cancel()
+      signal?.removeEventListener('abort', onAbort)
+    }
+    signal?.addEventListener('abort', onAbort)
+    work().then(resolve, reject).then(settle, settle)
+  })
+}

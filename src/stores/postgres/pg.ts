@@ -1,0 +1,114 @@
+import type { Database, Listener, ListenerHooks, Row, Value } from './client.ts'
+import { identifier } from './names.ts'
+
+/** A connection that went dead without a word would keep its place in the pool for as long as TCP waits. */
+const ANSWER_LIMIT_MS = 10_000
+const SCRIPT_LIMIT_MS = 60_000
+
+interface Query {
+  readonly text: string
+  readonly values?: Value[]
+  readonly query_timeout?: number
+}
+
+interface Queryable {
+  query(query: Query): Promise<{ readonly rows: readonly Row[] }>
+  connect(): Promise<unknown>
+}
+
+export interface PgPool extends Queryable {
+  readonly totalCount: number
+  readonly options: object
+}
+
+export interface PgClient extends Queryable {
+  on(event: 'notification', listener: (message: Notification) => void): unknown
+}
+
+interface Notification {
+  readonly channel: string
+  readonly payload?: string | undefined
+}
+
+/** What `new Client()` of `pg` takes. */
+export type PgConfig = object | string
+
+interface ListeningClient extends PgClient {
+  readonly processID: number | null
+  on(event: 'notification', listener: (message: Notification) => void): unknown
+  on(event: 'error' | 'end', listener: () => void): unknown
+  ref?(): void
+  unref?(): void
+  end(): Promise<void>
+}
+
+export type PgClientClass = new (config: PgConfig) => ListeningClient
+
+export function isPgPool(client: unknown): client is PgPool & { readonly Client: PgClientClass } {
+  const { query, totalCount, options, Client } = Object(client)
+  return (
+    typeof query === 'function' &&
+    typeof totalCount === 'number' &&
+    typeof options === 'object' &&
+    typeof Client === 'function'
+  )
+}
+
+export function isPgClient(client: unknown): client is PgClient & {
+  readonly constructor: PgClientClass
+  readonly connectionParameters: object
+} {
+  const { query, connect, connectionParameters } = Object(client)
+  return (
+    typeof query === 'function' && typeof connect === 'function' && typeof connectionParameters === 'object'
+  )
+}
+
+export function pgPool(pool: Queryable): Database {
+  return {
+    async ask(text, values) {
+      const { rows } = await pool.query({ text, values: [...values], query_timeout: ANSWER_LIMIT_MS })
+      return rows[0]?.answer as string | null
+    },
+    async run(script) {
+      await pool.query({ text: script, query_timeout: SCRIPT_LIMIT_MS })
+    },
+  }
+}
+
+/** A client runs one query after the other, and `pg` is about to refuse those that do not wait for their turn. */
+export function pgClient(client: PgClient): Database {
+  const { ask, run } = pgPool(client)
+  let last: Promise<unknown> = Promise.resolve()
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = last.then(work, work)
+    last = turn
+    return turn
+  }
+  return {
+    ask: (text, values) => inTurn(() => ask(text, values)),
+    run: (script) => inTurn(() => run(script)),
+  }
+}
+
+export async function pgListener(
+  Client: PgClientClass,
+  config: PgConfig,
+  { heard, dropped }: ListenerHooks,
+): Promise<Listener> {
+  const client = new Client(config)
+  client.on('error', dropped)
+  client.on('end', dropped)
+  client.on('notification', ({ channel, payload = '' }) => heard(channel, payload))
+  await client.connect()
+  const run = async (text: string) => {
+    await client.query({ text, query_timeout: ANSWER_LIMIT_MS })
+  }
+  return {
+    pid: client.processID,
+    listen: (channel) => run(`listen ${identifier(channel)}`),
+    unlisten: (channel) => run(`unlisten ${identifier(channel)}`),
+    keepAlive: (wanted) => (wanted ? client.ref?.() : client.unref?.()),
+    close: () => client.end(),
+  }
+}
