@@ -84,6 +84,7 @@ class Run {
     await this.#world.runUntil(this.#world.now + 4 * (network.delay?.[1] ?? 0) + ttl * 4 + 20_000)
     this.#referee.exclusive = true
     await this.#handOver()
+    for (let round = 0; round < 5; round++) await this.#closeCall()
     await this.#closeAll()
   }
 
@@ -124,6 +125,24 @@ class Run {
     if (slowest > 10 * CALM_DELAY_MS) this.#referee.violate(`a hand-over took ${slowest.toFixed(0)} ms`)
     for (const asker of askers) void asker.leases.close()
     await world.runUntil(world.now + 1000)
+  }
+
+  /** An asker that comes just when the holder releases is served at once, whichever message arrives first. */
+  async #closeCall(): Promise<void> {
+    const world = this.#world
+    const [holder, asker] = [this.#newClient(), this.#newClient()]
+    let waited: number | undefined
+    world.after(0, async () => {
+      const lease = await holder.leases.acquire('close call')
+      world.after(world.between(0, 4 * CALM_DELAY_MS), () => void lease.release())
+      const asked = world.now
+      const next = await asker.leases.acquire('close call')
+      waited = world.now - asked
+      await next.release()
+    })
+    await world.runUntil(world.now + 5000)
+    if (waited === undefined || waited > 12 * CALM_DELAY_MS)
+      this.#referee.violate(`a hand-over took ${waited} ms`)
   }
 
   async #closeAll(): Promise<void> {

@@ -1,0 +1,181 @@
+/**
+ * The bug zoo: faults planted from outside, by wrapping a store or replacing a part, each of which the
+ * conformance suite or the simulation must catch. A test bench that lets one of them through is worth nothing.
+ */
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { LeaseStore } from '../../src/core/index.ts'
+import type { Held, LeaseState } from '../../src/core/state.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+import { describeStore, FakeClock } from '../../src/testing/index.ts'
+import { simulate } from './simulation.ts'
+import { storeBugs } from './zoo-stores.ts'
+
+const SEEDS = 400
+
+describe('the conformance suite', () => {
+  it('passes the store without a planted fault', async () => {
+    expect(await failedCases((store) => store)).toEqual([])
+  })
+
+  for (const { name, plant, caughtBy } of storeBugs) {
+    if (caughtBy === undefined) continue
+    it(`catches: ${name}`, async () => {
+      expect(await failedCases(plant, caughtBy)).toEqual([caughtBy])
+    })
+  }
+})
+
+describe('the simulation', () => {
+  it('passes the store without a planted fault', async () => {
+    expect(await firstViolation((seed) => simulate(seed))).toBeUndefined()
+  })
+
+  for (const { name, plant, caughtBy } of storeBugs) {
+    if (caughtBy !== undefined) continue
+    it(`catches: ${name}`, async () => {
+      expect(await firstViolation((seed) => simulate(seed, { store: plant }))).toMatch(
+        /hold .* at the same time/,
+      )
+    })
+  }
+})
+
+describe('the simulation, with a part of the core replaced', () => {
+  afterEach(() => {
+    vi.doUnmock('../../src/core/state.ts')
+    vi.doUnmock('../../src/core/waiting.ts')
+    vi.doUnmock('../../src/core/release.ts')
+    vi.resetModules()
+  })
+
+  type State = typeof import('../../src/core/state.ts')
+
+  it('catches: a deadline that is counted from the answer', async () => {
+    await replaceState(({ reduce }) => ({
+      reduce: (state, action) =>
+        reduce(state, action.type === 'granted' ? { ...action, sent: action.at } : action),
+    }))
+    expect(await firstViolationOfReplaced()).toMatch(/hold .* at the same time|after its deadline/)
+  })
+
+  it('catches: a deadline on the wall clock alone', async () => {
+    await replaceHeld((held) => ({ ...held, until: { ...held.until, mono: Infinity } }))
+    expect(await firstViolationOfReplaced()).toMatch(/after its deadline/)
+  })
+
+  it('catches: a deadline on the monotonic clock alone', async () => {
+    await replaceHeld((held) => ({ ...held, until: { ...held.until, wall: Infinity } }))
+    expect(await firstViolationOfReplaced()).toMatch(/hold .* at the same time/)
+  })
+
+  it('catches: no margin for the rates of clocks', async () => {
+    await replaceHeld((held) => {
+      const margin = 0.02 * spanOf(held)
+      return { ...held, until: { mono: held.until.mono + margin, wall: held.until.wall + margin } }
+    })
+    expect(await firstViolationOfReplaced()).toMatch(/after its deadline/)
+  })
+
+  it('catches: a lost lease that a late answer revives', async () => {
+    await replaceState(({ reduce, FREE }) => ({
+      reduce: (state, action) =>
+        reduce(state.phase === 'lost' && action.type === 'granted' ? FREE : state, action),
+    }))
+    expect(await firstViolationOfReplaced()).toBeDefined()
+  })
+
+  it('catches: a wake-up that is forgotten when it comes before the sleep', async () => {
+    await replaceBell((bell) => {
+      const { sleep } = bell
+      bell.sleep = function (ms, stop) {
+        this.reset()
+        return sleep.call(this, ms, stop)
+      }
+    })
+    expect(await firstViolationOfReplaced()).toMatch(/a hand-over took/)
+  })
+
+  it('catches: a push that is trusted without a timer behind it', async () => {
+    await replaceBell((bell) => {
+      const { sleep } = bell
+      bell.sleep = function (ms, stop) {
+        return sleep.call(this, ms > 500 ? 600_000 : ms, stop)
+      }
+    })
+    expect(await firstViolationOfReplaced()).toMatch(/nobody got|took \d+/)
+  })
+
+  it('catches: a waiter that leaves its place behind when it gives up', async () => {
+    vi.doMock('../../src/core/release.ts', async (original) => {
+      const real = await original<typeof import('../../src/core/release.ts')>()
+      let calls = 0
+      const releaseInTime: typeof real.releaseInTime = async (...args) =>
+        ++calls % 2 ? real.releaseInTime(...args) : { ended: null, failures: 1 }
+      return { ...real, releaseInTime }
+    })
+    expect(await firstViolationOfReplaced()).toBeDefined()
+  })
+
+  async function replaceState(replace: (real: State) => Partial<State>): Promise<void> {
+    vi.doMock('../../src/core/state.ts', async (original) => {
+      const real = await original<State>()
+      return { ...real, ...replace(real) }
+    })
+  }
+
+  function replaceHeld(change: (held: Held) => LeaseState): Promise<void> {
+    return replaceState(({ reduce }) => ({
+      reduce: (state, action) => {
+        const next = reduce(state, action)
+        return next.phase === 'held' && action.type === 'granted' && next !== state ? change(next) : next
+      },
+    }))
+  }
+
+  async function replaceBell(
+    change: (bell: import('../../src/core/waiting.ts').Bell) => void,
+  ): Promise<void> {
+    vi.doMock('../../src/core/waiting.ts', async (original) => {
+      const real = await original<typeof import('../../src/core/waiting.ts')>()
+      change(real.Bell.prototype)
+      return real
+    })
+  }
+
+  async function firstViolationOfReplaced(): Promise<string | undefined> {
+    vi.resetModules()
+    const replaced = await import('./simulation.ts')
+    return firstViolation((seed) => replaced.simulate(seed))
+  }
+})
+
+async function firstViolation(
+  run: (seed: number) => ReturnType<typeof simulate>,
+): Promise<string | undefined> {
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const { violations } = await run(seed)
+    if (violations.length > 0) return violations[0]
+  }
+  return undefined
+}
+
+async function failedCases(plant: (store: LeaseStore) => LeaseStore, only?: string): Promise<string[]> {
+  const cases: { name: string; body: () => Promise<void> }[] = []
+  describeStore('planted', {
+    runner: { describe: (_, body) => body(), it: (name, body) => cases.push({ name, body }) },
+    create: async () => {
+      const clock = new FakeClock()
+      return { clock, store: plant(memoryStore({ clock })) }
+    },
+    pass: ({ clock }, ms) => clock.advance(ms),
+    stepClock: ({ clock }, ms) => clock.jump(ms),
+  })
+  const failed: string[] = []
+  for (const { name, body } of cases.filter(({ name }) => !only || name === only))
+    await body().catch(() => failed.push(name))
+  return failed
+}
+
+function spanOf(held: Held): number {
+  return (held.until.mono - held.dangerAt) * 3
+}
