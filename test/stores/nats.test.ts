@@ -1,0 +1,202 @@
+import { jetstreamManager } from '@nats-io/jetstream'
+import { Kvm } from '@nats-io/kv'
+import { connect, type NatsConnection } from '@nats-io/transport-node'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Ask, LeaseStore } from '../../src/core/index.ts'
+import { Bucket } from '../../src/stores/nats/bucket.ts'
+import { BucketRegisters } from '../../src/stores/nats/bucket-registers.ts'
+import { natsStore } from '../../src/stores/nats/index.ts'
+import type { Entry } from '../../src/stores/registers/port.ts'
+import { describeStore } from '../../src/testing/index.ts'
+import { type CuttableProxy, cuttableProxy } from './cuttable-proxy.ts'
+
+const { HOLDFAST_TEST_NATS_URL = 'nats://127.0.0.1:4222' } = process.env
+const SERVER = new URL(HOLDFAST_TEST_NATS_URL)
+
+describeStore('nats', {
+  runner: { describe, it },
+  supports: { queue: false },
+  create: openPair,
+  reopen: async ({ bucket, connection, store }) => {
+    await store.close()
+    return natsStore(connection, { bucket })
+  },
+  outage: async ({ proxy }) => cut(proxy),
+  interruptWatch: async ({ proxy }) => cut(proxy)(),
+})
+
+describe('a lease in a bucket of NATS', () => {
+  let pair: Awaited<ReturnType<typeof openPair>>
+  let store: LeaseStore
+  let peer: LeaseStore
+  beforeEach(async () => {
+    pair = await openPair()
+    store = pair.store
+    peer = pair.peer
+  })
+  afterEach(() => pair.dispose())
+
+  it('does not depend on the clock of the client', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })
+    try {
+      await grab(store, 'a', { ttl: 300 })
+      expect(await ask(store, 'b')).toMatchObject({ granted: false, holder: { id: 'a' } })
+      vi.setSystemTime(0)
+      expect((await store.renew({ resource: 'r', id: 'a', ttl: 300 })).ok).toBe(true)
+      expect(await ask(peer, 'c')).toMatchObject({ granted: false, holder: { id: 'a' } })
+    } finally {
+      vi.useRealTimers()
+    }
+    await vi.waitFor(async () => expect((await ask(peer, 'd')).granted).toBe(true))
+  })
+
+  it('is lost when somebody deletes its key, and the next token is higher', async () => {
+    const lost = vi.fn()
+    const { token } = await grab(store, 'a', { lost })
+    const kv = await new Kvm(pair.connection).open(pair.bucket)
+    await kv.delete('lease.r')
+    await vi.waitFor(() => expect(lost).toHaveBeenCalledOnce())
+    expect(await store.renew({ resource: 'r', id: 'a', ttl: 1000 })).toEqual({ ok: false, holder: null })
+    expect((await grab(peer, 'b')).token).toBeGreaterThan(token)
+  })
+
+  it('gets a higher token in a bucket that was deleted and made anew', async () => {
+    const { token } = await grab(store, 'a')
+    await new Kvm(pair.connection).open(pair.bucket).then((kv) => kv.destroy())
+    const failure = { code: 'store-unavailable', retryable: true }
+    await expect(ask(store, 'b')).rejects.toMatchObject(failure)
+    expect((await grab(store, 'b')).token).toBeGreaterThan(token)
+  })
+
+  it('is not granted over the value of another program', async () => {
+    await peer.read(['r'])
+    const kv = await new Kvm(pair.connection).open(pair.bucket)
+    await kv.put('lease.r', 'hello')
+    await kv.put('lease.=zz', 'no name has this key')
+    await expect(ask(store, 'a')).rejects.toMatchObject({ code: 'store-failed' })
+    expect(await store.sweep({ limit: 10 })).toEqual([])
+    expect((await store.list({ limit: 10 })).leases).toEqual([])
+    expect((await kv.get('lease.r'))?.string()).toBe('hello')
+  })
+
+  it('is forgotten without a trace, unless it was written again', async () => {
+    const registers = new BucketRegisters(new Bucket(pair.connection, { name: pair.bucket, replicas: 1 }))
+    const write = async (name: string, text: string, previous: Entry | null = null) => {
+      const written = await registers.write(name, text, previous)
+      if (!written) throw new Error(`${name} was not written`)
+      return written.entry
+    }
+    const first = await write('r', 'one')
+    const second = await write('r', 'two', first)
+    await write('other', 'stays')
+    await registers.forget(first)
+    expect((await registers.read(['r', 'other'])).entries).toMatchObject([{ text: 'two' }, { text: 'stays' }])
+    await registers.forget(second)
+    expect((await registers.read(['r', 'other'])).entries).toMatchObject([null, { text: 'stays' }])
+    registers.close()
+  })
+
+  it('leaves no consumer on the server that nobody needs', async () => {
+    await grab(store, 'a')
+    await store.list({ limit: 10 })
+    await store.sweep({ limit: 10 })
+    const watch = await store.watch(() => {})
+    expect(await consumersOf(pair)).toBe(1)
+    await watch[Symbol.asyncDispose]()
+    await vi.waitFor(async () => expect(await consumersOf(pair)).toBe(0), 3000)
+  })
+})
+
+describe('natsStore', () => {
+  it('refuses what is no connection, no bucket, no number of replicas', async () => {
+    const connection = await dial(SERVER.host)
+    const refused = expect.objectContaining({ code: 'invalid-argument' })
+    expect(() => natsStore({} as NatsConnection)).toThrow(refused)
+    expect(() => natsStore(connection, { bucket: 'a.b' })).toThrow(refused)
+    expect(() => natsStore(connection, { replicas: 0 })).toThrow(refused)
+    await connection.close()
+  })
+
+  it('refuses a bucket that drops leases by a TTL of its own', async () => {
+    const connection = await dial(SERVER.host)
+    const bucket = newBucket()
+    await new Kvm(connection).create(bucket, { ttl: 60_000 })
+    const store = natsStore(connection, { bucket })
+    await expect(ask(store, 'a')).rejects.toMatchObject({ code: 'store-failed', message: /TTL of its own/ })
+    await connection.close()
+  })
+
+  it('fails for good when its connection was closed', async () => {
+    const connection = await dial(SERVER.host)
+    const store = natsStore(connection, { bucket: newBucket() })
+    await connection.close()
+    await expect(ask(store, 'a')).rejects.toMatchObject({ code: 'store-failed', retryable: false })
+  })
+
+  it('names the package that is missing', async () => {
+    vi.doMock('@nats-io/kv', () => {
+      throw new Error('Cannot find package')
+    })
+    vi.resetModules()
+    try {
+      const { natsStore: without } = await import('../../src/stores/nats/index.ts')
+      const connection = await dial(SERVER.host)
+      await expect(ask(without(connection), 'a')).rejects.toThrow('npm install @nats-io/kv')
+      await connection.close()
+    } finally {
+      vi.doUnmock('@nats-io/kv')
+      vi.resetModules()
+    }
+  })
+})
+
+/** Two stores on two connections to one new bucket; the first goes through a proxy. */
+async function openPair() {
+  const bucket = newBucket()
+  const proxy = await cuttableProxy(SERVER.hostname, Number(SERVER.port))
+  const [own, connection] = await Promise.all([dial(proxy.address), dial(SERVER.host)])
+  const store = natsStore(own, { bucket })
+  const peer = natsStore(connection, { bucket })
+  return {
+    bucket,
+    proxy,
+    connection,
+    store,
+    peer,
+    async dispose() {
+      await Promise.all([store.close(), peer.close()])
+      const manager = await jetstreamManager(connection)
+      await manager.streams.delete(`KV_${bucket}`).catch(() => {})
+      await Promise.all([own.close(), connection.close()])
+      await proxy[Symbol.asyncDispose]()
+    },
+  }
+}
+
+function cut(proxy: CuttableProxy): () => Promise<void> {
+  proxy.cut()
+  return async () => proxy.mend()
+}
+
+function dial(servers: string): Promise<NatsConnection> {
+  return connect({ servers, reconnectTimeWait: 20, maxReconnectAttempts: -1 })
+}
+
+function newBucket(): string {
+  return `test-${crypto.randomUUID()}`
+}
+
+function ask(store: LeaseStore, id: string, more: Partial<Ask> = {}) {
+  return store.acquire({ resource: 'r', id, owner: id, ttl: 60_000, ...more })
+}
+
+async function grab(store: LeaseStore, id: string, more?: Partial<Ask>) {
+  const answer = await ask(store, id, more)
+  if (!answer.granted) throw new Error(`${id} was refused`)
+  return answer.lease
+}
+
+async function consumersOf({ connection, bucket }: { connection: NatsConnection; bucket: string }) {
+  const manager = await jetstreamManager(connection)
+  return (await manager.streams.info(`KV_${bucket}`)).state.consumer_count
+}
