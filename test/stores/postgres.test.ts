@@ -1,54 +1,120 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, it } from 'vitest'
-import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { type PostgresStoreOptions, postgresStore } from '../../src/stores/postgres/index.ts'
 import { describeStore } from '../../src/testing/index.ts'
-import { cuttableProxy } from './cuttable-proxy.ts'
-import { drivers, serverUrl } from './postgres/drivers.ts'
+import { type CuttableProxy, cuttableProxy } from './cuttable-proxy.ts'
+import { type Connect, drivers } from './postgres/drivers.ts'
+import { type Pooler, startPgbouncer } from './postgres/pgbouncer.ts'
 
+const { HOLDFAST_TEST_POSTGRES_URL: serverUrl = '' } = process.env
 const admin = new pg.Pool({ connectionString: serverUrl, max: 2 })
-afterAll(() => admin.end())
+let pooler: Pooler
+beforeAll(async () => {
+  pooler = await startPgbouncer(serverUrl)
+})
+afterAll(async () => {
+  await pooler[Symbol.asyncDispose]()
+  await admin.end()
+})
 
-let count = 0
+const runner = { describe, it }
 
-for (const [name, connect] of Object.entries(drivers)) {
-  describeStore(name, {
-    runner: { describe, it },
-    create: async () => {
-      const schema = `conformance_${process.pid}_${++count}`
-      const { hostname, port } = new URL(serverUrl)
-      const proxy = await cuttableProxy(hostname, Number(port))
-      const url = new URL(serverUrl)
-      url.host = proxy.address
-      const near = await connect(url.href, schema)
-      const far = await connect(serverUrl, `${schema} peer`)
-      const store = postgresStore(near.client, { schema })
-      const peer = postgresStore(far.client, { schema })
-      return {
-        schema,
-        proxy,
-        near,
-        store,
-        peer,
-        dispose: async () => {
-          await Promise.all([store.close(), peer.close()])
-          await Promise.all([near.end(), far.end()])
-          await proxy[Symbol.asyncDispose]()
-          await admin.query(`drop schema if exists ${schema} cascade`)
-        },
-      }
+describeStore('pg Pool', {
+  runner,
+  create: () => openPair(drivers['pg Pool']),
+  reopen: async ({ open }) => open(),
+  outage: cut,
+  interruptWatch: dropListener,
+})
+
+describeStore('postgres.js', {
+  runner,
+  create: () => openPair(drivers['postgres.js']),
+  reopen: async ({ open }) => open(),
+  outage: cut,
+  interruptWatch: dropListener,
+})
+
+// A single client has no outage to recover from: it cannot connect again.
+describeStore('pg Client', {
+  runner,
+  create: async () => {
+    const schema = nextSchema()
+    await makeSteppedClock(schema)
+    return openPair(drivers['pg Client'], { schema, startup: `-c search_path=${schema},pg_catalog` })
+  },
+  reopen: async ({ open }) => open(),
+  interruptWatch: dropListener,
+  stepClock: ({ schema, client }, ms) => {
+    ;(client as pg.Client).query(`update ${schema}.step set by = by + ${ms} * interval '1 ms'`)
+  },
+})
+
+describeStore('pg Pool behind PgBouncer in transaction mode, with listen', {
+  runner,
+  create: () => openPair(drivers['pg Pool'], { url: pooler.url, listen: { connectionString: serverUrl } }),
+  reopen: async ({ open }) => open(),
+  outage: cut,
+})
+
+interface PairOptions {
+  readonly url?: string
+  readonly listen?: PostgresStoreOptions['listen']
+  readonly schema?: string
+  /** Settings of the store's own connections. */
+  readonly startup?: string
+}
+
+/** A store whose line can be cut, and a peer. */
+async function openPair(connect: Connect, options: PairOptions = {}) {
+  const { url = serverUrl, listen, schema = nextSchema(), startup } = options
+  const address = new URL(url)
+  const proxy = await cuttableProxy(address.hostname, Number(address.port || 5432))
+  address.host = proxy.address
+  const near = await connect(address.href, schema, startup)
+  const far = await connect(url, `${schema} peer`)
+  const open = () => postgresStore(near.client, { schema, ...(listen && { listen }) })
+  const store = open()
+  const peer = postgresStore(far.client, { schema, ...(listen && { listen }) })
+  return {
+    schema,
+    proxy,
+    client: near.client,
+    store,
+    peer,
+    open,
+    async dispose() {
+      await Promise.all([store.close(), peer.close()])
+      await Promise.all([near.end(), far.end()])
+      await proxy[Symbol.asyncDispose]()
+      await admin.query(`drop schema if exists ${schema} cascade`)
     },
-    reopen: async ({ near, schema }) => postgresStore(near.client, { schema }),
-    ...(name !== 'pg Client' && {
-      outage: async ({ proxy }) => {
-        proxy.cut()
-        return async () => proxy.mend()
-      },
-    }),
-    interruptWatch: async ({ schema }) => {
-      await admin.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and query ilike 'listen%'`,
-        [schema],
-      )
-    },
-  })
+  }
+}
+
+let schemas = 0
+
+function nextSchema(): string {
+  return `conformance_${process.pid}_${++schemas}`
+}
+
+/** A clock of the schema's own, for connections that look there first. */
+async function makeSteppedClock(schema: string): Promise<void> {
+  await admin.query(`
+    create schema ${schema};
+    create table ${schema}.step as select interval '0' as by;
+    create function ${schema}.clock_timestamp() returns timestamptz language sql volatile as
+      'select pg_catalog.clock_timestamp() + by from ${schema}.step'`)
+}
+
+async function cut({ proxy }: { readonly proxy: CuttableProxy }): Promise<() => Promise<void>> {
+  proxy.cut()
+  return async () => proxy.mend()
+}
+
+async function dropListener({ schema }: { readonly schema: string }): Promise<void> {
+  await admin.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and query ~* '^listen'`,
+    [schema],
+  )
 }

@@ -2,29 +2,29 @@ import pg from 'pg'
 import postgres from 'postgres'
 import type { PostgresClient } from '../../../src/stores/postgres/index.ts'
 
-export interface Driver {
+export interface Connected {
   readonly client: PostgresClient
   end(): Promise<unknown>
 }
 
-export const serverUrl = process.env['HOLDFAST_TEST_POSTGRES_URL'] ?? ''
+/** `startup`: settings for the server, as in `-c name=value`. */
+export type Connect = (url: string, application_name: string, startup?: string) => Promise<Connected>
 
-/** Each client of each package that the store takes. */
+/** Every client of every package that the store takes. */
 export const drivers = {
-  async 'pg Pool'(connectionString: string, application_name: string, options?: string): Promise<Driver> {
-    const client = new pg.Pool({ connectionString, application_name, ...(options && { options }) })
+  async 'pg Pool'(connectionString, application_name, options = '') {
+    const client = new pg.Pool({ connectionString, application_name, options })
     client.on('error', () => {})
     return { client, end: () => client.end() }
   },
-  async 'pg Client'(connectionString: string, application_name: string, options?: string): Promise<Driver> {
-    const client = new pg.Client({ connectionString, application_name, ...(options && { options }) })
+  async 'pg Client'(connectionString, application_name, options = '') {
+    const client = new pg.Client({ connectionString, application_name, options })
     client.on('error', () => {})
     await client.connect()
     return { client, end: () => client.end() }
   },
-  async 'postgres.js'(connectionString: string, application_name: string, options?: string): Promise<Driver> {
-    const connection = { application_name, ...(options && { options }) }
-    const client = postgres(connectionString, { connection, onnotice: () => {} })
+  async 'postgres.js'(url, application_name) {
+    const client = postgres(url, { connection: { application_name }, onnotice: () => {} })
     return { client, end: () => client.end({ timeout: 1 }) }
   },
-}
+} satisfies Record<string, Connect>

@@ -1,0 +1,60 @@
+import pg from 'pg'
+import type { LeaseStore } from '../../../src/core/index.ts'
+import {
+  type PostgresClient,
+  type PostgresStoreOptions,
+  postgresStore,
+} from '../../../src/stores/postgres/index.ts'
+
+/** A schema that no other test uses, and all that a test opened on it. */
+export interface Bed extends AsyncDisposable {
+  readonly schema: string
+  readonly table: string
+  readonly admin: pg.Client
+  /** Also the `application_name` of its connections. */
+  pool(config?: pg.PoolConfig): pg.Pool
+  /** On a pool of its own, as another process would have it. */
+  store(options?: PostgresStoreOptions): LeaseStore
+  storeOn(client: PostgresClient, options?: PostgresStoreOptions): LeaseStore
+  /** How many connections of the pools listen. */
+  listeners(): Promise<number>
+}
+
+export async function makeBed(url: string): Promise<Bed> {
+  const schema = `bed_${crypto.randomUUID().replaceAll('-', '')}`
+  const admin = new pg.Client(url)
+  await admin.connect()
+  const stores: LeaseStore[] = []
+  const pools: pg.Pool[] = []
+  const bed: Bed = {
+    schema,
+    table: `${schema}.holdfast_leases`,
+    admin,
+    pool(config) {
+      const pool = new pg.Pool({ connectionString: url, application_name: schema, ...config })
+      pool.on('error', () => {})
+      pools.push(pool)
+      return pool
+    },
+    store: (options) => bed.storeOn(bed.pool(), options),
+    storeOn(client, options) {
+      const store = postgresStore(client, { schema, ...options })
+      stores.push(store)
+      return store
+    },
+    async listeners() {
+      const { rowCount } = await admin.query(
+        `select from pg_stat_activity where application_name = $1 and query ~* '^(un)?listen'`,
+        [schema],
+      )
+      return rowCount ?? 0
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(stores.map((store) => store.close()))
+      await Promise.all(pools.map((pool) => pool.end()))
+      await admin.query(`drop schema if exists ${schema} cascade`)
+      await admin.end()
+    },
+  }
+  return bed
+}

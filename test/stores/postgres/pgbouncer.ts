@@ -1,0 +1,78 @@
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import pg from 'pg'
+import { KeptProcess } from '../../../scripts/services/kept-process.ts'
+import { executable, obtain, type Tool } from '../../../scripts/services/tools.ts'
+
+export interface Pooler extends AsyncDisposable {
+  readonly url: string
+}
+
+const TOOL: Tool<string> = {
+  name: 'pgbouncer',
+  packages: ['pgbouncer'],
+  advice: 'install PgBouncer.',
+  find: async () => executable('pgbouncer', ['/usr/sbin']),
+}
+
+/** PgBouncer before the server, in transaction mode: statements of one client run on whatever connection is free. */
+export async function startPgbouncer(serverUrl: string): Promise<Pooler> {
+  const [program = ''] = await obtain([TOOL])
+  const kept = await KeptProcess.prepare('pgbouncer')
+  try {
+    const { hostname, port, username, password } = new URL(serverUrl)
+    const listenPort = await freePort()
+    const config = join(kept.directory, 'pgbouncer.ini')
+    const secret = password && `password=${decodeURIComponent(password)}`
+    await writeFile(
+      config,
+      `[databases]
+* = host=${hostname} port=${port || 5432} user=${decodeURIComponent(username)} ${secret}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${listenPort}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 4
+${process.getuid?.() === 0 ? 'user = nobody' : ''}
+`,
+    )
+    await kept.start({ file: program, args: [config], crashSignal: 'SIGKILL' })
+    const url = new URL(serverUrl)
+    url.host = `127.0.0.1:${listenPort}`
+    await answers(url.href, kept)
+    return { url: url.href, [Symbol.asyncDispose]: () => kept[Symbol.asyncDispose]() }
+  } catch (error) {
+    await kept[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+async function answers(url: string, kept: KeptProcess): Promise<void> {
+  for (let tries = 0; tries < 100; tries++) {
+    const client = new pg.Client(url)
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      await client.query('select 1')
+      return
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    } finally {
+      await client.end().catch(() => {})
+    }
+  }
+  throw new Error(`pgbouncer does not answer: ${await kept.lastOutput()}`)
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  await once(probe, 'close')
+  return port
+}
