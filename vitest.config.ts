@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 export const projects = [
   {
     name: 'unit',
-    include: ['src/**/*.test.ts', 'test/package/**/*.test.ts'],
+    include: ['src/**/*.test.ts', 'test/promises/**/*.test.ts', 'test/package/**/*.test.ts'],
     testTimeout: 60_000,
     sequence: { groupOrder: 1 },
   },

@@ -71,7 +71,10 @@ class Manager implements Leases {
     makeWish('-', this.#options, {}, clock)
     if (onEvent) this.subscribe(onEvent)
     if ('then' in Object(store)) {
-      const coming = Promise.resolve(store).then((ready) => this.#contextOf(ready))
+      const coming = Promise.resolve(store).then(
+        (ready) => this.#contextOf(ready),
+        (error) => Promise.reject(asLeaseError(error)),
+      )
       this.#context = coming
       coming.then((context) => (this.#context = context)).catch(() => {})
     } else this.#context = this.#contextOf(store as LeaseStore)

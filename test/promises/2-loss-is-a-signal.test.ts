@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest'
+import { LeaseError } from '../../src/core/index.ts'
+import { setUp } from './set-up.ts'
+
+describe('promise 2, loss is a signal', () => {
+  it('keeps a lease alive by its heartbeat', async () => {
+    const { clock, leases, events } = setUp()
+    const lease = await leases.acquire('r', { ttl: 3000 })
+    await clock.advance(60_000)
+    expect(lease.held).toBe(true)
+    expect(events.filter(({ type }) => type === 'renewed').length).toBe(60)
+    expect(events.some(({ type }) => type === 'warning' || type === 'error')).toBe(false)
+  })
+
+  it('tells the loss no later than the deadline when the store never answers', async () => {
+    const { clock, network, leases, events } = setUp()
+    const lease = await leases.acquire('r', { ttl: 3000 })
+    network.faults = { loseRequest: 1 }
+    const started = clock.monotonic()
+    let lostAt = Infinity
+    lease.signal.addEventListener('abort', () => {
+      lostAt = clock.monotonic() - started
+    })
+    await clock.advance(10_000)
+    expect(lostAt).toBeLessThanOrEqual(3000 * 0.98)
+    expect(lostAt).toBeGreaterThan(3000 * 0.95)
+    expect(lease.signal.reason).toBeInstanceOf(LeaseError)
+    expect(lease.signal.reason).toMatchObject({ code: 'lease-lost', resource: 'r' })
+    expect(events.at(-1)).toMatchObject({ type: 'lost', reason: 'deadline', token: lease.token })
+  })
+
+  it('warns when a third of the TTL is left, and only once', async () => {
+    const { clock, network, leases, events } = setUp()
+    await leases.acquire('r', { ttl: 3000 })
+    network.faults = { loseRequest: 1 }
+    await clock.advance(1939)
+    expect(events.some(({ type }) => type === 'warning')).toBe(false)
+    await clock.advance(2)
+    expect(events.filter(({ type }) => type === 'warning')).toMatchObject([{ code: 'lease-in-danger' }])
+    await clock.advance(5000)
+    expect(events.filter(({ type }) => type === 'warning').length).toBe(1)
+  })
+
+  it('retries failed renewals until one succeeds', async () => {
+    const { clock, network, leases, events } = setUp()
+    const lease = await leases.acquire('r', { ttl: 30_000 })
+    network.faults = { failBefore: 1 }
+    await clock.advance(20_000)
+    network.faults = {}
+    await clock.advance(60_000)
+    expect(lease.held).toBe(true)
+    expect(events.filter(({ type }) => type === 'error').length).toBeGreaterThan(3)
+  })
+
+  it('sends a renewal again when no answer comes, and takes a late answer as well', async () => {
+    const { clock, network, leases } = setUp()
+    const lease = await leases.acquire('r', { ttl: 3000 })
+    network.faults = { delay: [600, 600] }
+    await clock.advance(2300)
+    network.faults = { loseRequest: 1 }
+    await clock.advance(1500)
+    expect(lease.held).toBe(true)
+    await clock.advance(2000)
+    expect(lease.held).toBe(false)
+  })
+
+  it('is lost at once when a renewal is refused', async () => {
+    const { clock, leases, store, events } = setUp({ quietLoss: true })
+    const lease = await leases.acquire('r', { ttl: 3000 })
+    await store.release({ resource: 'r', token: lease.token })
+    await clock.advance(1000)
+    expect(lease.signal.aborted).toBe(true)
+    expect(events.at(-1)).toMatchObject({ type: 'lost', reason: 'refused' })
+    await expect(lease.renew()).rejects.toMatchObject({ code: 'lease-lost' })
+  })
+
+  it('is lost at once when the store tells that it was ended', async () => {
+    const { clock, leases, store, events } = setUp()
+    const lease = await leases.acquire('r')
+    await store.release({ resource: 'r', token: lease.token })
+    await clock.advance(0)
+    expect(lease.held).toBe(false)
+    expect(events.at(-1)).toMatchObject({ type: 'lost', reason: 'ended' })
+  })
+
+  it('stays lost, whatever comes later', async () => {
+    const { clock, network, leases } = setUp()
+    const lease = await leases.acquire('r', { ttl: 3000 })
+    network.faults = { delay: [900, 900] }
+    await clock.advance(1000)
+    network.faults = { loseRequest: 1 }
+    clock.jump(10_000)
+    expect(lease.held).toBe(false)
+    await clock.advance(3000)
+    expect(lease.held).toBe(false)
+  })
+
+  it('gives up renewing when the retry option says so', async () => {
+    const { clock, network, leases, events } = setUp()
+    const retry = (failures: number) => (failures < 3 ? 100 : null)
+    const lease = await leases.acquire('r', { ttl: 3000, retry })
+    network.faults = { failBefore: 1 }
+    await clock.advance(1300)
+    expect(lease.signal.aborted).toBe(true)
+    expect(events.at(-1)).toMatchObject({ type: 'lost', reason: 'gave-up' })
+    expect(lease.signal.reason.cause).toMatchObject({ code: 'store-unavailable' })
+  })
+
+  it('renews on demand where there is no heartbeat', async () => {
+    const { clock, leases } = setUp()
+    const lease = await leases.acquire('r', { ttl: 3000, heartbeat: false })
+    const before = lease.expiresAt as number
+    await clock.advance(2000)
+    await lease.renew()
+    expect(lease.expiresAt).toBe(before + 2000)
+    await clock.advance(2500)
+    expect(lease.held).toBe(true)
+    await clock.advance(600)
+    expect(lease.held).toBe(false)
+  })
+})

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest'
+import type { FakeClock } from '../../src/testing/index.ts'
+import { setUp } from './set-up.ts'
+
+describe('promise 3, nothing hangs', () => {
+  it('ends a wait when its time is over', async () => {
+    const { clock, leases, another } = setUp()
+    await another().acquire('r', { owner: 'Mika' })
+    const acquiring = leases.acquire('r', { wait: 2500 })
+    const failure = acquiring.catch((error) => error)
+    await clock.advance(2499)
+    expect(await Promise.race([failure, 'still waiting'])).toBe('still waiting')
+    await clock.advance(1)
+    expect(await failure).toMatchObject({ code: 'lease-held', holder: { owner: 'Mika' } })
+  })
+
+  it('leaves no place in line and no timer behind', async () => {
+    const { clock, leases, another, store } = setUp()
+    const holder = await another().acquire('r', { heartbeat: false, ttl: 60_000 })
+    const timers = clock.pending
+    await settle(clock, leases.acquire('r', { wait: 100 }), 200)
+    expect(clock.pending).toBe(timers)
+    await holder.release()
+    const newcomer = { resource: 'r', id: 'newcomer', owner: 'x', ttl: 1000 }
+    expect(await store.acquire(newcomer)).toMatchObject({ granted: true })
+  })
+
+  it('ends every call to a store that never answers', async () => {
+    const { clock, network, leases } = setUp()
+    const lease = await leases.acquire('held')
+    network.faults = { loseRequest: 1 }
+    const calls = {
+      acquire: leases.acquire('r', { wait: 3000 }),
+      tryAcquire: leases.tryAcquire('r'),
+      withLease: leases.withLease('r', () => {}, { wait: 3000 }),
+      inspect: leases.inspect('r'),
+      list: leases.list(),
+      renew: lease.renew(),
+      release: lease.release(),
+    }
+    const outcomes = Promise.all(Object.values(calls).map((call) => call.catch((error) => error.code)))
+    await clock.advance(6000)
+    expect(await outcomes).toEqual(Array(7).fill('store-unavailable'))
+  })
+
+  it('ends a wait when the caller aborts', async () => {
+    const { clock, leases, another } = setUp()
+    await another().acquire('r')
+    const stop = new AbortController()
+    const acquiring = leases.acquire('r', { wait: Infinity, signal: stop.signal }).catch((error) => error)
+    await clock.advance(50_000)
+    stop.abort('enough')
+    expect(await acquiring).toMatchObject({ code: 'aborted', cause: 'enough' })
+    await expect(leases.acquire('r', { signal: AbortSignal.abort() })).rejects.toMatchObject({
+      code: 'aborted',
+    })
+  })
+
+  it('closes: ends every wait and releases what is held', async () => {
+    const { clock, leases, another, store } = setUp()
+    await leases.acquire('mine')
+    await another().acquire('theirs')
+    const waiting = leases.acquire('theirs', { wait: Infinity }).catch((error) => error)
+    await clock.advance(0)
+    await leases.close()
+    expect(await waiting).toMatchObject({ code: 'closed' })
+    expect((await store.list({ limit: 10 })).leases.map(({ resource }) => resource)).toEqual(['theirs'])
+    await expect(leases.acquire('r')).rejects.toMatchObject({ code: 'closed' })
+    await expect(leases.inspect('r')).rejects.toMatchObject({ code: 'closed' })
+    await leases.close()
+  })
+
+  it('closes within its limit when the store is gone', async () => {
+    const { clock, network, leases } = setUp()
+    await leases.acquire('r')
+    network.faults = { loseRequest: 1 }
+    const closing = leases.close().then(() => 'closed')
+    await clock.advance(6000)
+    expect(await Promise.race([closing, 'still closing'])).toBe('closed')
+  })
+
+  it('gives back a lease that is granted while the manager closes', async () => {
+    const { clock, network, leases, store } = setUp()
+    network.faults = { delay: [10, 10] }
+    const acquiring = leases.acquire('r').catch((error) => error)
+    await clock.advance(15)
+    const closing = leases.close()
+    await clock.advance(100)
+    await closing
+    expect(await acquiring).toMatchObject({ code: 'closed' })
+    expect(await store.read(['r'])).toEqual([null])
+  })
+})
+
+async function settle(clock: FakeClock, work: Promise<unknown>, ms: number): Promise<void> {
+  const settled = work.catch(() => {})
+  await clock.advance(ms)
+  await settled
+}

@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest'
+import { setUp } from './set-up.ts'
+
+describe('promise 4, waiting is woken', () => {
+  it('wakes the next in line when the holder releases', async () => {
+    const { clock, leases, another } = setUp()
+    const holder = await another().acquire('r')
+    let granted = false
+    leases.acquire('r', { wait: Infinity }).then(() => {
+      granted = true
+    })
+    await clock.advance(1000)
+    await holder.release()
+    await clock.advance(0)
+    expect(granted).toBe(true)
+  })
+
+  it('wakes it when the holder expires', async () => {
+    const { clock, leases, store, events } = setUp()
+    await store.acquire({ resource: 'r', id: 'dead', owner: 'dead', ttl: 4000 })
+    const acquiring = leases.acquire('r')
+    await clock.advance(3999)
+    expect(events.some(({ type }) => type === 'acquired')).toBe(false)
+    await clock.advance(1)
+    expect((await acquiring).held).toBe(true)
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'expired', lease: expect.objectContaining({ owner: 'dead' }) }),
+    )
+  })
+
+  it('asks again by itself when the push was lost', async () => {
+    const { clock, network, leases, another } = setUp()
+    const holder = await another().acquire('r')
+    network.faults = { losePush: 1 }
+    const acquiring = leases.acquire('r', { wait: Infinity })
+    await clock.advance(100)
+    await holder.release()
+    await clock.advance(5000)
+    expect((await acquiring).held).toBe(true)
+  })
+
+  it('serves its waiters first in, first out', async () => {
+    const { clock, leases } = setUp()
+    const holder = await leases.acquire('r')
+    const order: number[] = []
+    const waiting = [0, 1, 2, 3].map((n) => leases.withLease('r', () => order.push(n)))
+    await clock.advance(1000)
+    await holder.release()
+    await clock.advance(100)
+    await Promise.all(waiting)
+    expect(order).toEqual([0, 1, 2, 3])
+  })
+
+  describe('where the store keeps no line', () => {
+    it('serves its waiters first in, first out, and only the first asks', async () => {
+      const { clock, leases, asks } = setUp({ queue: false })
+      const holder = await leases.acquire('r')
+      const order: number[] = []
+      const waiting = [0, 1, 2, 3].map((n) => leases.withLease('r', () => order.push(n)))
+      await clock.advance(1000)
+      // One that was refused, and once more when the watch had begun.
+      expect(asks()).toBe(1 + 2)
+      await holder.release()
+      await clock.advance(100)
+      await Promise.all(waiting)
+      expect(order).toEqual([0, 1, 2, 3])
+    })
+
+    it('is woken by the push of another manager', async () => {
+      const { clock, leases, another } = setUp({ queue: false })
+      const holder = await another().acquire('r')
+      let granted = false
+      leases.acquire('r', { wait: Infinity }).then(() => {
+        granted = true
+      })
+      await clock.advance(1000)
+      await holder.release()
+      await clock.advance(0)
+      expect(granted).toBe(true)
+    })
+
+    it('asks by backoff where the store cannot push either', async () => {
+      const { clock, leases, another, asks } = setUp({ queue: false, push: false })
+      const holder = await another().acquire('r', { ttl: 60_000, heartbeat: false })
+      const acquiring = leases.acquire('r', { wait: Infinity })
+      await clock.advance(1000)
+      const early = asks()
+      expect(early).toBeGreaterThan(4)
+      await clock.advance(10_000)
+      expect(asks() - early).toBeLessThan(8)
+      await holder.release()
+      await clock.advance(2400)
+      expect((await acquiring).held).toBe(true)
+    })
+
+    it('does not let tryAcquire jump the line', async () => {
+      const { clock, leases, another } = setUp({ queue: false })
+      await another().acquire('r', { owner: 'Mika' })
+      const waiting = leases.acquire('r', { wait: 1000 }).catch(() => {})
+      await clock.advance(100)
+      await expect(leases.acquire('r', { wait: 0 })).rejects.toMatchObject({ holder: { owner: 'Mika' } })
+      await clock.advance(1000)
+      await waiting
+    })
+  })
+})

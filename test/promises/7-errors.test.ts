@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest'
+import { createLeases, type LeaseOptions } from '../../src/core/index.ts'
+import { setUp } from './set-up.ts'
+
+describe('promise 7, errors', () => {
+  it('repeats a request whose answer was lost under the same id', async () => {
+    const { clock, network, leases, store, events } = setUp()
+    network.faults = { loseAnswer: 1 }
+    const acquiring = leases.acquire('r', { ttl: 4000, wait: 20_000 })
+    await clock.advance(3000)
+    const [first] = await store.read(['r'])
+    network.faults = {}
+    await clock.advance(6000)
+    const lease = await acquiring
+    expect(lease.id).toBe(first?.id)
+    expect(events.filter(({ type }) => type === 'attempt').length).toBeGreaterThan(1)
+  })
+
+  it('wraps what a store throws that is no LeaseError', async () => {
+    const { store } = setUp()
+    const cause = new Error('boom')
+    const broken = createLeases({
+      ...store,
+      acquire: () => Promise.reject(cause),
+      read: () => Promise.reject(cause),
+    })
+    await expect(broken.acquire('r')).rejects.toMatchObject({ code: 'store-failed', retryable: false, cause })
+    await expect(broken.inspect('r')).rejects.toMatchObject({ code: 'store-failed', cause })
+  })
+
+  it('names the option, what was expected and what came', async () => {
+    const { leases, store } = setUp()
+    const bad: [LeaseOptions, RegExp][] = [
+      [{ ttl: 5 }, /^ttl: expected a whole number of milliseconds from 10 to 2147483647, got 5$/],
+      [{ ttl: '30s' as never }, /^ttl: .* got "30s"$/],
+      [{ ttl: Infinity }, /^ttl: /],
+      [{ heartbeat: 30_000 }, /^heartbeat: expected .* from 1 to 27000, got 30000$/],
+      [{ heartbeat: 0 }, /^heartbeat: /],
+      [{ wait: -1 }, /^wait: .* got -1$/],
+      [{ wait: Number.NaN }, /^wait: /],
+      [{ owner: '' }, /^owner: expected a non-empty string, got ""$/],
+      [{ metadata: [] as never }, /^metadata: expected a JSON object of at most 4096 bytes, got a Array$/],
+      [{ metadata: { long: 'x'.repeat(5000) } }, /^metadata: /],
+      [{ metadata: { big: 1n } as never }, /^metadata: /],
+      [{ retry: 5 as never }, /^retry: /],
+      [{ signal: 'x' as never }, /^signal: expected an AbortSignal, got "x"$/],
+    ]
+    for (const [options, message] of bad) {
+      await expect(leases.acquire('r', options), JSON.stringify(message.source)).rejects.toMatchObject({
+        code: 'invalid-argument',
+        retryable: false,
+        message: expect.stringMatching(message),
+      })
+    }
+    expect(() => createLeases(store, { ttl: 1 })).toThrow(/^ttl: /)
+    expect(() => createLeases(store, { owner: '' })).toThrow(/^owner: /)
+    expect(() => createLeases({} as never)).toThrow(/^store: expected a LeaseStore, got a Object$/)
+    expect(() => createLeases(undefined as never)).toThrow(/^store: /)
+    expect(() => leases.subscribe(null as never)).toThrow(/^listener: /)
+    await expect(leases.list({ limit: 0 })).rejects.toThrow(/^limit: /)
+  })
+
+  it('takes names of 1 to 512 bytes in NFC, without control characters', async () => {
+    const { leases } = setUp()
+    for (const name of [
+      '',
+      'x'.repeat(513),
+      '界'.repeat(171),
+      'a\nb',
+      'a\u0000',
+      'a\u0085',
+      '\ud800',
+      5 as never,
+    ]) {
+      await expect(leases.acquire(name)).rejects.toMatchObject({
+        code: 'invalid-argument',
+        message: expect.stringMatching(
+          /^resource: expected 1 to 512 bytes of UTF-8 without control characters, got /,
+        ),
+      })
+    }
+    const decomposed = await leases.acquire('e\u0301')
+    expect(decomposed.resource).toBe('\u00e9')
+    expect(await leases.tryAcquire('\u00e9')).toBeNull()
+    await leases.acquire('x'.repeat(512))
+  })
+})

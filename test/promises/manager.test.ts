@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+import { createLeases } from '../../src/core/index.ts'
+import { setUp } from './set-up.ts'
+
+describe('a manager', () => {
+  it('takes a promise of a store, and says so when that fails', async () => {
+    const { clock, store } = setUp()
+    const leases = createLeases(Promise.resolve(store), { clock })
+    expect((await leases.acquire('r')).held).toBe(true)
+    expect((await leases.inspect('r'))?.resource).toBe('r')
+    const cause = new Error('no such server')
+    const failing = createLeases(Promise.reject(cause), { clock })
+    await expect(failing.acquire('r')).rejects.toMatchObject({ code: 'store-failed', cause })
+  })
+
+  it('lists and inspects, whoever holds', async () => {
+    const { leases, another } = setUp()
+    await another().acquire('job:1')
+    await leases.acquire('job:2')
+    await leases.acquire('other')
+    const names = (records: readonly { resource: string }[]) => records.map(({ resource }) => resource)
+    expect(names(await leases.list({ prefix: 'job:' }))).toEqual(['job:1', 'job:2'])
+    expect(names(await leases.list({ limit: 1 }))).toEqual(['job:1'])
+    expect(await leases.inspect('none')).toBeNull()
+    expect(await leases.inspect('job:2')).toMatchObject({ owner: 'me', state: 'held' })
+  })
+
+  it('collects the pages of a store that answers less than was asked for', async () => {
+    const { leases, store } = setUp()
+    for (const name of ['a', 'b', 'c']) await leases.acquire(name)
+    const paged = createLeases({ ...store, list: (query) => store.list({ ...query, limit: 1 }) })
+    expect((await paged.list()).map(({ resource }) => resource)).toEqual(['a', 'b', 'c'])
+  })
+
+  it('has an owner of its own unless told otherwise', async () => {
+    const { store } = setUp()
+    const [a, b] = [createLeases(store), createLeases(store)]
+    const [first, second] = [await a.acquire('a'), await b.acquire('b')]
+    expect(first.owner).not.toBe(second.owner)
+    expect((await a.acquire('c', { owner: 'Mika' })).owner).toBe('Mika')
+    await Promise.all([a.close(), b.close()])
+  })
+
+  it('shows metadata as it was when it asked', async () => {
+    const { leases } = setUp()
+    const metadata = { user: 'Mika' }
+    const lease = await leases.acquire('r', { metadata })
+    metadata.user = 'changed'
+    expect(lease.metadata).toEqual({ user: 'Mika' })
+  })
+})

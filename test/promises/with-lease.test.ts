@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest'
+import { setUp } from './set-up.ts'
+
+describe('withLease and await using', () => {
+  it('releases when the work is done, and when it throws', async () => {
+    const { leases, store } = setUp()
+    expect(await leases.withLease('r', async (lease) => lease.held && 'result')).toBe('result')
+    expect(await store.read(['r'])).toEqual([null])
+    const failing = leases.withLease('r', () => {
+      throw new Error('the work failed')
+    })
+    await expect(failing).rejects.toThrow('the work failed')
+    expect(await store.read(['r'])).toEqual([null])
+  })
+
+  it('rejects with lease-lost when the lease was lost before the work had ended', async () => {
+    const { clock, leases, store } = setUp()
+    const working = leases
+      .withLease('r', (lease) => store.release({ resource: 'r', token: lease.token }))
+      .catch((error) => error)
+    await clock.advance(10)
+    expect(await working).toMatchObject({ code: 'lease-lost' })
+  })
+
+  it('returns the result though the release failed, and tells it by an event', async () => {
+    const { clock, network, leases, events } = setUp()
+    const working = leases.withLease('r', () => {
+      network.faults = { failBefore: 1 }
+      return 'result'
+    })
+    await clock.advance(6000)
+    expect(await working).toBe('result')
+    expect(events).toContainEqual(expect.objectContaining({ type: 'error', operation: 'release' }))
+  })
+
+  it('releases at the end of the scope', async () => {
+    const { leases, store } = setUp()
+    {
+      await using lease = await leases.acquire('r')
+      expect((await leases.inspect('r'))?.id).toBe(lease.id)
+    }
+    expect(await store.read(['r'])).toEqual([null])
+  })
+
+  it('releases once, however often it is asked', async () => {
+    const { leases, events } = setUp()
+    const lease = await leases.acquire('r')
+    await Promise.all([lease.release(), lease.release(), lease[Symbol.asyncDispose]()])
+    expect(events.filter(({ type }) => type === 'released').length).toBe(1)
+    expect(lease.held).toBe(false)
+    expect(lease.signal.aborted).toBe(false)
+    await expect(lease.renew()).rejects.toMatchObject({ code: 'lease-lost' })
+  })
+
+  it('retries a release, and takes an ended lease as released if an answer was lost', async () => {
+    const { clock, network, leases, events, store } = setUp()
+    const lease = await leases.acquire('r')
+    network.faults = { failAfter: 1 }
+    const releasing = lease.release()
+    await clock.advance(10)
+    network.faults = {}
+    await clock.advance(100)
+    await releasing
+    expect(events.at(-1)).toMatchObject({ type: 'released' })
+    expect(await store.read(['r'])).toEqual([null])
+  })
+
+  it('tells the loss when the release shows that the lease was gone', async () => {
+    const { leases, store, events } = setUp({ quietLoss: true })
+    const lease = await leases.acquire('r')
+    await store.release({ resource: 'r', token: lease.token })
+    await lease.release()
+    expect(events.at(-1)).toMatchObject({ type: 'lost', reason: 'refused' })
+    expect(lease.signal.aborted).toBe(true)
+  })
+})
