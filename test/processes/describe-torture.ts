@@ -1,58 +1,78 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { basename, join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type Server, type ServerName, startServer } from '../../scripts/services/index.ts'
 import { holdsOf, violations, waitsOf } from './checker.ts'
 import { Crew, PATIENCE_MS } from './crew.ts'
 import { readLog } from './observation.ts'
-import { handOver, handOverDuring, killHoldersAndWaiters, stopHolders } from './scenarios.ts'
+import { freezeUntilLost, handOver, handOverUntil, killHoldersAndWaiters, stopHolders } from './scenarios.ts'
 
 export interface TortureOptions {
-  /** The store on fresh data; the directory is gone after the test. */
-  readonly url: (directory: string) => string
+  /** Of the store; the directory is new for each test, the address is that of `server`. */
+  readonly url: (place: { readonly directory: string; readonly address: string }) => string
   readonly ttl: number
-  /** Crashes the server and starts it again, with what it had acknowledged. */
-  readonly restart?: () => Promise<void>
+  /** A server of this kind is started, to be frozen and crashed. */
+  readonly server?: ServerName
+  /** Set for a server that forgets in a crash what it acknowledged. */
+  readonly forgetful?: boolean
 }
 
-const RESOURCES = ['north', 'south']
 const WORKERS_PER_RESOURCE = 4
 const KILLS_PER_RESOURCE = 15
 const STOPS_PER_RESOURCE = 5
+const CRASHES = 3
 const LIMIT = { timeout: 120_000 }
 
 /** Real processes on one store, killed, stopped and cut off while they contend for leases. */
-export function describeTorture(name: string, { url, ttl, restart }: TortureOptions): void {
-  describe(`${name}: leases of processes that die`, () => {
+export function describeTorture(name: string, options: TortureOptions): void {
+  const { url, ttl, forgetful = false } = options
+
+  describe(`${name}: leases of real processes`, () => {
+    let server: Server | undefined
     let directory: string
+    let resources: string[]
     let crew: Crew
+
+    beforeAll(async () => {
+      if (options.server) server = await startServer(options.server)
+    })
+    afterAll(() => server?.stop())
+
     beforeEach(async () => {
       directory = await mkdtemp(join(tmpdir(), 'holdfast-torture-'))
+      // The server keeps what earlier tests did to it.
+      resources = ['north', 'south'].map((which) => `${which}-${basename(directory)}`)
       crew = new Crew({
-        url: url(directory),
+        url: url({ directory, address: server?.address ?? '' }),
         ttl,
         logPath: join(directory, 'log'),
         guardedPath: join(directory, 'guarded.db'),
       })
-      for (const resource of RESOURCES) for (let n = 0; n < WORKERS_PER_RESOURCE; n++) crew.hire(resource)
+      for (const resource of resources) for (let n = 0; n < WORKERS_PER_RESOURCE; n++) crew.hire(resource)
     })
     afterEach(async () => {
+      server?.thaw()
       await crew.killAll()
       await rm(directory, { recursive: true })
     })
 
-    const onEach = <T>(work: (resource: string) => Promise<T>) => Promise.all(RESOURCES.map(work))
+    const onEach = <T>(work: (resource: string) => Promise<T>) => Promise.all(resources.map(work))
 
     async function expectOneHolderAtATime(): Promise<void> {
       await crew.finish()
-      const log = readLog(join(directory, 'log')).sort((a, b) => a.at - b.at)
+      const log = orderedLog()
       const { killed } = crew
       expect(violations(log, { longestWaitMs: PATIENCE_MS, killed })).toEqual([])
       const longest = Math.max(...waitsOf(log, killed).map((wait) => wait.ms))
       console.log(`${name}: ${holdsOf(log).length} holds, the longest wait ${Math.round(longest)} ms`)
     }
 
-    it(`have one holder at a time while holders and waiters are killed`, LIMIT, async () => {
+    function orderedLog() {
+      return readLog(join(directory, 'log')).sort((a, b) => a.at - b.at)
+    }
+
+    it('have one holder at a time while holders and waiters are killed', LIMIT, async () => {
       await onEach((resource) => killHoldersAndWaiters(crew, resource, KILLS_PER_RESOURCE))
       await expectOneHolderAtATime()
     })
@@ -63,11 +83,30 @@ export function describeTorture(name: string, { url, ttl, restart }: TortureOpti
       await expectOneHolderAtATime()
     })
 
-    if (!restart) return
-    it('have one holder at a time through a crash of the server', LIMIT, async () => {
+    if (!options.server) return
+
+    it('are held no longer than their TTL while the server is frozen', LIMIT, async () => {
+      if (!server) throw new Error('no server')
+      await onEach((resource) => handOver(crew, resource, 5))
+      const { tokens, frozenAt } = await freezeUntilLost(crew, resources, server)
       await onEach((resource) => handOver(crew, resource, 10))
-      const crash = restart()
-      await onEach((resource) => handOverDuring(crew, resource, crash))
+      const frozen = holdsOf(orderedLog()).filter((hold) => tokens.includes(hold.token))
+      expect(frozen).toHaveLength(resources.length)
+      for (const hold of frozen) expect(hold.to).toBeLessThanOrEqual(frozenAt + ttl * 1000)
+      await expectOneHolderAtATime()
+    })
+
+    if (forgetful) return
+
+    it('have one holder at a time though the server crashes', LIMIT, async () => {
+      for (let n = 0; n < CRASHES; n++) {
+        await onEach((resource) => handOver(crew, resource, 5))
+        let isBack = false
+        const crash = server?.restart().then(() => {
+          isBack = true
+        })
+        await Promise.all([crash, onEach((resource) => handOverUntil(crew, resource, () => isBack))])
+      }
       await expectOneHolderAtATime()
     })
   })

@@ -24,8 +24,34 @@ const OPENERS: Readonly<Record<string, (address: string) => Promise<OpenStore>>>
     const { fileStore } = await import('../../src/stores/file/index.ts')
     return withoutClient(fileStore(fileURLToPath(address)))
   },
+  'postgres:': async (address) => {
+    const { default: pg } = await import('pg')
+    const { postgresStore } = await import('../../src/stores/postgres/index.ts')
+    const pool = new pg.Pool({ connectionString: address, max: 4 })
+    pool.on('error', ignore)
+    return withClient(postgresStore(pool), () => pool.end())
+  },
+  'nats:': async (address) => {
+    const { connect } = await import('@nats-io/transport-node')
+    const { natsStore } = await import('../../src/stores/nats/index.ts')
+    const connection = await connect({ servers: address, maxReconnectAttempts: -1, reconnectTimeWait: 100 })
+    return withClient(natsStore(connection), () => connection.close())
+  },
+}
+
+function withClient(store: LeaseStore, closeClient: () => Promise<void>): OpenStore {
+  return {
+    store,
+    async close() {
+      await store.close()
+      await closeClient()
+    },
+  }
 }
 
 function withoutClient(store: LeaseStore): OpenStore {
   return { store, close: () => store.close() }
 }
+
+/** A client that tells of a lost connection must be heard, or it ends the process; the store tells as well. */
+function ignore(): void {}

@@ -2,7 +2,9 @@
  * What is done to workers that contend for leases. Each step waits for a worker to say what it does, and never
  * for time to pass: whoever has just said that it holds is killed, stopped or told to let go.
  */
+import type { Server } from '../../scripts/services/index.ts'
 import type { Crew } from './crew.ts'
+import { now } from './observation.ts'
 
 export async function handOver(crew: Crew, resource: string, times: number): Promise<void> {
   for (let n = 0; n < times; n++) crew.release(await crew.holder(resource))
@@ -37,13 +39,26 @@ export async function stopHolders(crew: Crew, resource: string, stops: number): 
   return breaches
 }
 
-/** Hands over while something happens, and for a while after it. */
-export async function handOverDuring(crew: Crew, resource: string, event: Promise<void>): Promise<void> {
-  let happened = false
-  const done = event.finally(() => {
-    happened = true
-  })
-  while (!happened) await handOver(crew, resource, 1)
-  await done
-  await handOver(crew, resource, 10)
+/** Hands over until the server is back from its crash, and for a while after it. */
+export async function handOverUntil(crew: Crew, resource: string, isBack: () => boolean): Promise<void> {
+  while (!isBack()) await handOver(crew, resource, 1)
+  await handOver(crew, resource, 5)
+}
+
+/** Freezes the server until both holders have seen their loss. Returns their tokens, and when it was frozen. */
+export async function freezeUntilLost(
+  crew: Crew,
+  resources: readonly string[],
+  server: Pick<Server, 'freeze' | 'thaw'>,
+): Promise<{ tokens: number[]; frozenAt: number }> {
+  const holders = await Promise.all(resources.map((resource) => crew.holder(resource)))
+  const tokens = holders.map((holder) => holder.holding?.token ?? 0)
+  server.freeze()
+  const frozenAt = now()
+  for (const holder of holders)
+    await crew.until(`${holder.name} sees its loss`, () =>
+      holder.losses.some((loss) => tokens.includes(loss.token)),
+    )
+  server.thaw()
+  return { tokens, frozenAt }
 }

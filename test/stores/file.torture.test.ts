@@ -1,4 +1,4 @@
 import { pathToFileURL } from 'node:url'
 import { describeTorture } from '../processes/describe-torture.ts'
 
-describeTorture('file', { url: (directory) => pathToFileURL(`${directory}/leases`).href, ttl: 1000 })
+describeTorture('file', { url: ({ directory }) => pathToFileURL(`${directory}/leases`).href, ttl: 1000 })

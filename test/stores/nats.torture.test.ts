@@ -1,0 +1,3 @@
+import { describeTorture } from '../processes/describe-torture.ts'
+
+describeTorture('nats', { server: 'nats', url: ({ address }) => address, ttl: 500 })
