@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
+import { closedError } from './errors.ts'
 import { Queries } from './queries.ts'
 import { migrate, tableNames } from './schema.ts'
 import { Transactor } from './transactor.ts'
@@ -12,6 +13,7 @@ export class Connection {
   readonly #source: string | DatabaseSync
   readonly #table: string
   readonly #synchronous: string
+  #closed = false
   #open: { db: DatabaseSync; queries: Queries; transactor: Transactor } | undefined
 
   constructor(source: string | DatabaseSync, table: string, synchronous: 'normal' | 'full') {
@@ -32,11 +34,13 @@ export class Connection {
   }
 
   close(): void {
+    this.#closed = true
     if (!this.shared) this.#open?.db.close()
     this.#open = undefined
   }
 
   #opened() {
+    if (this.#closed) throw closedError()
     this.#open ??= this.#connect()
     return this.#open
   }

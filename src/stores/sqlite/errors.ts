@@ -30,15 +30,20 @@ export function isBusy(error: unknown): boolean {
   )
 }
 
-/** `file`: how messages name the database. */
-export function toLeaseError(error: unknown, file: string): LeaseError {
+/** `database`: how messages name it. */
+export function toLeaseError(error: unknown, database: string): LeaseError {
   if (error instanceof LeaseError) return error
-  const message = error instanceof Error ? error.message : String(error)
   const code = primaryCode(error)
-  if (PASSING_CODES.includes(code))
-    return new LeaseError('store-unavailable', `${file}: ${message}`, { cause: error })
-  const advice = ADVICE[code]
-  return new LeaseError('store-failed', `${file}: ${message}${advice ? `; ${advice}` : ''}`, { cause: error })
+  const kind = PASSING_CODES.includes(code) ? 'store-unavailable' : 'store-failed'
+  const { code: nodeCode, message = String(error) } = Object(error) as { code?: string; message?: string }
+  const advice = nodeCode === 'ERR_INVALID_STATE' ? 'the application has closed it' : ADVICE[code]
+  return new LeaseError(kind, [`${database}: ${message}`, advice].filter(Boolean).join('; '), {
+    cause: error,
+  })
+}
+
+export function closedError(): LeaseError {
+  return new LeaseError('closed', 'this SQLite store was closed')
 }
 
 function primaryCode(error: unknown): number {

@@ -1,5 +1,5 @@
 import { type Clock, LeaseError } from '../../core/index.ts'
-import { isBusy, toLeaseError } from './errors.ts'
+import { closedError, isBusy, toLeaseError } from './errors.ts'
 
 /** Less than the five seconds for which a manager waits for an answer. */
 const PATIENCE_MS = 4000
@@ -88,10 +88,6 @@ export class Gate {
     }
     if (this.#line.length > 0) this.#knockLater()
   }
-}
-
-export function closedError(): LeaseError {
-  return new LeaseError('closed', 'this SQLite store was closed')
 }
 
 /** Ends with the work, or when the signal aborts. */

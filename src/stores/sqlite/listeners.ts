@@ -34,13 +34,14 @@ export class Listeners {
     if (answer.granted && lost) this.#holders.set(id, { lease: answer.lease, lost })
   }
 
-  granted(id: string): LeaseRecord | undefined {
-    return this.#holders.get(id)?.lease
+  granted(resource: string, id: string): LeaseRecord | undefined {
+    const lease = this.#holders.get(id)?.lease
+    return lease?.resource === resource ? lease : undefined
   }
 
-  forget(id: string): void {
-    this.#waiters.delete(id)
-    this.#holders.delete(id)
+  forget(resource: string, id: string): void {
+    if (this.#waiters.get(id)?.resource === resource) this.#waiters.delete(id)
+    if (this.#holders.get(id)?.lease.resource === resource) this.#holders.delete(id)
   }
 
   clear(): void {

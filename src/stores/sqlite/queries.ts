@@ -31,7 +31,7 @@ export class Queries {
   readonly #save: StatementSync
   readonly #release: StatementSync
   readonly #list: StatementSync
-  readonly #expired: StatementSync
+  readonly #overdue: StatementSync
   readonly #forgettable: StatementSync
   readonly #forget: StatementSync
   readonly #meta: StatementSync
@@ -73,8 +73,9 @@ export class Queries {
        WHERE resource > ? AND resource >= ? AND resource <= ? AND id IS NOT NULL AND expires_at > ?
        ORDER BY resource LIMIT ?`,
     )
-    this.#expired = statement(
-      `SELECT ${COLUMNS} FROM ${leases} WHERE id IS NOT NULL AND expires_at <= ? LIMIT ?`,
+    this.#overdue = statement(
+      `SELECT ${COLUMNS} FROM ${leases}
+       WHERE expires_at <= ? OR (id IS NULL AND line IS NOT NULL) LIMIT ?`,
     )
     this.#forgettable = statement(
       `SELECT ${COLUMNS} FROM ${leases}
@@ -128,8 +129,9 @@ export class Queries {
     return rows(this.#list.all(after, prefix, prefix + LAST_SUFFIX, now, limit))
   }
 
-  expired(now: number, limit: number): StoredRow[] {
-    return rows(this.#expired.all(now, limit))
+  /** Rows whose lease has run out, or that are kept for somebody who may not come. */
+  overdue(now: number, limit: number): StoredRow[] {
+    return rows(this.#overdue.all(now, limit))
   }
 
   forgettable(now: number, limit: number): StoredRow[] {

@@ -1,6 +1,7 @@
 import { LeaseError, type Renewal } from '../../core/index.ts'
 import { renew } from '../lease-row.ts'
-import { closedError, type Gate, orAborted } from './gate.ts'
+import { closedError } from './errors.ts'
+import { type Gate, orAborted } from './gate.ts'
 import type { Ledger } from './ledger.ts'
 import type { Step } from './transaction.ts'
 

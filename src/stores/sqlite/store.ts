@@ -133,8 +133,8 @@ export class SqliteStore implements LeaseStore {
   }
 
   #release(by: Release): Released {
-    const granted = 'id' in by ? this.#listeners.granted(by.id) : undefined
-    if ('id' in by) this.#listeners.forget(by.id)
+    const granted = 'id' in by ? this.#listeners.granted(by.resource, by.id) : undefined
+    if ('id' in by) this.#listeners.forget(by.resource, by.id)
     const ended = granted && this.#ledger.releaseIfUnchanged(granted)
     if (ended) return { ended, holder: null }
     const step: Step<Released> = (row, now, effects) => release(row, by, now, effects)

@@ -35,7 +35,7 @@ export function sweepExpired(
   const { queries, now } = transaction
   const swept: LeaseRecord[] = []
   // Damaged rows stay expired for ever; they must not take the places of others.
-  for (const stored of queries.expired(now, limit + damaged.size)) {
+  for (const stored of queries.overdue(now, limit + damaged.size)) {
     if (swept.length >= limit || !damaged.decode(stored, now)) continue
     const lease = transaction.apply(stored, expire)
     if (lease) swept.push(lease)

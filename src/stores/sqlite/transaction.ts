@@ -50,12 +50,7 @@ export class Transaction {
   }
 }
 
-/** The other columns change with these only. */
+/** The other columns matter only if one of these is another. */
 export function isSame(before: StoredRow, after: StoredRow): boolean {
-  return (
-    after.id === before.id &&
-    after.expires_at === before.expires_at &&
-    after.span === before.span &&
-    after.line === before.line
-  )
+  return after.id === before.id && after.expires_at === before.expires_at && after.line === before.line
 }

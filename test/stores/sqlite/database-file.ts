@@ -25,6 +25,13 @@ export class DatabaseFile implements AsyncDisposable {
     return connection
   }
 
+  count(table: string): number {
+    const connection = new DatabaseSync(this.path)
+    const [{ rows }] = connection.prepare(`SELECT count(*) AS rows FROM ${table}`).all() as [{ rows: number }]
+    connection.close()
+    return rows
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#stores.map((store) => store.close()))
     for (const connection of this.#connections) if (connection.isOpen) connection.close()

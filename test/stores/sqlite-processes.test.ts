@@ -1,0 +1,91 @@
+/** What only real processes show; that they may be killed at any time is shown by the torture test. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { on } from 'node:events'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DatabaseFile } from './sqlite/database-file.ts'
+import type { WorkerMessage, WorkerOrder } from './sqlite/worker.ts'
+
+/** A waiter that is not woken asks again after five seconds, and a holder renews after ten. */
+const LONGEST_MS = 2500
+const HAND_OVERS = 20
+
+describe('processes that share a file', () => {
+  let file: DatabaseFile
+  let workers: Worker[]
+  beforeEach(async () => {
+    file = new DatabaseFile()
+    workers = Array.from({ length: 4 }, () => new Worker(file.path))
+    await Promise.all(workers.map((worker) => worker.next('started')))
+  })
+  afterEach(async () => {
+    for (const worker of workers) worker.kill()
+    await file[Symbol.asyncDispose]()
+  })
+
+  it('make its tables together', async () => {
+    await Promise.all(workers.map((worker, n) => worker.order('acquire', `own ${n}`)))
+    expect(file.count('holdfast_leases')).toBe(workers.length)
+    expect(file.count('holdfast_leases_meta')).toBe(1)
+  })
+
+  it('wake each other', async () => {
+    const [one, other] = workers as [Worker, Worker]
+    const tookMs: number[] = []
+    await one.order('acquire', 'shared')
+    for (let n = 0; n < HAND_OVERS; n++) {
+      const [holder, waiter] = n % 2 ? [other, one] : [one, other]
+      const woken = waiter.order('acquire', 'shared')
+      await untilWaiting(file)
+      const released = performance.timeOrigin + performance.now()
+      await holder.order('release', 'shared')
+      tookMs.push((await woken).at - released)
+    }
+    tookMs.sort((a, b) => a - b)
+    console.log(`sqlite: hand-over between processes ${tookMs[HAND_OVERS / 2]?.toFixed(1)} ms p50`)
+    expect(tookMs.at(-1)).toBeLessThan(LONGEST_MS)
+  })
+
+  it('tell a holder that its lease was ended by another', async () => {
+    const [holder] = workers as [Worker]
+    await holder.order('acquire', 'ended')
+    const store = file.store()
+    const [lease] = await store.read(['ended'])
+    const endedAt = performance.timeOrigin + performance.now()
+    await store.release({ resource: 'ended', token: lease?.token ?? 0 })
+    const { at, why } = await holder.next('lost')
+    expect(why).toContain('another took it over or ended it')
+    expect(at - endedAt).toBeLessThan(LONGEST_MS)
+  })
+})
+
+class Worker {
+  readonly #process: ChildProcess
+  readonly #messages: AsyncIterator<unknown[], undefined>
+
+  constructor(path: string) {
+    this.#process = fork(join(import.meta.dirname, 'sqlite/worker.ts'), [path], { execArgv: [] })
+    this.#messages = on(this.#process, 'message')
+  }
+
+  order(what: WorkerOrder['do'], resource: string): Promise<WorkerMessage> {
+    this.#process.send({ do: what, resource } satisfies WorkerOrder)
+    return this.next(what === 'acquire' ? 'acquired' : 'released')
+  }
+
+  async next(has: WorkerMessage['has']): Promise<WorkerMessage> {
+    const { value } = await this.#messages.next()
+    const [message] = value as [WorkerMessage]
+    expect(message).toMatchObject({ has })
+    return message
+  }
+
+  kill(): void {
+    this.#process.kill('SIGKILL')
+  }
+}
+
+async function untilWaiting(file: DatabaseFile): Promise<void> {
+  while (file.count('holdfast_leases WHERE line IS NOT NULL') === 0)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+}

@@ -1,0 +1,96 @@
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, it } from 'vitest'
+import { LeaseError } from '../../../src/core/index.ts'
+import { sqliteStore } from '../../../src/stores/sqlite/index.ts'
+import { FakeClock } from '../../../src/testing/index.ts'
+import { asking, failure, granted } from './asking.ts'
+import { DatabaseFile } from './database-file.ts'
+
+describe('a connection of the application', () => {
+  it('keeps its settings, its version and its data, and stays open', async () => {
+    await using file = new DatabaseFile()
+    const db = file.connect({ timeout: 7 })
+    db.exec('PRAGMA user_version = 42; PRAGMA synchronous = OFF; CREATE TABLE own (x)')
+    const store = sqliteStore(db)
+    granted(await store.acquire(asking('a')))
+    await store.close()
+    const pragma = (name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0]
+    expect(['user_version', 'synchronous', 'busy_timeout', 'journal_mode'].map(pragma)).toEqual([
+      42,
+      0,
+      7,
+      'delete',
+    ])
+    expect(db.prepare('SELECT count(*) AS n FROM own').get()).toEqual({ n: 0 })
+  })
+
+  it('may return big integers and arrays', async () => {
+    await using file = new DatabaseFile()
+    const store = sqliteStore(file.connect({ readBigInts: true, returnArrays: true }))
+    const lease = granted(await store.acquire(asking('a')))
+    expect(await store.read(['a'])).toMatchObject([{ id: lease.id, token: lease.token }])
+    await using _ = await store.watch(() => {})
+    expect(await store.release({ resource: 'a', id: lease.id })).toMatchObject({ ended: { id: lease.id } })
+  })
+
+  it('grants nothing within a transaction that may be rolled back', async () => {
+    await using file = new DatabaseFile()
+    const clock = new FakeClock()
+    const db = file.connect()
+    const store = sqliteStore(db, { clock })
+    const first = granted(await store.acquire(asking('a', { lost: () => {} })))
+    db.exec('BEGIN')
+    const grant = store.acquire(asking('b'))
+    const release = store.release({ resource: 'a', id: first.id })
+    await clock.advance(500)
+    db.exec('ROLLBACK')
+    await clock.advance(500)
+    granted(await grant)
+    expect(await release).toMatchObject({ ended: { id: first.id } })
+    const rows = db.prepare('SELECT resource FROM holdfast_leases WHERE id IS NOT NULL').all()
+    expect(rows).toEqual([{ resource: 'b' }])
+  })
+
+  it('that was closed is said to be', async () => {
+    const db = new DatabaseSync(':memory:')
+    const store = sqliteStore(db)
+    granted(await store.acquire(asking('a')))
+    db.close()
+    expect(await failure(store.acquire(asking('b')))).toMatchObject({
+      code: 'store-failed',
+      message: expect.stringContaining('the application has closed it'),
+    })
+  })
+
+  it('may be in memory', async () => {
+    const store = sqliteStore(':memory:')
+    granted(await store.acquire(asking('a')))
+    expect(await store.acquire(asking('a'))).toMatchObject({ granted: false })
+    await store.close()
+  })
+})
+
+describe('one file', () => {
+  it('has room for several tables, apart from each other and from the application', async () => {
+    await using file = new DatabaseFile()
+    file.connect().exec('PRAGMA user_version = 42; CREATE TABLE own (x)')
+    const stores = [file.store(), file.store({ table: 'other' }), file.store({ table: 'Select' })]
+    for (const store of stores) granted(await store.acquire(asking('a')))
+    expect(file.connect().prepare('PRAGMA user_version').get()).toEqual({ user_version: 42 })
+  })
+})
+
+describe('bad arguments', () => {
+  it.each([
+    ['pathOrDatabase', () => sqliteStore('')],
+    ['pathOrDatabase', () => sqliteStore(undefined as unknown as string)],
+    ['table', () => sqliteStore(':memory:', { table: 'a"; DROP TABLE x; --' })],
+    ['table', () => sqliteStore(':memory:', { table: 'sqlite_leases' })],
+    ['table', () => sqliteStore(':memory:', { table: '' })],
+    ['synchronous', () => sqliteStore(':memory:', { synchronous: 'off' as 'full' })],
+    ['synchronous', () => sqliteStore(new DatabaseSync(':memory:'), { synchronous: 'full' })],
+  ])('are refused at once: %s', (option, open) => {
+    expect(open).toThrow(LeaseError)
+    expect(open).toThrow(option)
+  })
+})

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest'
+import { FakeClock } from '../../../src/testing/index.ts'
+import { asking, failure, granted } from './asking.ts'
+import { DatabaseFile } from './database-file.ts'
+
+const LOCKED_FOR_MS = 1000
+const TICK_MS = 10
+/** A busy timeout of SQLite would make it the whole time of the lock. */
+const WORST_LAG_MS = 100
+
+describe('while another connection has the write lock', () => {
+  it('the event loop goes on, and calls are served in their order once it is free', async () => {
+    await using file = new DatabaseFile()
+    const store = file.store()
+    const other = file.connect()
+    await store.acquire(asking('before'))
+    other.exec('BEGIN IMMEDIATE')
+    setTimeout(() => other.exec('COMMIT'), LOCKED_FOR_MS)
+
+    const lag = longestLag()
+    const served: number[] = []
+    const order = Array.from({ length: 50 }, (_, n) => n)
+    await Promise.all(
+      order.map(async (n) => {
+        granted(await store.acquire(asking(`resource ${n}`)))
+        served.push(n)
+      }),
+    )
+    expect(lag.stop()).toBeLessThan(WORST_LAG_MS)
+    expect(served).toEqual(order)
+  })
+
+  it('reads go on, and a call that stays refused is retryable', async () => {
+    await using file = new DatabaseFile()
+    const clock = new FakeClock()
+    const store = file.store({ clock })
+    const { id } = granted(await store.acquire(asking('held')))
+    file.connect().exec('BEGIN EXCLUSIVE')
+
+    const refused = failure(store.acquire(asking('other')))
+    expect(await store.read(['held'])).toMatchObject([{ id }])
+    expect(await store.list({ limit: 10 })).toMatchObject({ leases: [{ id }] })
+    await clock.advance(5000)
+    expect(await refused).toMatchObject({ code: 'store-unavailable', retryable: true })
+  })
+
+  it('an aborted call ends at once, and does not happen later', async () => {
+    await using file = new DatabaseFile()
+    const clock = new FakeClock()
+    const store = file.store({ clock })
+    await store.read([])
+    const other = file.connect()
+    other.exec('BEGIN IMMEDIATE')
+    const stop = new AbortController()
+    const aborted = failure(store.acquire(asking('aborted'), { signal: stop.signal }))
+    const renewal = failure(store.renew({ resource: 'x', id: 'x', ttl: 100 }, { signal: stop.signal }))
+    stop.abort('enough')
+    expect(await aborted).toMatchObject({ code: 'aborted', cause: 'enough' })
+    expect(await renewal).toMatchObject({ code: 'aborted' })
+    other.exec('COMMIT')
+    await clock.advance(100)
+    expect(await store.read(['aborted'])).toEqual([null])
+  })
+
+  it('close ends the calls that wait', async () => {
+    await using file = new DatabaseFile()
+    const store = file.store()
+    await store.read([])
+    file.connect().exec('BEGIN IMMEDIATE')
+    const calls = [
+      store.acquire(asking('a')),
+      store.renew({ resource: 'b', id: 'b', ttl: 100 }),
+      store.release({ resource: 'c', id: 'c' }),
+      store.watch(() => {}),
+    ].map(failure)
+    await store.close()
+    for (const error of await Promise.all(calls)) expect(error.code).toBe('closed')
+  })
+})
+
+/** By how much a timer comes late, at the worst. */
+function longestLag(): { stop(): number } {
+  let longest = 0
+  let last = performance.now()
+  const timer = setInterval(() => {
+    const now = performance.now()
+    longest = Math.max(longest, now - last - TICK_MS)
+    last = now
+  }, TICK_MS)
+  return {
+    stop: () => {
+      clearInterval(timer)
+      return Math.max(longest, performance.now() - last - TICK_MS)
+    },
+  }
+}
