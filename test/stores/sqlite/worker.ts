@@ -12,6 +12,9 @@ export interface WorkerMessage {
 
 const leases = createLeases(sqliteStore(process.argv[2] ?? ''))
 const held = new Map<string, Lease>()
+leases.subscribe((event) => {
+  if (event.type === 'lost') tell('lost', event.reason)
+})
 
 process.on('message', ({ do: what, resource }: WorkerOrder) => {
   const work = what === 'acquire' ? acquire(resource) : release(resource)
@@ -24,7 +27,6 @@ async function acquire(resource: string): Promise<void> {
   const lease = await leases.acquire(resource)
   tell('acquired')
   held.set(resource, lease)
-  lease.signal.addEventListener('abort', () => tell('lost', String(lease.signal.reason)))
 }
 
 async function release(resource: string): Promise<void> {
