@@ -1,0 +1,204 @@
+import {
+  type Answer,
+  type Ask,
+  type CallOptions,
+  LeaseError,
+  type LeasePage,
+  type LeaseRecord,
+  type LeaseStore,
+  type ListQuery,
+  type Renewal,
+  type StoreEvent,
+} from '../../core/index.ts'
+import { RESERVATION_MS } from '../lease-row.ts'
+import { Calls, type Reply } from './calls.ts'
+import { dialectOf, type RedisClient } from './client.ts'
+import { storeError } from './errors.ts'
+import { Keys, liveLease, packAbout, shardOf, unpack } from './layout.ts'
+import { inTime } from './limit.ts'
+import { Listing } from './listing.ts'
+import { Push } from './push.ts'
+
+export type { IoRedis, IoRedisCluster, NodeRedis, NodeRedisCluster, RedisClient } from './client.ts'
+
+export interface RedisStoreOptions {
+  /** What every key and channel begins with, so that several applications can share a server. Default `holdfast`. */
+  readonly prefix?: string
+  /** The client whose `duplicate()` becomes the subscriber's connection. Default: the store's own client. */
+  readonly listen?: RedisClient
+}
+
+/**
+ * Leases in Redis, a single server or a cluster, through your own client of `ioredis` or `redis`.
+ *
+ * @example
+ * const leases = createLeases(redisStore(new Redis()))
+ */
+export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): LeaseStore {
+  const { prefix = 'holdfast', listen } = options
+  if (typeof prefix !== 'string' || !/^[^{}\p{Cc}]+$/u.test(prefix))
+    throw new LeaseError('invalid-argument', `prefix: expected a name without braces, got ${prefix}`)
+  return new RedisStore(client, prefix, listen)
+}
+
+/** How many new rows a store makes until it tidies up a shard: rows that nobody sweeps must not pile up. */
+const TIDY_EVERY = 64
+
+class RedisStore implements LeaseStore {
+  readonly kind = 'redis'
+  readonly supports = { queue: true, push: true, expiry: true, list: true }
+  readonly #keys: Keys
+  readonly #calls: Calls
+  readonly #listing: Listing
+  readonly #push: Push
+  #created = 0
+  #closed = false
+
+  constructor(client: RedisClient, prefix: string, listen: RedisClient | undefined) {
+    const redis = dialectOf(client, 'client')
+    const subscribing = listen ? dialectOf(listen, 'listen') : redis
+    this.#keys = new Keys(prefix)
+    this.#calls = new Calls(redis, prefix)
+    this.#listing = new Listing(this.#calls, this.#keys)
+    this.#push = new Push({
+      prefix,
+      elsewhere: redis.cluster,
+      open: (hear) => subscribing.subscriber(hear),
+      read: (resources) => this.#listing.read(resources),
+    })
+  }
+
+  async acquire(ask: Ask, call?: CallOptions): Promise<Answer> {
+    this.#checkOpen()
+    if (ask.wake && !this.#push.isOpen) {
+      // Most resources are free: only who must wait needs to listen, and must do so before it stands in line.
+      const { wake: _, ...once } = ask
+      const answer = await this.#ask(once, call)
+      if (answer.granted) return answer
+      await this.#listen(call)
+    }
+    return this.#ask(ask, call)
+  }
+
+  async renew(
+    { resource, id, ttl }: { resource: string; id: string; ttl: number },
+    call?: CallOptions,
+  ): Promise<Renewal> {
+    this.#checkOpen()
+    const shard = shardOf(resource)
+    const keys = [this.#keys.row(shard, resource), this.#keys.line(shard, resource)]
+    const reply = await this.#calls.call(shard, keys, ['renew', id, microseconds(ttl)], call?.signal)
+    const [verb, lease] = texts(reply)
+    const shown = liveLease({ now: reply.now, value: lease })
+    return verb === 'renewed' && shown ? { ok: true, lease: shown } : { ok: false, holder: shown }
+  }
+
+  async release(by: { resource: string } & ({ id: string } | { token: number }), call?: CallOptions) {
+    this.#checkOpen()
+    const shard = shardOf(by.resource)
+    const keys = [this.#keys.row(shard, by.resource), this.#keys.line(shard, by.resource)]
+    const args = 'id' in by ? ['release', by.id, this.#push.channel] : ['force', String(by.token)]
+    if ('id' in by) this.#push.forget(by.id)
+    const reply = await this.#calls.call(shard, keys, args, call?.signal)
+    const [state, ended = '', holder] = texts(reply)
+    return {
+      ended: state ? unpack(ended, state as LeaseRecord['state'], reply.now) : null,
+      holder: liveLease({ now: reply.now, value: holder }),
+    }
+  }
+
+  async read(resources: readonly string[], call?: CallOptions): Promise<(LeaseRecord | null)[]> {
+    this.#checkOpen()
+    return this.#listing.read(resources, call?.signal)
+  }
+
+  async list(query: ListQuery, call?: CallOptions): Promise<LeasePage> {
+    this.#checkOpen()
+    return this.#listing.list(query, call?.signal)
+  }
+
+  async sweep({ limit }: { limit: number }, call?: CallOptions): Promise<LeaseRecord[]> {
+    this.#checkOpen()
+    return this.#listing.sweep(limit, call?.signal)
+  }
+
+  async watch(on: (event: StoreEvent) => void, { prefix = '' } = {}): Promise<AsyncDisposable> {
+    this.#checkOpen()
+    try {
+      return await inTime(this.#push.watch(on, prefix))
+    } catch (cause) {
+      throw storeError(cause)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#push.close()
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) throw new LeaseError('closed', 'this redis store was closed')
+  }
+
+  async #listen(call?: CallOptions): Promise<void> {
+    try {
+      await inTime(this.#push.open(), call?.signal)
+    } catch (cause) {
+      throw storeError(cause)
+    }
+  }
+
+  async #ask(ask: Ask, call?: CallOptions): Promise<Answer> {
+    const { resource, id, owner, ttl, metadata, wake, replace } = ask
+    const shard = shardOf(resource)
+    const keys = [this.#keys.row(shard, resource), this.#keys.line(shard, resource), this.#keys.index(shard)]
+    const about = `${this.#push.channel} ${packAbout(resource, id, owner, metadata ?? null)}`
+    const args = ['acquire', id, microseconds(ttl), about, `${wake ? 'wait' : ''}${replace ?? ''}`]
+    this.#push.expect(ask)
+    const reply = await this.#calls.call(shard, keys, args, call?.signal)
+    const answer = this.#understand(ask, reply)
+    if (answer.granted) this.#push.granted(id)
+    else if (answer.place === null) this.#push.forget(id)
+    return answer
+  }
+
+  #understand(ask: Ask, reply: Reply): Answer {
+    const { now, value } = reply
+    if (value === 'fresh') return { granted: true, lease: freshLease(ask, now) }
+    const [verb, lease = '', third = '', fourth = ''] = texts(reply)
+    if (verb === 'refused')
+      return {
+        granted: false,
+        holder: liveLease({ now, value: lease }),
+        place: third === '' ? null : Number(third),
+        retryIn: Math.ceil(Number(fourth) / 1000) + Number(third) * RESERVATION_MS,
+      }
+    if (verb === 'created' && ++this.#created % TIDY_EVERY === 0)
+      this.#listing.tidy(shardOf(ask.resource)).catch(() => {})
+    const replaced = third && unpack(fourth, third as LeaseRecord['state'], now)
+    return { granted: true, lease: unpack(lease, 'held', now), ...(replaced && { replaced }) }
+  }
+}
+
+/** A grant of a resource that was free has nothing to tell but its time. */
+function freshLease({ resource, id, owner, ttl, metadata }: Ask, now: number): LeaseRecord {
+  return {
+    resource,
+    id,
+    owner,
+    token: now,
+    metadata: metadata ?? null,
+    acquiredAt: Math.floor(now / 1000),
+    expiresAt: Math.floor(now / 1000 + ttl),
+    remaining: ttl,
+    state: 'held',
+  }
+}
+
+function microseconds(ms: number): string {
+  return String(Math.round(ms * 1000))
+}
+
+function texts({ value }: Reply): string[] {
+  return (value as unknown[]).map(String)
+}

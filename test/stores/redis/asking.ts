@@ -1,0 +1,22 @@
+import { type Answer, type Ask, LeaseError, type LeaseRecord } from '../../../src/core/index.ts'
+
+let asks = 0
+
+export function asking(resource: string, more: Partial<Ask> = {}): Ask {
+  return { resource, id: `ask-${++asks}`, owner: 'Mika', ttl: 60_000, ...more }
+}
+
+export function granted(answer: Answer): LeaseRecord {
+  if (!answer.granted) throw new Error('expected a grant')
+  return answer.lease
+}
+
+/** How a call failed. */
+export async function failure(call: Promise<unknown>): Promise<LeaseError> {
+  const outcome = await call.then(
+    (value) => `the answer ${JSON.stringify(value)}`,
+    (error: unknown) => error,
+  )
+  if (outcome instanceof LeaseError) return outcome
+  throw new Error(`expected a LeaseError, got ${outcome}`)
+}

@@ -1,0 +1,43 @@
+import { Redis } from 'ioredis'
+import { createClient } from 'redis'
+import type { RedisClient } from '../../../src/stores/redis/index.ts'
+
+export const { HOLDFAST_TEST_REDIS_URL = 'redis://127.0.0.1:6379' } = process.env
+
+export interface Connected {
+  readonly client: RedisClient
+  close(): void
+}
+
+/** Both clients, so that they fail at once while there is no connection. */
+export const clients = {
+  async ioredis(url: string, name = 'test'): Promise<Connected> {
+    const client = new Redis(url, {
+      connectionName: name,
+      lazyConnect: true,
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      retryStrategy: () => 20,
+    })
+    client.on('error', () => {})
+    await client.connect()
+    return { client, close: () => client.disconnect() }
+  },
+  async 'node-redis'(url: string, name = 'test'): Promise<Connected> {
+    const client = createClient({ url, name, disableOfflineQueue: true, socket: { reconnectStrategy: 20 } })
+    client.on('error', () => {})
+    await client.connect()
+    return { client, close: () => client.destroy() }
+  },
+}
+
+export type ClientName = keyof typeof clients
+
+export const clientNames = Object.keys(clients) as ClientName[]
+
+let prefixes = 0
+
+/** Keeps tests, and runs of them, apart on one server. */
+export function freshPrefix(): string {
+  return `test-${process.pid}-${Date.now().toString(36)}-${++prefixes}`
+}
