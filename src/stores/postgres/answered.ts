@@ -1,7 +1,7 @@
 import { LeaseError, systemClock } from '../../core/index.ts'
 
 /** A driver may try for ever to connect, and a server may have stopped. */
-const ANSWER_LIMIT_MS = 5000
+export const ANSWER_LIMIT_MS = 5000
 
 /** Ends with the work, when the signal aborts, or when the limit is over. The work itself goes on. */
 export function answered<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {

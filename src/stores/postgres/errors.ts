@@ -4,8 +4,7 @@ import { LeaseError } from '../../core/index.ts'
  * SQLSTATEs, or their first two digits, after which the same call may succeed: connection (08), transaction
  * rollback (40), resources (53), operator intervention (57), system (58); a lock or a primary that is away.
  */
-const PASSING = /^(08|40|53|57|58|55P03|25006)/
-const SQLSTATE = /^[0-9A-Z]{5}$/
+const PASSING = /^((08|40|53|57|58)...|55P03|25006)$/
 /** Codes of sockets and of `postgres`. */
 const CONNECTION_CODE = /^(E[A-Z_]+|CONNECT_TIMEOUT|CONNECTION_CLOSED|CONNECTION_DESTROYED)$/
 /** `pg` gives these no code. */
@@ -14,9 +13,8 @@ const CONNECTION_MESSAGE = /Connection terminated|timeout|not queryable/
 export function asStoreError(error: unknown, resource?: string): LeaseError {
   if (error instanceof LeaseError) return error
   const { code, message, hint } = describeError(error)
-  const passes = SQLSTATE.test(code)
-    ? PASSING.test(code)
-    : CONNECTION_CODE.test(code) || CONNECTION_MESSAGE.test(message)
+  const passes =
+    CONNECTION_CODE.test(code) || PASSING.test(code) || (code === '' && CONNECTION_MESSAGE.test(message))
   return new LeaseError(
     passes ? 'store-unavailable' : 'store-failed',
     `postgres: ${message}${hint && ` (${hint})`}`,

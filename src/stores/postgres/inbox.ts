@@ -36,6 +36,7 @@ export class Inbox {
   readonly #channel = `holdfast_${crypto.randomUUID().replaceAll('-', '')}`
   #open: { readonly address: string; readonly listener: Listener } | undefined
   #opening: Promise<void> | undefined
+  #attempt: Promise<void> | undefined
   #deaf = false
   #closed = false
   #probes = 0
@@ -60,9 +61,12 @@ export class Inbox {
     return this.#deaf
   }
 
-  /** The address, once it is open; `null` if that takes longer than `patienceMs`. */
+  /** The address, once it is open; `null` if that fails or takes longer than `patienceMs`. */
   async ready(patienceMs: number): Promise<string | null> {
-    if (!this.#open && !this.#deaf) await Promise.race([this.open(), pause(patienceMs)])
+    if (!this.#open && !this.#deaf) {
+      void this.open()
+      await Promise.race([this.#attempt, pause(patienceMs)])
+    }
     return this.address
   }
 
@@ -85,22 +89,24 @@ export class Inbox {
       !this.#open && !this.#closed;
       wait = Math.min(2 * wait, LONGEST_PAUSE_MS)
     ) {
-      await this.#attempt().catch(() => {})
+      this.#attempt = this.#tryOnce().catch(() => {})
+      await this.#attempt
       if (this.#open || !this.#options.needed()) return
       await pause(this.#deaf ? DEAF_PAUSE_MS : wait)
     }
   }
 
-  async #attempt(): Promise<void> {
+  async #tryOnce(): Promise<void> {
     let dropped = false
-    const listener = await this.#options.listen({
-      heard: (channel, payload) => this.#heard(channel, payload),
-      dropped: () => {
-        dropped = true
-        if (this.#open?.listener === listener) this.#onDropped()
-      },
-    })
+    let listener: Listener | undefined
     try {
+      listener = await this.#options.listen({
+        heard: (channel, payload) => this.#heard(channel, payload),
+        dropped: () => {
+          dropped = true
+          if (listener && this.#open?.listener === listener) this.#onDropped()
+        },
+      })
       await listener.listen(this.#channel)
       const { heard, start } = await this.#probe(listener)
       this.#deaf = !heard && !dropped
@@ -109,7 +115,7 @@ export class Inbox {
       const address = start === null ? this.#channel : `${this.#channel} ${pid} ${start}`
       this.#open = { address, listener }
     } catch (error) {
-      listener.close().catch(() => {})
+      listener?.close().catch(() => {})
       throw error
     }
     this.#checkLater()

@@ -10,10 +10,9 @@ import { type Queries, queriesOf } from './queries.ts'
 
 export type { PostgresClient } from './client.ts'
 
-/** How long an ask waits for the connection that will wake it, before it goes without. */
-const OPEN_PATIENCE_MS = 1000
-/** A waiter that cannot be woken must ask within the second for which its turn is kept. */
+/** Who cannot be woken must ask again within the second for which its turn is kept. */
 const POLL_MS = 400
+const OPEN_PATIENCE_MS = 500
 
 export interface PostgresTable {
   /** Default: the first schema of the connection's search path. */
@@ -68,12 +67,10 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
           let { address } = push
           if (address !== null) push.asking(ask, address)
           let answer = await queries.acquire(ask, address)
-          if (!answer.granted && ask.wake && address === null) {
+          if (!answer.granted && ask.wake && address === null && !push.deaf) {
             address = await push.ready(OPEN_PATIENCE_MS)
-            if (address !== null) {
-              push.asking(ask, address)
-              answer = await queries.acquire(ask, address)
-            }
+            if (address !== null) push.asking(ask, address)
+            answer = await queries.acquire(ask, address)
           }
           if (answer.granted) {
             push.granted(ask, address)

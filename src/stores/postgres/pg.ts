@@ -1,8 +1,7 @@
+import { ANSWER_LIMIT_MS } from './answered.ts'
 import type { Database, Listener, ListenerHooks, Row, Value } from './client.ts'
 import { identifier } from './names.ts'
 
-/** A connection that went dead without a word would keep its place in the pool for as long as TCP waits. */
-const ANSWER_LIMIT_MS = 10_000
 const SCRIPT_LIMIT_MS = 60_000
 
 interface Query {
@@ -67,6 +66,7 @@ export function isPgClient(client: unknown): client is PgClient & {
 export function pgPool(pool: Queryable): Database {
   return {
     async ask(text, values) {
+      // Without a limit, a connection that went dead without a word would stay in the pool until TCP gives up.
       const { rows } = await pool.query({ text, values: [...values], query_timeout: ANSWER_LIMIT_MS })
       return rows[0]?.answer as string | null
     },

@@ -49,6 +49,11 @@ export class Push {
     return this.#inbox.address
   }
 
+  /** Nobody can be woken, and opening the inbox would not help. */
+  get deaf(): boolean {
+    return this.#inbox.deaf
+  }
+
   ready(patienceMs: number): Promise<string | null> {
     return this.#inbox.ready(patienceMs)
   }

@@ -2,7 +2,7 @@ import { LeaseError, type LeaseRecord, type StoreEvent, systemClock } from '../.
 import type { Inbox } from './inbox.ts'
 import type { Queries } from './queries.ts'
 
-const OPEN_LIMIT_MS = 5000
+const OPEN_LIMIT_MS = 4000
 /** A transaction that takes longer is waiting for a lock, and will find out that it is watched. */
 const WRITERS_LIMIT_MS = 1000
 const LOOK_EVERY_MS = 10

@@ -1,0 +1,136 @@
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type Server, startServer } from '../../../scripts/services/index.ts'
+import { createLeases } from '../../../src/core/index.ts'
+import { asking, grab } from './asking.ts'
+import { type Bed, makeBed } from './bed.ts'
+
+const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env
+
+describe('a call to Postgres', () => {
+  let bed: Bed
+  beforeEach(async () => {
+    bed = await makeBed(url)
+  })
+  afterEach(() => bed[Symbol.asyncDispose]())
+
+  it('ends by its signal while it waits for a lock', async () => {
+    const store = bed.store()
+    await grab(store, 'r')
+    await bed.admin.query('begin')
+    await bed.admin.query(`select from ${bed.table} for update`)
+    const stop = new AbortController()
+    const call = store.acquire(asking('r'), { signal: stop.signal })
+    setTimeout(() => stop.abort(new Error('enough')), 50)
+    await expect(call).rejects.toMatchObject({ code: 'aborted', cause: { message: 'enough' } })
+    await expect(store.read(['r'], { signal: AbortSignal.abort() })).rejects.toMatchObject({
+      code: 'aborted',
+    })
+    await bed.admin.query('commit')
+  })
+
+  it('is unavailable when the server ends its connection', async () => {
+    const store = bed.store()
+    await grab(store, 'r')
+    await bed.admin.query('begin')
+    await bed.admin.query(`select from ${bed.table} for update`)
+    const call = store.acquire(asking('r'))
+    call.catch(() => {})
+    await expect
+      .poll(async () => {
+        const { rowCount } = await bed.admin.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+           where application_name = $1 and wait_event_type = 'Lock'`,
+          [bed.schema],
+        )
+        return rowCount
+      })
+      .toBe(1)
+    await expect(call).rejects.toMatchObject({ code: 'store-unavailable', retryable: true, resource: 'r' })
+    await bed.admin.query('commit')
+    expect(await store.acquire(asking('r'))).toMatchObject({ granted: false })
+  })
+
+  it('is unavailable on a client whose connection is gone', async () => {
+    const client = new pg.Client(url)
+    client.on('error', () => {})
+    await client.connect()
+    const store = bed.storeOn(client)
+    await grab(store, 'r')
+    const ended = new Promise((resolve) => client.once('end', resolve))
+    await bed.admin.query(`select pg_terminate_backend($1)`, [
+      (client as unknown as { processID: number }).processID,
+    ])
+    await ended
+    for (let call = 0; call < 2; call++)
+      await expect(store.read(['r'])).rejects.toMatchObject({ code: 'store-unavailable' })
+  })
+
+  it('sends the queries of a client one after the other', async () => {
+    const client = new pg.Client(url)
+    await client.connect()
+    const store = bed.storeOn(client)
+    await store.read([])
+    const { query } = client
+    let running = 0
+    let most = 0
+    client.query = (async (...args: Parameters<typeof query>) => {
+      most = Math.max(most, ++running)
+      const result = await Reflect.apply(query, client, args)
+      running--
+      return result
+    }) as typeof query
+    await Promise.all(Array.from({ length: 10 }, (_, n) => grab(store, `r${n}`)))
+    expect(most).toBe(1)
+    await client.end()
+  })
+})
+
+describe('a server of Postgres', () => {
+  let server: Server
+  let bed: Bed
+  beforeAll(async () => {
+    server = await startServer('postgres')
+  })
+  afterAll(() => server.stop())
+  beforeEach(async () => {
+    bed = await makeBed(server.address)
+    bed.admin.on('error', () => {})
+  })
+
+  it('that was crashed and started again finds its waiters and watchers again', async () => {
+    const store = bed.store()
+    const waiting = createLeases(bed.store())
+    const holding = createLeases(store)
+    const lease = await holding.acquire('r', { ttl: 60_000, heartbeat: false })
+    const turn = waiting.acquire('r', { wait: 30_000 })
+    const seen: string[] = []
+    await store.watch((event) => seen.push(event.type === 'gap' ? 'gap' : event.lease.state))
+    await expect.poll(() => bed.listeners()).toBe(2)
+    await server.restart()
+    await expect.poll(() => seen, { timeout: 10_000 }).toContain('gap')
+    expect(lease.held).toBe(true)
+    await lease.release()
+    const next = await turn
+    expect(next.token).toBeGreaterThan(lease.token)
+    await expect.poll(() => seen).toContain('held')
+    await Promise.all([holding.close(), waiting.close()])
+    await store.close()
+  })
+
+  it('that stops answering on one connection does not keep it', async () => {
+    const store = bed.storeOn(bed.pool({ max: 1 }))
+    await grab(store, 'r')
+    const { rows } = await bed.admin.query(`select pid from pg_stat_activity where application_name = $1`, [
+      bed.schema,
+    ])
+    process.kill(rows[0].pid, 'SIGSTOP')
+    try {
+      await expect(store.read(['r'])).rejects.toMatchObject({ code: 'store-unavailable' })
+      expect(await store.read(['r'])).toMatchObject([{ resource: 'r' }])
+    } finally {
+      process.kill(rows[0].pid, 'SIGCONT')
+    }
+    await bed[Symbol.asyncDispose]()
+  })
+})

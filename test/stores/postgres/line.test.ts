@@ -1,0 +1,137 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createLeases, type LeaseStore } from '../../../src/core/index.ts'
+import { asking, grab } from './asking.ts'
+import { type Bed, makeBed } from './bed.ts'
+
+const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env
+
+let bed: Bed
+let store: LeaseStore
+beforeEach(async () => {
+  bed = await makeBed(url)
+  store = bed.store()
+})
+afterEach(() => bed[Symbol.asyncDispose]())
+
+/** Resolves when the waiter is called. */
+async function standing(on: LeaseStore, resource: string) {
+  let onCalled = () => {}
+  const called = new Promise<void>((resolve) => {
+    onCalled = resolve
+  })
+  const ask = asking(resource, { wake: (inMs) => inMs === 0 && onCalled() })
+  const { place } = (await on.acquire(ask)) as { place: number }
+  return { ask, called, place }
+}
+
+describe('the line in Postgres', () => {
+  it('passes over all waiters of a process that was killed, at once', async () => {
+    const { id } = await grab(store, 'r')
+    const child = fork(join(import.meta.dirname, 'waiting-child.ts'), [url, bed.schema, 'r', '5'])
+    await once(child, 'message')
+    const next = await standing(store, 'r')
+    expect(next.place).toBe(5)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    await expect.poll(() => listeningElsewhere(), { interval: 5 }).toBe(0)
+    const released = performance.now()
+    await store.release({ resource: 'r', id })
+    await next.called
+    expect(performance.now() - released).toBeLessThan(500)
+    expect(await store.acquire(next.ask)).toMatchObject({ granted: true })
+  })
+
+  it('does not take another process of the same number for the one that waits', async () => {
+    const { id } = await grab(store, 'r')
+    const { rows } = await bed.admin.query('select pg_backend_pid() as pid')
+    const ghost = [
+      `${bed.table}_acquire('r', 'ghost', 'x', 1000, null, $1, true, null)`,
+      `c ${rows[0].pid} 1`,
+    ]
+    await bed.admin.query(`select ${ghost[0]}`, [ghost[1]])
+    const next = await standing(store, 'r')
+    await store.release({ resource: 'r', id })
+    await next.called
+  })
+
+  it('keeps the place of a process that another role may not look at', async () => {
+    const role = `role_${bed.schema}`
+    const { id } = await grab(store, 'r')
+    const waiter = await standing(bed.store(), 'r')
+    await bed.admin.query(`create role ${role}; grant usage on schema ${bed.schema} to ${role};
+      grant select, insert, update, delete on all tables in schema ${bed.schema} to ${role};
+      set role ${role}`)
+    await bed.admin.query(`select ${bed.table}_release('r', $1, null)`, [id])
+    await bed.admin.query(`reset role; drop owned by ${role}; drop role ${role}`)
+    await waiter.called
+  })
+
+  it('has a waiter that lost its listening connection ask again, and keeps its place', async () => {
+    const { id } = await grab(store, 'r')
+    const peer = bed.store()
+    const first = await standing(peer, 'r')
+    const second = await standing(store, 'r')
+    await bed.admin.query(
+      `select pg_terminate_backend(split_part(addresses[1], ' ', 2)::integer) from ${bed.table}`,
+    )
+    await first.called
+    expect(await peer.acquire(first.ask)).toMatchObject({ granted: false, place: 0 })
+    await store.release({ resource: 'r', id })
+    expect(await peer.acquire(first.ask)).toMatchObject({ granted: true })
+    await peer.release({ resource: 'r', id: first.ask.id })
+    await second.called
+  })
+
+  it('costs three statements an acquisition, once its connection is there', async () => {
+    const pool = bed.pool()
+    const counted = bed.storeOn(pool)
+    const leases = createLeases(counted)
+    const holder = await leases.acquire('warm')
+    const warm = leases.acquire('warm')
+    await expect.poll(() => bed.listeners(), { interval: 5 }).toBe(1)
+    await holder.release()
+    await (await warm).release()
+
+    let statements = 0
+    pool.on('acquire', () => statements++)
+    const first = await leases.acquire('r')
+    const waiters = Array.from({ length: 20 }, () => leases.withLease('r', async () => {}, { wait: 20_000 }))
+    await expect.poll(() => statements, { interval: 5 }).toBe(21)
+    await first.release()
+    await Promise.all(waiters)
+    expect(statements).toBe(2 + 20 * 3)
+    await leases.close()
+  })
+
+  it('needs no listening connection while nobody waits', async () => {
+    const leases = createLeases(store)
+    for (let n = 0; n < 20; n++) await leases.withLease('r', async () => {})
+    expect(await bed.listeners()).toBe(0)
+    await leases.close()
+  })
+
+  it('listens while a lease is held for long or waited for, and not after close', async () => {
+    const holding = createLeases(store)
+    const lease = await holding.acquire('r')
+    await expect.poll(() => bed.listeners()).toBe(1)
+    const other = bed.store()
+    const waiting = createLeases(other).acquire('r')
+    await expect.poll(() => bed.listeners()).toBe(2)
+    await lease.release()
+    await (await waiting).release()
+    await Promise.all([store.close(), other.close()])
+    await expect.poll(() => bed.listeners()).toBe(0)
+  })
+
+  async function listeningElsewhere(): Promise<number | null> {
+    const { rowCount } = await bed.admin.query(
+      `select from unnest((select addresses from ${bed.table})) address
+       join pg_stat_activity a on a.pid = split_part(address, ' ', 2)::integer where a.application_name <> $1`,
+      [bed.schema],
+    )
+    return rowCount
+  }
+})

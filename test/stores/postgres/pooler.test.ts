@@ -1,0 +1,101 @@
+import pg from 'pg'
+import postgres from 'postgres'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createLeases, type LeaseStore } from '../../../src/core/index.ts'
+import type { PostgresStoreOptions } from '../../../src/stores/postgres/index.ts'
+import { grab } from './asking.ts'
+import { type Bed, makeBed } from './bed.ts'
+import { type Pooler, startPgbouncer } from './pgbouncer.ts'
+
+const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env
+
+let pooler: Pooler
+let bed: Bed
+beforeAll(async () => {
+  pooler = await startPgbouncer(url)
+})
+afterAll(() => pooler[Symbol.asyncDispose]())
+beforeEach(async () => {
+  bed = await makeBed(url)
+})
+afterEach(() => bed[Symbol.asyncDispose]())
+
+const pooled = (options = {}) => bed.storeOn(bed.pool({ connectionString: pooler.url }), options)
+
+describe('behind PgBouncer in transaction mode', () => {
+  it('waiters poll without listen, and have their turns in order', async () => {
+    const leases = createLeases(pooled())
+    const others = createLeases(pooled())
+    const holder = await leases.acquire('r')
+    const order: number[] = []
+    const turns = []
+    for (const n of [0, 1, 2]) {
+      turns.push((n % 2 ? leases : others).withLease('r', async () => order.push(n)))
+      await expect
+        .poll(async () => (await bed.admin.query(`select line from ${bed.table}`)).rows[0].line.length)
+        .toBe(n + 1)
+    }
+    await holder.release()
+    await Promise.all(turns)
+    expect(order).toEqual([0, 1, 2])
+    await Promise.all([leases.close(), others.close()])
+  })
+
+  it('a watch without listen says what is missing', async () => {
+    await expect(pooled().watch(() => {})).rejects.toMatchObject({
+      code: 'store-failed',
+      message: expect.stringContaining('pass a direct one by the option listen'),
+    })
+  })
+
+  it('leases keep to their owners while many share few connections', async () => {
+    const stores = [pooled(), pooled()]
+    const names = Array.from({ length: 40 }, (_, n) => `r${n}`)
+    const leases = await Promise.all(names.map((name, n) => grab(stores[n % 2] as LeaseStore, name)))
+    const releases = await Promise.all(
+      leases.map(({ resource, id }, n) => stores[(n + 1) % 2]?.release({ resource, id })),
+    )
+    expect(releases.map((release) => release?.ended?.id)).toEqual(leases.map((lease) => lease.id))
+  })
+
+  it.each<[string, () => PostgresStoreOptions['listen']]>([
+    ['a URL', () => url],
+    ['a configuration', () => ({ connectionString: url })],
+    ['a Pool', () => bed.pool()],
+    ['a Client', () => new pg.Client(url)],
+    ['the sql of postgres', () => postgres(url)],
+  ])('a direct connection may be given as %s', async (_, listen) => {
+    const direct = listen()
+    const store = pooled({ listen: direct })
+    const seen: string[] = []
+    const watch = await store.watch((event) => seen.push(event.type))
+    await grab(store, 'r')
+    await expect.poll(() => seen).toEqual(['change'])
+    await watch[Symbol.asyncDispose]()
+    if (typeof direct === 'function') await (direct as postgres.Sql).end()
+  })
+
+  it('the sql of postgres works with prepare: false', async () => {
+    const sql = postgres(pooler.url, { prepare: false, onnotice: () => {} })
+    const direct = postgres(url)
+    const leases = createLeases(bed.storeOn(sql, { listen: direct }))
+    const metadata = { user: 'Mika', nested: { list: [1, null] } }
+    const holder = await leases.acquire('r', { metadata })
+    expect(await leases.inspect('r')).toMatchObject({ metadata })
+    const waiting = leases.acquire('r')
+    await expect
+      .poll(async () => (await bed.admin.query(`select line from ${bed.table}`)).rows[0].line.length)
+      .toBe(1)
+    await holder.release()
+    await (await waiting).release()
+    await leases.close()
+    await Promise.all([sql.end(), direct.end()])
+  })
+
+  it('the sql of postgres cannot listen by a configuration', () => {
+    const sql = postgres(pooler.url)
+    expect(() => bed.storeOn(sql, { listen: { connectionString: url } })).toThrow(
+      'listen: expected another sql, since the client is of postgres, got Object',
+    )
+  })
+})

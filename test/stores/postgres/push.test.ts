@@ -1,0 +1,143 @@
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { LeaseStore, StoreEvent } from '../../../src/core/index.ts'
+import { asking, grab } from './asking.ts'
+import { type Bed, makeBed } from './bed.ts'
+
+const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env
+
+let bed: Bed
+let store: LeaseStore
+beforeEach(async () => {
+  bed = await makeBed(url)
+  store = bed.store()
+  await store.read([])
+})
+afterEach(() => bed[Symbol.asyncDispose]())
+
+const show = (event: StoreEvent) =>
+  event.type === 'gap' ? 'gap' : `${event.lease.resource} ${event.lease.state}`
+
+async function cycle(resource: string, more = {}): Promise<void> {
+  const { id } = await grab(store, resource, more)
+  await store.release({ resource, id })
+}
+
+describe('watching leases in Postgres', () => {
+  it('costs nothing while nobody watches or waits', async () => {
+    const { rows } = await bed.admin.query(`select watch_channel from ${bed.table}_meta`)
+    const heard: string[] = []
+    bed.admin.on('notification', ({ payload = '' }) => heard.push(payload))
+    await bed.admin.query(`listen ${rows[0].watch_channel}`)
+    await cycle('unwatched')
+    await bed.admin.query('select 1')
+    expect(heard).toEqual([])
+    const watch = await bed.store().watch(() => {})
+    await cycle('watched')
+    await expect.poll(() => heard.length).toBe(2)
+    await watch[Symbol.asyncDispose]()
+    await bed.admin.query(`update ${bed.table}_meta set watch_until = 0`)
+    await cycle('unwatched again')
+    await bed.admin.query('select 1')
+    expect(heard).toHaveLength(2)
+  })
+
+  it('begins when those have ended who did not know of it', async () => {
+    const unaware = new pg.Client(url)
+    await unaware.connect()
+    await unaware.query('begin')
+    await unaware.query(`select ${bed.table}_acquire('r', 'a', 'Mika', 10000, null, null, false, null)`)
+    let began = false
+    const seen: string[] = []
+    const beginning = store
+      .watch((event) => seen.push(show(event)))
+      .then((watch) => {
+        began = true
+        return watch
+      })
+    await expect.poll(() => bed.listeners()).toBe(1)
+    await bed.admin.query('select pg_sleep(0.1)')
+    expect(began).toBe(false)
+    await unaware.query('commit')
+    await beginning
+    expect(await store.read(['r'])).toMatchObject([{ id: 'a' }])
+    await unaware.end()
+  })
+
+  it('tells what is too long for a message by reading it, or of a gap when it has ended', async () => {
+    const seen: string[] = []
+    const owners: string[] = []
+    await store.watch((event) => {
+      seen.push(show(event))
+      if (event.type === 'change') owners.push(event.lease.owner)
+    })
+    const owner = 'Mika'.repeat(2500)
+    const { id } = await grab(store, 'long', { owner })
+    await expect.poll(() => seen).toEqual(['long held'])
+    expect(owners).toEqual([owner])
+    await store.release({ resource: 'long', id })
+    await expect.poll(() => seen).toEqual(['long held', 'gap'])
+  })
+
+  it('tells of the longest names and metadata', async () => {
+    const seen: StoreEvent[] = []
+    await store.watch((event) => seen.push(event))
+    const metadata = { text: '"'.repeat(2040) }
+    const { token } = await grab(store, '"'.repeat(512), { metadata })
+    await expect.poll(() => seen).toMatchObject([{ type: 'change', lease: { token, metadata } }])
+  })
+
+  it('tells of a gap when it could not be said in time that somebody watches', async () => {
+    const seen: string[] = []
+    await store.watch((event) => seen.push(show(event)))
+    await bed.admin.query(`update ${bed.table}_meta set watch_until = 0`)
+    await expect.poll(() => seen, { timeout: 15_000 }).toEqual(['gap'])
+    await cycle('after')
+    await expect.poll(() => seen).toEqual(['gap', 'after held', 'after released'])
+  })
+
+  it('survives messages that are not ours', async () => {
+    const seen: string[] = []
+    await store.watch((event) => seen.push(show(event)))
+    const { rows } = await bed.admin.query(`select watch_channel from ${bed.table}_meta`)
+    for (const payload of ['', 'null', '{', '{"resource":7}', '"text"'])
+      await bed.admin.query('select pg_notify($1, $2)', [rows[0].watch_channel, payload])
+    await cycle('after')
+    await expect.poll(() => seen.slice(-2)).toEqual(['after held', 'after released'])
+    expect(seen.slice(0, -2)).toEqual(Array(5).fill('gap'))
+  })
+})
+
+describe('a holder in Postgres', () => {
+  it('is told of a loss that happened before it listened', async () => {
+    let lost = 0
+    const { token } = await grab(store, 'r', { lost: () => lost++ })
+    await bed.store().release({ resource: 'r', token })
+    await expect.poll(() => lost).toBe(1)
+  })
+
+  it('is told of a loss that happened while its connection was away', async () => {
+    let lost = 0
+    const { token } = await grab(store, 'r', { lost: () => lost++ })
+    await expect.poll(() => bed.listeners()).toBe(1)
+    await bed.admin.query('begin')
+    await bed.admin.query(`update ${bed.table} set address = null`)
+    await bed.admin.query(`select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = '${bed.schema}' and query ~* '^listen'`)
+    await bed.admin.query(`select ${bed.table}_release('r', null, ${token})`)
+    await bed.admin.query('commit')
+    await expect.poll(() => lost).toBe(1)
+  })
+
+  it('is not told when it asks again or lets go', async () => {
+    let lost = 0
+    const ask = asking('r', { lost: () => lost++ })
+    await store.acquire(ask)
+    await expect.poll(() => bed.listeners()).toBe(1)
+    expect(await store.acquire(ask)).toMatchObject({ granted: true })
+    await store.release({ resource: 'r', id: ask.id })
+    await cycle('r')
+    await bed.admin.query('select pg_sleep(0.1)')
+    expect(lost).toBe(0)
+  })
+})

@@ -1,0 +1,170 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { LeaseStore } from '../../../src/core/index.ts'
+import { asking, grab } from './asking.ts'
+import { type Bed, makeBed } from './bed.ts'
+
+const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env
+const HOUR_US = 3_600_000_000
+
+let bed: Bed
+let store: LeaseStore
+let admin: pg.Client
+beforeEach(async () => {
+  bed = await makeBed(url)
+  admin = bed.admin
+  store = bed.store()
+  await store.read([])
+})
+afterEach(() => bed[Symbol.asyncDispose]())
+
+const rowsLeft = async () => (await admin.query(`select from ${bed.table}`)).rowCount
+
+describe('a grant after a long wait for the row', () => {
+  it.each(['commit', 'rollback'])('counts from when it got the row, after a %s', async (end) => {
+    const { id } = await grab(store, 'locked')
+    await store.release({ resource: 'locked', id })
+    await admin.query('begin')
+    await admin.query(`select from ${bed.table} for update`)
+    const asked = store.acquire(asking('locked', { ttl: 1000 }))
+    await sleep(1500)
+    await admin.query(end)
+    const answer = await asked
+    expect(answer).toMatchObject({ granted: true, lease: { remaining: 1000 } })
+    const [lease] = await store.read(['locked'])
+    expect(lease?.remaining).toBeGreaterThan(500)
+  })
+
+  it('counts from when it got the row, though another made it in the meantime', async () => {
+    await admin.query('begin')
+    await admin.query(`insert into ${bed.table} (resource, token, ended_at) values ('new', 0, 0)`)
+    const asked = store.acquire(asking('new', { ttl: 1000 }))
+    await sleep(1500)
+    await admin.query('rollback')
+    expect(await asked).toMatchObject({ granted: true, lease: { remaining: 1000 } })
+    expect((await store.read(['new']))[0]?.remaining).toBeGreaterThan(500)
+  })
+})
+
+describe('a row that nobody needs', () => {
+  const age = (hours: number) =>
+    admin.query(`update ${bed.table} set ended_at = ended_at - $1::bigint, token = token - $1::bigint`, [
+      hours * HOUR_US,
+    ])
+
+  it('is dropped by a sweep after an hour, and its token is never given again', async () => {
+    const { id, token } = await grab(store, 'old')
+    await store.release({ resource: 'old', id })
+    await age(0.9)
+    await store.sweep({ limit: 10 })
+    expect(await rowsLeft()).toBe(1)
+    await age(0.2)
+    await store.sweep({ limit: 10 })
+    expect(await rowsLeft()).toBe(0)
+    const ahead = token + 24 * HOUR_US
+    await admin.query(`update ${bed.table}_meta set floor = $1 where floor > 0`, [ahead])
+    expect((await grab(store, 'old')).token).toBe(ahead + 1)
+  })
+
+  it('raises the floor to its own token', async () => {
+    const { id } = await grab(store, 'old')
+    await store.release({ resource: 'old', id })
+    await age(2)
+    const { rows } = await admin.query(`select token from ${bed.table}`)
+    await store.sweep({ limit: 10 })
+    expect((await admin.query(`select floor as token from ${bed.table}_meta`)).rows).toEqual(rows)
+  })
+
+  it('is dropped without a sweep when the table grows', async () => {
+    const { id } = await grab(store, 'old')
+    await store.release({ resource: 'old', id })
+    await age(2)
+    await admin.query(`update ${bed.table}_meta set pruned_at = 0`)
+    await grab(store, 'new')
+    expect((await admin.query(`select resource from ${bed.table}`)).rows).toEqual([{ resource: 'new' }])
+  })
+
+  it('is kept while somebody holds it, waits for it, or was not handed its end', async () => {
+    await grab(store, 'held')
+    await grab(store, 'expired', { ttl: 10 })
+    await store.acquire(asking('held', { wake: () => {} }))
+    await age(2)
+    await admin.query(`update ${bed.table}_meta set pruned_at = 0`)
+    await grab(store, 'new')
+    expect(await rowsLeft()).toBe(3)
+  })
+})
+
+describe('a corrupt row', () => {
+  it.each([
+    `line = '{a,b}', addresses = '{x}'`,
+    `line = array[null]::text[], addresses = '{x}'`,
+    `id = null`,
+    `expires_at = null`,
+    `metadata = '[]'`,
+    `reserved_until = 1`,
+    `line = '{a}', addresses = '{channel pid start}', expires_at = 1, reserved_id = null`,
+  ])('is reported and never grants: %s', async (damage) => {
+    const { id, token } = await grab(store, 'damaged')
+    await grab(store, 'sound')
+    await admin.query(`update ${bed.table} set ${damage} where resource = 'damaged'`)
+    for (const call of [
+      () => store.acquire(asking('damaged')),
+      () => store.acquire(asking('damaged', { replace: token })),
+      () => store.renew({ resource: 'damaged', id, ttl: 1000 }),
+    ])
+      await expect(call()).rejects.toMatchObject({ code: 'store-failed', resource: 'damaged' })
+    const { leases } = await store.list({ limit: 10 })
+    expect(leases.map((lease) => lease.resource)).toEqual(['sound'])
+    expect(await store.read(['damaged', 'sound'])).toMatchObject([null, { resource: 'sound' }])
+  })
+
+  it('is named, with what to do', async () => {
+    await grab(store, `Mika's`)
+    await admin.query(`update ${bed.table} set owner = null`)
+    await expect(store.acquire(asking(`Mika's`))).rejects.toThrow(
+      /the row of 'Mika''s' in .*holdfast_leases" is corrupt \(Mend or delete it when/,
+    )
+  })
+
+  it('does not keep a sweep from the others', async () => {
+    for (const name of ['damaged', 'sound']) await grab(store, name, { ttl: 10 })
+    await admin.query(`update ${bed.table} set owner = null where resource = 'damaged'`)
+    await sleep(20)
+    expect(await store.sweep({ limit: 10 })).toMatchObject([{ resource: 'sound', state: 'expired' }])
+  })
+})
+
+describe('the disk', () => {
+  /** What the transaction of one call waits for, where the connection says otherwise. */
+  async function commitOf(call: string, setting: 'on' | 'off', ...values: unknown[]): Promise<unknown> {
+    await admin.query(`begin; set local synchronous_commit = ${setting}`)
+    await admin.query(`select ${bed.table}_${call}`, values)
+    const { rows } = await admin.query('show synchronous_commit')
+    await admin.query('commit')
+    return rows[0].synchronous_commit
+  }
+  const acquire = (id: string) => [`acquire('r', $1, 'Mika', 10000, null, null, true, null)`, id] as const
+
+  it('is waited for by grants and renewals, whatever the connection says', async () => {
+    const [call, id] = acquire('a')
+    expect(await commitOf(call, 'off', id)).toBe('on')
+    expect(await commitOf(`renew('r', $1, 10000)`, 'off', id)).toBe('on')
+  })
+
+  it('is not waited for by a release or a place in line', async () => {
+    const [call, id] = acquire('a')
+    expect(await commitOf(call, 'on', id)).toBe('on')
+    expect(await commitOf(call, 'on', 'b')).toBe('off')
+    expect(await commitOf(`release('r', $1, null)`, 'on', id)).toBe('off')
+    expect((await admin.query('show synchronous_commit')).rows).toEqual([{ synchronous_commit: 'on' }])
+  })
+
+  it('is waited for when an expired lease is handed over', async () => {
+    await admin.query(`select ${bed.table}_acquire('r', 'a', 'Mika', 10, null, null, true, null)`)
+    await sleep(20)
+    expect(await commitOf(`release('r', 'a', null)`, 'on')).toBe('on')
+    expect(await commitOf(`sweep(10)`, 'on')).toBe('on')
+  })
+})
