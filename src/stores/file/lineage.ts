@@ -3,14 +3,15 @@
  * the present one, and no file is ever changed:
  *
  *     read      list, take the highest, read it: generation n
- *     advance   write a temporary file; link it as n + 1, which fails if another was faster; see that n is still
- *               the file that was read
+ *     advance   write a temporary file; link it as n + 1, which fails if another was faster; see that this is
+ *               the highest, or else that n is still the file that was read
  *     trim      delete the lowest first, and never the newest few
  *
- * Why the last look at n: who slept after reading n may find the name n + 1 free, not because nobody was there but
- * because many were, and n + 1 is trimmed already. Then n was trimmed before it. The content of n is compared, not
- * its name, since a second sleeper may have put a file n there by the same mistake. Whatever a sleeper leaves lies
- * below the highest number, where nobody builds on it, and is trimmed like the rest.
+ * Why the last look: who slept after reading n may find the name n + 1 free, not because nobody was there but
+ * because many were, and n + 1 is trimmed already. Then there is a higher number, and n was trimmed before n + 1.
+ * The content of n is compared, not its name, since a second sleeper may have put a file n there by the same
+ * mistake. Whatever a sleeper leaves lies below the highest number, where nobody builds on it, and is trimmed like
+ * the rest.
  *
  * A renewal has to be a generation too. If it were renamed over n, somebody who had read the old n would link
  * n + 1 on top of it, and both would hold.
@@ -67,22 +68,31 @@ export async function advance(
   text: string,
   scratch: string,
 ): Promise<boolean> {
-  const { directory, number } = from
+  let linked = false
   try {
-    if (!(await files.write(scratch, text))) return false
-    if (!(await files.link(scratch, fileOf(directory, number + 1)))) return false
-    const [unchanged] = await Promise.all([
-      files.read(fileOf(directory, number)).then((now) => now === from.text),
-      trim(files, from),
-    ])
-    return unchanged
-  } finally {
+    linked =
+      (await files.write(scratch, text)) &&
+      (await files.link(scratch, fileOf(from.directory, from.number + 1)))
+  } catch (error) {
     await files.remove(scratch)
+    throw error
   }
+  const [succeeds] = await Promise.all([
+    linked && hasSucceeded(files, from),
+    linked && trim(files, from),
+    files.remove(scratch),
+  ])
+  return succeeds
+}
+
+async function hasSucceeded(files: Files, { directory, number, text }: Generation): Promise<boolean> {
+  const highest = (await numbersIn(files, directory)).at(-1)
+  // Others may have gone on from ours already.
+  return highest === number + 1 || (await files.read(fileOf(directory, number))) === text
 }
 
 /** Stops where a file cannot be deleted, lest a higher one went before it. */
-export async function trim(files: Files, { directory, number, older }: Generation): Promise<void> {
+async function trim(files: Files, { directory, number, older }: Generation): Promise<void> {
   for (const old of older) {
     if (old > number + 1 - KEEP || !(await files.remove(fileOf(directory, old)))) return
   }

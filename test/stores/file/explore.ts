@@ -1,0 +1,270 @@
+/**
+ * Runs several actors over one file system in memory, and tries every order in which their file operations can
+ * follow each other. The actors are the real store. Two orders that bring the files, the time and what each actor
+ * has seen to the same state are followed only once.
+ */
+import { createHash } from 'node:crypto'
+import type { Clock, LeaseStore } from '../../../src/core/index.ts'
+import type { Files } from '../../../src/stores/file/files.ts'
+import { Ledger } from '../../../src/stores/file/ledger.ts'
+import { openStore } from '../../../src/stores/file/store.ts'
+import { MemoryFiles } from './memory-files.ts'
+
+export const DIRECTORY = '/locks'
+const START = Date.UTC(2030, 0, 1)
+
+export interface Actor {
+  readonly name: string
+  readonly store: LeaseStore
+  readonly files: Files
+  readonly clock: Clock
+  /** One more file operation, which the store does not have. */
+  step<T>(label: string, call: (memory: MemoryFiles) => T): Promise<T>
+  /** Does something that nobody else can come between. */
+  atOnce<T>(label: string, work: (actor: Actor) => Promise<T>): Promise<T>
+}
+
+/** The time of all actors. */
+export class World {
+  now = START
+  /** Goes on whatever is done to the clock. */
+  elapsed = 0
+
+  pass(ms: number): void {
+    this.now += ms
+    this.elapsed += ms
+  }
+
+  setClock(ms: number): void {
+    this.now += ms
+  }
+}
+
+export interface Scenario<S> {
+  /** What the actors share, such as a referee, made anew for each order. Its JSON is part of the state. */
+  readonly share: (world: World) => S
+  /** Done alone, before the actors. */
+  readonly before?: (actor: Actor, shared: S) => Promise<void>
+  readonly actors: Readonly<Record<string, (actor: Actor, shared: S) => Promise<void>>>
+  /** Things that happen once, at any moment: time passes, a clock is set. */
+  readonly events?: Readonly<Record<string, (world: World) => void>>
+  /** Calls that find and leave the same whenever they are made. */
+  readonly unordered?: RegExp
+  /** How often an actor that could go on may be stopped for another. Default: at every call. */
+  readonly interruptions?: number
+  /** Any one actor may die at any moment. */
+  readonly deaths?: boolean
+  /** Done alone, when the actors have ended; throws if something went wrong. */
+  readonly after: (actor: Actor, shared: S) => Promise<void>
+}
+
+export interface Exploration {
+  readonly orders: number
+  readonly states: number
+  /** What went wrong, with the order in which it did. */
+  readonly failure: { readonly error: unknown; readonly order: readonly string[] } | null
+}
+
+/** Stops at the first failure. */
+export async function explore<S>(scenario: Scenario<S>, limit = 1_000_000): Promise<Exploration> {
+  const seen = new Set<string>()
+  const path: { choice: number; choices: number }[] = []
+  let orders = 0
+  do {
+    const run = new Run(scenario)
+    orders++
+    try {
+      await run.start()
+      for (let depth = 0; ; depth++) {
+        const choices = run.choices()
+        if (choices.length === 0) {
+          await run.finish()
+          break
+        }
+        const taken = path[depth]
+        if (!taken) {
+          const state = run.state()
+          if (seen.has(state)) break
+          if (seen.size >= limit) throw new Error(`more than ${limit} states`)
+          seen.add(state)
+          path.push({ choice: 0, choices: choices.length })
+        }
+        const choice = choices[path[depth]?.choice ?? 0]
+        if (choice) await run.take(choice)
+      }
+    } catch (error) {
+      return { orders, states: seen.size, failure: { error, order: run.order } }
+    }
+    while (path.length > 0 && isExhausted(path.at(-1))) path.pop()
+    const last = path.at(-1)
+    if (last) last.choice++
+  } while (path.length > 0)
+  return { orders, states: seen.size, failure: null }
+}
+
+interface Choice {
+  readonly label: string
+  readonly take: () => void
+}
+
+class Run<S> {
+  readonly order: string[] = []
+  readonly #scenario: Scenario<S>
+  readonly #world = new World()
+  readonly #memory = new MemoryFiles()
+  readonly #shared: S
+  /** By actor, a digest of all that it was told. */
+  readonly #histories = new Map<string, string>()
+  #pending: (Choice & { readonly actor: string })[] = []
+  readonly #happened = new Set<string>()
+  #dead: string | null = null
+  #last = ''
+  #interruptions = 0
+  #failure: { readonly error: unknown } | null = null
+
+  constructor(scenario: Scenario<S>) {
+    this.#scenario = scenario
+    this.#shared = scenario.share(this.#world)
+  }
+
+  async start(): Promise<void> {
+    const { before, actors } = this.#scenario
+    await before?.(
+      this.#actor('before', (call) => call()),
+      this.#shared,
+    )
+    for (const [name, act] of Object.entries(actors)) {
+      const schedule = <T>(call: () => T, label: string) => this.#schedule(name, label, call)
+      act(this.#actor(name, schedule), this.#shared).catch((error) => {
+        this.#failure ??= { error }
+      })
+    }
+    await settle()
+  }
+
+  choices(): Choice[] {
+    const { events = {}, deaths = false, interruptions = Number.POSITIVE_INFINITY } = this.#scenario
+    const alive = this.#pending.filter(({ actor }) => actor !== this.#dead)
+    const own = alive.filter(({ actor }) => actor === this.#last)
+    const calls = own.length > 0 && this.#interruptions >= interruptions ? own : alive
+    if (calls.length === 0) return []
+    const eventual = Object.entries(events)
+      .filter(([label]) => !this.#happened.has(label))
+      .map(([label, happen]) => ({
+        label,
+        take: () => {
+          this.#happened.add(label)
+          happen(this.#world)
+        },
+      }))
+    const victims = deaths && this.#dead === null ? new Set(calls.map(({ actor }) => actor)) : []
+    const dying = Array.from(victims, (actor) => ({
+      label: `${actor} dies`,
+      take: () => {
+        this.#dead = actor
+      },
+    }))
+    return [...calls, ...eventual, ...dying]
+  }
+
+  async take(choice: Choice): Promise<void> {
+    this.order.push(choice.label)
+    choice.take()
+    await settle()
+    if (this.#failure) throw this.#failure.error
+  }
+
+  async finish(): Promise<void> {
+    await this.#scenario.after(
+      this.#actor('after', (call) => call()),
+      this.#shared,
+    )
+  }
+
+  state(): string {
+    const told = [...this.#histories].sort()
+    const stops = this.#scenario.interruptions === undefined ? [] : [this.#last, this.#interruptions]
+    const rest = [this.#world, told, [...this.#happened], this.#dead, stops, this.#shared]
+    return digest(`${this.#memory}${JSON.stringify(rest)}`)
+  }
+
+  #actor(name: string, schedule: <T>(call: () => T, label: string) => T | Promise<T>): Actor {
+    const memory = this.#memory
+    const { unordered = /^$/ } = this.#scenario
+    const file = (path: string) => path.slice(DIRECTORY.length + 1)
+    // Nobody else sees what an actor does to its own scratch files, so it need not be put in an order.
+    const apart = (path: string) => file(path).startsWith('changes/')
+    const on = async <T>(path: string, label: string, call: () => T): Promise<T> =>
+      apart(path) || unordered.test(`${label} ${file(path)}`)
+        ? call()
+        : schedule(call, `${name}: ${label} ${file(path)}`)
+    const files: Files = {
+      list: (path) => on(path, 'list', () => memory.list(path)),
+      read: (path) => on(path, 'read', () => memory.read(path)),
+      write: (path, text) => on(path, 'write', () => memory.write(path, text)),
+      link: (from, to) => on(to, 'link', () => memory.link(from, to)),
+      move: (from, to) => on(apart(to) ? from : to, 'move', () => memory.move(from, to)),
+      remove: (path) => on(path, 'remove', () => memory.remove(path)),
+      makeDirectory: async (path) => memory.makeDirectory(path),
+      removeDirectory: (path) => on(path, 'remove', () => memory.removeDirectory(path)),
+      removeTree: (path) => on(path, 'remove', () => memory.removeTree(path)),
+      changedAt: (path) => on(path, 'look at', () => memory.changedAt(path)),
+    }
+    const clock: Clock = {
+      now: () => {
+        this.#remember(name, this.#world.now)
+        return this.#world.now
+      },
+      monotonic: () => this.#world.elapsed,
+      random: () => 0.5,
+      setTimer: () => () => {},
+    }
+    return {
+      name,
+      files,
+      clock,
+      store: openStore(new Ledger(DIRECTORY, files, name), clock),
+      step: async (label, call) => schedule(() => call(memory), `${name}: ${label}`),
+      atOnce: async (label, work) => {
+        await schedule(() => {}, `${name}: ${label}`)
+        return work(this.#actor(`${name} at once, ${label}`, (call) => call()))
+      },
+    }
+  }
+
+  #schedule<T>(actor: string, label: string, call: () => T): Promise<T> {
+    return new Promise((resolve) => {
+      const pending = {
+        actor,
+        label,
+        take: () => {
+          if (actor !== this.#last && this.#pending.some((other) => other.actor === this.#last))
+            this.#interruptions++
+          this.#last = actor
+          this.#pending = this.#pending.filter((other) => other !== pending)
+          const result = call()
+          this.#remember(actor, [label, result])
+          resolve(result)
+        },
+      }
+      this.#pending.push(pending)
+    })
+  }
+
+  #remember(actor: string, what: unknown): void {
+    this.#histories.set(actor, digest(`${this.#histories.get(actor)}${JSON.stringify(what)}`))
+  }
+}
+
+function isExhausted(step: { choice: number; choices: number } | undefined): boolean {
+  return step !== undefined && step.choice >= step.choices - 1
+}
+
+function digest(text: string): string {
+  return createHash('sha1').update(text).digest('base64')
+}
+
+/** When all actors wait for their next file operation, or have ended. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

@@ -1,0 +1,75 @@
+/** Plausible protocols that are wrong, to show that the exploration finds out. */
+import { basename, dirname, join } from 'node:path'
+import type { LeaseStore } from '../../../src/core/index.ts'
+import type { Files } from '../../../src/stores/file/files.ts'
+import { decode, encode } from '../../../src/stores/file/format.ts'
+import { Ledger } from '../../../src/stores/file/ledger.ts'
+import { fileOf, newest } from '../../../src/stores/file/lineage.ts'
+import { keyOf } from '../../../src/stores/file/names.ts'
+import { openStore } from '../../../src/stores/file/store.ts'
+import { type Actor, DIRECTORY } from './explore.ts'
+import { RESOURCE, type Referee, TTL_MS } from './referee.ts'
+
+/** Puts the renewed lease in the place of the old file. */
+export async function renewByRename({ files, clock, step }: Actor, referee: Referee, id: string) {
+  const place = join(DIRECTORY, 'leases', keyOf(RESOURCE))
+  const [incarnation = ''] = (await files.list(place)) ?? []
+  const generation = await newest(files, join(place, incarnation))
+  const saved = decode(generation?.text ?? '')
+  const lease = saved?.row.lease
+  if (!generation || !saved || lease?.id !== id || clock.now() >= lease.expiresAt) return
+  const sent = clock.monotonic()
+  lease.expiresAt = clock.now() + TTL_MS
+  const scratch = join(DIRECTORY, 'changes', `${id}.renewal`)
+  await files.write(scratch, encode(saved, `${id}'s renewal`))
+  await step('rename', (memory) => memory.replace(scratch, fileOf(generation.directory, generation.number)))
+  referee.holds({ id, remaining: TTL_MS }, sent)
+}
+
+/** Believes in a link as soon as it is made. */
+export function storeWithoutLook(actor: Actor): LeaseStore {
+  const { files } = actor
+  return storeOn(actor, (linked) => ({
+    ...files,
+    list: async (path) => (path === dirname(linked()) ? [basename(linked())] : files.list(path)),
+  }))
+}
+
+/** Starts a forgotten resource from nothing but the clock. */
+export function storeWithoutFloor(actor: Actor): LeaseStore {
+  const { files } = actor
+  return storeOn(actor, () => ({
+    ...files,
+    list: async (path) => (path === join(DIRECTORY, 'floor') ? null : files.list(path)),
+  }))
+}
+
+/** Looks whether there still is a file of the name that it read, whatever is in it. */
+export function storeLookingAtNames(actor: Actor): LeaseStore {
+  const { files } = actor
+  const texts = new Map<string, string>()
+  return storeOn(actor, (linked) => ({
+    ...files,
+    list: async (path) => {
+      const names = await files.list(path)
+      return path === dirname(linked())
+        ? (names?.filter((name) => name !== basename(linked())) ?? null)
+        : names
+    },
+    read: async (path) => {
+      const text = await files.read(path)
+      if (text !== null && !texts.has(path)) texts.set(path, text)
+      return text === null ? null : (texts.get(path) ?? null)
+    },
+  }))
+}
+
+function storeOn({ name, files, clock }: Actor, mistaken: (lastLinked: () => string) => Files): LeaseStore {
+  let last = ''
+  const link: Files['link'] = async (from, to) => {
+    const linked = await files.link(from, to)
+    if (linked) last = to
+    return linked
+  }
+  return openStore(new Ledger(DIRECTORY, { ...mistaken(() => last), link }, `${name}-mistaken`), clock)
+}
