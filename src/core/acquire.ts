@@ -1,7 +1,8 @@
 import { bounded, CALL_LIMIT_MS } from './bounded.ts'
 import { type Context, moment } from './context.ts'
 import { asLeaseError, LeaseError } from './errors.ts'
-import { effectiveTtl, HeldLease } from './held-lease.ts'
+import { effectiveTtl, type HeldLease, holdLease } from './held-lease.ts'
+import type { Lease } from './lease.ts'
 import type { Wish } from './options.ts'
 import { FREE, type LeaseState, reduce } from './state.ts'
 import type { Answer, Ask, Grant, Refusal } from './store.ts'
@@ -15,204 +16,152 @@ const POLL_BEHIND_PUSH_MS = 5000
  * harmless: the store grants the same lease again. Between attempts the asker sleeps until the store wakes it,
  * the holder's expiry comes, or, where the store cannot push, the backoff is over.
  */
-export class Acquisition {
-  readonly #context: Context
-  readonly #wish: Wish
-  readonly #stop: AbortSignal
-  readonly #ask: Ask
-  readonly #bell: Bell
-  readonly #started: number
-  #state: LeaseState = FREE
-  #lease: HeldLease | undefined
-  #refusal: Refusal | undefined
-  #endedEarly = false
-  #over = false
+export async function acquire(context: Context, wish: Wish, stop: AbortSignal): Promise<Lease> {
+  const { clock, store, line, emit } = context
+  const { resource, owner, ttl, heartbeat, metadata, wait, retry } = wish
+  const bell = new Bell(clock)
+  const started = clock.monotonic()
+  let state: LeaseState = FREE
+  let attempts = 0
+  let granted: HeldLease | undefined
+  let lastRefusal: Refusal | undefined
+  let endedEarly = false
+  let over = false
   /** The store may keep a lease, a reservation or a place in line for our id. */
-  #owing = false
+  let owing = false
 
-  constructor(context: Context, wish: Wish, stop: AbortSignal) {
-    const { resource, owner, ttl, metadata, wait } = wish
-    this.#context = context
-    this.#wish = wish
-    this.#stop = stop
-    this.#bell = new Bell(context.clock)
-    this.#started = context.clock.monotonic()
-    this.#ask = {
-      resource,
-      id: crypto.randomUUID(),
-      owner,
-      ttl,
-      ...(metadata && { metadata }),
-      ...(wait > 0 && context.store.supports.queue && { wake: (inMs: number) => this.#bell.ring(inMs) }),
-      lost: () => {
-        this.#endedEarly = true
-        this.#lease?.endedByStore()
-      },
-    }
+  const ask: Ask = {
+    resource,
+    id: crypto.randomUUID(),
+    owner,
+    ttl,
+    ...(metadata && { metadata }),
+    ...(wait > 0 && store.supports.queue && { wake: (inMs: number) => bell.ring(inMs) }),
+    lost: () => {
+      endedEarly = true
+      granted?.endedByStore()
+    },
   }
 
-  async run(): Promise<HeldLease> {
-    try {
-      for (;;) {
-        await this.#localTurn()
-        const outcome = await this.#attempt()
-        if (outcome instanceof HeldLease) return outcome
-        await this.#bell.sleep(Math.min(this.#pauseAfter(outcome), this.#left), this.#stop)
-        if (this.#left <= 0) throw this.#reason(outcome)
-      }
-    } finally {
-      this.#over = true
-      this.#context.line?.leave(this.#wish.resource, this.#bell)
-      if (this.#owing) this.#giveUp()
+  try {
+    for (;;) {
+      await localTurn()
+      const outcome = await attempt()
+      if ('held' in outcome) return outcome
+      await sleep(pauseAfter(outcome), outcome)
     }
+  } finally {
+    over = true
+    line?.leave(resource, bell)
+    if (owing) context.giveUp(ask.id, wish)
   }
 
   /** Where the store keeps no line, the manager's own is first in, first out, and only its head asks. */
-  async #localTurn(): Promise<void> {
-    const { clock, store, line } = this.#context
-    const { resource, wait } = this.#wish
-    if (!line || (wait === 0 && !line.has(resource))) return
-    if (wait === 0) {
+  async function localTurn(): Promise<void> {
+    if (!line) return
+    if (wait > 0) {
+      for (let place = line.place(resource, bell); place > 0; place = line.place(resource, bell)) {
+        await sleep(Infinity, onRefused({ granted: false, holder: null, place, retryIn: null }))
+        bell.reset()
+      }
+    } else if (line.has(resource)) {
       const [holder = null] = await bounded(clock, store.read([resource]), {
         ms: CALL_LIMIT_MS,
-        stop: this.#stop,
+        stop,
         resource,
       })
-      throw this.#reason({ granted: false, holder, place: null, retryIn: null })
-    }
-    for (let place = line.place(resource, this.#bell); place > 0; place = line.place(resource, this.#bell)) {
-      const refusal: Refusal = { granted: false, holder: null, place, retryIn: null }
-      this.#onRefused(refusal)
-      await this.#bell.sleep(this.#left, this.#stop)
-      if (this.#left <= 0) throw this.#reason(refusal)
-      this.#bell.reset()
+      throw reason({ granted: false, holder, place: null, retryIn: null })
     }
   }
 
-  async #attempt(): Promise<HeldLease | Refusal | LeaseError> {
-    const { clock, store } = this.#context
-    const { resource, ttl, wait } = this.#wish
-    const attempt = this.#dispatchAsk()
-    this.#context.emit(this.#ask, { type: 'attempt', attempt })
+  async function attempt(): Promise<Lease | Refusal | LeaseError> {
+    state = reduce(state, { type: 'ask' })
+    emit(ask, { type: 'attempt', attempt: ++attempts })
     // The answer will tell all that earlier wake-ups told; later ones must stay latched.
-    this.#bell.reset()
+    bell.reset()
     const sent = moment(clock)
-    const ms = Math.min(CALL_LIMIT_MS, ttl, wait > 0 ? this.#left : Infinity)
-    const call = store.acquire(this.#ask, { signal: this.#stop })
+    const call = store.acquire(ask, { signal: stop })
+    owing = true
     let answer: Answer
     try {
-      answer = await bounded(clock, call, { ms, stop: this.#stop, resource })
+      const ms = Math.min(CALL_LIMIT_MS, ttl, wait > 0 ? left() : Infinity)
+      answer = await bounded(clock, call, { ms, stop, resource })
     } catch (cause) {
-      this.#owing = true
-      this.#releaseIfLate(call)
-      if (this.#stop.aborted) throw cause
-      return this.#onFailed(asLeaseError(cause, resource))
+      call.then(giveBackIfLate, () => {})
+      stop.throwIfAborted()
+      return onFailed(asLeaseError(cause, resource))
     }
-    if (this.#stop.aborted) {
-      this.#owing = true
-      throw this.#stop.reason
-    }
-    if (!answer.granted) return this.#onRefused(answer)
-    const { lease: record } = answer
-    const { heartbeat } = this.#wish
-    const at = moment(clock)
-    this.#state = reduce(this.#state, {
-      type: 'granted',
-      sent,
-      at,
-      ttl: effectiveTtl(ttl, record),
-      heartbeat,
-    })
-    this.#owing = this.#state.phase !== 'held'
-    if (this.#state.phase === 'held')
-      return this.#onGranted(new HeldLease(this.#context, this.#wish, record, this.#state), answer, attempt)
-    return this.#onFailed(
-      new LeaseError('store-unavailable', 'the grant came after its deadline', { resource }),
-    )
+    stop.throwIfAborted()
+    if (!answer.granted) return onRefused(answer)
+    const span = effectiveTtl(ttl, answer.lease)
+    state = reduce(state, { type: 'granted', sent, at: moment(clock), ttl: span, heartbeat })
+    if (state.phase === 'held') return onGranted(answer, holdLease(context, wish, answer.lease, state))
+    return onFailed(new LeaseError('store-unavailable', 'the grant came after its deadline', { resource }))
   }
 
-  #dispatchAsk(): number {
-    this.#state = reduce(this.#state, { type: 'ask' })
-    return this.#attempts
+  function onGranted({ replaced, lease: { token, expiresAt } }: Grant, held: HeldLease): Lease {
+    granted = held
+    owing = false
+    if (replaced?.state === 'expired') emit(ask, { type: 'expired', lease: replaced })
+    emit(ask, { type: 'acquired', token, expiresAt, attempts, waited: clock.monotonic() - started })
+    if (endedEarly) held.endedByStore()
+    return held.lease
   }
 
-  get #attempts(): number {
-    return 'attempts' in this.#state ? this.#state.attempts : 0
-  }
-
-  /** Less than a millisecond is nothing: a timer that fired a little early must not make us ask in vain. */
-  get #left(): number {
-    const left = this.#wish.wait - (this.#context.clock.monotonic() - this.#started)
-    return left < 1 ? 0 : left
-  }
-
-  #onGranted(
-    lease: HeldLease,
-    { replaced, lease: { token, expiresAt } }: Grant,
-    attempts: number,
-  ): HeldLease {
-    const { clock, emit } = this.#context
-    this.#lease = lease
-    if (replaced?.state === 'expired') emit(this.#ask, { type: 'expired', lease: replaced })
-    const waited = clock.monotonic() - this.#started
-    emit(this.#ask, { type: 'acquired', token, expiresAt, attempts, waited })
-    if (this.#endedEarly) lease.endedByStore()
-    return lease
-  }
-
-  #onRefused(refusal: Refusal): Refusal {
-    this.#state = reduce(this.#state, { type: 'refused' })
-    this.#owing = refusal.place !== null && this.#context.store.supports.queue
+  function onRefused(refusal: Refusal): Refusal {
+    state = reduce(state, { type: 'refused' })
     const { holder, place } = refusal
-    if (!this.#refusal && this.#wish.wait > 0)
-      this.#context.emit(this.#ask, { type: 'waiting', holder, place })
-    this.#refusal = refusal
-    if (this.#wish.wait > 0) this.#context.line?.watch(this.#ask)
+    owing = place !== null && store.supports.queue
+    if (wait > 0) {
+      if (!lastRefusal) emit(ask, { type: 'waiting', holder, place })
+      line?.watch(ask)
+    }
+    lastRefusal = refusal
     return refusal
   }
 
-  #onFailed(error: LeaseError): LeaseError {
-    this.#state = reduce(this.#state, { type: 'refused' })
-    this.#context.emit(this.#ask, { type: 'error', operation: 'acquire', error, retryable: error.retryable })
+  function onFailed(error: LeaseError): LeaseError {
+    state = reduce(state, { type: 'refused' })
+    emit(ask, { type: 'error', operation: 'acquire', error })
     return error
   }
 
+  /** Our release may overtake a slow request; what that gets us after all is given back as well. */
+  function giveBackIfLate(answer: Answer): void {
+    if (over && !granted && (answer.granted || answer.place !== null)) context.giveUp(ask.id, wish)
+  }
+
   /** How long to sleep at the most before asking again; throws when asking again is not to be. */
-  #pauseAfter(outcome: Refusal | LeaseError): number {
-    const { retry, wait } = this.#wish
+  function pauseAfter(outcome: Refusal | LeaseError): number {
     const failed = outcome instanceof LeaseError
-    if (wait === 0 || this.#left <= 0 || (failed && !outcome.retryable)) throw this.#reason(outcome)
-    if (!failed && this.#context.store.supports.push)
-      return Math.min(outcome.retryIn ?? Infinity, POLL_BEHIND_PUSH_MS)
-    const pause = retry(this.#attempts)
-    if (pause === null) throw this.#reason(outcome)
+    if (left() === 0 || (failed && !outcome.retryable)) throw reason(outcome)
+    const pause = !failed && store.supports.push ? POLL_BEHIND_PUSH_MS : retry(attempts)
+    if (pause === null) throw reason(outcome)
     return failed ? pause : Math.min(outcome.retryIn ?? Infinity, pause)
   }
 
-  #reason(outcome: Refusal | LeaseError): LeaseError {
-    const { resource } = this.#wish
-    const refusal = outcome instanceof LeaseError ? this.#refusal : outcome
-    if (outcome instanceof LeaseError && (!refusal || this.#left > 0)) return outcome
+  async function sleep(ms: number, outcome: Refusal | LeaseError): Promise<void> {
+    await bell.sleep(Math.min(ms, left()), stop)
+    if (left() === 0) throw reason(outcome)
+  }
+
+  /** Less than a millisecond is nothing: a timer that fired a little early must not make us ask in vain. */
+  function left(): number {
+    const rest = wait - (clock.monotonic() - started)
+    return rest < 1 ? 0 : rest
+  }
+
+  function reason(outcome: Refusal | LeaseError): LeaseError {
+    const failed = outcome instanceof LeaseError
+    const refusal = failed ? lastRefusal : outcome
+    // A wait that ends while the store is silent has still been for a lease that another holds.
+    if (failed && (!refusal || left() > 0)) return outcome
     const holder = refusal?.holder
-    const who = holder ? `held by ${holder.owner}` : 'kept for another in line'
-    return new LeaseError('lease-held', `${resource} is ${who}`, {
+    const how = holder ? `held by ${holder.owner}` : 'kept for another in line'
+    return new LeaseError('lease-held', `${resource} is ${how}`, {
       resource,
-      ...(holder && { holder }),
-      ...(outcome instanceof LeaseError && { cause: outcome }),
+      holder,
+      ...(failed && { cause: outcome }),
     })
-  }
-
-  #giveUp(): void {
-    this.#context.giveUp(this.#ask.id, this.#wish)
-  }
-
-  /** Our release may overtake a slow request; what that gets us after all is given back as well. */
-  #releaseIfLate(call: Promise<Answer>): void {
-    call.then(
-      (late) => {
-        if (this.#over && !this.#lease && (late.granted || late.place !== null)) this.#giveUp()
-      },
-      () => {},
-    )
   }
 }

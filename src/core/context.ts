@@ -1,6 +1,5 @@
 import type { Clock } from './clock.ts'
-import type { HeldLease } from './held-lease.ts'
-import type { LeaseEvent } from './lease.ts'
+import type { Lease, LeaseEvent, LeaseRecord } from './lease.ts'
 import type { Wish } from './options.ts'
 import type { Moment } from './state.ts'
 import type { LeaseStore } from './store.ts'
@@ -9,17 +8,16 @@ import type { LocalLine } from './waiting.ts'
 type Body<E> = E extends LeaseEvent ? Omit<E, 'at' | 'resource' | 'owner' | 'leaseId'> : never
 export type EventBody = Body<LeaseEvent>
 
+export type About = Pick<LeaseRecord, 'resource' | 'owner' | 'id'>
+
 /** What the acquisitions and leases of one manager share. */
 export interface Context {
   readonly store: LeaseStore
   readonly clock: Clock
   /** Present where the store keeps no line. */
   readonly line: LocalLine | undefined
-  readonly held: Set<HeldLease>
-  emit(
-    about: { readonly resource: string; readonly owner: string; readonly id?: string },
-    body: EventBody,
-  ): void
+  readonly held: Set<Lease>
+  emit(about: About, body: EventBody): void
   /** Tells the store, without anybody waiting for it, that this id wants nothing any more. */
   giveUp(id: string, wish: Wish): void
 }

@@ -18,8 +18,8 @@ export type LeaseErrorCode =
 
 export interface LeaseErrorDetails {
   readonly cause?: unknown
-  readonly resource?: string
-  readonly holder?: LeaseRecord
+  readonly resource?: string | undefined
+  readonly holder?: LeaseRecord | null | undefined
 }
 
 /** The one error class of Holdfast. Decide by `code`; `retryable` says whether the same call may succeed later. */
@@ -27,14 +27,14 @@ export class LeaseError extends Error {
   override readonly name = 'LeaseError'
   readonly code: LeaseErrorCode
   readonly retryable: boolean
-  readonly resource?: string
-  readonly holder?: LeaseRecord
+  declare readonly resource?: string
+  declare readonly holder?: LeaseRecord
 
   constructor(code: LeaseErrorCode, message: string, details: LeaseErrorDetails = {}) {
-    super(message, 'cause' in details ? { cause: details.cause } : undefined)
+    super(message, details)
     this.code = code
     this.retryable = code === 'lease-held' || code === 'store-unavailable'
-    if (details.resource !== undefined) this.resource = details.resource
+    if (details.resource) this.resource = details.resource
     if (details.holder) this.holder = details.holder
   }
 }

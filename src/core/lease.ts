@@ -63,7 +63,7 @@ interface EventBase {
   /** The manager's wall clock, milliseconds. */
   readonly at: number
   readonly resource: string
-  readonly leaseId?: string
+  readonly leaseId: string
   readonly owner: string
 }
 
@@ -108,7 +108,6 @@ export type LeaseEvent = EventBase &
         readonly type: 'error'
         readonly operation: 'acquire' | 'renew' | 'release' | 'watch'
         readonly error: LeaseError
-        readonly retryable: boolean
       }
   )
 

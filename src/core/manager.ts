@@ -1,10 +1,9 @@
-import { Acquisition } from './acquire.ts'
-import { bounded, CALL_LIMIT_MS } from './bounded.ts'
+import { acquire } from './acquire.ts'
+import { bounded, CALL_LIMIT_MS, onAbort } from './bounded.ts'
 import { systemClock } from './clock.ts'
 import type { Context } from './context.ts'
 import { asLeaseError, LeaseError } from './errors.ts'
-import { Events } from './events.ts'
-import type { HeldLease } from './held-lease.ts'
+import { createEvents } from './events.ts'
 import type { Lease, LeaseListener, LeaseRecord } from './lease.ts'
 import { checkResource, type LeaseOptions, type LeasesOptions, makeWish, refuse } from './options.ts'
 import { releaseInTime } from './release.ts'
@@ -49,161 +48,139 @@ export function createLeases(
   store: LeaseStore | PromiseLike<LeaseStore>,
   options: LeasesOptions = {},
 ): Leases {
-  return new Manager(store, options)
-}
-
-class Manager implements Leases {
-  /** A promise only as long as the store is one. */
-  #context: Context | Promise<Context>
-  readonly #options: LeasesOptions
-  readonly #clock
-  readonly #events = new Events()
-  readonly #waiting = new Set<AbortController>()
+  const { clock = systemClock, onEvent } = options
+  const defaults = { owner: crypto.randomUUID(), ...options }
+  makeWish('-', defaults, {}, clock)
+  const events = createEvents()
+  const held = new Set<Lease>()
+  const waiting = new Set<AbortController>()
   /** What `close` must see the end of. */
-  readonly #underWay = new Set<Promise<unknown>>()
-  readonly #held = new Set<HeldLease>()
-  #closed: Promise<void> | undefined
+  const underWay = new Set<Promise<unknown>>()
+  let closed: Promise<void> | undefined
+  if (onEvent) subscribe(onEvent)
 
-  constructor(store: LeaseStore | PromiseLike<LeaseStore>, options: LeasesOptions) {
-    const { clock = systemClock, owner = crypto.randomUUID(), onEvent } = options
-    this.#clock = clock
-    this.#options = { ...options, owner }
-    makeWish('-', this.#options, {}, clock)
-    if (onEvent) this.subscribe(onEvent)
-    if ('then' in Object(store)) {
-      const coming = Promise.resolve(store).then(
-        (ready) => this.#contextOf(ready),
-        (error) => Promise.reject(asLeaseError(error)),
-      )
-      this.#context = coming
-      coming.then((context) => (this.#context = context)).catch(() => {})
-    } else this.#context = this.#contextOf(store as LeaseStore)
-  }
+  /** A promise only as long as the store is one. */
+  let context: Context | Promise<Context>
+  if ('then' in Object(store)) {
+    const coming = Promise.resolve(store).then(contextOf, (error) => Promise.reject(asLeaseError(error)))
+    context = coming
+    coming.then((ready) => (context = ready)).catch(() => {})
+  } else context = contextOf(store as LeaseStore)
 
-  async withLease<T>(
-    resource: string,
-    work: (lease: Lease) => T | PromiseLike<T>,
-    options?: LeaseOptions,
-  ): Promise<T> {
-    const lease = await this.acquire(resource, options)
-    try {
-      const result = await work(lease)
-      await lease[Symbol.asyncDispose]()
-      if (lease.signal.aborted) throw lease.signal.reason
+  const leases: Leases = {
+    async withLease(resource, work, callOptions) {
+      const lease = await leases.acquire(resource, callOptions)
+      let result: Awaited<ReturnType<typeof work>>
+      try {
+        result = await work(lease)
+      } finally {
+        await lease[Symbol.asyncDispose]()
+      }
+      lease.signal.throwIfAborted()
       return result
-    } finally {
-      await lease[Symbol.asyncDispose]()
-    }
-  }
+    },
 
-  async acquire(resource: string, options: LeaseOptions = {}): Promise<Lease> {
-    const wish = makeWish(resource, this.#options, options, this.#clock)
-    const { signal } = wish
-    const stop = new AbortController()
-    const onAbort = () =>
-      stop.abort(
-        new LeaseError('aborted', `waiting for ${wish.resource} was aborted`, { cause: signal?.reason }),
-      )
-    if (this.#closed) throw closedError()
-    this.#waiting.add(stop)
-    signal?.addEventListener('abort', onAbort)
-    try {
-      if (signal?.aborted) onAbort()
-      stop.signal.throwIfAborted()
-      const context = await this.#ready(stop.signal)
-      return await this.#track(new Acquisition(context, wish, stop.signal).run())
-    } finally {
-      signal?.removeEventListener('abort', onAbort)
-      this.#waiting.delete(stop)
-    }
-  }
+    async acquire(resource, callOptions = {}) {
+      const wish = makeWish(resource, defaults, callOptions, clock)
+      const stop = new AbortController()
+      if (closed) throw closedError()
+      waiting.add(stop)
+      const unlisten = onAbort(wish.signal, () => {
+        const cause = wish.signal?.reason
+        stop.abort(new LeaseError('aborted', `waiting for ${wish.resource} was aborted`, { cause }))
+      })
+      try {
+        stop.signal.throwIfAborted()
+        return await track(acquire(await ready(stop.signal), wish, stop.signal))
+      } finally {
+        unlisten()
+        waiting.delete(stop)
+      }
+    },
 
-  async tryAcquire(resource: string, options: Omit<LeaseOptions, 'wait'> = {}): Promise<Lease | null> {
-    try {
-      return await this.acquire(resource, { ...options, wait: 0 })
-    } catch (error) {
-      if (error instanceof LeaseError && error.code === 'lease-held') return null
-      throw error
-    }
-  }
+    async tryAcquire(resource, callOptions) {
+      try {
+        return await leases.acquire(resource, { ...callOptions, wait: 0 })
+      } catch (error) {
+        if ((error as LeaseError).code === 'lease-held') return null
+        throw error
+      }
+    },
 
-  async inspect(resource: string): Promise<LeaseRecord | null> {
-    const name = checkResource(resource)
-    const [lease] = await this.#call((store) => store.read([name]))
-    return lease ?? null
-  }
+    async inspect(resource) {
+      const name = checkResource(resource)
+      const [lease] = await call((ready) => ready.read([name]))
+      return lease ?? null
+    },
 
-  async list({ prefix = '', limit = 100 }: { prefix?: string; limit?: number } = {}): Promise<LeaseRecord[]> {
-    if (!Number.isInteger(limit) || limit < 1) refuse('limit', 'a whole number from 1', limit)
-    if (typeof prefix !== 'string') refuse('prefix', 'a string', prefix)
-    const found: LeaseRecord[] = []
-    for (let after: string | undefined; found.length < limit; ) {
-      const query = { prefix, limit: limit - found.length, ...(after !== undefined && { after }) }
-      const page = await this.#call((store) => store.list(query))
-      found.push(...page.leases)
-      after = page.next
-      if (after === undefined) break
-    }
-    return found
-  }
+    async list({ prefix = '', limit = 100 } = {}) {
+      if (!Number.isInteger(limit) || limit < 1) refuse('limit', 'a whole number from 1', limit)
+      if (typeof prefix !== 'string') refuse('prefix', 'a string', prefix)
+      const found: LeaseRecord[] = []
+      for (let after: string | undefined; ; ) {
+        const query = { prefix, limit: limit - found.length, ...(after && { after }) }
+        const page = await call((ready) => ready.list(query))
+        found.push(...page.leases)
+        after = page.next
+        if (!after || found.length >= limit) return found
+      }
+    },
 
-  subscribe(listener: LeaseListener): () => void {
+    subscribe,
+
+    close() {
+      closed ??= closeAll()
+      return closed
+    },
+
+    [Symbol.asyncDispose]: () => leases.close(),
+  }
+  return leases
+
+  function subscribe(listener: LeaseListener): () => void {
     if (typeof listener !== 'function') refuse('listener', 'a function', listener)
-    return this.#events.subscribe(listener)
+    return events.subscribe(listener)
   }
 
-  close(): Promise<void> {
-    this.#closed ??= this.#close()
-    return this.#closed
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close()
-  }
-
-  async #close(): Promise<void> {
-    for (const stop of this.#waiting) stop.abort(closedError())
-    for (const lease of this.#held) this.#track(lease[Symbol.asyncDispose]())
+  async function closeAll(): Promise<void> {
+    for (const stop of waiting) stop.abort(closedError())
+    for (const lease of held) track(lease.release().catch(() => {}))
     // An acquisition that ends may leave a release behind it.
-    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
+    while (underWay.size > 0) await Promise.allSettled(underWay)
   }
 
-  #track<T>(work: Promise<T>): Promise<T> {
-    this.#underWay.add(work)
-    const done = () => this.#underWay.delete(work)
+  function track<T>(work: Promise<T>): Promise<T> {
+    underWay.add(work)
+    const done = () => underWay.delete(work)
     work.then(done, done)
     return work
   }
 
-  #contextOf(store: LeaseStore): Context {
-    if (typeof store?.acquire !== 'function' || !store.supports) refuse('store', 'a LeaseStore', store)
+  function contextOf(ready: LeaseStore): Context {
+    if (typeof ready?.acquire !== 'function' || !ready.supports) refuse('store', 'a LeaseStore', ready)
     const emit: Context['emit'] = ({ resource, owner, id }, body) =>
-      this.#events.emit({ at: this.#clock.now(), resource, owner, ...(id && { leaseId: id }), ...body })
-    const context: Context = {
-      store,
-      clock: this.#clock,
-      held: this.#held,
+      events.emit({ at: clock.now(), resource, owner, leaseId: id, ...body })
+    const shared: Context = {
+      store: ready,
+      clock,
+      held,
       emit,
-      giveUp: (id, wish) => this.#track(releaseInTime(context, id, wish).catch(() => {})),
-      line: store.supports.queue ? undefined : new LocalLine(store, emit),
+      giveUp: (id, wish) => track(releaseInTime(shared, id, wish).catch(() => {})),
+      line: ready.supports.queue ? undefined : new LocalLine(ready, emit),
     }
-    return context
+    return shared
   }
 
-  #ready(stop?: AbortSignal): Context | Promise<Context> {
-    return this.#context instanceof Promise
-      ? bounded(this.#clock, this.#context, { ms: CALL_LIMIT_MS, ...(stop && { stop }) })
-      : this.#context
+  function ready(stop?: AbortSignal): Context | Promise<Context> {
+    return context instanceof Promise ? bounded(clock, context, { ms: CALL_LIMIT_MS, stop }) : context
   }
 
-  async #call<T>(ask: (store: LeaseStore) => Promise<T>): Promise<T> {
-    if (this.#closed) throw closedError()
-    const { store } = await this.#ready()
-    try {
-      return await bounded(this.#clock, ask(store), { ms: CALL_LIMIT_MS })
-    } catch (error) {
-      throw asLeaseError(error)
-    }
+  async function call<T>(ask: (ready: LeaseStore) => Promise<T>): Promise<T> {
+    if (closed) throw closedError()
+    const { store } = await ready()
+    return bounded(clock, ask(store), { ms: CALL_LIMIT_MS }).catch((error) =>
+      Promise.reject(asLeaseError(error)),
+    )
   }
 }
 

@@ -40,8 +40,8 @@ export interface Wish {
   readonly heartbeat: number
   readonly wait: number
   readonly retry: Retry
-  readonly metadata?: JsonObject
-  readonly signal?: AbortSignal
+  readonly metadata: JsonObject | undefined
+  readonly signal: AbortSignal | undefined
 }
 
 const MAX_NAME_BYTES = 512
@@ -78,18 +78,16 @@ export function makeWish(
     heartbeat: heartbeat || Infinity,
     wait,
     retry,
-    ...(metadata !== undefined && { metadata: checkMetadata(metadata) }),
-    ...(signal && { signal }),
+    metadata: metadata === undefined ? metadata : checkMetadata(metadata),
+    signal,
   }
 }
 
 /** The name in NFC, so that one name has one spelling; throws when it is none. */
 export function checkResource(resource: string): string {
-  const expected = `1 to ${MAX_NAME_BYTES} bytes of UTF-8 without control characters`
-  if (typeof resource !== 'string' || !resource.isWellFormed() || /\p{Cc}/u.test(resource))
-    refuse('resource', expected, resource)
-  const name = resource.normalize('NFC')
-  if (name === '' || utf8Length(name) > MAX_NAME_BYTES) refuse('resource', expected, resource)
+  const name = typeof resource === 'string' && resource.isWellFormed() ? resource.normalize('NFC') : ''
+  if (!name || /\p{Cc}/u.test(name) || utf8Length(name) > MAX_NAME_BYTES)
+    refuse('resource', `1 to ${MAX_NAME_BYTES} bytes of UTF-8 without control characters`, resource)
   return name
 }
 
@@ -112,8 +110,7 @@ function checkMetadata(metadata: JsonObject): JsonObject {
 }
 
 function utf8Length(text: string): number {
-  // Most names are short enough that no encoding can pass the limit.
-  return text.length * 3 <= MAX_NAME_BYTES ? text.length : new TextEncoder().encode(text).length
+  return new TextEncoder().encode(text).length
 }
 
 export function refuse(option: string, expected: string, value: unknown): never {
@@ -122,8 +119,5 @@ export function refuse(option: string, expected: string, value: unknown): never 
 
 function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)
-  if (typeof value === 'function') return 'a function'
-  return value !== null && typeof value === 'object'
-    ? `a ${value.constructor?.name ?? 'object'}`
-    : String(value)
+  return Object(value) === value ? `a ${(value as object).constructor?.name}` : String(value)
 }

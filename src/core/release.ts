@@ -23,10 +23,7 @@ export async function releaseInTime(context: Context, id: string, wish: Wish): P
     } catch (cause) {
       const error = asLeaseError(cause, resource)
       const pause = wish.retry(++failures)
-      emit(
-        { resource, owner, id },
-        { type: 'error', operation: 'release', error, retryable: error.retryable },
-      )
+      emit({ resource, owner, id }, { type: 'error', operation: 'release', error })
       if (!error.retryable || pause === null || clock.monotonic() + pause >= giveUpAt) throw error
       await new Promise<void>((resolve) => clock.setTimer(resolve, pause))
     }

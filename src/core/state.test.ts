@@ -18,7 +18,6 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     heartbeat: fc.constant(300),
   }),
   fc.record({ type: fc.constant('beat' as const), at: moment, again: fc.integer({ min: 0, max: 5000 }) }),
-  fc.record({ type: fc.constant('failed' as const), at: moment, again: fc.integer({ min: 0, max: 5000 }) }),
   fc.constant<Action>({ type: 'warned' }),
   fc.record({ type: fc.constant('tick' as const), at: moment }),
   fc.constant<Action>({ type: 'end', reason: 'refused' }),
@@ -84,11 +83,6 @@ describe('the life of a lease', () => {
         if (state.phase === 'held') expect(nextDue(state)).toBeLessThanOrEqual(state.until.mono)
       }),
     )
-  })
-
-  it('counts the attempts', () => {
-    const state = run([{ type: 'ask' }, { type: 'refused' }, { type: 'ask' }])
-    expect(state).toEqual({ phase: 'asking', attempts: 2 })
   })
 })
 

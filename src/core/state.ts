@@ -21,7 +21,7 @@ export interface Moment {
 }
 
 export type LeaseState =
-  | { readonly phase: 'free' | 'asking' | 'waiting'; readonly attempts: number }
+  | { readonly phase: 'free' | 'asking' | 'waiting' }
   | Held
   | { readonly phase: 'lost'; readonly reason: LossReason }
   | { readonly phase: 'released' }
@@ -32,8 +32,6 @@ export interface Held {
   /** Monotonic times at which something is to be done; `Infinity` when nothing is. */
   readonly beatAt: number
   readonly dangerAt: number
-  /** Renewals that failed since the last one that succeeded. */
-  readonly failures: number
 }
 
 export type Action =
@@ -47,15 +45,14 @@ export type Action =
       readonly ttl: number
       readonly heartbeat: number
     }
-  /** A renewal goes out; if it is not answered by `again` the next one follows. */
+  /** A renewal went out or failed; the next one is due at `again` unless an answer comes first. */
   | { readonly type: 'beat'; readonly at: Moment; readonly again: number }
-  | { readonly type: 'failed'; readonly at: Moment; readonly again: number }
   | { readonly type: 'warned' }
   | { readonly type: 'tick'; readonly at: Moment }
   | { readonly type: 'end'; readonly reason: LossReason }
   | { readonly type: 'release' }
 
-export const FREE: LeaseState = { phase: 'free', attempts: 0 }
+export const FREE: LeaseState = { phase: 'free' }
 
 export function reduce(state: LeaseState, action: Action): LeaseState {
   if (state.phase === 'lost' || state.phase === 'released') return state
@@ -64,16 +61,16 @@ export function reduce(state: LeaseState, action: Action): LeaseState {
   return state.phase === 'held' ? whileHeld(state, action) : whileAsking(state, action)
 }
 
-function whileAsking(state: LeaseState & { attempts: number }, action: Action): LeaseState {
+function whileAsking(state: LeaseState, action: Action): LeaseState {
   switch (action.type) {
     case 'ask':
-      return { phase: 'asking', attempts: state.attempts + 1 }
+      return { phase: 'asking' }
     case 'refused':
-      return { ...state, phase: 'waiting' }
+      return { phase: 'waiting' }
     case 'granted': {
       const held = holdFrom(action)
       // An answer that comes after its own deadline is no grant.
-      return hasPassed(held, action.at) ? { ...state, phase: 'waiting' } : held
+      return hasPassed(held, action.at) ? { phase: 'waiting' } : held
     }
     default:
       return state
@@ -90,8 +87,6 @@ function whileHeld(state: Held, action: Action): LeaseState {
     }
     case 'beat':
       return { ...state, beatAt: action.again }
-    case 'failed':
-      return { ...state, failures: state.failures + 1, beatAt: action.again }
     case 'warned':
       return { ...state, dangerAt: Infinity }
     default:
@@ -106,7 +101,6 @@ function holdFrom({ sent, ttl, heartbeat }: Action & { type: 'granted' }): Held 
     until: { mono: sent.mono + span, wall: sent.wall + span },
     beatAt: sent.mono + heartbeat,
     dangerAt: sent.mono + ttl * (2 / 3 - DRIFT),
-    failures: 0,
   }
 }
 

@@ -1,5 +1,6 @@
+import { onAbort } from './bounded.ts'
 import type { Clock } from './clock.ts'
-import type { Context } from './context.ts'
+import type { About, Context } from './context.ts'
 import { asLeaseError } from './errors.ts'
 import type { LeaseStore } from './store.ts'
 
@@ -30,19 +31,17 @@ export class Bell {
   async sleep(ms: number, stop: AbortSignal): Promise<void> {
     this.ring(ms)
     let cancel = () => {}
-    let onStop = () => {}
+    let unlisten = () => {}
     await new Promise<void>((resolve, reject) => {
       this.#rearm = () => {
         cancel()
         cancel = this.#clock.setTimer(resolve, Math.max(0, this.#due - this.#clock.monotonic()))
       }
-      onStop = () => reject(stop.reason)
-      stop.addEventListener('abort', onStop)
-      if (stop.aborted) onStop()
+      unlisten = onAbort(stop, () => reject(stop.reason))
       this.#rearm()
     }).finally(() => {
       cancel()
-      stop.removeEventListener('abort', onStop)
+      unlisten()
       this.#rearm = () => {}
     })
   }
@@ -70,9 +69,8 @@ export class LocalLine {
   /** Stands in line if need be, and says how many stand before. */
   place(resource: string, bell: Bell): number {
     const line = this.#lines.get(resource) ?? []
-    if (!line.includes(bell)) line.push(bell)
     this.#lines.set(resource, line)
-    return line.indexOf(bell)
+    return line.includes(bell) ? line.indexOf(bell) : line.push(bell) - 1
   }
 
   leave(resource: string, bell: Bell): void {
@@ -88,7 +86,7 @@ export class LocalLine {
   }
 
   /** Starts listening. The heads ask again once it works, since a change before that was not heard. */
-  watch(about: { readonly resource: string; readonly owner: string }): void {
+  watch(about: About): void {
     if (this.#watch || !this.#store.supports.push) return
     const watch = this.#store.watch((event) => {
       if (event.type === 'gap') this.#ringAll()
@@ -100,7 +98,7 @@ export class LocalLine {
       (cause) => {
         if (this.#watch === watch) this.#watch = undefined
         const error = asLeaseError(cause)
-        this.#emit(about, { type: 'error', operation: 'watch', error, retryable: error.retryable })
+        this.#emit(about, { type: 'error', operation: 'watch', error })
       },
     )
   }
