@@ -24,6 +24,13 @@ const OPENERS: Readonly<Record<string, (address: string) => Promise<OpenStore>>>
     const { fileStore } = await import('../../src/stores/file/index.ts')
     return withoutClient(fileStore(fileURLToPath(address)))
   },
+  'redis:': async (address) => {
+    const { Redis } = await import('ioredis')
+    const { redisStore } = await import('../../src/stores/redis/index.ts')
+    const client = new Redis(address)
+    client.on('error', ignore)
+    return withClient(redisStore(client), async () => client.disconnect())
+  },
   'postgres:': async (address) => {
     const { default: pg } = await import('pg')
     const { postgresStore } = await import('../../src/stores/postgres/index.ts')
@@ -36,6 +43,15 @@ const OPENERS: Readonly<Record<string, (address: string) => Promise<OpenStore>>>
     const { natsStore } = await import('../../src/stores/nats/index.ts')
     const connection = await connect({ servers: address, maxReconnectAttempts: -1, reconnectTimeWait: 100 })
     return withClient(natsStore(connection), () => connection.close())
+  },
+  'firestore:': async (address) => {
+    const { Firestore } = await import('@google-cloud/firestore')
+    const { firestoreStore } = await import('../../src/stores/firestore/index.ts')
+    const { host } = new URL(address)
+    // Without the second the client looks for the metadata server of a cloud machine, and waits for it.
+    Object.assign(process.env, { FIRESTORE_EMULATOR_HOST: host, METADATA_SERVER_DETECTION: 'none' })
+    const client = new Firestore({ projectId: 'holdfast' })
+    return withClient(firestoreStore(client), () => client.terminate())
   },
 }
 

@@ -1,0 +1,9 @@
+import { describeTorture } from '../processes/describe-torture.ts'
+
+describeTorture('firestore', {
+  server: 'firestore',
+  url: ({ address }) => `firestore://${address}`,
+  ttl: 700,
+  // The emulator keeps everything in memory.
+  forgetful: true,
+})
