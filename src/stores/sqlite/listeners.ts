@@ -7,14 +7,20 @@ const LEASES_AT_ONCE = 250
 interface Waiter {
   readonly resource: string
   readonly wake: (inMs: number) => void
-  /** The end of the reservation of which it has been told. */
-  told: number
+  /** The reservation of which it has been told. */
+  told: string
 }
 
 interface Holder {
   /** As it was granted. */
   readonly lease: LeaseRecord
   readonly lost: () => void
+}
+
+interface Line {
+  readonly ids: ReadonlySet<string>
+  readonly second: string | undefined
+  readonly reserved: LeaseRow['reserved']
 }
 
 /** Those in this process who wait for a lease, or want to hear when theirs is ended. */
@@ -30,7 +36,7 @@ export class Listeners {
 
   remember({ resource, id, wake, lost }: Ask, answer: Answer): void {
     if (answer.granted) this.#waiters.delete(id)
-    else if (wake) this.#waiters.set(id, { resource, wake, told: 0 })
+    else if (wake) this.#waiters.set(id, { resource, wake, told: '' })
     if (answer.granted && lost) this.#holders.set(id, { lease: answer.lease, lost })
   }
 
@@ -57,21 +63,19 @@ export class Listeners {
 
   /** What changes by others mean to those who wait. `find` has `null` for a row that cannot be read. */
   lookAtLines(find: (resource: string) => LeaseRow | null, now: number): void {
-    const lines = new Map<string, { row: LeaseRow | null; ids: Set<string> }>()
+    const lines = new Map<string, Line>()
     for (const [id, waiter] of this.#waiters) {
-      const known = lines.get(waiter.resource)
-      const row = known ? known.row : find(waiter.resource)
-      const { ids } = known ?? { ids: new Set(row?.line.map((other) => other.id)) }
-      lines.set(waiter.resource, { row, ids })
-      if (!row || !ids.has(id)) {
+      const line = lines.get(waiter.resource) ?? lineOf(find(waiter.resource))
+      lines.set(waiter.resource, line)
+      const { reserved } = line
+      if (!line.ids.has(id)) {
         // It lost its place; asking again, it is remembered again.
         this.#wake(id, 0)
         this.#waiters.delete(id)
-      } else if (row.reserved && row.reserved.until !== waiter.told) {
-        const { reserved, line } = row
+      } else if (reserved && waiter.told !== `${reserved.id} ${reserved.until}`) {
+        waiter.told = `${reserved.id} ${reserved.until}`
         if (reserved.id === id) this.#wake(id, 0)
-        else if (line[1]?.id === id) this.#wake(id, Math.max(0, reserved.until - now))
-        waiter.told = reserved.until
+        else if (line.second === id) this.#wake(id, Math.max(0, reserved.until - now))
       }
     }
   }
@@ -100,6 +104,11 @@ export class Listeners {
     this.#holders.delete(id)
     if (holder) safely(holder.lost)
   }
+}
+
+function lineOf(row: LeaseRow | null): Line {
+  const ids = row ? row.line.map((waiter) => waiter.id) : []
+  return { ids: new Set(ids), second: ids[1], reserved: row?.reserved ?? null }
 }
 
 /** What a caller's function throws harms nobody else. */

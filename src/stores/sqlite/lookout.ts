@@ -1,9 +1,8 @@
-import { type Clock, LeaseError } from '../../core/index.ts'
-import type { LeaseRow } from '../lease-row.ts'
+import type { Clock } from '../../core/index.ts'
 import type { Changes } from './changes.ts'
 import type { Connection } from './connection.ts'
+import type { DamagedRows } from './damaged-rows.ts'
 import { type Listeners, safely } from './listeners.ts'
-import { decodeRow } from './stored-row.ts'
 
 const LOOK_EVERY_MS = 10
 
@@ -11,14 +10,22 @@ const LOOK_EVERY_MS = 10
 export class Lookout {
   readonly #clock: Clock
   readonly #connection: Connection
+  readonly #damaged: DamagedRows
   readonly #listeners: Listeners
   readonly #changes: Changes
   #mark: number | undefined
   #cancelTimer: (() => void) | undefined
 
-  constructor(clock: Clock, connection: Connection, listeners: Listeners, changes: Changes) {
+  constructor(
+    clock: Clock,
+    connection: Connection,
+    damaged: DamagedRows,
+    listeners: Listeners,
+    changes: Changes,
+  ) {
     this.#clock = clock
     this.#connection = connection
+    this.#damaged = damaged
     this.#listeners = listeners
     this.#changes = changes
   }
@@ -44,19 +51,14 @@ export class Lookout {
     const { queries } = this.#connection
     const mark = queries.mark()
     const hasChanged = mark !== this.#mark
-    if (hasChanged) this.#listeners.lookAtLines((resource) => this.#row(resource), this.#clock.now())
+    const now = this.#clock.now()
+    const find = (resource: string) => {
+      const stored = queries.find(resource)
+      return stored ? this.#damaged.decode(stored, now) : null
+    }
+    if (hasChanged) this.#listeners.lookAtLines(find, now)
     this.#listeners.lookAtLeases(hasChanged, (resource) => queries.holder(resource))
     this.#changes.read()
     this.#mark = mark
-  }
-
-  #row(resource: string): LeaseRow | null {
-    const stored = this.#connection.queries.find(resource)
-    try {
-      return stored ? decodeRow(stored, this.#clock.now()) : null
-    } catch (error) {
-      if (error instanceof LeaseError) return null
-      throw error
-    }
   }
 }

@@ -1,7 +1,7 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import type { Ask, LeaseRecord } from '../../core/index.ts'
 import { prepare } from './prepare.ts'
-import { newerVersion, type Tables, VERSION } from './schema.ts'
+import { checkVersion, type Tables, VERSION } from './schema.ts'
 import type { StoredRow } from './stored-row.ts'
 
 const COLUMNS = 'resource, token, id, owner, metadata, acquired_at, expires_at, span, ended_at, line'
@@ -24,160 +24,145 @@ export interface StoredChange {
 
 /** Every statement of the store, prepared once for its connection. */
 export class Queries {
-  readonly #find: StatementSync
-  readonly #read: StatementSync
-  readonly #holder: StatementSync
-  readonly #grant: StatementSync
-  readonly #save: StatementSync
-  readonly #release: StatementSync
-  readonly #list: StatementSync
-  readonly #overdue: StatementSync
-  readonly #forgettable: StatementSync
-  readonly #forget: StatementSync
-  readonly #meta: StatementSync
-  readonly #setFloor: StatementSync
-  readonly #setWatchUntil: StatementSync
-  readonly #append: StatementSync
-  readonly #changesAfter: StatementSync
-  readonly #lastChange: StatementSync
-  readonly #trim: StatementSync
-  readonly #mark: StatementSync
+  readonly #statements: ReturnType<typeof prepareAll>
 
   /** `shared`: others make changes through the same connection. */
-  constructor(db: DatabaseSync, { leases, meta, changes }: Tables, shared: boolean) {
-    const statement = (sql: string) => prepare(db, sql)
-    this.#find = statement(`SELECT ${COLUMNS} FROM ${leases} WHERE resource = ?`)
-    this.#read = statement(
-      `SELECT ${COLUMNS} FROM ${leases} WHERE resource IN (SELECT value FROM json_each(?))`,
-    )
-    this.#holder = statement(`SELECT id FROM ${leases} WHERE resource = ?`)
-    // No RETURNING here: its temporary table would cost a third more.
-    this.#grant = statement(
-      `INSERT INTO ${leases} (${COLUMNS})
-       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?6 + ?7, ?7, 0, NULL FROM ${meta} WHERE ${unwatched('?6')} AND floor < ?2
-       ON CONFLICT (resource) DO UPDATE
-       SET token = ?2, id = ?3, owner = ?4, metadata = ?5, acquired_at = ?6, expires_at = ?6 + ?7, span = ?7
-       WHERE id IS NULL AND line IS NULL AND token < ?2`,
-    )
-    this.#save = statement(
-      `INSERT OR REPLACE INTO ${leases} (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    )
-    this.#release = statement(
-      `UPDATE ${leases}
-       SET id = NULL, owner = NULL, metadata = NULL, acquired_at = NULL, expires_at = NULL, span = NULL, ended_at = ?4
-       WHERE resource = ?1 AND id = ?2 AND expires_at = ?3 AND expires_at > ?4 AND line IS NULL
-         AND EXISTS (SELECT 1 FROM ${meta} WHERE ${unwatched('?4')})`,
-    )
-    this.#list = statement(
-      `SELECT ${COLUMNS} FROM ${leases}
-       WHERE resource > ? AND resource >= ? AND resource <= ? AND id IS NOT NULL AND expires_at > ?
-       ORDER BY resource LIMIT ?`,
-    )
-    this.#overdue = statement(
-      `SELECT ${COLUMNS} FROM ${leases}
-       WHERE expires_at <= ? OR (id IS NULL AND line IS NOT NULL) LIMIT ?`,
-    )
-    this.#forgettable = statement(
-      `SELECT ${COLUMNS} FROM ${leases}
-       WHERE id IS NULL AND line IS NULL AND max(ended_at, token / 1000) <= ? LIMIT ?`,
-    )
-    this.#forget = statement(`DELETE FROM ${leases} WHERE resource = ?`)
-    this.#meta = statement(`SELECT version, floor, watch_until AS watchUntil FROM ${meta}`)
-    this.#setFloor = statement(`UPDATE ${meta} SET floor = ?`)
-    this.#setWatchUntil = statement(`UPDATE ${meta} SET watch_until = ?`)
-    this.#append = statement(`INSERT INTO ${changes} (lease) VALUES (?)`)
-    this.#changesAfter = statement(`SELECT seq, lease FROM ${changes} WHERE seq > ? ORDER BY seq LIMIT ?`)
-    this.#lastChange = statement(`SELECT max(seq) AS seq FROM ${changes}`)
-    this.#trim = statement(`DELETE FROM ${changes} WHERE seq <= ?`)
-    this.#mark = statement(
-      `SELECT data_version ${shared ? '+ total_changes()' : ''} AS mark FROM pragma_data_version`,
-    )
+  constructor(db: DatabaseSync, tables: Tables, shared: boolean) {
+    this.#statements = prepareAll(db, tables, shared)
   }
 
   find(resource: string): StoredRow | undefined {
-    return this.#find.get(resource) as StoredRow | undefined
+    return this.#statements.find.get(resource) as StoredRow | undefined
   }
 
   read(resources: readonly string[]): StoredRow[] {
-    return rows(this.#read.all(JSON.stringify(resources)))
+    return rows(this.#statements.read.all(JSON.stringify(resources)))
   }
 
   holder(resource: string): string | null {
-    const row = this.#holder.get(resource) as Pick<StoredRow, 'id'> | undefined
+    const row = this.#statements.holder.get(resource) as Pick<StoredRow, 'id'> | undefined
     return row?.id ?? null
   }
 
   /** Grants a resource that is free, for which nobody waits, if the token is higher than its last one. */
   grant({ resource, id, owner, ttl, metadata }: Ask, token: number, now: number): boolean {
     const shown = metadata ? JSON.stringify(metadata) : null
-    return Number(this.#grant.run(resource, token, id, owner, shown, now, ttl).changes) === 1
+    return Number(this.#statements.grant.run(resource, token, id, owner, shown, now, ttl).changes) === 1
   }
 
   /** Ends a live lease that still has this expiry, if nobody waits for it. */
   release({ resource, id, expiresAt }: LeaseRecord, now: number): boolean {
-    return Number(this.#release.run(resource, id, expiresAt, now).changes) === 1
+    return Number(this.#statements.release.run(resource, id, expiresAt, now).changes) === 1
   }
 
   save(row: StoredRow): void {
-    this.#save.run(
+    this.#statements.save.run(
       ...[row.resource, row.token, row.id, row.owner, row.metadata],
       ...[row.acquired_at, row.expires_at, row.span, row.ended_at, row.line],
     )
   }
 
   list(prefix: string, after: string, now: number, limit: number): StoredRow[] {
-    return rows(this.#list.all(after, prefix, prefix + LAST_SUFFIX, now, limit))
+    return rows(this.#statements.list.all(after, prefix, prefix + LAST_SUFFIX, now, limit))
   }
 
   /** Rows whose lease has run out, or that are kept for somebody who may not come. */
   overdue(now: number, limit: number): StoredRow[] {
-    return rows(this.#overdue.all(now, limit))
+    return rows(this.#statements.overdue.all(now, limit))
   }
 
   forgettable(now: number, limit: number): StoredRow[] {
-    return rows(this.#forgettable.all(now - FREE_FOR_MS, limit))
+    return rows(this.#statements.forgettable.all(now - FREE_FOR_MS, limit))
   }
 
   forget(resource: string): void {
-    this.#forget.run(resource)
+    this.#statements.forget.run(resource)
   }
 
   meta(): Meta {
-    const meta = this.#meta.get() as unknown as Meta & { readonly version: number }
-    if (meta.version !== VERSION) throw newerVersion(meta.version)
-    return meta
+    const meta = this.#statements.meta.get() as (Meta & { readonly version: number }) | undefined
+    checkVersion(meta?.version)
+    return meta as Meta
   }
 
   setFloor(floor: number): void {
-    this.#setFloor.run(floor)
+    this.#statements.setFloor.run(floor)
   }
 
   setWatchUntil(watchUntil: number): void {
-    this.#setWatchUntil.run(watchUntil)
+    this.#statements.setWatchUntil.run(watchUntil)
   }
 
   /** Returns the number of the change. */
   append(lease: string): number {
-    return Number(this.#append.run(lease).lastInsertRowid)
+    return Number(this.#statements.append.run(lease).lastInsertRowid)
   }
 
   changesAfter(seq: number, limit: number): StoredChange[] {
-    return this.#changesAfter.all(seq, limit) as unknown as StoredChange[]
+    return this.#statements.changesAfter.all(seq, limit) as unknown as StoredChange[]
   }
 
   lastChange(): number {
-    const { seq } = this.#lastChange.get() as { seq: number | null }
+    const { seq } = this.#statements.lastChange.get() as { seq: number | null }
     return seq ?? 0
   }
 
   trim(upTo: number): void {
-    this.#trim.run(upTo)
+    this.#statements.trim.run(upTo)
   }
 
   /** Another value after every commit of another connection, and of this one if it is shared. */
   mark(): number {
-    const { mark } = this.#mark.get() as { mark: number }
+    const { mark } = this.#statements.mark.get() as { mark: number }
     return mark
+  }
+}
+
+function prepareAll(db: DatabaseSync, { leases, meta, changes }: Tables, shared: boolean) {
+  const statement = (sql: string) => prepare(db, sql)
+  return {
+    find: statement(`SELECT ${COLUMNS} FROM ${leases} WHERE resource = ?`),
+    read: statement(`SELECT ${COLUMNS} FROM ${leases} WHERE resource IN (SELECT value FROM json_each(?))`),
+    holder: statement(`SELECT id FROM ${leases} WHERE resource = ?`),
+    // No RETURNING here: its temporary table would cost a third more.
+    grant: statement(
+      `INSERT INTO ${leases} (${COLUMNS})
+       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?6 + ?7, ?7, 0, NULL FROM ${meta} WHERE ${unwatched('?6')} AND floor < ?2
+       ON CONFLICT (resource) DO UPDATE
+       SET token = ?2, id = ?3, owner = ?4, metadata = ?5, acquired_at = ?6, expires_at = ?6 + ?7, span = ?7
+       WHERE id IS NULL AND line IS NULL AND token < ?2`,
+    ),
+    save: statement(`INSERT OR REPLACE INTO ${leases} (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    release: statement(
+      `UPDATE ${leases}
+       SET id = NULL, owner = NULL, metadata = NULL, acquired_at = NULL, expires_at = NULL, span = NULL, ended_at = ?4
+       WHERE resource = ?1 AND id = ?2 AND expires_at = ?3 AND expires_at > ?4 AND line IS NULL
+         AND EXISTS (SELECT 1 FROM ${meta} WHERE ${unwatched('?4')})`,
+    ),
+    list: statement(
+      `SELECT ${COLUMNS} FROM ${leases}
+       WHERE resource > ? AND resource >= ? AND resource <= ? AND id IS NOT NULL AND expires_at > ?
+       ORDER BY resource LIMIT ?`,
+    ),
+    overdue: statement(
+      `SELECT ${COLUMNS} FROM ${leases}
+       WHERE expires_at <= ? OR (id IS NULL AND line IS NOT NULL) LIMIT ?`,
+    ),
+    forgettable: statement(
+      `SELECT ${COLUMNS} FROM ${leases}
+       WHERE id IS NULL AND line IS NULL AND max(ended_at, token / 1000) <= ? LIMIT ?`,
+    ),
+    forget: statement(`DELETE FROM ${leases} WHERE resource = ?`),
+    meta: statement(`SELECT version, floor, watch_until AS watchUntil FROM ${meta}`),
+    setFloor: statement(`UPDATE ${meta} SET floor = ?`),
+    setWatchUntil: statement(`UPDATE ${meta} SET watch_until = ?`),
+    append: statement(`INSERT INTO ${changes} (lease) VALUES (?)`),
+    changesAfter: statement(`SELECT seq, lease FROM ${changes} WHERE seq > ? ORDER BY seq LIMIT ?`),
+    lastChange: statement(`SELECT max(seq) AS seq FROM ${changes}`),
+    trim: statement(`DELETE FROM ${changes} WHERE seq <= ?`),
+    mark: statement(
+      `SELECT data_version ${shared ? '+ total_changes()' : ''} AS mark FROM pragma_data_version`,
+    ),
   }
 }
 

@@ -52,18 +52,22 @@ export function tableNames(table: string): Tables {
 
 /** Brings the tables to this version. Several processes may do so at once. */
 export function migrate(db: DatabaseSync, table: string, transactor: Transactor): void {
-  if (checkedVersion(db, table) === VERSION) return
+  if (versionOf(db, table) === VERSION) return
   const tables = tableNames(table)
   transactor.run(() => {
-    for (const migration of MIGRATIONS.slice(checkedVersion(db, table))) db.exec(migration(tables))
+    for (const migration of MIGRATIONS.slice(versionOf(db, table))) db.exec(migration(tables))
     db.exec(`UPDATE ${tables.meta} SET version = ${VERSION}`)
   })
 }
 
-export function newerVersion(version: number): LeaseError {
-  return new LeaseError(
+/** Throws if the tables are not as this code knows them. */
+export function checkVersion(version: number | undefined): number {
+  if (version !== undefined && version <= VERSION) return version
+  throw new LeaseError(
     'store-failed',
-    `the tables have version ${version}, and this Holdfast knows versions up to ${VERSION}: update Holdfast here too`,
+    version === undefined
+      ? 'the meta table has lost its row: restore the file'
+      : `the tables have version ${version}, and this Holdfast knows versions up to ${VERSION}: update it`,
   )
 }
 
@@ -71,12 +75,9 @@ export function newerVersion(version: number): LeaseError {
  * The version is kept with the tables and not in `user_version`, since a file may hold several stores, and data
  * of an application that counts its own versions there.
  */
-function checkedVersion(db: DatabaseSync, table: string): number {
+function versionOf(db: DatabaseSync, table: string): number {
   const exists = prepare(db, `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`)
   if (!exists.get(`${table}_meta`)) return 0
-  const { version } = prepare(db, `SELECT version FROM ${tableNames(table).meta}`).get() as {
-    version: number
-  }
-  if (version > VERSION) throw newerVersion(version)
-  return version
+  const meta = prepare(db, `SELECT version FROM ${tableNames(table).meta}`).get()
+  return checkVersion((meta as { version: number } | undefined)?.version)
 }

@@ -13,13 +13,14 @@ import type {
 import { ask, liveRecord, release } from '../lease-row.ts'
 import { Changes } from './changes.ts'
 import type { Connection } from './connection.ts'
+import { DamagedRows } from './damaged-rows.ts'
 import { Gate } from './gate.ts'
 import { Ledger } from './ledger.ts'
 import { Listeners } from './listeners.ts'
 import { Lookout } from './lookout.ts'
 import { Renewals } from './renewals.ts'
 import type { StoredRow } from './stored-row.ts'
-import { DamagedRows, prune, sweepExpired } from './sweeping.ts'
+import { prune, sweepExpired } from './sweeping.ts'
 import type { Step } from './transaction.ts'
 
 const PRUNE_EVERY_MS = 60_000
@@ -55,7 +56,7 @@ export class SqliteStore implements LeaseStore {
     })
     this.#renewals = new Renewals(this.#gate, this.#ledger)
     this.#changes = new Changes(clock, this.#gate, this.#ledger, connection)
-    this.#lookout = new Lookout(clock, connection, this.#listeners, this.#changes)
+    this.#lookout = new Lookout(clock, connection, this.#damaged, this.#listeners, this.#changes)
   }
 
   acquire(request: Ask, call?: CallOptions): Promise<Answer> {

@@ -1,31 +1,12 @@
-import { LeaseError, type LeaseRecord } from '../../core/index.ts'
-import { expire, isForgettable, type LeaseRow } from '../lease-row.ts'
+import type { LeaseRecord } from '../../core/index.ts'
+import { expire, isForgettable } from '../lease-row.ts'
 import { WATCH_FOR_MS } from './changes.ts'
-import { decodeRow, type StoredRow } from './stored-row.ts'
+import type { DamagedRows } from './damaged-rows.ts'
+import { decodeRow } from './stored-row.ts'
 import type { Transaction } from './transaction.ts'
 
 /** So that no call takes long; the next one goes on. */
 const FORGET_AT_ONCE = 500
-
-/** Rows that cannot be understood are passed over where many are read, and told once each. */
-export class DamagedRows {
-  readonly #told = new Set<string>()
-
-  get size(): number {
-    return this.#told.size
-  }
-
-  decode(stored: StoredRow, now: number): LeaseRow | null {
-    try {
-      return decodeRow(stored, now)
-    } catch (error) {
-      if (!(error instanceof LeaseError)) throw error
-      if (!this.#told.has(stored.resource)) process.emitWarning(error.message, 'HoldfastWarning')
-      this.#told.add(stored.resource)
-      return null
-    }
-  }
-}
 
 export function sweepExpired(
   transaction: Transaction,

@@ -68,6 +68,18 @@ describe('a file that cannot be used', () => {
         })
   })
 
+  it('that has lost its version grants nothing', async () => {
+    await using file = new DatabaseFile()
+    const store = file.store()
+    granted(await store.acquire(asking('a')))
+    file.connect().exec('DELETE FROM holdfast_leases_meta')
+    for (const one of [store, file.store()])
+      expect(await failure(one.acquire(asking('new')))).toMatchObject({
+        code: 'store-failed',
+        message: expect.stringContaining('restore'),
+      })
+  })
+
   it('that is full is retryable', async () => {
     await using file = new DatabaseFile()
     const db = file.connect()

@@ -148,4 +148,21 @@ describe('what others do', () => {
     await clock.advance(10)
     expect(wakes.slice(2).sort()).toEqual(['first in 0', 'second in 0'])
   })
+
+  it('calls a waiter whose turn ends at the moment at which that of another would have ended', async () => {
+    await using file = new DatabaseFile()
+    const clock = new FakeClock()
+    const [store, peer] = [file.store({ clock }), file.store({ clock })]
+    const { id } = granted(await store.acquire(asking('a')))
+    const wakes: number[] = []
+    const first = asking('a', { wake: () => {} })
+    await peer.acquire(first)
+    await peer.acquire(asking('a', { wake: (inMs) => wakes.push(inMs) }))
+    await store.release({ resource: 'a', id })
+    await clock.advance(10)
+    clock.jump(-10)
+    await store.release({ resource: 'a', id: first.id })
+    await clock.advance(10)
+    expect(wakes).toEqual([990, 0])
+  })
 })
