@@ -31,4 +31,7 @@ export const projects = [
   },
 ]
 
-export default defineConfig({ test: { projects: projects.map((test) => ({ test })) } })
+export default defineConfig({
+  // Most of the time goes by in waiting for processes, disks and clocks: every core may have a worker.
+  test: { projects: projects.map((test) => ({ test: { ...test, maxWorkers: '100%' } })) },
+})
