@@ -41,8 +41,8 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   return new RedisStore(client, prefix, listen)
 }
 
-/** How many new rows a store makes until it tidies up a shard: rows that nobody sweeps must not pile up. */
-const TIDY_EVERY = 64
+/** How many new rows a store makes until it tidies up the next shard: rows that nobody sweeps must not pile up. */
+const TIDY_EVERY = 32
 
 class RedisStore implements LeaseStore {
   readonly kind = 'redis'
@@ -124,9 +124,12 @@ class RedisStore implements LeaseStore {
 
   async watch(on: (event: StoreEvent) => void, { prefix = '' } = {}): Promise<AsyncDisposable> {
     this.#checkOpen()
+    const watch = this.#push.watch(on, prefix)
     try {
-      return await inTime(this.#push.watch(on, prefix))
+      return await inTime(watch)
     } catch (cause) {
+      // It may succeed yet, and nobody would end it.
+      watch.then((late) => late[Symbol.asyncDispose]()).catch(() => {})
       throw storeError(cause)
     }
   }
@@ -173,8 +176,7 @@ class RedisStore implements LeaseStore {
         place: third === '' ? null : Number(third),
         retryIn: Math.ceil(Number(fourth) / 1000) + Number(third) * RESERVATION_MS,
       }
-    if (verb === 'created' && ++this.#created % TIDY_EVERY === 0)
-      this.#listing.tidy(shardOf(ask.resource)).catch(() => {})
+    if (verb === 'created' && ++this.#created % TIDY_EVERY === 0) this.#listing.tidy().catch(() => {})
     const replaced = third && unpack(fourth, third as LeaseRecord['state'], now)
     return { granted: true, lease: unpack(lease, 'held', now), ...(replaced && { replaced }) }
   }

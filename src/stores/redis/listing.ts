@@ -15,6 +15,7 @@ interface Due {
 export class Listing {
   readonly #calls: Calls
   readonly #keys: Keys
+  #tidied = Math.floor(Math.random() * SHARDS)
 
   constructor(calls: Calls, keys: Keys) {
     this.#calls = calls
@@ -53,9 +54,9 @@ export class Listing {
     return swept
   }
 
-  /** Drops rows of the shard that nobody uses any more. */
-  async tidy(shard: number): Promise<void> {
-    const entries = await this.#due(shard, TIDY_AT_MOST)
+  /** Drops rows that nobody uses any more, of another shard each time. */
+  async tidy(): Promise<void> {
+    const entries = await this.#due(this.#tidied++ % SHARDS, TIDY_AT_MOST)
     await Promise.allSettled(entries.map((entry) => this.#look(entry, 'keep')))
   }
 

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
-import type { RedisClient } from '../../../src/stores/redis/index.ts'
+import type { LeaseStore } from '../../../src/core/index.ts'
+import { type RedisClient, redisStore } from '../../../src/stores/redis/index.ts'
 
 export const { HOLDFAST_TEST_REDIS_URL = 'redis://127.0.0.1:6379' } = process.env
 
@@ -40,4 +41,29 @@ let prefixes = 0
 /** Keeps tests, and runs of them, apart on one server. */
 export function freshPrefix(): string {
   return `test-${process.pid}-${Date.now().toString(36)}-${++prefixes}`
+}
+
+export interface OpenedStore extends AsyncDisposable {
+  readonly store: LeaseStore
+  readonly prefix: string
+  /** The name of its connections on the server. */
+  readonly name: string
+}
+
+/** A store with a client of its own, as each process has it. */
+export async function openStore({
+  client = 'ioredis' as ClientName,
+  url = HOLDFAST_TEST_REDIS_URL,
+  prefix = freshPrefix(),
+} = {}): Promise<OpenedStore> {
+  const name = freshPrefix()
+  const connected = await clients[client](url, name)
+  const store = redisStore(connected.client, { prefix })
+  return {
+    ...{ store, prefix, name },
+    async [Symbol.asyncDispose]() {
+      await store.close()
+      connected.close()
+    },
+  }
 }

@@ -1,0 +1,66 @@
+import { Redis } from 'ioredis'
+import { afterAll, describe, expect, it } from 'vitest'
+import { Keys, shardOf } from '../../../src/stores/redis/layout.ts'
+import { asking, failure, granted } from './asking.ts'
+import { HOLDFAST_TEST_REDIS_URL, openStore } from './clients.ts'
+
+const admin = new Redis(HOLDFAST_TEST_REDIS_URL)
+afterAll(() => admin.disconnect())
+
+const ABOUT = JSON.stringify({ resource: 'bad', id: 'x', owner: 'y', metadata: null })
+
+/** Makes of the row of a released lease, or of nothing, what is none of ours. */
+const SPOILED: Record<string, (row: string) => Promise<unknown>> = {
+  'a string': (row) => admin.set(row, 'something else'),
+  'a list': (row) => admin.rpush(row, 'x'),
+  "another's hash": (row) => admin.hset(row, 'name', 'Mika'),
+  'an id without a lease': (row) => admin.hset(row, 'id', 'x', 'due', '1'),
+  'a lease without numbers': (row) => admin.hset(row, 'id', 'x', 'lease', `a b c d e ${ABOUT}`, 'due', '1'),
+  'a lease of another version': (row) => admin.hset(row, 'id', 'x', 'lease', '{"version":2}', 'due', '1'),
+  'a released lease without a token': (row) => admin.hset(row, 'lease', '?', 'due', '1'),
+  'a line without a reservation': (row) =>
+    admin.hset(row, 'lease', `1 1 1 1 c ${ABOUT}`, 'due', '1', 'line', '?'),
+}
+
+describe.each(Object.entries(SPOILED))('%s in the place of a lease', (_, spoil) => {
+  it('is reported, grants nothing, and does not stop the others', async () => {
+    await using opened = await openStore()
+    const { store, prefix } = opened
+    const good = granted(await store.acquire(asking('good')))
+    await spoil(new Keys(prefix).row(shardOf('bad'), 'bad'))
+    const calls = [
+      store.acquire(asking('bad')),
+      store.acquire(asking('bad', { wake: () => {} })),
+      store.acquire(asking('bad', { replace: 1 })),
+      store.renew({ resource: 'bad', id: 'someone', ttl: 1000 }),
+    ]
+    for (const call of calls)
+      expect(await failure(call)).toMatchObject({ code: 'store-failed', retryable: false })
+    expect((await store.list({ limit: 10 })).leases.map((lease) => lease.id)).toEqual([good.id])
+    expect(await store.sweep({ limit: 10 })).toEqual([])
+    granted(await store.acquire(asking('other')))
+  })
+})
+
+it('skips a lease in the list and the sweep that is none of ours', async () => {
+  await using opened = await openStore()
+  const { store, prefix } = opened
+  await store.acquire(asking('bad', { ttl: 20 }))
+  const lapsed = granted(await store.acquire(asking('lapsed', { ttl: 20 })))
+  const good = granted(await store.acquire(asking('good')))
+  await admin.hset(new Keys(prefix).row(shardOf('bad'), 'bad'), 'lease', 'garbage')
+  expect(await failure(store.read(['bad']))).toMatchObject({ code: 'store-failed' })
+  await expect.poll(async () => (await store.list({ limit: 10 })).leases).toMatchObject([{ id: good.id }])
+  await expect.poll(() => store.sweep({ limit: 10 })).toMatchObject([{ id: lapsed.id, state: 'expired' }])
+})
+
+it('passes over a message that is none of ours', async () => {
+  await using opened = await openStore()
+  const { store, prefix } = opened
+  const seen: unknown[] = []
+  await using _watch = await store.watch((event) => seen.push(event))
+  for (const message of ['', 'held', 'held 1 2 3', 'held 1 1 1 1 c {}', '{"json":true}'])
+    await admin.publish(`${prefix}:changes`, message)
+  granted(await store.acquire(asking('r')))
+  await expect.poll(() => seen).toMatchObject([{ type: 'change', lease: { resource: 'r' } }])
+})

@@ -1,0 +1,120 @@
+import { Redis } from 'ioredis'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createLeases, type LeaseStore } from '../../../src/core/index.ts'
+import { redisStore } from '../../../src/stores/redis/index.ts'
+import { cuttableProxy } from '../cuttable-proxy.ts'
+import { asking, granted } from './asking.ts'
+import { clientNames, freshPrefix, HOLDFAST_TEST_REDIS_URL, openStore } from './clients.ts'
+
+const SERVER = new URL(HOLDFAST_TEST_REDIS_URL)
+const admin = new Redis(HOLDFAST_TEST_REDIS_URL)
+afterAll(() => admin.disconnect())
+
+async function standing(store: LeaseStore, resource: string) {
+  const wakes: number[] = []
+  const ask = asking(resource, { wake: (inMs) => wakes.push(inMs) })
+  const answer = await store.acquire(ask)
+  expect(answer.granted).toBe(false)
+  return { ask, wakes }
+}
+
+describe.each(clientNames)('the line on %s', (client) => {
+  it('passes over all waiters of a process that died, at once', async () => {
+    await using live = await openStore({ client })
+    await using proxy = await cuttableProxy(SERVER.hostname, Number(SERVER.port))
+    await using dead = await openStore({ client, url: `redis://${proxy.address}`, prefix: live.prefix })
+    const holder = granted(await live.store.acquire(asking('r')))
+    for (let n = 0; n < 3; n++) await standing(dead.store, 'r')
+    const next = await standing(live.store, 'r')
+    proxy.cut()
+    await subscriberGone(dead.name)
+    await live.store.release({ resource: 'r', id: holder.id })
+    await expect.poll(() => next.wakes, { interval: 5, timeout: 500 }).toContain(0)
+    granted(await live.store.acquire(next.ask))
+    const answer = await live.store.acquire(asking('r', { wake: () => {} }))
+    expect(answer).toMatchObject({ granted: false, place: 0 })
+  })
+
+  it('gives a process that does not answer a second, and then passes over all of its waiters', async () => {
+    await using live = await openStore({ client })
+    await using stuck = await openStore({ client, prefix: live.prefix })
+    const holder = granted(await live.store.acquire(asking('r')))
+    const absent = [await standing(stuck.store, 'r'), await standing(stuck.store, 'r')]
+    const next = await standing(live.store, 'r')
+    await live.store.release({ resource: 'r', id: holder.id })
+    await expect.poll(() => next.wakes, { interval: 5 }).toEqual([1000])
+    expect((await live.store.acquire(next.ask)).granted).toBe(false)
+    await expect.poll(async () => (await live.store.acquire(next.ask)).granted, { timeout: 2000 }).toBe(true)
+    await expect.poll(() => absent.map(({ wakes }) => wakes)).toEqual([[0, 0], [0]])
+    const back = absent.map(({ ask }) => stuck.store.acquire(ask))
+    expect(await Promise.all(back)).toMatchObject([{ place: 0 }, { place: 1 }])
+  })
+
+  it('makes up for what was published while the subscriber was away', async () => {
+    await using own = await openStore({ client })
+    await using peer = await openStore({ client, prefix: own.prefix })
+    let lost = 0
+    const held = granted(await own.store.acquire(asking('held', { lost: () => lost++ })))
+    const other = granted(await peer.store.acquire(asking('other')))
+    const waiter = await standing(own.store, 'other')
+    await admin.client('KILL', 'ID', await subscriberId(own.name))
+    await peer.store.release({ resource: 'held', token: held.token })
+    await peer.store.release({ resource: 'other', id: other.id })
+    await expect.poll(() => [waiter.wakes.includes(0), lost]).toEqual([true, 1])
+    granted(await own.store.acquire(waiter.ask))
+  })
+})
+
+it('takes three operations for an acquisition under contention, first in, first out', async () => {
+  const prefix = freshPrefix()
+  let operations = 0
+  const processes = [0, 1].map(() => {
+    const client = new Redis(HOLDFAST_TEST_REDIS_URL, { connectionName: freshPrefix() })
+    const counted = new Proxy(client, {
+      get(target, name) {
+        const member = Reflect.get(target, name)
+        if (name !== 'evalsha' && name !== 'eval') return member
+        return (...args: unknown[]) => {
+          operations += args.filter((arg) => arg === 'acquire' || arg === 'release').length
+          return member.apply(target, args)
+        }
+      },
+    })
+    return { client, leases: createLeases(redisStore(counted, { prefix })) }
+  })
+  const [first, second] = processes
+  if (!first || !second) throw new Error('no processes')
+  // Each holds one, so that both listen.
+  const held = [await first.leases.acquire('r'), await second.leases.acquire('s')]
+  for (const { client } of processes)
+    await expect.poll(() => subscriberId(client.options.connectionName ?? '')).not.toBe('')
+  operations = 0
+  const order: number[] = []
+  const waiters = Array.from({ length: 20 }, async (_, n) => {
+    const lease = await processes[n % 2]?.leases.acquire('r')
+    order.push(n)
+    await lease?.release()
+  })
+  await expect.poll(() => operations).toBe(20)
+  await held[0]?.release()
+  await Promise.all(waiters)
+  expect(operations).toBe(20 * 3 + 1)
+  for (const parity of [0, 1]) {
+    const served = order.filter((n) => n % 2 === parity)
+    expect(served).toEqual(served.toSorted((a, b) => a - b))
+  }
+  for (const { client, leases } of processes) {
+    await leases.close()
+    client.disconnect()
+  }
+})
+
+async function subscriberId(name: string): Promise<string> {
+  const list = String(await admin.call('CLIENT', 'LIST', 'TYPE', 'pubsub'))
+  const line = list.split('\n').find((entry) => entry.includes(`name=${name} `))
+  return line?.match(/id=(\d+)/)?.[1] ?? ''
+}
+
+async function subscriberGone(name: string): Promise<void> {
+  await expect.poll(() => subscriberId(name), { interval: 5 }).toBe('')
+}

@@ -1,0 +1,69 @@
+import { Redis } from 'ioredis'
+import { afterAll, describe, expect, it } from 'vitest'
+import { startServer } from '../../../scripts/services/index.ts'
+import { redisStore } from '../../../src/stores/redis/index.ts'
+import { shardOf } from '../../../src/stores/redis/layout.ts'
+import { SCRIPT } from '../../../src/stores/redis/scripts.ts'
+import { asking, granted } from './asking.ts'
+import { clientNames, freshPrefix, HOLDFAST_TEST_REDIS_URL, openStore } from './clients.ts'
+
+const admin = new Redis(HOLDFAST_TEST_REDIS_URL)
+afterAll(() => admin.disconnect())
+
+describe.each(clientNames)('the script on %s', (client) => {
+  it('is brought again when the server has forgotten it', async () => {
+    await using opened = await openStore({ client })
+    const { store } = opened
+    const lease = granted(await store.acquire(asking('r')))
+    await admin.script('FLUSH')
+    const renewal = await store.renew({ resource: 'r', id: lease.id, ttl: 60_000 })
+    expect(renewal).toMatchObject({ ok: true, lease: { token: lease.token } })
+    const [known] = (await admin.script('EXISTS', await shaOf(SCRIPT))) as number[]
+    expect(known).toBe(1)
+  })
+
+  it('is brought again after a restart of the server, which keeps the lease', async () => {
+    await using server = await startServer('redis')
+    await using opened = await openStore({ client, url: server.address })
+    const { store } = opened
+    const lease = granted(await store.acquire(asking('r')))
+    await server.restart()
+    await expect.poll(() => store.read(['r']), { timeout: 5000 }).toMatchObject([{ token: lease.token }])
+    await store.release({ resource: 'r', id: lease.id })
+    expect(granted(await store.acquire(asking('r'))).token).toBeGreaterThan(lease.token)
+  })
+})
+
+it('carries out what was asked in one turn with one call', async () => {
+  const client = new Redis(HOLDFAST_TEST_REDIS_URL)
+  let calls = 0
+  const counted = new Proxy(client, {
+    get(target, name) {
+      if (name === 'evalsha' || name === 'eval') calls++
+      return Reflect.get(target, name)
+    },
+  })
+  const store = redisStore(counted, { prefix: freshPrefix() })
+  granted(await store.acquire(asking('first')))
+  calls = 0
+  const names = Array.from({ length: 50 }, (_, n) => `r${n}`)
+  const leases = await Promise.all(names.map(async (name) => granted(await store.acquire(asking(name)))))
+  expect(calls).toBe(1)
+  expect(await store.read(names)).toMatchObject(leases.map(({ id }) => ({ id })))
+  expect(calls).toBe(2)
+  await store.close()
+  client.disconnect()
+})
+
+it('lets one failure of a turn fail alone', async () => {
+  await using opened = await openStore()
+  const { store, prefix } = opened
+  await admin.set(`${prefix}:{${shardOf('bad')}}:lease:bad`, 'something else')
+  const outcomes = await Promise.allSettled(['a', 'bad', 'b'].map((name) => store.acquire(asking(name))))
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+})
+
+async function shaOf(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-1', new TextEncoder().encode(text))
+  return Buffer.from(digest).toString('hex')
+}
