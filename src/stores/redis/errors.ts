@@ -11,7 +11,10 @@ export function storeError(cause: unknown): LeaseError {
   if (cause instanceof LeaseError) return cause
   const message = cause instanceof Error ? cause.message : String(cause)
   const lasting = cause instanceof TypeError || (REFUSED.test(message) && !PASSING.test(message))
-  return new LeaseError(lasting ? 'store-failed' : 'store-unavailable', `Redis: ${message}`, { cause })
+  const advice = isReply(cause, 'MOVED') ? ' (this server is part of a cluster: use a cluster client)' : ''
+  return new LeaseError(lasting ? 'store-failed' : 'store-unavailable', `Redis: ${message}${advice}`, {
+    cause,
+  })
 }
 
 export function isReply(cause: unknown, code: string): boolean {

@@ -1,0 +1,128 @@
+import { Cluster } from 'ioredis'
+import { createCluster } from 'redis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { LeaseStore } from '../../src/core/index.ts'
+import { type RedisClient, redisStore } from '../../src/stores/redis/index.ts'
+import { describeStore } from '../../src/testing/index.ts'
+import { asking, granted } from './redis/asking.ts'
+import { freshPrefix } from './redis/clients.ts'
+import { TestCluster } from './redis/cluster.ts'
+
+let cluster: TestCluster
+beforeAll(async () => {
+  cluster = await TestCluster.start(3)
+})
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+interface Connected {
+  readonly client: RedisClient
+  close(): unknown
+}
+
+const clusters = {
+  async ioredis(): Promise<Connected> {
+    const client = new Cluster(cluster.ports.map((port) => ({ host: '127.0.0.1', port })))
+    client.on('error', () => {})
+    return { client, close: () => client.disconnect() }
+  },
+  async 'node-redis'(): Promise<Connected> {
+    const rootNodes = cluster.ports.map((port) => ({ url: `redis://127.0.0.1:${port}` }))
+    const client = createCluster({ rootNodes })
+    client.on('error', () => {})
+    await client.connect()
+    return { client, close: () => client.destroy() }
+  },
+}
+
+async function openPair(name: keyof typeof clusters) {
+  const prefix = freshPrefix()
+  const [own, other] = await Promise.all([clusters[name](), clusters[name]()])
+  const [store, peer] = [redisStore(own.client, { prefix }), redisStore(other.client, { prefix })]
+  const dispose = async () => {
+    await Promise.all([store.close(), peer.close()])
+    for (const { close } of [own, other]) close()
+  }
+  return { store, peer, prefix, other, dispose, [Symbol.asyncDispose]: dispose }
+}
+
+async function killSubscribers(): Promise<void> {
+  for (const index of cluster.ports.keys()) {
+    const node = cluster.node(index)
+    await node.call('CLIENT', 'KILL', 'TYPE', 'pubsub')
+    node.disconnect()
+  }
+}
+
+for (const name of ['ioredis', 'node-redis'] as const) {
+  describeStore(`${name} on a cluster`, {
+    runner: { describe, it },
+    create: () => openPair(name),
+    reopen: async ({ store, other, prefix }) => {
+      await store.close()
+      return redisStore(other.client, { prefix })
+    },
+    interruptWatch: killSubscribers,
+  })
+
+  describe(`${name} on a cluster`, () => {
+    it('spreads leases over all nodes, whatever their names', async () => {
+      await using pair = await openPair(name)
+      const names = Array.from({ length: 200 }, (_, n) => `{same}${n}`)
+      await Promise.all(names.map(async (resource) => granted(await pair.store.acquire(asking(resource)))))
+      const { leases } = await pair.peer.list({ prefix: '{same}', limit: 1000 })
+      expect(leases.map(({ resource }) => resource)).toEqual(names.toSorted())
+      for (const index of cluster.ports.keys()) {
+        const node = cluster.node(index)
+        expect((await node.keys(`${pair.prefix}:*:lease:{same}*`)).length).toBeGreaterThan(20)
+        node.disconnect()
+      }
+    })
+
+    it('passes over all waiters of a process that died, within about a second', async () => {
+      await using live = await openPair(name)
+      const dead = await clusters[name]()
+      const deadStore = redisStore(dead.client, { prefix: live.prefix })
+      const holder = granted(await live.store.acquire(asking('r')))
+      for (let n = 0; n < 3; n++) await stand(deadStore)
+      const next = await stand(live.store)
+      dead.close()
+      await deadStore.close()
+      await live.store.release({ resource: 'r', id: holder.id })
+      await expect.poll(() => next.wakes, { interval: 5 }).toEqual([1000])
+      await expect
+        .poll(async () => (await live.store.acquire(next.ask)).granted, { timeout: 2000 })
+        .toBe(true)
+      expect(await live.store.acquire(asking('r', { wake: () => {} }))).toMatchObject({ place: 0 })
+    })
+  })
+}
+
+it('works with a plain client too where one node has all slots', async () => {
+  await using lone = await TestCluster.start(1)
+  const client = lone.node(0)
+  const store = redisStore(client)
+  const names = Array.from({ length: 50 }, (_, n) => `r${n}`)
+  await Promise.all(names.map(async (resource) => granted(await store.acquire(asking(resource)))))
+  expect((await store.list({ limit: 100 })).leases).toHaveLength(50)
+  await store.close()
+  client.disconnect()
+})
+
+it('says that a plain client is the wrong one where other nodes have slots', async () => {
+  const client = cluster.node(0)
+  const store = redisStore(client, { prefix: freshPrefix() })
+  const names = Array.from({ length: 50 }, (_, n) => `r${n}`)
+  const outcomes = await Promise.allSettled(names.map((resource) => store.acquire(asking(resource))))
+  const failures = outcomes.filter((outcome) => outcome.status === 'rejected')
+  expect(failures[0]?.reason).toMatchObject({ code: 'store-failed' })
+  expect(failures[0]?.reason.message).toContain('cluster client')
+  await store.close()
+  client.disconnect()
+})
+
+async function stand(store: LeaseStore) {
+  const wakes: number[] = []
+  const ask = asking('r', { wake: (inMs) => wakes.push(inMs) })
+  expect((await store.acquire(ask)).granted).toBe(false)
+  return { ask, wakes }
+}
