@@ -42,8 +42,8 @@ export class BucketRegisters implements Registers {
     return { entries: listed, now }
   }
 
-  async due(_: unknown, stop: AbortSignal) {
-    return { ...(await this.#readAll(stop)), more: false }
+  async *due(_: number, stop: AbortSignal) {
+    yield await this.#readAll(stop)
   }
 
   async watch(feed: Feed<Entry>, stop: AbortSignal): Promise<void> {

@@ -21,6 +21,15 @@ export interface Message {
 type Kvm = InstanceType<typeof import('@nats-io/kv')['Kvm']>
 type JetStream = Kvm['js']
 
+/** What is used of a message that JetStream delivers. */
+interface Delivered {
+  readonly subject: string
+  readonly seq: number
+  readonly time: Date
+  readonly headers?: { has(name: string): boolean } | undefined
+  string(): string
+}
+
 interface Opened {
   readonly kv: Awaited<ReturnType<Kvm['create']>>
   readonly streams: Awaited<ReturnType<JetStream['jetstreamManager']>>['streams']
@@ -88,7 +97,11 @@ export class Bucket {
   }
 
   /** Not by `kv.watch`, which leaves its consumer to the server for five minutes. */
-  async deliver(from: 'new' | 'last_per_subject', keys: string, stop: AbortSignal) {
+  async deliver(
+    from: 'new' | 'last_per_subject',
+    keys: string,
+    stop: AbortSignal,
+  ): Promise<AsyncIterable<Message>> {
     const options = { filter_subject: this.#subjectOf(keys), deliver_policy: from }
     const consumer = await this.#use(({ consumers, stream }) => consumers.getPushConsumer(stream, options))
     const messages = await consumer.consume()
@@ -98,20 +111,10 @@ export class Bucket {
     }
     stop.addEventListener('abort', end)
     if (stop.aborted) end()
-    const prefix = this.#subjectOf('').length
-    return (async function* (): AsyncGenerator<Message> {
-      for await (const message of messages)
-        yield {
-          key: message.subject.slice(prefix),
-          text: message.string(),
-          revision: message.seq,
-          createdMs: message.time.getTime(),
-          isMarker: message.headers?.has('KV-Operation') ?? false,
-        }
-    })()
+    return delivered(messages, this.#subjectOf('').length)
   }
 
-  /** What fails with `error` may be another bucket by now, or one that has to be made again. */
+  /** After such an error it is opened anew, and made anew if need be. */
   forgetIfMissing(error: unknown): void {
     if (isMissingBucket(error)) this.#opened = undefined
   }
@@ -151,6 +154,17 @@ export class Bucket {
     const { streams } = await manager.js.jetstreamManager(false)
     return { kv, streams, consumers: manager.js.consumers, stream: streamInfo.config.name }
   }
+}
+
+async function* delivered(messages: AsyncIterable<Delivered>, prefixLength: number): AsyncGenerator<Message> {
+  for await (const message of messages)
+    yield {
+      key: message.subject.slice(prefixLength),
+      text: message.string(),
+      revision: message.seq,
+      createdMs: message.time.getTime(),
+      isMarker: message.headers?.has('KV-Operation') ?? false,
+    }
 }
 
 async function loadKv() {

@@ -22,11 +22,8 @@ export interface Registers<E extends Entry = Entry> {
     stop: AbortSignal,
   ): Promise<Reading<E> & { readonly next?: string }>
 
-  /** At least the next entries that are due, the longest due first; `more` when a later page may have others. */
-  due(
-    query: { readonly limit: number; readonly after: E | null },
-    stop: AbortSignal,
-  ): Promise<Reading<E> & { readonly more: boolean }>
+  /** Pages that together have at least the entries that are due, the longest due first. */
+  due(limit: number, stop: AbortSignal): AsyncIterable<Reading<E>>
 
   /** Resolves once every later write will be told; tells until `stop`, also if it has not resolved by then. */
   watch(feed: Feed<E>, stop: AbortSignal): Promise<void>

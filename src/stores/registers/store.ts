@@ -162,12 +162,10 @@ export function registerStore<E extends Entry>(kind: string, registers: Register
   }
 
   async function sweepInto(swept: LeaseRecord[], limit: number, stop: AbortSignal): Promise<void> {
-    for (let after: E | null = null; ; ) {
-      const page = await registers.due({ limit, after }, stop)
-      if (page.entries.length === 0) return
-      const time = await page.now()
+    for await (const { entries, now } of registers.due(limit, stop)) {
+      const time = await now()
       stop.throwIfAborted()
-      const found = readable(page.entries)
+      const found = readable(entries)
       const expired = found.filter(hasLease).filter(({ row }) => !liveRecord(row, time))
       const outcomes = await Promise.allSettled(expired.slice(0, limit - swept.length).map(end))
       for (const { value } of outcomes.filter((outcome) => outcome.status === 'fulfilled'))
@@ -175,8 +173,7 @@ export function registerStore<E extends Entry>(kind: string, registers: Register
       const failure = outcomes.find((outcome) => outcome.status === 'rejected')
       if (failure) throw failure.reason
       await forget(found.filter(({ row }) => isForgettable(row, time)).slice(0, limit))
-      after = page.entries.at(-1) ?? null
-      if (!page.more || swept.length >= limit) return
+      if (swept.length >= limit) return
     }
   }
 

@@ -39,8 +39,8 @@ export class FakeRegisters implements Registers {
     return { entries, now: this.#now }
   }
 
-  async due() {
-    return { entries: this.#leases(), now: this.#now, more: false }
+  async *due() {
+    yield { entries: this.#leases(), now: this.#now }
   }
 
   async watch(feed: Feed<Entry>, stop: AbortSignal) {
