@@ -1,0 +1,270 @@
+import { Firestore, type Query } from '@google-cloud/firestore'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Ask, LeaseStore } from '../../src/core/index.ts'
+import { DocumentRegisters } from '../../src/stores/firestore/document-registers.ts'
+import { firestoreStore } from '../../src/stores/firestore/index.ts'
+import { describeStore } from '../../src/testing/index.ts'
+import { cuttableProxy } from './cuttable-proxy.ts'
+
+const { FIRESTORE_EMULATOR_HOST = '127.0.0.1:8080' } = process.env
+
+describeStore('firestore', {
+  runner: { describe, it },
+  supports: { queue: false },
+  ttl: 1000,
+  contention: 60,
+  create: openPair,
+  reopen: async ({ collection, peerClient, store }) => {
+    await store.close()
+    return firestoreStore(peerClient, { collection })
+  },
+  outage: async ({ proxy, client }) => {
+    proxy.cut()
+    return async () => {
+      proxy.mend()
+      await client.doc('any/document').get()
+    }
+  },
+  interruptWatch: async ({ failListeners }) => failListeners(),
+})
+
+describe('a lease in a document of Firestore', () => {
+  let pair: Awaited<ReturnType<typeof openPair>>
+  let store: LeaseStore
+  let peer: LeaseStore
+  beforeEach(async () => {
+    pair = await openPair()
+    store = pair.store
+    peer = pair.peer
+  })
+  afterEach(() => pair.dispose())
+  const documentOf = (name: string) => pair.peerClient.collection(pair.collection).doc(`lease:${name}`)
+
+  it('does not depend on the clock of the client', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })
+    try {
+      await grab(store, 'a', { ttl: 600 })
+      expect(await ask(store, 'b')).toMatchObject({ granted: false, holder: { id: 'a' } })
+      vi.setSystemTime(0)
+      expect((await store.renew({ resource: 'r', id: 'a', ttl: 600 })).ok).toBe(true)
+      expect(await ask(peer, 'c')).toMatchObject({ granted: false, holder: { id: 'a' } })
+    } finally {
+      vi.useRealTimers()
+    }
+    await vi.waitFor(async () => expect((await ask(peer, 'd')).granted).toBe(true), 3000)
+  })
+
+  it('has the time of its write in microseconds for a token', async () => {
+    const { token } = await grab(store, 'a')
+    const { updateTime } = await documentOf('r').get()
+    expect(token).toBe((updateTime?.seconds ?? 0) * 1_000_000 + (updateTime?.nanoseconds ?? 0) / 1000)
+  })
+
+  it('keeps metadata that Firestore could not', async () => {
+    const metadata = {
+      matrix: [
+        [1, 2],
+        [3, [4]],
+      ],
+      __name__: 'x',
+      'a.b': null,
+      '': 1,
+    }
+    await grab(store, 'a', { metadata })
+    expect(await peer.read(['r'])).toMatchObject([{ metadata }])
+  })
+
+  it('is granted, renewed and released once, though the client sends each write twice', async () => {
+    const twice = firestoreStore(sendingTwice(pair.peerClient), { collection: pair.collection })
+    const { token } = await grab(twice, 'a')
+    expect(await twice.renew({ resource: 'r', id: 'a', ttl: 60_000 })).toMatchObject({
+      ok: true,
+      lease: { token },
+    })
+    const { ended } = await twice.release({ resource: 'r', id: 'a' })
+    expect(ended).toMatchObject({ token, state: 'released' })
+  })
+
+  it('is lost when somebody deletes its document, and the next token is higher', async () => {
+    const lost = vi.fn()
+    const { token } = await grab(store, 'a', { lost })
+    const watch = await store.watch(() => {})
+    await documentOf('r').delete()
+    await vi.waitFor(() => expect(lost).toHaveBeenCalledOnce(), 3000)
+    expect(await store.renew({ resource: 'r', id: 'a', ttl: 1000 })).toEqual({ ok: false, holder: null })
+    expect((await grab(peer, 'b')).token).toBeGreaterThan(token)
+    await watch[Symbol.asyncDispose]()
+  })
+
+  it('is not granted over the document of another program', async () => {
+    await documentOf('r').create({ live: 'r', due: new Date(1), hello: 'world' })
+    await pair.peerClient
+      .collection(pair.collection)
+      .doc('other')
+      .create({ live: 'z', due: new Date(1) })
+    await expect(ask(store, 'a')).rejects.toMatchObject({ code: 'store-failed' })
+    expect(await store.sweep({ limit: 10 })).toEqual([])
+    expect((await store.list({ limit: 10 })).leases).toEqual([])
+    expect((await documentOf('r').get()).get('hello')).toBe('world')
+  })
+
+  it('is swept though documents of others were due before it', async () => {
+    for (const name of ['x', 'y', 'z']) await documentOf(name).create({ due: new Date(1) })
+    await grab(store, 'a', { ttl: 10 })
+    await vi.waitFor(async () => expect(await store.sweep({ limit: 2 })).toMatchObject([{ id: 'a' }]))
+  })
+
+  it('is forgotten without a trace, unless it was written again', async () => {
+    const registers = new DocumentRegisters(pair.peerClient, pair.collection)
+    const index = { listed: false, dueIn: 0 }
+    const first = await registers.write('r', 'one', null, index)
+    const second = first && (await registers.write('r', 'two', first.entry, index))
+    if (!first || !second) throw new Error('not written')
+    await registers.forget(first.entry)
+    expect((await registers.read(['r'])).entries).toMatchObject([{ text: 'two' }])
+    await registers.forget(second.entry)
+    expect((await documentOf('r').get()).exists).toBe(false)
+  })
+
+  it('is not told of to those who watch later', async () => {
+    const told: string[] = []
+    await grab(peer, 'a')
+    const watch = await store.watch((event) => told.push(event.type === 'gap' ? 'gap' : event.lease.resource))
+    await grab(peer, 'b', { resource: 'later' })
+    await vi.waitFor(() => expect(told).toContain('later'), 3000)
+    expect(told).toEqual(['later'])
+    await watch[Symbol.asyncDispose]()
+  })
+
+  it('is told of its end though the line was cut meanwhile', async () => {
+    const lost = vi.fn()
+    const { token } = await grab(store, 'a', { lost })
+    const watch = await store.watch(() => {})
+    pair.proxy.cut()
+    await peer.release({ resource: 'r', token })
+    pair.proxy.mend()
+    await vi.waitFor(() => expect(lost).toHaveBeenCalledOnce(), 20_000)
+    await watch[Symbol.asyncDispose]()
+  })
+})
+
+describe('firestoreStore', () => {
+  it('refuses what is no client, no collection', () => {
+    const client = open(FIRESTORE_EMULATOR_HOST)
+    const refused = expect.objectContaining({ code: 'invalid-argument' })
+    expect(() => firestoreStore({} as Firestore)).toThrow(refused)
+    expect(() => firestoreStore(client, { collection: '' })).toThrow(refused)
+  })
+
+  it('ends a call when its caller does, though the client goes on trying', async () => {
+    const nowhere = open('127.0.0.1:1')
+    const started = performance.now()
+    const signal = AbortSignal.timeout(200)
+    const call = firestoreStore(nowhere).acquire(
+      { resource: 'r', id: 'a', owner: 'a', ttl: 1000 },
+      { signal },
+    )
+    await expect(call).rejects.toMatchObject({ code: 'store-unavailable', retryable: true })
+    expect(performance.now() - started).toBeLessThan(2000)
+    await nowhere.terminate()
+  })
+})
+
+/** Two stores on two clients and one new collection; the first goes through a proxy. */
+async function openPair() {
+  const collection = `leases-${crypto.randomUUID()}`
+  const [host = '', port] = FIRESTORE_EMULATOR_HOST.split(':')
+  const proxy = await cuttableProxy(host, Number(port))
+  const client = open(proxy.address)
+  const peerClient = open(FIRESTORE_EMULATOR_HOST)
+  const { observed, failListeners } = withListenersThatFail(client)
+  const store = firestoreStore(observed, { collection })
+  const peer = firestoreStore(peerClient, { collection })
+  return {
+    collection,
+    proxy,
+    client,
+    peerClient,
+    failListeners,
+    store,
+    peer,
+    async dispose() {
+      await Promise.all([store.close(), peer.close()])
+      proxy.mend()
+      await Promise.all([client.terminate(), peerClient.terminate()])
+      await proxy[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** The client takes its address from the environment, whatever it is told. */
+function open(address: string): Firestore {
+  vi.stubEnv('FIRESTORE_EMULATOR_HOST', address)
+  vi.stubEnv('METADATA_SERVER_DETECTION', 'none')
+  try {
+    return new Firestore({ projectId: 'holdfast-test' })
+  } finally {
+    vi.unstubAllEnvs()
+  }
+}
+
+/** A listener ends only by an error that the client thinks is permanent; here is one that it can be given. */
+function withListenersThatFail(client: Firestore) {
+  const failures = new Set<() => void>()
+  const watched = <Q extends Query>(query: Q): Q =>
+    derived(query, {
+      where: (...condition: Parameters<Query['where']>) => watched(query.where(...condition)),
+      onSnapshot(onNext: Parameters<Query['onSnapshot']>[0], onError: (error: Error) => void) {
+        const end = query.onSnapshot(onNext, onError)
+        const fail = () => {
+          end()
+          onError(new Error('no permission any more'))
+        }
+        failures.add(fail)
+        return () => {
+          failures.delete(fail)
+          end()
+        }
+      },
+    })
+  const observed = derived(client, { collection: (path: string) => watched(client.collection(path)) })
+  const failListeners = () => {
+    for (const fail of failures) fail()
+  }
+  return { observed, failListeners }
+}
+
+/** As a client does that has lost the answer to its first try. */
+function sendingTwice(client: Firestore): Firestore {
+  return derived(client, {
+    collection(path: string) {
+      const collection = client.collection(path)
+      return derived(collection, {
+        doc(id: string) {
+          const document = collection.doc(id)
+          const twice =
+            <A extends unknown[], T>(send: (...args: A) => Promise<T>) =>
+            async (...args: A) => {
+              await send.apply(document, args)
+              return send.apply(document, args)
+            }
+          return derived(document, { create: twice(document.create), update: twice(document.update) })
+        },
+      })
+    },
+  })
+}
+
+function derived<T extends object>(base: T, changes: object): T {
+  return Object.assign(Object.create(base), changes)
+}
+
+function ask(store: LeaseStore, id: string, more: Partial<Ask> = {}) {
+  return store.acquire({ resource: 'r', id, owner: id, ttl: 60_000, ...more })
+}
+
+async function grab(store: LeaseStore, id: string, more?: Partial<Ask>) {
+  const answer = await ask(store, id, more)
+  if (!answer.granted) throw new Error(`${id} was refused`)
+  return answer.lease
+}
