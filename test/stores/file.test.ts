@@ -1,32 +1,21 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { LeaseError, type LeaseStore } from '../../src/core/index.ts'
 import { fileStore } from '../../src/stores/file/index.ts'
 import { describeStore } from '../../src/testing/index.ts'
-import { MovedClock } from './file/moved-clock.ts'
+import { freshStore, generationsOf } from './file/fresh-store.ts'
 
 const SETTLE_MS = 20
+const HOUR_MS = 3_600_000
 
 describeStore('file', {
   runner: { describe, it },
   supports: { queue: false },
   ttl: 1000,
   create: async () => {
-    const directory = join(await mkdtemp(join(tmpdir(), 'holdfast-file-')), 'locks')
-    const clock = new MovedClock()
-    const store = fileStore(directory, { clock })
-    const peer = fileStore(directory, { clock })
-    return {
-      directory,
-      clock,
-      store,
-      peer,
-      dispose: async () => {
-        await Promise.all([store.close(), peer.close()])
-        await rm(directory, { recursive: true, force: true })
-      },
-    }
+    const fresh = await freshStore()
+    return { ...fresh, dispose: async () => fresh[Symbol.asyncDispose]() }
   },
   // Pushes come by real files, so a part of the time has to pass for real.
   pass: async ({ clock }, ms) => {
@@ -41,4 +30,98 @@ describeStore('file', {
   interruptWatch: async ({ directory }) => {
     await rm(join(directory, 'changes'), { recursive: true })
   },
+})
+
+let asks = 0
+
+function ask(resource: string, ttl = 30_000) {
+  return { resource, id: `lease-${++asks}`, owner: 'Mika', ttl }
+}
+
+async function takeAndRelease(store: LeaseStore, resource: string): Promise<number> {
+  const request = ask(resource)
+  const answer = await store.acquire(request)
+  await store.release(request)
+  return answer.granted ? answer.lease.token : 0
+}
+
+describe('a file store', () => {
+  it('refuses a TTL below a second, and says why', async () => {
+    await using fresh = await freshStore()
+    const short = ask('short', 999)
+    for (const call of [fresh.store.acquire(short), fresh.store.renew(short)]) {
+      const error = await call.catch((reason: unknown) => reason)
+      expect(error).toBeInstanceOf(LeaseError)
+      expect(error).toMatchObject({
+        code: 'invalid-argument',
+        message: expect.stringMatching(/^ttl: expected at least 1000 .*file operations.* got 999$/),
+      })
+    }
+  })
+
+  it('refuses what is no path', () => {
+    expect(() => fileStore('')).toThrow('directory: expected a path, got ""')
+  })
+
+  it('makes its directory when the first lease is asked for, and reads none where there is none', async () => {
+    await using fresh = await freshStore()
+    expect(await fresh.store.read(['x'])).toEqual([null])
+    expect(await fresh.store.list({ limit: 10 })).toEqual({ leases: [] })
+    expect(await fresh.store.sweep({ limit: 10 })).toEqual([])
+    await expect(readdir(fresh.directory)).rejects.toThrow('ENOENT')
+    await takeAndRelease(fresh.store, 'x')
+    expect((await readdir(fresh.directory)).sort()).toEqual(['changes', 'leases'])
+  })
+
+  it('goes on when its directory was deleted, without the leases that were in it', async () => {
+    await using fresh = await freshStore()
+    const held = ask('held')
+    await fresh.store.acquire(held)
+    await rm(fresh.directory, { recursive: true })
+    expect(await fresh.store.renew(held)).toEqual({ ok: false, holder: null })
+    expect(await fresh.store.acquire(ask('held'))).toMatchObject({ granted: true })
+  })
+
+  it('leaves no more than a few files behind for a resource', async () => {
+    await using fresh = await freshStore()
+    for (let n = 0; n < 20; n++) await takeAndRelease(fresh.store, 'often')
+    expect(await generationsOf(fresh.directory, 'often')).toHaveLength(4)
+    expect(await readdir(join(fresh.directory, 'changes'))).toEqual([])
+  })
+
+  it('forgets a resource that was free for an hour, and starts it again with a higher token', async () => {
+    await using fresh = await freshStore()
+    const { store, directory, clock } = fresh
+    const token = await takeAndRelease(store, 'old')
+    clock.pass(HOUR_MS - 1000)
+    await store.sweep({ limit: 10 })
+    expect(await readdir(join(directory, 'leases'))).toHaveLength(1)
+    clock.pass(1000)
+    await store.sweep({ limit: 10 })
+    expect(await readdir(join(directory, 'leases'))).toEqual([])
+    expect(await readdir(join(directory, 'changes'))).toEqual([])
+    clock.jump(-HOUR_MS * 48)
+    expect(await takeAndRelease(store, 'new')).toBeGreaterThan(token)
+    expect(await takeAndRelease(store, 'old')).toBeGreaterThan(token)
+  })
+
+  it('ends its calls when the caller waits no longer', async () => {
+    await using fresh = await freshStore()
+    const reason = new Error('no longer')
+    const stop = new AbortController()
+    const call = fresh.store.acquire(ask('slow'), { signal: stop.signal })
+    stop.abort(reason)
+    await expect(call).rejects.toBe(reason)
+    await expect(fresh.store.read(['slow'], { signal: stop.signal })).rejects.toBe(reason)
+  })
+
+  it('lists names that are too long for a file name among the others', async () => {
+    await using fresh = await freshStore()
+    const names = ['a', 'm'.repeat(300), 'n'.repeat(512), 'z']
+    for (const name of names.toReversed()) await fresh.store.acquire(ask(name))
+    const page = await fresh.peer.list({ limit: 2 })
+    expect(page).toMatchObject({ leases: [{ resource: 'a' }, { resource: names[1] }], next: names[1] })
+    const { leases } = await fresh.peer.list({ limit: 9, after: names[1] ?? '' })
+    expect(leases.map((lease) => lease.resource)).toEqual(names.slice(2))
+  })
 })

@@ -1,4 +1,5 @@
 import { link, mkdir, readdir, readFile, rename, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { LeaseError } from '../../core/index.ts'
 
 /**
@@ -28,22 +29,32 @@ export interface Files {
 }
 
 export const nodeFiles: Files = {
-  list: (directory) => expecting(readdir(directory), ['ENOENT', 'ENOTDIR'], null),
+  list: (directory) => expecting(readdir(directory), { ENOENT: null, ENOTDIR: null }),
   // What is no file is as unreadable as a file of rubbish.
-  read: async (path) =>
-    expecting(expecting(readFile(path, 'utf8'), ['EISDIR'], ''), ['ENOENT', 'ENOTDIR'], null),
-  write: (path, text) => expecting(done(writeFile(path, text, { flag: 'wx' })), ['ENOENT'], false),
-  link: (from, to) => expecting(done(link(from, to)), ['ENOENT', 'EEXIST'], false),
-  move: (from, to) => expecting(done(rename(from, to)), ['ENOENT', 'EEXIST', 'ENOTEMPTY', 'ENOTDIR'], false),
-  remove: (path) =>
-    unlink(path).then(
-      () => true,
-      (error) => codeOf(error) === 'ENOENT',
-    ),
-  makeDirectory: async (path) => void (await expecting(mkdir(path, { recursive: true }), [], undefined)),
-  removeDirectory: (path) => expecting(rmdir(path), ['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR'], undefined),
-  removeTree: (path) => expecting(rm(path, { recursive: true, force: true }), ['ENOTEMPTY'], undefined),
-  changedAt: async (path) => (await expecting(stat(path), ['ENOENT'], null))?.mtimeMs ?? null,
+  read: (path) => expecting(readFile(path, 'utf8'), { ENOENT: null, ENOTDIR: null, EISDIR: '' }),
+  write: (path, text) => expecting(done(writeFile(path, text, { flag: 'wx' })), { ENOENT: false }),
+  link: (from, to) => expecting(done(link(from, to)), { ENOENT: false, EEXIST: false }),
+  move: (from, to) =>
+    expecting(done(rename(from, to)), { ENOENT: false, EEXIST: false, ENOTEMPTY: false, ENOTDIR: false }),
+  remove: (path) => expecting(done(unlink(path)), { ENOENT: true }).catch(() => false),
+  makeDirectory,
+  removeDirectory: (path) =>
+    expecting(rmdir(path), {
+      ENOENT: undefined,
+      EEXIST: undefined,
+      ENOTEMPTY: undefined,
+      ENOTDIR: undefined,
+    }),
+  removeTree: (path) => expecting(rm(path, { recursive: true, force: true }), { ENOTEMPTY: undefined }),
+  changedAt: async (path) => (await expecting(stat(path), { ENOENT: null }))?.mtimeMs ?? null,
+}
+
+/** Not by the option `recursive`, which reports a read-only file system as a missing directory. */
+async function makeDirectory(path: string): Promise<void> {
+  const isThere = await expecting(done(mkdir(path)), { EEXIST: true, ENOENT: false })
+  if (isThere) return
+  await makeDirectory(dirname(path))
+  await makeDirectory(path)
 }
 
 /** Conditions that may pass by themselves or be mended while a caller tries again. */
@@ -84,11 +95,12 @@ export function fileError(error: unknown): LeaseError {
   )
 }
 
-async function expecting<T, E>(work: Promise<T>, codes: readonly string[], instead: E): Promise<T | E> {
+async function expecting<T, E>(work: Promise<T>, outcomes: Readonly<Record<string, E>>): Promise<T | E> {
   try {
     return await work
   } catch (error) {
-    if (codes.includes(codeOf(error))) return instead
+    const code = codeOf(error)
+    if (Object.hasOwn(outcomes, code)) return outcomes[code] as E
     throw fileError(error)
   }
 }

@@ -59,6 +59,10 @@ export class Ledger {
     await this.#files.makeDirectory(this.changes)
   }
 
+  placeOf(key: string): string {
+    return join(this.#leases, key)
+  }
+
   async keys(): Promise<readonly string[]> {
     return (await this.#files.list(this.#leases)) ?? []
   }
@@ -78,7 +82,7 @@ export class Ledger {
   async create(resource: string, now: number): Promise<Entry | null> {
     const key = keyOf(resource)
     const below = this.#unique()
-    const place = join(this.#leases, key)
+    const place = this.placeOf(key)
     const row = { ...newRow(resource, 0), endedAt: now }
     const text = encode({ row, ended: null, forgotten: false }, below)
     if (!(await found(this.#files, { scratch: this.#scratch(key), below, text, place }))) {
@@ -153,9 +157,9 @@ export class Ledger {
   }
 
   async #incarnation(key: string): Promise<string | null> {
-    const names = (await this.#files.list(join(this.#leases, key))) ?? []
+    const names = (await this.#files.list(this.placeOf(key))) ?? []
     const name = names.find((name) => !name.startsWith('.'))
-    return name === undefined ? null : join(this.#leases, key, name)
+    return name === undefined ? null : join(this.placeOf(key), name)
   }
 
   #decode(key: string, text: string): Saved | null {
@@ -202,7 +206,7 @@ export class Ledger {
       if (saved?.forgotten) await this.#bury(key, generation, saved.row.token)
     } else {
       if (incarnation) await this.#files.removeDirectory(incarnation)
-      await this.#files.removeDirectory(join(this.#leases, key))
+      await this.#files.removeDirectory(this.placeOf(key))
       await this.prepare()
     }
   }
@@ -211,7 +215,7 @@ export class Ledger {
     await this.#raiseFloor(token)
     const grave = this.#scratch(key)
     if (await this.#files.move(directory, grave)) await this.#files.removeTree(grave)
-    await this.#files.removeDirectory(join(this.#leases, key))
+    await this.#files.removeDirectory(this.placeOf(key))
   }
 
   async #readFloor(): Promise<number> {

@@ -16,6 +16,7 @@
  * A renewal has to be a generation too. If it were renamed over n, somebody who had read the old n would link
  * n + 1 on top of it, and both would hold.
  *
+ * That a listing shows the highest number is what a local file system gives: it lists a few names in one step.
  * A lineage is never empty: it is made elsewhere, with its first generation, and moved into place as a whole.
  */
 import { join } from 'node:path'
@@ -73,16 +74,12 @@ export async function advance(
     linked =
       (await files.write(scratch, text)) &&
       (await files.link(scratch, fileOf(from.directory, from.number + 1)))
-  } catch (error) {
-    await files.remove(scratch)
-    throw error
+  } finally {
+    if (!linked) await files.remove(scratch)
   }
-  const [succeeds] = await Promise.all([
-    linked && hasSucceeded(files, from),
-    linked && trim(files, from),
-    files.remove(scratch),
-  ])
-  return succeeds
+  if (!linked) return false
+  const [succeeded] = await Promise.all([hasSucceeded(files, from), trim(files, from), files.remove(scratch)])
+  return succeeded
 }
 
 async function hasSucceeded(files: Files, { directory, number, text }: Generation): Promise<boolean> {
@@ -104,8 +101,12 @@ export async function found(
   { scratch, below = '', text, place }: { scratch: string; below?: string; text: string; place: string },
 ): Promise<boolean> {
   const directory = join(scratch, below)
-  await files.makeDirectory(directory)
-  if ((await files.write(fileOf(directory, 1), text)) && (await files.move(scratch, place))) return true
-  await files.removeTree(scratch)
-  return false
+  let moved = false
+  try {
+    await files.makeDirectory(directory)
+    moved = (await files.write(fileOf(directory, 1), text)) && (await files.move(scratch, place))
+  } finally {
+    if (!moved) await files.removeTree(scratch)
+  }
+  return moved
 }

@@ -52,7 +52,7 @@ export function openStore(ledger: Ledger, clock: Clock): LeaseStore {
       if (ended) tellHolder(ended)
       return answer
     }
-    const problem = `the lease files of ${resource} changed at every one of ${MAX_TRIES} tries`
+    const problem = `${resource} could not be changed in ${MAX_TRIES} tries: others were faster, or something foreign is in ${ledger.placeOf(key)}`
     throw new LeaseError('store-unavailable', problem, { resource })
   }
 

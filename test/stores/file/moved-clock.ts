@@ -2,6 +2,8 @@ import { type Clock, systemClock } from '../../../src/core/index.ts'
 
 /** The real clock, set forward or back: file operations take real time, but nobody has to wait for a TTL. */
 export class MovedClock implements Clock {
+  /** May be replaced. */
+  random = (): number => systemClock.random()
   #wall = 0
   #monotonic = 0
 
@@ -11,10 +13,6 @@ export class MovedClock implements Clock {
 
   monotonic(): number {
     return systemClock.monotonic() + this.#monotonic
-  }
-
-  random(): number {
-    return systemClock.random()
   }
 
   setTimer(run: () => void, ms: number, background?: boolean): () => void {

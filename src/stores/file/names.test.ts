@@ -1,0 +1,37 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { keyOf, resourceOf } from './names.ts'
+
+const resources = fc
+  .string({ unit: 'binary', minLength: 1, maxLength: 170 })
+  .filter((name) => name.isWellFormed())
+
+describe('the file name of a resource', () => {
+  it('has only characters that every file system keeps, and leaves room for more', () => {
+    fc.assert(fc.property(resources, (name) => /^[nh]-[a-z0-9_%-]{1,178}$/.test(keyOf(name))))
+  })
+
+  it('is unlike that of any other, even where case is ignored', () => {
+    fc.assert(
+      fc.property(
+        resources,
+        resources,
+        (a, b) => a === b || keyOf(a).toLowerCase() !== keyOf(b).toLowerCase(),
+      ),
+    )
+    expect(new Set(['job', 'Job', 'JOB', 'j%6fb', 'ＪＯＢ'].map(keyOf)).size).toBe(5)
+  })
+
+  it('tells the resource, unless that was too long', () => {
+    fc.assert(fc.property(resources, (name) => [name, null].includes(resourceOf(keyOf(name)))))
+    expect(resourceOf(keyOf('invoice:42'))).toBe('invoice:42')
+    expect(resourceOf(keyOf('x'.repeat(178)))).toBe('x'.repeat(178))
+    expect(resourceOf(keyOf('x'.repeat(179)))).toBeNull()
+    expect(keyOf('x'.repeat(512))).not.toBe(keyOf('x'.repeat(511)))
+  })
+
+  it('is not taken from a stranger', () => {
+    for (const name of ['lost+found', 'n-A', 'n-%', 'n-%zz', 'n-%41%', 'n-a.b', '.DS_Store'])
+      expect(resourceOf(name)).toBeNull()
+  })
+})

@@ -1,0 +1,125 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Note, Order, Report } from './file/worker.ts'
+
+const WORKERS = 4
+const KILLS = 20
+const STOPS = 5
+const LIMIT_MS = 180_000
+
+let parent: string
+let workers: Set<ChildProcess>
+let hired: number
+beforeEach(() => {
+  parent = mkdtempSync(join(tmpdir(), 'holdfast-processes-'))
+  workers = new Set()
+  hired = 0
+  for (let n = 0; n < WORKERS; n++) hire()
+})
+afterEach(() => {
+  for (const worker of workers) worker.kill('SIGKILL')
+  rmSync(parent, { recursive: true })
+})
+
+function hire(): void {
+  const script = join(import.meta.dirname, 'file', 'worker.ts')
+  const name = `worker ${++hired}`
+  workers.add(fork(script, [join(parent, 'locks'), join(parent, 'log'), name]))
+}
+
+function order(worker: ChildProcess, message: Order): void {
+  worker.send(message)
+}
+
+async function reports(worker: ChildProcess, type: Report['type']): Promise<number> {
+  for (;;) {
+    const [report]: Report[] = await once(worker, 'message')
+    if (report?.type === type) return report.token
+  }
+}
+
+function anyWorker(): ChildProcess {
+  const all = [...workers]
+  const worker = all[Math.floor(Math.random() * all.length)]
+  if (!worker) throw new Error('nobody is left')
+  return worker
+}
+
+/** Somebody who holds the lease, and will not let go of it. */
+async function keeper(): Promise<{ worker: ChildProcess; token: number }> {
+  const worker = anyWorker()
+  order(worker, 'keep')
+  return { worker, token: await reports(worker, 'keeps') }
+}
+
+async function dismissAll(): Promise<void> {
+  await Promise.all(
+    [...workers].map(async (worker) => {
+      const exit = once(worker, 'exit')
+      order(worker, 'finish')
+      expect(await exit).toEqual([0, null])
+    }),
+  )
+}
+
+function notes(): Note[] {
+  const lines = readFileSync(join(parent, 'log'), 'utf8').split('\n')
+  return lines.filter((line) => line.endsWith('}')).map((line) => JSON.parse(line))
+}
+
+/** In the order of their tokens, holds must follow each other in time, each by one worker. */
+function expectOneHolderAtATime(): void {
+  const holds = Map.groupBy(notes(), (note) => note.token)
+  const tokens = [...holds.keys()].sort((a, b) => a - b)
+  let over = 0
+  for (const token of tokens) {
+    const hold = holds.get(token) ?? []
+    expect(new Set(hold.map((note) => note.worker)).size, `workers with token ${token}`).toBe(1)
+    expect(Math.min(...hold.map((note) => note.at)), `the start of ${token}`).toBeGreaterThan(over)
+    over = Math.max(...hold.map((note) => note.at))
+  }
+  expect(tokens.length).toBeGreaterThan(100)
+}
+
+describe('processes that contend for a lease in a directory', () => {
+  it('have one holder at a time while holders are killed', { timeout: LIMIT_MS }, async () => {
+    for (let n = 0; n < KILLS; n++) {
+      const { worker } = await keeper()
+      workers.delete(worker)
+      worker.kill('SIGKILL')
+      hire()
+    }
+    await dismissAll()
+    expectOneHolderAtATime()
+  })
+
+  it('see their loss after they were stopped, when another holds', { timeout: LIMIT_MS }, async () => {
+    for (let n = 0; n < STOPS; n++) {
+      const { worker, token } = await keeper()
+      worker.kill('SIGSTOP')
+      await expect
+        .poll(() => Math.max(...notes().map((note) => note.token)), { timeout: 30_000 })
+        .toBeGreaterThan(token)
+      const lost = reports(worker, 'lost')
+      worker.kill('SIGCONT')
+      expect(await lost).toBe(token)
+    }
+    await dismissAll()
+    expectOneHolderAtATime()
+  })
+
+  it('have one holder at a time while all of them stumble', { timeout: LIMIT_MS }, async () => {
+    for (let n = 0; n < 200; n++) {
+      const worker = anyWorker()
+      worker.kill('SIGSTOP')
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 30))
+      worker.kill('SIGCONT')
+    }
+    await dismissAll()
+    expectOneHolderAtATime()
+  })
+})
