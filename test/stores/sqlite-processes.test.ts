@@ -24,21 +24,21 @@ describe('processes that share a file', () => {
   })
 
   it('make its tables together', async () => {
-    await Promise.all(workers.map((worker, n) => worker.order('acquire', `own ${n}`)))
-    expect(file.count('holdfast_leases')).toBe(workers.length)
-    expect(file.count('holdfast_leases_meta')).toBe(1)
+    const tables = Array.from({ length: 50 }, (_, n) => `leases_${n}`)
+    await Promise.all(workers.map((worker) => worker.order({ do: 'open', tables })))
+    for (const table of tables) expect(file.count(`${table}_meta`)).toBe(1)
   })
 
   it('wake each other', async () => {
     const [one, other] = workers as [Worker, Worker]
     const tookMs: number[] = []
-    await one.order('acquire', 'shared')
+    await one.order({ do: 'acquire', resource: 'shared' })
     for (let n = 0; n < HAND_OVERS; n++) {
       const [holder, waiter] = n % 2 ? [other, one] : [one, other]
-      const woken = waiter.order('acquire', 'shared')
+      const woken = waiter.order({ do: 'acquire', resource: 'shared' })
       await untilWaiting(file)
       const released = performance.timeOrigin + performance.now()
-      await holder.order('release', 'shared')
+      await holder.order({ do: 'release', resource: 'shared' })
       tookMs.push((await woken).at - released)
     }
     tookMs.sort((a, b) => a - b)
@@ -48,7 +48,7 @@ describe('processes that share a file', () => {
 
   it('tell a holder that its lease was ended by another', async () => {
     const [holder] = workers as [Worker]
-    await holder.order('acquire', 'ended')
+    await holder.order({ do: 'acquire', resource: 'ended' })
     const store = file.store()
     const [lease] = await store.read(['ended'])
     const endedAt = performance.timeOrigin + performance.now()
@@ -59,6 +59,8 @@ describe('processes that share a file', () => {
   })
 })
 
+const DONE = { open: 'opened', acquire: 'acquired', release: 'released' } as const
+
 class Worker {
   readonly #process: ChildProcess
   readonly #messages: AsyncIterator<unknown[], undefined>
@@ -68,9 +70,9 @@ class Worker {
     this.#messages = on(this.#process, 'message')
   }
 
-  order(what: WorkerOrder['do'], resource: string): Promise<WorkerMessage> {
-    this.#process.send({ do: what, resource } satisfies WorkerOrder)
-    return this.next(what === 'acquire' ? 'acquired' : 'released')
+  order(order: WorkerOrder): Promise<WorkerMessage> {
+    this.#process.send(order)
+    return this.next(DONE[order.do])
   }
 
   async next(has: WorkerMessage['has']): Promise<WorkerMessage> {

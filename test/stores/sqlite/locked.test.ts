@@ -30,6 +30,20 @@ describe('while another connection has the write lock', () => {
     expect(served).toEqual(order)
   })
 
+  it('who comes when it is free again does not overtake those who wait', async () => {
+    await using file = new DatabaseFile()
+    const clock = new FakeClock()
+    const store = file.store({ clock })
+    await store.read([])
+    const other = file.connect()
+    other.exec('BEGIN IMMEDIATE')
+    const early = store.acquire(asking('wanted'))
+    other.exec('COMMIT')
+    const late = store.acquire(asking('wanted'))
+    await clock.advance(100)
+    expect([(await early).granted, (await late).granted]).toEqual([true, false])
+  })
+
   it('reads go on, and a call that stays refused is retryable', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()

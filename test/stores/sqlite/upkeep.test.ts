@@ -41,7 +41,8 @@ describe('the log of changes', () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const [store, peer] = [file.store({ clock }), file.store({ clock })]
-    granted(await store.acquire(asking('before')))
+    const { id } = granted(await store.acquire(asking('before')))
+    await store.renew({ resource: 'before', id, ttl: 60_000 })
     expect(changes(file)).toBe(0)
     const watch = await peer.watch(() => {})
     granted(await store.acquire(asking('during')))

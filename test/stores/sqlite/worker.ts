@@ -2,26 +2,42 @@
 import { createLeases, type Lease } from '../../../src/core/index.ts'
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts'
 
-export type WorkerOrder = { readonly do: 'acquire' | 'release'; readonly resource: string }
+export type WorkerOrder =
+  | { readonly do: 'open'; readonly tables: readonly string[] }
+  | { readonly do: 'acquire' | 'release'; readonly resource: string }
 export interface WorkerMessage {
-  readonly has: 'started' | 'acquired' | 'released' | 'lost' | 'failed'
+  readonly has: 'started' | 'opened' | 'acquired' | 'released' | 'lost' | 'failed'
   readonly why?: string
   /** Milliseconds since 1970, on the clock that all processes of a machine share. */
   readonly at: number
 }
 
-const leases = createLeases(sqliteStore(process.argv[2] ?? ''))
+const path = process.argv[2] ?? ''
+const leases = createLeases(sqliteStore(path))
 const held = new Map<string, Lease>()
 leases.subscribe((event) => {
   if (event.type === 'lost') tell('lost', event.reason)
 })
 
-process.on('message', ({ do: what, resource }: WorkerOrder) => {
-  const work = what === 'acquire' ? acquire(resource) : release(resource)
-  work.catch((error: unknown) => tell('failed', String(error)))
+process.on('message', (order: WorkerOrder) => {
+  carryOut(order).catch((error: unknown) => tell('failed', String(error)))
 })
 process.once('disconnect', () => process.exit())
 tell('started')
+
+function carryOut(order: WorkerOrder): Promise<void> {
+  if (order.do === 'open') return open(order.tables)
+  return order.do === 'acquire' ? acquire(order.resource) : release(order.resource)
+}
+
+async function open(tables: readonly string[]): Promise<void> {
+  for (const table of tables) {
+    const store = sqliteStore(path, { table })
+    await store.sweep({ limit: 1 })
+    await store.close()
+  }
+  tell('opened')
+}
 
 async function acquire(resource: string): Promise<void> {
   const lease = await leases.acquire(resource)
