@@ -1,18 +1,13 @@
 /**
  * Tells what changed, whoever changed it. Every change makes a file in `changes` that is named after its resource,
- * and removes it when the change is done, so one `fs.watch` on that directory hears of all of them. A watch may
- * miss something, or hear nothing at all (some mounts), so listeners are also served by looking every second or so.
+ * and removes it when the change is done, so one watch on that directory hears of all of them. In case it hears
+ * nothing (some mounts), listeners are also served by looking at everything about every second.
  */
-import { type FSWatcher, watch } from 'node:fs'
-import { basename } from 'node:path'
-import type { Clock, LeaseRecord, StoreEvent } from '../../core/index.ts'
+import { type Clock, LeaseError, type LeaseRecord, type StoreEvent } from '../../core/index.ts'
 import { liveRecord } from '../lease-row.ts'
+import { DirectoryWatch } from './directory-watch.ts'
 import { inBatches } from './in-batches.ts'
 import type { Ledger, Position } from './ledger.ts'
-
-const POLL_MS = 1000
-/** Looking at everything may take one part in so many of the time. */
-const POLL_SHARE = 20
 
 interface Listener {
   readonly on: (event: StoreEvent) => void
@@ -22,46 +17,54 @@ interface Listener {
 export class Feed {
   readonly #ledger: Ledger
   readonly #clock: Clock
+  readonly #watch: DirectoryWatch
   readonly #listeners = new Set<Listener>()
+  /** How far the listeners were told, by key; complete once the baseline is. */
+  readonly #told = new Map<string, Position>()
+  #baseline: Promise<void> | undefined
   /** Leases that this process holds, by key and id, with whom to tell if another ends them. */
   readonly #holders = new Map<string, Map<string, () => void>>()
-  /** How far the listeners were told, by key. */
-  readonly #told = new Map<string, Position>()
   readonly #looking = new Map<string, { again: boolean }>()
-  #watcher: FSWatcher | undefined
-  #cancelTimer: (() => void) | undefined
-  #baseline: Promise<void> | undefined
+  #closed = false
 
   constructor(ledger: Ledger, clock: Clock) {
     this.#ledger = ledger
     this.#clock = clock
+    this.#watch = new DirectoryWatch(ledger.changes, clock, {
+      onName: (name) => this.#onChange(name),
+      onBreak: () => this.#tell({ type: 'gap' }),
+      onTick: (blind) => this.#lookAround(blind),
+    })
   }
 
   async listen(on: (event: StoreEvent) => void, prefix: string): Promise<AsyncDisposable> {
     const listener = { on, prefix }
+    const end = () => {
+      this.#listeners.delete(listener)
+      if (this.#listeners.size > 0) return
+      this.#baseline = undefined
+      this.#told.clear()
+    }
     await this.#ledger.prepare()
-    this.#open()
+    if (this.#closed) throw new LeaseError('closed', 'this file store was closed')
+    this.#watch.start()
     this.#listeners.add(listener)
-    this.#baseline ??= this.#compareAll((key, at) => this.#told.set(key, at))
     try {
+      this.#baseline ??= this.#compareAll((key, at) => this.#told.set(key, at))
       await this.#baseline
     } catch (error) {
-      this.#listeners.delete(listener)
-      this.#shut()
+      end()
       throw error
     }
-    return {
-      [Symbol.asyncDispose]: async () => {
-        this.#listeners.delete(listener)
-      },
-    }
+    return { [Symbol.asyncDispose]: async () => end() }
   }
 
   /** Calls `lost`, once, if another ends this lease. */
   follow(key: string, id: string, lost: () => void): void {
+    if (this.#closed) return
     const holders = this.#holders.get(key) ?? new Map<string, () => void>()
     this.#holders.set(key, holders.set(id, lost))
-    this.#open()
+    this.#watch.start()
   }
 
   /** Gives back whom to tell. */
@@ -74,67 +77,27 @@ export class Feed {
   }
 
   close(): void {
+    this.#closed = true
+    this.#watch.stop()
     this.#listeners.clear()
     this.#holders.clear()
-    this.#shut()
   }
 
-  #open(): void {
-    this.#watcher ??= this.#startWatcher()
-    this.#cancelTimer ??= this.#clock.setTimer(() => void this.#tick(), POLL_MS, true)
-  }
-
-  #startWatcher(): FSWatcher | undefined {
-    try {
-      const watcher = watch(this.#ledger.changes, { persistent: false }, (_, name) => this.#onEvent(name))
-      return watcher.on('error', () => this.#onInterrupted())
-    } catch {
-      // No directory yet, or no watch to be had: looking has to do.
-      return undefined
-    }
-  }
-
-  #onEvent(name: string | null): void {
-    if (name === null) return
+  #onChange(name: string): void {
     const key = name.slice(0, name.lastIndexOf('.'))
-    if (name === basename(this.#ledger.changes)) this.#onInterrupted()
-    else if (this.#listeners.size > 0) void this.#look(key)
-    else if (this.#holders.has(key) && !this.#ledger.isOwn(name)) void this.#look(key)
+    const concernsHolder = this.#holders.has(key) && !this.#ledger.isOwn(name)
+    if (this.#listeners.size > 0 || concernsHolder) void this.#look(key)
   }
 
-  /** The watched directory was removed or replaced. */
-  #onInterrupted(): void {
-    this.#watcher?.close()
-    this.#watcher = undefined
-    this.#tell({ type: 'gap' }, null)
-  }
-
-  async #tick(): Promise<void> {
-    if (this.#listeners.size === 0 && this.#holders.size === 0) return this.#shut()
-    const started = this.#clock.monotonic()
-    const blind = !this.#watcher
+  async #lookAround(blind: boolean): Promise<boolean> {
     try {
-      if (blind) {
-        await this.#ledger.prepare()
-        this.#watcher = this.#startWatcher()
-        for (const key of this.#holders.keys()) await this.#look(key)
-      }
+      if (blind) await this.#ledger.prepare()
+      if (blind) for (const key of this.#holders.keys()) await this.#look(key)
       if (this.#listeners.size > 0) await this.#lookAtAll()
     } catch {
-      // The directory cannot be read now; the next look will tell what was missed.
+      // The directory cannot be read now; a later look will tell what was missed.
     }
-    if (!this.#cancelTimer) return
-    const pause = Math.max(POLL_MS, (this.#clock.monotonic() - started) * POLL_SHARE)
-    this.#cancelTimer = this.#clock.setTimer(() => void this.#tick(), pause, true)
-  }
-
-  #shut(): void {
-    this.#cancelTimer?.()
-    this.#watcher?.close()
-    this.#cancelTimer = undefined
-    this.#watcher = undefined
-    this.#baseline = undefined
-    this.#told.clear()
+    return this.#listeners.size > 0 || this.#holders.size > 0
   }
 
   async #lookAtAll(): Promise<void> {
@@ -153,7 +116,7 @@ export class Feed {
     for await (const { key, at } of inBatches(await this.#ledger.keys(), position)) if (at) compare(key, at)
   }
 
-  /** One look at a key at a time; an event in the meantime means another look. */
+  /** One look at a key at a time; a change in the meantime means another look. */
   async #look(key: string): Promise<void> {
     const under = this.#looking.get(key)
     if (under) {
@@ -169,7 +132,7 @@ export class Feed {
         await this.#tellHolders(key)
       }
     } catch {
-      // The next event or look will tell it.
+      // The next change or look will tell it.
     } finally {
       this.#looking.delete(key)
     }
@@ -185,7 +148,7 @@ export class Feed {
     }
     this.#told.set(key, news.at)
     for (const saved of news.saved) {
-      if (!saved) this.#tell({ type: 'gap' }, null)
+      if (!saved) this.#tell({ type: 'gap' })
       if (saved?.ended) this.#tellChange(saved.ended)
       const held = saved && liveRecord(saved.row, this.#clock.now())
       if (held) this.#tellChange(held)
@@ -204,9 +167,9 @@ export class Feed {
     this.#tell({ type: 'change', lease }, lease.resource)
   }
 
-  #tell(event: StoreEvent, resource: string | null): void {
+  #tell(event: StoreEvent, resource?: string): void {
     for (const { on, prefix } of this.#listeners) {
-      if (resource !== null && !resource.startsWith(prefix)) continue
+      if (resource !== undefined && !resource.startsWith(prefix)) continue
       try {
         on(event)
       } catch {
