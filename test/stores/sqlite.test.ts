@@ -27,6 +27,7 @@ describeStore('sqlite', {
 describeStore('sqlite, on one connection of the application', {
   ...suiteOn((file, clock) => {
     const connection = file.connect()
+    connection.exec('PRAGMA synchronous = OFF')
     return () => sqliteStore(connection, { clock })
   }),
 })
