@@ -12,12 +12,13 @@
  * who grants on top of it takes the floor, read after that first generation was seen, hence after it was raised.
  */
 import { join, relative } from 'node:path'
-import { LeaseError, type LeaseRecord } from '../../core/index.ts'
+import type { LeaseRecord } from '../../core/index.ts'
 import { type LeaseRow, newRow } from '../lease-row.ts'
 import type { Files } from './files.ts'
 import { decode, encode, type Saved } from './format.ts'
-import { advance, fileOf, found, type Generation, MAX_TRIES, newest, numbersIn } from './lineage.ts'
+import { advance, fileOf, found, type Generation, newest, numbersIn } from './lineage.ts'
 import { keyOf, resourceOf } from './names.ts'
+import { TokenFloor } from './token-floor.ts'
 
 /** How long a resource with an unreadable generation counts as held, from when it was first noticed. */
 const QUARANTINE_MS = 30_000
@@ -39,7 +40,7 @@ export class Ledger {
   readonly changes: string
   readonly #directory: string
   readonly #leases: string
-  readonly #floor: string
+  readonly #floor: TokenFloor
   readonly #files: Files
   readonly #instance: string
   #made = 0
@@ -49,7 +50,7 @@ export class Ledger {
     this.changes = join(directory, 'changes')
     this.#directory = directory
     this.#leases = join(directory, 'leases')
-    this.#floor = join(directory, 'floor')
+    this.#floor = new TokenFloor(files, join(directory, 'floor'), () => this.#scratch('floor'))
     this.#files = files
     this.#instance = instance
   }
@@ -168,13 +169,13 @@ export class Ledger {
   }
 
   async #entry(key: string, generation: Generation, row: LeaseRow): Promise<Entry> {
-    if (generation.number === 1) row.token = Math.max(row.token, await this.#readFloor())
+    if (generation.number === 1) row.token = Math.max(row.token, await this.#floor.read())
     return { key, generation, row, stored: JSON.stringify(row) }
   }
 
   /** As held by nobody knows whom: the lost state may have been a grant, with the next token and its own TTL. */
   async #unreadable(key: string, generation: Generation, resource: string, now: number): Promise<Entry> {
-    const row = (await this.#lastReadable(key, generation)) ?? newRow(resource, await this.#readFloor())
+    const row = (await this.#lastReadable(key, generation)) ?? newRow(resource, await this.#floor.read())
     const left = row.lease ? Math.min(row.lease.expiresAt - now, row.lease.span) : 0
     const span = Math.max(QUARANTINE_MS, left)
     row.token = Math.max(row.token + 1, Math.floor(now * 1000))
@@ -212,31 +213,9 @@ export class Ledger {
   }
 
   async #bury(key: string, { directory }: Generation, token: number): Promise<void> {
-    await this.#raiseFloor(token)
+    await this.#floor.raise(token)
     const grave = this.#scratch(key)
     if (await this.#files.move(directory, grave)) await this.#files.removeTree(grave)
     await this.#files.removeDirectory(this.placeOf(key))
   }
-
-  async #readFloor(): Promise<number> {
-    return floorIn(await newest(this.#files, this.#floor))
-  }
-
-  async #raiseFloor(token: number): Promise<void> {
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const generation = await newest(this.#files, this.#floor)
-      if (generation && floorIn(generation) >= token) return
-      const scratch = this.#scratch('floor')
-      const text = JSON.stringify({ floor: token, change: this.#unique() })
-      if (generation) await advance(this.#files, generation, text, scratch)
-      else await found(this.#files, { scratch, text, place: this.#floor })
-    }
-    throw new LeaseError('store-unavailable', `${this.#floor} could not be raised`)
-  }
-}
-
-/** An unreadable floor costs nothing unless the clock was set back as well: tokens follow the clock. */
-function floorIn(generation: Generation | null): number {
-  const digits = /^\{"floor":(\d{1,16}),/.exec(generation?.text ?? '')
-  return digits ? Number(digits[1]) : 0
 }

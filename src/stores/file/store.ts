@@ -52,7 +52,7 @@ export function openStore(ledger: Ledger, clock: Clock): LeaseStore {
       if (ended) tellHolder(ended)
       return answer
     }
-    const problem = `${resource} could not be changed in ${MAX_TRIES} tries: others were faster, or something foreign is in ${ledger.placeOf(key)}`
+    const problem = `no change of ${resource} in ${MAX_TRIES} tries; is something foreign in ${ledger.placeOf(key)}?`
     throw new LeaseError('store-unavailable', problem, { resource })
   }
 
