@@ -7,10 +7,14 @@ export type LeaseErrorCode =
   | 'lease-held'
   /** The lease ended before it was released. */
   | 'lease-lost'
+  /** A guard refused a write: a newer lease has written, or another lease has the same token. */
+  | 'stale-token'
   /** The caller's `signal` aborted; its reason is the `cause`. */
   | 'aborted'
   /** The manager or the store was closed. */
   | 'closed'
+  /** What the call is about does not exist, such as the job of a run. */
+  | 'not-found'
   /** The backend did not answer, or not in time. */
   | 'store-unavailable'
   /** The backend refused in a way that asking again cannot mend. */

@@ -1,0 +1,26 @@
+import { expectFence, expectFresh, type Fence, type Seen } from './fence.ts'
+
+export interface MemoryGuard {
+  /** Throws `stale-token` if a newer lease was checked before. Write in the same tick: nobody can come between. */
+  check(lease: Fence): void
+}
+
+/**
+ * Guards what one process keeps in memory.
+ *
+ * @example
+ * const guard = memoryGuard()
+ * guard.check(lease)
+ * documents.set('42', body)
+ */
+export function memoryGuard(): MemoryGuard {
+  const seen = new Map<string, Seen>()
+  return {
+    check(lease) {
+      expectFence(lease)
+      const { resource, token, id } = lease
+      expectFresh(lease, seen.get(resource) ?? null)
+      seen.set(resource, { token, id })
+    },
+  }
+}
