@@ -12,19 +12,23 @@ type Closable = Contender & { close(): unknown }
 type Cycle = (key: string) => Promise<unknown>
 
 export async function benchUncontended(url: string): Promise<void> {
-  const contenders = [
-    await bareStatements(url),
-    throughPort(url),
-    throughManager(url),
-    await advisoryLock(url),
-    ...(await verrou(url)),
-  ]
+  const contenders = await contendersFor(url)
   for (const parallel of [1, KEYS]) {
     const rates = await compareRates(contenders, { parallel, rounds: 12 })
     const how = parallel === 1 ? 'one after the other' : `${parallel} keys in parallel`
     printTable(`Postgres, acquire + release, ${how}`, rateTable(rates, BARE))
   }
   for (const { close } of contenders) await close()
+}
+
+export async function contendersFor(url: string): Promise<Closable[]> {
+  return [
+    await bareStatements(url),
+    throughPort(url),
+    throughManager(url),
+    await advisoryLock(url),
+    ...(await verrou(url)),
+  ]
 }
 
 async function bareStatements(url: string): Promise<Closable> {

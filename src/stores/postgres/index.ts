@@ -117,7 +117,22 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
 
     sweep: ({ limit }, options) => call((queries) => queries.sweep(limit), options),
 
-    watch: (on, { prefix = '' } = {}) => call(() => push.watch(on, prefix)),
+    async watch(on, { prefix = '' } = {}) {
+      let beginning: Promise<AsyncDisposable> | undefined
+      try {
+        return await call(() => {
+          beginning = push.watch(on, prefix)
+          return beginning
+        })
+      } catch (error) {
+        // It may begin after all, and nobody would end it.
+        beginning?.then(
+          (watch) => watch[Symbol.asyncDispose](),
+          () => {},
+        )
+        throw error
+      }
+    },
 
     async close() {
       closed = true

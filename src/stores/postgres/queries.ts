@@ -17,19 +17,20 @@ export type Queries = ReturnType<typeof queriesOf>
 
 /** The functions of the tables; each call is one statement. */
 export function queriesOf(database: Database, { table, fn }: Names) {
-  const call = (name: string, ...types: readonly string[]) => {
-    const text = `select ${fn(name)}(${types.map((type, n) => `$${n + 1}::${type}`).join(', ')}) as answer`
+  const call = (name: string, parameters: number) => {
+    const marks = Array.from({ length: parameters }, (_, n) => `$${n + 1}`)
+    const text = `select ${fn(name)}(${marks.join(', ')}) as answer`
     return async (...values: readonly Value[]) => JSON.parse((await database.ask(text, values)) ?? 'null')
   }
-  const acquire = call('acquire', 'text', 'text', 'text', 'integer', 'text', 'text', 'boolean', 'bigint')
-  const renew = call('renew', 'text', 'text', 'integer')
-  const release = call('release', 'text', 'text', 'bigint')
-  const read = call('read', 'text')
-  const list = call('list', 'text', 'text', 'integer')
-  const sweep = call('sweep', 'integer')
-  const hear = call('hear', 'text', 'text')
-  const probe = call('probe', 'text', 'text', 'integer')
-  const watch = call('watch')
+  const acquire = call('acquire', 8)
+  const renew = call('renew', 3)
+  const release = call('release', 3)
+  const read = call('read', 1)
+  const list = call('list', 3)
+  const sweep = call('sweep', 1)
+  const hear = call('hear', 2)
+  const probe = call('probe', 3)
+  const watch = call('watch', 0)
   const writers = `select coalesce(json_agg(virtualtransaction), '[]')::text as answer from pg_locks
     where relation = to_regclass(${literal(table)}) and mode = 'RowExclusiveLock' and pid <> pg_backend_pid()
       and database = (select oid from pg_database where datname = current_database())`

@@ -36,8 +36,7 @@ export class Watchers {
     this.#watchers.add(watcher)
     try {
       if ((await this.#inbox.ready(OPEN_LIMIT_MS)) === null) throw unheard(this.#inbox.deaf)
-      this.#attuning ??= this.#attune()
-      await this.#attuning
+      await this.#attuned()
     } catch (error) {
       this.#remove(watcher)
       throw error
@@ -50,12 +49,10 @@ export class Watchers {
   reopened(): void {
     this.#attuning = undefined
     if (this.size === 0) return
-    this.#attuning = this.#attune()
-    this.#attuning.then(
+    // After a failure the next call of `keepUp` tries again.
+    this.#attuned().then(
       () => this.#tellGap(),
-      () => {
-        this.#attuning = undefined
-      },
+      () => {},
     )
   }
 
@@ -79,6 +76,16 @@ export class Watchers {
 
   clear(): void {
     this.#watchers.clear()
+  }
+
+  #attuned(): Promise<void> {
+    if (this.#attuning) return this.#attuning
+    const attuning = this.#attune().catch((error) => {
+      if (this.#attuning === attuning) this.#attuning = undefined
+      throw error
+    })
+    this.#attuning = attuning
+    return attuning
   }
 
   /** From when it resolves, whoever changes the table knows that it is watched. */

@@ -52,11 +52,14 @@ ${dollars};
 -- Brings the row up to this moment: ends a reservation that was not used, and makes the next one.
 create function ${fn('settle')}(r ${table}, at bigint, _asker text) returns ${table} language plpgsql as ${dollars}
 begin
-  r.reserved_until := least(r.reserved_until, at + ${RESERVATION});
-  if r.reserved_id is null then
-    r.reserved_until := null;
-  elsif r.reserved_until <= at then
+  -- A clock that stepped back must not lengthen anything.
+  if r.expires_at > at + r.span then
+    r.expires_at := at + r.span;
+  end if;
+  if r.reserved_until <= at then
     r := ${fn('dismiss')}(r, r.reserved_id, _asker);
+  elsif r.reserved_until > at + ${RESERVATION} then
+    r.reserved_until := at + ${RESERVATION};
   end if;
   if r.reserved_id is not null or r.expires_at > at then
     return r;

@@ -1,48 +1,75 @@
 import { literal, type Names } from '../names.ts'
+import { CLOCK, MILLISECOND } from './time.ts'
 
 /**
- * Steps that several functions share, on their variables `r`, `at` and `channel`. They are texts and not
- * functions, since a call that passes a row costs about as much as a statement.
+ * Steps that several functions share, on the variables below. They are texts and not functions, since a call that
+ * passes a row costs about as much as a statement; for the same reason a row is written by one UPDATE, and not
+ * field by field before it.
  */
 export function steps({ table, meta, fn }: Names) {
-  return {
-    checkRow: `if not ${fn('is_sound')}(r) then
-    raise exception 'the row of % in % is corrupt', quote_literal(r.resource), ${literal(table)}
-      using errcode = 'data_corrupted', hint = 'Mend or delete it when nobody can hold the resource any more.';
-  end if;`,
+  const line = `line = r.line, addresses = r.addresses,
+      reserved_id = r.reserved_id, reserved_until = r.reserved_until`
+  /** Read by the UPDATE, whose lock on the table a new watcher waits for: who did not know of it has ended then. */
+  const watched = `(select watch_channel from ${meta} where watch_until > at)`
 
-    settle: `-- A clock that stepped back must not lengthen the lease.
-  r.expires_at := least(r.expires_at, at + r.span);
-  if r.reserved_id is not null or r.line <> '{}' then
+  return {
+    variables: `r ${table};
+  was ${table};
+  at bigint;
+  lease json;
+  ended json;
+  channel text;
+  commits text;`,
+
+    lock: `select * into r from ${table} where resource = _resource for no key update;`,
+
+    settle: `if not ${fn('is_sound')}(r) then
+    raise exception 'the row of % in % is corrupt', quote_literal(_resource), ${literal(table)}
+      using errcode = 'data_corrupted', hint = 'Mend or delete it when nobody can hold the resource any more.';
+  end if;
+  at := ${CLOCK};
+  was := r;
+  if r.line <> '{}' or r.reserved_id is not null or r.expires_at > at + r.span then
     r := ${fn('settle')}(r, at, _id);
   end if;`,
 
-    endLease: `r.id := null;
-    r.owner := null;
-    r.metadata := null;
-    r.acquired_at := null;
-    r.expires_at := null;
-    r.span := null;
-    r.address := null;
-    r.ended_at := at;`,
+    grant: `update ${table} t set
+      token = greatest(r.token + 1, at), id = _id, owner = _owner, metadata = _metadata::json, acquired_at = at,
+      expires_at = at + _ttl * ${MILLISECOND}::bigint, span = _ttl * ${MILLISECOND}::bigint, address = _address,
+      ${line}
+    where resource = _resource
+    returning ${fn('describe')}(t, 'held', at), ${watched} into lease, channel;`,
 
-    save: `update ${table} set
-      token = r.token, id = r.id, owner = r.owner, metadata = r.metadata, acquired_at = r.acquired_at,
-      expires_at = r.expires_at, span = r.span, address = r.address, ended_at = r.ended_at,
-      line = r.line, addresses = r.addresses, reserved_id = r.reserved_id, reserved_until = r.reserved_until
-    where resource = r.resource;`,
+    /** `address` is an SQL expression. */
+    extend: (address: string) => `r.expires_at := greatest(r.expires_at, at + _ttl * ${MILLISECOND}::bigint);
+    update ${table} t set
+      expires_at = r.expires_at, span = r.expires_at - at, address = ${address},
+      ${line}
+    where resource = _resource
+    returning ${fn('describe')}(t, 'held', at), ${watched} into lease, channel;`,
 
-    /** After `save`, whose lock on the table a new watcher waits for: who missed that it watches has ended then. */
-    announce: (...changes: readonly string[]) => `select watch_channel into channel
-    from ${meta} where watch_until > at;
-  if found then
+    end: `update ${table} set
+      id = null, owner = null, metadata = null, acquired_at = null,
+      expires_at = null, span = null, address = null, ended_at = at,
+      ${line}
+    where resource = r.resource
+    returning ${watched} into channel;`,
+
+    saveLine: `if r *<> was then
+      update ${table} set
+        expires_at = r.expires_at,
+        ${line}
+      where resource = _resource;
+    end if;`,
+
+    announce: (...changes: readonly string[]) => `if channel is not null then
     perform ${changes.map((change) => `${fn('announce')}(channel, ${change})`).join(', ')};
   end if;`,
 
     commitSafely: `if current_setting('synchronous_commit') = 'off' then
-    perform set_config('synchronous_commit', 'on', true);
+    commits := set_config('synchronous_commit', 'on', true);
   end if;`,
 
-    commitLazily: `perform set_config('synchronous_commit', 'off', true);`,
+    commitLazily: `commits := set_config('synchronous_commit', 'off', true);`,
   }
 }

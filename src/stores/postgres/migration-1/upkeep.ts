@@ -11,7 +11,7 @@ const WATCH_AHEAD = 30 * SECOND
 /** How rows come and go, and who listens. */
 export function upkeep(names: Names): string {
   const { table, meta, fn, dollars } = names
-  const { endLease, save, announce, commitLazily } = steps(names)
+  const { variables, end, announce, commitLazily } = steps(names)
   return `
 -- Drops rows that nobody needs. Their tokens must not be given again: the floor rises in the same transaction.
 create function ${fn('prune')}(at bigint) returns void language plpgsql as ${dollars}
@@ -66,12 +66,10 @@ ${dollars};
 -- Never waits for a lock, so that it may hold several.
 create function ${fn('sweep')}(_limit integer) returns text language plpgsql as ${dollars}
 declare
-  r ${table};
-  at bigint := ${CLOCK};
-  ended json;
-  channel text;
+  ${variables}
   swept json[] := '{}';
 begin
+  at := ${CLOCK};
   update ${table} set expires_at = at + span where resource in (
     select resource from ${table} where expires_at > at + span for no key update skip locked);
   for r in
@@ -80,9 +78,9 @@ begin
   loop
     ended := ${fn('describe')}(r, 'expired', at);
     perform ${fn('tell')}(r.address, 'lost ' || r.id);
-    ${endLease}
+    r.expires_at := null;
     r := ${fn('settle')}(r, at, null);
-    ${save}
+    ${end}
     ${announce('ended')}
     swept := swept || ended;
   end loop;
@@ -95,6 +93,7 @@ ${dollars};
 create function ${fn('hear')}(_holders text, _address text) returns text language plpgsql as ${dollars}
 declare
   at bigint := ${CLOCK};
+  commits text;
 begin
   ${commitLazily}
   update ${table} t set address = _address
@@ -121,6 +120,7 @@ create function ${fn('watch')}() returns text language plpgsql as ${dollars}
 declare
   m ${meta};
   at bigint;
+  commits text;
 begin
   select * into m from ${meta} for no key update;
   at := ${CLOCK};
