@@ -1,0 +1,181 @@
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createLeases, LeaseError } from '../../src/core/index.ts'
+import { type Fence, guardTable, postgresGuard, REDIS_FENCE, redisGuard } from '../../src/guard/index.ts'
+import {
+  type GuardedDocument,
+  onIoredis,
+  onNodeRedis,
+  onPg,
+  onPgRow,
+  onPostgresJs,
+  onSqliteRow,
+  onSqliteTransaction,
+} from './guard/guarded-documents.ts'
+import { freshPrefix } from './redis/clients.ts'
+
+const { HOLDFAST_TEST_REDIS_URL: redisUrl = '', HOLDFAST_TEST_POSTGRES_URL: postgresUrl = '' } = process.env
+
+const kinds: Record<string, () => Promise<GuardedDocument>> = {
+  'Redis with ioredis': () => onIoredis(redisUrl),
+  'Redis with node-redis': () => onNodeRedis(redisUrl),
+  'Postgres with pg': () => onPg(postgresUrl),
+  'Postgres with postgres.js': () => onPostgresJs(postgresUrl),
+  'a row of Postgres': () => onPgRow(postgresUrl),
+  SQLite: onSqliteTransaction,
+  'a row of SQLite': onSqliteRow,
+}
+
+/** Beyond the 14 digits to which Lua rounds what it writes. */
+const TOKEN = 1_794_719_438_119_000
+
+function fence(token: number, id = `lease ${token}`): Fence {
+  return { resource: 'document:42', token, id }
+}
+
+const STALE = { code: 'stale-token', retryable: false, resource: 'document:42' }
+
+describe.each(Object.entries(kinds))('a guard in %s', (_, open) => {
+  it('lets the same lease write again, and newer ones, and refuses a lower token', async () => {
+    await using document = await open()
+    await document.save(fence(TOKEN + 1), 'one')
+    await document.save(fence(TOKEN + 1), 'two')
+    await document.save(fence(TOKEN + 2), 'three')
+    for (const token of [TOKEN + 1, TOKEN, 1]) {
+      const error = await document.save(fence(token), 'stale').catch((reason: unknown) => reason)
+      expect(error).toBeInstanceOf(LeaseError)
+      expect(error).toMatchObject(STALE)
+    }
+    expect(await document.read()).toBe('three')
+  })
+
+  it('refuses the same token of another lease', async () => {
+    await using document = await open()
+    await document.save(fence(TOKEN, 'one'), 'of the one')
+    await expect(document.save(fence(TOKEN, 'another'), 'of another')).rejects.toMatchObject(STALE)
+    await document.save(fence(TOKEN, 'one'), 'of the one again')
+    expect(await document.read()).toBe('of the one again')
+  })
+
+  it('refuses the old holder as soon as the new one is announced', async () => {
+    await using document = await open()
+    await document.save(fence(TOKEN), 'old')
+    await document.announce(fence(TOKEN + 1))
+    await expect(document.save(fence(TOKEN), 'too late')).rejects.toMatchObject(STALE)
+    await expect(document.announce(fence(TOKEN))).rejects.toMatchObject(STALE)
+    expect(await document.read()).toBe('old')
+  })
+
+  it('keeps what the newest wrote, of many who write at once', async () => {
+    await using document = await open()
+    const tokens = Array.from({ length: 24 }, (_, n) => TOKEN + ((n * 7) % 24))
+    const outcomes = await Promise.allSettled(
+      tokens.map((token) => document.save(fence(token), String(token))),
+    )
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject(STALE)
+    expect(await document.read()).toBe(String(TOKEN + 23))
+    expect(outcomes[tokens.indexOf(TOKEN + 23)]?.status).toBe('fulfilled')
+  })
+
+  it('stops a holder that was paused past its lease, and not its successor', async () => {
+    await using document = await open()
+    await using one = createLeases(document.store)
+    await using other = createLeases(document.store)
+    // A paused process sends no heartbeats.
+    const paused = await one.acquire('document:42', { ttl: 300, heartbeat: false })
+    await document.save(paused, 'before the pause')
+    const successor = await other.acquire('document:42')
+    await document.save(successor, 'by the successor')
+    await expect(document.save(paused, 'after the pause')).rejects.toMatchObject(STALE)
+    expect(await document.read()).toBe('by the successor')
+    expect(paused.held).toBe(false)
+  })
+})
+
+describe('a guard in Redis', () => {
+  let client: Redis
+  beforeAll(() => {
+    client = new Redis(redisUrl)
+  })
+  afterAll(() => client.disconnect())
+
+  it('keeps a value for as long as it is told, and its fence for good', async () => {
+    const key = freshPrefix()
+    const guard = redisGuard(client, key)
+    await guard.set(fence(TOKEN), 'kept', { px: 60_000 })
+    expect(await client.pttl(key)).toBeGreaterThan(50_000)
+    expect(await client.pttl(guard.fenceKey)).toBe(-1)
+    await guard.set(fence(TOKEN), 'kept for good')
+    expect(await client.pttl(key)).toBe(-1)
+    expect(await client.hgetall(guard.fenceKey)).toEqual({ token: String(TOKEN), id: `lease ${TOKEN}` })
+  })
+
+  it('serves a script of the user', async () => {
+    const key = freshPrefix()
+    const { fenceKey } = redisGuard(client, key)
+    const script = `${REDIS_FENCE}
+      if holdfast_fence(KEYS[1], ARGV[1], ARGV[2]) then return redis.error_reply('STALE') end
+      return redis.call('RPUSH', KEYS[2], ARGV[3])`
+    const push = (token: number, text: string) =>
+      client.eval(script, 2, fenceKey, key, String(token), `lease ${token}`, text)
+    await push(TOKEN + 1, 'a')
+    await push(TOKEN + 1, 'b')
+    await expect(push(TOKEN, 'c')).rejects.toThrow('STALE')
+    expect(await client.lrange(key, 0, -1)).toEqual(['a', 'b'])
+  })
+
+  it('writes nothing where the fence is no fence', async () => {
+    const key = freshPrefix()
+    const guard = redisGuard(client, key)
+    await client.set(guard.fenceKey, 'foreign')
+    await expect(guard.set(fence(TOKEN), 'text')).rejects.toThrow('WRONGTYPE')
+    expect(await client.get(key)).toBeNull()
+  })
+})
+
+describe('a guard in Postgres', () => {
+  const table = `guard_${freshPrefix().replaceAll('-', '_')}`
+  let pool: pg.Pool
+  beforeAll(async () => {
+    pool = new pg.Pool({ connectionString: postgresUrl })
+    await pool.query(guardTable({ table }))
+    await pool.query(guardTable({ table }))
+  })
+  afterAll(async () => {
+    await pool.query(`DROP TABLE ${table}`)
+    await pool.end()
+  })
+
+  it('makes another wait for the end of the transaction, and forgets one that was rolled back', async () => {
+    const [one, other] = [await pool.connect(), await pool.connect()]
+    await one.query('BEGIN')
+    await postgresGuard(one, { table }).check(fence(TOKEN + 1))
+    await other.query('BEGIN')
+    const { rows } = await other.query('SELECT pg_backend_pid() AS pid')
+    const waiting = postgresGuard(other, { table }).check(fence(TOKEN))
+    const first = await Promise.race([waiting.then(() => 'checked'), waitingForLock(pool, rows[0].pid)])
+    expect(first).toBe('waiting')
+    await one.query('ROLLBACK')
+    await waiting
+    await other.query('COMMIT')
+    for (const client of [one, other]) client.release()
+    await expect(postgresGuard(pool, { table }).check(fence(TOKEN - 1))).rejects.toThrow(
+      `a newer lease, with token ${TOKEN}, was here already`,
+    )
+  })
+
+  it('passes on the errors of the client', async () => {
+    await expect(postgresGuard(pool, { table: 'no_such_table' }).check(fence(1))).rejects.toMatchObject({
+      code: '42P01',
+    })
+  })
+})
+
+/** When this connection waits for a lock. */
+async function waitingForLock(pool: pg.Pool, pid: number): Promise<string> {
+  const query = "SELECT FROM pg_stat_activity WHERE pid = $1 AND wait_event_type = 'Lock'"
+  while ((await pool.query(query, [pid])).rows.length === 0);
+  return 'waiting'
+}

@@ -1,0 +1,208 @@
+/** A document that is kept in each kind of place, and a lease store of the same kind. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import postgres from 'postgres'
+import { createClient } from 'redis'
+import type { LeaseStore } from '../../../src/core/index.ts'
+import {
+  expectWritten,
+  type Fence,
+  fenceAllows,
+  guardTable,
+  postgresGuard,
+  redisGuard,
+  sqliteGuard,
+} from '../../../src/guard/index.ts'
+import { postgresStore } from '../../../src/stores/postgres/index.ts'
+import { redisStore } from '../../../src/stores/redis/index.ts'
+import { sqliteStore } from '../../../src/stores/sqlite/index.ts'
+import { freshPrefix } from '../redis/clients.ts'
+
+export interface GuardedDocument extends AsyncDisposable {
+  /** Of the same kind as the place of the document. */
+  readonly store: LeaseStore
+  /** Lets the lease be seen, without a write. */
+  announce(lease: Fence): Promise<void>
+  save(lease: Fence, text: string): Promise<void>
+  read(): Promise<string | null>
+}
+
+const KEY = 'document:42'
+
+export async function onIoredis(url: string): Promise<GuardedDocument> {
+  const prefix = freshPrefix()
+  const client = new Redis(url)
+  const guard = redisGuard(client, `${prefix}:${KEY}`)
+  const store = redisStore(client, { prefix })
+  return {
+    store,
+    announce: (lease) => guard.check(lease),
+    save: (lease, text) => guard.set(lease, text),
+    read: () => client.get(`${prefix}:${KEY}`),
+    async [Symbol.asyncDispose]() {
+      await store.close()
+      client.disconnect()
+    },
+  }
+}
+
+export async function onNodeRedis(url: string): Promise<GuardedDocument> {
+  const prefix = freshPrefix()
+  const client = createClient({ url })
+  await client.connect()
+  const guard = redisGuard(client, `${prefix}:${KEY}`)
+  const store = redisStore(client, { prefix })
+  return {
+    store,
+    announce: (lease) => guard.check(lease),
+    save: (lease, text) => guard.set(lease, text),
+    read: () => client.get(`${prefix}:${KEY}`),
+    async [Symbol.asyncDispose]() {
+      await store.close()
+      client.destroy()
+    },
+  }
+}
+
+const DOCUMENT_TABLE =
+  'document (key text primary key, body text, fence bigint not null, fence_id text not null)'
+
+/** In a schema of its own, with a row for the document. */
+async function onPostgres(url: string, open: (schema: string) => Omit<GuardedDocument, 'store' | 'read'>) {
+  const schema = freshPrefix().replaceAll('-', '_')
+  const pool = new pg.Pool({ connectionString: url, options: `-c search_path=${schema}` })
+  await pool.query(`CREATE SCHEMA ${schema}`)
+  await pool.query(guardTable())
+  await pool.query(`CREATE TABLE ${DOCUMENT_TABLE}`)
+  await pool.query("INSERT INTO document VALUES ($1, null, 0, '')", [KEY])
+  const store = postgresStore(pool, { schema })
+  const guarded = open(schema)
+  return {
+    ...guarded,
+    store,
+    read: async () => (await pool.query('SELECT body FROM document')).rows[0].body,
+    async [Symbol.asyncDispose]() {
+      await guarded[Symbol.asyncDispose]()
+      await store.close()
+      await pool.query(`DROP SCHEMA ${schema} CASCADE`)
+      await pool.end()
+    },
+  } satisfies GuardedDocument
+}
+
+export function onPg(url: string): Promise<GuardedDocument> {
+  return onPostgres(url, (schema) => {
+    const pool = new pg.Pool({ connectionString: url, options: `-c search_path=${schema}` })
+    const transact = async (work: (client: pg.PoolClient) => Promise<unknown>) => {
+      const client = await pool.connect()
+      try {
+        await client.query('BEGIN')
+        await work(client)
+        await client.query('COMMIT')
+      } catch (error) {
+        await client.query('ROLLBACK')
+        throw error
+      } finally {
+        client.release()
+      }
+    }
+    return {
+      announce: (lease) => postgresGuard(pool).check(lease),
+      save: (lease, text) =>
+        transact(async (client) => {
+          await postgresGuard(client).check(lease)
+          await client.query('UPDATE document SET body = $1 WHERE key = $2', [text, KEY])
+        }),
+      [Symbol.asyncDispose]: () => pool.end(),
+    }
+  })
+}
+
+export function onPostgresJs(url: string): Promise<GuardedDocument> {
+  return onPostgres(url, (schema) => {
+    const sql = postgres(url, { connection: { search_path: schema }, onnotice: () => {} })
+    return {
+      announce: (lease) => postgresGuard(sql).check(lease),
+      save: async (lease, text) => {
+        await sql.begin(async (transaction) => {
+          await postgresGuard(transaction).check(lease)
+          await transaction`UPDATE document SET body = ${text} WHERE key = ${KEY}`
+        })
+      },
+      [Symbol.asyncDispose]: () => sql.end(),
+    }
+  })
+}
+
+export function onPgRow(url: string): Promise<GuardedDocument> {
+  return onPostgres(url, (schema) => {
+    const pool = new pg.Pool({ connectionString: url, options: `-c search_path=${schema}` })
+    const update = async (lease: Fence, set: string, values: unknown[]) => {
+      const text = `UPDATE document SET ${set} fence = $1, fence_id = $2 WHERE key = $3 AND ${fenceAllows('$1', '$2')}`
+      const { rowCount } = await pool.query(text, [lease.token, lease.id, KEY, ...values])
+      expectWritten(lease, rowCount)
+    }
+    return {
+      announce: (lease) => update(lease, '', []),
+      save: (lease, text) => update(lease, 'body = $4,', [text]),
+      [Symbol.asyncDispose]: () => pool.end(),
+    }
+  })
+}
+
+async function onSqlite(open: (db: DatabaseSync) => Pick<GuardedDocument, 'announce' | 'save'>) {
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-guard-'))
+  const db = new DatabaseSync(join(directory, 'app.db'))
+  const store = sqliteStore(join(directory, 'leases.db'))
+  db.exec(
+    `${guardTable()}; CREATE TABLE ${DOCUMENT_TABLE}; INSERT INTO document VALUES ('${KEY}', null, 0, '')`,
+  )
+  return {
+    ...open(db),
+    store,
+    read: async () => {
+      const { body = null } = db.prepare('SELECT body FROM document').get() ?? {}
+      return body as string | null
+    },
+    async [Symbol.asyncDispose]() {
+      await store.close()
+      db.close()
+      rmSync(directory, { recursive: true })
+    },
+  } satisfies GuardedDocument
+}
+
+export function onSqliteTransaction(): Promise<GuardedDocument> {
+  return onSqlite((db) => ({
+    announce: async (lease) => sqliteGuard(db).check(lease),
+    async save(lease, text) {
+      db.exec('BEGIN IMMEDIATE')
+      try {
+        sqliteGuard(db).check(lease)
+        db.prepare('UPDATE document SET body = ? WHERE key = ?').run(text, KEY)
+        db.exec('COMMIT')
+      } catch (error) {
+        db.exec('ROLLBACK')
+        throw error
+      }
+    },
+  }))
+}
+
+export function onSqliteRow(): Promise<GuardedDocument> {
+  return onSqlite((db) => {
+    const update = (lease: Fence, set: string, values: string[]) => {
+      const text = `UPDATE document SET ${set} fence = ?1, fence_id = ?2 WHERE key = ?3 AND ${fenceAllows('?1', '?2')}`
+      const { changes } = db.prepare(text).run(lease.token, lease.id, KEY, ...values)
+      expectWritten(lease, changes)
+    }
+    return {
+      announce: async (lease) => update(lease, '', []),
+      save: async (lease, text) => update(lease, 'body = ?4,', [text]),
+    }
+  })
+}
