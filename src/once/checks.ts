@@ -1,0 +1,34 @@
+import { checkResource, LeaseError } from '../core/index.ts'
+
+/** A year: far beyond any job, and dates this side of it can be written in every backend. */
+const MAX_TTL_MS = 366 * 86_400_000
+
+export function expectName(option: string, name: unknown): void {
+  if (typeof name !== 'string' || name === '') refuse(option, 'a non-empty string', name)
+}
+
+/** Unlike the name of a resource, an id is used as it was given: it is the key of somebody's record. */
+export function expectId(id: string): void {
+  checkResource(id)
+}
+
+export function expectTtl(ttlMs: number): void {
+  if (!(ttlMs > 0 && ttlMs <= MAX_TTL_MS)) refuse('ttl', 'milliseconds above 0, up to a year', ttlMs)
+}
+
+export function expectAttempts(maxAttempts: number | undefined): void {
+  if (maxAttempts !== undefined && !(Number.isInteger(maxAttempts) && maxAttempts > 0))
+    refuse('maxAttempts', 'a whole number from 1', maxAttempts)
+}
+
+export function refuse(option: string, expected: string, value: unknown): never {
+  const got = typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : typeof value
+  throw new LeaseError(
+    'invalid-argument',
+    `${option}: expected ${expected}, got ${typeof value === 'number' ? value : got}`,
+  )
+}
+
+export function notFound(id: string): LeaseError {
+  return new LeaseError('not-found', `there is no job ${id}`, { resource: id })
+}

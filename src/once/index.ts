@@ -1,0 +1,17 @@
+export type {
+  AcquireOptions,
+  Job,
+  JobAnswer,
+  JobGrant,
+  JobHolder,
+  JobRefusal,
+  JobStore,
+  LockTime,
+  Outcome,
+  SkipReason,
+} from './job-store.ts'
+export { type MemoryJobsOptions, memoryJobs } from './memory-jobs.ts'
+export type { JobFields, JobStatuses } from './naming.ts'
+export { createOnce, type Once, type OnceOptions } from './once.ts'
+export type { RunningJob, RunOptions, RunResult, Work } from './run.ts'
+export type { WaitOptions } from './wait.ts'

@@ -1,0 +1,85 @@
+import { LeaseError, type LeaseRecord, type LeaseStore } from '../core/index.ts'
+import type { JobGrant, JobRefusal, JobStore, LockTime } from './job-store.ts'
+
+/** The lock of one job for one run, as a store of leases: heartbeat, deadline and loss are the core's. */
+export interface JobLock {
+  readonly store: LeaseStore
+  readonly grant: JobGrant | undefined
+  readonly refusal: JobRefusal | undefined
+  /** What stands in the record as its owner. */
+  ownerOf(leaseId: string): string
+  /** The job was finished, and its lock ended with it: there is nothing left to release. */
+  ended(): void
+}
+
+export interface JobLockOptions {
+  readonly worker: string | undefined
+  readonly maxAttempts: number | undefined
+}
+
+export function jobLock(jobs: JobStore, jobId: string, { worker, maxAttempts }: JobLockOptions): JobLock {
+  let grant: JobGrant | undefined
+  let refusal: JobRefusal | undefined
+  let hasEnded = false
+  const ownerOf = (leaseId: string) => (worker === undefined ? leaseId : `${worker}/${leaseId}`)
+
+  const store: LeaseStore = {
+    kind: jobs.kind,
+    supports: { queue: false, push: false, expiry: true, list: false },
+    async acquire({ id, ttl }) {
+      const answer = await jobs.acquire(jobId, ownerOf(id), ttl, { maxAttempts })
+      if (answer.acquired) {
+        grant = answer
+        return { granted: true, lease: record(id, answer, 'held') }
+      }
+      refusal = answer
+      return { granted: false, holder: null, place: null, retryIn: answer.remaining ?? null }
+    },
+    async renew({ id, ttl }) {
+      const time = await jobs.refresh(jobId, ownerOf(id), ttl)
+      return time ? { ok: true, lease: record(id, time, 'held') } : { ok: false, holder: null }
+    },
+    async release(ask) {
+      const id = 'id' in ask ? ask.id : ''
+      const released = hasEnded || (await jobs.release(jobId, ownerOf(id)))
+      return { ended: released && grant ? record(id, grant, 'released') : null, holder: null }
+    },
+    read: async (resources) => resources.map(() => null),
+    list: notForJobs,
+    sweep: notForJobs,
+    watch: notForJobs,
+    close: async () => {},
+  }
+  return {
+    store,
+    get grant() {
+      return grant
+    },
+    get refusal() {
+      return refusal
+    },
+    ownerOf,
+    ended() {
+      hasEnded = true
+    },
+  }
+
+  function record(id: string, time: LockTime, state: LeaseRecord['state']): LeaseRecord {
+    const { expiresAt, remaining } = time
+    return {
+      resource: jobId,
+      id,
+      owner: ownerOf(id),
+      token: grant?.token ?? 0,
+      metadata: null,
+      acquiredAt: (grant ?? time).expiresAt - (grant ?? time).remaining,
+      expiresAt,
+      remaining,
+      state,
+    }
+  }
+}
+
+async function notForJobs(): Promise<never> {
+  throw new LeaseError('store-failed', 'the lock of a job is neither listed nor watched')
+}

@@ -1,0 +1,64 @@
+import { describe, expect, it, vi } from 'vitest'
+import { describeJobStore } from '../../test/once/describe-job-store.ts'
+import { FakeClock } from '../testing/index.ts'
+import { memoryJobs } from './memory-jobs.ts'
+
+describeJobStore('memory', {
+  ttl: 1000,
+  typedTime: true,
+  create: async () => {
+    const clock = new FakeClock()
+    const jobs = memoryJobs({ clock })
+    return {
+      jobs,
+      peer: jobs,
+      clock,
+      // Nobody but the store can reach its memory: a status is made final by another holder of it.
+      set: async (id: string) => {
+        await jobs.release(id, 'a')
+        const grant = await jobs.acquire(id, 'another program', 1000)
+        if (grant.acquired)
+          await jobs.finish(id, { owner: 'another program', token: grant.token }, { error: '' })
+      },
+    }
+  },
+  pass: ({ clock }, ms) => clock.advance(ms),
+})
+
+describe('jobs in memory', () => {
+  it('tell watchers of every change, until they stop', async () => {
+    const jobs = memoryJobs()
+    await jobs.add('job')
+    const on = vi.fn()
+    const stop = jobs.watch?.('job', on)
+    const grant = await jobs.acquire('job', 'a', 1000)
+    expect(on).toHaveBeenCalledTimes(1)
+    if (grant.acquired) await jobs.finish('job', { owner: 'a', token: grant.token }, { result: 1 })
+    expect(on).toHaveBeenCalledTimes(2)
+    stop?.()
+    await jobs.release('job', 'a')
+    await jobs.add('another')
+    expect(on).toHaveBeenCalledTimes(2)
+  })
+
+  it('keep tokens rising when the clock steps back', async () => {
+    const clock = new FakeClock()
+    const jobs = memoryJobs({ clock })
+    await jobs.add('job')
+    const before = await jobs.acquire('job', 'a', 1000)
+    await jobs.release('job', 'a')
+    clock.jump(-86_400_000)
+    const after = await jobs.acquire('job', 'b', 1000)
+    expect(before.acquired && after.acquired && after.token === before.token + 1).toBe(true)
+  })
+
+  it('have the statuses that they were told', async () => {
+    const jobs = memoryJobs({ statuses: { pending: 'new', ready: 'ok', failed: 'ko', alsoFinal: ['gone'] } })
+    await jobs.add('job')
+    expect(await jobs.read('job')).toMatchObject({ status: 'new' })
+    const grant = await jobs.acquire('job', 'a', 1000)
+    if (grant.acquired) await jobs.finish('job', { owner: 'a', token: grant.token }, { result: 1 })
+    expect(await jobs.read('job')).toMatchObject({ status: 'ok', finished: true })
+    expect(() => memoryJobs({ statuses: { pending: 'READY' } })).toThrow('statuses')
+  })
+})

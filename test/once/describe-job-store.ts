@@ -1,0 +1,268 @@
+import { describe, expect, it } from 'vitest'
+import type { JobGrant, JobStore } from '../../src/once/index.ts'
+
+export interface JobStoreHarness {
+  readonly jobs: JobStore
+  /** Another store on the same jobs, as a second process would have it. */
+  readonly peer: JobStore
+  /** Sets a field by its name in documents, past the store. */
+  set(id: string, field: 'status' | 'lockOwner' | 'lockExpiresAt', value: string): Promise<void>
+  dispose?(): Promise<void>
+}
+
+export interface DescribeJobStoreOptions<H extends JobStoreHarness> {
+  readonly create: () => Promise<H>
+  /** Long for one call, short to wait for, in milliseconds. */
+  readonly ttl: number
+  /** Lets the store's time pass. Default: really waits. */
+  readonly pass?: (harness: H, ms: number) => Promise<void>
+  /** The type of the field keeps out what cannot be understood. */
+  readonly typedTime?: boolean
+}
+
+const LONG_MS = 60_000
+
+/** What every store of jobs promises; the first five are the viewpoints of the design, by its names. */
+export function describeJobStore<H extends JobStoreHarness>(
+  name: string,
+  { create, ttl, pass = (_harness, ms) => sleep(ms), typedTime = false }: DescribeJobStoreOptions<H>,
+): void {
+  describe(`${name}: a store of jobs`, () => {
+    const test = (title: string, run: (harness: H) => Promise<void>) =>
+      it(title, async () => {
+        const harness = await create()
+        try {
+          await harness.jobs.add('job')
+          await run(harness)
+        } finally {
+          await harness.dispose?.()
+        }
+      })
+
+    test('初回取得成功: the first to ask is granted', async ({ jobs }) => {
+      const grant = await jobs.acquire('job', 'a', LONG_MS)
+      expect(grant).toMatchObject({ acquired: true, attempt: 1 })
+      expect((grant as JobGrant).remaining).toBeGreaterThan(LONG_MS - 5000)
+      expect((grant as JobGrant).remaining).toBeLessThanOrEqual(LONG_MS)
+    })
+
+    test('同時2リクエストで片方のみ成功: of two at once one is granted', async ({ jobs, peer }) => {
+      const answers = await Promise.all([
+        jobs.acquire('job', 'a', LONG_MS),
+        peer.acquire('job', 'b', LONG_MS),
+      ])
+      expect(answers.filter(({ acquired }) => acquired)).toHaveLength(1)
+      expect(answers.find(({ acquired }) => !acquired)).toMatchObject({ reason: 'locked' })
+    })
+
+    test('TTL 切れ後の再取得成功: granted again after the TTL, with a higher token', async (harness) => {
+      const { jobs, peer } = harness
+      const first = await grab(jobs, 'a', ttl)
+      expect(await peer.acquire('job', 'b', ttl)).toMatchObject({ acquired: false, reason: 'locked' })
+      await pass(harness, ttl + 20)
+      const second = await grab(peer, 'b', LONG_MS)
+      expect(second.token).toBeGreaterThan(first.token)
+      expect(second.attempt).toBe(2)
+    })
+
+    test('READY/FAILED のとき必ず取得失敗: never granted once it is finished', async ({ jobs, peer }) => {
+      for (const [id, outcome] of [
+        ['done', { result: 1 }],
+        ['broken', { error: 'no' }],
+      ] as const) {
+        await jobs.add(id)
+        const { token } = await grab(jobs, 'a', LONG_MS, id)
+        expect(await jobs.finish(id, { owner: 'a', token }, outcome)).toBe(true)
+        for (const owner of ['a', 'b'])
+          expect(await peer.acquire(id, owner, LONG_MS)).toEqual({
+            acquired: false,
+            reason: 'already_finished',
+          })
+      }
+    })
+
+    test('owner 不一致で release しても lock が消えない: a release by another changes nothing', async ({
+      jobs,
+      peer,
+    }) => {
+      await grab(jobs, 'a', LONG_MS)
+      expect(await peer.release('job', 'b')).toBe(false)
+      expect(await peer.acquire('job', 'b', LONG_MS)).toMatchObject({ reason: 'locked' })
+      expect(await jobs.refresh('job', 'a', LONG_MS)).not.toBeNull()
+    })
+
+    test('of fifty at once one is granted', async ({ jobs, peer }) => {
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, (_, n) => (n % 2 ? jobs : peer).acquire('job', `owner-${n}`, LONG_MS)),
+      )
+      expect(answers.filter(({ acquired }) => acquired)).toHaveLength(1)
+      expect(await jobs.read('job')).toMatchObject({ attempts: 1 })
+    })
+
+    test('of fifty at once one recovers a stale lock', async (harness) => {
+      const { jobs, peer } = harness
+      const { token } = await grab(jobs, 'dead', ttl)
+      await pass(harness, ttl + 20)
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, (_, n) => (n % 2 ? jobs : peer).acquire('job', `owner-${n}`, LONG_MS)),
+      )
+      const granted = answers.filter((answer): answer is JobGrant => answer.acquired)
+      expect(granted).toMatchObject([{ attempt: 2 }])
+      expect(granted[0]?.token).toBeGreaterThan(token)
+    })
+
+    test('asking again as the live owner is granted again: same token, same attempt', async ({ jobs }) => {
+      const first = await grab(jobs, 'a', 1000)
+      const again = await grab(jobs, 'a', LONG_MS)
+      expect(again).toMatchObject({ token: first.token, attempt: 1 })
+      expect(again.expiresAt).toBeGreaterThan(first.expiresAt)
+    })
+
+    test('released, it is granted to the next at once', async ({ jobs, peer }) => {
+      const { token } = await grab(jobs, 'a', LONG_MS)
+      expect(await jobs.release('job', 'a')).toBe(true)
+      expect(await jobs.release('job', 'a')).toBe(false)
+      const next = await grab(peer, 'b', LONG_MS)
+      expect(next).toMatchObject({ attempt: 2 })
+      expect(next.token).toBeGreaterThan(token)
+    })
+
+    test('a refresh extends the lock, and never shortens it', async (harness) => {
+      const { jobs, peer } = harness
+      await grab(jobs, 'a', ttl)
+      expect((await jobs.refresh('job', 'a', LONG_MS))?.remaining).toBeGreaterThan(ttl)
+      expect((await jobs.refresh('job', 'a', 1))?.remaining).toBeGreaterThan(ttl)
+      await pass(harness, ttl + 20)
+      expect(await peer.acquire('job', 'b', ttl)).toMatchObject({ reason: 'locked' })
+    })
+
+    test('a refresh is refused to another, after the expiry, after a loss and after the end', async (harness) => {
+      const { jobs, peer } = harness
+      await grab(jobs, 'a', ttl)
+      expect(await peer.refresh('job', 'b', LONG_MS)).toBeNull()
+      await pass(harness, ttl + 20)
+      expect(await jobs.refresh('job', 'a', LONG_MS)).toBeNull()
+      const { token } = await grab(peer, 'b', LONG_MS)
+      expect(await jobs.refresh('job', 'a', LONG_MS)).toBeNull()
+      await peer.finish('job', { owner: 'b', token }, { result: null })
+      expect(await peer.refresh('job', 'b', LONG_MS)).toBeNull()
+    })
+
+    test('the holder finishes the job, and may say so twice', async ({ jobs, peer }) => {
+      const { token } = await grab(jobs, 'a', LONG_MS)
+      const result = { score: 1.5, tags: ['x', 'ü', '日本'], none: null, deep: { list: [{ a: 1 }] } }
+      expect(await jobs.finish('job', { owner: 'a', token }, { result })).toBe(true)
+      expect(await jobs.finish('job', { owner: 'a', token }, { result })).toBe(true)
+      expect(await peer.read('job')).toEqual({
+        id: 'job',
+        status: 'READY',
+        finished: true,
+        result,
+        error: null,
+        attempts: 1,
+      })
+    })
+
+    test('a failure is kept with its error', async ({ jobs, peer }) => {
+      const { token } = await grab(jobs, 'a', LONG_MS)
+      expect(await jobs.finish('job', { owner: 'a', token }, { error: 'Error: no' })).toBe(true)
+      expect(await peer.read('job')).toMatchObject({ status: 'FAILED', finished: true, error: 'Error: no' })
+    })
+
+    test('a late result is refused: after the expiry, and with the token of an earlier grant', async (harness) => {
+      const { jobs, peer } = harness
+      const { token } = await grab(jobs, 'a', ttl)
+      await pass(harness, ttl + 20)
+      expect(await jobs.finish('job', { owner: 'a', token }, { result: 'late' })).toBe(false)
+      const again = await grab(peer, 'a', LONG_MS)
+      expect(await jobs.finish('job', { owner: 'a', token }, { result: 'late' })).toBe(false)
+      expect(await peer.finish('job', { owner: 'a', token: again.token }, { result: 'new' })).toBe(true)
+      expect(await jobs.finish('job', { owner: 'a', token }, { result: 'late' })).toBe(false)
+      expect(await jobs.read('job')).toMatchObject({ result: 'new' })
+    })
+
+    test('a status that another program made final is left alone', async ({ jobs, peer, set }) => {
+      const { token } = await grab(jobs, 'a', LONG_MS)
+      await set('job', 'status', 'FAILED')
+      expect(await jobs.refresh('job', 'a', LONG_MS)).toBeNull()
+      expect(await jobs.finish('job', { owner: 'a', token }, { result: 1 })).toBe(false)
+      expect(await peer.read('job')).toMatchObject({ status: 'FAILED', result: null })
+    })
+
+    test('with maxAttempts a job that keeps killing its worker is failed', async (harness) => {
+      const { jobs, peer } = harness
+      const first = await grab(jobs, 'a', ttl)
+      await pass(harness, ttl + 20)
+      expect(await peer.acquire('job', 'b', LONG_MS, { maxAttempts: 1 })).toEqual({
+        acquired: false,
+        reason: 'too_many_attempts',
+      })
+      expect(await peer.read('job')).toMatchObject({ status: 'FAILED', finished: true, attempts: 1 })
+      expect((await peer.read('job'))?.error).toMatch('1 attempt')
+      const late = { owner: 'a', token: first.token }
+      expect(await jobs.finish('job', late, { error: 'late' })).toBe(false)
+      expect(await jobs.acquire('job', 'c', ttl)).toMatchObject({ reason: 'already_finished' })
+    })
+
+    test('a live lock is not touched by maxAttempts', async ({ jobs, peer }) => {
+      await grab(jobs, 'a', LONG_MS)
+      const limit = { maxAttempts: 1 }
+      expect(await peer.acquire('job', 'b', LONG_MS, limit)).toMatchObject({ reason: 'locked' })
+      expect(await jobs.acquire('job', 'a', LONG_MS, limit)).toMatchObject({ acquired: true, attempt: 1 })
+    })
+
+    test('a job that does not exist is not-found', async ({ jobs }) => {
+      const notFound = expect.objectContaining({ code: 'not-found', retryable: false })
+      await expect(jobs.acquire('nobody', 'a', LONG_MS)).rejects.toEqual(notFound)
+      await expect(jobs.refresh('nobody', 'a', LONG_MS)).rejects.toEqual(notFound)
+      await expect(jobs.release('nobody', 'a')).rejects.toEqual(notFound)
+      await expect(jobs.finish('nobody', { owner: 'a', token: 1 }, { result: 1 })).rejects.toEqual(notFound)
+      expect(await jobs.read('nobody')).toBeNull()
+    })
+
+    test('adding a job again leaves it as it is', async ({ jobs, peer }) => {
+      expect(await jobs.read('job')).toMatchObject({ status: 'PENDING', finished: false, attempts: 0 })
+      const { token } = await grab(jobs, 'a', LONG_MS)
+      await peer.add('job')
+      expect(await jobs.finish('job', { owner: 'a', token }, { result: 1 })).toBe(true)
+      await peer.add('job')
+      expect(await jobs.read('job')).toMatchObject({ status: 'READY', attempts: 1 })
+    })
+
+    test('jobs do not disturb each other', async ({ jobs, peer }) => {
+      const ids = ['x', 'X', 'x y', 'ü', '日本', `it's "quoted"`]
+      for (const id of ids) await jobs.add(id)
+      const answers = await Promise.all(ids.map((id) => peer.acquire(id, `owner of ${id}`, LONG_MS)))
+      expect(answers.every(({ acquired }) => acquired)).toBe(true)
+    })
+
+    test('an owner, a TTL or a limit that is none is refused', async ({ jobs }) => {
+      const invalid = expect.objectContaining({ code: 'invalid-argument' })
+      await expect(jobs.acquire('job', '', LONG_MS)).rejects.toEqual(invalid)
+      await expect(jobs.acquire('job', 'a', 0)).rejects.toEqual(invalid)
+      await expect(jobs.acquire('job', 'a', Number.NaN)).rejects.toEqual(invalid)
+      await expect(jobs.acquire('job', 'a', LONG_MS, { maxAttempts: 0 })).rejects.toEqual(invalid)
+      await expect(jobs.acquire('', 'a', LONG_MS)).rejects.toEqual(invalid)
+    })
+
+    if (!typedTime)
+      test('an unparsable lockExpiresAt counts as live for a TTL after the last update', async (harness) => {
+        const { jobs, peer, set } = harness
+        await grab(jobs, 'a', LONG_MS)
+        await set('job', 'lockExpiresAt', 'tomorrow')
+        expect(await peer.acquire('job', 'b', ttl)).toMatchObject({ acquired: false, reason: 'locked' })
+        await pass(harness, ttl + 20)
+        expect(await peer.acquire('job', 'b', ttl)).toMatchObject({ acquired: true, attempt: 2 })
+      })
+  })
+}
+
+async function grab(jobs: JobStore, owner: string, ttlMs: number, id = 'job'): Promise<JobGrant> {
+  const answer = await jobs.acquire(id, owner, ttlMs)
+  if (!answer.acquired) throw new Error(`${owner} was refused: ${answer.reason}`)
+  return answer
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
