@@ -52,10 +52,14 @@ describe('a lease in a bucket of NATS', () => {
 
   it('is lost when somebody deletes its key, and the next token is higher', async () => {
     const lost = vi.fn()
+    const told = vi.fn()
     const { token } = await grab(store, 'a', { lost })
+    const watch = await store.watch(told)
     const kv = await new Kvm(pair.connection).open(pair.bucket)
     await kv.delete('lease.r')
     await vi.waitFor(() => expect(lost).toHaveBeenCalledOnce())
+    await vi.waitFor(() => expect(told).toHaveBeenCalledWith({ type: 'gap' }))
+    await watch[Symbol.asyncDispose]()
     expect(await store.renew({ resource: 'r', id: 'a', ttl: 1000 })).toEqual({ ok: false, holder: null })
     expect((await grab(peer, 'b')).token).toBeGreaterThan(token)
   })
@@ -131,6 +135,21 @@ describe('natsStore', () => {
     const store = natsStore(connection, { bucket: newBucket() })
     await connection.close()
     await expect(ask(store, 'a')).rejects.toMatchObject({ code: 'store-failed', retryable: false })
+  })
+
+  it('fails a call at once when the connection is lost, and for good when it is then closed', async () => {
+    const proxy = await cuttableProxy(SERVER.hostname, Number(SERVER.port))
+    const connection = await dial(proxy.address)
+    const store = natsStore(connection, { bucket: newBucket() })
+    await grab(store, 'a')
+    const started = performance.now()
+    const call = ask(store, 'b')
+    proxy.cut()
+    await expect(call).rejects.toMatchObject({ code: 'store-unavailable' })
+    expect(performance.now() - started).toBeLessThan(2000)
+    await connection.close()
+    await expect(ask(store, 'b')).rejects.toMatchObject({ code: 'store-failed' })
+    await proxy[Symbol.asyncDispose]()
   })
 
   it('names the package that is missing', async () => {

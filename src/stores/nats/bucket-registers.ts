@@ -88,20 +88,15 @@ export class BucketRegisters implements Registers {
     try {
       for await (const message of await this.#bucket.deliver('last_per_subject', EVERY_KEY, until)) {
         latest.set(message.key, message)
-        if (message.revision >= end)
-          return { entries: leasesOf(latest.values()), now: async () => message.createdMs }
+        if (message.revision < end) continue
+        const entries = Array.from(latest.values(), entryOf).filter((entry) => entry !== null)
+        return { entries, now: async () => message.createdMs }
       }
       throw unseen(CLOCK)
     } finally {
       done.abort()
     }
   }
-}
-
-function leasesOf(messages: Iterable<Message>): Entry[] {
-  return Array.from(messages, entryOf)
-    .filter((entry) => entry !== null)
-    .filter(({ name }) => name !== '')
 }
 
 /** `null` for a marker, and for the keys of others. */
