@@ -5,7 +5,6 @@ import { explain, isConflict } from './errors.ts'
 
 /** How far the estimated time of a change may lie before its real one, for a watcher not to miss it. */
 const LAG_MS = 30_000
-const EPOCH = new Date(0)
 
 interface DocumentEntry extends Entry {
   readonly updateTime: Timestamp
@@ -84,7 +83,7 @@ export class DocumentRegisters implements Registers<DocumentEntry> {
 
   async *due(limit: number) {
     await this.#lookAtClock()
-    const query = this.#collection.where('due', '>', EPOCH).where('due', '<=', new Date(this.#seenMs))
+    const query = this.#collection.where('due', '<=', new Date(this.#seenMs))
     const page = query.orderBy('due').limit(limit)
     for (let last: DocumentSnapshot | undefined; ; ) {
       const { docs, readTime } = await (last ? page.startAfter(last) : page).get()
