@@ -23,7 +23,7 @@ export interface RedisGuard {
 
 /**
  * Lua for a script of yours: `holdfast_fence(fenceKey, token, id)` gives the fence that refuses the lease, or `nil`
- * when it may write. Tokens are kept as they came: to write a number would round it to 14 digits.
+ * when it may write. Tokens stay the strings that came, since Lua's `..` would round a number to 14 digits.
  */
 export const REDIS_FENCE = `
 local function holdfast_fence(fence_key, token, id)
