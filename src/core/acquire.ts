@@ -1,8 +1,7 @@
 import { bounded, CALL_LIMIT_MS } from './bounded.ts'
 import { type Context, moment } from './context.ts'
 import { asLeaseError, LeaseError } from './errors.ts'
-import { effectiveTtl, type HeldLease, holdLease } from './held-lease.ts'
-import type { Lease } from './lease.ts'
+import { HeldLease } from './held-lease.ts'
 import type { Wish } from './options.ts'
 import { FREE, type LeaseState, reduce } from './state.ts'
 import type { Answer, Ask, Grant, Refusal } from './store.ts'
@@ -16,9 +15,9 @@ const POLL_BEHIND_PUSH_MS = 5000
  * harmless: the store grants the same lease again. Between attempts the asker sleeps until the store wakes it,
  * the holder's expiry comes, or, where the store cannot push, the backoff is over.
  */
-export async function acquire(context: Context, wish: Wish, stop: AbortSignal): Promise<Lease> {
+export async function acquire(context: Context, wish: Wish, stop: AbortSignal): Promise<HeldLease> {
   const { clock, store, line, emit } = context
-  const { resource, owner, ttl, heartbeat, metadata, wait, retry } = wish
+  const { resource, owner, ttl, metadata, wait, retry } = wish
   const bell = new Bell(clock)
   const started = clock.monotonic()
   let state: LeaseState = FREE
@@ -39,7 +38,7 @@ export async function acquire(context: Context, wish: Wish, stop: AbortSignal): 
     ...(wait > 0 && store.supports.queue && { wake: (inMs: number) => bell.ring(inMs) }),
     lost: () => {
       endedEarly = true
-      granted?.endedByStore()
+      if (granted) HeldLease.endedByStore(granted)
     },
   }
 
@@ -47,7 +46,7 @@ export async function acquire(context: Context, wish: Wish, stop: AbortSignal): 
     for (;;) {
       await localTurn()
       const outcome = await attempt()
-      if ('held' in outcome) return outcome
+      if (outcome instanceof HeldLease) return outcome
       await sleep(pauseAfter(outcome), outcome)
     }
   } finally {
@@ -74,7 +73,7 @@ export async function acquire(context: Context, wish: Wish, stop: AbortSignal): 
     }
   }
 
-  async function attempt(): Promise<Lease | Refusal | LeaseError> {
+  async function attempt(): Promise<HeldLease | Refusal | LeaseError> {
     state = reduce(state, { type: 'ask' })
     emit(ask, { type: 'attempt', attempt: ++attempts })
     // The answer will tell all that earlier wake-ups told; later ones must stay latched.
@@ -93,19 +92,19 @@ export async function acquire(context: Context, wish: Wish, stop: AbortSignal): 
     }
     stop.throwIfAborted()
     if (!answer.granted) return onRefused(answer)
-    const span = effectiveTtl(ttl, answer.lease)
-    state = reduce(state, { type: 'granted', sent, at: moment(clock), ttl: span, heartbeat })
-    if (state.phase === 'held') return onGranted(answer, holdLease(context, wish, answer.lease, state))
+    const { remaining } = answer.lease
+    state = reduce(state, { type: 'granted', sent, at: moment(clock), wish, remaining })
+    if (state.phase === 'held') return onGranted(answer, new HeldLease(context, wish, answer.lease, state))
     return onFailed(new LeaseError('store-unavailable', 'the grant came after its deadline', { resource }))
   }
 
-  function onGranted({ replaced, lease: { token, expiresAt } }: Grant, held: HeldLease): Lease {
+  function onGranted({ replaced, lease: { expiresAt } }: Grant, held: HeldLease): HeldLease {
     granted = held
     owing = false
     if (replaced?.state === 'expired') emit(ask, { type: 'expired', lease: replaced })
-    emit(ask, { type: 'acquired', token, expiresAt, attempts, waited: clock.monotonic() - started })
-    if (endedEarly) held.endedByStore()
-    return held.lease
+    emit(held, { type: 'acquired', expiresAt, attempts, waited: clock.monotonic() - started })
+    if (endedEarly) HeldLease.endedByStore(held)
+    return held
   }
 
   function onRefused(refusal: Refusal): Refusal {
@@ -157,7 +156,7 @@ export async function acquire(context: Context, wish: Wish, stop: AbortSignal): 
     // A wait that ends while the store is silent has still been for a lease that another holds.
     if (failed && (!refusal || left() > 0)) return outcome
     const holder = refusal?.holder
-    const how = holder ? `held by ${holder.owner}` : 'kept for another in line'
+    const how = holder ? `held by ${holder.owner}` : 'kept for another'
     return new LeaseError('lease-held', `${resource} is ${how}`, {
       resource,
       holder,

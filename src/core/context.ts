@@ -5,10 +5,10 @@ import type { Moment } from './state.ts'
 import type { LeaseStore } from './store.ts'
 import type { LocalLine } from './waiting.ts'
 
-type Body<E> = E extends LeaseEvent ? Omit<E, 'at' | 'resource' | 'owner' | 'leaseId'> : never
+type Body<E> = E extends LeaseEvent ? Omit<E, 'at' | 'resource' | 'owner' | 'leaseId' | 'token'> : never
 export type EventBody = Body<LeaseEvent>
 
-export type About = Pick<LeaseRecord, 'resource' | 'owner' | 'id'>
+export type About = Pick<LeaseRecord, 'resource' | 'owner' | 'id'> & { readonly token?: number }
 
 /** What the acquisitions and leases of one manager share. */
 export interface Context {

@@ -1,171 +1,190 @@
 import { bounded, CALL_LIMIT_MS } from './bounded.ts'
 import { type Context, moment } from './context.ts'
 import { asLeaseError, LeaseError } from './errors.ts'
-import type { Lease, LeaseRecord, LossReason } from './lease.ts'
+import type { JsonObject, Lease, LeaseRecord, LossReason } from './lease.ts'
 import type { Wish } from './options.ts'
 import { releaseInTime } from './release.ts'
 import { type Action, type Held, hasPassed, type LeaseState, type Moment, nextDue, reduce } from './state.ts'
 
-const LOSS: Record<LossReason, string> = {
-  refused: 'the store refused it',
-  deadline: 'its deadline passed without a renewal',
-  ended: 'another ended it',
-  'gave-up': 'renewing was given up',
-}
-
-export interface HeldLease {
-  readonly lease: Lease
-  /** The store told that the lease was ended by another. */
-  endedByStore(): void
-}
-
-/** Keeps a granted lease: feeds the reducer with answers and time, and does what the state calls for. */
-export function holdLease(context: Context, wish: Wish, record: LeaseRecord, granted: Held): HeldLease {
-  const { clock, store, emit, held, line } = context
-  const { resource, id, owner, token, metadata, acquiredAt } = record
-  const { ttl, heartbeat, retry } = wish
-  /** So that several renewals fit between the first failure and the deadline. */
-  const answerLimit = Math.min(CALL_LIMIT_MS, ttl / 6)
-  const since = clock.monotonic()
-  let { expiresAt } = record
-  let state: LeaseState = granted
-  let lossError: LeaseError | undefined
-  let lastFailure: LeaseError | undefined
+/** A granted lease: feeds the reducer with answers and time, and does what the state calls for. */
+export class HeldLease implements Lease {
+  declare readonly resource: string
+  declare readonly id: string
+  declare readonly owner: string
+  declare readonly token: number
+  declare readonly metadata: JsonObject | null
+  declare readonly acquiredAt: number
+  #expiresAt: number | null
+  readonly #context: Context
+  readonly #wish: Wish
+  readonly #since: number
+  #state: LeaseState
   /** Renewals that failed since the last one that succeeded. */
-  let failures = 0
+  #failures = 0
+  #lastFailure: LeaseError | undefined
+  #lossError: LeaseError | undefined
   /** Made when first asked for: most leases end without anybody looking at their signal. */
-  let loss: AbortController | undefined
-  let cancelTimer = () => {}
-  let released: Promise<void> | undefined
+  #loss: AbortController | undefined
+  #cancelTimer: (() => void) | undefined
+  #released: Promise<void> | undefined
 
-  const lease: Lease = {
-    resource,
-    id,
-    owner,
-    token,
-    metadata,
-    acquiredAt,
-    get expiresAt() {
-      return expiresAt
-    },
-    get held() {
-      if (state.phase === 'held' && hasPassed(state, moment(clock))) tick()
-      return state.phase === 'held'
-    },
-    get signal() {
-      if (!loss) {
-        loss = new AbortController()
-        if (lossError) loss.abort(lossError)
-      }
-      return loss.signal
-    },
-    async renew() {
-      if (!lease.held)
-        throw lossError ?? new LeaseError('lease-lost', `${resource} was released`, { resource })
-      await bounded(clock, beat(), { ms: answerLimit, stop: lease.signal, resource })
-      if (lossError) throw lossError
-    },
-    release() {
-      released ??= release()
-      return released
-    },
-    async [Symbol.asyncDispose]() {
-      // The failure was told by an event, and the lease ends with its TTL; the caller's own result counts.
-      await lease.release().catch(() => {})
-    },
-  }
-  held.add(lease)
-  arm()
-  return { lease, endedByStore: () => dispatch({ type: 'end', reason: 'ended' }) }
-
-  function dispatch(action: Action): void {
-    const before = state
-    state = reduce(state, action)
-    arm()
-    if (state.phase === 'lost' && before.phase === 'held') onLost(state.reason)
+  constructor(context: Context, wish: Wish, record: LeaseRecord, state: Held) {
+    this.resource = record.resource
+    this.id = record.id
+    this.owner = record.owner
+    this.token = record.token
+    this.metadata = record.metadata
+    this.acquiredAt = record.acquiredAt
+    this.#expiresAt = record.expiresAt
+    this.#context = context
+    this.#wish = wish
+    this.#since = context.clock.monotonic()
+    this.#state = state
+    context.held.add(this)
+    this.#arm()
   }
 
-  function arm(): void {
-    cancelTimer()
-    const due = state.phase === 'held' ? nextDue(state) : Infinity
-    if (due < Infinity) cancelTimer = clock.setTimer(tick, Math.max(0, due - clock.monotonic()), true)
+  get expiresAt(): number | null {
+    return this.#expiresAt
   }
 
-  function tick(): void {
-    const at = moment(clock)
-    dispatch({ type: 'tick', at })
-    if (state.phase !== 'held') return
-    const { beatAt, dangerAt, until } = state
-    if (at.mono >= beatAt) beat().catch(() => {})
+  get held(): boolean {
+    if (this.#state.phase === 'held' && hasPassed(this.#state, moment(this.#context.clock))) this.#tick()
+    return this.#state.phase === 'held'
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#loss) {
+      this.#loss = new AbortController()
+      if (this.#lossError) this.#loss.abort(this.#lossError)
+    }
+    return this.#loss.signal
+  }
+
+  async renew(): Promise<void> {
+    const { resource } = this
+    if (!this.held)
+      throw this.#lossError ?? new LeaseError('lease-lost', `${resource} was released`, { resource })
+    await bounded(this.#context.clock, this.#beat(), { ms: this.#answerLimit, stop: this.signal, resource })
+    if (this.#lossError) throw this.#lossError
+  }
+
+  release(): Promise<void> {
+    this.#released ??= this.#release()
+    return this.#released
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // The failure was told by an event, and the lease ends with its TTL; the caller's own result counts.
+    await this.release().catch(() => {})
+  }
+
+  /** The store told that the lease was ended by another. */
+  static endedByStore(lease: HeldLease): void {
+    lease.#dispatch({ type: 'end', reason: 'ended' })
+  }
+
+  /** So that several renewals fit between the first failure and the deadline. */
+  get #answerLimit(): number {
+    return Math.min(CALL_LIMIT_MS, this.#wish.ttl / 6)
+  }
+
+  get #heldFor(): number {
+    return this.#context.clock.monotonic() - this.#since
+  }
+
+  #dispatch(action: Action): void {
+    const before = this.#state
+    const state = reduce(before, action)
+    this.#state = state
+    this.#arm()
+    if (state.phase === 'lost' && before.phase === 'held') this.#onLost(state.reason)
+  }
+
+  #arm(): void {
+    this.#cancelTimer?.()
+    const { clock } = this.#context
+    const due = this.#state.phase === 'held' ? nextDue(this.#state) : Infinity
+    if (due < Infinity)
+      this.#cancelTimer = clock.setTimer(() => this.#tick(), Math.max(0, due - clock.monotonic()), true)
+  }
+
+  #tick(): void {
+    const at = moment(this.#context.clock)
+    this.#dispatch({ type: 'tick', at })
+    if (this.#state.phase !== 'held') return
+    const { beatAt, dangerAt, until } = this.#state
+    if (at.mono >= beatAt) this.#beat().catch(() => {})
     if (at.mono < dangerAt) return
-    dispatch({ type: 'warned' })
-    emit(lease, { type: 'warning', code: 'lease-in-danger', token, left: until.mono - at.mono })
+    this.#dispatch({ type: 'warned' })
+    const left = until.mono - at.mono
+    this.#context.emit(this, { type: 'warning', code: 'lease-in-danger', left })
   }
 
   /** Sends one renewal. Whenever its answer comes, it counts from its own send time. */
-  async function beat(): Promise<void> {
+  async #beat(): Promise<void> {
+    const { clock, store } = this.#context
+    const { resource, id } = this
     const sent = moment(clock)
-    dispatch({ type: 'beat', at: sent, again: sent.mono + answerLimit })
+    this.#dispatch({ type: 'beat', at: sent, again: sent.mono + this.#answerLimit })
     try {
-      const renewal = await store.renew({ resource, id, ttl })
-      if (renewal.ok) onRenewed(sent, renewal.lease)
-      else dispatch({ type: 'end', reason: 'refused' })
+      const renewal = await store.renew({ resource, id, ttl: this.#wish.ttl })
+      if (renewal.ok) this.#onRenewed(sent, renewal.lease)
+      else this.#dispatch({ type: 'end', reason: 'refused' })
     } catch (cause) {
       const error = asLeaseError(cause, resource)
-      onRenewFailed(error)
+      this.#onRenewFailed(error)
       throw error
     }
   }
 
-  function onRenewed(sent: Moment, renewed: LeaseRecord): void {
-    const at = moment(clock)
-    const left = state.phase === 'held' ? state.until.mono - at.mono : 0
-    dispatch({ type: 'granted', sent, at, ttl: effectiveTtl(ttl, renewed), heartbeat })
-    if (state.phase !== 'held') return
-    failures = 0
-    expiresAt = renewed.expiresAt
-    emit(lease, { type: 'renewed', token, expiresAt, left: left === Infinity ? null : left })
+  #onRenewed(sent: Moment, { remaining, expiresAt }: LeaseRecord): void {
+    const at = moment(this.#context.clock)
+    const left = this.#state.phase === 'held' ? this.#state.until.mono - at.mono : 0
+    this.#dispatch({ type: 'granted', sent, at, wish: this.#wish, remaining })
+    if (this.#state.phase !== 'held') return
+    this.#failures = 0
+    this.#expiresAt = expiresAt
+    this.#context.emit(this, { type: 'renewed', expiresAt, left: left === Infinity ? null : left })
   }
 
-  function onRenewFailed(error: LeaseError): void {
-    if (state.phase !== 'held') return
-    lastFailure = error
-    emit(lease, { type: 'error', operation: 'renew', error })
-    const pause = retry(++failures)
-    const at = moment(clock)
-    if (pause === null) dispatch({ type: 'end', reason: 'gave-up' })
-    else dispatch({ type: 'beat', at, again: at.mono + pause })
+  #onRenewFailed(error: LeaseError): void {
+    if (this.#state.phase !== 'held') return
+    this.#lastFailure = error
+    this.#context.emit(this, { type: 'error', operation: 'renew', error })
+    const pause = this.#wish.retry(++this.#failures)
+    const at = moment(this.#context.clock)
+    if (pause === null) this.#dispatch({ type: 'end', reason: 'gave-up' })
+    else this.#dispatch({ type: 'beat', at, again: at.mono + pause })
   }
 
-  function onLost(reason: LossReason): void {
-    const error = new LeaseError('lease-lost', `${resource} was lost: ${LOSS[reason]}`, {
+  #onLost(reason: LossReason): void {
+    const { resource } = this
+    const error = new LeaseError('lease-lost', `the lease of ${resource} was lost (${reason})`, {
       resource,
-      ...(lastFailure && { cause: lastFailure }),
+      ...(this.#lastFailure && { cause: this.#lastFailure }),
     })
-    lossError = error
-    held.delete(lease)
-    line?.ring(resource)
-    loss?.abort(error)
-    emit(lease, { type: 'lost', token, reason, error, heldFor: clock.monotonic() - since })
+    this.#lossError = error
+    this.#context.held.delete(this)
+    this.#context.line?.ring(resource)
+    this.#loss?.abort(error)
+    this.#context.emit(this, { type: 'lost', reason, error, heldFor: this.#heldFor })
   }
 
-  async function release(): Promise<void> {
-    if (!lease.held) {
+  async #release(): Promise<void> {
+    const context = this.#context
+    const { resource, id } = this
+    if (!this.held) {
       // The work has ended by now; the store may still count the lease as live.
-      context.giveUp(id, wish)
+      context.giveUp(id, this.#wish)
       return
     }
-    const heldFor = clock.monotonic() - since
-    dispatch({ type: 'release' })
-    held.delete(lease)
-    const { ended, failures: unanswered } = await releaseInTime(context, id, wish)
-    if (ended?.state === 'released' || unanswered > 0) emit(lease, { type: 'released', token, heldFor })
-    else onLost('refused')
-    line?.ring(resource)
+    const heldFor = this.#heldFor
+    this.#dispatch({ type: 'release' })
+    context.held.delete(this)
+    const ended = await releaseInTime(context, id, this.#wish)
+    if (ended === 'released') context.emit(this, { type: 'released', heldFor })
+    else this.#onLost('refused')
+    context.line?.ring(resource)
   }
-}
-
-/** A store may grant less than was asked for, or (`null`) a lease without an end of its own. */
-export function effectiveTtl(ttl: number, { remaining }: LeaseRecord): number {
-  return remaining === null ? Infinity : Math.min(ttl, remaining)
 }

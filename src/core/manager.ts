@@ -4,11 +4,11 @@ import { systemClock } from './clock.ts'
 import type { Context } from './context.ts'
 import { asLeaseError, LeaseError } from './errors.ts'
 import { createEvents } from './events.ts'
-import type { Lease, LeaseListener, LeaseRecord } from './lease.ts'
+import type { Lease, LeaseEvent, LeaseListener, LeaseRecord } from './lease.ts'
 import { checkResource, type LeaseOptions, type LeasesOptions, makeWish, refuse } from './options.ts'
 import { releaseInTime } from './release.ts'
 import type { LeaseStore } from './store.ts'
-import { LocalLine } from './waiting.ts'
+import { createLine } from './waiting.ts'
 
 export interface Leases extends AsyncDisposable {
   /**
@@ -158,15 +158,22 @@ export function createLeases(
 
   function contextOf(ready: LeaseStore): Context {
     if (typeof ready?.acquire !== 'function' || !ready.supports) refuse('store', 'a LeaseStore', ready)
-    const emit: Context['emit'] = ({ resource, owner, id }, body) =>
-      events.emit({ at: clock.now(), resource, owner, leaseId: id, ...body })
+    const emit: Context['emit'] = ({ resource, owner, id, token }, body) =>
+      events.emit({
+        at: clock.now(),
+        resource,
+        owner,
+        leaseId: id,
+        ...(token && { token }),
+        ...body,
+      } as LeaseEvent)
     const shared: Context = {
       store: ready,
       clock,
       held,
       emit,
       giveUp: (id, wish) => track(releaseInTime(shared, id, wish).catch(() => {})),
-      line: ready.supports.queue ? undefined : new LocalLine(ready, emit),
+      line: ready.supports.queue ? undefined : createLine(ready, emit),
     }
     return shared
   }
@@ -185,5 +192,5 @@ export function createLeases(
 }
 
 function closedError(): LeaseError {
-  return new LeaseError('closed', 'this lease manager was closed')
+  return new LeaseError('closed', 'the manager was closed')
 }

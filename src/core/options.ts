@@ -44,6 +44,7 @@ export interface Wish {
   readonly signal: AbortSignal | undefined
 }
 
+const utf8 = new TextEncoder()
 const MAX_NAME_BYTES = 512
 const MAX_METADATA_BYTES = 4096
 const MIN_TTL_MS = 10
@@ -68,7 +69,7 @@ export function makeWish(
   const owner = options.owner ?? defaults.owner
   if (typeof owner !== 'string' || owner === '') refuse('owner', 'a non-empty string', owner)
   const retry = options.retry ?? defaults.retry ?? backoff(clock)
-  if (typeof retry !== 'function') refuse('retry', 'a function of the number of failures', retry)
+  if (typeof retry !== 'function') refuse('retry', 'a function', retry)
   if (signal !== undefined && typeof signal?.addEventListener !== 'function')
     refuse('signal', 'an AbortSignal', signal)
   return {
@@ -110,7 +111,7 @@ function checkMetadata(metadata: JsonObject): JsonObject {
 }
 
 function utf8Length(text: string): number {
-  return new TextEncoder().encode(text).length
+  return utf8.encode(text).length
 }
 
 export function refuse(option: string, expected: string, value: unknown): never {

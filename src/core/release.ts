@@ -4,14 +4,16 @@ import { asLeaseError } from './errors.ts'
 import type { LeaseRecord } from './lease.ts'
 import type { Wish } from './options.ts'
 
-export interface Released {
-  readonly ended: LeaseRecord | null
-  /** After a failure, nothing may have been ended because an earlier call did it and its answer was lost. */
-  readonly failures: number
-}
-
-/** Tells the store that this id wants nothing any more; tries again until it knows or the time is over. */
-export async function releaseInTime(context: Context, id: string, wish: Wish): Promise<Released> {
+/**
+ * Tells the store that this id wants nothing any more; tries again until it knows or the time is over. Resolves
+ * with how the lease ended, if it was there. After a failure it may be gone because an earlier call ended it and
+ * its answer was lost, so then it counts as released.
+ */
+export async function releaseInTime(
+  context: Context,
+  id: string,
+  wish: Wish,
+): Promise<LeaseRecord['state'] | undefined> {
   const { clock, store, emit } = context
   const { resource, owner } = wish
   const giveUpAt = clock.monotonic() + Math.min(CALL_LIMIT_MS, wish.ttl)
@@ -19,7 +21,7 @@ export async function releaseInTime(context: Context, id: string, wish: Wish): P
     try {
       const call = store.release({ resource, id })
       const { ended } = await bounded(clock, call, { ms: giveUpAt - clock.monotonic(), resource })
-      return { ended, failures }
+      return failures ? 'released' : ended?.state
     } catch (cause) {
       const error = asLeaseError(cause, resource)
       const pause = wish.retry(++failures)

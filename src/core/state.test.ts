@@ -6,7 +6,8 @@ const TTL = 1000
 const moment = fc
   .record({ mono: fc.integer({ min: 0, max: 5000 }), wall: fc.integer({ min: 0, max: 5000 }) })
   .map((at): Moment => at)
-const ttl = fc.constantFrom(TTL, Infinity)
+const wish = fc.constantFrom({ ttl: TTL, heartbeat: 300 })
+const remaining = fc.constantFrom(TTL, 2 * TTL, TTL / 2, null)
 const action: fc.Arbitrary<Action> = fc.oneof(
   fc.constant<Action>({ type: 'ask' }),
   fc.constant<Action>({ type: 'refused' }),
@@ -14,8 +15,8 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     type: fc.constant('granted' as const),
     sent: moment,
     at: moment,
-    ttl,
-    heartbeat: fc.constant(300),
+    wish,
+    remaining,
   }),
   fc.record({ type: fc.constant('beat' as const), at: moment, again: fc.integer({ min: 0, max: 5000 }) }),
   fc.constant<Action>({ type: 'warned' }),
@@ -60,7 +61,8 @@ describe('the life of a lease', () => {
           expect(state.until.mono).toBeGreaterThanOrEqual(before.until.mono)
           if (state.until.mono === before.until.mono) continue
           expect(next.type).toBe('granted')
-          if (next.type === 'granted') expect(state.until.mono).toBe(next.sent.mono + next.ttl * 0.98)
+          if (next.type === 'granted')
+            expect(state.until.mono).toBe(next.sent.mono + Math.min(TTL, next.remaining ?? Infinity) * 0.98)
         }
       }),
     )

@@ -42,8 +42,9 @@ export type Action =
       readonly type: 'granted'
       readonly sent: Moment
       readonly at: Moment
-      readonly ttl: number
-      readonly heartbeat: number
+      readonly wish: { readonly ttl: number; readonly heartbeat: number }
+      /** A store may grant less than was asked for, or (`null`) a lease without an end of its own. */
+      readonly remaining: number | null
     }
   /** A renewal went out or failed; the next one is due at `again` unless an answer comes first. */
   | { readonly type: 'beat'; readonly at: Moment; readonly again: number }
@@ -94,12 +95,13 @@ function whileHeld(state: Held, action: Action): LeaseState {
   }
 }
 
-function holdFrom({ sent, ttl, heartbeat }: Action & { type: 'granted' }): Held {
+function holdFrom({ sent, wish, remaining }: Action & { type: 'granted' }): Held {
+  const ttl = remaining === null ? Infinity : Math.min(wish.ttl, remaining)
   const span = ttl * (1 - DRIFT)
   return {
     phase: 'held',
     until: { mono: sent.mono + span, wall: sent.wall + span },
-    beatAt: sent.mono + heartbeat,
+    beatAt: sent.mono + wish.heartbeat,
     dangerAt: sent.mono + ttl * (2 / 3 - DRIFT),
   }
 }

@@ -35,7 +35,10 @@ export class Bell {
     await new Promise<void>((resolve, reject) => {
       this.#rearm = () => {
         cancel()
-        cancel = this.#clock.setTimer(resolve, Math.max(0, this.#due - this.#clock.monotonic()))
+        const left = this.#due - this.#clock.monotonic()
+        // A timer would take a millisecond at least.
+        if (left > 0) cancel = this.#clock.setTimer(resolve, left)
+        else resolve()
       }
       unlisten = onAbort(stop, () => reject(stop.reason))
       this.#rearm()
@@ -47,68 +50,60 @@ export class Bell {
   }
 }
 
+/** Who waits within one manager, where the store keeps no line. */
+export interface LocalLine {
+  has(resource: string): boolean
+  /** Stands in line if need be, and says how many stand before. */
+  place(resource: string, bell: Bell): number
+  leave(resource: string, bell: Bell): void
+  /** Wakes the first in line. */
+  ring(resource: string): void
+  /** Starts listening to the store. */
+  watch(about: About): void
+}
+
 /**
  * The line of a manager whose store keeps none. Only the head asks the store; it is woken when a lease of this
  * manager ends, when the store pushes a change, or by its own timer.
  */
-export class LocalLine {
-  readonly #store: LeaseStore
-  readonly #emit: Context['emit']
-  readonly #lines = new Map<string, Bell[]>()
-  #watch: Promise<AsyncDisposable> | undefined
+export function createLine(store: LeaseStore, emit: Context['emit']): LocalLine {
+  const lines = new Map<string, Bell[]>()
+  let watch: Promise<AsyncDisposable> | undefined
 
-  constructor(store: LeaseStore, emit: Context['emit']) {
-    this.#store = store
-    this.#emit = emit
+  const ring = (resource: string) => lines.get(resource)?.[0]?.ring()
+  const ringAll = () => {
+    for (const resource of lines.keys()) ring(resource)
   }
 
-  has(resource: string): boolean {
-    return this.#lines.has(resource)
-  }
-
-  /** Stands in line if need be, and says how many stand before. */
-  place(resource: string, bell: Bell): number {
-    const line = this.#lines.get(resource) ?? []
-    this.#lines.set(resource, line)
-    return line.includes(bell) ? line.indexOf(bell) : line.push(bell) - 1
-  }
-
-  leave(resource: string, bell: Bell): void {
-    const rest = (this.#lines.get(resource) ?? []).filter((other) => other !== bell)
-    if (rest.length > 0) this.#lines.set(resource, rest)
-    else this.#lines.delete(resource)
-    this.ring(resource)
-    if (this.#lines.size === 0) this.#unwatch()
-  }
-
-  ring(resource: string): void {
-    this.#lines.get(resource)?.[0]?.ring()
-  }
-
-  /** Starts listening. The heads ask again once it works, since a change before that was not heard. */
-  watch(about: About): void {
-    if (this.#watch || !this.#store.supports.push) return
-    const watch = this.#store.watch((event) => {
-      if (event.type === 'gap') this.#ringAll()
-      else if (event.lease.state !== 'held') this.ring(event.lease.resource)
-    })
-    this.#watch = watch
-    watch.then(
-      () => this.#ringAll(),
-      (cause) => {
-        if (this.#watch === watch) this.#watch = undefined
-        const error = asLeaseError(cause)
-        this.#emit(about, { type: 'error', operation: 'watch', error })
-      },
-    )
-  }
-
-  #ringAll(): void {
-    for (const resource of this.#lines.keys()) this.ring(resource)
-  }
-
-  #unwatch(): void {
-    this.#watch?.then((watch) => watch[Symbol.asyncDispose]()).catch(() => {})
-    this.#watch = undefined
+  return {
+    ring,
+    has: (resource) => lines.has(resource),
+    place(resource, bell) {
+      const line = lines.get(resource) ?? []
+      lines.set(resource, line)
+      return line.includes(bell) ? line.indexOf(bell) : line.push(bell) - 1
+    },
+    leave(resource, bell) {
+      const rest = lines.get(resource)?.filter((other) => other !== bell)
+      if (rest?.length) lines.set(resource, rest)
+      else lines.delete(resource)
+      ring(resource)
+      if (lines.size > 0) return
+      watch?.then((ended) => ended[Symbol.asyncDispose]()).catch(() => {})
+      watch = undefined
+    },
+    watch(about) {
+      if (watch || !store.supports.push) return
+      const starting = store.watch((event) => {
+        if (event.type === 'gap') ringAll()
+        else if (event.lease.state !== 'held') ring(event.lease.resource)
+      })
+      watch = starting
+      // The heads ask again once it works, since a change before that was not heard.
+      starting.then(ringAll, (cause) => {
+        if (watch === starting) watch = undefined
+        emit(about, { type: 'error', operation: 'watch', error: asLeaseError(cause) })
+      })
+    },
   }
 }

@@ -13,7 +13,7 @@ import type { Answer, Ask, JsonObject, LeaseRecord, Renewal } from '../core/inde
 
 export const RESERVATION_MS = 1000
 /** How long a free row is kept, so that its token outlives a clock that steps back. */
-const KEEP_FREE_MS = 3_600_000
+export const KEEP_FREE_MS = 3_600_000
 
 export interface LeaseRow {
   readonly resource: string
@@ -148,6 +148,7 @@ function stand(row: LeaseRow, id: string, channel: string | null, now: number): 
 
 /** Brings the row up to this moment: ends a reservation that was not used, and makes the next one. */
 function settle(row: LeaseRow, now: number, effects: Effects): void {
+  // Written back, since from now on the lease must end no later than that.
   if (row.lease) row.lease.expiresAt = Math.min(row.lease.expiresAt, now + row.lease.span)
   const { reserved } = row
   if (reserved) {
@@ -186,7 +187,8 @@ function liveLease(row: LeaseRow, now: number): StoredLease | null {
 }
 
 function describe(row: LeaseRow, lease: StoredLease, state: LeaseRecord['state'], now: number): LeaseRecord {
-  const { id, owner, metadata, acquiredAt, expiresAt } = lease
+  const { id, owner, metadata, acquiredAt } = lease
+  const expiresAt = Math.min(lease.expiresAt, now + lease.span)
   return {
     resource: row.resource,
     id,

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Ask, LeaseRecord } from '../../core/index.ts'
+import { KEEP_FREE_MS } from '../lease-row.ts'
 import { prepare } from './prepare.ts'
 import { checkVersion, type Tables, VERSION } from './schema.ts'
 import type { StoredRow } from './stored-row.ts'
@@ -7,8 +8,6 @@ import type { StoredRow } from './stored-row.ts'
 const COLUMNS = 'resource, token, id, owner, metadata, acquired_at, expires_at, span, ended_at, line'
 /** Longer than any name may be, and after every other name that begins alike. */
 const LAST_SUFFIX = '\u{10ffff}'.repeat(128)
-/** A free row is worth a look after this long; whether it may go is for the rules of the row to say. */
-const FREE_FOR_MS = 3_600_000
 
 export interface Meta {
   /** No token up to this one may be given again. */
@@ -72,7 +71,7 @@ export class Queries {
   }
 
   forgettable(now: number, limit: number): StoredRow[] {
-    return rows(this.#statements.forgettable.all(now - FREE_FOR_MS, limit))
+    return rows(this.#statements.forgettable.all(now - KEEP_FREE_MS, limit))
   }
 
   forget(resource: string): void {

@@ -69,6 +69,8 @@ export const tokenCases: readonly Case[] = [
       const { store, ttl } = under
       await grab(store, 'long', { ttl })
       under.stepClock(-24 * HOUR_MS)
+      const [shown] = await store.read(['long'])
+      check((shown?.remaining ?? Infinity) <= ttl, `at most the TTL is shown, got ${shown?.remaining}`)
       const refused = await store.acquire(asking('long'))
       check(!refused.granted && (refused.holder?.remaining ?? Infinity) <= ttl, 'at most the TTL is left')
       await under.pass(ttl + 1)
