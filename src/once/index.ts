@@ -1,3 +1,6 @@
+export { type AnalysisRepo, type AnalysisRepoOptions, createAnalysisRepo } from './analysis-repo.ts'
+export type { FirestoreClient } from './firestore-client.ts'
+export { type FirestoreJobsOptions, firestoreJobs } from './firestore-jobs.ts'
 export type {
   AcquireOptions,
   Job,

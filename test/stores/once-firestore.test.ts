@@ -1,0 +1,236 @@
+import { Firestore, type Transaction } from '@google-cloud/firestore'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createAnalysisRepo, createOnce, firestoreJobs, type JobStore } from '../../src/once/index.ts'
+import { describeJobStore } from '../once/describe-job-store.ts'
+
+/** Of gRPC: the transaction is to run again. */
+const ABORTED = 10
+const { FIRESTORE_EMULATOR_HOST = '127.0.0.1:8080' } = process.env
+
+describeJobStore('firestore', {
+  ttl: 1000,
+  create: async () => {
+    const { client, collection, dispose } = open()
+    const second = open()
+    return {
+      jobs: firestoreJobs(client, { collection }),
+      peer: firestoreJobs(second.client, { collection }),
+      set: async (id: string, field: string, value: string) => {
+        await client
+          .collection(collection)
+          .doc(id)
+          .update({ [field]: value })
+      },
+      dispose: async () => {
+        await Promise.all([dispose(), second.dispose()])
+      },
+    }
+  },
+})
+
+let client: Firestore
+let collection: string
+let jobs: JobStore
+let dispose: () => Promise<void>
+beforeEach(() => {
+  ;({ client, collection, dispose } = open())
+  jobs = firestoreJobs(client, { collection })
+})
+afterEach(() => dispose())
+const documentOf = (id: string) => client.collection(collection).doc(id)
+const fieldsOf = async (id: string) => (await documentOf(id).get()).data()
+
+describe('a job in a document of Firestore', () => {
+  const mine = { title: 'mine', nested: { list: [1, { a: null }] }, lockedBefore: true }
+
+  it('keeps every field that is not of the lock', async () => {
+    await documentOf('job').set({ status: 'QUEUED', ...mine })
+    const once = createOnce(jobs, { worker: 'worker-1' })
+    await once.run('job', async () => {
+      expect(await fieldsOf('job')).toEqual({
+        status: 'QUEUED',
+        ...mine,
+        lockOwner: expect.stringMatching(/^worker-1\//),
+        lockExpiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+        lockHeartbeatAt: expect.stringMatching(/Z$/),
+        lockToken: expect.any(Number),
+        attempts: 1,
+      })
+      return { score: 1 }
+    })
+    expect(await fieldsOf('job')).toMatchObject({
+      status: 'READY',
+      ...mine,
+      result: { score: 1 },
+      lockOwner: null,
+      lockExpiresAt: null,
+    })
+  })
+
+  it('is judged by the clock of the server, not of the worker', async () => {
+    await jobs.add('job')
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })
+    try {
+      const { expiresAt } = (await jobs.acquire('job', 'a', 60_000)) as { expiresAt: number }
+      expect(expiresAt).toBeLessThan(Date.now() - 80_000_000)
+      expect(await jobs.acquire('job', 'b', 60_000)).toMatchObject({ reason: 'locked' })
+      vi.setSystemTime(0)
+      expect(await jobs.acquire('job', 'b', 60_000)).toMatchObject({ reason: 'locked' })
+      expect(await jobs.refresh('job', 'a', 60_000)).not.toBeNull()
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  it('counts one attempt though the transaction ran twice', async () => {
+    let runs = 0
+    const runTransaction = (body: (transaction: Transaction) => Promise<unknown>) =>
+      client.runTransaction(async (transaction) => {
+        const answer = await body(transaction)
+        if (runs++ === 0) throw Object.assign(new Error('contention'), { code: ABORTED })
+        return answer
+      })
+    const contended: Firestore = Object.assign(Object.create(client), { runTransaction })
+    const rerunning = firestoreJobs(contended, { collection })
+    await jobs.add('job')
+    expect(await rerunning.acquire('job', 'a', 60_000)).toMatchObject({ acquired: true, attempt: 1 })
+    expect(await fieldsOf('job')).toMatchObject({ lockOwner: 'a', attempts: 1 })
+    expect(runs).toBe(2)
+  })
+
+  it('understands a Timestamp that another program wrote', async () => {
+    const soon = new Date(Date.now() + 60_000)
+    await documentOf('job').set({ status: 'QUEUED', lockOwner: 'other', lockExpiresAt: soon })
+    expect(await jobs.acquire('job', 'a', 60_000)).toMatchObject({ reason: 'locked' })
+    await documentOf('job').update({ lockExpiresAt: new Date(Date.now() - 60_000) })
+    expect(await jobs.acquire('job', 'a', 60_000)).toMatchObject({ acquired: true })
+  })
+
+  it('has the field names and statuses that the store was told', async () => {
+    const named = firestoreJobs(client, {
+      collection,
+      fields: { status: 'state', lockOwner: 'runner' },
+      statuses: { ready: 'done', alsoFinal: ['cancelled'] },
+    })
+    await documentOf('job').set({ state: 'new', status: 'READY' })
+    await createOnce(named).run('job', async () => {
+      expect(await fieldsOf('job')).toMatchObject({ runner: expect.any(String), state: 'new' })
+    })
+    expect(await fieldsOf('job')).toMatchObject({ state: 'done', status: 'READY' })
+    await documentOf('gone').set({ state: 'cancelled' })
+    expect(await named.acquire('gone', 'a', 1000)).toMatchObject({ reason: 'already_finished' })
+  })
+
+  it('is waited for by a listener', async () => {
+    await jobs.add('job')
+    const read = vi.spyOn(jobs, 'read')
+    const once = createOnce(jobs)
+    const waiting = once.wait('job')
+    await vi.waitFor(() => expect(read).toHaveBeenCalled())
+    const started = performance.now()
+    await createOnce(firestoreJobs(client, { collection })).run('job', () => 'done')
+    expect(await waiting).toMatchObject({ result: 'done' })
+    expect(performance.now() - started).toBeLessThan(4000)
+  })
+
+  it('fails for good when Firestore cannot keep its result', async () => {
+    await jobs.add('job')
+    await expect(createOnce(jobs).run('job', () => [[1]])).rejects.toMatchObject({ code: 'store-failed' })
+    expect(await jobs.read('job')).toMatchObject({ status: 'FAILED' })
+  })
+
+  it('has an id that Firestore allows', async () => {
+    for (const id of ['a/b', '..', '__x__'])
+      await expect(jobs.acquire(id, 'a', 1000)).rejects.toMatchObject({ code: 'invalid-argument' })
+  })
+})
+
+describe('the repository of analyses', () => {
+  const set = (fields: object) => documentOf('42').set(fields)
+  const repo = (onWarning = vi.fn()) => createAnalysisRepo(client, { collection, onWarning })
+
+  it('locks analyses/{analysisId} for five minutes unless told otherwise', async () => {
+    const id = crypto.randomUUID()
+    const document = client.collection('analyses').doc(id)
+    await document.set({ status: 'PROCESSING' })
+    expect(await createAnalysisRepo(client).acquireAnalysisLock(id, 'run-1')).toEqual({ acquired: true })
+    const { lockOwner, lockExpiresAt, lockHeartbeatAt } = (await document.get()).data() ?? {}
+    expect(lockOwner).toBe('run-1')
+    expect(Date.parse(lockExpiresAt) - Date.parse(lockHeartbeatAt)).toBeGreaterThanOrEqual(300_000)
+    expect(Date.parse(lockExpiresAt) - Date.parse(lockHeartbeatAt)).toBeLessThanOrEqual(300_001)
+  })
+
+  it('says why it was not acquired', async () => {
+    await set({ status: 'PROCESSING' })
+    await repo().acquireAnalysisLock('42', 'run-1', 60)
+    expect(await repo().acquireAnalysisLock('42', 'run-2')).toEqual({ acquired: false, reason: 'locked' })
+    for (const status of ['READY', 'FAILED']) {
+      await set({ status })
+      const answer = await repo().acquireAnalysisLock('42', 'run-2')
+      expect(answer).toEqual({ acquired: false, reason: 'already_finished' })
+    }
+    await expect(repo().acquireAnalysisLock('none', 'run-1')).rejects.toMatchObject({ code: 'not-found' })
+  })
+
+  it('recovers a lock that is past its time, and one without an owner', async () => {
+    await set({ status: 'PROCESSING', lockOwner: 'dead', lockExpiresAt: '2020-01-01T00:00:00.000Z' })
+    expect(await repo().acquireAnalysisLock('42', 'run-1')).toEqual({ acquired: true })
+    await set({ status: 'PROCESSING', lockOwner: '', lockExpiresAt: '2999-01-01T00:00:00.000Z' })
+    expect(await repo().acquireAnalysisLock('42', 'run-2')).toEqual({ acquired: true })
+  })
+
+  it('refreshes for the owner only', async () => {
+    await set({ status: 'PROCESSING' })
+    await repo().acquireAnalysisLock('42', 'run-1', 60)
+    await repo().refreshAnalysisLock('42', 'run-1')
+    const { lockExpiresAt } = (await fieldsOf('42')) ?? {}
+    expect(Date.parse(lockExpiresAt)).toBeGreaterThan(Date.now() + 200_000)
+    await expect(repo().refreshAnalysisLock('42', 'run-2')).rejects.toMatchObject({ code: 'lease-lost' })
+    await repo().releaseAnalysisLock('42', 'run-1')
+    await expect(repo().refreshAnalysisLock('42', 'run-1')).rejects.toMatchObject({ code: 'lease-lost' })
+  })
+
+  it('releases for the owner only', async () => {
+    await set({ status: 'PROCESSING' })
+    await repo().acquireAnalysisLock('42', 'run-1')
+    await repo().releaseAnalysisLock('42', 'run-2')
+    expect(await fieldsOf('42')).toMatchObject({ lockOwner: 'run-1' })
+    await repo().releaseAnalysisLock('42', 'run-1')
+    expect(await fieldsOf('42')).toMatchObject({ lockOwner: null })
+    expect(await repo().acquireAnalysisLock('42', 'run-2')).toEqual({ acquired: true })
+  })
+
+  it('only warns of a release that failed', async () => {
+    const onWarning = vi.fn()
+    await repo(onWarning).releaseAnalysisLock('none', 'run-1')
+    expect(onWarning).toHaveBeenCalledExactlyOnceWith(
+      expect.stringContaining('analysis none'),
+      expect.objectContaining({ code: 'not-found' }),
+    )
+  })
+
+  it('refuses a time to live that is none', async () => {
+    await set({ status: 'PROCESSING' })
+    for (const ttlSec of [0, -1, Number.NaN, Infinity])
+      await expect(repo().acquireAnalysisLock('42', 'run-1', ttlSec)).rejects.toMatchObject({
+        code: 'invalid-argument',
+      })
+  })
+})
+
+function open() {
+  vi.stubEnv('FIRESTORE_EMULATOR_HOST', FIRESTORE_EMULATOR_HOST)
+  vi.stubEnv('METADATA_SERVER_DETECTION', 'none')
+  try {
+    const opened = new Firestore({ projectId: 'holdfast-test' })
+    return {
+      client: opened,
+      collection: `jobs-${crypto.randomUUID()}`,
+      dispose: async () => {
+        await opened.terminate()
+      },
+    }
+  } finally {
+    vi.unstubAllEnvs()
+  }
+}
