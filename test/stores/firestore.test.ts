@@ -11,7 +11,7 @@ const { FIRESTORE_EMULATOR_HOST = '127.0.0.1:8080' } = process.env
 describeStore('firestore', {
   runner: { describe, it },
   supports: { queue: false },
-  ttl: 1000,
+  ttl: 1500,
   contention: 60,
   create: openPair,
   reopen: async ({ collection, peerClient, store }) => {

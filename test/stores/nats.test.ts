@@ -16,6 +16,7 @@ const SERVER = new URL(HOLDFAST_TEST_NATS_URL)
 describeStore('nats', {
   runner: { describe, it },
   supports: { queue: false },
+  ttl: 800,
   create: openPair,
   reopen: async ({ bucket, connection, store }) => {
     await store.close()
