@@ -100,7 +100,7 @@ export function decideRelease(job: LockedJob, owner: string): Decision<boolean> 
   return job.owner === owner ? { answer: true, change: UNLOCKED } : { answer: false }
 }
 
-export function tooManyAttempts(attempts: number): string {
+function tooManyAttempts(attempts: number): string {
   return `given up after ${attempts} attempts that did not end`
 }
 

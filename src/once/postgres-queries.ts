@@ -1,0 +1,117 @@
+/**
+ * The rules as SQL. Every statement locks the row first and reads the clock after that, once: `now()` is the time
+ * at which the transaction began, before any wait for the row, and a clock read twice can tear a decision.
+ */
+import type { JobFields, Statuses } from './naming.ts'
+import { identifier, literal } from './sql.ts'
+
+export interface JobQueries {
+  readonly create: string
+  readonly add: string
+  readonly acquire: string
+  readonly refresh: string
+  readonly finish: string
+  readonly release: string
+  readonly read: string
+  readonly ready: string
+  readonly failed: string
+}
+
+export function jobQueries(table: string, columns: JobFields, statuses: Statuses): JobQueries {
+  const [status, result, error, attempts, owner, expiresAt, heartbeatAt, token] = [
+    ...[columns.status, columns.result, columns.error, columns.attempts],
+    ...[columns.lockOwner, columns.lockExpiresAt, columns.lockHeartbeatAt, columns.lockToken],
+  ].map(identifier)
+  const pending = literal(statuses.pending)
+  const final = `(${statuses.final.map(literal).join(', ')})`
+
+  /** The row as it is, and the time: `job`, always named, since the table may have columns of any name. */
+  const seen = `
+    locked as materialized (
+      select id, ${status} as status, nullif(${owner}, '') as owner, ${expiresAt} as expires_at,
+        coalesce(${token}, 0) as token, coalesce(${attempts}, 0) as attempts
+      from ${table} where id = $1 for update
+    ), job as materialized (
+      select *, clock_timestamp() as now, coalesce(status in ${final}, false) as finished from locked
+    )`
+  const unlocked = `${owner} = null, ${expiresAt} = null, ${heartbeatAt} = null`
+  const millis = (time: string) => `(extract(epoch from ${time}) * 1000)::float8`
+  const untilTtl = `job.now + $3::float8 * interval '1 millisecond'`
+  const nextToken = 'greatest(job.token + 1, floor(extract(epoch from job.now) * 1000000)::bigint)'
+
+  return {
+    ready: statuses.ready,
+    failed: statuses.failed,
+
+    create: `create table if not exists ${table} (id text primary key, ${status} text, ${result} json,
+      ${error} text, ${attempts} integer not null default 0, ${owner} text, ${expiresAt} timestamptz,
+      ${heartbeatAt} timestamptz, ${token} bigint)`,
+
+    add: `insert into ${table} (id, ${status}, ${attempts}) values ($1, ${pending}, 0) on conflict do nothing`,
+
+    acquire: `with ${seen}, verdict as materialized (
+        select case
+            when job.finished then 'already_finished'
+            when job.owner = $2::text and job.expires_at > job.now then 'again'
+            when job.owner is not null and job.expires_at > job.now then 'locked'
+            when job.attempts >= $4::integer then 'too_many_attempts'
+            else 'granted'
+          end as answer
+        from job
+      ), given_up as (
+        update ${table} as target set ${unlocked}, ${status} = ${literal(statuses.failed)}, ${result} = null,
+          ${error} = 'given up after ' || job.attempts || ' attempts that did not end', ${token} = ${nextToken}
+        from job, verdict where target.id = job.id and verdict.answer = 'too_many_attempts'
+      ), again as (
+        update ${table} as target set ${heartbeatAt} = job.now,
+          ${expiresAt} = greatest(job.expires_at, ${untilTtl})
+        from job, verdict where target.id = job.id and verdict.answer = 'again'
+        returning target.${token} as token, target.${attempts} as attempts, target.${expiresAt} as expires_at
+      ), granted as (
+        update ${table} as target set ${owner} = $2::text, ${heartbeatAt} = job.now, ${expiresAt} = ${untilTtl},
+          ${token} = ${nextToken}, ${attempts} = job.attempts + 1
+        from job, verdict where target.id = job.id and verdict.answer = 'granted'
+        returning target.${token} as token, target.${attempts} as attempts, target.${expiresAt} as expires_at
+      ), held as (
+        select * from again union all select * from granted
+      )
+      select verdict.answer, held.token::float8 as token, held.attempts,
+        ${millis('held.expires_at')} as expires_at,
+        ${millis('coalesce(held.expires_at, job.expires_at) - job.now')} as remaining
+      from job cross join verdict left join held on true`,
+
+    refresh: `with ${seen}, extended as (
+        update ${table} as target set ${expiresAt} = greatest(job.expires_at, ${untilTtl}),
+          ${heartbeatAt} = job.now
+        from job
+        where target.id = job.id and job.owner = $2::text and job.expires_at > job.now and not job.finished
+        returning target.${expiresAt} as expires_at
+      )
+      select ${millis('extended.expires_at')} as expires_at,
+        ${millis('extended.expires_at - job.now')} as remaining
+      from job left join extended on true`,
+
+    // Written by an earlier call of ours: whoever else finishes the job leaves another token, or leaves our lock.
+    finish: `with ${seen}, written as (
+        update ${table} as target set ${unlocked}, ${status} = $4::text, ${result} = $5::text::json,
+          ${error} = $6::text
+        from job
+        where target.id = job.id and job.owner = $2::text and job.token = $3::bigint
+          and job.expires_at > job.now and not job.finished
+        returning true
+      )
+      select exists (select from written)
+        or (job.finished and job.token = $3::bigint and job.owner is null) as answer
+      from job`,
+
+    release: `with ${seen}, released as (
+        update ${table} as target set ${unlocked} from job where target.id = job.id and job.owner = $2::text
+        returning true
+      )
+      select exists (select from released) as answer from job`,
+
+    read: `select ${status} as status, coalesce(${status} in ${final}, false) as finished,
+        ${result}::text as result, ${error} as error, coalesce(${attempts}, 0) as attempts
+      from ${table} where id = $1`,
+  }
+}

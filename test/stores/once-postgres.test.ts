@@ -1,0 +1,135 @@
+import pg from 'pg'
+import postgres from 'postgres'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { createOnce, type JobGrant, type PostgresClient, postgresJobs } from '../../src/once/index.ts'
+import { describeJobStore } from '../once/describe-job-store.ts'
+
+const { HOLDFAST_TEST_POSTGRES_URL: url = 'postgres://localhost' } = process.env
+const COLUMN = { status: 'status', lockOwner: 'lock_owner', lockExpiresAt: 'lock_expires_at' }
+
+let pool: pg.Pool
+let sql: postgres.Sql
+let client: pg.Client
+beforeAll(async () => {
+  pool = new pg.Pool({ connectionString: url, max: 20 })
+  sql = postgres(url, { max: 10, onnotice: () => {} })
+  client = new pg.Client(url)
+  await client.connect()
+})
+afterAll(() => Promise.all([pool.end(), sql.end(), client.end()]))
+
+describe.each(['pg', 'postgres'])('with %s', (driver) => {
+  const open = (table: string) => {
+    const clients: PostgresClient[] = driver === 'pg' ? [pool, client] : [sql, pool]
+    return clients.map((each) => postgresJobs(each, { table }))
+  }
+  describeJobStore('postgres', {
+    ttl: 300,
+    typedTime: true,
+    create: async () => {
+      const table = freshTable()
+      const [jobs, peer] = open(table)
+      if (!jobs || !peer) throw new Error('two clients expected')
+      return {
+        jobs,
+        peer,
+        set: async (id: string, field: keyof typeof COLUMN, value: string) => {
+          await pool.query(`update "${table}" set ${COLUMN[field]} = $2 where id = $1`, [id, value])
+        },
+        dispose: async () => {
+          await pool.query(`drop table "${table}"`)
+        },
+      }
+    },
+  })
+})
+
+describe('a job in a table of Postgres', () => {
+  it('lives in a table of the application, whose other columns stay untouched', async () => {
+    const table = freshTable()
+    await pool.query(`create table "${table}" (id uuid primary key, title text, state text, result jsonb, error text,
+      attempts int, lock_owner text, lock_expires_at timestamptz, lock_heartbeat_at timestamptz, lock_token int8)`)
+    const id = crypto.randomUUID()
+    await pool.query(`insert into "${table}" (id, title, state) values ($1, 'mine', 'new')`, [id])
+    for (const each of [pool, sql]) {
+      const jobs = postgresJobs(each, { table, columns: { status: 'state' }, statuses: { ready: 'done' } })
+      await pool.query(`update "${table}" set state = 'new'`)
+      expect(await createOnce(jobs).run(id, () => ({ score: [1] }))).toMatchObject({ ran: true })
+      const { rows } = await pool.query(`select title, state, result from "${table}"`)
+      expect(rows).toEqual([{ title: 'mine', state: 'done', result: { score: [1] } }])
+      expect(await jobs.read(id)).toMatchObject({ result: { score: [1] } })
+    }
+    await pool.query(`drop table "${table}"`)
+  })
+
+  it('is judged by the clock of the server, not of the worker', async () => {
+    const jobs = postgresJobs(pool, { table: freshTable() })
+    await jobs.add('job')
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })
+    try {
+      const { expiresAt } = (await jobs.acquire('job', 'a', 60_000)) as JobGrant
+      expect(expiresAt).toBeLessThan(Date.now() - 80_000_000)
+      expect(await jobs.acquire('job', 'b', 60_000)).toMatchObject({ reason: 'locked' })
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  it('is granted for its whole TTL after a wait for the row', async () => {
+    const table = freshTable()
+    const jobs = postgresJobs(pool, { table })
+    await jobs.add('job')
+    await client.query('begin')
+    await client.query(`select from "${table}" for update`)
+    const asked = jobs.acquire('job', 'a', 1000)
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    await client.query('commit')
+    await asked
+    const { rows } = await pool.query(
+      `select extract(epoch from lock_expires_at - clock_timestamp()) * 1000 as left from "${table}"`,
+    )
+    expect(Number(rows[0].left)).toBeGreaterThan(700)
+  })
+
+  it('has its table made once by many that start together', async () => {
+    const table = freshTable()
+    const added = Array.from({ length: 10 }, () => postgresJobs(pool, { table }).add('job'))
+    await Promise.all(added)
+    expect((await pool.query(`select count(*)::int as count from "${table}"`)).rows).toEqual([{ count: 1 }])
+  })
+
+  it('has no doubled grant in a storm of owners that come, go and finish', async () => {
+    const jobs = postgresJobs(pool, { table: freshTable() })
+    await jobs.add('job')
+    const tokens: number[] = []
+    let holders = 0
+    const lane = async (n: number) => {
+      for (let round = 0; round < 30; round++) {
+        const owner = `${n}-${round}`
+        const answer = await jobs.acquire('job', owner, 60_000)
+        if (!answer.acquired) continue
+        expect(++holders).toBe(1)
+        tokens.push(answer.token)
+        await jobs.refresh('job', owner, 60_000)
+        holders--
+        expect(await jobs.release('job', owner)).toBe(true)
+      }
+    }
+    await Promise.all(Array.from({ length: 10 }, (_, n) => lane(n)))
+    expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b))
+    expect(await jobs.read('job')).toMatchObject({ attempts: tokens.length })
+  })
+
+  it('of a server that is away is store-unavailable', async () => {
+    const nobody = new pg.Pool({ connectionString: 'postgres://127.0.0.1:1/none' })
+    await expect(postgresJobs(nobody).acquire('job', 'a', 1000)).rejects.toMatchObject({
+      code: 'store-unavailable',
+      retryable: true,
+    })
+    await nobody.end()
+  })
+})
+
+function freshTable(): string {
+  return `jobs-${crypto.randomUUID().slice(0, 8)}`
+}

@@ -1,0 +1,133 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createOnce, sqliteJobs } from '../../src/once/index.ts'
+import { FakeClock } from '../../src/testing/index.ts'
+import { describeJobStore } from '../once/describe-job-store.ts'
+
+const COLUMN = { status: 'status', lockOwner: 'lock_owner', lockExpiresAt: 'lock_expires_at' }
+
+describeJobStore('sqlite', {
+  ttl: 1000,
+  create: async () => {
+    const { path, dispose } = await temporary()
+    const clock = new FakeClock()
+    const [first, second] = [new DatabaseSync(path), new DatabaseSync(path)]
+    return {
+      clock,
+      jobs: sqliteJobs(first, { clock }),
+      peer: sqliteJobs(second, { clock }),
+      set: async (id: string, field: keyof typeof COLUMN, value: string) => {
+        first.prepare(`update analyses set ${COLUMN[field]} = ? where id = ?`).run(value, id)
+      },
+      dispose: async () => {
+        first.close()
+        second.close()
+        await dispose()
+      },
+    }
+  },
+  pass: ({ clock }, ms) => clock.advance(ms),
+})
+
+describe('a job in a table of SQLite', () => {
+  let path: string
+  let database: DatabaseSync
+  let dispose: () => Promise<void>
+  beforeEach(async () => {
+    ;({ path, dispose } = await temporary())
+    database = new DatabaseSync(path)
+  })
+  afterEach(async () => {
+    database.close()
+    await dispose()
+  })
+
+  it('lives in a table of the application, whose other columns stay untouched', async () => {
+    database.exec(`create table tasks (id text primary key, title text, state text, outcome text, error text,
+      attempts integer, lock_owner text, lock_expires_at text, lock_heartbeat_at text, lock_token integer)`)
+    database.exec(`insert into tasks (id, title, state) values ('job', 'mine', 'new')`)
+    const jobs = sqliteJobs(database, {
+      table: 'tasks',
+      columns: { status: 'state', result: 'outcome' },
+      statuses: { ready: 'done' },
+    })
+    await createOnce(jobs).run('job', () => ({ score: 1 }))
+    expect(database.prepare('select title, state, outcome from tasks').get()).toEqual({
+      title: 'mine',
+      state: 'done',
+      outcome: '{"score":1}',
+    })
+  })
+
+  it('waits for a writer elsewhere without stopping the event loop', async () => {
+    const jobs = sqliteJobs(database)
+    await jobs.add('job')
+    const other = new DatabaseSync(path)
+    other.exec('begin immediate')
+    const asked = jobs.acquire('job', 'a', 1000)
+    let ticks = 0
+    for (; ticks < 20; ticks++) await new Promise((resolve) => setTimeout(resolve, 1))
+    other.exec('commit')
+    other.close()
+    expect(await asked).toMatchObject({ acquired: true })
+    expect(ticks).toBe(20)
+  })
+
+  it('is not granted within a transaction of the application, which may be rolled back', async () => {
+    const jobs = sqliteJobs(database)
+    await jobs.add('job')
+    database.exec('begin')
+    const asked = jobs.acquire('job', 'a', 1000)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    database.exec('rollback')
+    expect(await asked).toMatchObject({ acquired: true })
+    expect(await jobs.read('job')).toMatchObject({ attempts: 1 })
+  })
+
+  it('of a file that stays locked is store-unavailable', async () => {
+    const clock = new FakeClock()
+    const jobs = sqliteJobs(database, { clock })
+    await jobs.add('job')
+    const other = new DatabaseSync(path)
+    other.exec('begin immediate')
+    const refused = expect(jobs.acquire('job', 'a', 1000)).rejects.toMatchObject({
+      code: 'store-unavailable',
+    })
+    await clock.advance(5000)
+    await refused
+    other.close()
+  })
+
+  it('of a table without the columns is store-failed, and says which is missing', async () => {
+    database.exec('create table analyses (id text primary key, status text)')
+    database.exec(`insert into analyses values ('job', 'new')`)
+    await expect(sqliteJobs(database).acquire('job', 'a', 1000)).rejects.toMatchObject({
+      code: 'store-failed',
+      message: expect.stringContaining('lock_owner'),
+    })
+  })
+
+  it('with a lock that cannot be understood, and no heartbeat, is live for a TTL after it was first seen', async () => {
+    const clock = new FakeClock()
+    const jobs = sqliteJobs(database, { clock })
+    await jobs.add('job')
+    database.exec(`update analyses set lock_owner = 'x', lock_expires_at = 'soon', lock_heartbeat_at = '?'`)
+    for (const ms of [0, 999]) {
+      await clock.advance(ms)
+      expect(await jobs.acquire('job', 'a', 1000)).toMatchObject({ reason: 'locked' })
+    }
+    await clock.advance(2)
+    expect(await jobs.acquire('job', 'a', 1000)).toMatchObject({ acquired: true })
+  })
+})
+
+async function temporary() {
+  const directory = await mkdtemp(join(tmpdir(), 'holdfast-once-'))
+  return {
+    path: join(directory, 'jobs.db'),
+    dispose: () => rm(directory, { recursive: true, force: true }),
+  }
+}
