@@ -108,6 +108,14 @@ describe('a lease in a document of Firestore', () => {
     expect((await documentOf('r').get()).get('hello')).toBe('world')
   })
 
+  it('is listed though documents of others come before it', async () => {
+    await documentOf('a').create({ live: 'a' })
+    await grab(store, 'b', { resource: 'b' })
+    const first = await store.list({ limit: 1 })
+    expect(first).toEqual({ leases: [], next: 'a' })
+    expect((await store.list({ limit: 1, after: 'a' })).leases).toMatchObject([{ resource: 'b' }])
+  })
+
   it('is swept though documents of others were due before it', async () => {
     for (const name of ['x', 'y', 'z']) await documentOf(name).create({ due: new Date(1) })
     await grab(store, 'a', { ttl: 10 })
@@ -154,6 +162,23 @@ describe('firestoreStore', () => {
     const refused = expect.objectContaining({ code: 'invalid-argument' })
     expect(() => firestoreStore({} as Firestore)).toThrow(refused)
     expect(() => firestoreStore(client, { collection: '' })).toThrow(refused)
+  })
+
+  it('says when it may not listen, and tries again only after a pause', async () => {
+    const denied = Object.assign(new Error('denied'), { code: 7 })
+    const onSnapshot = vi.fn((_: unknown, onError: (error: Error) => void) => {
+      queueMicrotask(() => onError(denied))
+      return () => {}
+    })
+    const client = open(FIRESTORE_EMULATOR_HOST)
+    const collection = derived(client.collection('denied'), { where: () => ({ onSnapshot }) })
+    const store = firestoreStore(derived(client, { collection: () => collection }))
+    await grab(store, 'a', { lost: () => {}, resource: crypto.randomUUID() })
+    await expect(store.watch(() => {})).rejects.toMatchObject({ code: 'store-failed', message: /denied/ })
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(onSnapshot).toHaveBeenCalledOnce()
+    await store.close()
+    await client.terminate()
   })
 
   it('ends a call when its caller does, though the client goes on trying', async () => {

@@ -76,9 +76,10 @@ export class DocumentRegisters implements Registers<DocumentEntry> {
     const query = this.#collection.where('live', '>=', prefix).where('live', '>', after)
     const { docs, readTime } = await query.orderBy('live').limit(limit).get()
     const entries = entriesOf(docs).filter(({ name }) => name.startsWith(prefix))
-    const last = docs.length === limit && entries.length > 0 ? docs.at(-1)?.get('live') : undefined
+    const last = String(docs.at(-1)?.get('live'))
     const now = this.#see(readTime)
-    return { entries, now: async () => now, ...(typeof last === 'string' && { next: last }) }
+    const mayHaveMore = docs.length === limit && last.startsWith(prefix)
+    return { entries, now: async () => now, ...(mayHaveMore && { next: last }) }
   }
 
   async *due(limit: number) {
@@ -107,10 +108,7 @@ export class DocumentRegisters implements Registers<DocumentEntry> {
           isOpen = true
           resolve()
         },
-        (error) => {
-          reject(error)
-          feed.ended()
-        },
+        (error) => (isOpen ? feed.ended() : reject(error)),
       )
       stop.addEventListener('abort', end)
     })
