@@ -2,12 +2,12 @@ import type { LeaseError } from '../../core/index.ts'
 import type { RedisDialect } from './client.ts'
 import { isReply, storeError } from './errors.ts'
 import { abortError, LIMIT_MS, silenceError } from './limit.ts'
-import { SCRIPT } from './scripts.ts'
+import { MANY, ONE } from './scripts.ts'
 
 /** So that no batch keeps the server to itself for long. */
 const MAX_BATCH = 256
 
-/** What the script answered to one operation, and the server's clock then, in microseconds. */
+/** What the script answered to one operation, a text or a list, and the server's clock then, in microseconds. */
 export interface Reply {
   readonly now: number
   readonly value: unknown
@@ -31,7 +31,7 @@ export class Calls {
   readonly #redis: RedisDialect
   readonly #prefix: string
   #byShard: boolean
-  #sha: string | undefined
+  readonly #shas = new Map<string, string>()
   #next = new Map<number, Batch>()
   /** When each batch that is under way was sent, the oldest first. */
   readonly #sent = new Map<Batch, number>()
@@ -41,7 +41,7 @@ export class Calls {
     this.#redis = redis
     this.#prefix = prefix
     this.#byShard = redis.cluster
-    void this.#learnSha()
+    for (const script of [ONE, MANY]) void this.#learnSha(script)
   }
 
   call(
@@ -91,9 +91,9 @@ export class Calls {
     this.#sent.set(batch, performance.now())
     if (!this.#alarm) this.#setAlarm(LIMIT_MS)
     try {
-      const replies = await this.#run(batch)
-      const now = Number(replies[0])
-      for (const [at, operation] of batch.entries()) answer(operation, now, replies[at + 1])
+      const [clock, ...replies] = inParts(await this.#run(batch))
+      const now = Number(clock)
+      for (const [at, operation] of batch.entries()) answer(operation, now, replies[at])
     } catch (cause) {
       this.#fail(batch, cause)
     } finally {
@@ -112,21 +112,23 @@ export class Calls {
     }
   }
 
-  async #run(batch: Batch): Promise<unknown[]> {
+  async #run(batch: Batch): Promise<unknown> {
     const keys: string[] = []
     const args = [this.#prefix]
     for (const operation of batch) {
       for (const key of operation.keys) keys.push(key)
       for (const arg of operation.args) args.push(arg)
     }
-    if (this.#sha) {
+    const script = batch.length === 1 ? ONE : MANY
+    const sha = this.#shas.get(script)
+    if (sha) {
       try {
-        return (await this.#redis.evalSha(this.#sha, keys, args)) as unknown[]
+        return await this.#redis.evalSha(sha, keys, args)
       } catch (cause) {
         if (!isReply(cause, 'NOSCRIPT')) throw cause
       }
     }
-    return (await this.#redis.eval(SCRIPT, keys, args)) as unknown[]
+    return this.#redis.eval(script, keys, args)
   }
 
   /** One timer for all calls, since one for each would cost as much as the rest of the call. */
@@ -143,13 +145,23 @@ export class Calls {
     this.#alarm.unref()
   }
 
-  async #learnSha(): Promise<void> {
-    const digest = await crypto.subtle.digest('SHA-1', new TextEncoder().encode(SCRIPT))
-    this.#sha = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  async #learnSha(script: string): Promise<void> {
+    const digest = await crypto.subtle.digest('SHA-1', new TextEncoder().encode(script))
+    const bytes = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0'))
+    this.#shas.set(script, bytes.join(''))
   }
 }
 
+/** The clock and the answers. A lone text comes in one piece with the clock, since most calls are of that kind. */
+function inParts(reply: unknown): unknown[] {
+  if (Array.isArray(reply)) return reply
+  const text = String(reply)
+  const space = text.indexOf(' ')
+  return [text.slice(0, space), text.slice(space + 1)]
+}
+
 function answer({ resolve, reject }: Operation, now: number, value: unknown): void {
-  if (Array.isArray(value) && value[0] === 'error') reject(storeError(new Error(`ERR ${value[1]}`)))
+  if (typeof value === 'string' && value.startsWith('error '))
+    reject(storeError(new Error(`ERR ${value.slice('error '.length)}`)))
   else resolve({ now, value })
 }

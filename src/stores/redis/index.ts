@@ -14,7 +14,7 @@ import { RESERVATION_MS } from '../lease-row.ts'
 import { Calls, type Reply } from './calls.ts'
 import { dialectOf, type RedisClient } from './client.ts'
 import { storeError } from './errors.ts'
-import { Keys, liveLease, packAbout, shardOf, unpack } from './layout.ts'
+import { Keys, packAbout, packId, unpack, unpackLive } from './layout.ts'
 import { inTime } from './limit.ts'
 import { Listing } from './listing.ts'
 import { Push } from './push.ts'
@@ -47,7 +47,7 @@ const TIDY_EVERY = 32
 class RedisStore implements LeaseStore {
   readonly kind = 'redis'
   readonly supports = { queue: true, push: true, expiry: true, list: true }
-  readonly #keys: Keys
+  readonly #prefix: string
   readonly #calls: Calls
   readonly #listing: Listing
   readonly #push: Push
@@ -57,14 +57,15 @@ class RedisStore implements LeaseStore {
   constructor(client: RedisClient, prefix: string, listen: RedisClient | undefined) {
     const redis = dialectOf(client, 'client')
     const subscribing = listen ? dialectOf(listen, 'listen') : redis
-    this.#keys = new Keys(prefix)
+    this.#prefix = prefix
     this.#calls = new Calls(redis, prefix)
-    this.#listing = new Listing(this.#calls, this.#keys)
+    this.#listing = new Listing(this.#calls, prefix)
     this.#push = new Push({
       prefix,
       elsewhere: redis.cluster,
       open: (hear) => subscribing.subscriber(hear),
       read: (resources) => this.#listing.read(resources),
+      announce: () => this.#listing.announce(),
     })
   }
 
@@ -85,25 +86,24 @@ class RedisStore implements LeaseStore {
     call?: CallOptions,
   ): Promise<Renewal> {
     this.#checkOpen()
-    const shard = shardOf(resource)
-    const keys = [this.#keys.row(shard, resource), this.#keys.line(shard, resource)]
-    const reply = await this.#calls.call(shard, keys, ['renew', id, microseconds(ttl)], call?.signal)
-    const [verb, lease] = texts(reply)
-    const shown = liveLease({ now: reply.now, value: lease })
-    return verb === 'renewed' && shown ? { ok: true, lease: shown } : { ok: false, holder: shown }
+    const { shard, row, watched, line } = new Keys(this.#prefix, resource)
+    const args = ['renew', packId(id), microseconds(ttl)]
+    const { now, value } = await this.#calls.call(shard, [row, watched, line], args, call?.signal)
+    const [verb, shown = ''] = String(value).split('\n')
+    const lease = unpackLive(shown, now)
+    return verb === 'renewed' && lease ? { ok: true, lease } : { ok: false, holder: lease }
   }
 
   async release(by: { resource: string } & ({ id: string } | { token: number }), call?: CallOptions) {
     this.#checkOpen()
-    const shard = shardOf(by.resource)
-    const keys = [this.#keys.row(shard, by.resource), this.#keys.line(shard, by.resource)]
-    const args = 'id' in by ? ['release', by.id, this.#push.channel] : ['force', String(by.token)]
+    const { shard, row, watched, line } = new Keys(this.#prefix, by.resource)
+    const args = 'id' in by ? ['release', packId(by.id), this.#push.channel] : ['force', String(by.token)]
     if ('id' in by) this.#push.forget(by.id)
-    const reply = await this.#calls.call(shard, keys, args, call?.signal)
-    const [state, ended = '', holder] = texts(reply)
+    const { now, value } = await this.#calls.call(shard, [row, watched, line], args, call?.signal)
+    const [state, ended = '', holder = ''] = String(value).split('\n')
     return {
-      ended: state ? unpack(ended, state as LeaseRecord['state'], reply.now) : null,
-      holder: liveLease({ now: reply.now, value: holder }),
+      ended: state ? unpack(ended, state as LeaseRecord['state'], now) : null,
+      holder: unpackLive(holder, now),
     }
   }
 
@@ -152,33 +152,31 @@ class RedisStore implements LeaseStore {
   }
 
   async #ask(ask: Ask, call?: CallOptions): Promise<Answer> {
-    const { resource, id, owner, ttl, metadata, wake, replace } = ask
-    const shard = shardOf(resource)
-    const keys = [this.#keys.row(shard, resource), this.#keys.line(shard, resource), this.#keys.index(shard)]
-    const about = `${this.#push.channel} ${packAbout(resource, id, owner, metadata ?? null)}`
-    const args = ['acquire', id, microseconds(ttl), about, `${wake ? 'wait' : ''}${replace ?? ''}`]
+    const { resource, id, ttl, wake, replace } = ask
+    const { shard, row, watched, line, index } = new Keys(this.#prefix, resource)
+    const about = packAbout(this.#push.channel, ask)
+    const args = ['acquire', microseconds(ttl), about, `${wake ? 'wait' : ''}${replace ?? ''}`]
     this.#push.expect(ask)
-    const reply = await this.#calls.call(shard, keys, args, call?.signal)
+    const reply = await this.#calls.call(shard, [row, watched, line, index], args, call?.signal)
     const answer = this.#understand(ask, reply)
     if (answer.granted) this.#push.granted(id)
     else if (answer.place === null) this.#push.forget(id)
     return answer
   }
 
-  #understand(ask: Ask, reply: Reply): Answer {
-    const { now, value } = reply
+  #understand(ask: Ask, { now, value }: Reply): Answer {
     if (value === 'fresh') return { granted: true, lease: freshLease(ask, now) }
-    const [verb, lease = '', third = '', fourth = ''] = texts(reply)
+    const [verb, shown = '', third = '', fourth = ''] = String(value).split('\n')
     if (verb === 'refused')
       return {
         granted: false,
-        holder: liveLease({ now, value: lease }),
+        holder: unpackLive(shown, now),
         place: third === '' ? null : Number(third),
         retryIn: Math.ceil(Number(fourth) / 1000) + Number(third) * RESERVATION_MS,
       }
     if (verb === 'created' && ++this.#created % TIDY_EVERY === 0) this.#listing.tidy().catch(() => {})
     const replaced = third && unpack(fourth, third as LeaseRecord['state'], now)
-    return { granted: true, lease: unpack(lease, 'held', now), ...(replaced && { replaced }) }
+    return { granted: true, lease: unpack(shown, 'held', now), ...(replaced && { replaced }) }
   }
 }
 
@@ -199,8 +197,4 @@ function freshLease({ resource, id, owner, ttl, metadata }: Ask, now: number): L
 
 function microseconds(ms: number): string {
   return String(Math.round(ms * 1000))
-}
-
-function texts({ value }: Reply): string[] {
-  return (value as unknown[]).map(String)
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compareBytes, packAbout, SHARDS, shardOf, unpack } from './layout.ts'
+import { compareBytes, packAbout, SHARDS, shardOf, unpack, unpackLive } from './layout.ts'
 
 describe('shardOf', () => {
   it('is what it has always been, since leases lie where it says', () => {
@@ -27,26 +27,34 @@ describe('compareBytes', () => {
 })
 
 describe('unpack', () => {
-  const about = packAbout('r', 'id', 'Mika', { host: 'a b' })
-  const packed = `5000000 1000999 2000000 3000000 channel ${about}`
+  const metadata = { host: 'a b' }
+  const about = packAbout('channel', { resource: 'r', id: 'the id', owner: 'Mika', ttl: 3000, metadata })
+  const row = `F 5000000 4000000 1000999 2000000 3000000 ${about}`
 
   it('shows a lease as it is at that moment', () => {
-    const common = { resource: 'r', id: 'id', owner: 'Mika', token: 5_000_000, metadata: { host: 'a b' } }
-    expect(unpack(packed, 'held', 3_000_500)).toEqual({
+    const common = { resource: 'r', id: 'the id', owner: 'Mika', token: 5_000_000, metadata }
+    expect(unpack(row, 'held', 3_000_500)).toEqual({
       ...common,
       ...{ acquiredAt: 1000, expiresAt: 5000, remaining: 1999.5, state: 'held' },
     })
-    expect(unpack(packed, 'expired', 9_000_000)).toMatchObject({ ...common, remaining: 0, state: 'expired' })
+    expect(unpack(row, 'expired', 9_000_000)).toMatchObject({ ...common, remaining: 0, state: 'expired' })
   })
 
   it('leaves no more than the span to a lease when the clock stepped back', () => {
-    expect(unpack(packed, 'held', 500_000)).toMatchObject({ expiresAt: 3500, remaining: 3000 })
+    expect(unpack(row, 'held', 500_000)).toMatchObject({ expiresAt: 3500, remaining: 3000 })
   })
 
-  it.each(['', '1 1 1 1 c', '1 1 1 1 c null', '1 1 1 1 c {"id":1}', `x 1 1 1 c ${about}`])(
+  it('shows a live lease only, whoever waits for it', () => {
+    expect(unpackLive(row.replace('F', 'W0:'), 4_999_999)).toMatchObject({ id: 'the id' })
+    expect(unpackLive(row, 5_000_000)).toBe(null)
+    for (const free of ['', 'F 5000000 4000000', 'W6000000:next 5000000 4000000'])
+      expect(unpackLive(free, 1)).toBe(null)
+  })
+
+  it.each(['1 1 1 1 c', 'F 1 1 1 1 1 c x', 'F 1 1 1 1 1 c x null', 'F 1 1 1 1 1 c x {"id":1}', 'F 1'])(
     'refuses %j',
     (text) => {
-      expect(() => unpack(text, 'held', 0)).toThrow('Redis holds what is no lease')
+      expect(() => unpackLive(text, 0)).toThrow('Redis holds what is no lease')
     },
   )
 })

@@ -1,5 +1,4 @@
-import { LeaseError, type LeaseRecord } from '../../core/index.ts'
-import type { Reply } from './calls.ts'
+import { type Ask, LeaseError, type LeaseRecord } from '../../core/index.ts'
 
 /**
  * Resources are spread over shards, and all keys of a shard carry its number as their hash tag: so the keys of a
@@ -15,44 +14,53 @@ export function shardOf(resource: string): number {
   return (hash >>> 0) % SHARDS
 }
 
+/** The keys of one resource, in the order in which the script takes them. */
 export class Keys {
-  readonly #prefix: string
+  readonly shard: number
+  readonly row: string
+  readonly watched: string
+  readonly line: string
+  readonly index: string
 
-  constructor(prefix: string) {
-    this.#prefix = prefix
-  }
-
-  /** The script finds a resource's name in its row's key: what follows the key of the index and a colon. */
-  index(shard: number): string {
-    return `${this.#prefix}:{${shard}}:lease`
-  }
-
-  row(shard: number, resource: string): string {
-    return `${this.#prefix}:{${shard}}:lease:${resource}`
-  }
-
-  line(shard: number, resource: string): string {
-    return `${this.#prefix}:{${shard}}:line:${resource}`
+  constructor(prefix: string, resource: string) {
+    this.shard = shardOf(resource)
+    const shard = `${prefix}:{${this.shard}}`
+    this.row = `${shard}:lease:${resource}`
+    this.watched = `${shard}:watched`
+    this.line = `${shard}:line:${resource}`
+    // The script finds the resource in the key of the row: it is what follows this one and a colon.
+    this.index = `${shard}:lease`
   }
 }
 
-/** What the script stores and shows to others, besides the times, the token and the channel. */
-export function packAbout(resource: string, id: string, owner: string, metadata: unknown): string {
-  return JSON.stringify({ resource, id, owner, metadata })
+export function indexOf(prefix: string, shard: number): string {
+  return `${prefix}:{${shard}}:lease`
 }
 
-const PACKED = /^(\d+) (\d+) (\d+) (\d+) \S+ (\{.*\})$/s
+export function watchedOf(prefix: string, shard: number): string {
+  return `${prefix}:{${shard}}:watched`
+}
 
-/** A lease as the script keeps it, seen at `now` in microseconds. */
-export function unpack(packed: string, state: LeaseRecord['state'], now: number): LeaseRecord {
-  const [, token, acquired, since, span, about] = PACKED.exec(packed) ?? []
+/** Ids stand between spaces in what the script keeps. */
+export function packId(id: string): string {
+  return encodeURIComponent(id)
+}
+
+/** What the script keeps of a lease and shows to others, besides its times and its token. */
+export function packAbout(channel: string, { resource, id, owner, metadata }: Ask): string {
+  return `${channel} ${packId(id)} ${JSON.stringify({ resource, id, owner, metadata })}`
+}
+
+const HELD = /^\S+ (\d+) \d+ (\d+) (\d+) (\d+) \S+ \S+ (\{.*\})$/s
+const FREE = /^(\S+ \d+ \d+)?$/
+
+/** The lease in a row of the script, seen at `now` in microseconds. */
+export function unpack(row: string, state: LeaseRecord['state'], now: number): LeaseRecord {
+  const [, token, acquired, since, span, about] = HELD.exec(row) ?? []
   const { resource, id, owner, metadata } = parse(about)
   const ends = Math.min(Number(since), now) + Number(span)
-  if (typeof resource !== 'string' || typeof id !== 'string' || typeof owner !== 'string' || !token)
-    throw new LeaseError(
-      'store-failed',
-      `Redis holds what is no lease: ${JSON.stringify(packed.slice(0, 80))}`,
-    )
+  if (typeof resource !== 'string' || typeof id !== 'string' || typeof owner !== 'string')
+    throw new LeaseError('store-failed', `Redis holds what is no lease: ${JSON.stringify(row.slice(0, 80))}`)
   return {
     resource,
     id,
@@ -66,10 +74,11 @@ export function unpack(packed: string, state: LeaseRecord['state'], now: number)
   }
 }
 
-/** The lease that a reply shows, if it is live. */
-export function liveLease({ now, value }: Reply): LeaseRecord | null {
-  const lease = value === '' ? null : unpack(String(value), 'held', now)
-  return lease?.remaining && lease.remaining > 0 ? lease : null
+/** The lease in a row, if there is one and it is live. */
+export function unpackLive(row: string, now: number): LeaseRecord | null {
+  if (FREE.test(row)) return null
+  const lease = unpack(row, 'held', now)
+  return lease.remaining && lease.remaining > 0 ? lease : null
 }
 
 function parse(about: string | undefined): Partial<LeaseRecord> {

@@ -1,30 +1,29 @@
 import { LeaseError, type LeasePage, type LeaseRecord, type ListQuery } from '../../core/index.ts'
-import type { Calls, Reply } from './calls.ts'
-import { compareBytes, type Keys, liveLease, SHARDS, shardOf, unpack } from './layout.ts'
+import type { Calls } from './calls.ts'
+import { compareBytes, indexOf, Keys, SHARDS, unpack, unpackLive, watchedOf } from './layout.ts'
+import { WATCHED_MS } from './watchers.ts'
 
 const TIDY_AT_MOST = 256
 
 /** An entry of the index: the resource is to be looked at once `due` has come. */
 interface Due {
-  readonly shard: number
   readonly due: string
   readonly resource: string
 }
 
-/** What goes over all shards, by way of their indexes: reading, listing and sweeping. */
+/** What goes over all shards: reading, listing and sweeping by way of their indexes, and the start of a watch. */
 export class Listing {
   readonly #calls: Calls
-  readonly #keys: Keys
+  readonly #prefix: string
   #tidied = Math.floor(Math.random() * SHARDS)
 
-  constructor(calls: Calls, keys: Keys) {
+  constructor(calls: Calls, prefix: string) {
     this.#calls = calls
-    this.#keys = keys
+    this.#prefix = prefix
   }
 
   async read(resources: readonly string[], signal?: AbortSignal): Promise<(LeaseRecord | null)[]> {
-    const replies = await Promise.all(resources.map((resource) => this.#readOne(resource, signal)))
-    return replies.map(liveLease)
+    return Promise.all(resources.map((resource) => this.#readOne(resource, signal)))
   }
 
   async list({ prefix = '', limit, after = '' }: ListQuery, signal?: AbortSignal): Promise<LeasePage> {
@@ -60,16 +59,25 @@ export class Listing {
     await Promise.allSettled(entries.map((entry) => this.#look(entry, 'keep')))
   }
 
-  #readOne(resource: string, signal?: AbortSignal): Promise<Reply> {
-    const shard = shardOf(resource)
-    return this.#calls.call(shard, [this.#keys.row(shard, resource)], ['read'], signal)
+  /** Tells the script that somebody watches. False: some shard had not known, or had forgotten. */
+  async announce(): Promise<boolean> {
+    const tell = (shard: number) =>
+      this.#calls.call(shard, [watchedOf(this.#prefix, shard)], ['watch', String(WATCHED_MS)])
+    const replies = await Promise.all(shards().map(tell))
+    return replies.every(({ value }) => value === 'known')
+  }
+
+  async #readOne(resource: string, signal?: AbortSignal): Promise<LeaseRecord | null> {
+    const { shard, row } = new Keys(this.#prefix, resource)
+    const { now, value } = await this.#calls.call(shard, [row], ['read'], signal)
+    return unpackLive(String(value), now)
   }
 
   /** A value that is no lease is told to who asks for that resource, and does not stop the others' list. */
   async #readSound(names: readonly string[], signal?: AbortSignal): Promise<LeaseRecord[]> {
     const read = names.map(async (name) => {
       try {
-        return liveLease(await this.#readOne(name, signal))
+        return await this.#readOne(name, signal)
       } catch (error) {
         if (isPassing(error)) throw error
         return null
@@ -85,7 +93,7 @@ export class Listing {
   async #names(from: string, prefix: string, perShard: number, signal?: AbortSignal) {
     const ask = async (shard: number) => {
       const args = ['names', from, prefix, String(perShard)]
-      const { value } = await this.#calls.call(shard, [this.#keys.index(shard)], args, signal)
+      const { value } = await this.#calls.call(shard, [indexOf(this.#prefix, shard)], args, signal)
       return (value as string[]).map((member) => member.slice('name:'.length))
     }
     const pages = await Promise.all(shards().map(ask))
@@ -96,18 +104,25 @@ export class Listing {
   }
 
   async #due(shard: number, limit: number, signal?: AbortSignal): Promise<Due[]> {
-    const { value } = await this.#calls.call(shard, [this.#keys.index(shard)], ['due', String(limit)], signal)
+    const { value } = await this.#calls.call(
+      shard,
+      [indexOf(this.#prefix, shard)],
+      ['due', String(limit)],
+      signal,
+    )
     return (value as string[]).flatMap((member) => {
       const [, due = '', resource = ''] = /^due:(\d+) (.*)$/s.exec(member) ?? []
-      return { shard, due, resource }
+      return { due, resource }
     })
   }
 
   /** Brings a resource up to date; with `hand`, a lease that ran out is ended and handed over. */
-  async #look({ shard, due, resource }: Due, hand: 'hand' | 'keep', signal?: AbortSignal) {
-    const keys = [this.#keys.row(shard, resource), this.#keys.line(shard, resource), this.#keys.index(shard)]
+  async #look({ due, resource }: Due, hand: 'hand' | 'keep', signal?: AbortSignal): Promise<LeaseRecord[]> {
+    const { shard, row, watched, line, index } = new Keys(this.#prefix, resource)
+    const keys = [row, watched, line, index]
     const { now, value } = await this.#calls.call(shard, keys, ['expire', due, hand], signal)
-    return value === '' ? [] : [unpack(String(value), 'expired', now)]
+    const [, ended] = String(value).split('\n')
+    return ended ? [unpack(ended, 'expired', now)] : []
   }
 }
 

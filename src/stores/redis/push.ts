@@ -1,6 +1,6 @@
 import { type Ask, LeaseError, type LeaseRecord, type StoreEvent } from '../../core/index.ts'
 import type { Hearing, Subscriber } from './client.ts'
-import { unpack } from './layout.ts'
+import { quietly, Watchers } from './watchers.ts'
 
 const IDLE_MS = 2000
 const REOPEN_MS = [50, 200, 1000, 2000]
@@ -13,17 +13,13 @@ interface Party {
   held: boolean
 }
 
-interface Watcher {
-  readonly on: (event: StoreEvent) => void
-  readonly prefix: string
-}
-
 interface PushOptions {
   readonly prefix: string
   /** The script may publish on another node than the one that we listen to, where it cannot count us. */
   readonly elsewhere: boolean
   readonly open: (hear: Hearing) => Promise<Subscriber>
   readonly read: (resources: readonly string[]) => Promise<readonly (LeaseRecord | null)[]>
+  readonly announce: () => Promise<boolean>
 }
 
 /**
@@ -39,7 +35,7 @@ export class Push {
   readonly #wakes: string
   readonly #changes: string
   readonly #parties = new Map<string, Party>()
-  readonly #watchers = new Set<Watcher>()
+  readonly #watchers: Watchers
   #subscriber: Subscriber | undefined
   #opening: Promise<Subscriber> | undefined
   #failures = 0
@@ -52,6 +48,7 @@ export class Push {
     this.channel = `${options.elsewhere ? '*' : ''}${crypto.randomUUID()}`
     this.#wakes = `${options.prefix}:wake:${this.channel}`
     this.#changes = `${options.prefix}:changes`
+    this.#watchers = new Watchers(options.announce)
   }
 
   get isOpen(): boolean {
@@ -85,15 +82,15 @@ export class Push {
     this.#parties.delete(id)
   }
 
-  async watch(on: Watcher['on'], prefix: string): Promise<AsyncDisposable> {
-    const watcher = { on, prefix }
+  async watch(on: (event: StoreEvent) => void, prefix: string): Promise<AsyncDisposable> {
     const subscriber = await this.open()
     await subscriber.subscribe(this.#changes)
-    this.#watchers.add(watcher)
+    const watcher = { on, prefix }
+    await this.#watchers.add(watcher)
     return {
       [Symbol.asyncDispose]: async () => {
-        this.#watchers.delete(watcher)
         this.#used = true
+        this.#watchers.delete(watcher)
         if (this.#watchers.size === 0) await this.#subscriber?.unsubscribe(this.#changes).catch(() => {})
       },
     }
@@ -109,7 +106,7 @@ export class Push {
   async #open(): Promise<Subscriber> {
     try {
       const subscriber = await this.#options.open({
-        message: (channel, message) => this.#onMessage(channel, message),
+        message: (channel, message) => quietly(() => this.#onMessage(channel, message)),
         broken: () => this.#onBroken(),
       })
       try {
@@ -169,7 +166,7 @@ export class Push {
 
   #makeUp(): void {
     for (const { wake } of this.#parties.values()) wake?.(0)
-    for (const { on } of this.#watchers) quietly(() => on({ type: 'gap' }))
+    this.#watchers.tellGap()
     void this.#checkHeld()
   }
 
@@ -184,12 +181,14 @@ export class Push {
   }
 
   #onMessage(channel: string, message: string): void {
-    quietly(() => {
-      if (channel === this.#changes) return this.#onChange(message)
-      const [, inMs, waiter] = /^wake (\d+) (.*)$/s.exec(message) ?? []
-      if (waiter) this.#parties.get(waiter)?.wake?.(Number(inMs))
-      else this.#onLost(message.slice('lost '.length))
-    })
+    if (channel === this.#changes) this.#watchers.tellChange(message)
+    else this.#onCall(message.split(' '))
+  }
+
+  #onCall(words: readonly string[]): void {
+    const id = decodeURIComponent(words.at(-1) ?? '')
+    if (words[0] === 'wake') this.#parties.get(id)?.wake?.(Number(words[1]))
+    else this.#onLost(id)
   }
 
   #onLost(id: string): void {
@@ -197,19 +196,4 @@ export class Push {
     this.#parties.delete(id)
     if (party?.lost) quietly(party.lost)
   }
-
-  #onChange(message: string): void {
-    const [state, , , since] = message.split(' ', 4)
-    const packed = message.slice(message.indexOf(' ') + 1)
-    const lease = unpack(packed, state as LeaseRecord['state'], Number(since))
-    for (const { on, prefix } of this.#watchers)
-      if (lease.resource.startsWith(prefix)) quietly(() => on({ type: 'change', lease }))
-  }
-}
-
-/** What a listener throws, or a message that is none of ours, harms nobody else. */
-function quietly(run: () => void): void {
-  try {
-    run()
-  } catch {}
 }

@@ -1,95 +1,103 @@
 import { TRANSITIONS } from './transitions.ts'
 
 /**
- * The server's side: one Lua script that carries out the operations of a turn, each atomic, all at one reading of
- * the server's clock. Times are whole microseconds; a double holds them exactly until 2255, but Lua prints 14
- * digits, so every number goes through `%.0f`. The transitions are those of `lease-row.ts`.
+ * The server's side, in Lua: the operations of a turn, each atomic, all at one reading of the server's clock.
+ * Times are whole microseconds; a double holds them exactly until 2255, but Lua prints 14 digits, so a number that
+ * was computed goes through `%.0f`.
  *
- * A resource has two keys, and shares a third with the other resources of its shard:
+ * A resource has a key of its own, a second one while somebody waits, and two that it shares with its shard:
  *
- *     row    hash   id       the holder's id; absent while nobody holds it
- *                   lease    the last lease: token acquired since span channel about
- *                   due      its entry in the index: not later than the expiry, nor more than an hour before it
- *                   line     present while somebody waits: the end of the reservation, and for whom it is
- *                   seq      the last number given out in line
- *                   w:<id>   the channel of a waiter
- *     line   zset   ids of the waiters by number
- *     index  zset   name:<resource>   due:<time> <resource>   floor:<token>, all of score 0, in order of bytes
+ *     row      string  <who waits> <token> <due> [<acquired> <since> <span> <channel> <id> <about>]
+ *     line     zset    two members of the same score for each waiter, `<id>` and `<id> <channel>`
+ *     index    zset    `name:<resource>`, `due:<time> <resource>` and `floor:<token>`, in order of bytes
+ *     watched  string  there while somebody watches
  *
- * A lease ends at `since + span`, and `span` is all that a clock which steps back may leave to it. A released row
- * stays for a while: it knows its token and its place in the index, so the next grant and release touch nothing
- * else. A row that is dropped leaves its token behind as the floor under every new row of the shard.
+ * Who waits: `F`, nobody; or `W<end>:<id>`, the reservation, which is `W0:` while there is none. A lease, in
+ * brackets, ends at `since + span`; `span` is all that a clock which steps back may leave to it. `due` is the row's
+ * entry in the index: not later than the lease's end, nor more than an hour before it. A released row stays for a
+ * while: it knows its token and its entry, so that the next grant and release touch nothing but the row. A row that
+ * is dropped leaves its token behind as the floor under every new row of the shard.
  */
-export const SCRIPT = `
-local call, match, format, sub = redis.call, string.match, string.format, string.sub
-local HOUR, RESERVATION = 3600000000, 1000000
-local changes, wakes = ARGV[1] .. ':changes', ARGV[1] .. ':wake:'
+const OPERATIONS = `
+local call, match, sub = redis.call, string.match, string.sub
+local HOUR = 3600000000
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 local clock = time[1] .. sub('00000' .. time[2], -6)
 
 ${TRANSITIONS}
 
-local slow, key, arg
+local key, arg, slow = 1, 2, nil
 local function step()
   local op, k, a = ARGV[arg], key, arg
   local row = KEYS[k]
   if op == 'acquire' then
-    key, arg = k + 3, a + 5
-    local found = call('HMGET', row, 'id', 'lease', 'due', 'line')
-    local due, ttl = found[3], ARGV[a + 2]
-    if due and not found[1] and not found[4] and tonumber(match(found[2], '^%d+')) < now
-      and tonumber(due) <= now + ttl and now + ttl <= due + HOUR then
-      local lease = clock .. ' ' .. clock .. ' ' .. clock .. ' ' .. ttl .. ' ' .. ARGV[a + 3]
-      call('HSET', row, 'id', ARGV[a + 1], 'lease', lease)
-      call('PUBLISH', changes, 'held ' .. lease)
+    key, arg = k + 4, a + 4
+    local ttl, found = ARGV[a + 1], call('MGET', row, KEYS[k + 1])
+    local last, due = match(found[1] or '', '^F (%d+) (%d+)$')
+    if last and tonumber(last) < now and tonumber(due) <= now + ttl and now + ttl <= due + HOUR then
+      local held = 'F ' .. clock .. ' ' .. due .. ' ' .. clock .. ' ' .. clock .. ' ' .. ttl .. ' ' .. ARGV[a + 2]
+      call('SET', row, held, 'KEEPTTL')
+      if found[2] then call('PUBLISH', ARGV[1] .. ':changes', 'held ' .. held) end
       return 'fresh'
     end
     slow = slow or transitions()
-    return slow.acquire(row, KEYS[k + 1], KEYS[k + 2], ARGV[a + 1], ttl, ARGV[a + 3], ARGV[a + 4])
+    return slow.acquire(row, KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], ttl, ARGV[a + 2], ARGV[a + 3])
   elseif op == 'release' then
-    key, arg = k + 2, a + 3
-    local id, found = ARGV[a + 1], call('HMGET', row, 'id', 'lease', 'line')
-    if found[1] == id and not found[3] then
-      local since, span, channel = match(found[2], '^%d+ %d+ (%d+) (%d+) (%S+) ')
+    key, arg = k + 3, a + 3
+    local held, watched = unpack(call('MGET', row, KEYS[k + 1]))
+    local token, due, since, span, channel, id =
+      match(held or '', '^F (%d+) (%d+) %d+ (%d+) (%d+) (%S+) (%S+) ')
+    if id == ARGV[a + 1] and channel == ARGV[a + 2] then
       local state = now < since + span and 'released' or 'expired'
-      call('HDEL', row, 'id')
-      call('PUBLISH', changes, state .. ' ' .. found[2])
-      if channel ~= ARGV[a + 2] then call('PUBLISH', wakes .. channel, 'lost ' .. id) end
-      return { state, found[2], '' }
+      call('SET', row, 'F ' .. token .. ' ' .. due, 'KEEPTTL')
+      if watched then call('PUBLISH', ARGV[1] .. ':changes', state .. ' ' .. held) end
+      return state .. '\\n' .. held
     end
     slow = slow or transitions()
-    return slow.release(row, KEYS[k + 1], id, ARGV[a + 2])
+    return slow.release(row, KEYS[k + 1], KEYS[k + 2], ARGV[a + 1], ARGV[a + 2])
   elseif op == 'force' then
-    key, arg = k + 2, a + 2
+    key, arg = k + 3, a + 2
     slow = slow or transitions()
-    return slow.force(row, KEYS[k + 1], ARGV[a + 1])
+    return slow.force(row, KEYS[k + 1], KEYS[k + 2], ARGV[a + 1])
   elseif op == 'renew' then
-    key, arg = k + 2, a + 3
+    key, arg = k + 3, a + 3
     slow = slow or transitions()
-    return slow.renew(row, KEYS[k + 1], ARGV[a + 1], ARGV[a + 2])
+    return slow.renew(row, KEYS[k + 1], KEYS[k + 2], ARGV[a + 1], ARGV[a + 2])
+  elseif op == 'expire' then
+    key, arg = k + 4, a + 3
+    slow = slow or transitions()
+    return slow.expire(row, KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], ARGV[a + 1], ARGV[a + 2])
   elseif op == 'read' then
     key, arg = k + 1, a + 1
-    local found = call('HMGET', row, 'id', 'lease')
-    return found[1] and (found[2] or '?') or ''
+    return call('GET', row) or ''
   elseif op == 'names' then
     key, arg = k + 1, a + 4
     local from, to = ARGV[a + 1], '[name:' .. ARGV[a + 2] .. '\\255'
     return call('ZRANGEBYLEX', row, sub(from, 1, 1) .. 'name:' .. sub(from, 2), to, 'LIMIT', 0, ARGV[a + 3])
   elseif op == 'due' then
     key, arg = k + 1, a + 2
-    return call('ZRANGEBYLEX', row, '[due:', '(due:' .. format('%.0f', now + 1), 'LIMIT', 0, ARGV[a + 1])
+    return call('ZRANGEBYLEX', row, '[due:', '(due:' .. string.format('%.0f', now + 1), 'LIMIT', 0, ARGV[a + 1])
   end
-  key, arg = k + 3, a + 3
-  slow = slow or transitions()
-  return slow.expire(row, KEYS[k + 1], KEYS[k + 2], ARGV[a + 1], ARGV[a + 2])
+  key, arg = k + 1, a + 2
+  local known = call('EXISTS', row) == 1
+  call('SET', row, '', 'PX', ARGV[a + 1])
+  return known and 'known' or 'new'
 end
+`
 
+/** One operation. Its answer, where it is a text, follows the clock and a space. */
+export const ONE = `${OPERATIONS}
+local reply = step()
+return type(reply) == 'table' and { clock, reply } or clock .. ' ' .. reply
+`
+
+/** Several operations: the clock and their answers. One that fails does not harm the others. */
+export const MANY = `${OPERATIONS}
 local replies = { clock }
-key, arg = 1, 2
 while ARGV[arg] do
   local ok, reply = pcall(step)
-  if not ok then reply = { 'error', type(reply) == 'table' and reply.err or reply } end
+  if not ok then reply = 'error ' .. (type(reply) == 'table' and reply.err or reply) end
   replies[#replies + 1] = reply
 end
 return replies

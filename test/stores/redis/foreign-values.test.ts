@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, describe, expect, it } from 'vitest'
-import { Keys, shardOf } from '../../../src/stores/redis/layout.ts'
+import { Keys } from '../../../src/stores/redis/layout.ts'
 import { asking, failure, granted } from './asking.ts'
 import { HOLDFAST_TEST_REDIS_URL, openStore } from './clients.ts'
 
@@ -9,17 +9,16 @@ afterAll(() => admin.disconnect())
 
 const ABOUT = JSON.stringify({ resource: 'bad', id: 'x', owner: 'y', metadata: null })
 
-/** Makes of the row of a released lease, or of nothing, what is none of ours. */
 const SPOILED: Record<string, (row: string) => Promise<unknown>> = {
-  'a string': (row) => admin.set(row, 'something else'),
+  'a text': (row) => admin.set(row, 'something else'),
+  'an empty text': (row) => admin.set(row, ''),
   'a list': (row) => admin.rpush(row, 'x'),
-  "another's hash": (row) => admin.hset(row, 'name', 'Mika'),
-  'an id without a lease': (row) => admin.hset(row, 'id', 'x', 'due', '1'),
-  'a lease without numbers': (row) => admin.hset(row, 'id', 'x', 'lease', `a b c d e ${ABOUT}`, 'due', '1'),
-  'a lease of another version': (row) => admin.hset(row, 'id', 'x', 'lease', '{"version":2}', 'due', '1'),
-  'a released lease without a token': (row) => admin.hset(row, 'lease', '?', 'due', '1'),
-  'a line without a reservation': (row) =>
-    admin.hset(row, 'lease', `1 1 1 1 c ${ABOUT}`, 'due', '1', 'line', '?'),
+  'a hash': (row) => admin.hset(row, 'name', 'Mika'),
+  'a row without a token': (row) => admin.set(row, 'F'),
+  'a row with more than a lease': (row) => admin.set(row, 'F 1 1 and more'),
+  'a lease without numbers': (row) => admin.set(row, `F 1 1 a b c d x ${ABOUT}`),
+  'a row of another version': (row) => admin.set(row, '{"version":2}'),
+  'a line of another kind': (row) => admin.set(row, 'Q 1 1'),
 }
 
 describe.each(Object.entries(SPOILED))('%s in the place of a lease', (_, spoil) => {
@@ -27,7 +26,7 @@ describe.each(Object.entries(SPOILED))('%s in the place of a lease', (_, spoil) 
     await using opened = await openStore()
     const { store, prefix } = opened
     const good = granted(await store.acquire(asking('good')))
-    await spoil(new Keys(prefix).row(shardOf('bad'), 'bad'))
+    await spoil(new Keys(prefix, 'bad').row)
     const calls = [
       store.acquire(asking('bad')),
       store.acquire(asking('bad', { wake: () => {} })),
@@ -48,7 +47,7 @@ it('skips a lease in the list and the sweep that is none of ours', async () => {
   await store.acquire(asking('bad', { ttl: 20 }))
   const lapsed = granted(await store.acquire(asking('lapsed', { ttl: 20 })))
   const good = granted(await store.acquire(asking('good')))
-  await admin.hset(new Keys(prefix).row(shardOf('bad'), 'bad'), 'lease', 'garbage')
+  await admin.set(new Keys(prefix, 'bad').row, 'garbage')
   expect(await failure(store.read(['bad']))).toMatchObject({ code: 'store-failed' })
   await expect.poll(async () => (await store.list({ limit: 10 })).leases).toMatchObject([{ id: good.id }])
   await expect.poll(() => store.sweep({ limit: 10 })).toMatchObject([{ id: lapsed.id, state: 'expired' }])
@@ -59,7 +58,7 @@ it('passes over a message that is none of ours', async () => {
   const { store, prefix } = opened
   const seen: unknown[] = []
   await using _watch = await store.watch((event) => seen.push(event))
-  for (const message of ['', 'held', 'held 1 2 3', 'held 1 1 1 1 c {}', '{"json":true}'])
+  for (const message of ['', 'held', 'held F 1 2 3', 'held F 1 1 1 1 1 c x {}', '{"json":true}'])
     await admin.publish(`${prefix}:changes`, message)
   granted(await store.acquire(asking('r')))
   await expect.poll(() => seen).toMatchObject([{ type: 'change', lease: { resource: 'r' } }])

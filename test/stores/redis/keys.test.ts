@@ -26,7 +26,7 @@ it('carries the number of its shard as the hash tag of every key, whatever the n
   }
   const keys = await keysOf(prefix)
   expect(keys.filter((key) => key.includes(':line:'))).toHaveLength(6)
-  for (const key of keys) expect(key.slice(prefix.length)).toMatch(/^:\{\d+\}:(lease|line)/)
+  for (const key of keys) expect(key.slice(prefix.length)).toMatch(/^:\{\d+\}:(lease|line|watched)/)
 })
 
 it('keeps two prefixes apart', async () => {

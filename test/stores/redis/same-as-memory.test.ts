@@ -87,7 +87,7 @@ class RedisProcesses implements AsyncDisposable {
     await this.#watches
     const id = String(++this.#marks)
     const about = JSON.stringify({ resource: 'mark', id, owner: 'test', metadata: null })
-    await this.#admin.publish(`${this.#prefix}:changes`, `held 1 1 1 1 - ${about}`)
+    await this.#admin.publish(`${this.#prefix}:changes`, `held F 1 1 1 1 1 - ${id} ${about}`)
     const count = () => this.#heard.filter((heard) => heard === id).length
     while (count() < ASKERS.length) await new Promise(setImmediate)
   }

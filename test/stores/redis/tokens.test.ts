@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, expect, it } from 'vitest'
-import { Keys, shardOf } from '../../../src/stores/redis/layout.ts'
+import { Keys } from '../../../src/stores/redis/layout.ts'
 import { asking, granted } from './asking.ts'
 import { HOLDFAST_TEST_REDIS_URL, openStore } from './clients.ts'
 
@@ -8,13 +8,13 @@ const admin = new Redis(HOLDFAST_TEST_REDIS_URL)
 afterAll(() => admin.disconnect())
 
 const HOUR_MS = 3_600_000
-const rowOf = (prefix: string, resource: string) => new Keys(prefix).row(shardOf(resource), resource)
+const rowOf = (prefix: string, resource: string) => new Keys(prefix, resource).row
 
 /** As if the clock had been ahead when the last lease was granted. */
 async function setLastToken(prefix: string, resource: string, token: number): Promise<void> {
   const row = rowOf(prefix, resource)
-  const lease = await admin.hget(row, 'lease')
-  await admin.hset(row, 'lease', lease?.replace(/^\d+/, String(token)) ?? '')
+  const value = await admin.get(row)
+  await admin.set(row, value?.replace(/^F \d+/, `F ${token}`) ?? '', 'KEEPTTL')
 }
 
 it('counts on exactly from tokens that Lua would print with 14 digits', async () => {
