@@ -41,6 +41,20 @@ describe('a file store on a bad disk', () => {
     }
   })
 
+  it('gets by with few open files, however many ask at once', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'holdfast-disk-'))
+    const script = join(import.meta.dirname, 'file', 'many-at-once.ts')
+    const run = 'ulimit -n 100 && exec "$0" "$1" "$2"'
+    try {
+      const output = execFileSync('sh', ['-c', run, process.execPath, script, directory], {
+        encoding: 'utf8',
+      })
+      expect(output).toBe('500 granted, 500 renewed')
+    } finally {
+      rmSync(directory, { recursive: true })
+    }
+  })
+
   it('says that a file is where the directory should be', async () => {
     const parent = mkdtempSync(join(tmpdir(), 'holdfast-disk-'))
     writeFileSync(join(parent, 'locks'), '')

@@ -78,8 +78,9 @@ const forgetting = {
 } satisfies Partial<Scenario<Referee>>
 
 async function expectSafe(scenario: Scenario<Referee>): Promise<void> {
-  const { failure } = await explore(scenario)
+  const { failure, states } = await explore(scenario)
   expect(failure).toBeNull()
+  expect(states).toBeGreaterThan(100)
 }
 
 async function expectUnsafe(scenario: Scenario<Referee>, message: RegExp): Promise<void> {

@@ -1,6 +1,7 @@
 import { link, mkdir, readdir, readFile, rename, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { LeaseError } from '../../core/index.ts'
+import { turnstile } from './turnstile.ts'
 
 /**
  * What the store asks of a file system. Outcomes that the protocol expects are answers; everything else rejects
@@ -28,11 +29,16 @@ export interface Files {
   changedAt(path: string): Promise<number | null>
 }
 
+/** A thousand leases that are renewed together must not use up the files that the process may open. */
+const opening = turnstile(32)
+
 export const nodeFiles: Files = {
   list: (directory) => expecting(readdir(directory), { ENOENT: null, ENOTDIR: null }),
   // What is no file is as unreadable as a file of rubbish.
-  read: (path) => expecting(readFile(path, 'utf8'), { ENOENT: null, ENOTDIR: null, EISDIR: '' }),
-  write: (path, text) => expecting(done(writeFile(path, text, { flag: 'wx' })), { ENOENT: false }),
+  read: (path) =>
+    opening(() => expecting(readFile(path, 'utf8'), { ENOENT: null, ENOTDIR: null, EISDIR: '' })),
+  write: (path, text) =>
+    opening(() => expecting(done(writeFile(path, text, { flag: 'wx' })), { ENOENT: false })),
   link: (from, to) => expecting(done(link(from, to)), { ENOENT: false, EEXIST: false }),
   move: (from, to) =>
     expecting(done(rename(from, to)), { ENOENT: false, EEXIST: false, ENOTEMPTY: false, ENOTDIR: false }),

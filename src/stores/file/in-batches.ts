@@ -1,4 +1,4 @@
-/** Few enough for the limit on open files, enough to keep the thread pool busy. */
+/** Enough to keep the thread pool busy. */
 const BATCH = 16
 
 /** Works on the items a batch at a time, and gives the results in the order of the items. */

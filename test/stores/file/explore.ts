@@ -58,21 +58,21 @@ export interface Scenario<S> {
   readonly after: (actor: Actor, shared: S) => Promise<void>
 }
 
+const MAX_STATES = 1_000_000
+
 export interface Exploration {
-  readonly orders: number
+  /** How many states the world could be in. */
   readonly states: number
   /** What went wrong, with the order in which it did. */
   readonly failure: { readonly error: unknown; readonly order: readonly string[] } | null
 }
 
 /** Stops at the first failure. */
-export async function explore<S>(scenario: Scenario<S>, limit = 1_000_000): Promise<Exploration> {
+export async function explore<S>(scenario: Scenario<S>): Promise<Exploration> {
   const seen = new Set<string>()
   const path: { choice: number; choices: number }[] = []
-  let orders = 0
   do {
     const run = new Run(scenario)
-    orders++
     try {
       await run.start()
       for (let depth = 0; ; depth++) {
@@ -85,7 +85,7 @@ export async function explore<S>(scenario: Scenario<S>, limit = 1_000_000): Prom
         if (!taken) {
           const state = run.state()
           if (seen.has(state)) break
-          if (seen.size >= limit) throw new Error(`more than ${limit} states`)
+          if (seen.size >= MAX_STATES) throw new Error(`more than ${MAX_STATES} states`)
           seen.add(state)
           path.push({ choice: 0, choices: choices.length })
         }
@@ -93,13 +93,13 @@ export async function explore<S>(scenario: Scenario<S>, limit = 1_000_000): Prom
         if (choice) await run.take(choice)
       }
     } catch (error) {
-      return { orders, states: seen.size, failure: { error, order: run.order } }
+      return { states: seen.size, failure: { error, order: run.order } }
     }
     while (path.length > 0 && isExhausted(path.at(-1))) path.pop()
     const last = path.at(-1)
     if (last) last.choice++
   } while (path.length > 0)
-  return { orders, states: seen.size, failure: null }
+  return { states: seen.size, failure: null }
 }
 
 interface Choice {
