@@ -61,10 +61,7 @@ export function openStore(ledger: Ledger, clock: Clock): LeaseStore {
   }
 
   function view(entry: Entry | null): LeaseRecord | null {
-    const lease = entry?.row.lease
-    const now = clock.now()
-    if (lease) lease.expiresAt = Math.min(lease.expiresAt, now + lease.span)
-    return entry && liveRecord(entry.row, now)
+    return entry && liveRecord(entry.row, clock.now())
   }
 
   function tidyNowAndThen(): void {
