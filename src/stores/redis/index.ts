@@ -14,7 +14,7 @@ import { RESERVATION_MS } from '../lease-row.ts'
 import { Calls, type Reply } from './calls.ts'
 import { dialectOf, type RedisClient } from './client.ts'
 import { storeError } from './errors.ts'
-import { Keys, packAbout, packId, unpack, unpackLive } from './layout.ts'
+import { Keys, packAbout, packId, packSpan, packWho, unpack, unpackLive } from './layout.ts'
 import { inTime } from './limit.ts'
 import { Listing } from './listing.ts'
 import { Push } from './push.ts'
@@ -87,7 +87,7 @@ class RedisStore implements LeaseStore {
   ): Promise<Renewal> {
     this.#checkOpen()
     const { shard, row, watched, line } = new Keys(this.#prefix, resource)
-    const args = ['renew', packId(id), microseconds(ttl)]
+    const args = ['renew', packId(id), packSpan(ttl)]
     const { now, value } = await this.#calls.call(shard, [row, watched, line], args, call?.signal)
     const [verb, shown = ''] = String(value).split('\n')
     const lease = unpackLive(shown, now)
@@ -97,7 +97,7 @@ class RedisStore implements LeaseStore {
   async release(by: { resource: string } & ({ id: string } | { token: number }), call?: CallOptions) {
     this.#checkOpen()
     const { shard, row, watched, line } = new Keys(this.#prefix, by.resource)
-    const args = 'id' in by ? ['release', packId(by.id), this.#push.channel] : ['force', String(by.token)]
+    const args = 'id' in by ? ['release', packWho(this.#push.channel, by.id)] : ['force', String(by.token)]
     if ('id' in by) this.#push.forget(by.id)
     const { now, value } = await this.#calls.call(shard, [row, watched, line], args, call?.signal)
     const [state, ended = '', holder = ''] = String(value).split('\n')
@@ -154,8 +154,8 @@ class RedisStore implements LeaseStore {
   async #ask(ask: Ask, call?: CallOptions): Promise<Answer> {
     const { resource, id, ttl, wake, replace } = ask
     const { shard, row, watched, line, index } = new Keys(this.#prefix, resource)
-    const about = packAbout(this.#push.channel, ask)
-    const args = ['acquire', microseconds(ttl), about, `${wake ? 'wait' : ''}${replace ?? ''}`]
+    const about = packWho(this.#push.channel, id) + packAbout(ask)
+    const args = ['acquire', packSpan(ttl), about, `${wake ? 'wait' : ''}${replace ?? ''}`]
     this.#push.expect(ask)
     const reply = await this.#calls.call(shard, [row, watched, line, index], args, call?.signal)
     const answer = this.#understand(ask, reply)
@@ -193,8 +193,4 @@ function freshLease({ resource, id, owner, ttl, metadata }: Ask, now: number): L
     remaining: ttl,
     state: 'held',
   }
-}
-
-function microseconds(ms: number): string {
-  return String(Math.round(ms * 1000))
 }

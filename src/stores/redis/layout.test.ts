@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compareBytes, packAbout, SHARDS, shardOf, unpack, unpackLive } from './layout.ts'
+import { compareBytes, packAbout, packWho, SHARDS, shardOf, unpack, unpackLive } from './layout.ts'
 
 describe('shardOf', () => {
   it('is what it has always been, since leases lie where it says', () => {
@@ -28,8 +28,8 @@ describe('compareBytes', () => {
 
 describe('unpack', () => {
   const metadata = { host: 'a b' }
-  const about = packAbout('channel', { resource: 'r', id: 'the id', owner: 'Mika', ttl: 3000, metadata })
-  const row = `F 5000000 4000000 1000999 2000000 3000000 ${about}`
+  const ask = { resource: 'r', id: 'the id', owner: 'Mika', ttl: 3000, metadata }
+  const row = `F 5000000 4000000 1000999 2000000 3000000 ${packWho('channel', ask.id)}${packAbout(ask)}`
 
   it('shows a lease as it is at that moment', () => {
     const common = { resource: 'r', id: 'the id', owner: 'Mika', token: 5_000_000, metadata }

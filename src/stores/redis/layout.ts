@@ -46,9 +46,19 @@ export function packId(id: string): string {
   return encodeURIComponent(id)
 }
 
-/** What the script keeps of a lease and shows to others, besides its times and its token. */
-export function packAbout(channel: string, { resource, id, owner, metadata }: Ask): string {
-  return `${channel} ${packId(id)} ${JSON.stringify({ resource, id, owner, metadata })}`
+/** Which lease, and on which channel to reach its holder. */
+export function packWho(channel: string, id: string): string {
+  return `${channel} ${packId(id)} `
+}
+
+/** What others are shown of a lease, besides its times and its token. */
+export function packAbout({ resource, id, owner, metadata }: Ask): string {
+  return JSON.stringify({ resource, id, owner, metadata })
+}
+
+/** Microseconds of a TTL, in as many digits as the script counts on. */
+export function packSpan(ms: number): string {
+  return String(Math.round(ms * 1000)).padStart(13, '0')
 }
 
 const HELD = /^\S+ (\d+) \d+ (\d+) (\d+) (\d+) \S+ \S+ (\{.*\})$/s

@@ -8,6 +8,7 @@ local function transitions()
   local slow = {}
 
   local function digits(number) return string.format('%.0f', number) end
+  local function spanDigits(number) return string.format('%013.0f', number) end
 
   local function load(row, watched, line, index)
     local found = call('MGET', row, watched)
@@ -133,7 +134,7 @@ local function transitions()
 
   local function extend(r, ttl)
     local ends = math.max(expires(r), now + ttl)
-    r.since, r.span = clock, digits(ends - now)
+    r.since, r.span = clock, spanDigits(ends - now)
   end
 
   local function keepDue(r)
@@ -214,8 +215,9 @@ local function transitions()
     return ended .. '\\n' .. shown(r)
   end
 
-  function slow.release(row, watched, line, id, channel)
+  function slow.release(row, watched, line, who)
     local r = load(row, watched, line)
+    local channel, id = match(who, '^(%S+) (%S+) $')
     settle(r, id)
     if r.waits then leave(r, id) end
     return giveUp(r, r.id == id, channel, id)
