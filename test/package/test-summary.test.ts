@@ -6,7 +6,7 @@ const projects = [
   { name: 'stores', include: ['test/stores/**/*.test.ts'] },
 ]
 const file = (name: string, status: string, tests: readonly string[]) => ({
-  name: `/root/${name}`,
+  name: `/repo/${name}`,
   status,
   assertionResults: tests.map((test) => ({ status: test })),
 })
@@ -22,7 +22,7 @@ const report = (testResults: Report['testResults']): Report => {
   }
 }
 const lineOf = (testResults: Report['testResults']) =>
-  lastLine(summarize(report(testResults), projects, '/root'))
+  lastLine(summarize(report(testResults), projects, '/repo'))
 
 describe('the last line of npm test', () => {
   it('counts tests', () => {
