@@ -18,6 +18,8 @@ export interface Bed extends AsyncDisposable {
   storeOn(client: PostgresClient, options?: PostgresStoreOptions): LeaseStore
   /** How many connections of the pools listen. */
   listeners(): Promise<number>
+  /** Leaves the schema, for a server that ends with the test. */
+  close(): Promise<void>
 }
 
 export async function makeBed(url: string): Promise<Bed> {
@@ -49,9 +51,12 @@ export async function makeBed(url: string): Promise<Bed> {
       )
       return rowCount ?? 0
     },
-    async [Symbol.asyncDispose]() {
+    async close() {
       await Promise.all(stores.map((store) => store.close()))
       await Promise.all(pools.map((pool) => pool.end()))
+    },
+    async [Symbol.asyncDispose]() {
+      await bed.close()
       await admin.query(`drop schema if exists ${schema} cascade`)
       await admin.end()
     },

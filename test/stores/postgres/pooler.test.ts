@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import postgres from 'postgres'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -35,6 +36,8 @@ describe('behind PgBouncer in transaction mode', () => {
         .poll(async () => (await bed.admin.query(`select line from ${bed.table}`)).rows[0].line.length)
         .toBe(n + 1)
     }
+    // Longer than they wait for a connection that would wake them.
+    await sleep(1000)
     await holder.release()
     await Promise.all(turns)
     expect(order).toEqual([0, 1, 2])

@@ -43,6 +43,7 @@ describe('watching leases in Postgres', () => {
   })
 
   it('begins when those have ended who did not know of it', async () => {
+    await cycle('r')
     const unaware = new pg.Client(url)
     await unaware.connect()
     await unaware.query('begin')
@@ -109,6 +110,10 @@ describe('watching leases in Postgres', () => {
 })
 
 describe('a holder in Postgres', () => {
+  const dropListener = () =>
+    bed.admin.query(`select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = '${bed.schema}' and query ~* '^listen'`)
+
   it('is told of a loss that happened before it listened', async () => {
     let lost = 0
     const { token } = await grab(store, 'r', { lost: () => lost++ })
@@ -122,8 +127,7 @@ describe('a holder in Postgres', () => {
     await expect.poll(() => bed.listeners()).toBe(1)
     await bed.admin.query('begin')
     await bed.admin.query(`update ${bed.table} set address = null`)
-    await bed.admin.query(`select pg_terminate_backend(pid) from pg_stat_activity
-      where application_name = '${bed.schema}' and query ~* '^listen'`)
+    await dropListener()
     await bed.admin.query(`select ${bed.table}_release('r', null, ${token})`)
     await bed.admin.query('commit')
     await expect.poll(() => lost).toBe(1)
@@ -136,8 +140,12 @@ describe('a holder in Postgres', () => {
     await expect.poll(() => bed.listeners()).toBe(1)
     expect(await store.acquire(ask)).toMatchObject({ granted: true })
     await store.release({ resource: 'r', id: ask.id })
-    await cycle('r')
-    await bed.admin.query('select pg_sleep(0.1)')
+    let lostLater = 0
+    const { token } = await grab(store, 'r', { lost: () => lostLater++ })
+    await dropListener()
+    await expect.poll(() => bed.listeners()).toBe(1)
+    await bed.store().release({ resource: 'r', token })
+    await expect.poll(() => lostLater).toBe(1)
     expect(lost).toBe(0)
   })
 })

@@ -20,7 +20,7 @@ begin
   if not found then
     r := ${fn('make')}(_resource);
   end if;
-  ${settle}
+  ${settle('_id')}
   live := coalesce(at < r.expires_at, false);
   if live and r.id = _id then
     ${commitSafely}
@@ -65,7 +65,7 @@ declare
   ${variables}
 begin
   ${lock}
-  ${settle}
+  ${settle('null')}
   if r.id = _id and at < r.expires_at then
     ${commitSafely}
     ${extend('r.address')}
@@ -85,7 +85,7 @@ declare
   ${variables}
 begin
   ${lock}
-  ${settle}
+  ${settle('_id')}
   -- That a lease has expired is told to one caller, ever.
   if coalesce(at < r.expires_at, true) then
     ${commitLazily}
@@ -105,8 +105,8 @@ begin
   end if;
   if r.line <> '{}' then
     r := ${fn('settle')}(${fn('leave')}(r, _id), at, _id);
-    ${saveLine}
   end if;
+  ${saveLine}
   return json_build_object(
     'ended', null,
     'holder', case when at < r.expires_at then ${fn('describe')}(r, 'held', at) end);

@@ -23,14 +23,15 @@ export function steps({ table, meta, fn }: Names) {
 
     lock: `select * into r from ${table} where resource = _resource for no key update;`,
 
-    settle: `if not ${fn('is_sound')}(r) then
+    /** `asker`, an SQL expression: who need not be woken, since it is here. */
+    settle: (asker: '_id' | 'null') => `if not ${fn('is_sound')}(r) then
     raise exception 'the row of % in % is corrupt', quote_literal(_resource), ${literal(table)}
       using errcode = 'data_corrupted', hint = 'Mend or delete it when nobody can hold the resource any more.';
   end if;
   at := ${CLOCK};
   was := r;
   if r.line <> '{}' or r.reserved_id is not null or r.expires_at > at + r.span then
-    r := ${fn('settle')}(r, at, _id);
+    r := ${fn('settle')}(r, at, ${asker});
   end if;`,
 
     grant: `update ${table} t set
