@@ -86,6 +86,11 @@ describe('a delivery', () => {
     expect(await answer(await handler()(deliver()))).toEqual({ status: 503, body: { error: 'retry_later' } })
   })
 
+  it('is answered by what became of the job, whatever class of error the work throws', async () => {
+    const work = () => Promise.reject(new LeaseError('not-found', 'of something else'))
+    expect(await answer(await handler({ work })(deliver()))).toMatchObject({ body: { status: 'failed' } })
+  })
+
   it('to a worker that is told to stop comes again', async () => {
     const work = async () => {
       once.close()

@@ -63,16 +63,24 @@ export function createTaskHandler(once: Once, options: TaskHandlerOptions): Task
   }
 
   async function deliver(id: string): Promise<Response> {
+    let started = false
     try {
-      const run = await once.run(id, work, runOptions)
+      const run = await once.run(
+        id,
+        (job) => {
+          started = true
+          return work(job)
+        },
+        runOptions,
+      )
       if (run.ran) return success('done')
       if (run.reason !== 'locked') return success(run.reason)
       return onLocked === 'ack' ? success('locked') : later('locked')
     } catch (error) {
-      const { code } = Object(error) as Partial<LeaseError>
-      if (error instanceof LeaseError && code === 'not-found') return failure(404, 'not_found')
-      if (error instanceof LeaseError && code === 'invalid-argument')
-        return failure(400, 'invalid_analysis_id')
+      // An error of the same class that the work threw is the work's own affair.
+      const code = !started && error instanceof LeaseError ? error.code : undefined
+      if (code === 'not-found') return failure(404, 'not_found')
+      if (code === 'invalid-argument') return failure(400, 'invalid_analysis_id')
       onError?.(error, id)
       return afterFailure(id)
     }

@@ -1,0 +1,35 @@
+import { DatabaseSync } from 'node:sqlite'
+
+/** What the work of jobs changes outside, guarded by the token: a lower one than it has seen is refused. */
+export class Effects {
+  readonly #database: DatabaseSync
+
+  constructor(path: string) {
+    this.#database = new DatabaseSync(path, { timeout: 5000 })
+    this.#database.exec(`pragma journal_mode = wal; pragma synchronous = off;
+      create table if not exists fences (job text primary key, token integer not null);
+      create table if not exists effects (job text primary key, token integer not null, worker text not null);
+      create table if not exists refused (job text not null, token integer not null, worker text not null)`)
+  }
+
+  /** Whether it was let through; the effect of an earlier attempt counts as this one's. */
+  apply(job: string, token: number, worker: string): boolean {
+    const database = this.#database
+    database.exec('begin immediate')
+    const raise = database.prepare(`insert into fences values (?, ?)
+      on conflict (job) do update set token = excluded.token where excluded.token >= token`)
+    const allowed = raise.run(job, token).changes === 1
+    const table = allowed ? 'effects' : 'refused'
+    database.prepare(`insert into ${table} values (?, ?, ?) on conflict do nothing`).run(job, token, worker)
+    database.exec('commit')
+    return allowed
+  }
+
+  count(table: 'effects' | 'refused'): number {
+    return this.#database.prepare(`select 1 from ${table}`).all().length
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+}

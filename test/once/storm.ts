@@ -1,0 +1,44 @@
+import type { JobStore } from '../../src/once/index.ts'
+import { TaskQueue } from './task-queue.ts'
+import type { WorkForce } from './work-force.ts'
+
+export interface StormSettings {
+  readonly jobs: number
+  readonly workers: number
+  /** After so many jobs a worker is killed, whatever it does, and another is hired. */
+  readonly killAfter: number
+}
+
+export interface StormReport {
+  readonly kills: number
+  readonly deliveries: number
+  /** Jobs that more than one worker started. */
+  readonly recovered: number
+  readonly ready: number
+}
+
+/** Delivers jobs to workers that are killed at random, until the queue has forgotten every one of them. */
+export async function storm(
+  force: WorkForce,
+  store: JobStore,
+  { jobs, workers, killAfter }: StormSettings,
+): Promise<StormReport> {
+  const ids = Array.from({ length: jobs }, (_, n) => `job-${n}`)
+  for (const id of ids) await store.add(id)
+  await Promise.all(Array.from({ length: workers }, () => force.hire()))
+  const replacements: Promise<void>[] = []
+  const delivered = await new TaskQueue(() => force.workers).deliverAll(ids, {
+    lanes: workers * 2,
+    after: (done) => {
+      if (done % killAfter === 0) replacements.push(force.replaceOne())
+    },
+  })
+  await Promise.all(replacements)
+  const ended = await Promise.all(ids.map((id) => store.read(id)))
+  return {
+    kills: replacements.length,
+    deliveries: delivered.reduce((sum, { times }) => sum + times, 0),
+    recovered: ended.filter((job) => (job?.attempts ?? 0) > 1).length,
+    ready: ended.filter((job) => job?.status === 'READY').length,
+  }
+}

@@ -1,0 +1,74 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface Target {
+  readonly port: number
+}
+
+export interface Delivery {
+  readonly id: string
+  /** How often it was delivered. */
+  readonly times: number
+  /** The body of the answer that the queue was content with. */
+  readonly status: string
+}
+
+/**
+ * A small queue that behaves like Cloud Tasks: at least once, to any worker, again and again with backoff until the
+ * answer is 2xx. No answer within the dispatch deadline and a broken connection count as failures.
+ */
+export class TaskQueue {
+  readonly #targets: () => readonly Target[]
+  readonly #deadlineMs: number
+  #next = 0
+  #stopped = false
+
+  constructor(targets: () => readonly Target[], { deadlineMs = 1500 } = {}) {
+    this.#targets = targets
+    this.#deadlineMs = deadlineMs
+  }
+
+  async deliver(analysisId: string): Promise<Delivery> {
+    for (let times = 1; ; times++) {
+      const status = await this.#dispatch(analysisId)
+      if (this.#stopped) return { id: analysisId, times, status: 'dropped' }
+      if (status !== undefined) return { id: analysisId, times, status }
+      await sleep(Math.min(20 * 2 ** times, 250))
+    }
+  }
+
+  /** All of them, so many at a time. `after` is told after each how many are done. */
+  async deliverAll(
+    analysisIds: readonly string[],
+    { lanes, after }: { readonly lanes: number; readonly after: (done: number) => void },
+  ): Promise<Delivery[]> {
+    const waiting = [...analysisIds]
+    const done: Delivery[] = []
+    const lane = async () => {
+      for (let id = waiting.shift(); id !== undefined; id = waiting.shift())
+        after(done.push(await this.deliver(id)))
+    }
+    await Promise.all(Array.from({ length: lanes }, lane))
+    return done
+  }
+
+  stop(): void {
+    this.#stopped = true
+  }
+
+  async #dispatch(analysisId: string): Promise<string | undefined> {
+    const targets = this.#targets()
+    const target = targets[this.#next++ % targets.length]
+    if (!target) return undefined
+    try {
+      const response = await fetch(`http://127.0.0.1:${target.port}/internal/tasks/analysis`, {
+        method: 'POST',
+        body: JSON.stringify({ analysisId }),
+        signal: AbortSignal.timeout(this.#deadlineMs),
+      })
+      const body = (await response.json()) as { readonly status?: string }
+      return response.ok ? (body.status ?? '') : undefined
+    } catch {
+      return undefined
+    }
+  }
+}

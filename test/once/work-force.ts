@@ -1,0 +1,73 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
+import { join } from 'node:path'
+
+export type WorkerMessage =
+  | { readonly type: 'ready'; readonly port: number }
+  | { readonly type: 'started'; readonly id: string; readonly attempt: number }
+  | { readonly type: 'rejected'; readonly id: string; readonly code: string }
+
+export interface WorkerSettings {
+  readonly url: string
+  readonly table: string
+  readonly effects: string
+  readonly ttl: number
+}
+
+export interface Worker {
+  readonly name: string
+  readonly process: ChildProcess
+  readonly port: number
+}
+
+/** Real processes that take deliveries, to be killed and stopped. */
+export class WorkForce extends EventEmitter<{ message: [WorkerMessage, Worker] }> {
+  readonly workers: Worker[] = []
+  readonly #settings: WorkerSettings
+  #started = 0
+
+  constructor(settings: WorkerSettings) {
+    super()
+    this.#settings = settings
+  }
+
+  async hire(): Promise<Worker> {
+    const { url, table, effects, ttl } = this.#settings
+    const name = `worker-${++this.#started}`
+    const child = fork(join(import.meta.dirname, 'worker.ts'), [url, table, effects, name, String(ttl)], {
+      execArgv: [],
+    })
+    const [ready] = (await once(child, 'message')) as [WorkerMessage]
+    if (ready.type !== 'ready') throw new Error(`expected ${name} to be ready`)
+    const worker = { name, process: child, port: ready.port }
+    child.on('message', (message) => this.emit('message', message as WorkerMessage, worker))
+    this.workers.push(worker)
+    return worker
+  }
+
+  /** As `kill -9` does: in the middle of whatever it is doing. */
+  kill(worker: Worker): void {
+    this.workers.splice(this.workers.indexOf(worker), 1)
+    worker.process.kill('SIGKILL')
+  }
+
+  /** Kills one of them, whichever, and hires another. */
+  async replaceOne(): Promise<void> {
+    const victim = this.workers[Math.floor(Math.random() * this.workers.length)]
+    if (victim) this.kill(victim)
+    await this.hire()
+  }
+
+  /** The next message that fits, with the worker that sent it. */
+  async heard(fits: (message: WorkerMessage) => boolean): Promise<Worker> {
+    for await (const [message, worker] of EventEmitter.on(this, 'message', {
+      signal: AbortSignal.timeout(30_000),
+    }))
+      if (fits(message)) return worker
+    throw new Error('no such message')
+  }
+
+  dismiss(): void {
+    for (const worker of [...this.workers]) this.kill(worker)
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * A worker behind HTTP, as a queue sees it. The id of a job says what its first attempt does: `hang` never ends,
+ * `late` ends half a second later whatever its signal says, others take a few milliseconds.
+ */
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openJobs } from '../../examples/job-worker/open-jobs.ts'
+import { createOnce, createTaskHandler, type RunningJob } from '../../src/once/index.ts'
+import { Effects } from './effects.ts'
+import type { WorkerMessage } from './work-force.ts'
+
+const [url = '', table = '', effectsPath = '', name = '', ttl = ''] = process.argv.slice(2)
+const { jobs } = await openJobs(url, table)
+const effects = new Effects(effectsPath)
+const once = createOnce(jobs, { worker: name })
+
+const handle = createTaskHandler(once, {
+  work,
+  ttl: Number(ttl),
+  retryAfter: 0,
+  onError: (error, id) => tell({ type: 'rejected', id, code: String((error as { code?: string }).code) }),
+})
+
+const server = createServer(async (incoming, outgoing) => {
+  const response = await handle(await requestOf(incoming))
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(await response.text())
+})
+server.listen(0, '127.0.0.1', () => tell({ type: 'ready', port: (server.address() as AddressInfo).port }))
+
+async function work({ id, token, attempt }: RunningJob): Promise<object> {
+  tell({ type: 'started', id, attempt })
+  if (attempt === 1 && id.startsWith('hang')) await new Promise(() => {})
+  await sleep(attempt === 1 && id.startsWith('late') ? 500 : Math.random() * 4)
+  const allowed = effects.apply(id, token, name)
+  await sleep(Math.random() * 4)
+  return { worker: name, attempt, allowed }
+}
+
+async function requestOf(incoming: IncomingMessage): Promise<Request> {
+  const chunks: Buffer[] = []
+  for await (const chunk of incoming) chunks.push(chunk)
+  const body = Buffer.concat(chunks)
+  return new Request(`http://localhost${incoming.url}`, { method: incoming.method ?? 'GET', body })
+}
+
+function tell(message: WorkerMessage): void {
+  process.send?.(message)
+}
