@@ -134,6 +134,16 @@ describe('a lease in a document of Firestore', () => {
     expect((await documentOf('r').get()).exists).toBe(false)
   })
 
+  it('sends no further request when it was closed meanwhile: the client may be terminated by then', async () => {
+    const registers = new DocumentRegisters(pair.peerClient, pair.collection)
+    const index = { listed: false, dueIn: 0 }
+    await registers.write('r', 'one', null, index)
+    // In conflict with the first, it would look whether that one was its own.
+    const conflicting = registers.write('r', 'two', null, index)
+    registers.close()
+    await expect(conflicting).rejects.toMatchObject({ code: 'closed' })
+  })
+
   it('is not told of to those who watch later', async () => {
     const told: string[] = []
     await grab(peer, 'a')

@@ -1,3 +1,4 @@
+import { LeaseError } from '../../core/index.ts'
 import type { Entry, Feed, Index, Registers, Written } from '../registers/port.ts'
 import type { Collection, DocumentReference, DocumentSnapshot, FirestoreClient, Timestamp } from './client.ts'
 import { idOf, nameOf } from './document-id.ts'
@@ -26,6 +27,7 @@ export class DocumentRegisters implements Registers<DocumentEntry> {
   readonly #collection: Collection
   /** The latest time of the server that is known, in milliseconds. */
   #seenMs = 0
+  #closed = false
 
   constructor(client: FirestoreClient, collection: string) {
     this.#client = client
@@ -60,7 +62,7 @@ export class DocumentRegisters implements Registers<DocumentEntry> {
       return { entry: { name, text, ...timesOf(writeTime) }, overtaken: false }
     } catch (error) {
       if (!isConflict(error)) throw error
-      return this.#ownWrite(document, text)
+      return this.#ownWrite(name, text)
     }
   }
 
@@ -116,15 +118,22 @@ export class DocumentRegisters implements Registers<DocumentEntry> {
 
   explain = explain
 
-  close(): void {}
+  close(): void {
+    this.#closed = true
+  }
 
   /** The client sends a write again when its answer was lost, and is then told of a conflict with itself. */
-  async #ownWrite(document: DocumentReference, text: string): Promise<Written<DocumentEntry> | null> {
-    const entry = entryOf(await document.get())
+  async #ownWrite(name: string, text: string): Promise<Written<DocumentEntry> | null> {
+    const entry = entryOf(await this.#documentOf(name).get())
     return entry?.text === text ? { entry, overtaken: false } : null
   }
 
+  /**
+   * For the next request of a call that may be on its way since before `close`: by now the client may have been
+   * terminated, and would fail in a way that nobody can catch.
+   */
   #documentOf(name: string): DocumentReference {
+    if (this.#closed) throw new LeaseError('closed', 'this firestore store was closed')
     return this.#collection.doc(idOf(name))
   }
 
