@@ -1,4 +1,4 @@
-import { type CallOptions, LeaseError, type LeaseStore } from '../../core/index.ts'
+import { type Answer, type Ask, LeaseError, type LeaseStore } from '../../core/index.ts'
 import { answered } from './answered.ts'
 import { databaseOf, listenOf, type PostgresClient } from './client.ts'
 import { asStoreError } from './errors.ts'
@@ -13,6 +13,8 @@ export type { PostgresClient } from './client.ts'
 /** Who cannot be woken must ask again within the second for which its turn is kept. */
 const POLL_MS = 400
 const OPEN_PATIENCE_MS = 500
+/** So that no statement takes long; who wants more asks again. */
+const MAX_PAGE = 1000
 
 export interface PostgresTable {
   /** Default: the first schema of the connection's search path. */
@@ -44,86 +46,77 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
   const push = new Push(listen, queries)
   let closed = false
 
-  async function call<T>(
+  async function run<T>(
     work: (queries: Queries) => Promise<T>,
-    options?: CallOptions,
+    signal?: AbortSignal,
     resource?: string,
   ): Promise<T> {
     if (closed) throw new LeaseError('closed', 'this postgres store was closed')
     try {
-      return await answered(async () => work(await queries()), options?.signal)
+      return await answered(async () => work(await queries()), signal)
     } catch (error) {
       throw asStoreError(error, resource)
     }
+  }
+
+  async function acquire(ask: Ask, queries: Queries): Promise<Answer> {
+    let { address } = push
+    if (address !== null) push.asking(ask, address)
+    let answer = await queries.acquire(ask, address)
+    if (!answer.granted && ask.wake && address === null && !push.deaf) {
+      address = await push.ready(OPEN_PATIENCE_MS)
+      if (address !== null) push.asking(ask, address)
+      answer = await queries.acquire(ask, address)
+    }
+    if (answer.granted) {
+      push.granted(ask, address)
+      return answer
+    }
+    push.refused(ask, address)
+    const polls = ask.wake && address === null
+    return polls ? { ...answer, retryIn: Math.min(answer.retryIn ?? POLL_MS, POLL_MS) } : answer
   }
 
   return {
     kind: 'postgres',
     supports: { queue: true, push: true, expiry: true, list: true },
 
-    acquire: (ask, options) =>
-      call(
-        async (queries) => {
-          let { address } = push
-          if (address !== null) push.asking(ask, address)
-          let answer = await queries.acquire(ask, address)
-          if (!answer.granted && ask.wake && address === null && !push.deaf) {
-            address = await push.ready(OPEN_PATIENCE_MS)
-            if (address !== null) push.asking(ask, address)
-            answer = await queries.acquire(ask, address)
-          }
-          if (answer.granted) {
-            push.granted(ask, address)
-            return answer
-          }
-          push.refused(ask, address)
-          const polls = ask.wake && address === null
-          return polls ? { ...answer, retryIn: Math.min(answer.retryIn ?? POLL_MS, POLL_MS) } : answer
-        },
-        options,
-        ask.resource,
-      ),
+    acquire: (ask, call) => run((queries) => acquire(ask, queries), call?.signal, ask.resource),
 
-    renew: ({ resource, id, ttl }, options) =>
-      call(
-        async (queries) => {
-          const renewal = await queries.renew(resource, id, ttl)
-          if (renewal.ok) push.renewed(id, ttl)
-          return renewal
-        },
-        options,
-        resource,
-      ),
+    renew({ resource, id, ttl }, call) {
+      const work = async (queries: Queries) => {
+        const renewal = await queries.renew(resource, id, ttl)
+        if (renewal.ok) push.renewed(id, ttl)
+        return renewal
+      }
+      return run(work, call?.signal, resource)
+    },
 
-    release: (ask, options) =>
-      call(
-        (queries) => {
-          if ('id' in ask) push.forget(ask.id)
-          return queries.release(ask)
-        },
-        options,
-        ask.resource,
-      ),
+    release(ask, call) {
+      if ('id' in ask) push.forget(ask.id)
+      return run((queries) => queries.release(ask), call?.signal, ask.resource)
+    },
 
-    read: (resources, options) => call((queries) => queries.read(resources), options),
+    read: (resources, call) => run((queries) => queries.read(resources), call?.signal),
 
-    list: (query, options) =>
-      call(async (queries) => {
-        const leases = await queries.list({ ...query, limit: query.limit + 1 })
-        const page = leases.slice(0, query.limit)
-        const next = page.at(-1)?.resource
-        return { leases: page, ...(leases.length > page.length && next !== undefined && { next }) }
-      }, options),
+    async list(query, call) {
+      const limit = Math.min(query.limit, MAX_PAGE)
+      const found = await run((queries) => queries.list({ ...query, limit: limit + 1 }), call?.signal)
+      const leases = found.slice(0, limit)
+      const next = found.length > limit ? leases.at(-1)?.resource : undefined
+      return { leases, ...(next !== undefined && { next }) }
+    },
 
-    sweep: ({ limit }, options) => call((queries) => queries.sweep(limit), options),
+    sweep: ({ limit }, call) => run((queries) => queries.sweep(Math.min(limit, MAX_PAGE)), call?.signal),
 
     async watch(on, { prefix = '' } = {}) {
       let beginning: Promise<AsyncDisposable> | undefined
+      const begin = () => {
+        beginning = push.watch(on, prefix)
+        return beginning
+      }
       try {
-        return await call(() => {
-          beginning = push.watch(on, prefix)
-          return beginning
-        })
+        return await run(begin)
       } catch (error) {
         // It may begin after all, and nobody would end it.
         beginning?.then(

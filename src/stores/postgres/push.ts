@@ -37,7 +37,7 @@ export class Push {
     this.#inbox = new Inbox({
       listen,
       queries,
-      needed: () => this.#waiters.size + this.#holders.size + this.#watchers.size > 0,
+      needed: () => this.#anybody(),
       heard: (channel, payload) => this.#watchers.heard(channel, payload) || this.#heard(payload),
       opened: () => this.#opened(),
       checked: () => this.#checked(),
@@ -71,9 +71,8 @@ export class Push {
   granted(ask: Ask, address: string | null): void {
     this.#waiters.delete(ask.id)
     if (address === null) this.#hold(ask, null)
-    if (address === this.address && address !== null) return
     if (this.address === null) this.#openSoon()
-    else void this.#register()
+    else if (address !== this.address) void this.#register()
   }
 
   refused({ id, wake }: Ask, address: string | null): void {
@@ -107,6 +106,13 @@ export class Push {
     if (lost) this.#holders.set(id, { resource, id, lost, since, until: since + ttl, address })
   }
 
+  /** Holders that let their leases run out do not say so. */
+  #anybody(): boolean {
+    const now = systemClock.monotonic()
+    for (const { id, until } of this.#holders.values()) if (until < now) this.#holders.delete(id)
+    return this.#waiters.size + this.#holders.size + this.#watchers.size > 0
+  }
+
   /** Opens the inbox when the oldest lease has been held for a while. */
   #openSoon(): void {
     const [oldest] = this.#holders.values()
@@ -124,9 +130,10 @@ export class Push {
   }
 
   #heard(payload: string): void {
-    const [, kind, inMs, id = ''] = /^(wake|lost) (?:(\d+) )?(.*)$/s.exec(payload) ?? []
-    if (kind === 'wake') this.#waiters.get(id)?.wake(Number(inMs))
-    else this.#lose(id)
+    const [, inMs, waiter = ''] = /^wake (\d+) (.*)$/s.exec(payload) ?? []
+    const [, holder = ''] = /^lost (.*)$/s.exec(payload) ?? []
+    this.#waiters.get(waiter)?.wake(Number(inMs))
+    this.#lose(holder)
   }
 
   #lose(id: string): void {
@@ -143,8 +150,6 @@ export class Push {
   }
 
   #checked(): void {
-    const now = systemClock.monotonic()
-    for (const { id, until } of this.#holders.values()) if (until < now) this.#holders.delete(id)
     void this.#register()
     this.#watchers.keepUp().catch(() => {})
   }

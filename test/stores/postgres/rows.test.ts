@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { LeaseStore } from '../../../src/core/index.ts'
+import { createLeases, type Lease, type LeaseStore } from '../../../src/core/index.ts'
 import { asking, grab } from './asking.ts'
 import { type Bed, makeBed } from './bed.ts'
 
@@ -44,6 +44,37 @@ describe('a grant after a long wait for the row', () => {
     await admin.query('rollback')
     expect(await asked).toMatchObject({ granted: true, lease: { remaining: 1000 } })
     expect((await store.read(['new']))[0]?.remaining).toBeGreaterThan(500)
+  })
+})
+
+describe('many rows', () => {
+  it('are listed in pages that no limit makes longer', async () => {
+    await admin.query(`insert into ${bed.table} (resource, token, id, owner, acquired_at, expires_at, span, ended_at)
+      select 'r' || n, n, n, 'Mika', 0, 4e15, 4e15, 0 from generate_series(1, 1500) n`)
+    const page = await store.list({ limit: 2 ** 40 })
+    expect(page.leases).toHaveLength(1000)
+    expect(await createLeases(store).list({ limit: 2 ** 40 })).toHaveLength(1500)
+  })
+})
+
+describe('connections that are serializable by default', () => {
+  it('have one holder at a time, and rising tokens', async () => {
+    const options = '-c default_transaction_isolation=serializable'
+    const managers = [1, 2, 3].map(() => createLeases(bed.storeOn(bed.pool({ options }))))
+    const tokens: number[] = []
+    let inside = 0
+    const work = async ({ token }: Lease) => {
+      expect(++inside).toBe(1)
+      tokens.push(token)
+      await sleep(1)
+      inside--
+    }
+    await Promise.all(
+      managers.flatMap((leases) => [1, 2, 3, 4].map(() => leases.withLease('r', work, { wait: 30_000 }))),
+    )
+    expect(tokens).toHaveLength(12)
+    expect(tokens).toEqual(tokens.toSorted((a, b) => a - b))
+    await Promise.all(managers.map((leases) => leases.close()))
   })
 })
 

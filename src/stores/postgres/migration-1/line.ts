@@ -11,7 +11,7 @@ begin
   return split_part(address, ' ', 2) <> '' and not exists (
     select from pg_stat_get_activity(split_part(address, ' ', 2)::integer) a
     -- Null for the process of another role: then it must be enough that there is one of this number.
-    where coalesce(extract(epoch from a.backend_start) * ${SECOND} = split_part(address, ' ', 3)::bigint, true));
+    where coalesce((extract(epoch from a.backend_start) * ${SECOND})::bigint = split_part(address, ' ', 3)::bigint, true));
 end
 ${dollars};
 
