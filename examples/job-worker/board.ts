@@ -90,7 +90,7 @@ export class Board {
     text.push('', `${this.ran} of ${this.#jobs} jobs`)
     if (this.#drawn > 0) this.#out.write(`\x1b[${this.#drawn}A`)
     // Each line is cut, not wrapped: the cursor goes up by lines.
-    for (const line of text) this.#out.write(`\x1b[2K${line.slice(0, this.#out.columns - 1)}\n`)
+    for (const line of text) this.#out.write(`\x1b[2K${line.slice(0, (this.#out.columns || 80) - 1)}\n`)
     this.#drawn = text.length
   }
 
