@@ -13,7 +13,7 @@ export interface Runner {
 }
 
 export async function openRunners(url: string, lanes: number): Promise<Runner[]> {
-  const runners = [onceRunner(url, lanes)]
+  const runners = [onceRunner(url, lanes, OURS, false), onceRunner(url, lanes, `${OURS}, prepared`, true)]
   for (const [name, open] of Object.entries({ 'pg-boss': pgBossRunner, 'graphile-worker': graphileRunner })) {
     try {
       runners.push(await open(url, lanes, await import(name)))
@@ -25,13 +25,13 @@ export async function openRunners(url: string, lanes: number): Promise<Runner[]>
   return runners
 }
 
-function onceRunner(url: string, lanes: number): Runner {
+function onceRunner(url: string, lanes: number, name: string, prepare: boolean): Runner {
   const pool = new pg.Pool({ connectionString: url, max: lanes })
-  const jobs = postgresJobs(pool, { table: 'bench_jobs' })
+  const jobs = postgresJobs(pool, { table: 'bench_jobs', prepare })
   const once = createOnce(jobs)
   let waiting: string[] = []
   return {
-    name: OURS,
+    name,
     async fill(count) {
       waiting = Array.from({ length: count }, () => crypto.randomUUID())
       await jobs.add('first, so that the table is there')
@@ -95,6 +95,8 @@ interface Graphile {
 async function graphileRunner(url: string, lanes: number, graphile: Graphile): Promise<Runner> {
   const { runMigrations, runOnce, Logger } = graphile
   const pgPool = new pg.Pool({ connectionString: url, max: lanes + 2 })
+  pgPool.on('error', () => {})
+  pgPool.on('connect', (client) => client.on('error', () => {}))
   const logger = new Logger(() => () => {})
   let ran = 0
   const taskList = { bench: () => void ran++ }

@@ -6,6 +6,7 @@ export type PostgresClient = PgQueryable | PostgresJs
 
 interface PgQueryable {
   query(query: {
+    readonly name?: string
     readonly text: string
     readonly values?: Value[]
     readonly query_timeout?: number
@@ -47,9 +48,12 @@ const CONNECTION_MESSAGE = /Connection terminated|timeout|not queryable/
 /** Two that make the same table at once. */
 const MADE_BY_ANOTHER = ['23505', '42P07']
 
+/** Names of prepared statements, which are shared by all that use a connection. */
+const names = new Map<string, string>()
+
 /** Runs one statement, with the errors of both drivers put into words. */
-export function postgresRows(client: PostgresClient) {
-  const run = runnerOf(client)
+export function postgresRows(client: PostgresClient, prepare: boolean) {
+  const run = runnerOf(client, prepare)
   return async (text: string, values: readonly Value[]): Promise<readonly Row[]> => {
     try {
       return await run(text, [...values])
@@ -60,7 +64,10 @@ export function postgresRows(client: PostgresClient) {
   }
 }
 
-function runnerOf(client: PostgresClient): (text: string, values: Value[]) => PromiseLike<readonly Row[]> {
+function runnerOf(
+  client: PostgresClient,
+  prepare: boolean,
+): (text: string, values: Value[]) => PromiseLike<readonly Row[]> {
   if ('unsafe' in Object(client) && typeof (client as PostgresJs).unsafe === 'function') {
     // Unprepared it would ask for the types first, a second round trip; `prepare: false` of the client stands.
     return (text, values) => (client as PostgresJs).unsafe(text, values, { prepare: true })
@@ -68,10 +75,21 @@ function runnerOf(client: PostgresClient): (text: string, values: Value[]) => Pr
   if (typeof (client as PgQueryable)?.query !== 'function')
     refuse('client', 'a Pool or Client of pg, or the sql of postgres', client)
   const run = async (text: string, values: Value[]) => {
-    const { rows } = await (client as PgQueryable).query({ text, values, query_timeout: ANSWER_LIMIT_MS })
+    const { rows } = await (client as PgQueryable).query({
+      ...(prepare && { name: nameOf(text) }),
+      text,
+      values,
+      query_timeout: ANSWER_LIMIT_MS,
+    })
     return rows
   }
   return 'totalCount' in client ? run : inTurn(run)
+}
+
+function nameOf(text: string): string {
+  const name = names.get(text) ?? `holdfast_once_${names.size + 1}`
+  names.set(text, name)
+  return name
 }
 
 /** A client runs one query after the other, and `pg` is about to refuse those that do not wait for their turn. */

@@ -13,6 +13,11 @@ export interface PostgresJobsOptions {
   /** Other names for the columns. Default: those of `JobFields` with underscores, such as `lock_owner`. */
   readonly columns?: Partial<JobFields>
   readonly statuses?: JobStatuses
+  /**
+   * Prepares each statement once for each connection of `pg`, which makes it about twice as fast. Not behind a
+   * pooler that cannot, such as PgBouncer before 1.21. Default false. The `sql` of `postgres` has its own setting.
+   */
+  readonly prepare?: boolean
 }
 
 /**
@@ -22,12 +27,12 @@ export interface PostgresJobsOptions {
  * const once = createOnce(postgresJobs(new Pool()))
  */
 export function postgresJobs(client: PostgresClient, options: PostgresJobsOptions = {}): JobStore {
-  const { table = 'analyses', schema, statuses } = options
+  const { table = 'analyses', schema, statuses, prepare: named = false } = options
   expectName('table', table)
   if (schema !== undefined) expectName('schema', schema)
   const name = (schema === undefined ? '' : `${identifier(schema)}.`) + identifier(table)
   const query = jobQueries(name, fieldsOf(COLUMNS, options.columns), statusesOf(statuses))
-  const rows = postgresRows(client)
+  const rows = postgresRows(client, named)
   let prepared: Promise<void> | undefined
 
   return {

@@ -22,7 +22,7 @@ export function jobQueries(table: string, columns: JobFields, statuses: Statuses
     ...[columns.status, columns.result, columns.error, columns.attempts],
     ...[columns.lockOwner, columns.lockExpiresAt, columns.lockHeartbeatAt, columns.lockToken],
   ].map(identifier)
-  const pending = literal(statuses.pending)
+  const [pending, failed] = [statuses.pending, statuses.failed].map(literal)
   const final = `(${statuses.final.map(literal).join(', ')})`
 
   /** The row as it is, and the time: `job`, always named, since the table may have columns of any name. */
@@ -50,35 +50,35 @@ export function jobQueries(table: string, columns: JobFields, statuses: Statuses
     add: `insert into ${table} (id, ${status}, ${attempts}) values ($1, ${pending}, 0) on conflict do nothing`,
 
     acquire: `with ${seen}, verdict as materialized (
-        select case
-            when job.finished then 'already_finished'
-            when job.owner = $2::text and job.expires_at > job.now then 'again'
-            when job.owner is not null and job.expires_at > job.now then 'locked'
-            when job.attempts >= $4::integer then 'too_many_attempts'
+        select job.*, case
+            when finished then 'already_finished'
+            when owner = $2::text and expires_at > now then 'again'
+            when owner is not null and expires_at > now then 'locked'
+            when attempts >= $4::integer then 'too_many_attempts'
             else 'granted'
           end as answer
         from job
-      ), given_up as (
-        update ${table} as target set ${unlocked}, ${status} = ${literal(statuses.failed)}, ${result} = null,
-          ${error} = 'given up after ' || job.attempts || ' attempts that did not end', ${token} = ${nextToken}
-        from job, verdict where target.id = job.id and verdict.answer = 'too_many_attempts'
-      ), again as (
-        update ${table} as target set ${heartbeatAt} = job.now,
-          ${expiresAt} = greatest(job.expires_at, ${untilTtl})
-        from job, verdict where target.id = job.id and verdict.answer = 'again'
+      ), written as (
+        update ${table} as target set
+          ${owner} = case when job.answer <> 'too_many_attempts' then $2::text end,
+          ${heartbeatAt} = case when job.answer <> 'too_many_attempts' then job.now end,
+          ${expiresAt} = case job.answer
+            when 'granted' then ${untilTtl}
+            when 'again' then greatest(job.expires_at, ${untilTtl})
+          end,
+          ${token} = case when job.answer = 'again' then job.token else ${nextToken} end,
+          ${attempts} = job.attempts + case when job.answer = 'granted' then 1 else 0 end,
+          ${status} = case when job.answer = 'too_many_attempts' then ${failed} else job.status end,
+          ${error} = case when job.answer = 'too_many_attempts'
+            then 'given up after ' || job.attempts || ' attempts that did not end' else target.${error} end
+        from verdict as job
+        where target.id = job.id and job.answer in ('again', 'granted', 'too_many_attempts')
         returning target.${token} as token, target.${attempts} as attempts, target.${expiresAt} as expires_at
-      ), granted as (
-        update ${table} as target set ${owner} = $2::text, ${heartbeatAt} = job.now, ${expiresAt} = ${untilTtl},
-          ${token} = ${nextToken}, ${attempts} = job.attempts + 1
-        from job, verdict where target.id = job.id and verdict.answer = 'granted'
-        returning target.${token} as token, target.${attempts} as attempts, target.${expiresAt} as expires_at
-      ), held as (
-        select * from again union all select * from granted
       )
-      select verdict.answer, held.token::float8 as token, held.attempts,
-        ${millis('held.expires_at')} as expires_at,
-        ${millis('coalesce(held.expires_at, job.expires_at) - job.now')} as remaining
-      from job cross join verdict left join held on true`,
+      select job.answer, written.token::float8 as token, written.attempts,
+        ${millis('written.expires_at')} as expires_at,
+        ${millis('coalesce(written.expires_at, job.expires_at) - job.now')} as remaining
+      from verdict as job left join written on true`,
 
     refresh: `with ${seen}, extended as (
         update ${table} as target set ${expiresAt} = greatest(job.expires_at, ${untilTtl}),

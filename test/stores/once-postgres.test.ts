@@ -18,10 +18,10 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([pool.end(), sql.end(), client.end()]))
 
-describe.each(['pg', 'postgres'])('with %s', (driver) => {
+describe.each(['pg', 'pg, prepared', 'postgres'])('with %s', (driver) => {
   const open = (table: string) => {
-    const clients: PostgresClient[] = driver === 'pg' ? [pool, client] : [sql, pool]
-    return clients.map((each) => postgresJobs(each, { table }))
+    const clients: PostgresClient[] = driver === 'postgres' ? [sql, pool] : [pool, client]
+    return clients.map((each) => postgresJobs(each, { table, prepare: driver === 'pg, prepared' }))
   }
   describeJobStore('postgres', {
     ttl: 300,
