@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { LeaseStore } from '../../src/core/index.ts'
 import { type RedisClient, redisStore } from '../../src/stores/redis/index.ts'
 import { describeStore } from '../../src/testing/index.ts'
-import { asking, granted } from './redis/asking.ts'
+import { asking, granted } from './asking.ts'
 import { freshPrefix } from './redis/clients.ts'
 import { TestCluster } from './redis/cluster.ts'
 

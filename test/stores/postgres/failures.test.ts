@@ -2,7 +2,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Server, startServer } from '../../../scripts/services/index.ts'
 import { createLeases } from '../../../src/core/index.ts'
-import { asking, grab } from './asking.ts'
+import { asking, grab } from '../asking.ts'
 import { type Bed, makeBed } from './bed.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createLeases, type LeaseStore } from '../../../src/core/index.ts'
-import { asking, grab } from './asking.ts'
+import { asking, grab } from '../asking.ts'
 import { type Bed, makeBed } from './bed.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env
@@ -128,6 +128,14 @@ describe('the line in Postgres', () => {
     await (await waiting).release()
     await Promise.all([store.close(), other.close()])
     await expect.poll(() => bed.listeners()).toBe(0)
+  })
+
+  it('keeps no process alive', async () => {
+    const child = fork(join(import.meta.dirname, 'finishing-child.ts'), [url, bed.schema])
+    await once(child, 'message')
+    const finished = performance.now()
+    await once(child, 'exit')
+    expect(performance.now() - finished).toBeLessThan(2000)
   })
 
   async function listeningElsewhere(): Promise<number | null> {

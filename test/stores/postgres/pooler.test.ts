@@ -4,7 +4,7 @@ import postgres from 'postgres'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createLeases, type LeaseStore } from '../../../src/core/index.ts'
 import type { PostgresStoreOptions } from '../../../src/stores/postgres/index.ts'
-import { grab } from './asking.ts'
+import { grab } from '../asking.ts'
 import { type Bed, makeBed } from './bed.ts'
 import { type Pooler, startPgbouncer } from './pgbouncer.ts'
 

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { LeaseStore, StoreEvent } from '../../../src/core/index.ts'
-import { asking, grab } from './asking.ts'
+import { asking, grab } from '../asking.ts'
 import { type Bed, makeBed } from './bed.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createLeases, type Lease, type LeaseStore } from '../../../src/core/index.ts'
-import { asking, grab } from './asking.ts'
+import { asking, grab } from '../asking.ts'
 import { type Bed, makeBed } from './bed.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env

@@ -1,7 +1,7 @@
 /** A process whose waiters stand in line until it is killed. `argv`: url, schema, resource, how many. */
 import pg from 'pg'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
-import { asking } from './asking.ts'
+import { asking } from '../asking.ts'
 
 const [url, schema = '', resource = '', count] = process.argv.slice(2)
 const store = postgresStore(new pg.Pool({ connectionString: url }), { schema })

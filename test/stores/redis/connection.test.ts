@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { startServer } from '../../../scripts/services/index.ts'
 import { createLeases } from '../../../src/core/index.ts'
 import { type RedisClient, redisStore } from '../../../src/stores/redis/index.ts'
-import { asking, failure, granted } from './asking.ts'
+import { asking, failure, granted } from '../asking.ts'
 import { clientNames, clients, freshPrefix, HOLDFAST_TEST_REDIS_URL, openStore } from './clients.ts'
 
 const admin = new Redis(HOLDFAST_TEST_REDIS_URL)

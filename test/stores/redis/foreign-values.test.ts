@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { afterAll, describe, expect, it } from 'vitest'
 import { Keys } from '../../../src/stores/redis/layout.ts'
-import { asking, failure, granted } from './asking.ts'
+import { asking, failure, granted } from '../asking.ts'
 import { HOLDFAST_TEST_REDIS_URL, openStore } from './clients.ts'
 
 const admin = new Redis(HOLDFAST_TEST_REDIS_URL)

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { afterAll, expect, it } from 'vitest'
 import type { StoreEvent } from '../../../src/core/index.ts'
 import { SHARDS } from '../../../src/stores/redis/layout.ts'
-import { asking, granted } from './asking.ts'
+import { asking, granted } from '../asking.ts'
 import { HOLDFAST_TEST_REDIS_URL, openStore } from './clients.ts'
 
 const admin = new Redis(HOLDFAST_TEST_REDIS_URL)

@@ -2,8 +2,8 @@ import { Redis } from 'ioredis'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createLeases, type LeaseStore } from '../../../src/core/index.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
+import { asking, granted } from '../asking.ts'
 import { cuttableProxy } from '../cuttable-proxy.ts'
-import { asking, granted } from './asking.ts'
 import { clientNames, freshPrefix, HOLDFAST_TEST_REDIS_URL, openStore } from './clients.ts'
 
 const SERVER = new URL(HOLDFAST_TEST_REDIS_URL)

@@ -4,7 +4,7 @@ import { startServer } from '../../../scripts/services/index.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { Keys } from '../../../src/stores/redis/layout.ts'
 import { ONE } from '../../../src/stores/redis/scripts.ts'
-import { asking, granted } from './asking.ts'
+import { asking, granted } from '../asking.ts'
 import { clientNames, freshPrefix, HOLDFAST_TEST_REDIS_URL, openStore } from './clients.ts'
 
 const admin = new Redis(HOLDFAST_TEST_REDIS_URL)

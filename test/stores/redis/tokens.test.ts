@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { afterAll, expect, it } from 'vitest'
 import { Keys } from '../../../src/stores/redis/layout.ts'
-import { asking, granted } from './asking.ts'
+import { asking, granted } from '../asking.ts'
 import { HOLDFAST_TEST_REDIS_URL, openStore } from './clients.ts'
 
 const admin = new Redis(HOLDFAST_TEST_REDIS_URL)

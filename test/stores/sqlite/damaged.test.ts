@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { createLeases, type LeaseStore } from '../../../src/core/index.ts'
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts'
 import { FakeClock } from '../../../src/testing/index.ts'
-import { asking, failure, granted } from './asking.ts'
+import { asking, failure, granted } from '../asking.ts'
 import { DatabaseFile } from './database-file.ts'
 
 describe('a file that cannot be used', () => {

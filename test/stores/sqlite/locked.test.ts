@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks'
 import { describe, expect, it } from 'vitest'
 import { quantile } from '../../../bench/measure.ts'
 import { FakeClock } from '../../../src/testing/index.ts'
-import { asking, failure, granted } from './asking.ts'
+import { asking, failure, granted } from '../asking.ts'
 import { DatabaseFile } from './database-file.ts'
 
 const LOCKED_FOR_MS = 1000

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Renewal } from '../../../src/core/index.ts'
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts'
 import { FakeClock } from '../../../src/testing/index.ts'
-import { asking, granted } from './asking.ts'
+import { asking, granted } from '../asking.ts'
 import { DatabaseFile } from './database-file.ts'
 
 const MANY = 1000

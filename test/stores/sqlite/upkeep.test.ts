@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { StoreEvent } from '../../../src/core/index.ts'
 import { FakeClock } from '../../../src/testing/index.ts'
-import { asking, granted } from './asking.ts'
+import { asking, granted } from '../asking.ts'
 import { DatabaseFile } from './database-file.ts'
 
 const HOUR_MS = 3_600_000

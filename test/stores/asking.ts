@@ -1,14 +1,20 @@
-import { type Answer, type Ask, LeaseError, type LeaseRecord } from '../../../src/core/index.ts'
-
-let asks = 0
+import { type Answer, type Ask, LeaseError, type LeaseRecord, type LeaseStore } from '../../src/core/index.ts'
 
 export function asking(resource: string, more: Partial<Ask> = {}): Ask {
-  return { resource, id: `ask-${++asks}`, owner: 'Mika', ttl: 60_000, ...more }
+  return { resource, id: crypto.randomUUID(), owner: 'Mika', ttl: 60_000, ...more }
 }
 
 export function granted(answer: Answer): LeaseRecord {
   if (!answer.granted) throw new Error('expected a grant')
   return answer.lease
+}
+
+export async function grab(
+  store: LeaseStore,
+  resource: string,
+  more: Partial<Ask> = {},
+): Promise<LeaseRecord> {
+  return granted(await store.acquire(asking(resource, more)))
 }
 
 /** How a call failed. */
