@@ -63,19 +63,20 @@ export class Inbox {
 
   /** The address, once it is open; `null` if that fails or takes longer than `patienceMs`. */
   async ready(patienceMs: number): Promise<string | null> {
-    if (!this.#open && !this.#deaf) {
-      void this.open()
+    const isPausing = this.#deaf && this.#opening
+    if (!this.#open && !isPausing) {
+      this.open()
       await Promise.race([this.#attempt, pause(patienceMs)])
     }
     return this.address
   }
 
-  /** Tries again for as long as somebody has to hear. */
-  open(): Promise<void> {
+  /** Goes on trying for as long as somebody has to hear. */
+  open(): void {
+    if (this.#open || this.#closed) return
     this.#opening ??= this.#tryToOpen().finally(() => {
       this.#opening = undefined
     })
-    return this.#opening
   }
 
   async close(): Promise<void> {
@@ -84,16 +85,14 @@ export class Inbox {
   }
 
   async #tryToOpen(): Promise<void> {
-    for (
-      let wait = FIRST_PAUSE_MS;
-      !this.#open && !this.#closed;
-      wait = Math.min(2 * wait, LONGEST_PAUSE_MS)
-    ) {
+    let wait = FIRST_PAUSE_MS
+    do {
       this.#attempt = this.#tryOnce().catch(() => {})
       await this.#attempt
-      if (this.#open || !this.#options.needed()) return
+      if (this.#open) return
       await pause(this.#deaf ? DEAF_PAUSE_MS : wait)
-    }
+      wait = Math.min(2 * wait, LONGEST_PAUSE_MS)
+    } while (!this.#closed && this.#options.needed())
   }
 
   async #tryOnce(): Promise<void> {
@@ -155,7 +154,7 @@ export class Inbox {
 
   #onDropped(): void {
     void this.#shut()
-    if (this.#options.needed()) void this.open()
+    if (this.#options.needed()) this.open()
   }
 
   async #shut(): Promise<void> {

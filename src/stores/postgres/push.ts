@@ -79,7 +79,7 @@ export class Push {
     this.#holders.delete(id)
     if (!wake) return
     this.#waiters.set(id, { wake, address })
-    if (this.address === null) void this.#inbox.open()
+    if (this.address === null) this.#inbox.open()
     else if (address !== this.address) wake(0)
   }
 
@@ -121,7 +121,7 @@ export class Push {
     this.#cancelOpenSoon = systemClock.setTimer(
       () => {
         this.#cancelOpenSoon = undefined
-        if (this.#holders.has(oldest.id)) void this.#inbox.open()
+        if (this.#holders.has(oldest.id)) this.#inbox.open()
         else this.#openSoon()
       },
       inMs,
