@@ -12,7 +12,16 @@ afterEach(() => {
 
 /** An inbox on a server that can be away, or deliver nothing. */
 function setUp() {
-  const world = { away: false, delivers: true, needed: true, opened: 0, checked: 0, attempts: 0, open: 0 }
+  const world = {
+    away: false,
+    delivers: true,
+    stopped: false,
+    needed: true,
+    opened: 0,
+    checked: 0,
+    attempts: 0,
+    open: 0,
+  }
   let hooks: ListenerHooks | undefined
   const inbox = new Inbox({
     listen: async (given) => {
@@ -25,8 +34,9 @@ function setUp() {
         listen: async () => {},
         unlisten: async () => {},
         keepAlive: () => {},
-        close: async () => {
+        close: () => {
           world.open--
+          return world.stopped ? new Promise(() => {}) : Promise.resolve()
         },
       }
     },
@@ -140,6 +150,15 @@ describe('the inbox of a Postgres store', () => {
     await vi.advanceTimersByTimeAsync(10_000)
     expect(inbox.address).toBe(null)
     expect(world).toMatchObject({ attempts: 1, open: 0 })
+  })
+
+  it('is closed also when the server has stopped', async () => {
+    const { world, inbox } = setUp()
+    await inbox.ready(100)
+    world.stopped = true
+    const closed = inbox.close()
+    await vi.advanceTimersByTimeAsync(1000)
+    await closed
   })
 
   it('opens no more once it was closed, also when it was just opening', async () => {

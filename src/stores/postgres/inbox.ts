@@ -5,6 +5,7 @@ import type { Queries } from './queries.ts'
 const CHECK_EVERY_MS = 10_000
 /** A connection on which a notification takes longer than this is deaf. */
 const HEAR_WITHIN_MS = 2000
+const CLOSE_WITHIN_MS = 1000
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5000
 const DEAF_PAUSE_MS = 30_000
@@ -161,7 +162,8 @@ export class Inbox {
     this.#cancelCheck()
     const listener = this.#open?.listener
     this.#open = undefined
-    await listener?.close().catch(() => {})
+    // A server that has stopped does not say goodbye.
+    await Promise.race([listener?.close().catch(() => {}), pause(CLOSE_WITHIN_MS)])
   }
 }
 
