@@ -7,21 +7,21 @@ import { MANY, ONE } from './scripts.ts'
 /** So that no batch keeps the server to itself for long. */
 const MAX_BATCH = 256
 
-/** What the script answered to one operation, a text or a list, and the server's clock then, in microseconds. */
+/** What the script answered to one operation, and the server's clock then, in microseconds. */
 export interface Reply {
   readonly now: number
-  readonly value: unknown
+  readonly value: string | readonly unknown[]
 }
 
 interface Operation {
   readonly shard: number
-  readonly keys: readonly string[]
-  readonly args: readonly string[]
+  readonly keys: string[]
+  readonly args: string[]
   resolve(reply: Reply): void
   reject(error: LeaseError): void
 }
 
-type Batch = Operation[]
+type Batch = readonly Operation[]
 
 /**
  * Sends operations to the script. Those of one turn of the event loop travel together, which costs a busy process
@@ -30,9 +30,9 @@ type Batch = Operation[]
 export class Calls {
   readonly #redis: RedisDialect
   readonly #prefix: string
-  #byShard: boolean
   readonly #shas = new Map<string, string>()
-  #next = new Map<number, Batch>()
+  #byShard: boolean
+  #next: Operation[] = []
   /** When each batch that is under way was sent, the oldest first. */
   readonly #sent = new Map<Batch, number>()
   #alarm: ReturnType<typeof setTimeout> | undefined
@@ -44,60 +44,56 @@ export class Calls {
     for (const script of [ONE, MANY]) void this.#learnSha(script)
   }
 
-  call(
-    shard: number,
-    keys: readonly string[],
-    args: readonly string[],
-    signal?: AbortSignal,
-  ): Promise<Reply> {
+  call(shard: number, keys: string[], args: string[], signal?: AbortSignal): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      if (!signal) return this.#enqueue({ shard, keys, args, resolve, reject })
-      if (signal.aborted) return reject(abortError(signal))
-      const onAbort = () => reject(abortError(signal))
-      const unhook = () => signal.removeEventListener('abort', onAbort)
-      signal.addEventListener('abort', onAbort)
-      this.#enqueue({
-        shard,
-        keys,
-        args,
-        resolve(reply) {
-          unhook()
-          resolve(reply)
-        },
-        reject(error) {
-          unhook()
-          reject(error)
-        },
-      })
+      const operation = { shard, keys, args, resolve, reject }
+      if (!signal) this.#enqueue(operation)
+      else if (signal.aborted) reject(abortError(signal))
+      else this.#enqueue(endWith(signal, operation))
     })
   }
 
   #enqueue(operation: Operation): void {
-    if (this.#next.size === 0) queueMicrotask(() => this.#flush())
-    const group = this.#byShard ? operation.shard : 0
-    const batch = this.#next.get(group)
-    if (batch) batch.push(operation)
-    else this.#next.set(group, [operation])
+    if (this.#next.push(operation) === 1) queueMicrotask(() => this.#flush())
   }
 
   #flush(): void {
-    const batches = this.#next.values()
-    this.#next = new Map()
-    for (const batch of batches)
-      for (let rest = batch; rest.length > 0; ) void this.#send(rest.splice(0, MAX_BATCH))
+    const operations = this.#next
+    this.#next = []
+    const groups = this.#byShard ? Map.groupBy(operations, ({ shard }) => shard).values() : [operations]
+    for (const group of groups)
+      for (let from = 0; from < group.length; from += MAX_BATCH)
+        void this.#send(group.length > MAX_BATCH ? group.slice(from, from + MAX_BATCH) : group)
   }
 
   async #send(batch: Batch): Promise<void> {
+    const script = batch.length === 1 ? ONE : MANY
+    const sha = this.#shas.get(script)
+    const keys: string[] = []
+    const args = [this.#prefix]
+    for (const operation of batch) {
+      keys.push(...operation.keys)
+      args.push(...operation.args)
+    }
     this.#sent.set(batch, performance.now())
     if (!this.#alarm) this.#setAlarm(LIMIT_MS)
     try {
-      const [clock, ...replies] = inParts(await this.#run(batch))
-      const now = Number(clock)
-      for (const [at, operation] of batch.entries()) answer(operation, now, replies[at])
+      deliver(
+        batch,
+        await (sha ? this.#redis.evalSha(sha, keys, args) : this.#redis.eval(script, keys, args)),
+      )
+    } catch (cause) {
+      if (isReply(cause, 'NOSCRIPT')) await this.#bring(script, keys, args, batch)
+      else this.#fail(batch, cause)
+    }
+    this.#sent.delete(batch)
+  }
+
+  async #bring(script: string, keys: string[], args: string[], batch: Batch): Promise<void> {
+    try {
+      deliver(batch, await this.#redis.eval(script, keys, args))
     } catch (cause) {
       this.#fail(batch, cause)
-    } finally {
-      this.#sent.delete(batch)
     }
   }
 
@@ -110,25 +106,6 @@ export class Calls {
       const error = storeError(cause)
       for (const { reject } of batch) reject(error)
     }
-  }
-
-  async #run(batch: Batch): Promise<unknown> {
-    const keys: string[] = []
-    const args = [this.#prefix]
-    for (const operation of batch) {
-      for (const key of operation.keys) keys.push(key)
-      for (const arg of operation.args) args.push(arg)
-    }
-    const script = batch.length === 1 ? ONE : MANY
-    const sha = this.#shas.get(script)
-    if (sha) {
-      try {
-        return await this.#redis.evalSha(sha, keys, args)
-      } catch (cause) {
-        if (!isReply(cause, 'NOSCRIPT')) throw cause
-      }
-    }
-    return this.#redis.eval(script, keys, args)
   }
 
   /** One timer for all calls, since one for each would cost as much as the rest of the call. */
@@ -152,16 +129,39 @@ export class Calls {
   }
 }
 
-/** The clock and the answers. A lone text comes in one piece with the clock, since most calls are of that kind. */
-function inParts(reply: unknown): unknown[] {
-  if (Array.isArray(reply)) return reply
-  const text = String(reply)
-  const space = text.indexOf(' ')
-  return [text.slice(0, space), text.slice(space + 1)]
+function endWith(signal: AbortSignal, operation: Operation): Operation {
+  const { resolve, reject } = operation
+  const onAbort = () => reject(abortError(signal))
+  const unhook = () => signal.removeEventListener('abort', onAbort)
+  signal.addEventListener('abort', onAbort)
+  return {
+    ...operation,
+    resolve(reply) {
+      unhook()
+      resolve(reply)
+    },
+    reject(error) {
+      unhook()
+      reject(error)
+    },
+  }
 }
 
-function answer({ resolve, reject }: Operation, now: number, value: unknown): void {
-  if (typeof value === 'string' && value.startsWith('error '))
-    reject(storeError(new Error(`ERR ${value.slice('error '.length)}`)))
-  else resolve({ now, value })
+function deliver(batch: Batch, reply: unknown): void {
+  if (Array.isArray(reply)) deliverEach(batch, reply)
+  else deliverLone(batch, String(reply))
+}
+
+/** A lone text comes in one piece with the clock, since most calls are of that kind. */
+function deliverLone(batch: Batch, text: string): void {
+  batch[0]?.resolve({ now: Number(text.slice(0, 16)), value: text.slice(17) })
+}
+
+function deliverEach(batch: Batch, [clock, ...values]: readonly unknown[]): void {
+  for (const [at, { resolve, reject }] of batch.entries()) {
+    const value = Array.isArray(values[at]) ? values[at] : String(values[at])
+    if (typeof value === 'string' && value.startsWith('error '))
+      reject(storeError(new Error(`ERR ${value.slice('error '.length)}`)))
+    else resolve({ now: Number(clock), value })
+  }
 }

@@ -98,7 +98,7 @@ class RedisStore implements LeaseStore {
     this.#checkOpen()
     const { shard, row, watched, line } = new Keys(this.#prefix, by.resource)
     const args = 'id' in by ? ['release', packWho(this.#push.channel, by.id)] : ['force', String(by.token)]
-    if ('id' in by) this.#push.forget(by.id)
+    if ('id' in by) this.#push.parties.forget(by.id)
     const { now, value } = await this.#calls.call(shard, [row, watched, line], args, call?.signal)
     const [state, ended = '', holder = ''] = String(value).split('\n')
     return {
@@ -156,11 +156,14 @@ class RedisStore implements LeaseStore {
     const { shard, row, watched, line, index } = new Keys(this.#prefix, resource)
     const about = packWho(this.#push.channel, id) + packAbout(ask)
     const args = ['acquire', packSpan(ttl), about, `${wake ? 'wait' : ''}${replace ?? ''}`]
-    this.#push.expect(ask)
+    const { parties } = this.#push
+    parties.expect(ask)
     const reply = await this.#calls.call(shard, [row, watched, line, index], args, call?.signal)
     const answer = this.#understand(ask, reply)
-    if (answer.granted) this.#push.granted(id)
-    else if (answer.place === null) this.#push.forget(id)
+    if (answer.granted) {
+      parties.granted(id, answer.lease.token)
+      this.#push.openForHolder()
+    } else parties.refused(id, answer.place !== null)
     return answer
   }
 

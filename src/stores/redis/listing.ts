@@ -94,7 +94,7 @@ export class Listing {
     const ask = async (shard: number) => {
       const args = ['names', from, prefix, String(perShard)]
       const { value } = await this.#calls.call(shard, [indexOf(this.#prefix, shard)], args, signal)
-      return (value as string[]).map((member) => member.slice('name:'.length))
+      return [...value].map((member) => String(member).slice('name:'.length))
     }
     const pages = await Promise.all(shards().map(ask))
     const ends = pages.filter((page) => page.length >= perShard).map((page) => page.at(-1) ?? '')
@@ -110,8 +110,8 @@ export class Listing {
       ['due', String(limit)],
       signal,
     )
-    return (value as string[]).flatMap((member) => {
-      const [, due = '', resource = ''] = /^due:(\d+) (.*)$/s.exec(member) ?? []
+    return [...value].flatMap((member) => {
+      const [, due = '', resource = ''] = /^due:(\d+) (.*)$/s.exec(String(member)) ?? []
       return { due, resource }
     })
   }

@@ -1,17 +1,10 @@
-import { type Ask, LeaseError, type LeaseRecord, type StoreEvent } from '../../core/index.ts'
+import { LeaseError, type LeaseRecord, type StoreEvent } from '../../core/index.ts'
 import type { Hearing, Subscriber } from './client.ts'
-import { quietly, Watchers } from './watchers.ts'
+import { Parties } from './parties.ts'
+import { quietly, type Watcher, Watchers } from './watchers.ts'
 
 const IDLE_MS = 2000
 const REOPEN_MS = [50, 200, 1000, 2000]
-
-/** Whom to tell what comes in for one id: that it is its turn, or that its lease was ended. */
-interface Party {
-  readonly resource: string
-  wake: Ask['wake']
-  readonly lost: Ask['lost']
-  held: boolean
-}
 
 interface PushOptions {
   readonly prefix: string
@@ -34,8 +27,10 @@ export class Push {
   readonly #options: PushOptions
   readonly #wakes: string
   readonly #changes: string
-  readonly #parties = new Map<string, Party>()
+  readonly parties = new Parties()
   readonly #watchers: Watchers
+  /** Also those who are not told yet, since the script has to learn of them first. */
+  readonly #watching = new Set<Watcher>()
   #subscriber: Subscriber | undefined
   #opening: Promise<Subscriber> | undefined
   #failures = 0
@@ -62,43 +57,31 @@ export class Push {
     return this.#opening
   }
 
-  /** Before the ask is sent: what concerns it may come in before its answer does. */
-  expect({ resource, id, wake, lost }: Ask): void {
+  /** Somebody holds a lease now and may want to hear of its end; that need not keep it waiting. */
+  openForHolder(): void {
+    if (this.parties.size === 0) return
     this.#used = true
-    if (wake || lost) this.#parties.set(id, { resource, wake, lost, held: false })
-  }
-
-  granted(id: string): void {
-    const party = this.#parties.get(id)
-    if (!party) return
-    party.wake = undefined
-    party.held = true
-    if (!party.lost) this.forget(id)
-    // In the background: the caller has its lease already.
-    else if (!this.isOpen) this.open().catch(() => this.#openLater())
-  }
-
-  forget(id: string): void {
-    this.#parties.delete(id)
+    if (!this.isOpen) this.open().catch(() => this.#openLater())
   }
 
   async watch(on: (event: StoreEvent) => void, prefix: string): Promise<AsyncDisposable> {
-    const subscriber = await this.open()
-    await subscriber.subscribe(this.#changes)
     const watcher = { on, prefix }
-    await this.#watchers.add(watcher)
-    return {
-      [Symbol.asyncDispose]: async () => {
-        this.#used = true
-        this.#watchers.delete(watcher)
-        if (this.#watchers.size === 0) await this.#subscriber?.unsubscribe(this.#changes).catch(() => {})
-      },
+    this.#watching.add(watcher)
+    try {
+      const subscriber = await this.open()
+      await subscriber.subscribe(this.#changes)
+      await this.#watchers.add(watcher)
+    } catch (error) {
+      this.#unwatch(watcher)
+      throw error
     }
+    return { [Symbol.asyncDispose]: async () => this.#unwatch(watcher) }
   }
 
   close(): void {
     this.#closed = true
-    this.#parties.clear()
+    this.parties.clear()
+    this.#watching.clear()
     this.#watchers.clear()
     this.#disconnect()
   }
@@ -111,7 +94,7 @@ export class Push {
       })
       try {
         await subscriber.subscribe(this.#wakes)
-        if (this.#watchers.size > 0) await subscriber.subscribe(this.#changes)
+        if (this.#watching.size > 0) await subscriber.subscribe(this.#changes)
         if (this.#closed) throw new LeaseError('closed', 'this redis store was closed')
       } catch (error) {
         subscriber.close()
@@ -136,7 +119,14 @@ export class Push {
   }
 
   get #needed(): boolean {
-    return this.#parties.size > 0 || this.#watchers.size > 0
+    return this.parties.size > 0 || this.#watching.size > 0
+  }
+
+  #unwatch(watcher: Watcher): void {
+    this.#used = true
+    this.#watching.delete(watcher)
+    this.#watchers.delete(watcher)
+    if (this.#watching.size === 0) this.#subscriber?.unsubscribe(this.#changes).catch(() => {})
   }
 
   #onBroken(): void {
@@ -165,35 +155,23 @@ export class Push {
   }
 
   #makeUp(): void {
-    for (const { wake } of this.#parties.values()) wake?.(0)
+    this.parties.wakeAll()
     this.#watchers.tellGap()
     void this.#checkHeld()
   }
 
   async #checkHeld(): Promise<void> {
-    const held = [...this.#parties].filter(([, { held }]) => held)
-    if (held.length === 0) return
-    const found = await this.#options.read(held.map(([, { resource }]) => resource)).catch(() => [])
-    for (const [index, [id]] of held.entries()) {
+    const holders = this.parties.holders()
+    if (holders.length === 0) return
+    const found = await this.#options.read(holders.map(({ resource }) => resource)).catch(() => [])
+    for (const [index, { id, token }] of holders.entries()) {
       const lease = found[index]
-      if (lease !== undefined && lease?.id !== id) this.#onLost(id)
+      if (lease !== undefined && lease?.id !== id) this.parties.ended(id, token)
     }
   }
 
   #onMessage(channel: string, message: string): void {
     if (channel === this.#changes) this.#watchers.tellChange(message)
-    else this.#onCall(message.split(' '))
-  }
-
-  #onCall(words: readonly string[]): void {
-    const id = decodeURIComponent(words.at(-1) ?? '')
-    if (words[0] === 'wake') this.#parties.get(id)?.wake?.(Number(words[1]))
-    else this.#onLost(id)
-  }
-
-  #onLost(id: string): void {
-    const party = this.#parties.get(id)
-    this.#parties.delete(id)
-    if (party?.lost) quietly(party.lost)
+    else this.parties.hear(message)
   }
 }

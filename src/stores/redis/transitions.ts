@@ -64,7 +64,7 @@ local function transitions()
   local function finish(r, state, by)
     local ended = text(r)
     tell(r, state)
-    if r.channel ~= by then push(r.channel, 'lost ' .. r.id) end
+    if r.channel ~= by then push(r.channel, 'lost ' .. r.token .. ' ' .. r.id) end
     r.id = nil
     return state .. '\\n' .. ended
   end

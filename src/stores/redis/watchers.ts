@@ -4,7 +4,7 @@ import { unpack } from './layout.ts'
 /** How long the script publishes changes after it was told that somebody watches. */
 export const WATCHED_MS = 30_000
 
-interface Watcher {
+export interface Watcher {
   readonly on: (event: StoreEvent) => void
   readonly prefix: string
 }
