@@ -21,6 +21,11 @@ export function expectAttempts(maxAttempts: number | undefined): void {
     refuse('maxAttempts', 'a whole number from 1', maxAttempts)
 }
 
+export function expectSignal(signal: AbortSignal | undefined): void {
+  if (signal !== undefined && typeof signal?.addEventListener !== 'function')
+    refuse('signal', 'an AbortSignal', signal)
+}
+
 export function refuse(option: string, expected: string, value: unknown): never {
   const got = typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : typeof value
   throw new LeaseError(

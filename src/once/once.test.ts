@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { LeaseError, type LeaseEvent } from '../core/index.ts'
 import { FakeClock } from '../testing/index.ts'
@@ -120,6 +121,8 @@ describe('a run', () => {
     await expect(once.run('job', null as never)).rejects.toMatchObject(invalid)
     await expect(once.run('job', vi.fn(), { ttl: 1 })).rejects.toMatchObject(invalid)
     await expect(once.run('job', vi.fn(), { heartbeat: 300_000 })).rejects.toMatchObject(invalid)
+    await expect(once.run('job', vi.fn(), { signal: {} as AbortSignal })).rejects.toMatchObject(invalid)
+    await expect(once.wait('job', { timeout: -1 })).rejects.toMatchObject(invalid)
     await expect(once.run('job', vi.fn(), { maxAttempts: 0.5 })).rejects.toMatchObject(invalid)
     expect(() => createOnce(null as never)).toThrow('jobs')
     expect(() => createOnce(jobs, { worker: '' })).toThrow('worker')
@@ -240,6 +243,13 @@ describe('a store that fails', () => {
 })
 
 describe('stopping', () => {
+  it('leaves no listener on a signal that outlives the run', async () => {
+    const { signal } = new AbortController()
+    await once.run('job', () => 1, { signal })
+    await once.wait('job', { signal })
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+
   it.each(['the signal', 'close'])('by %s aborts the work, which leaves the job to another', async (by) => {
     const stop = new AbortController()
     const work = ({ signal }: RunningJob) =>
@@ -336,6 +346,14 @@ describe('waiting for a job', () => {
     await once.close()
     await closed
     expect(clock.pending).toBe(0)
+  })
+
+  it('leaves no watch behind', async () => {
+    const stop = vi.fn()
+    vi.spyOn(jobs, 'watch').mockReturnValue(stop)
+    await once.run('job', () => 1)
+    await once.wait('job')
+    expect(stop).toHaveBeenCalledTimes(1)
   })
 
   it('rejects with not-found for a job that does not exist', async () => {

@@ -6,9 +6,10 @@ import {
   LeaseError,
   type LeaseListener,
 } from '../core/index.ts'
-import { expectAttempts, expectId, refuse } from './checks.ts'
+import { expectAttempts, expectId, expectSignal, refuse } from './checks.ts'
 import { type JobLock, jobLock } from './job-lock.ts'
 import type { JobStore, Outcome, SkipReason } from './job-store.ts'
+import { linkSignals } from './linked-signal.ts'
 import { answered, backoff, isRetryable, sleep } from './patience.ts'
 
 /** What all runs of one `once` share. */
@@ -61,9 +62,10 @@ export async function runJob<T>(
   expectId(id)
   expectAttempts(maxAttempts)
   if (typeof work !== 'function') refuse('work', 'a function', work)
-  const stop = signal ? AbortSignal.any([closing, signal]) : closing
+  expectSignal(signal)
   const lock = jobLock(jobs, id, { worker, maxAttempts })
   const leases = createLeases(lock.store, { clock, ttl, heartbeat, ...(onEvent && { onEvent }) })
+  const { signal: stop, unlink } = linkSignals(closing, signal)
   try {
     const lease = await leases.tryAcquire(id, { signal: stop })
     if (!lease) return { ran: false, reason: lock.refusal?.reason ?? 'locked' }
@@ -74,6 +76,7 @@ export async function runJob<T>(
       await lease[Symbol.asyncDispose]()
     }
   } finally {
+    unlink()
     track(leases.close())
   }
 
@@ -82,7 +85,7 @@ export async function runJob<T>(
       id,
       token: lease.token,
       attempt: grant?.attempt ?? 1,
-      signal: AbortSignal.any([lease.signal, stop]),
+      signal: linkSignals(lease.signal, stop).signal,
     }
     let result: T
     let json: JsonValue

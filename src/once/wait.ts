@@ -1,6 +1,7 @@
 import { type Clock, LeaseError } from '../core/index.ts'
-import { expectId, notFound, refuse } from './checks.ts'
+import { expectId, expectSignal, notFound, refuse } from './checks.ts'
 import type { Job, JobStore } from './job-store.ts'
+import { linkSignals } from './linked-signal.ts'
 import { answered, backoff, isRetryable, sleep } from './patience.ts'
 
 /** A push may be lost; a waiter looks again after this long. */
@@ -25,7 +26,8 @@ export async function waitForJob(
 ): Promise<Job> {
   expectId(id)
   if (!(timeout >= 0)) refuse('timeout', 'milliseconds from 0', timeout)
-  const stop = signal ? AbortSignal.any([closing, signal]) : closing
+  expectSignal(signal)
+  const { signal: stop, unlink } = linkSignals(closing, signal)
   const until = clock.monotonic() + timeout
   // Rings latch: one that comes while a look is under way must not be slept through.
   let rung = false
@@ -50,6 +52,7 @@ export async function waitForJob(
     throw new LeaseError('aborted', `waiting for job ${id} was aborted`, { cause: stop.reason })
   } finally {
     unwatch?.()
+    unlink()
   }
 
   /** `undefined` when the store did not answer this time. */

@@ -1,0 +1,108 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  type Change,
+  decideAcquire,
+  decideFinish,
+  decideRefresh,
+  decideRelease,
+  type LockedJob,
+} from './rules.ts'
+
+const NEW: LockedJob = { finished: false, owner: null, expiresAt: null, updatedAt: 0, token: 0, attempts: 0 }
+const wish = { owner: 'a', ttlMs: 100 }
+const held = { ...NEW, owner: 'b', token: 7, attempts: 1 }
+
+describe('the rules', () => {
+  it('of the design: finished, free, stale, live', () => {
+    expect(decideAcquire({ ...NEW, finished: true }, wish, 0).answer).toMatchObject({
+      reason: 'already_finished',
+    })
+    expect(decideAcquire(NEW, wish, 0).answer).toMatchObject({ acquired: true })
+    expect(decideAcquire({ ...held, expiresAt: 10 }, wish, 10).answer).toMatchObject({ acquired: true })
+    expect(decideAcquire({ ...held, expiresAt: 11 }, wish, 10).answer).toMatchObject({
+      reason: 'locked',
+      remaining: 1,
+    })
+    expect(decideAcquire({ ...held, expiresAt: null }, wish, 10).answer).toMatchObject({ acquired: true })
+  })
+
+  it('let a lock that cannot be understood live for a TTL after the last change', () => {
+    const unclear = { ...held, expiresAt: Number.NaN, updatedAt: 50 }
+    expect(decideAcquire(unclear, wish, 149).answer).toMatchObject({ reason: 'locked' })
+    expect(decideAcquire(unclear, wish, 150).answer).toMatchObject({ acquired: true })
+    const unknown = { ...unclear, updatedAt: null }
+    expect(decideAcquire(unknown, wish, 5)).toMatchObject({
+      answer: { reason: 'locked' },
+      change: { heartbeatAt: 5 },
+    })
+  })
+
+  it('do not take the outcome of another for one’s own', () => {
+    const holder = { owner: 'b', token: 7 }
+    const finish = (job: LockedJob) => decideFinish(job, holder, { result: 1 }, 0).answer
+    expect(finish({ ...held, owner: null, finished: true })).toBe(true)
+    expect(finish({ ...held, finished: true, expiresAt: 10 })).toBe(false)
+    expect(finish({ ...held, owner: null, finished: true, token: 8 })).toBe(false)
+  })
+})
+
+type Step =
+  | { readonly type: 'acquire' | 'refresh' | 'release' | 'finish'; readonly owner: string }
+  | { readonly type: 'pass'; readonly ms: number }
+
+const owner = fc.constantFrom('a', 'b', 'c')
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ type: fc.constantFrom('acquire', 'acquire', 'refresh', 'release', 'finish'), owner }),
+  fc.record({ type: fc.constant('pass'), ms: fc.integer({ min: -30, max: 150 }) }),
+)
+
+describe('in any order of calls, also with a clock that steps back', () => {
+  it('tokens rise, one finishes, and only with the token of the latest grant', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        let job = NEW
+        let now = 1000
+        let last = 0
+        const tokens = new Map<string, number>()
+        for (const next of steps) {
+          if (next.type === 'pass') now += next.ms
+          else run(next)
+        }
+
+        function run({ type, owner: who }: Exclude<Step, { type: 'pass' }>): void {
+          const before = job
+          if (type === 'acquire') {
+            const { answer, change } = decideAcquire(job, { owner: who, ttlMs: 100, maxAttempts: 9 }, now)
+            apply(change)
+            if (!answer.acquired) return
+            const live = before.owner !== null && (before.expiresAt ?? 0) > now
+            if (live) expect([before.owner, answer.token]).toEqual([who, last])
+            else expect(answer.token).toBeGreaterThan(last)
+            expect(before.finished).toBe(false)
+            last = answer.token
+            tokens.set(who, answer.token)
+          } else if (type === 'finish') {
+            const token = tokens.get(who) ?? 0
+            const { answer, change } = decideFinish(job, { owner: who, token }, { result: null }, now)
+            apply(change)
+            if (change) expect([before.owner, token, before.finished]).toEqual([who, last, false])
+            if (answer) expect(job.finished).toBe(true)
+          } else {
+            const { answer, change } =
+              type === 'refresh' ? decideRefresh(job, who, 100, now) : decideRelease(job, who)
+            apply(change)
+            if (answer) expect(before.owner).toBe(who)
+            else expect(job).toBe(before)
+          }
+        }
+
+        function apply(change?: Change): void {
+          if (!change) return
+          const { outcome, heartbeatAt: _, ...rest } = change
+          job = { ...job, ...rest, finished: job.finished || outcome !== undefined }
+        }
+      }),
+    )
+  })
+})
