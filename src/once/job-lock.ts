@@ -1,15 +1,13 @@
-import { LeaseError, type LeaseRecord, type LeaseStore } from '../core/index.ts'
-import type { JobGrant, JobRefusal, JobStore, LockTime } from './job-store.ts'
+import { type Lease, LeaseError, type LeaseRecord, type LeaseStore } from '../core/index.ts'
+import type { JobGrant, JobRefusal, JobStore, LockTime, Outcome } from './job-store.ts'
 
 /** The lock of one job for one run, as a store of leases: heartbeat, deadline and loss are the core's. */
 export interface JobLock {
   readonly store: LeaseStore
   readonly grant: JobGrant | undefined
   readonly refusal: JobRefusal | undefined
-  /** What stands in the record as its owner. */
-  ownerOf(leaseId: string): string
-  /** The job was finished, and its lock ended with it: there is nothing left to release. */
-  ended(): void
+  /** Writes the outcome, which ends the lock: there is nothing left to release. Whether it is written. */
+  finish(lease: Pick<Lease, 'id' | 'token'>, outcome: Outcome): Promise<boolean>
 }
 
 export interface JobLockOptions {
@@ -20,7 +18,9 @@ export interface JobLockOptions {
 export function jobLock(jobs: JobStore, jobId: string, { worker, maxAttempts }: JobLockOptions): JobLock {
   let grant: JobGrant | undefined
   let refusal: JobRefusal | undefined
-  let hasEnded = false
+  let finishing = false
+  let finished = false
+  /** What stands in the record. */
   const ownerOf = (leaseId: string) => (worker === undefined ? leaseId : `${worker}/${leaseId}`)
 
   const store: LeaseStore = {
@@ -37,11 +37,14 @@ export function jobLock(jobs: JobStore, jobId: string, { worker, maxAttempts }: 
     },
     async renew({ id, ttl }) {
       const time = await jobs.refresh(jobId, ownerOf(id), ttl)
-      return time ? { ok: true, lease: record(id, time, 'held') } : { ok: false, holder: null }
+      if (time) return { ok: true, lease: record(id, time, 'held') }
+      // Our own outcome may have ended the lock: the answer to that will tell.
+      if (finishing) throw new LeaseError('store-unavailable', 'the outcome is being written')
+      return { ok: false, holder: null }
     },
     async release(ask) {
       const id = 'id' in ask ? ask.id : ''
-      const released = hasEnded || (await jobs.release(jobId, ownerOf(id)))
+      const released = finished || (await jobs.release(jobId, ownerOf(id)))
       return { ended: released && grant ? record(id, grant, 'released') : null, holder: null }
     },
     read: async (resources) => resources.map(() => null),
@@ -58,9 +61,10 @@ export function jobLock(jobs: JobStore, jobId: string, { worker, maxAttempts }: 
     get refusal() {
       return refusal
     },
-    ownerOf,
-    ended() {
-      hasEnded = true
+    async finish({ id, token }, outcome) {
+      finishing = true
+      finished = await jobs.finish(jobId, { owner: ownerOf(id), token }, outcome)
+      return finished
     },
   }
 

@@ -223,6 +223,20 @@ describe('a store that fails', () => {
     expect(await running).toEqual({ ran: true, result: 1 })
   })
 
+  it('answers a heartbeat before the outcome that ended the lock: that is no loss', async () => {
+    const finish = jobs.finish
+    vi.spyOn(jobs, 'finish').mockImplementationOnce(async (...call) => {
+      const written = await finish(...call)
+      await new Promise<void>((resolve) => clock.setTimer(resolve, 5000))
+      return written
+    })
+    const work = () => new Promise((resolve) => clock.setTimer(() => resolve('kept'), 88_000))
+    const running = once.run('job', work)
+    await clock.advance(95_000)
+    expect(await running).toEqual({ ran: true, result: 'kept' })
+    expect(events.at(-1)).toMatchObject({ type: 'released' })
+  })
+
   it('will never take the result: the job is FAILED, not run for ever', async () => {
     vi.spyOn(jobs, 'finish').mockRejectedValueOnce(new LeaseError('store-failed', 'too large'))
     await expect(once.run('job', () => 'x')).rejects.toThrow('too large')

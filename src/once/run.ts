@@ -111,12 +111,10 @@ export async function runJob<T>(
 
   /** Tries until the outcome is written or the lock is lost; the heartbeat goes on meanwhile. */
   async function finish(lease: Lease, outcome: Outcome, cause?: unknown): Promise<void> {
-    const holder = { owner: lock.ownerOf(lease.id), token: lease.token }
     for (let tries = 1; lease.held; tries++) {
       try {
-        if (!(await answered(clock, jobs.finish(id, holder, outcome), lease.signal))) break
-        lock.ended()
-        return
+        if (await answered(clock, lock.finish(lease, outcome), lease.signal)) return
+        break
       } catch (error) {
         if (!isRetryable(error)) throw error
         await sleep(clock, backoff(clock, tries), lease.signal)
