@@ -37,7 +37,10 @@ export class WorkForce extends EventEmitter<{ message: [WorkerMessage, Worker] }
     const child = fork(join(import.meta.dirname, 'worker.ts'), [url, table, effects, name, String(ttl)], {
       execArgv: [],
     })
-    const [ready] = (await once(child, 'message')) as [WorkerMessage]
+    const ended = once(child, 'exit').then(([code]) =>
+      Promise.reject(new Error(`${name} ended with ${code}`)),
+    )
+    const [ready] = (await Promise.race([once(child, 'message'), ended])) as [WorkerMessage]
     if (ready.type !== 'ready') throw new Error(`expected ${name} to be ready`)
     const worker = { name, process: child, port: ready.port }
     child.on('message', (message) => this.emit('message', message as WorkerMessage, worker))

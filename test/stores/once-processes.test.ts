@@ -11,14 +11,13 @@ import { TaskQueue } from '../once/task-queue.ts'
 import { WorkForce } from '../once/work-force.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: postgresUrl = '', FIRESTORE_EMULATOR_HOST: emulator } = process.env
-const TTL_MS = 1000
 
 describe.each([
-  ['sqlite', 200],
-  ['postgres', 200],
+  ['sqlite', 1000, 200],
+  ['postgres', 1000, 200],
   // A client that is killed within a transaction keeps the emulator's writers waiting for a minute.
-  ['firestore', 0],
-])('workers of real processes on %s', (kind, jobsInStorm) => {
+  ['firestore', 2500, 0],
+])('workers of real processes on %s', (kind, ttl, jobsInStorm) => {
   let directory: string
   let jobs: JobStore
   let effects: Effects
@@ -36,7 +35,7 @@ describe.each([
     jobs = opened.jobs
     dispose = async () => opened[Symbol.asyncDispose]()
     effects = new Effects(path)
-    force = new WorkForce({ url, table, effects: path, ttl: TTL_MS })
+    force = new WorkForce({ url, table, effects: path, ttl })
     queue = new TaskQueue(() => force.workers)
   })
   afterEach(async () => {
@@ -82,8 +81,8 @@ describe.each([
     const started = force.heard((message) => message.type === 'started')
     queue.deliver('hang-2')
     await started
-    await sleep(TTL_MS * 2)
-    expect(await jobs.acquire('hang-2', 'another', TTL_MS)).toMatchObject({ reason: 'locked' })
+    await sleep(ttl * 2)
+    expect(await jobs.acquire('hang-2', 'another', ttl)).toMatchObject({ reason: 'locked' })
     expect(await jobs.read('hang-2')).toMatchObject({ attempts: 1 })
   })
 
