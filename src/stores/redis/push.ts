@@ -3,6 +3,7 @@ import type { Hearing, Subscriber } from './client.ts'
 import { Parties } from './parties.ts'
 import { quietly, type Watcher, Watchers } from './watchers.ts'
 
+const HELD_FOR_MS = 200
 const IDLE_MS = 2000
 const REOPEN_MS = [50, 200, 1000, 2000]
 
@@ -57,11 +58,11 @@ export class Push {
     return this.#opening
   }
 
-  /** Somebody holds a lease now and may want to hear of its end; that need not keep it waiting. */
+  /** Somebody holds a lease now. Most are given back before a connection would pay; what it misses is read. */
   openForHolder(): void {
     if (this.parties.size === 0) return
     this.#used = true
-    if (!this.isOpen) this.open().catch(() => this.#openLater())
+    if (!this.isOpen && !this.#opening && !this.#timer) this.#openIn(HELD_FOR_MS)
   }
 
   async watch(on: (event: StoreEvent) => void, prefix: string): Promise<AsyncDisposable> {
@@ -131,25 +132,32 @@ export class Push {
 
   #onBroken(): void {
     this.#disconnect()
-    this.#openLater()
+    this.#openAgain()
   }
 
-  #openLater(): void {
+  #openAgain(): void {
+    this.#openIn(REOPEN_MS[Math.min(this.#failures++, REOPEN_MS.length - 1)] ?? 0)
+  }
+
+  #openIn(ms: number): void {
     if (this.isOpen || this.#closed) return
-    const pause = REOPEN_MS[Math.min(this.#failures++, REOPEN_MS.length - 1)] ?? 0
-    this.#later(pause, () => {
-      if (this.#needed) this.open().catch(() => this.#openLater())
+    this.#later(ms, () => {
+      if (this.#needed) this.open().catch(() => this.#openAgain())
     })
   }
 
   #later(ms: number, run: () => void): void {
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(run, ms)
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      run()
+    }, ms)
     this.#timer.unref()
   }
 
   #disconnect(): void {
     clearTimeout(this.#timer)
+    this.#timer = undefined
     this.#subscriber?.close()
     this.#subscriber = undefined
   }
