@@ -103,8 +103,16 @@ export function sqliteJobs(database: SqliteDatabase, options: SqliteJobsOptions 
       database.exec('commit')
       return answer
     } catch (error) {
-      database.exec('rollback')
+      rollBack()
       throw error
+    }
+  }
+
+  function rollBack(): void {
+    try {
+      database.exec('rollback')
+    } catch {
+      // After a full disk, for one, SQLite has done so by itself; the first error is the one to tell.
     }
   }
 
