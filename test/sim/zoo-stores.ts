@@ -210,11 +210,17 @@ export const storeBugs: readonly StoreBug[] = [
     }),
   },
   {
-    name: 'a TTL that the store cuts by the margin for clock rates',
+    name: 'a TTL that the store silently cuts by a tenth',
     plant: (store) => ({
       ...store,
-      acquire: (ask) => store.acquire({ ...ask, ttl: ask.ttl * 0.98 }).then(hideRemaining),
-      renew: (ask) => store.renew({ ...ask, ttl: ask.ttl * 0.98 }),
+      acquire: async (ask) => {
+        const answer = await store.acquire({ ...ask, ttl: ask.ttl * 0.9 })
+        return answer.granted ? { ...answer, lease: { ...answer.lease, remaining: ask.ttl } } : answer
+      },
+      renew: async (ask) => {
+        const renewal = await store.renew({ ...ask, ttl: ask.ttl * 0.9 })
+        return renewal.ok ? { ok: true, lease: { ...renewal.lease, remaining: ask.ttl } } : renewal
+      },
     }),
   },
   {
@@ -235,8 +241,4 @@ export const storeBugs: readonly StoreBug[] = [
 function withToken(answer: Answer, token: (real: number) => number): Answer {
   if (!answer.granted) return answer
   return { ...answer, lease: { ...answer.lease, token: token(answer.lease.token) } }
-}
-
-function hideRemaining(answer: Answer): Answer {
-  return answer.granted ? { ...answer, lease: { ...answer.lease, remaining: Infinity } } : answer
 }
