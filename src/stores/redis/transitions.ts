@@ -86,7 +86,6 @@ local function transitions()
     local number = call('ZSCORE', r.line, id)
     if number then call('ZREMRANGEBYSCORE', r.line, number, number) end
     if r.reserved == id then r.reserved = nil end
-    r.waits = call('EXISTS', r.line) == 1
   end
 
   local function dismiss(r, channel, me)

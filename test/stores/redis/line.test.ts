@@ -50,6 +50,22 @@ describe.each(clientNames)('the line on %s', (client) => {
     expect(await Promise.all(back)).toMatchObject([{ place: 0 }, { place: 1 }])
   })
 
+  it('tells a holder that listens, at once, that its lease was ended by another', async () => {
+    await using own = await openStore({ client })
+    await using peer = await openStore({ client, prefix: own.prefix })
+    await using _watch = await own.store.watch(() => {})
+    const lost: string[] = []
+    const hold = (resource: string) =>
+      own.store.acquire(asking(resource, { lost: () => lost.push(resource) }))
+    const forced = granted(await hold('forced'))
+    const taken = granted(await hold('taken'))
+    const released = granted(await hold('released'))
+    await peer.store.release({ resource: 'forced', token: forced.token })
+    await peer.store.acquire(asking('taken', { replace: taken.token }))
+    await peer.store.release({ resource: 'released', id: released.id })
+    await expect.poll(() => lost, { interval: 5, timeout: 150 }).toEqual(['forced', 'taken', 'released'])
+  })
+
   it('makes up for what was published while the subscriber was away', async () => {
     await using own = await openStore({ client })
     await using peer = await openStore({ client, prefix: own.prefix })

@@ -1,0 +1,95 @@
+/** What becomes of rows, lines and indexes in time: on a real server, by the clock of the test. */
+import { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
+import type { LeaseStore } from '../../../src/core/index.ts'
+import { redisStore } from '../../../src/stores/redis/index.ts'
+import { Keys } from '../../../src/stores/redis/layout.ts'
+import { FakeClock } from '../../../src/testing/index.ts'
+import { asking, grab } from '../asking.ts'
+import { freshPrefix, HOLDFAST_TEST_REDIS_URL } from './clients.ts'
+import { timedClient } from './timed.ts'
+
+const HOUR_MS = 3_600_000
+const admin = new Redis(HOLDFAST_TEST_REDIS_URL)
+afterAll(() => admin.disconnect())
+
+let clock: FakeClock
+let store: LeaseStore
+let keys: Keys
+let close: () => void
+beforeEach(() => {
+  clock = new FakeClock()
+  const timed = timedClient(HOLDFAST_TEST_REDIS_URL, clock)
+  const prefix = freshPrefix()
+  keys = new Keys(prefix, 'r')
+  store = redisStore(timed.client, { prefix })
+  close = timed.close
+})
+afterEach(async () => {
+  await store.close()
+  close()
+})
+
+async function entries(): Promise<string[]> {
+  return admin.zrangebylex(keys.index, '-', '+')
+}
+
+it('moves a row on in the index when its lease ends more than an hour later than it is due', async () => {
+  const first = await grab(store, 'r', { ttl: 1000 })
+  const due = (at: number) => `due:${at * 1000} r`
+  expect(await entries()).toEqual([due(clock.now() + 1000), 'name:r'])
+  await store.release({ resource: 'r', id: first.id })
+  await clock.advance(HOUR_MS / 2)
+  const second = await grab(store, 'r', { ttl: 1000 })
+  expect(await entries()).toEqual([due(first.acquiredAt + 1000), 'name:r'])
+  await store.release({ resource: 'r', id: second.id })
+  await clock.advance(HOUR_MS)
+  await grab(store, 'r', { ttl: 1000 })
+  expect(await entries()).toEqual([due(clock.now() + 1000), 'name:r'])
+})
+
+it('looks earlier at a row whose lease ends before it is due', async () => {
+  const long = await grab(store, 'r', { ttl: 10_000 })
+  await store.release({ resource: 'r', id: long.id })
+  const short = await grab(store, 'r', { ttl: 100 })
+  await clock.advance(101)
+  expect(await store.sweep({ limit: 10 })).toMatchObject([{ id: short.id }])
+})
+
+it('keeps a row on which somebody waits, though it has no lease when it is swept', async () => {
+  const holder = await grab(store, 'r', { ttl: 100 })
+  const waiter = asking('r', { wake: () => {} })
+  await store.acquire(waiter)
+  await store.release({ resource: 'r', id: holder.id })
+  await clock.advance(200)
+  expect(await store.sweep({ limit: 10 })).toEqual([])
+  expect(await store.acquire(asking('r'))).toMatchObject({ granted: false, holder: null })
+  const answer = await store.acquire(waiter)
+  expect(answer.granted && answer.lease.token).toBeGreaterThan(holder.token)
+})
+
+it('passes over a waiter that does not come when it sweeps', async () => {
+  const holder = await grab(store, 'r', { ttl: 100 })
+  await store.acquire(asking('r', { wake: () => {} }))
+  await store.release({ resource: 'r', id: holder.id })
+  await clock.advance(1001)
+  await store.sweep({ limit: 10 })
+  expect(await admin.exists(keys.row, keys.line)).toBe(0)
+  await grab(store, 'r')
+})
+
+it('forgets a name whose row Redis has dropped', async () => {
+  await grab(store, 'r', { ttl: 100 })
+  await admin.del(keys.row)
+  await clock.advance(101)
+  expect(await store.sweep({ limit: 10 })).toEqual([])
+  expect(await entries()).toEqual([])
+})
+
+it('forgets the line of a row that Redis has dropped', async () => {
+  await grab(store, 'r')
+  await store.acquire(asking('r', { wake: () => {} }))
+  await admin.del(keys.row)
+  await grab(store, 'r')
+  expect(await store.acquire(asking('r', { wake: () => {} }))).toMatchObject({ place: 0 })
+})
