@@ -3,8 +3,8 @@ import pg from 'pg'
 import type { Server } from '../../scripts/services/index.ts'
 import { createLeases } from '../../src/core/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { now } from '../contention/rival.ts'
 import { printTable } from '../measure.ts'
-import { now } from './hold.ts'
 
 const TTL_MS = 2000
 const TIMES = 3

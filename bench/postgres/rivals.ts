@@ -1,65 +1,17 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { createLeases, type Lease, type LeaseStore } from '../../src/core/index.ts'
+import type { LeaseStore } from '../../src/core/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
-import { HOLD_MS, type Hold, now } from './hold.ts'
+import { leaseRival, type Membership, type Rival, turn } from '../contention/rival.ts'
 
-/** One way of waiting in line, as one process has it. */
-export interface Rival {
-  /** Takes the resource, which is free. The function that it returns gives it up. */
-  hold(): Promise<() => Promise<unknown>>
-  /** Waits for its turn, holds for a moment. `onWaiting` is called when it stands in line. */
-  takeTurn(onWaiting: () => void): Promise<Hold>
-  /** Calls of the store so far, if it is one. */
-  readonly calls: number
-  close(): Promise<unknown>
-}
-
-/** `member` of `processes`: where the processes must know each other. */
-export interface Membership {
-  readonly url: string
-  readonly member: number
-  readonly members: number
-}
-
-export const rivals: Record<string, (membership: Membership) => Promise<Rival>> = {
+const rivals: Record<string, (membership: Membership) => Promise<Rival>> = {
   leases: async ({ url }) => {
     const pool = new pg.Pool({ connectionString: url, max: 10 })
     const counted = countCalls(postgresStore(pool, { schema: 'holdfast_bench' }))
-    const waiting = new Map<string, (place: number) => void>()
-    const leases = createLeases(counted.store, {
-      onEvent: (event) => {
-        if (event.type === 'waiting') waiting.get(event.owner)?.(event.place ?? -1)
-      },
-    })
-    return {
-      get calls() {
-        return counted.calls
-      },
-      async hold() {
-        const lease = await leases.acquire('contended')
-        return () => lease.release()
-      },
-      async takeTurn(onWaiting) {
-        const owner = crypto.randomUUID()
-        let place = -1
-        waiting.set(owner, (at) => {
-          place = at
-          onWaiting()
-        })
-        const lease: Lease = await leases.acquire('contended', { owner, wait: 60_000 })
-        const granted = now()
-        await sleep(HOLD_MS)
-        const released = now()
-        await lease.release()
-        return { place, granted, released }
-      },
-      async close() {
-        await leases.close()
-        await counted.store.close()
-        await pool.end()
-      },
-    }
+    return leaseRival(
+      counted.store,
+      () => counted.calls,
+      () => pool.end(),
+    )
   },
 
   /** What one would write by hand: clear the row and notify the next, who takes the row. */
@@ -81,7 +33,7 @@ export const rivals: Record<string, (membership: Membership) => Promise<Rival>> 
       ])
     let next = member
     return {
-      calls: 0,
+      calls: null,
       async hold() {
         await take(-1)
         return () => giveTo(0)
@@ -93,12 +45,11 @@ export const rivals: Record<string, (membership: Membership) => Promise<Rival>> 
           turns.set(place, resolve)
           onWaiting()
         })
-        await take(place)
-        const granted = now()
-        await sleep(HOLD_MS)
-        const released = now()
-        await giveTo(place + 1)
-        return { place, granted, released }
+        const times = await turn(async () => {
+          await take(place)
+          return () => giveTo(place + 1)
+        })
+        return { ...times, place }
       },
       async close() {
         await listener.end()
@@ -118,7 +69,7 @@ export const rivals: Record<string, (membership: Membership) => Promise<Rival>> 
     }
     const unlock = (client: pg.Client) => client.query('select pg_advisory_unlock(1)')
     return {
-      calls: 0,
+      calls: null,
       async hold() {
         const client = await connect()
         await client.query('select pg_advisory_lock(1)')
@@ -126,18 +77,22 @@ export const rivals: Record<string, (membership: Membership) => Promise<Rival>> 
       },
       async takeTurn(onWaiting) {
         const client = await connect()
-        const granting = client.query('select pg_advisory_lock(1)')
-        onWaiting()
-        await granting
-        const granted = now()
-        await sleep(HOLD_MS)
-        const released = now()
-        await unlock(client)
-        return { place: -1, granted, released }
+        return turn(async () => {
+          const granting = client.query('select pg_advisory_lock(1)')
+          onWaiting()
+          await granting
+          return () => unlock(client)
+        })
       },
       close: () => Promise.all(clients.map((client) => client.end())),
     }
   },
+}
+
+export const rivalNames = Object.keys(rivals)
+
+export async function openRival(name: string, membership: Membership): Promise<Rival | undefined> {
+  return rivals[name]?.(membership)
 }
 
 function countCalls(store: LeaseStore): { readonly store: LeaseStore; readonly calls: number } {

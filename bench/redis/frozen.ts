@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { createLeases } from '../../src/core/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
+import { now } from '../contention/rival.ts'
 import { printTable } from '../measure.ts'
 import { openPeers } from './peers.ts'
-import { now } from './rivals.ts'
 import type { BenchServer } from './server.ts'
 
 const TTL_MS = 2000

@@ -1,0 +1,114 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { printTable, quantile } from '../measure.ts'
+import type { Orders, Report } from './crowd.ts'
+import { HOLD_MS, type Hold, now, type OpenRival, WAITERS } from './rival.ts'
+
+interface Drain {
+  readonly ms: number
+  readonly handOvers: readonly number[]
+  readonly callsEach: number | null
+  /** Grants to one who stood behind another that was still waiting; `null` where there is no line. */
+  readonly outOfOrder: number | null
+}
+
+export interface Contest {
+  /** What the table is about, such as `Redis`. */
+  readonly title: string
+  readonly url: string
+  /** The module that exports `openRival`, as a URL. */
+  readonly rivals: string
+  readonly names: readonly string[]
+  /** Those that poll take seconds for a round. */
+  readonly roundsOf: (name: string) => number
+}
+
+/** Lets every rival drain a line of waiters, in one process and in five. */
+export async function compareDrains(contest: Contest): Promise<void> {
+  const { openRival } = (await import(contest.rivals)) as { openRival: OpenRival }
+  for (const processes of [1, 5]) {
+    const drains = new Map<string, Drain[]>()
+    const most = Math.max(...contest.names.map(contest.roundsOf))
+    for (let round = 0; round < most; round++) {
+      for (const name of contest.names.filter((name) => round < contest.roundsOf(name))) {
+        const drained = await drain(contest, openRival, name, processes)
+        if (drained) drains.set(name, [...(drains.get(name) ?? []), drained])
+      }
+    }
+    const where = processes === 1 ? 'one process' : `${processes} processes`
+    printTable(
+      `${contest.title}, ${WAITERS} waiters in ${where}, ${HOLD_MS} ms hold; hand-over from release call to grant`,
+      [
+        ['', 'drain ms', 'p50 ms', 'p99 ms', 'calls each', 'out of order'],
+        ...[...drains].map(([name, of]) => row(name, of)),
+      ],
+    )
+  }
+}
+
+/** One line of waiters, from the moment at which the resource is given up until all have had their turn. */
+async function drain(
+  { url, rivals }: Contest,
+  openRival: OpenRival,
+  name: string,
+  processes: number,
+): Promise<Drain | undefined> {
+  const opener = await openRival(name, { url, member: processes, members: processes })
+  if (!opener) return undefined
+  const release = await opener.hold()
+  const crowds = Array.from({ length: processes }, (_, member) =>
+    startCrowd({ rivals, name, url, member, members: processes, waiters: WAITERS / processes }),
+  )
+  await Promise.all(crowds.map(({ waiting }) => waiting))
+  const start = now()
+  await release()
+  const reports = await Promise.all(crowds.map(({ done }) => done))
+  await opener.close()
+  const holds = reports.flatMap((report) => report.holds).sort((a, b) => a.granted - b.granted)
+  const calls = reports.map((report) => report.calls)
+  return {
+    ms: (holds.at(-1)?.released ?? 0) - start,
+    handOvers: holds.map((hold, n) => hold.granted - (holds[n - 1]?.released ?? start)),
+    callsEach: calls.includes(null) ? null : sum(calls) / WAITERS,
+    outOfOrder: countOutOfOrder(holds),
+  }
+}
+
+function countOutOfOrder(holds: readonly Hold[]): number | null {
+  if (holds.some(({ place }) => place < 0)) return null
+  return holds.filter((hold, n) => hold.place < (holds[n - 1]?.place ?? -1)).length
+}
+
+function startCrowd(orders: Orders) {
+  const child = fork(join(import.meta.dirname, 'crowd.ts'))
+  child.send(orders)
+  const report = async <T extends Report['type']>(type: T): Promise<Report & { type: T }> => {
+    for (;;) {
+      const [message] = (await once(child, 'message')) as [Report]
+      if (message.type === type) return message as Report & { type: T }
+    }
+  }
+  return { waiting: report('waiting'), done: report('done') }
+}
+
+function row(name: string, drains: readonly Drain[]): string[] {
+  const handOvers = drains.flatMap((drain) => drain.handOvers)
+  const calls = drains.map((drain) => drain.callsEach)
+  const outOfOrder = drains.map((drain) => drain.outOfOrder)
+  return [
+    name,
+    quantile(
+      drains.map(({ ms }) => ms),
+      0.5,
+    ).toFixed(0),
+    quantile(handOvers, 0.5).toFixed(2),
+    quantile(handOvers, 0.99).toFixed(2),
+    calls.includes(null) ? '' : (sum(calls) / calls.length).toFixed(2),
+    outOfOrder.includes(null) ? '' : String(sum(outOfOrder)),
+  ]
+}
+
+function sum(numbers: readonly (number | null)[]): number {
+  return numbers.reduce<number>((total, number) => total + (number ?? 0), 0)
+}
