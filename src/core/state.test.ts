@@ -61,8 +61,9 @@ describe('the life of a lease', () => {
           expect(state.until.mono).toBeGreaterThanOrEqual(before.until.mono)
           if (state.until.mono === before.until.mono) continue
           expect(next.type).toBe('granted')
-          if (next.type === 'granted')
-            expect(state.until.mono).toBe(next.sent.mono + Math.min(TTL, next.remaining ?? Infinity) * 0.98)
+          if (next.type !== 'granted') continue
+          const granted = next.remaining === null ? Infinity : Math.min(TTL, next.remaining)
+          expect(state.until.mono).toBe(next.sent.mono + granted * 0.98)
         }
       }),
     )

@@ -66,7 +66,10 @@ export interface StoreSupport {
 }
 
 export interface CallOptions {
-  /** The caller waits no longer; the outcome of the call is then unknown to it. */
+  /**
+   * The caller waits no longer, and the outcome is then unknown to it. A store that is still busy with the call
+   * rejects with `aborted`.
+   */
   readonly signal?: AbortSignal
 }
 

@@ -29,8 +29,7 @@ export function openStore(ledger: Ledger, clock: Clock): LeaseStore {
 
   async function run<T>(call: CallOptions | undefined, work: () => Promise<T>): Promise<T> {
     if (closed) throw new LeaseError('closed', 'this file store was closed')
-    call?.signal?.throwIfAborted()
-    return call?.signal ? untilAborted(work(), call.signal) : work()
+    return call?.signal ? untilAborted(work, call.signal) : work()
   }
 
   /** Creates the resource if there is none, unless there is an answer for that case. */
@@ -176,11 +175,12 @@ function expectTtl(ttl: number): void {
   )
 }
 
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+function untilAborted<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason)
+    const onAbort = () => reject(new LeaseError('aborted', 'the call was aborted', { cause: signal.reason }))
+    if (signal.aborted) return onAbort()
     const settle = () => signal.removeEventListener('abort', onAbort)
     signal.addEventListener('abort', onAbort)
-    work.then(resolve, reject).then(settle, settle)
+    work().then(resolve, reject).then(settle, settle)
   })
 }

@@ -14,8 +14,8 @@ describe('a call to registers', () => {
     const caller = new AbortController()
     const call = store.read(['r'], { signal: caller.signal })
     caller.abort(new Error('enough'))
-    await expect(call).rejects.toMatchObject({ code: 'store-unavailable', cause: { message: 'enough' } })
-    await expect(store.read(['r'], { signal: caller.signal })).rejects.toThrow('gave up')
+    await expect(call).rejects.toMatchObject({ code: 'aborted', cause: { message: 'enough' } })
+    await expect(store.read(['r'], { signal: caller.signal })).rejects.toMatchObject({ code: 'aborted' })
   })
 
   it('ends when the store is closed', async () => {
@@ -46,7 +46,7 @@ describe('a call to registers', () => {
       return read.call(registers, names)
     }
     const ask = { resource: 'r', id: 'a', owner: 'a', ttl: 1000 }
-    await expect(store.acquire(ask, { signal: caller.signal })).rejects.toThrow('gave up')
+    await expect(store.acquire(ask, { signal: caller.signal })).rejects.toMatchObject({ code: 'aborted' })
     expect(registers.entries.size).toBe(0)
   })
 })

@@ -19,7 +19,8 @@ export class Calls {
   async run<T>(work: (stop: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.#closed) throw this.#closedError()
     const call = new AbortController()
-    const onAbort = () => call.abort(unanswered('the caller gave up', signal?.reason))
+    const onAbort = () =>
+      call.abort(new LeaseError('aborted', 'the call was aborted', { cause: signal?.reason }))
     const cancel = systemClock.setTimer(
       () => call.abort(unanswered(`no answer within ${LIMIT_MS} ms`)),
       LIMIT_MS,
@@ -49,8 +50,8 @@ export class Calls {
   }
 }
 
-function unanswered(why: string, cause?: unknown): LeaseError {
-  return new LeaseError('store-unavailable', `the store did not answer: ${why}`, { cause })
+function unanswered(why: string): LeaseError {
+  return new LeaseError('store-unavailable', `the store did not answer: ${why}`)
 }
 
 /** The outcome of the work, unless the signal aborts before: then its reason. The work itself goes on. */

@@ -27,6 +27,16 @@ export const failureCases: readonly Case[] = [
     },
   },
   {
+    title: 'answers a caller that gave up, if at all, as aborted',
+    async run({ store }) {
+      const signal = AbortSignal.abort('enough')
+      const outcome = await store.acquire(asking('aborted'), { signal }).catch((error: unknown) => error)
+      if (!(outcome instanceof Error)) return
+      check(outcome instanceof LeaseError && outcome.code === 'aborted', `it is aborted, got ${outcome}`)
+      checkEqual(outcome.cause, 'enough', 'the cause')
+    },
+  },
+  {
     title: 'refuses every call after close',
     async run({ store }) {
       await store.close()
