@@ -95,7 +95,7 @@ export async function acquire(context: Context, wish: Wish, stop: AbortSignal): 
     const { remaining } = answer.lease
     state = reduce(state, { type: 'granted', sent, at: moment(clock), wish, remaining })
     if (state.phase === 'held') return onGranted(answer, new HeldLease(context, wish, answer.lease, state))
-    return onFailed(new LeaseError('store-unavailable', 'the grant came after its deadline', { resource }))
+    return onFailed(new LeaseError('store-unavailable', 'the grant came too late', { resource }))
   }
 
   function onGranted({ replaced, lease: { expiresAt } }: Grant, held: HeldLease): HeldLease {

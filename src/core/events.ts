@@ -2,6 +2,8 @@ import type { LeaseEvent, LeaseListener } from './lease.ts'
 
 export interface Events {
   subscribe(listener: LeaseListener): () => void
+  /** Whether anybody listens: an event that nobody hears need not be made. */
+  wanted(): boolean
   emit(event: LeaseEvent): void
 }
 
@@ -16,6 +18,7 @@ export function createEvents(): Events {
       listeners.add(entry)
       return () => listeners.delete(entry)
     },
+    wanted: () => listeners.size > 0,
     emit(event) {
       // Whoever delivers already will come to this one in its turn.
       if (pending.push(event) > 1) return

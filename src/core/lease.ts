@@ -65,8 +65,8 @@ interface EventBase {
   readonly resource: string
   readonly leaseId: string
   readonly owner: string
-  /** Of the lease; absent before it is granted. */
-  readonly token?: number
+  /** Of the lease; `undefined` before it is granted. */
+  readonly token?: number | undefined
 }
 
 /** Everything that a manager tells its listeners, in order. */

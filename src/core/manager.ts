@@ -158,15 +158,10 @@ export function createLeases(
 
   function contextOf(ready: LeaseStore): Context {
     if (typeof ready?.acquire !== 'function' || !ready.supports) refuse('store', 'a LeaseStore', ready)
-    const emit: Context['emit'] = ({ resource, owner, id, token }, body) =>
-      events.emit({
-        at: clock.now(),
-        resource,
-        owner,
-        leaseId: id,
-        ...(token && { token }),
-        ...body,
-      } as LeaseEvent)
+    const emit: Context['emit'] = ({ resource, owner, id, token }, body) => {
+      if (events.wanted())
+        events.emit({ at: clock.now(), resource, owner, leaseId: id, token, ...body } as LeaseEvent)
+    }
     const shared: Context = {
       store: ready,
       clock,
