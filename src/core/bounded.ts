@@ -16,9 +16,7 @@ export function bounded<T>(clock: Clock, work: Promise<T>, { ms, stop, ...about 
   return new Promise<T>((resolve, reject) => {
     const unlisten = onAbort(stop, () => reject(stop?.reason))
     const cancel = clock.setTimer(() => {
-      reject(
-        new LeaseError('store-unavailable', `no answer from the store within ${Math.ceil(ms)} ms`, about),
-      )
+      reject(new LeaseError('store-unavailable', `the store was silent for ${Math.ceil(ms)} ms`, about))
     }, ms)
     const settle = () => {
       cancel()
