@@ -6,9 +6,11 @@ import { MANY, ONE } from './scripts.ts'
 
 /** So that no batch keeps the server to itself for long. */
 const MAX_BATCH = 256
+const LOOK_EVERY_MS = 50
 
-/** What the script answered to one operation, and the server's clock then, in microseconds. */
+/** What the script answered to one operation. */
 export interface Reply {
+  /** The server's clock then, in microseconds; not told with a list. */
   readonly now: number
   readonly value: string | readonly unknown[]
 }
@@ -17,6 +19,7 @@ interface Operation {
   readonly shard: number
   readonly keys: string[]
   readonly args: string[]
+  readonly signal: AbortSignal | undefined
   resolve(reply: Reply): void
   reject(error: LeaseError): void
 }
@@ -24,8 +27,9 @@ interface Operation {
 type Batch = readonly Operation[]
 
 /**
- * Sends operations to the script. Those of one turn of the event loop travel together, which costs a busy process
- * about half of what single calls do; in a cluster those of one shard, since a script may use one slot only.
+ * Sends operations to the script: a lone one at once, those that come while others are under way together with
+ * their turn of the event loop, which costs a busy process about half of what single calls do. In a cluster only
+ * those of one shard travel together, since a script may use one slot only.
  */
 export class Calls {
   readonly #redis: RedisDialect
@@ -35,7 +39,7 @@ export class Calls {
   #next: Operation[] = []
   /** When each batch that is under way was sent, the oldest first. */
   readonly #sent = new Map<Batch, number>()
-  #alarm: ReturnType<typeof setTimeout> | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(redis: RedisDialect, prefix: string) {
     this.#redis = redis
@@ -46,15 +50,14 @@ export class Calls {
 
   call(shard: number, keys: string[], args: string[], signal?: AbortSignal): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      const operation = { shard, keys, args, resolve, reject }
-      if (!signal) this.#enqueue(operation)
-      else if (signal.aborted) reject(abortError(signal))
-      else this.#enqueue(endWith(signal, operation))
+      if (signal?.aborted) reject(abortError(signal))
+      else this.#enqueue({ shard, keys, args, signal, resolve, reject })
     })
   }
 
   #enqueue(operation: Operation): void {
-    if (this.#next.push(operation) === 1) queueMicrotask(() => this.#flush())
+    if (this.#sent.size === 0 && this.#next.length === 0) void this.#send([operation])
+    else if (this.#next.push(operation) === 1) queueMicrotask(() => this.#flush())
   }
 
   #flush(): void {
@@ -76,7 +79,7 @@ export class Calls {
       args.push(...operation.args)
     }
     this.#sent.set(batch, performance.now())
-    if (!this.#alarm) this.#setAlarm(LIMIT_MS)
+    if (!this.#timer) this.#startLooking()
     try {
       deliver(
         batch,
@@ -108,18 +111,21 @@ export class Calls {
     }
   }
 
-  /** One timer for all calls, since one for each would cost as much as the rest of the call. */
-  #setAlarm(ms: number): void {
-    this.#alarm = setTimeout(() => {
-      this.#alarm = undefined
-      const overdue = performance.now() - LIMIT_MS
-      for (const [batch, sent] of this.#sent) {
-        if (sent > overdue) return this.#setAlarm(sent - overdue)
-        this.#sent.delete(batch)
-        this.#fail(batch, silenceError())
-      }
-    }, ms)
-    this.#alarm.unref()
+  /** One timer looks after all calls: a timer and a listener for each would cost as much as the call itself. */
+  #startLooking(): void {
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      for (const [batch, sent] of this.#sent) this.#look(batch, performance.now() - sent)
+      if (this.#sent.size > 0) this.#startLooking()
+    }, LOOK_EVERY_MS)
+    this.#timer.unref()
+  }
+
+  #look(batch: Batch, ms: number): void {
+    for (const { signal, reject } of batch) if (signal?.aborted) reject(abortError(signal))
+    if (ms < LIMIT_MS) return
+    this.#sent.delete(batch)
+    this.#fail(batch, silenceError())
   }
 
   async #learnSha(script: string): Promise<void> {
@@ -129,39 +135,14 @@ export class Calls {
   }
 }
 
-function endWith(signal: AbortSignal, operation: Operation): Operation {
-  const { resolve, reject } = operation
-  const onAbort = () => reject(abortError(signal))
-  const unhook = () => signal.removeEventListener('abort', onAbort)
-  signal.addEventListener('abort', onAbort)
-  return {
-    ...operation,
-    resolve(reply) {
-      unhook()
-      resolve(reply)
-    },
-    reject(error) {
-      unhook()
-      reject(error)
-    },
-  }
-}
-
 function deliver(batch: Batch, reply: unknown): void {
-  if (Array.isArray(reply)) deliverEach(batch, reply)
-  else deliverLone(batch, String(reply))
-}
-
-/** A lone text comes in one piece with the clock, since most calls are of that kind. */
-function deliverLone(batch: Batch, text: string): void {
-  batch[0]?.resolve({ now: Number(text.slice(0, 16)), value: text.slice(17) })
-}
-
-function deliverEach(batch: Batch, [clock, ...values]: readonly unknown[]): void {
+  const replies = batch.length === 1 ? [reply] : (reply as unknown[])
   for (const [at, { resolve, reject }] of batch.entries()) {
-    const value = Array.isArray(values[at]) ? values[at] : String(values[at])
-    if (typeof value === 'string' && value.startsWith('error '))
-      reject(storeError(new Error(`ERR ${value.slice('error '.length)}`)))
-    else resolve({ now: Number(clock), value })
+    const value = replies[at]
+    const text = String(value)
+    if (Array.isArray(value)) resolve({ now: 0, value })
+    else if (text.startsWith('error ')) reject(storeError(new Error(`ERR ${text.slice(6)}`)))
+    // A text comes after the clock and a space.
+    else resolve({ now: Number(text.slice(0, 16)), value: text.slice(17) })
   }
 }

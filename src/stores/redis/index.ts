@@ -14,7 +14,7 @@ import { RESERVATION_MS } from '../lease-row.ts'
 import { Calls, type Reply } from './calls.ts'
 import { dialectOf, type RedisClient } from './client.ts'
 import { storeError } from './errors.ts'
-import { Keys, packAbout, packId, packSpan, packWho, unpack, unpackLive } from './layout.ts'
+import { Keys, packAbout, packId, packSpan, packWho, unpack, unpackEnded, unpackLive } from './layout.ts'
 import { inTime } from './limit.ts'
 import { Listing } from './listing.ts'
 import { Push } from './push.ts'
@@ -44,10 +44,14 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
 /** How many new rows a store makes until it tidies up the next shard: rows that nobody sweeps must not pile up. */
 const TIDY_EVERY = 32
 
+/** Names are mostly asked for again. */
+const KEYS_KEPT = 1000
+
 class RedisStore implements LeaseStore {
   readonly kind = 'redis'
   readonly supports = { queue: true, push: true, expiry: true, list: true }
   readonly #prefix: string
+  readonly #keys = new Map<string, Keys>()
   readonly #calls: Calls
   readonly #listing: Listing
   readonly #push: Push
@@ -69,16 +73,8 @@ class RedisStore implements LeaseStore {
     })
   }
 
-  async acquire(ask: Ask, call?: CallOptions): Promise<Answer> {
-    this.#checkOpen()
-    if (ask.wake && !this.#push.isOpen) {
-      // Most resources are free: only who must wait needs to listen, and must do so before it stands in line.
-      const { wake: _, ...once } = ask
-      const answer = await this.#ask(once, call)
-      if (answer.granted) return answer
-      await this.#listen(call)
-    }
-    return this.#ask(ask, call)
+  acquire(ask: Ask, call?: CallOptions): Promise<Answer> {
+    return ask.wake && !this.#push.isOpen ? this.#askThenListen(ask, call) : this.#ask(ask, call)
   }
 
   async renew(
@@ -86,7 +82,7 @@ class RedisStore implements LeaseStore {
     call?: CallOptions,
   ): Promise<Renewal> {
     this.#checkOpen()
-    const { shard, row, watched, line } = new Keys(this.#prefix, resource)
+    const { shard, row, watched, line } = this.#keysOf(resource)
     const args = ['renew', packId(id), packSpan(ttl)]
     const { now, value } = await this.#calls.call(shard, [row, watched, line], args, call?.signal)
     const [verb, shown = ''] = String(value).split('\n')
@@ -96,13 +92,16 @@ class RedisStore implements LeaseStore {
 
   async release(by: { resource: string } & ({ id: string } | { token: number }), call?: CallOptions) {
     this.#checkOpen()
-    const { shard, row, watched, line } = new Keys(this.#prefix, by.resource)
-    const args = 'id' in by ? ['release', packWho(this.#push.channel, by.id)] : ['force', String(by.token)]
-    if ('id' in by) this.#push.parties.forget(by.id)
+    const { shard, row, watched, line } = this.#keysOf(by.resource)
+    const known = 'id' in by ? this.#push.parties.forget(by.id) : null
+    const args =
+      'id' in by
+        ? [known ? 'end' : 'release', packWho(this.#push.channel, by.id)]
+        : ['force', String(by.token)]
     const { now, value } = await this.#calls.call(shard, [row, watched, line], args, call?.signal)
     const [state, ended = '', holder = ''] = String(value).split('\n')
     return {
-      ended: state ? unpack(ended, state as LeaseRecord['state'], now) : null,
+      ended: state ? unpackEnded(ended, state as LeaseRecord['state'], now, known) : null,
       holder: unpackLive(holder, now),
     }
   }
@@ -143,25 +142,41 @@ class RedisStore implements LeaseStore {
     if (this.#closed) throw new LeaseError('closed', 'this redis store was closed')
   }
 
-  async #listen(call?: CallOptions): Promise<void> {
+  #keysOf(resource: string): Keys {
+    const known = this.#keys.get(resource)
+    if (known) return known
+    if (this.#keys.size >= KEYS_KEPT) this.#keys.clear()
+    const keys = new Keys(this.#prefix, resource)
+    this.#keys.set(resource, keys)
+    return keys
+  }
+
+  /** Most resources are free: only who must wait needs to listen, and must do so before it stands in line. */
+  async #askThenListen(ask: Ask, call?: CallOptions): Promise<Answer> {
+    const { wake: _, ...once } = ask
+    const answer = await this.#ask(once, call)
+    if (answer.granted) return answer
     try {
       await inTime(this.#push.open(), call?.signal)
     } catch (cause) {
       throw storeError(cause)
     }
+    return this.#ask(ask, call)
   }
 
   async #ask(ask: Ask, call?: CallOptions): Promise<Answer> {
+    this.#checkOpen()
     const { resource, id, ttl, wake, replace } = ask
-    const { shard, row, watched, line, index } = new Keys(this.#prefix, resource)
+    const { shard, row, watched, line, index } = this.#keysOf(resource)
     const about = packWho(this.#push.channel, id) + packAbout(ask)
     const args = ['acquire', packSpan(ttl), about, `${wake ? 'wait' : ''}${replace ?? ''}`]
+    const reply = this.#calls.call(shard, [row, watched, line, index], args, call?.signal)
+    // What concerns it may come in before the answer does.
     const { parties } = this.#push
     parties.expect(ask)
-    const reply = await this.#calls.call(shard, [row, watched, line, index], args, call?.signal)
-    const answer = this.#understand(ask, reply)
+    const answer = this.#understand(ask, await reply)
     if (answer.granted) {
-      parties.granted(id, answer.lease.token)
+      parties.granted(answer.lease)
       this.#push.openForHolder()
     } else parties.refused(id, answer.place !== null)
     return answer

@@ -62,6 +62,8 @@ export function packSpan(ms: number): string {
 }
 
 const HELD = /^\S+ (\d+) \d+ (\d+) (\d+) (\d+) \S+ \S+ (\{.*\})$/s
+/** `<since> <span>`. */
+const TIMES_LENGTH = 30
 const FREE = /^(\S+ \d+ \d+)?$/
 
 /** The lease in a row of the script, seen at `now` in microseconds. */
@@ -82,6 +84,18 @@ export function unpack(row: string, state: LeaseRecord['state'], now: number): L
     remaining: state === 'held' ? (ends - now) / 1000 : 0,
     state,
   }
+}
+
+/** The lease that was ended: in a row or, when it is known already, in its last times. */
+export function unpackEnded(
+  text: string,
+  state: LeaseRecord['state'],
+  now: number,
+  known: LeaseRecord | null,
+): LeaseRecord {
+  if (!known || text.length > TIMES_LENGTH) return unpack(text, state, now)
+  const ends = Number(text.slice(0, 16)) + Number(text.slice(17))
+  return { ...known, expiresAt: Math.floor(ends / 1000), remaining: 0, state }
 }
 
 /** The lease in a row, if there is one and it is live. */

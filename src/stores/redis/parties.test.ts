@@ -16,6 +16,11 @@ function asks(id: string, wants: ('wake' | 'lost')[] = ['wake', 'lost']): void {
   })
 }
 
+function granted(id: string, token: number): void {
+  const times = { acquiredAt: 0, expiresAt: 1, remaining: 1 }
+  parties.granted({ resource: 'r', id, owner: 'Mika', token, metadata: null, ...times, state: 'held' })
+}
+
 describe('a waiter', () => {
   it('is called, whatever its id looks like', () => {
     asks('with space % and 美')
@@ -34,7 +39,7 @@ describe('a waiter', () => {
   it('is not called once it was granted, or does not stand in line', () => {
     asks('a')
     asks('b')
-    parties.granted('a', 1)
+    granted('a', 1)
     parties.refused('b', false)
     for (const id of ['a', 'b']) parties.hear(`wake 0 ${id}`)
     expect(heard).toEqual([])
@@ -44,7 +49,7 @@ describe('a waiter', () => {
 describe('a holder', () => {
   it('hears once that its lease was ended', () => {
     asks('a')
-    parties.granted('a', 5)
+    granted('a', 5)
     for (let n = 0; n < 2; n++) parties.hear('lost 5 a')
     expect([heard, parties.size]).toEqual([['a lost'], 0])
   })
@@ -53,26 +58,26 @@ describe('a holder', () => {
     asks('a')
     parties.hear('lost 5 a')
     expect(heard).toEqual([])
-    parties.granted('a', 5)
+    granted('a', 5)
     expect(heard).toEqual(['a lost'])
   })
 
   it('does not take the end of an earlier lease of its own for that of this one', () => {
     asks('a')
-    parties.granted('a', 5)
+    granted('a', 5)
     asks('a')
     parties.refused('a', true)
     parties.hear('lost 5 a')
-    parties.granted('a', 6)
+    granted('a', 6)
     parties.hear('lost 5 a')
-    expect([heard, parties.holders()]).toEqual([[], [{ id: 'a', resource: 'r', token: 6 }]])
+    expect([heard, parties.leases()]).toMatchObject([[], [{ id: 'a', token: 6 }]])
   })
 
   it('is forgotten when it wants to hear of nothing, or gave up', () => {
     asks('a', ['wake'])
-    parties.granted('a', 1)
+    granted('a', 1)
     asks('b')
-    parties.granted('b', 1)
+    granted('b', 1)
     parties.forget('b')
     expect(parties.size).toBe(0)
   })

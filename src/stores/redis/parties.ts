@@ -1,4 +1,4 @@
-import type { Ask } from '../../core/index.ts'
+import type { Ask, LeaseRecord } from '../../core/index.ts'
 import { quietly } from './watchers.ts'
 
 /** Whom to tell what comes in for one id: that it is its turn, or that its lease was ended. */
@@ -6,8 +6,8 @@ interface Party {
   readonly resource: string
   wake: Ask['wake']
   lost: Ask['lost']
-  /** Of the lease that it holds; 0 while it holds none. */
-  token: number
+  /** The lease that it was granted and holds still, as far as we know. */
+  lease: LeaseRecord | null
   /** The last token of its own that was ended: this may be heard before the answer that grants it. */
   ended: number
 }
@@ -20,33 +20,35 @@ export class Parties {
     return this.#parties.size
   }
 
-  /** Before the ask is sent: what concerns it may come in before its answer does. */
   expect({ resource, id, wake, lost }: Ask): void {
     const party = this.#parties.get(id)
     if (party) {
       // Who asks again without these may still stand in line, and is still to be called.
       party.wake = wake ?? party.wake
       party.lost = lost ?? party.lost
-    } else if (wake || lost) this.#parties.set(id, { resource, wake, lost, token: 0, ended: 0 })
+    } else if (wake || lost) this.#parties.set(id, { resource, wake, lost, lease: null, ended: 0 })
   }
 
-  granted(id: string, token: number): void {
-    const party = this.#parties.get(id)
+  granted(lease: LeaseRecord): void {
+    const party = this.#parties.get(lease.id)
     if (!party) return
     party.wake = undefined
-    party.token = token
-    if (!party.lost) this.forget(id)
-    else if (party.ended >= token) this.#lose(id, party)
+    party.lease = lease
+    if (!party.lost) this.forget(lease.id)
+    else if (party.ended >= lease.token) this.#lose(lease.id, party)
   }
 
   refused(id: string, stands: boolean): void {
     const party = this.#parties.get(id)
-    if (party && stands) party.token = 0
+    if (party && stands) party.lease = null
     else this.forget(id)
   }
 
-  forget(id: string): void {
+  /** Says what lease it held. */
+  forget(id: string): LeaseRecord | null {
+    const lease = this.#parties.get(id)?.lease
     this.#parties.delete(id)
+    return lease ?? null
   }
 
   clear(): void {
@@ -65,17 +67,16 @@ export class Parties {
     const party = this.#parties.get(id)
     if (!party) return
     party.ended = Math.max(party.ended, token)
-    if (party.token > 0 && party.ended >= party.token) this.#lose(id, party)
+    if (party.lease && party.ended >= party.lease.token) this.#lose(id, party)
   }
 
   wakeAll(): void {
     for (const { wake } of this.#parties.values()) wake?.(0)
   }
 
-  /** Those who hold a lease. */
-  holders(): { readonly id: string; readonly resource: string; readonly token: number }[] {
-    const all = [...this.#parties].map(([id, { resource, token }]) => ({ id, resource, token }))
-    return all.filter(({ token }) => token > 0)
+  /** Of those who want to hear of their end. */
+  leases(): LeaseRecord[] {
+    return [...this.#parties.values()].map(({ lease }) => lease).filter((lease) => lease !== null)
   }
 
   #lose(id: string, { lost }: Party): void {

@@ -169,10 +169,10 @@ export class Push {
   }
 
   async #checkHeld(): Promise<void> {
-    const holders = this.parties.holders()
-    if (holders.length === 0) return
-    const found = await this.#options.read(holders.map(({ resource }) => resource)).catch(() => [])
-    for (const [index, { id, token }] of holders.entries()) {
+    const held = this.parties.leases()
+    if (held.length === 0) return
+    const found = await this.#options.read(held.map(({ resource }) => resource)).catch(() => [])
+    for (const [index, { id, token }] of held.entries()) {
       const lease = found[index]
       if (lease !== undefined && lease?.id !== id) this.parties.ended(id, token)
     }

@@ -18,90 +18,91 @@ import { TRANSITIONS } from './transitions.ts'
  * while: it knows its token and its entry, so that the next grant and release touch nothing but the row. A row that
  * is dropped leaves its token behind as the floor under every new row of the shard.
  */
-const OPERATIONS = `
+const HEAD = `
 local call, match, sub = redis.call, string.match, string.sub
 local HOUR = 3600000000
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 local clock = time[1] .. sub('00000' .. time[2], -6)
+`
 
-${TRANSITIONS}
-
-local key, arg, slow = 1, 2, nil
-local function step()
-  local op, k, a = ARGV[arg], key, arg
-  local row = KEYS[k]
-  if op == 'acquire' then
-    key, arg = k + 4, a + 4
-    local ttl, found = ARGV[a + 1], call('MGET', row, KEYS[k + 1])
-    local free, ends = found[1] or '', now + ttl
-    if #free == 35 and sub(free, 1, 1) == 'F' then
-      local due = sub(free, 20)
-      if tonumber(sub(free, 3, 18)) < now and tonumber(due) <= ends and ends <= due + HOUR then
-        local held = 'F ' .. clock .. ' ' .. due .. ' ' .. clock .. ' ' .. clock .. ' ' .. ttl .. ' ' .. ARGV[a + 2]
-        call('SET', row, held, 'KEEPTTL')
-        if found[2] then call('PUBLISH', ARGV[1] .. ':changes', 'held ' .. held) end
-        return 'fresh'
-      end
+/** The short ways: a row in good order on which nobody waits is granted, or given back by the store that was granted it. */
+const SHORT = `
+if op == 'acquire' then
+  local found, ends = call('MGET', row, watched), now + first
+  local free = found[1] or ''
+  if #free == 35 and sub(free, 1, 1) == 'F' then
+    local due = sub(free, 20)
+    if tonumber(sub(free, 3, 18)) < now and tonumber(due) <= ends and ends <= due + HOUR then
+      local held = 'F ' .. clock .. ' ' .. due .. ' ' .. clock .. ' ' .. clock .. ' ' .. first .. ' ' .. second
+      call('SET', row, held, 'KEEPTTL')
+      if found[2] then call('PUBLISH', ARGV[1] .. ':changes', 'held ' .. held) end
+      return clock .. ' fresh'
     end
-    slow = slow or transitions()
-    return slow.acquire(row, KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], ttl, ARGV[a + 2], ARGV[a + 3])
-  elseif op == 'release' then
-    key, arg = k + 3, a + 2
-    local who, found = ARGV[a + 1], call('MGET', row, KEYS[k + 1])
-    local held = found[1] or ''
-    if sub(held, 85, 84 + #who) == who and sub(held, 1, 1) == 'F' then
-      local state = now < sub(held, 54, 69) + sub(held, 71, 83) and 'released' or 'expired'
-      call('SET', row, sub(held, 1, 35), 'KEEPTTL')
-      if found[2] then call('PUBLISH', ARGV[1] .. ':changes', state .. ' ' .. held) end
-      return state .. '\\n', held
-    end
-    slow = slow or transitions()
-    return slow.release(row, KEYS[k + 1], KEYS[k + 2], who)
-  elseif op == 'force' then
-    key, arg = k + 3, a + 2
-    slow = slow or transitions()
-    return slow.force(row, KEYS[k + 1], KEYS[k + 2], ARGV[a + 1])
-  elseif op == 'renew' then
-    key, arg = k + 3, a + 3
-    slow = slow or transitions()
-    return slow.renew(row, KEYS[k + 1], KEYS[k + 2], ARGV[a + 1], ARGV[a + 2])
-  elseif op == 'expire' then
-    key, arg = k + 4, a + 3
-    slow = slow or transitions()
-    return slow.expire(row, KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], ARGV[a + 1], ARGV[a + 2])
-  elseif op == 'read' then
-    key, arg = k + 1, a + 1
-    return call('GET', row) or ''
-  elseif op == 'names' then
-    key, arg = k + 1, a + 4
-    local from, to = ARGV[a + 1], '[name:' .. ARGV[a + 2] .. '\\255'
-    return call('ZRANGEBYLEX', row, sub(from, 1, 1) .. 'name:' .. sub(from, 2), to, 'LIMIT', 0, ARGV[a + 3])
-  elseif op == 'due' then
-    key, arg = k + 1, a + 2
-    return call('ZRANGEBYLEX', row, '[due:', '(due:' .. string.format('%.0f', now + 1), 'LIMIT', 0, ARGV[a + 1])
   end
-  key, arg = k + 1, a + 2
-  local known = call('EXISTS', row) == 1
-  call('SET', row, '', 'PX', ARGV[a + 1])
-  return known and 'known' or 'new'
+elseif op == 'end' then
+  local found = call('MGET', row, watched)
+  local held = found[1] or ''
+  if sub(held, 85, 84 + #first) == first and sub(held, 1, 1) == 'F' then
+    local state = now < sub(held, 54, 69) + sub(held, 71, 83) and 'released' or 'expired'
+    call('SET', row, sub(held, 1, 35), 'KEEPTTL')
+    if found[2] then call('PUBLISH', ARGV[1] .. ':changes', state .. ' ' .. held) end
+    return clock .. ' ' .. state .. '\\n' .. sub(held, 54, 83)
+  end
 end
 `
 
-/** One operation. Its answer, where it is a text, follows the clock and a space. */
-export const ONE = `${OPERATIONS}
-local reply, rest = step()
-if type(reply) == 'table' then return { clock, reply } end
-return clock .. ' ' .. reply .. (rest or '')
+const OPERATIONS = `
+${TRANSITIONS}
+
+local slow, key, arg = nil, 1, 2
+local SHAPES = {
+  acquire = { 4, 4 }, release = { 3, 2 }, ['end'] = { 3, 2 }, force = { 3, 2 }, renew = { 3, 3 },
+  expire = { 4, 3 }, read = { 1, 1 }, names = { 1, 4 }, due = { 1, 2 }, watch = { 1, 2 },
+}
+
+local function step()
+  local k, a = key, arg
+  local op, row, watched, first, second, third = ARGV[a], KEYS[k], KEYS[k + 1], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3]
+  key, arg = k + SHAPES[op][1], a + SHAPES[op][2]
+  ${SHORT}
+  local line, index = KEYS[k + 2], KEYS[k + 3]
+  slow = slow or transitions()
+  if op == 'acquire' then return clock .. ' ' .. slow.acquire(row, watched, line, index, first, second, third) end
+  if op == 'release' or op == 'end' then return clock .. ' ' .. slow.release(row, watched, line, first) end
+  if op == 'force' then return clock .. ' ' .. slow.force(row, watched, line, first) end
+  if op == 'renew' then return clock .. ' ' .. slow.renew(row, watched, line, first, second) end
+  if op == 'expire' then return clock .. ' ' .. slow.expire(row, watched, line, index, first, second) end
+  if op == 'read' then return clock .. ' ' .. (call('GET', row) or '') end
+  if op == 'names' then
+    local from, to = sub(first, 1, 1) .. 'name:' .. sub(first, 2), '[name:' .. second .. '\\255'
+    return call('ZRANGEBYLEX', row, from, to, 'LIMIT', 0, third)
+  end
+  if op == 'due' then
+    return call('ZRANGEBYLEX', row, '[due:', '(due:' .. string.format('%.0f', now + 1), 'LIMIT', 0, first)
+  end
+  local known = call('EXISTS', row) == 1 and ' known' or ' new'
+  call('SET', row, '', 'PX', first)
+  return clock .. known
+end
 `
 
-/** Several operations: the clock and their answers. One that fails does not harm the others. */
-export const MANY = `${OPERATIONS}
-local replies = { clock }
+/** One operation. Its answer is a list, or a text after the clock and a space. */
+export const ONE = `${HEAD}
+local op, row, watched, first, second = ARGV[2], KEYS[1], KEYS[2], ARGV[3], ARGV[4]
+${SHORT}
+${OPERATIONS}
+return step()
+`
+
+/** Several operations and their answers, in a list. One that fails does not harm the others. */
+export const MANY = `${HEAD}
+${OPERATIONS}
+local replies = {}
 while ARGV[arg] do
-  local ok, reply, rest = pcall(step)
+  local ok, reply = pcall(step)
   if not ok then reply = 'error ' .. (type(reply) == 'table' and reply.err or reply) end
-  replies[#replies + 1] = rest and reply .. rest or reply
+  replies[#replies + 1] = reply
 end
 return replies
 `

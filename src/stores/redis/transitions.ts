@@ -1,6 +1,6 @@
 /**
  * What the script does when somebody waits, or when a row is new, taken over, renewed or swept: `lease-row.ts` in
- * Lua. Built only when one of these comes up, since to make the functions costs as much as a grant.
+ * Lua.
  */
 export const TRANSITIONS = `
 local function transitions()

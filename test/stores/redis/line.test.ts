@@ -91,7 +91,7 @@ it('takes three operations for an acquisition under contention, first in, first 
         const member = Reflect.get(target, name)
         if (name !== 'evalsha' && name !== 'eval') return member
         return (...args: unknown[]) => {
-          operations += args.filter((arg) => arg === 'acquire' || arg === 'release').length
+          operations += args.filter((arg) => ['acquire', 'release', 'end'].includes(String(arg))).length
           return member.apply(target, args)
         }
       },
