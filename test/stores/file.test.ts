@@ -107,12 +107,12 @@ describe('a file store', () => {
 
   it('ends its calls when the caller waits no longer', async () => {
     await using fresh = await freshStore()
-    const reason = new Error('no longer')
+    const aborted = { code: 'aborted', cause: new Error('no longer') }
     const stop = new AbortController()
     const call = fresh.store.acquire(ask('slow'), { signal: stop.signal })
-    stop.abort(reason)
-    await expect(call).rejects.toBe(reason)
-    await expect(fresh.store.read(['slow'], { signal: stop.signal })).rejects.toBe(reason)
+    stop.abort(aborted.cause)
+    await expect(call).rejects.toMatchObject(aborted)
+    await expect(fresh.store.read(['slow'], { signal: stop.signal })).rejects.toMatchObject(aborted)
   })
 
   it('lists names that are too long for a file name among the others', async () => {

@@ -29,7 +29,7 @@ describe('a call to registers', () => {
     vi.useFakeTimers()
     try {
       const call = expect(stuck().read(['r'])).rejects.toMatchObject({ code: 'store-unavailable' })
-      await vi.advanceTimersByTimeAsync(10_000)
+      await vi.advanceTimersByTimeAsync(5000)
       await call
     } finally {
       vi.useRealTimers()

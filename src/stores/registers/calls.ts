@@ -1,7 +1,7 @@
 import { LeaseError, systemClock } from '../../core/index.ts'
 
 /** For callers who set no limit of their own: some clients try for minutes. */
-const LIMIT_MS = 10_000
+const LIMIT_MS = 5000
 
 /** Sees to it that every call ends: by its answer, by the caller's signal, by the limit, or by `close`. */
 export class Calls {
