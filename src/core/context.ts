@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts'
-import type { Lease, LeaseEvent, LeaseRecord } from './lease.ts'
+import type { HeldLease } from './held-lease.ts'
+import type { LeaseEvent, LeaseRecord } from './lease.ts'
 import type { Wish } from './options.ts'
 import type { Moment } from './state.ts'
 import type { LeaseStore } from './store.ts'
@@ -16,7 +17,7 @@ export interface Context {
   readonly clock: Clock
   /** Present where the store keeps no line. */
   readonly line: LocalLine | undefined
-  readonly held: Set<Lease>
+  readonly held: Set<HeldLease>
   emit(about: About, body: EventBody): void
   /** Tells the store, without anybody waiting for it, that this id wants nothing any more. */
   giveUp(id: string, wish: Wish): void

@@ -84,6 +84,13 @@ export class HeldLease implements Lease {
     lease.#dispatch({ type: 'end', reason: 'ended' })
   }
 
+  /** The manager closes: the work is told before the lease is given away. */
+  static close(lease: HeldLease, error: LeaseError): Promise<void> {
+    lease.#lossError = error
+    lease.#loss?.abort(error)
+    return lease[Symbol.asyncDispose]()
+  }
+
   /** So that several renewals fit between the first failure and the deadline. */
   get #answerLimit(): number {
     return Math.min(CALL_LIMIT_MS, this.#wish.ttl / 6)

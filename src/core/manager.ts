@@ -4,6 +4,7 @@ import { systemClock } from './clock.ts'
 import type { Context } from './context.ts'
 import { asLeaseError, LeaseError } from './errors.ts'
 import { createEvents } from './events.ts'
+import { HeldLease } from './held-lease.ts'
 import type { Lease, LeaseEvent, LeaseListener, LeaseRecord } from './lease.ts'
 import { checkResource, type LeaseOptions, type LeasesOptions, makeWish, refuse } from './options.ts'
 import { releaseInTime } from './release.ts'
@@ -33,7 +34,9 @@ export interface Leases extends AsyncDisposable {
   list(query?: { readonly prefix?: string; readonly limit?: number }): Promise<readonly LeaseRecord[]>
   /** Listens to the events of this manager. Returns how to stop. */
   subscribe(listener: LeaseListener): () => void
-  /** Ends every wait and releases what is held. The store stays open: it is yours. */
+  /**
+   * Ends every wait and releases what is held, after its signal has aborted. The store stays open: it is yours.
+   */
   close(): Promise<void>
 }
 
@@ -52,7 +55,7 @@ export function createLeases(
   const defaults = { owner: crypto.randomUUID(), ...options }
   makeWish('-', defaults, {}, clock)
   const events = createEvents()
-  const held = new Set<Lease>()
+  const held = new Set<HeldLease>()
   const waiting = new Set<AbortController>()
   /** What `close` must see the end of. */
   const underWay = new Set<Promise<unknown>>()
@@ -69,6 +72,7 @@ export function createLeases(
 
   const leases: Leases = {
     async withLease(resource, work, callOptions) {
+      if (typeof work !== 'function') refuse('work', 'a function', work)
       const lease = await leases.acquire(resource, callOptions)
       let result: Awaited<ReturnType<typeof work>>
       try {
@@ -87,7 +91,7 @@ export function createLeases(
       waiting.add(stop)
       const unlisten = onAbort(wish.signal, () => {
         const cause = wish.signal?.reason
-        stop.abort(new LeaseError('aborted', `waiting for ${wish.resource} was aborted`, { cause }))
+        stop.abort(new LeaseError('aborted', `the wait was aborted`, { cause }))
       })
       try {
         stop.signal.throwIfAborted()
@@ -115,7 +119,6 @@ export function createLeases(
 
     async list({ prefix = '', limit = 100 } = {}) {
       if (!Number.isInteger(limit) || limit < 1) refuse('limit', 'a whole number from 1', limit)
-      if (typeof prefix !== 'string') refuse('prefix', 'a string', prefix)
       const found: LeaseRecord[] = []
       for (let after: string | undefined; ; ) {
         const query = { prefix, limit: limit - found.length, ...(after && { after }) }
@@ -144,7 +147,7 @@ export function createLeases(
 
   async function closeAll(): Promise<void> {
     for (const stop of waiting) stop.abort(closedError())
-    for (const lease of held) track(lease.release().catch(() => {}))
+    for (const lease of held) track(HeldLease.close(lease, closedError()))
     // An acquisition that ends may leave a release behind it.
     while (underWay.size > 0) await Promise.allSettled(underWay)
   }

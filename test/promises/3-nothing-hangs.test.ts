@@ -70,6 +70,23 @@ describe('promise 3, nothing hangs', () => {
     await leases.close()
   })
 
+  it('tells the work before it gives its lease away', async () => {
+    const { clock, leases, store } = setUp()
+    let told: unknown
+    const working = leases.withLease('r', async (lease) => {
+      lease.signal.addEventListener('abort', async () => {
+        told = [lease.signal.reason.code, (await store.read(['r']))[0]?.id === lease.id]
+      })
+      await new Promise((resolve) => clock.setTimer(resolve as () => void, 1000))
+    })
+    const outcome = working.catch((error) => error.code)
+    await clock.advance(10)
+    await leases.close()
+    await clock.advance(1000)
+    expect(told).toEqual(['closed', true])
+    expect(await outcome).toBe('closed')
+  })
+
   it('closes within its limit when the store is gone', async () => {
     const { clock, network, leases } = setUp()
     await leases.acquire('r')

@@ -56,6 +56,9 @@ describe('promise 7, errors', () => {
     expect(() => createLeases(store, { owner: '' })).toThrow(/^owner: /)
     expect(() => createLeases({} as never)).toThrow(/^store: expected a LeaseStore, got a Object$/)
     expect(() => createLeases(undefined as never)).toThrow(/^store: /)
+    await expect(leases.withLease('r', {} as never)).rejects.toThrow(
+      /^work: expected a function, got a Object$/,
+    )
     expect(() => leases.subscribe(null as never)).toThrow(/^listener: /)
     await expect(leases.list({ limit: 0 })).rejects.toThrow(/^limit: /)
   })
