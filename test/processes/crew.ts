@@ -70,9 +70,12 @@ export class Crew {
     this.#workers.add(new Worker({ ...this.#options, resource, name }, onChange))
   }
 
-  /** Somebody who says that he holds the resource, and who was not dealt with yet. */
-  holder(resource: string): Promise<Worker> {
-    return this.#somebody(resource, 'holds', (worker) => worker.holding !== undefined)
+  /**
+   * Somebody who says that he holds the resource, and who was not dealt with yet. With `after`, a later holder than
+   * that token's: a message of an earlier one may still be on its way.
+   */
+  holder(resource: string, after = 0): Promise<Worker> {
+    return this.#somebody(resource, 'holds', ({ holding }) => holding !== undefined && holding.token > after)
   }
 
   waiter(resource: string): Promise<Worker> {

@@ -26,7 +26,7 @@ export async function stopHolders(crew: Crew, resource: string, stops: number): 
     const holder = await crew.holder(resource)
     const token = holder.holding?.token
     holder.signal('SIGSTOP')
-    const successor = await crew.holder(resource)
+    const successor = await crew.holder(resource, token)
     const takenAt = successor.holding?.at ?? 0
     holder.signal('SIGCONT')
     const { lateWrite } = await crew.until(`${holder.name} sees its loss`, () =>
