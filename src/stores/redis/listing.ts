@@ -40,7 +40,8 @@ export class Listing {
   }
 
   async sweep(limit: number, signal?: AbortSignal): Promise<LeaseRecord[]> {
-    const entries = (await Promise.all(shards().map((shard) => this.#due(shard, limit, signal)))).flat()
+    const found = await Promise.all(shards().map((shard) => this.#due(shard, limit, signal)))
+    const entries = found.flat().sort((a, b) => Number(a.due) - Number(b.due))
     const swept: LeaseRecord[] = []
     while (entries.length > 0 && swept.length < limit) {
       const looks = entries.splice(0, limit - swept.length).map((entry) => this.#look(entry, 'hand', signal))

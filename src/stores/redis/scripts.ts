@@ -26,7 +26,7 @@ local now = time[1] * 1000000 + time[2]
 local clock = time[1] .. sub('00000' .. time[2], -6)
 `
 
-/** The short ways: a row in good order on which nobody waits is granted, or given back by the store that was granted it. */
+/** The short ways, while nobody waits: to take a free row in good order, and to give it back in the same store. */
 const SHORT = `
 if op == 'acquire' then
   local found, ends = call('MGET', row, watched), now + first
@@ -52,6 +52,7 @@ elseif op == 'end' then
 end
 `
 
+/** `SHAPES`: how many keys and arguments an operation takes. */
 const OPERATIONS = `
 ${TRANSITIONS}
 
