@@ -1,9 +1,11 @@
 import { Redis } from 'ioredis'
+import { createClient } from 'redis'
 import { afterAll, expect, it } from 'vitest'
 import type { StoreEvent } from '../../../src/core/index.ts'
+import { redisStore } from '../../../src/stores/redis/index.ts'
 import { SHARDS } from '../../../src/stores/redis/layout.ts'
 import { asking, granted } from '../asking.ts'
-import { HOLDFAST_TEST_REDIS_URL, openStore } from './clients.ts'
+import { freshPrefix, HOLDFAST_TEST_REDIS_URL, openStore } from './clients.ts'
 
 const admin = new Redis(HOLDFAST_TEST_REDIS_URL)
 afterAll(() => admin.disconnect())
@@ -42,6 +44,30 @@ it('keeps two prefixes apart', async () => {
   expect(await two.store.sweep({ limit: 10 })).toEqual([])
   expect(await one.store.sweep({ limit: 10 })).toMatchObject([{ id: lapsing.id }])
   await expect.poll(() => seen).toMatchObject([{ lease: { id: other.id } }])
+})
+
+it.each([
+  ['ioredis', async (keyPrefix: string) => new Redis(HOLDFAST_TEST_REDIS_URL, { keyPrefix })],
+  [
+    'node-redis',
+    async (keyPrefix: string) => createClient({ url: HOLDFAST_TEST_REDIS_URL, keyPrefix }).connect(),
+  ],
+] as const)('works on a client of %s that puts a prefix of its own before keys', async (_, connect) => {
+  const keyPrefix = `${freshPrefix()}:`
+  const client = await connect(keyPrefix)
+  const store = redisStore(client, { prefix: 'p' })
+  const lapsing = granted(await store.acquire(asking('lapsing', { ttl: 20 })))
+  const holder = granted(await store.acquire(asking('r')))
+  const wakes: number[] = []
+  await store.acquire(asking('r', { wake: (inMs) => wakes.push(inMs) }))
+  expect((await keysOf(`${keyPrefix}p`)).length).toBeGreaterThan(3)
+  await expect.poll(() => store.sweep({ limit: 10 })).toMatchObject([{ id: lapsing.id }])
+  expect((await store.list({ limit: 10 })).leases).toMatchObject([{ id: holder.id }])
+  await store.release({ resource: 'r', id: holder.id })
+  await expect.poll(() => wakes).toContain(0)
+  await store.close()
+  if ('destroy' in client) client.destroy()
+  else client.disconnect()
 })
 
 it('leaves only its tokens behind after a sweep', async () => {
