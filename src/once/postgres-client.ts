@@ -45,8 +45,8 @@ const PASSING =
   /^((08|40|53|57|58)...|55P03|25006|E[A-Z_]+|CONNECT_TIMEOUT|CONNECTION_(CLOSED|DESTROYED|ENDED))$/
 /** `pg` gives these no code. */
 const CONNECTION_MESSAGE = /Connection terminated|timeout|not queryable/
-/** Two that make the same table at once. */
-const MADE_BY_ANOTHER = ['23505', '42P07']
+/** Two that make the same table at once: its key, its name, or the type of its rows. */
+const MADE_BY_ANOTHER = ['23505', '42P07', '42710']
 
 /** Names of prepared statements, which are shared by all that use a connection. */
 const names = new Map<string, string>()
