@@ -213,7 +213,8 @@ async function openPair() {
   const client = open(proxy.address)
   const peerClient = open(FIRESTORE_EMULATOR_HOST)
   const { observed, failListeners } = withListenersThatFail(client)
-  const store = firestoreStore(observed, { collection })
+  const { tracked, settled } = withReadsThatAreAwaited(observed)
+  const store = firestoreStore(tracked, { collection })
   const peer = firestoreStore(peerClient, { collection })
   return {
     collection,
@@ -226,6 +227,7 @@ async function openPair() {
     async dispose() {
       await Promise.all([store.close(), peer.close()])
       proxy.mend()
+      await settled()
       await Promise.all([client.terminate(), peerClient.terminate()])
       await proxy[Symbol.asyncDispose]()
     },
@@ -267,6 +269,19 @@ function withListenersThatFail(client: Firestore) {
     for (const fail of failures) fail()
   }
   return { observed, failListeners }
+}
+
+/** A client that is terminated between two tries of a read leaves a rejection that nobody can handle. */
+function withReadsThatAreAwaited(client: Firestore) {
+  const reads = new Set<Promise<unknown>>()
+  const tracked = derived(client, {
+    getAll(...documents: Parameters<Firestore['getAll']>) {
+      const read = client.getAll(...documents)
+      reads.add(read)
+      return read.finally(() => reads.delete(read))
+    },
+  })
+  return { tracked, settled: () => Promise.allSettled(reads) }
 }
 
 /** As a client does that has lost the answer to its first try. */
