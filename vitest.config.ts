@@ -16,7 +16,9 @@ export const projects = [
   },
   {
     name: 'stores',
-    include: ['test/stores/**/*.test.ts', 'test/services/**/*.test.ts', 'test/processes/**/*.test.ts'],
+    include: ['stores', 'services', 'processes', 'server', 'cli', 'telemetry'].map(
+      (folder) => `test/${folder}/**/*.test.ts`,
+    ),
     globalSetup: 'test/services/global-setup.ts',
     testTimeout: 60_000,
     hookTimeout: 60_000,
