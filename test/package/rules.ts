@@ -8,13 +8,14 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   core: [],
   stores: ['core'],
   guard: ['core'],
-  project: ['core', 'stores/web'],
-  autosave: ['core', 'project'],
+  'worker-clock': ['core'],
+  project: ['core', 'worker-clock', 'stores/web'],
+  autosave: ['core', 'worker-clock', 'project'],
   sync: ['core'],
   once: ['core'],
   protocol: [],
   server: ['core', 'protocol'],
-  client: ['core', 'protocol'],
+  client: ['core', 'worker-clock', 'protocol'],
   telemetry: ['core'],
   react: ['core', 'project', 'autosave', 'sync', 'client'],
   testing: ['core', 'sync'],
@@ -23,9 +24,9 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 const TOP = 'cli'
 
 /** Where one part enters another. Stores have a door each. */
-const DOORS = /^src\/(\w+\/index|stores\/[\w-]+|stores\/[\w-]+\/index)\.ts$/
+const DOORS = /^src\/([\w-]+\/index|stores\/[\w-]+|stores\/[\w-]+\/index)\.ts$/
 const NODE_ALLOWED = /^src\/(stores\/(sqlite|file)[./]|server\/node|telemetry\/[\w-]*-node\.ts|cli\/)/
-const BROWSER_ALLOWED = /^src\/(stores\/web|project|autosave|sync|client|react)[./]/
+const BROWSER_ALLOWED = /^src\/(stores\/web|worker-clock|project|autosave|sync|client|react)[./]/
 const BROWSER_NAMES = ['navigator', 'localStorage', 'sessionStorage', 'indexedDB', 'BroadcastChannel']
 /** Only the clock of the core may know these, so that a simulation can own time and chance. */
 const TIME_AND_CHANCE = [
@@ -75,6 +76,6 @@ function mayUse(part: string | undefined, file: string): boolean {
 }
 
 function partOf(path: string): string | undefined {
-  const part = /^src\/(\w+)\//.exec(path)?.[1]
+  const part = /^src\/([\w-]+)\//.exec(path)?.[1]
   return part !== undefined && (part in ARROWS || part === TOP) ? part : undefined
 }

@@ -1,0 +1,88 @@
+import { type Clock, systemClock } from '../core/index.ts'
+
+/** Posts the id of each timer back when it is due. A timer without a time is cancelled. */
+const WORKER_SOURCE = `
+const timers = new Map()
+onmessage = ({ data: { id, ms } }) => {
+  clearTimeout(timers.get(id))
+  timers.delete(id)
+  if (ms !== undefined)
+    timers.set(id, setTimeout(() => { timers.delete(id); postMessage(id) }, ms))
+}`
+
+interface Timer {
+  readonly dueAt: number
+  readonly fire: () => void
+  /** The worker was asked to wake us for it. */
+  handedOver: boolean
+}
+
+let shared: Clock | undefined
+
+/**
+ * The system's clock, whose timers are on time in a hidden page too. Browsers run the timers of hidden pages once
+ * a minute; those of workers they leave alone. While the page is hidden a worker wakes it for what is due. Where
+ * workers or blob URLs are refused, as by a Content Security Policy, the page's own timers remain.
+ *
+ * @example
+ * const leases = createLeases(webStore(), { clock: workerClock() })
+ */
+export function workerClock(): Clock {
+  shared ??= makeClock()
+  return shared
+}
+
+function makeClock(): Clock {
+  const timers = new Map<number, Timer>()
+  let lastId = 0
+  let worker: Worker | null | undefined
+  const page = globalThis.document as Document | undefined
+  page?.addEventListener('visibilitychange', () => {
+    if (page.hidden) for (const [id, timer] of timers) handOver(id, timer)
+  })
+
+  function handOver(id: number, timer: Timer): void {
+    worker ??= startWorker((due) => timers.get(due)?.fire())
+    timer.handedOver = worker !== null
+    worker?.postMessage({ id, ms: Math.max(0, timer.dueAt - systemClock.monotonic()) })
+  }
+
+  return {
+    ...systemClock,
+    setTimer(run, ms, background) {
+      const id = ++lastId
+      const timer: Timer = { dueAt: systemClock.monotonic() + ms, fire, handedOver: false }
+      // Kept beside the worker's: whichever comes first runs, so that a worker that fails costs nothing.
+      const cancelOwn = systemClock.setTimer(fire, ms, background)
+      timers.set(id, timer)
+      if (page?.hidden) handOver(id, timer)
+      return end
+
+      function fire(): void {
+        end()
+        run()
+      }
+
+      function end(): void {
+        cancelOwn()
+        if (timers.delete(id) && timer.handedOver) worker?.postMessage({ id })
+      }
+    },
+  }
+}
+
+/** `null` where the page may not have one. */
+function startWorker(onDue: (id: number) => void): Worker | null {
+  const url = URL.createObjectURL(new Blob([WORKER_SOURCE], { type: 'text/javascript' }))
+  try {
+    const worker = new Worker(url)
+    worker.onmessage = ({ data }: MessageEvent<number>) => onDue(data)
+    // A worker that the policy refuses only says so here; it then stays silent.
+    worker.onerror = (event) => event.preventDefault()
+    return worker
+  } catch {
+    return null
+  } finally {
+    URL.revokeObjectURL(url)
+  }
+}
