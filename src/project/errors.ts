@@ -1,0 +1,24 @@
+export type LockErrorCode =
+  /** Neither Web Locks nor a directory to write in. */
+  | 'web-lock-unsupported'
+  /** One attempt's time was over; seen as a `cause`. */
+  | 'lock-timeout'
+  /** Every attempt failed. `cause` says which backend refused. */
+  | 'lock-unavailable'
+  /** The lease ended because it could not be renewed. */
+  | 'lock-renewal-failed'
+  /** The `.lock` could not be deleted; it ends with its TTL. */
+  | 'lock-release-failed'
+
+/** Decide by `code`; `retryable` says whether it is worth asking for the lock again. */
+export class LockError extends Error {
+  override readonly name = 'LockError'
+  readonly code: LockErrorCode
+  readonly retryable: boolean
+
+  constructor(code: LockErrorCode, message: string, details: { retryable: boolean; cause?: unknown }) {
+    super(message, 'cause' in details ? { cause: details.cause } : undefined)
+    this.code = code
+    this.retryable = details.retryable
+  }
+}
