@@ -1,5 +1,10 @@
 import type { Clock } from '../../core/index.ts'
 import type { Bus } from '../bus.ts'
+import { Hub } from './hub.ts'
+import type { ChannelLimits } from './limits.ts'
+import type { EventNaming } from './naming.ts'
+
+export type { ChannelLimits, EventNaming }
 
 /** What the service needs of the sockets of this node. */
 export interface Channels {
@@ -18,12 +23,13 @@ export interface Channels {
 export interface ChannelsHub extends Channels {
   /** How many sockets are open. */
   readonly sockets: number
+  /** `null` when the connection was refused, and told why. */
   accept(connection: Connection, request: ConnectionRequest): Visitor | null
   /** Tells every socket to come back later, perhaps to another node. Leaves the bus open. */
   close(): Promise<void>
 }
 
-/** One open WebSocket. */
+/** One open WebSocket. Neither call may throw. */
 export interface Connection {
   send(text: string): void
   close(code: number, reason: string): void
@@ -34,6 +40,8 @@ export interface ConnectionRequest {
   readonly key: string
   /** The query parameter `protocol`. */
   readonly protocol: string | null
+  /** Whether a page of this origin may connect. */
+  readonly originAllowed: boolean
   /** Whom the limit of sockets counts, such as an address. */
   readonly client: string
 }
@@ -41,12 +49,36 @@ export interface ConnectionRequest {
 /** What the binding reports of a connection that was accepted. */
 export interface Visitor {
   received(text: string): void
+  /** A ping or pong below the protocol. */
+  alive(): void
   closed(): void
 }
 
 export interface ChannelsOptions {
+  /** Names the application in the address of the socket, `/app/{key}`. Letters, digits, `-` and `_`. */
   readonly key: string
+  /** Signs who may subscribe to private and presence channels; the same on all nodes. */
   readonly secret: string
   readonly bus: Bus
   readonly clock?: Clock
+  /** How events are named: `document.locked`, or `App\Events\DocumentLocked`. Default `plain`. */
+  readonly naming?: EventNaming
+  /** Whether one may subscribe without a signature. Default true. */
+  readonly publicChannels?: boolean
+  /** Whether sockets may send events to each other. Default false. */
+  readonly clientEvents?: boolean
+  /** Milliseconds of silence after which a socket is pinged. Default 30 000. */
+  readonly activityTimeout?: number
+  readonly limits?: Partial<ChannelLimits>
+}
+
+/**
+ * The channels of one node, by the Pusher protocol.
+ *
+ * @example
+ * const channels = createChannels({ key: 'app', secret, bus: memoryBus() })
+ * channels.broadcast('document.42', 'document.locked', { room_id: '42' })
+ */
+export function createChannels(options: ChannelsOptions): ChannelsHub {
+  return new Hub(options)
 }

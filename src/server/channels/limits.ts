@@ -1,0 +1,50 @@
+import { LeaseError } from '../../core/index.ts'
+
+export interface ChannelLimits {
+  /** Open sockets of one client, by default one address. Default 1000. */
+  readonly socketsPerClient: number
+  /** Default 100. */
+  readonly channelsPerSocket: number
+  /** Characters of a channel's name with its prefix. Default 600. */
+  readonly channelName: number
+  /** Characters of the `channel_data` of a member. Default 2048. */
+  readonly channelData: number
+  /** Frames of one socket within a second. Default 250. */
+  readonly framesPerSecond: number
+  /** Client events of one socket within a second. Default 10. */
+  readonly clientEventsPerSecond: number
+}
+
+const DEFAULTS: ChannelLimits = {
+  socketsPerClient: 1000,
+  channelsPerSocket: 100,
+  channelName: 600,
+  channelData: 2048,
+  framesPerSecond: 250,
+  clientEventsPerSecond: 10,
+}
+
+export function limitsOf(limits: Partial<ChannelLimits> = {}): ChannelLimits {
+  for (const [name, limit] of Object.entries(limits))
+    if (!Number.isInteger(limit) || limit < 1)
+      throw new LeaseError('invalid-argument', `limits.${name}: expected a whole number from 1, got ${limit}`)
+  return { ...DEFAULTS, ...limits }
+}
+
+/** Counts what happens within each second of the clock. */
+export class PerSecond {
+  readonly #limit: number
+  #second = -1
+  #count = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  allows(nowMs: number): boolean {
+    const second = Math.floor(nowMs / 1000)
+    if (second !== this.#second) this.#count = 0
+    this.#second = second
+    return ++this.#count <= this.#limit
+  }
+}
