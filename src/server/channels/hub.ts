@@ -111,7 +111,10 @@ export class Hub implements ChannelsHub {
     this.#cancelCheck()
     const bye = this.#presence.stop()
     for (const socket of this.#sockets) socket.end(PUSHER_CLOSE.comeBackLater, 'the server is going away')
-    await Promise.race([bye, this.#pause(BYE_LIMIT_MS)])
+    const late = Promise.withResolvers<void>()
+    const cancel = this.#clock.setTimer(late.resolve, BYE_LIMIT_MS, true)
+    await Promise.race([bye, late.promise])
+    cancel()
     await (await this.#listening)?.[Symbol.asyncDispose]()
   }
 
@@ -154,7 +157,7 @@ export class Hub implements ChannelsHub {
         if (!this.#closed) this.#presence.start()
         return subscription
       } catch {
-        await this.#pause(LISTEN_AGAIN_MS)
+        await new Promise<void>((resolve) => this.#clock.setTimer(resolve, LISTEN_AGAIN_MS, true))
       }
     }
     return undefined
@@ -173,10 +176,6 @@ export class Hub implements ChannelsHub {
   #tellMember({ type, channel, id, info }: MemberChange): void {
     const member = type === 'added' ? { user_id: id, user_info: info } : { user_id: id }
     this.#rooms.tell(channel, () => formatFrame(`pusher_internal:member_${type}`, member, { channel }))
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => this.#clock.setTimer(resolve, ms, true))
   }
 }
 

@@ -87,6 +87,7 @@ export class Socket {
 
   /** The reason is sent as a frame too, since not every client shows that of the close. */
   end(code: number, reason: string): void {
+    if (this.#ended) return
     this.#ended = true
     dismiss(this.#connection, code, reason)
   }
@@ -173,7 +174,12 @@ export class Socket {
       return refuse('client events need a private or presence channel that was subscribed to')
     if (!this.#clientEvents.allows(this.#heardAt)) return refuse('too many client events in a second')
     const { member } = subscription
-    relay(channel, formatFrame(event, data, { channel, ...(member && { user_id: member.id }) }), this.id)
+    try {
+      relay(channel, formatFrame(event, data, { channel, ...(member && { user_id: member.id }) }), this.id)
+    } catch {
+      // What `JSON.parse` reads may be nested too deeply for `JSON.stringify`.
+      refuse('the data is nested too deeply')
+    }
   }
 
   /** As the answer of an auth endpoint would be, so that the listeners of the channel hear of it. */

@@ -1,0 +1,164 @@
+import fc from 'fast-check'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { FakeClock, settled } from '../../testing/fake-clock.ts'
+import type { Bus, BusMessage } from '../bus.ts'
+import { memoryBus } from '../buses/memory.ts'
+import { Presence } from './presence.ts'
+
+const ROOM = 'presence-document.1'
+let clock: FakeClock
+let bus: Bus
+beforeEach(() => {
+  clock = new FakeClock()
+  bus = memoryBus()
+})
+
+/** A node whose line to the others can be cut, and what a socket on it would believe by the events that it got. */
+async function startNode() {
+  const line = { speaks: true, hears: true }
+  const view = new Map<string, unknown>()
+  const odd: unknown[] = []
+  const own: Bus = { ...bus, publish: async (message) => (line.speaks ? bus.publish(message) : undefined) }
+  const presence = new Presence(own, clock, (change) => {
+    const { type, id, info } = change
+    if (view.has(id) === (type === 'added')) odd.push(change)
+    if (type === 'added') view.set(id, info)
+    else view.delete(id)
+  })
+  const subscription = await bus.subscribe((message) => {
+    if (line.hears) presence.hear(message)
+  })
+  presence.start()
+  await settled()
+  return {
+    ...{ presence, line, view, odd },
+    members: () => [...presence.members(ROOM).keys()].sort(),
+    /** Without a word. */
+    async die() {
+      await subscription[Symbol.asyncDispose]()
+      line.speaks = false
+    },
+  }
+}
+
+async function joined(node: Awaited<ReturnType<typeof startNode>>, ...ids: string[]) {
+  for (const id of ids) node.presence.join(ROOM, id, { name: id })
+  await settled()
+}
+
+describe('a member', () => {
+  it('is seen on all nodes, once, until its last socket has left', async () => {
+    const [a, b] = [await startNode(), await startNode()]
+    await joined(a, 'ann', 'ann')
+    await joined(b, 'ann', 'bob')
+    for (const node of [a, b]) {
+      expect(node.members()).toEqual(['ann', 'bob'])
+      expect([...node.view]).toEqual([
+        ['ann', { name: 'ann' }],
+        ['bob', { name: 'bob' }],
+      ])
+    }
+    for (const node of [a, b, a]) {
+      expect(a.members()).toContain('ann')
+      node.presence.leave(ROOM, 'ann')
+      await settled()
+    }
+    for (const node of [a, b])
+      expect([node.members(), [...node.view.keys()], node.odd]).toEqual([['bob'], ['bob'], []])
+  })
+
+  it('is known to a node that starts later, among however many', async () => {
+    const a = await startNode()
+    await joined(a, ...Array.from({ length: 250 }, (_, n) => `user-${n}`))
+    const b = await startNode()
+    expect(b.members()).toHaveLength(250)
+    expect(b.members()).toEqual(a.members())
+  })
+
+  it.each(['speaks', 'hears'] as const)(
+    'is made up for when a node no longer %s for a while',
+    async (loses) => {
+      const [a, b] = [await startNode(), await startNode()]
+      await joined(a, 'ann')
+      const deafened = loses === 'speaks' ? a : b
+      deafened.line[loses] = false
+      await joined(a, 'bob')
+      a.presence.leave(ROOM, 'ann')
+      await settled()
+      expect(b.members()).toEqual(['ann'])
+      deafened.line[loses] = true
+      await clock.advance(10_000)
+      expect([b.members(), [...b.view.keys()]]).toEqual([['bob'], ['bob']])
+    },
+  )
+
+  it('is gone at once when its node says bye, though its sockets close later', async () => {
+    const [a, b] = [await startNode(), await startNode()]
+    await joined(a, 'ann')
+    await a.presence.stop()
+    a.presence.leave(ROOM, 'ann')
+    await settled()
+    expect([b.members(), [...b.view], b.odd]).toEqual([[], [], []])
+  })
+
+  it('is gone within 45 s when its node dies', async () => {
+    const [a, b] = [await startNode(), await startNode()]
+    await joined(a, 'ann')
+    await a.die()
+    await clock.advance(30_000)
+    expect(b.members()).toEqual(['ann'])
+    await clock.advance(15_000)
+    expect([b.members(), [...b.view]]).toEqual([[], []])
+  })
+
+  it('is not touched by what another version says', async () => {
+    const a = await startNode()
+    await joined(a, 'ann')
+    const news = { node: 'x', seq: 0 }
+    const strange: BusMessage['data'][] = [
+      {},
+      { ...news, kind: 'new' },
+      { ...news, kind: 'joined', entry: [ROOM, 7, null] },
+      { ...news, kind: 'roster', entries: 'all', first: true, last: true },
+      { node: 7, seq: 'x', kind: 'beat' },
+    ]
+    for (const data of strange) await bus.publish({ topic: 'presence', data })
+    expect([a.members(), a.odd]).toEqual([['ann'], []])
+  })
+})
+
+const step = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ does: fc.constant('join'), node: fc.nat(2), id: fc.nat(4) }) },
+  { weight: 4, arbitrary: fc.record({ does: fc.constant('leave'), node: fc.nat(2), id: fc.nat(4) }) },
+  fc.record({ does: fc.constantFrom('speaks', 'hears'), node: fc.nat(2), id: fc.constant(0) }),
+)
+
+it('after whatever was lost, all nodes come to agree, and so do their sockets', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      clock = new FakeClock()
+      bus = memoryBus()
+      const nodes = [await startNode(), await startNode(), await startNode()]
+      const truth: string[] = []
+      for (const { does, node: index, id } of steps) {
+        const node = nodes[index]
+        if (!node) continue
+        const place = truth.indexOf(`${index} ${id}`)
+        if (does === 'join') truth.push(`${index} ${id}`)
+        if (does === 'join') node.presence.join(ROOM, String(id), null)
+        if (does === 'leave' && place >= 0) {
+          truth.splice(place, 1)
+          node.presence.leave(ROOM, String(id))
+        }
+        if (does === 'speaks' || does === 'hears') node.line[does] = !node.line[does]
+        await clock.advance(id * 500)
+      }
+      for (const { line } of nodes) Object.assign(line, { speaks: true, hears: true })
+      await clock.advance(25_000)
+      const there = [...new Set(truth.map((place) => place.split(' ')[1]))].sort()
+      for (const { members, view, odd } of nodes)
+        expect([members(), [...view.keys()].sort(), odd]).toEqual([there, there, []])
+    }),
+    { numRuns: 50 },
+  )
+})
