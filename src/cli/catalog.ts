@@ -1,0 +1,42 @@
+import type { Command } from './command.ts'
+
+export interface Entry {
+  readonly summary: string
+  load(): Promise<Command>
+}
+
+/** All commands, each loaded only when it is asked for. */
+export const CATALOG: Readonly<Record<string, Entry>> = {
+  run: {
+    summary: 'hold a lease while a command runs',
+    load: async () => (await import('./commands/run.ts')).run,
+  },
+  ls: {
+    summary: 'list the leases that are held',
+    load: async () => (await import('./commands/ls.ts')).ls,
+  },
+  inspect: {
+    summary: 'show who holds a lease',
+    load: async () => (await import('./commands/inspect.ts')).inspect,
+  },
+  watch: {
+    summary: 'follow leases as they change',
+    load: async () => (await import('./commands/watch.ts')).watch,
+  },
+  release: {
+    summary: 'end a lease by force',
+    load: async () => (await import('./commands/release.ts')).release,
+  },
+  doctor: {
+    summary: 'check a store, and say what to mend',
+    load: async () => (await import('./commands/doctor.ts')).doctor,
+  },
+  bench: {
+    summary: 'measure a store',
+    load: async () => (await import('./commands/bench.ts')).bench,
+  },
+  completion: {
+    summary: 'print a completion script for a shell',
+    load: async () => (await import('./commands/completion.ts')).completion,
+  },
+}

@@ -1,0 +1,66 @@
+import type { Settings } from './settings.ts'
+import type { Terminal } from './terminal.ts'
+
+export interface Option {
+  readonly type: 'string' | 'boolean'
+  readonly short?: string
+  /** What stands for the value in the help, such as `<duration>`. */
+  readonly value?: string
+  readonly multiple?: boolean
+  /** May also come from the environment (`HOLDFAST_TTL`) and from the configuration file. */
+  readonly setting?: boolean
+  readonly help: string
+}
+
+export type Options = Readonly<Record<string, Option>>
+
+export interface Example {
+  readonly line: string
+  readonly does: string
+}
+
+export interface Command {
+  /** After `holdfast`, such as `run [options] <resource> -- <command…>`. */
+  readonly usage: string
+  readonly about: string
+  readonly options: Options
+  /** How many arguments beside options it takes, at least and at most. */
+  readonly takes: readonly [least: number, most: number]
+  /** Takes what stands after `--` as a command to run. */
+  readonly runsCommand?: boolean
+  readonly examples: readonly Example[]
+  /** Resolves with the exit code. */
+  run(call: Call): Promise<number>
+}
+
+export interface Call {
+  readonly positionals: readonly string[]
+  /** What stands after `--`, where the command takes that. */
+  readonly rest: readonly string[]
+  readonly settings: Settings
+  readonly terminal: Terminal
+}
+
+/** Understood by every command. */
+export const GENERAL_OPTIONS: Options = {
+  json: { type: 'boolean', help: 'print JSON' },
+  debug: { type: 'boolean', help: 'show where an error came from' },
+  help: { type: 'boolean', short: 'h', help: 'show this help' },
+}
+
+/** Understood by every command that works on a store. */
+export const STORE_OPTIONS: Options = {
+  store: {
+    type: 'string',
+    short: 's',
+    value: '<url>',
+    setting: true,
+    help: 'where the leases are: sqlite:, file:, redis:, postgres:, nats:, http: (default sqlite:./holdfast.db)',
+  },
+  config: {
+    type: 'string',
+    value: '<file>',
+    setting: true,
+    help: 'a TOML file with settings (default ./holdfast.toml, if there is one)',
+  },
+}

@@ -1,0 +1,142 @@
+import { createLeases, type Leases } from '../../core/index.ts'
+import { type Command, STORE_OPTIONS } from '../command.ts'
+import { EXIT } from '../exit-codes.ts'
+import { openStore, storeAddress, withoutPassword, withStore } from '../stores/index.ts'
+import { alignColumns } from '../terminal.ts'
+
+const DEFAULT_DURATION_MS = 1000
+const PARALLEL = 16
+
+interface Measurement {
+  readonly what: string
+  readonly perSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+export const bench: Command = {
+  usage: 'bench [options] [store]',
+  about: `Measures a store from here: taking and releasing a lease, renewing one, and handing one over to a waiter in
+another connection. Names begin with holdfast-bench; their rows stay as long as released rows do.`,
+  takes: [0, 1],
+  options: {
+    duration: { type: 'string', value: '<duration>', help: 'of each measurement (default 1s)' },
+    ...STORE_OPTIONS,
+  },
+  examples: [
+    { line: 'holdfast bench', does: 'the configured store' },
+    { line: 'holdfast bench redis://localhost --duration 5s', does: 'this one, longer' },
+  ],
+
+  async run({ positionals, settings, terminal }) {
+    const address = positionals[0] ?? storeAddress(settings)
+    const duration = settings.duration('duration') ?? DEFAULT_DURATION_MS
+    const isJson = settings.is('json')
+    if (!isJson) terminal.print(terminal.style('bold', withoutPassword(address)))
+    const measurements = await withStore(address, async ({ store }) => {
+      const leases = createLeases(store)
+      const other = await openStore(address)
+      try {
+        return [
+          await measure('acquire + release', duration, [cycle(leases)]),
+          await measure(
+            `acquire + release, ${PARALLEL} at once`,
+            duration,
+            Array.from({ length: PARALLEL }, () => cycle(leases)),
+          ),
+          await measureRenewals(leases, duration),
+          await measureHandOver([leases, createLeases(other.store)], duration),
+        ]
+      } finally {
+        await other.close()
+      }
+    })
+    if (isJson) terminal.print(JSON.stringify({ store: withoutPassword(address), measurements }, null, 2))
+    else {
+      const figures = measurements.map(({ what, perSecond, p50Ms, p99Ms }) => [
+        `  ${what}`,
+        ...[perSecond.toFixed(0), p50Ms.toFixed(2), p99Ms.toFixed(2)].map((figure) => figure.padStart(7)),
+      ])
+      const heading = [
+        '',
+        ...['per s', 'p50 ms', 'p99 ms'].map((name) => terminal.style('dim', name.padStart(7))),
+      ]
+      for (const line of alignColumns([heading, ...figures])) terminal.print(line)
+    }
+    return EXIT.ok
+  },
+}
+
+function name(): string {
+  return `holdfast-bench-${crypto.randomUUID()}`
+}
+
+function cycle(leases: Leases): () => Promise<void> {
+  const resource = name()
+  return async () => {
+    const lease = await leases.acquire(resource)
+    await lease.release()
+  }
+}
+
+async function measureRenewals(leases: Leases, duration: number): Promise<Measurement> {
+  await using lease = await leases.acquire(name())
+  return await measure('renew', duration, [() => lease.renew()])
+}
+
+/** From the call of each release to the grant of the one that waits. */
+async function measureHandOver(managers: readonly Leases[], duration: number): Promise<Measurement> {
+  const resource = name()
+  const times: number[] = []
+  const end = performance.now() + duration
+  let holder = await managers[0]?.acquire(resource)
+  for (let turn = 1; performance.now() < end || times.length === 0; turn++) {
+    const manager = managers[turn % managers.length] as Leases
+    const waits = new Promise<void>((resolve) => {
+      const unsubscribe = manager.subscribe(({ type }) => {
+        if (type !== 'waiting') return
+        unsubscribe()
+        resolve()
+      })
+    })
+    const next = manager.acquire(resource)
+    await waits
+    const released = performance.now()
+    await holder?.release()
+    holder = await next
+    times.push(performance.now() - released)
+  }
+  await holder?.release()
+  return summary(
+    'hand-over to a waiter',
+    times,
+    times.reduce((sum, time) => sum + time, 0),
+  )
+}
+
+async function measure(
+  what: string,
+  duration: number,
+  lanes: readonly (() => Promise<void>)[],
+): Promise<Measurement> {
+  const times: number[] = []
+  const started = performance.now()
+  await Promise.all(
+    lanes.map(async (operate) => {
+      // The first prepares statements and connections.
+      await operate()
+      do {
+        const begun = performance.now()
+        await operate()
+        times.push(performance.now() - begun)
+      } while (performance.now() - started < duration)
+    }),
+  )
+  return summary(what, times, performance.now() - started)
+}
+
+function summary(what: string, times: readonly number[], elapsedMs: number): Measurement {
+  const sorted = times.toSorted((a, b) => a - b)
+  const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0
+  return { what, perSecond: (times.length * 1000) / elapsedMs, p50Ms: at(0.5), p99Ms: at(0.99) }
+}

@@ -1,0 +1,79 @@
+import { type Command, STORE_OPTIONS } from '../command.ts'
+import { CHECKS, type Patient } from '../doctor/checks.ts'
+import { type Finding, failure, ok } from '../doctor/finding.ts'
+import { EXIT } from '../exit-codes.ts'
+import { asFailure } from '../failure.ts'
+import { openStore, storeAddress, withoutPassword } from '../stores/index.ts'
+import type { OpenedStore } from '../stores/opened-store.ts'
+import type { Terminal } from '../terminal.ts'
+
+const CHECK_LIMIT_MS = 10_000
+
+export const doctor: Command = {
+  usage: 'doctor [options] [store]',
+  about: `Checks a store: whether it can be reached and used, its version and schema, its clock, whether changes are
+told, and how fast it is; and says what to do about what is wrong. Makes the file, directory, table or bucket if it
+is missing. Exits with ${EXIT.no} when a check failed.`,
+  takes: [0, 1],
+  options: STORE_OPTIONS,
+  examples: [
+    { line: 'holdfast doctor', does: 'check the configured store' },
+    { line: 'holdfast doctor postgres://app@db/app', does: 'check this one' },
+  ],
+
+  async run({ positionals, settings, terminal }) {
+    const address = positionals[0] ?? storeAddress(settings)
+    const isJson = settings.is('json')
+    const findings: Finding[] = []
+    const tell = (found: readonly Finding[]) => {
+      findings.push(...found)
+      if (!isJson)
+        for (const line of found.flatMap((finding) => describe(finding, terminal))) terminal.print(line)
+    }
+    if (!isJson) terminal.print(terminal.style('bold', withoutPassword(address)))
+    await examine(address, tell)
+    const failed = findings.filter(({ state }) => state === 'failure').length
+    if (isJson) terminal.print(JSON.stringify({ store: withoutPassword(address), findings }, null, 2))
+    return failed > 0 ? EXIT.no : EXIT.ok
+  },
+}
+
+async function examine(address: string, tell: (found: readonly Finding[]) => void): Promise<void> {
+  const started = performance.now()
+  let opened: OpenedStore
+  try {
+    opened = await openStore(address)
+  } catch (error) {
+    const [text = '', ...remedy] = asFailure(error).message.split('; ')
+    return tell([failure('reachable', text, remedy.join('; ') || 'check the address')])
+  }
+  tell([ok('reachable', `in ${(performance.now() - started).toFixed(0)} ms`)])
+  const patient: Patient = { opened, resource: `holdfast-doctor-${crypto.randomUUID()}` }
+  for (const { name, remedy, run } of CHECKS) {
+    try {
+      tell(await inTime(run(patient)))
+    } catch (error) {
+      // What follows builds on it.
+      tell([failure(name, (error as Error).message, remedy)])
+      break
+    }
+  }
+  await inTime(opened.close()).catch(() => {})
+}
+
+function inTime<T>(work: Promise<T>): Promise<T> {
+  const limit = new Promise<never>((_, reject) => {
+    const silence = () => reject(new Error(`no answer within ${CHECK_LIMIT_MS / 1000} s`))
+    setTimeout(silence, CHECK_LIMIT_MS).unref()
+  })
+  return Promise.race([work, limit])
+}
+
+const MARKS = { ok: ['✓', 'green'], warning: ['!', 'yellow'], failure: ['✗', 'red'] } as const
+const NAME_WIDTH = 11
+
+function describe({ check, state, text, remedy }: Finding, terminal: Terminal): string[] {
+  const [mark, colour] = MARKS[state]
+  const line = `  ${terminal.style(colour, mark)} ${check.padEnd(NAME_WIDTH)}  ${text}`
+  return remedy ? [line, `    ${' '.repeat(NAME_WIDTH)}  → ${remedy}`] : [line]
+}

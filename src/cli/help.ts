@@ -1,0 +1,59 @@
+import { CATALOG } from './catalog.ts'
+import { type Command, GENERAL_OPTIONS, type Options } from './command.ts'
+import { variableOf } from './settings.ts'
+import { alignColumns, type Terminal } from './terminal.ts'
+
+const OVERVIEW = `Leases on the command line: who may do this now, until when, and how does everyone else find out?`
+
+export function printOverview(terminal: Terminal): void {
+  const heading = headingOf(terminal)
+  const commands = Object.entries(CATALOG).map(([name, { summary }]) => [`  ${name}`, summary])
+  const lines = [
+    OVERVIEW,
+    '',
+    heading('Usage'),
+    '  holdfast <command> [options]',
+    '',
+    heading('Commands'),
+    ...alignColumns(commands),
+    '',
+    heading('Examples'),
+    ...alignColumns([
+      ['  holdfast run backup -- ./backup.sh', 'one backup at a time'],
+      ['  holdfast run backup --if-available -- ./backup.sh', 'skip it if one is running'],
+      ['  holdfast ls', 'who holds what'],
+    ]),
+    '',
+    'holdfast <command> --help tells more. holdfast --version prints the version.',
+  ]
+  for (const line of lines) terminal.print(line)
+}
+
+export function printHelp(command: Command, terminal: Terminal): void {
+  const heading = headingOf(terminal)
+  const lines = [
+    `${heading('Usage')}  holdfast ${command.usage}`,
+    '',
+    command.about,
+    '',
+    heading('Options'),
+    ...optionLines({ ...command.options, ...GENERAL_OPTIONS }),
+    '',
+    heading('Examples'),
+    ...command.examples.flatMap(({ line, does }) => [`  ${terminal.style('dim', `# ${does}`)}`, `  ${line}`]),
+  ]
+  for (const line of lines) terminal.print(line)
+}
+
+function optionLines(options: Options): string[] {
+  return alignColumns(
+    Object.entries(options).map(([name, { short, value, setting, help }]) => [
+      `  ${short ? `-${short}, ` : '    '}--${name}${value ? ` ${value}` : ''}`,
+      help + (setting ? ` [${variableOf(name)}]` : ''),
+    ]),
+  )
+}
+
+function headingOf(terminal: Terminal): (text: string) => string {
+  return (text) => terminal.style('bold', text)
+}

@@ -1,0 +1,76 @@
+/**
+ * Ends a command before its lease does:
+ *
+ *     running ── SIGTERM, the grace before ──▶ asked ── SIGKILL, at its time ──▶ killed
+ *
+ * Every renewal that was acknowledged puts both off. Once the command was asked to stop nothing does: it is on its
+ * way out, and a lease that comes back does not bring it back.
+ */
+import { later, type Moment, msUntil, present } from './moment.ts'
+
+/** A machine that wakes from sleep must not wait for a timer that stood still. */
+const LOOK_EVERY_MS = 1000
+
+export class Countdown {
+  readonly #graceMs: number
+  readonly #send: (signal: 'SIGTERM' | 'SIGKILL') => void
+  #stage: 'running' | 'asked' | 'killed' = 'running'
+  #killAt: Moment | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(graceMs: number, send: (signal: 'SIGTERM' | 'SIGKILL') => void) {
+    this.#graceMs = graceMs
+    this.#send = send
+  }
+
+  get isRunning(): boolean {
+    return this.#stage === 'running'
+  }
+
+  /** Answers may overtake each other: an older one does not pull the time back. */
+  extend(killAt: Moment): void {
+    if (this.#stage !== 'running' || (this.#killAt && killAt.mono <= this.#killAt.mono)) return
+    this.#killAt = killAt
+    this.#look()
+  }
+
+  /** Another has sent SIGTERM. */
+  asked(): void {
+    if (this.#stage === 'running') this.#stage = 'asked'
+  }
+
+  /** Ends the command now: with the grace, but never later than it was to be. */
+  endNow(): void {
+    const soonest = later(present(), this.#graceMs)
+    if (!this.#killAt || soonest.mono < this.#killAt.mono) this.#killAt = soonest
+    this.#look(true)
+  }
+
+  /** Ends the command now, without grace: another may have the lease already. */
+  killNow(): void {
+    this.#killAt = present()
+    this.#look()
+  }
+
+  cancel(): void {
+    clearTimeout(this.#timer)
+    this.#stage = 'killed'
+  }
+
+  #look(isDue = false): void {
+    clearTimeout(this.#timer)
+    if (!this.#killAt || this.#stage === 'killed') return
+    const left = msUntil(this.#killAt)
+    if (left <= 0) {
+      this.#stage = 'killed'
+      this.#send('SIGKILL')
+      return
+    }
+    if (this.#stage === 'running' && (isDue || left <= this.#graceMs)) {
+      this.#stage = 'asked'
+      this.#send('SIGTERM')
+    }
+    const next = this.#stage === 'running' ? left - this.#graceMs : left
+    this.#timer = setTimeout(() => this.#look(), Math.min(next, LOOK_EVERY_MS))
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * A process of its own beside `holdfast run`, for the case that `run` itself is stopped or killed: it knows when
+ * the command must be dead, and sees to that if `run` does not. When `run` dies, its end of the pipe closes, and the
+ * command is ended at once.
+ */
+import { createInterface } from 'node:readline'
+import { Countdown } from './countdown.ts'
+import type { GuardMessage } from './guard-messages.ts'
+import { isAlive, signalGroup } from './process-group.ts'
+
+/** `run` goes first: a command that gets SIGTERM twice may take the second for impatience. */
+const SHARE_OF_GRACE = 0.8
+const LOOK_EVERY_MS = 50
+
+// What is sent to everybody is for the command; the guard stays until `run` lets it go.
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
+
+let group = 0
+let countdown: Countdown | undefined
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const message: GuardMessage = JSON.parse(line)
+  switch (message.type) {
+    case 'guard': {
+      group = message.group
+      countdown = new Countdown(message.graceMs * SHARE_OF_GRACE, (signal) => signalGroup(group, signal))
+      break
+    }
+    case 'extend':
+      countdown?.extend(message.killAt)
+      break
+    case 'asked':
+      countdown?.asked()
+      break
+    case 'done':
+      process.exit()
+  }
+}
+
+countdown?.endNow()
+const looking = setInterval(() => {
+  if (countdown && isAlive(group)) return
+  clearInterval(looking)
+  countdown?.cancel()
+}, LOOK_EVERY_MS)

@@ -1,0 +1,98 @@
+import type { Flags } from './arguments.ts'
+import type { Options } from './command.ts'
+import { parseDuration } from './duration.ts'
+import { usageFailure } from './failure.ts'
+
+const DEFAULT_FILE = 'holdfast.toml'
+
+/** What the user wants: by flag, else by environment, else by file. */
+export class Settings {
+  readonly #flags: Flags
+  readonly #options: Options
+  readonly #environment: NodeJS.ProcessEnv
+  readonly #file: ConfigurationFile | undefined
+
+  private constructor(flags: Flags, options: Options, env: NodeJS.ProcessEnv, file?: ConfigurationFile) {
+    this.#flags = flags
+    this.#options = options
+    this.#environment = env
+    this.#file = file
+  }
+
+  static async load(flags: Flags, options: Options, env: NodeJS.ProcessEnv): Promise<Settings> {
+    const path = 'config' in options ? new Settings(flags, options, env).text('config') : undefined
+    const file = 'config' in options ? await readConfiguration(path) : undefined
+    return new Settings(flags, options, env, file)
+  }
+
+  /** Whether the flag was given on the command line. */
+  has(flag: string): boolean {
+    return this.#flags[flag] !== undefined
+  }
+
+  is(flag: string): boolean {
+    return this.#flags[flag] === true
+  }
+
+  all(flag: string): readonly string[] {
+    const value = this.#flags[flag]
+    return Array.isArray(value) ? value.map(String) : []
+  }
+
+  text(name: string): string | undefined {
+    return this.#find(name)?.value
+  }
+
+  duration(name: string): number | undefined {
+    const found = this.#find(name)
+    return found && parseDuration(found.value, found.source)
+  }
+
+  wholeNumber(name: string): number | undefined {
+    const found = this.#find(name)
+    if (!found) return undefined
+    if (!/^[1-9]\d{0,8}$/.test(found.value))
+      throw usageFailure(
+        `${found.source}: expected a whole number from 1, got ${JSON.stringify(found.value)}`,
+      )
+    return Number(found.value)
+  }
+
+  /** The value, and how messages name the place where it came from. */
+  #find(name: string): { readonly value: string; readonly source: string } | undefined {
+    const flag = this.#flags[name]
+    if (typeof flag === 'string') return { value: flag, source: `--${name}` }
+    if (!this.#options[name]?.setting) return undefined
+    const variable = variableOf(name)
+    const value = this.#environment[variable]
+    if (value) return { value, source: variable }
+    const kept = this.#file?.values[name]
+    if (kept === undefined) return undefined
+    const source = `${name} in ${this.#file?.path}`
+    if (typeof kept !== 'string' && typeof kept !== 'number')
+      throw usageFailure(`${source}: expected a text or a number, got ${JSON.stringify(kept)}`)
+    return { value: String(kept), source }
+  }
+}
+
+export function variableOf(name: string): string {
+  return `HOLDFAST_${name.toUpperCase()}`
+}
+
+interface ConfigurationFile {
+  readonly path: string
+  readonly values: Readonly<Record<string, unknown>>
+}
+
+async function readConfiguration(path: string | undefined): Promise<ConfigurationFile | undefined> {
+  const { existsSync, readFileSync } = await import('node:fs')
+  if (path === undefined && !existsSync(DEFAULT_FILE)) return undefined
+  const file = path ?? DEFAULT_FILE
+  const { parse } = await import('smol-toml')
+  try {
+    return { path: file, values: parse(readFileSync(file, 'utf8')) }
+  } catch (error) {
+    const [reason] = (error as Error).message.split('\n')
+    throw usageFailure(`the configuration ${file} cannot be used: ${reason}`, { cause: error })
+  }
+}

@@ -1,0 +1,17 @@
+import { sqliteStore } from '../../stores/sqlite/index.ts'
+import { networkConcerns, placeOf } from './local.ts'
+import { type OpenedStore, type Opening, optional } from './opened-store.ts'
+
+export async function openSqlite(address: string, opening: Opening): Promise<OpenedStore> {
+  const { path, parameters } = placeOf(address, opening)
+  const store = sqliteStore(path, optional('table', parameters.get('table')))
+  const { sqlite, node } = process.versions
+  return {
+    store,
+    examine: async () => ({
+      version: `SQLite ${sqlite} of Node ${node}`,
+      concerns: networkConcerns(path),
+    }),
+    close: () => store.close(),
+  }
+}
