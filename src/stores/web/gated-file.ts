@@ -1,0 +1,163 @@
+/**
+ * One small file that several tabs change, each by reading, deciding and writing with nobody in between.
+ *
+ * The gate is an exclusive writer on the file itself: while one is open, no other can be opened, and the browser
+ * closes it when its tab dies. What was written is seen at once and whole when the writer closes. A browser that
+ * does not know the mode ignores it silently, so the first change tries a second writer. Where that one opens too
+ * there is no gate: then each change is written, left to settle and read back, and whoever finds something else
+ * decides again. That rests on timing; it makes a double grant unlikely, not impossible.
+ */
+import type { Clock } from '../../core/index.ts'
+import { type DirectorySource, nameOf, openDirectory, type WebFile, type WebWriter } from './platform.ts'
+
+const GATE_PAUSE_MS = 4
+/** Less than the longest that a manager waits for an answer. */
+const GATE_LIMIT_MS = 4000
+const SETTLE_MS = 50
+/** After a change that ends in a removal, nobody else changes the file for this long. */
+export const REMOVAL_MS = 1000
+
+export interface Content {
+  readonly text: string
+  readonly lastModified: number
+}
+
+export interface Change<T> {
+  readonly result: T
+  /** What the file is to hold; absent: it stays as it is. */
+  readonly text?: string
+  /**
+   * Removes the file after `text` was written. The gate cannot be held while it is removed, so `text` must make
+   * everybody else keep from changing the file for `REMOVAL_MS`.
+   */
+  readonly remove?: boolean
+}
+
+export interface GatedFile {
+  /** The content at some moment, without the gate; `null` where there is no file. */
+  read(): Promise<Content | null>
+  /** Without `create`, a file that does not exist is not made, and what `decide` wants written is not. */
+  change<T>(decide: (content: Content | null) => Change<T>, options?: { create?: boolean }): Promise<T>
+}
+
+export function gatedFile(source: DirectorySource, name: string, clock: Clock): GatedFile {
+  /** Whether the browser has exclusive writers; not known before the first was opened. */
+  let hasGate: boolean | undefined
+  /** Changes of this tab go one by one, so that they do not contend with each other at the gate. */
+  let turn: Promise<unknown> = Promise.resolve()
+
+  return {
+    read: () => patiently(readOnce),
+    change(decide, options) {
+      const change = turn.then(() => patiently(() => changeOnce(decide, options?.create === true)))
+      turn = change.catch(() => {})
+      return change
+    },
+  }
+
+  async function readOnce(): Promise<Content | null> {
+    const found = await openFile(false)
+    return found && contentOf(found.file)
+  }
+
+  async function changeOnce<T>(
+    decide: (content: Content | null) => Change<T>,
+    create: boolean,
+  ): Promise<T | typeof AGAIN> {
+    const found = await openFile(create)
+    if (!found) return decide(null).result
+    const writer = await openWriter(found.file)
+    let change: Change<T>
+    try {
+      const content = await contentOf(found.file)
+      // Empty because we made it a moment ago: that is no content, while an empty file that we found is damaged.
+      change = decide(found.isNew && content.text === '' ? null : content)
+      if (change.text === undefined) {
+        await writer.abort()
+        return change.result
+      }
+      await writer.write(change.text)
+      await writer.close()
+    } catch (error) {
+      await writer.abort().catch(() => {})
+      throw error
+    }
+    const writtenAt = clock.monotonic()
+    if (!hasGate && !(await isSettled(change.text))) return AGAIN
+    if (change.remove) await removeFile(writtenAt)
+    return change.result
+  }
+
+  async function openFile(create: boolean): Promise<{ file: WebFile; isNew: boolean } | null> {
+    const directory = await openDirectory(source)
+    try {
+      return { file: await directory.getFileHandle(name), isNew: false }
+    } catch (error) {
+      if (nameOf(error) !== 'NotFoundError') throw error
+    }
+    return create ? { file: await directory.getFileHandle(name, { create }), isNew: true } : null
+  }
+
+  async function openWriter(file: WebFile): Promise<WebWriter> {
+    const writer = await file.createWritable({ mode: 'exclusive' })
+    if (hasGate !== undefined) return writer
+    try {
+      const second = await file.createWritable({ mode: 'exclusive' })
+      hasGate = false
+      await second.abort()
+    } catch (error) {
+      if (nameOf(error) !== BUSY) {
+        await writer.abort()
+        throw error
+      }
+      hasGate = true
+    }
+    return writer
+  }
+
+  async function isSettled(text: string): Promise<boolean> {
+    await pause(SETTLE_MS)
+    return (await patiently(readOnce))?.text === text
+  }
+
+  async function removeFile(writtenAt: number): Promise<void> {
+    const directory = await openDirectory(source)
+    await patiently(async () => {
+      if (clock.monotonic() - writtenAt >= REMOVAL_MS / 2)
+        throw new Error(`${name} could not be removed in time`)
+      await directory.removeEntry(name).catch((error) => {
+        if (nameOf(error) !== 'NotFoundError') throw error
+      })
+    })
+  }
+
+  /** Tries again what fails only because another tab has the file in hand at this moment. */
+  async function patiently<T>(attempt: () => Promise<T | typeof AGAIN>): Promise<T> {
+    const start = clock.monotonic()
+    for (let tries = 1; ; tries++) {
+      try {
+        const outcome = await attempt()
+        if (outcome !== AGAIN) return outcome
+      } catch (error) {
+        const isTransient = TRANSIENT.includes(nameOf(error))
+        if (!isTransient || clock.monotonic() - start > GATE_LIMIT_MS) throw error
+      }
+      await pause(GATE_PAUSE_MS * Math.min(tries, 8) * (0.5 + clock.random()))
+    }
+  }
+
+  function pause(ms: number): Promise<void> {
+    return new Promise((resolve) => clock.setTimer(resolve, ms))
+  }
+}
+
+const AGAIN = Symbol('again')
+/** Another writer is open. */
+const BUSY = 'NoModificationAllowedError'
+/** Busy; or the file was replaced or removed between two of our steps. */
+const TRANSIENT = [BUSY, 'NotFoundError', 'NotReadableError']
+
+async function contentOf(file: WebFile): Promise<Content> {
+  const found = await file.getFile()
+  return { text: await found.text(), lastModified: found.lastModified }
+}

@@ -1,0 +1,237 @@
+import {
+  type Answer,
+  type Ask,
+  type Clock,
+  type LeaseRecord,
+  type LeaseStore,
+  systemClock,
+} from '../../core/index.ts'
+import { createCalls } from './calls.ts'
+import { type Hold, lockDesk } from './lock-desk.ts'
+import { broadcastNews } from './news.ts'
+import type { WebLocks } from './platform.ts'
+import { indexedDbRecords, type StoredRecord } from './records.ts'
+
+/** How long the record of a free resource is kept, so that its token outlives a clock that steps back. */
+const KEEP_FREE_MS = 3_600_000
+/** A waiter is told when its turn comes; it asks again after this long all the same. */
+const ASK_AGAIN_MS = 5000
+/** No resource has this name. Its record is the floor under which no token is given again. */
+const FLOOR = ''
+
+export interface WebLockStoreOptions {
+  /** Before the names of locks; also the name of the database and of the channel. Default `holdfast:`. */
+  readonly prefix?: string
+  /** Default: `navigator.locks`. */
+  readonly locks?: WebLocks
+  /** Default: the system's. */
+  readonly clock?: Clock
+}
+
+/**
+ * Leases on Web Locks: the browser keeps the line of waiters, and frees what a tab held when that tab goes. Who holds
+ * a lock, and its token, are kept in IndexedDB. A record changes only under its gate, which is another Web Lock.
+ *
+ * @example
+ * const leases = createLeases(webLockStore())
+ */
+export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
+  const { prefix = 'holdfast:', locks = navigator.locks, clock = systemClock } = options
+  const calls = createCalls('web-locks')
+  const desk = lockDesk(locks, prefix, clock)
+  const records = indexedDbRecords(prefix)
+  const news = broadcastNews(prefix)
+  /** How many stood before each waiter when it last asked. */
+  const places = new Map<string, number>()
+
+  return {
+    kind: 'web-locks',
+    supports: { queue: true, push: true, expiry: false, list: true },
+
+    acquire: (ask, call) =>
+      calls.run(async () => {
+        if (ask.replace !== undefined) return (await takeOver(ask)) ?? refusal(ask)
+        const hold = await desk.ask(ask)
+        const answer = hold && (await gated(ask.resource, (found) => grant(ask, hold, found)))
+        return answer ?? refusal(ask)
+      }, call),
+
+    renew: ({ resource, id }, call) =>
+      calls.run(async () => {
+        const holder = await read(resource)
+        if (holder?.id !== id) return { ok: false, holder }
+        news.publish({ changes: [holder] })
+        return { ok: true, lease: holder }
+      }, call),
+
+    release: (by, call) =>
+      calls.run(async () => {
+        const id = 'id' in by ? by.id : undefined
+        const hold = id === undefined ? null : desk.holdOf(id)
+        if (id !== undefined && !hold) desk.leave(id)
+        return gated(by.resource, async (found) => {
+          const holder = await liveLease(found)
+          const isMeant = 'id' in by ? holder?.id === by.id : holder?.token === by.token
+          if (!found || !holder || !isMeant) return { ended: null, holder }
+          const ended = await end(found, 'released')
+          if (id !== undefined && hold) desk.leave(id)
+          else await evict(by.resource)
+          news.publish({ changes: [ended] })
+          return { ended, holder: null }
+        })
+      }, call),
+
+    read: (resources, call) =>
+      calls.run(
+        async () => live(await Promise.all(resources.map((resource) => records.get(resource)))),
+        call,
+      ),
+
+    list: ({ prefix: wanted = '', limit, after = '' }, call) =>
+      calls.run(async () => {
+        const found = (await records.all()).filter(
+          ({ resource }) => resource.startsWith(wanted) && resource > after,
+        )
+        const leases = (await live(found))
+          .filter((lease) => lease !== null)
+          .sort((a, b) => (a.resource < b.resource ? -1 : 1))
+        const page = leases.slice(0, limit)
+        const last = page.at(-1)
+        return { leases: page, ...(last && leases.length > limit && { next: last.resource }) }
+      }, call),
+
+    sweep: ({ limit }, call) =>
+      calls.run(async () => {
+        const swept: LeaseRecord[] = []
+        for (const { resource } of await records.all()) {
+          if (swept.length >= limit) break
+          const dead = resource !== FLOOR && (await gated(resource, tidy))
+          if (dead) swept.push(dead)
+        }
+        return swept
+      }, call),
+
+    watch: (on, { prefix: wanted = '' } = {}) => calls.run(async () => news.watch(on, wanted)),
+
+    /** A Web Lock has no TTL: what is still held or waited for would never end. */
+    async close() {
+      calls.close()
+      desk.leaveAll()
+      records.close()
+      news.close()
+    },
+  }
+
+  /** Nobody else changes the record of the resource meanwhile. */
+  function gated<T>(resource: string, work: (found: StoredRecord | null) => Promise<T>): Promise<T> {
+    const change = async () => work(await records.get(resource))
+    return locks.request(`${prefix}gate:${resource}`, {}, change) as Promise<T>
+  }
+
+  /** Under the gate, with the lock in hand. `null`: it was stolen before its record was written. */
+  async function grant(ask: Ask, hold: Hold, found: StoredRecord | null): Promise<Answer | null> {
+    if (found?.lease?.id === ask.id) return hold.live ? { granted: true, lease: describe(found) } : null
+    const previous = found?.token ?? (await records.get(FLOOR))?.token ?? 0
+    const { resource, id, owner, metadata = null } = ask
+    const now = clock.now()
+    const record: StoredRecord = {
+      resource,
+      token: Math.max(previous + 1, Math.floor(now * 1000)),
+      lease: { id, owner, metadata, acquiredAt: now },
+      endedAt: now,
+    }
+    await records.put(record)
+    if (!hold.live) return null
+    hold.onStolen = () => ask.lost?.()
+    places.delete(id)
+    const lease = describe(record)
+    if (!found?.lease) {
+      news.publish({ changes: [lease] })
+      return { granted: true, lease }
+    }
+    const replaced = describe(found, ask.replace === found.token ? 'taken-over' : 'expired')
+    news.publish({ changes: [replaced, lease] })
+    return { granted: true, lease, replaced }
+  }
+
+  async function refusal(ask: Ask): Promise<Answer> {
+    const holder = await read(ask.resource)
+    // Granted to the same id through another store.
+    if (holder?.id === ask.id) return { granted: true, lease: holder }
+    const place = desk.isWaiting(ask.id) ? await countAhead(ask) : null
+    return { granted: false, holder, place, retryIn: ASK_AGAIN_MS }
+  }
+
+  /** Others can only have come after us since we last looked. */
+  async function countAhead({ resource, id }: Ask): Promise<number> {
+    const { pending = [] } = await locks.query()
+    const waiting = pending.filter(({ name }) => name === prefix + resource).length
+    const place = Math.min(places.get(id) ?? Infinity, Math.max(0, waiting - 1))
+    places.set(id, place)
+    return place
+  }
+
+  function takeOver(ask: Ask): Promise<Answer | null> {
+    return gated(ask.resource, async (found) => {
+      const holder = await liveLease(found)
+      if (holder?.token !== ask.replace) return null
+      const hold = await desk.steal(ask)
+      return hold && grant(ask, hold, found)
+    })
+  }
+
+  /** Under the gate, so that whoever takes the lock in between has not been granted it: it stands in line again. */
+  async function evict(resource: string): Promise<void> {
+    const id = crypto.randomUUID()
+    await desk.steal({ resource, id })
+    desk.leave(id)
+  }
+
+  async function end(found: StoredRecord, state: LeaseRecord['state']): Promise<LeaseRecord> {
+    await records.put({ ...found, lease: null, endedAt: clock.now() })
+    return describe(found, state)
+  }
+
+  /** Ends the lease of a tab that died, and forgets what nobody needs. */
+  async function tidy(found: StoredRecord | null): Promise<LeaseRecord | null> {
+    if (found?.lease) {
+      if (await liveLease(found)) return null
+      const ended = await end(found, 'expired')
+      news.publish({ changes: [ended] })
+      return ended
+    }
+    if (found && Math.max(found.endedAt, found.token / 1000) + KEEP_FREE_MS <= clock.now()) {
+      await gated(FLOOR, async (floor) => {
+        await records.put({ ...found, resource: FLOOR, token: Math.max(found.token, floor?.token ?? 0) })
+      })
+      await records.remove(found.resource)
+    }
+    return null
+  }
+
+  async function read(resource: string): Promise<LeaseRecord | null> {
+    return liveLease(await records.get(resource))
+  }
+
+  async function liveLease(found: StoredRecord | null): Promise<LeaseRecord | null> {
+    const [lease = null] = await live([found])
+    return lease
+  }
+
+  /** Those whose locks are held: a tab that died has left its record behind. */
+  async function live(found: readonly (StoredRecord | null)[]): Promise<(LeaseRecord | null)[]> {
+    const { held = [] } = found.some((record) => record?.lease) ? await locks.query() : {}
+    const names = new Set(held.map(({ name }) => name))
+    return found.map((record) =>
+      record?.lease && names.has(prefix + record.resource) ? describe(record) : null,
+    )
+  }
+}
+
+function describe(
+  { resource, token, lease }: StoredRecord,
+  state: LeaseRecord['state'] = 'held',
+): LeaseRecord {
+  const { id = '', owner = '', metadata = null, acquiredAt = 0 } = lease ?? {}
+  return { resource, id, owner, token, metadata, acquiredAt, expiresAt: null, remaining: null, state }
+}

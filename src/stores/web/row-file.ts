@@ -1,0 +1,49 @@
+import { LeaseError } from '../../core/index.ts'
+import type { LeaseRow } from '../lease-row.ts'
+import type { Content } from './gated-file.ts'
+
+const FORMAT = 1
+/** A file that cannot be read may have had a live lease in it: nothing is granted for this long after it changed. */
+const UNREADABLE_MS = 30_000
+
+/** All that the file of a directory store holds. */
+export interface Table {
+  readonly rows: Map<string, LeaseRow>
+  /** No token up to this one is given again. */
+  floor: number
+}
+
+/** Throws while a file that cannot be read must be respected. */
+export function decodeRows(content: Content | null, now: number): Table {
+  if (!content) return { rows: new Map(), floor: 0 }
+  const found = parse(content.text)
+  if (found && found.format > FORMAT)
+    throw new LeaseError('store-failed', `the lease file has format ${found.format}: update Holdfast`)
+  if (found?.format === FORMAT && Array.isArray(found.rows) && found.rows.every(isRow))
+    return { rows: new Map(found.rows.map((row) => [row.resource, row])), floor: Number(found.floor) || 0 }
+  // A clock that was set back must not keep it for longer.
+  const since = Math.min(content.lastModified, now)
+  if (now < since + UNREADABLE_MS)
+    throw new LeaseError('store-unavailable', 'the lease file cannot be read; nothing is granted from it')
+  return { rows: new Map(), floor: 0 }
+}
+
+export function encodeRows({ rows, floor }: Table): string {
+  return JSON.stringify({ format: FORMAT, floor, rows: [...rows.values()] })
+}
+
+function parse(text: string): { format: number; floor?: unknown; rows?: unknown } | null {
+  try {
+    const found: unknown = JSON.parse(text)
+    return found instanceof Object && 'format' in found ? (found as { format: number }) : null
+  } catch {
+    return null
+  }
+}
+
+function isRow(row: Partial<LeaseRow> | null): row is LeaseRow {
+  if (typeof row?.resource !== 'string' || !Number.isFinite(row.token) || !Array.isArray(row.line))
+    return false
+  const { lease } = row
+  return lease === null || (typeof lease?.id === 'string' && Number.isFinite(lease.expiresAt + lease.span))
+}
