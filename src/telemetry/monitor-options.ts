@@ -28,6 +28,8 @@ export interface ScoreOptions {
   /** A `.json` or `.toml` file with thresholds. Default: the built-in ones. */
   readonly config?: string
   readonly json?: boolean
+  /** The moment to judge at, milliseconds. Default: the present. */
+  readonly now?: number
   /** Called now and then while long files are read. */
   readonly onProgress?: (progress: Progress) => void
 }

@@ -1,0 +1,69 @@
+import { addAbortSignal, Readable } from 'node:stream'
+import { createCollector } from './collector.ts'
+import type { TelemetryEvent } from './event.ts'
+import { flushOnExit } from './exit-node.ts'
+import { fileSink } from './file-sink-node.ts'
+import type { CollectOptions } from './monitor-options.ts'
+import { readLines } from './read-lines-node.ts'
+import { STREAMS, type StreamName } from './record.ts'
+import { isRecord, onlyKnownFields } from './validate.ts'
+
+/** How the types of a stream begin. Those of leases have no beginning in common. */
+const PREFIXES: readonly (readonly [prefix: string, stream: StreamName])[] = [
+  ['lock:', 'project'],
+  ['autosave', 'autosave'],
+  ['document.', 'document'],
+  ['sync', 'sync'],
+]
+
+/** Takes raw events, which become records, and records, which are written as they are. */
+export async function collectInput(options: CollectOptions): Promise<{ written: number; skipped: number }> {
+  const { directory = 'telemetry', stream = 'lease', signal } = options
+  const sink = fileSink(directory)
+  let failure: unknown
+  const collector = createCollector({ sinks: [sink], onError: (error) => (failure = error) })
+  const listeners = Object.fromEntries(
+    STREAMS.map((name) => [name, collector.listen(name, { recorded: true })]),
+  ) as Record<StreamName, (event: TelemetryEvent) => void>
+  const stopFlushing = flushOnExit(collector)
+  const counts = { written: 0, skipped: 0 }
+  try {
+    const input = Readable.from(options.input)
+    await readLines(signal ? addAbortSignal(signal, input) : input, { onLine, onTorn: onLine, onHuge })
+  } catch (error) {
+    if (!signal?.aborted) throw error
+  } finally {
+    stopFlushing()
+    await collector.close()
+  }
+  if (failure) throw failure
+  return counts
+
+  function onHuge(): void {
+    counts.skipped++
+  }
+
+  function onLine(line: string): void {
+    const value = parse(line)
+    if (isRecord(value)) sink.write([onlyKnownFields(value)])
+    else if (isEvent(value)) listeners[streamOf(value.type, stream)](value)
+    const taken = isRecord(value) || isEvent(value)
+    counts[taken ? 'written' : 'skipped']++
+  }
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}
+
+function isEvent(value: unknown): value is TelemetryEvent {
+  return typeof (value as TelemetryEvent | null)?.type === 'string' && !('v' in (value as object))
+}
+
+function streamOf(type: string, otherwise: StreamName): StreamName {
+  return PREFIXES.find(([prefix]) => type.startsWith(prefix))?.[1] ?? otherwise
+}

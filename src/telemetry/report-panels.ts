@@ -1,0 +1,88 @@
+import { milliseconds, percent } from './describe-verdict.ts'
+import type { WindowMetrics } from './metrics.ts'
+import { linearScale, logScale, type Scale } from './plot.ts'
+import type { RuleName, Thresholds } from './thresholds.ts'
+
+/** One plot of the report: which question it answers, and from what. */
+export interface Panel {
+  readonly title: string
+  readonly rule?: RuleName
+  readonly format: (value: number) => string
+  readonly bars?: boolean
+  readonly lines: readonly PanelLine[]
+  scale(values: readonly number[], bound: number | undefined): Scale
+}
+
+interface PanelLine {
+  readonly name: string
+  readonly colour: string
+  read(window: WindowMetrics): number | null
+}
+
+export const PANELS: readonly Panel[] = [
+  {
+    title: 'Wait for a lease',
+    rule: 'wait_p95_ms',
+    format: milliseconds,
+    lines: [
+      { name: 'p99', colour: '--waiting-faint', read: ({ wait_ms }) => wait_ms?.p99 ?? null },
+      { name: 'p95', colour: '--waiting-soft', read: ({ wait_ms }) => wait_ms?.p95 ?? null },
+      { name: 'p50', colour: '--waiting', read: ({ wait_ms }) => wait_ms?.p50 ?? null },
+    ],
+    scale: (values, bound) => logScale(bound === undefined ? values : [...values, bound]),
+  },
+  {
+    title: 'Ended with retryable=false',
+    rule: 'retryable_false',
+    format: percent,
+    lines: [{ name: 'share', colour: '--bad', read: (window) => window.retryable_false }],
+    scale: sharesFromZero,
+  },
+  {
+    title: 'Successful acquires',
+    rule: 'success_rate',
+    format: percent,
+    lines: [{ name: 'share', colour: '--good', read: (window) => window.success_rate }],
+    scale: sharesToOne,
+  },
+  {
+    title: 'On the fallback',
+    rule: 'fallback_rate',
+    format: percent,
+    lines: [{ name: 'share', colour: '--fallback', read: (window) => window.fallback_rate }],
+    scale: sharesFromZero,
+  },
+  {
+    title: 'Read-only',
+    rule: 'readonly',
+    format: String,
+    bars: true,
+    lines: [
+      { name: 'entered', colour: '--bad', read: (window) => window.readonly_entered },
+      { name: 'returned', colour: '--good', read: (window) => window.readonly_returned },
+    ],
+    scale: (values, bound = 0) => linearScale(0, Math.max(4, bound, ...values)),
+  },
+  {
+    title: 'Successful heartbeats',
+    rule: 'heartbeat_success',
+    format: percent,
+    lines: [{ name: 'share', colour: '--good', read: (window) => window.heartbeat_success }],
+    scale: sharesToOne,
+  },
+]
+
+/** The bound of a panel's rule, unless nobody looks at it. */
+export function boundOf({ rule }: Panel, { rules }: Thresholds): number | undefined {
+  if (!rule || rules[rule].severity === 'off') return undefined
+  return rules[rule].above ?? rules[rule].below
+}
+
+function sharesFromZero(values: readonly number[], bound = 0): Scale {
+  return linearScale(0, Math.min(1, Math.max(0.05, bound * 1.25, ...values)))
+}
+
+function sharesToOne(values: readonly number[], bound = 1): Scale {
+  const low = Math.min(0.9, bound - (1 - bound) / 4, ...values)
+  return linearScale(Math.max(0, Math.floor(low * 20) / 20), 1)
+}

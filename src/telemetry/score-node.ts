@@ -1,0 +1,74 @@
+import { readFile, stat } from 'node:fs/promises'
+import { parse as parseToml } from 'smol-toml'
+import { LeaseError } from '../core/index.ts'
+import { Analysis } from './analysis.ts'
+import { judge, type Verdict } from './judge.ts'
+import type { ScoreOptions } from './monitor-options.ts'
+import { readFileLines } from './read-lines-node.ts'
+import { telemetryFiles } from './retention-node.ts'
+import { DEFAULT_THRESHOLDS, makeThresholds, type Thresholds } from './thresholds.ts'
+
+const PROGRESS_BYTES = 16 * 2 ** 20
+
+/** Reads the files and judges them. Throws a `LeaseError` that says what is wrong with the input. */
+export async function scoreFiles(options: ScoreOptions, now: number): Promise<Verdict> {
+  const thresholds = options.config === undefined ? DEFAULT_THRESHOLDS : await loadThresholds(options.config)
+  const files = options.files ?? (await filesIn(options.directory ?? 'telemetry'))
+  return judge(await analyzeFiles(files, now, options.onProgress), { thresholds, now })
+}
+
+export async function loadThresholds(path: string): Promise<Thresholds> {
+  const text = await readFile(path, 'utf8').catch((cause) => refuse(path, cause))
+  try {
+    return makeThresholds(path.endsWith('.toml') ? parseToml(text) : JSON.parse(text))
+  } catch (cause) {
+    return refuse(path, cause)
+  }
+}
+
+async function filesIn(directory: string): Promise<string[]> {
+  const files = await telemetryFiles(directory).catch((cause) => refuse(directory, cause))
+  return files.length > 0 ? files : refuse(directory, new Error('no files of telemetry'))
+}
+
+export async function analyzeFiles(
+  paths: readonly string[],
+  now: number,
+  onProgress: ScoreOptions['onProgress'],
+): Promise<Analysis> {
+  const analysis = new Analysis({ now })
+  const sizes = await Promise.all(
+    paths.map((path) =>
+      stat(path).then(
+        ({ size }) => size,
+        (cause) => refuse(path, cause),
+      ),
+    ),
+  )
+  const bytesTotal = sizes.reduce((sum, size) => sum + size, 0)
+  let bytesRead = 0
+  let told = 0
+  let lines = 0
+  for (const path of paths) {
+    await readFileLines(path, {
+      onLine(line) {
+        lines++
+        analysis.addLine(line)
+      },
+      onHuge: () => analysis.skipped.huge++,
+      onTorn: (line) => analysis.addLastLine(line),
+      onBytes(count) {
+        bytesRead += count
+        if (bytesRead - told < PROGRESS_BYTES) return
+        told = bytesRead
+        onProgress?.({ bytesRead, bytesTotal, lines })
+      },
+    }).catch((cause) => refuse(path, cause))
+  }
+  return analysis
+}
+
+function refuse(path: string, cause: unknown): never {
+  const message = cause instanceof Error ? cause.message : String(cause)
+  throw new LeaseError('invalid-argument', `${path}: ${message}`, { cause })
+}
