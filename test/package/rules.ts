@@ -26,7 +26,8 @@ const TOP = 'cli'
 /** Where one part enters another. Stores have a door each. */
 const DOORS = /^src\/([\w-]+\/index|telemetry\/index-node|stores\/[\w-]+|stores\/[\w-]+\/index)\.ts$/
 const NODE_ALLOWED = /^src\/(stores\/(sqlite|file)[./]|server\/node|telemetry\/[\w-]*-node\.ts|cli\/)/
-const BROWSER_ALLOWED = /^src\/(stores\/web|worker-clock|project|autosave|sync|client|react|telemetry\/[\w-]*-browser)[./]/
+const BROWSER_ALLOWED =
+  /^src\/(stores\/web|worker-clock|project|autosave|sync|client|react|telemetry\/[\w-]*-browser)[./]/
 const BROWSER_NAMES = ['navigator', 'localStorage', 'sessionStorage', 'indexedDB', 'BroadcastChannel']
 /** Only the clock of the core may know these, so that a simulation can own time and chance. */
 const TIME_AND_CHANCE = [
