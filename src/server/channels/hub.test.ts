@@ -227,6 +227,14 @@ describe('a broadcast', () => {
     expect([elsewhere?.take(), gone?.take()]).toEqual([[], []])
   })
 
+  it('to one form of a channel reaches no other', async () => {
+    const [open, secret] = [fakeSocket(hub), fakeSocket(hub)]
+    await open.subscribe('a')
+    await secret.enter('private-a')
+    hub.broadcast('private-a', 'lease.wake', {})
+    expect([open.take().length, secret.take().length]).toEqual([0, 1])
+  })
+
   it('leaves out the socket that caused it', async () => {
     const [one, two] = [fakeSocket(hub), fakeSocket(hub)]
     for (const socket of [one, two]) await socket.subscribe('a')
@@ -238,6 +246,7 @@ describe('a broadcast', () => {
     ['plain', 'document.locked', 'document.locked'],
     ['laravel', 'document.locked', 'App\\Events\\DocumentLocked'],
     ['laravel', 'document.takeover-requested', 'App\\Events\\DocumentTakeoverRequested'],
+    ['laravel', 'lease.wake', 'lease.wake'],
   ] as const)('is named %s: %s is %s', async (naming, event, name) => {
     open({ naming })
     const socket = fakeSocket(hub)

@@ -8,7 +8,7 @@ import { Presence } from './presence.ts'
 import { PRESENCE } from './presence-news.ts'
 import { Rooms } from './rooms.ts'
 import type { MemberChange } from './rosters.ts'
-import { Signing } from './signing.ts'
+import { isSigned, Signing } from './signing.ts'
 import { dismiss, Socket, type Surroundings } from './socket.ts'
 
 const CLIENT_EVENT = 'client-event'
@@ -68,10 +68,9 @@ export class Hub implements ChannelsHub {
 
   broadcast(channel: string, event: string, data: object, except?: string): void {
     const name = eventName(event, this.#naming)
-    for (const form of FORMS) {
-      const target = form + channel
+    const targets = isSigned(channel) ? [channel] : FORMS.map((form) => form + channel)
+    for (const target of targets)
       this.#rooms.tell(target, () => formatFrame(name, data, { channel: target }), except)
-    }
   }
 
   subscribed(): Iterable<string> {

@@ -10,7 +10,7 @@ export type { ChannelLimits, EventNaming }
 export interface Channels {
   /**
    * Sends an event to the sockets of this node that have subscribed to the channel in its public, private or
-   * presence form, but for the socket `except`.
+   * presence form, but for the socket `except`. A name with the prefix of a form means that form alone.
    */
   broadcast(channel: string, event: string, data: object, except?: string): void
   /** The public names of all channels with a socket of this node, whatever form it has subscribed to. */
