@@ -12,11 +12,13 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
   try {
     return await dispatch(args, terminal)
   } catch (error) {
-    const failure = asFailure(error)
-    terminal.remark(failure.message)
-    const ownEnd = args.indexOf('--')
-    if (args.slice(0, ownEnd < 0 ? undefined : ownEnd).includes('--debug')) console.error(error)
-    return failure.exitCode
+    const { message, exitCode } = asFailure(error)
+    const end = args.indexOf('--')
+    const own = end < 0 ? args : args.slice(0, end)
+    if (own.includes('--json')) process.stderr.write(`${JSON.stringify({ error: { message, exitCode } })}\n`)
+    else terminal.remark(message)
+    if (own.includes('--debug')) console.error(error)
+    return exitCode
   }
 }
 

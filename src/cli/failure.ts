@@ -34,7 +34,9 @@ export function asFailure(error: unknown, store?: string): Failure {
     case 'invalid-argument':
       return usageFailure(message, { cause: error })
     case 'lease-held':
-      return new Failure(EXIT.held, message, { cause: error })
+      return new Failure(EXIT.held, `${message}; holdfast inspect tells more, and --wait waits longer`, {
+        cause: error,
+      })
     case 'lease-lost':
       return new Failure(EXIT.lost, message, { cause: error })
     case 'store-unavailable':

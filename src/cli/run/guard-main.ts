@@ -6,7 +6,7 @@
 import { createInterface } from 'node:readline'
 import { Countdown } from './countdown.ts'
 import type { GuardMessage } from './guard-messages.ts'
-import { isAlive, signalGroup } from './process-group.ts'
+import { endSession, isAlive } from './session.ts'
 
 /** `run` goes first: a command that gets SIGTERM twice may take the second for impatience. */
 const SHARE_OF_GRACE = 0.8
@@ -15,31 +15,36 @@ const LOOK_EVERY_MS = 50
 // What is sent to everybody is for the command; the guard stays until `run` lets it go.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
 
-let group = 0
+let leader = 0
+let isPassedOn = false
 let countdown: Countdown | undefined
 
 for await (const line of createInterface({ input: process.stdin })) {
   const message: GuardMessage = JSON.parse(line)
   switch (message.type) {
-    case 'guard': {
-      group = message.group
-      countdown = new Countdown(message.graceMs * SHARE_OF_GRACE, (signal) => signalGroup(group, signal))
+    case 'guard':
+      leader = message.leader
+      countdown = new Countdown(message.graceMs * SHARE_OF_GRACE, (signal) => endSession(leader, signal))
       break
-    }
     case 'extend':
       countdown?.extend(message.killAt)
       break
     case 'asked':
       countdown?.asked()
       break
+    case 'passed-on':
+      isPassedOn = true
+      break
     case 'done':
       process.exit()
   }
 }
 
-countdown?.endNow()
+// Whoever asked the command to stop and then killed `run`, an outer `run` perhaps, waits no longer.
+if (isPassedOn) countdown?.killNow()
+else countdown?.endNow()
 const looking = setInterval(() => {
-  if (countdown && isAlive(group)) return
+  if (countdown && isAlive(leader)) return
   clearInterval(looking)
   countdown?.cancel()
 }, LOOK_EVERY_MS)

@@ -61,7 +61,7 @@ export function reporter({ settings, terminal }: Pick<Call, 'settings' | 'termin
       const text =
         signal === 'SIGTERM'
           ? `the lease cannot be renewed (${trouble}): sent SIGTERM to the command, SIGKILL follows within ${formatDuration(graceMs)}`
-          : 'killed the command before its lease ends'
+          : 'killed the command'
       say('ending', text, { signal })
     },
     unreleased(error) {

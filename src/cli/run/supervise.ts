@@ -6,7 +6,7 @@ import { Failure } from '../failure.ts'
 import { Countdown } from './countdown.ts'
 import { startGuard } from './guard.ts'
 import { later, type Moment } from './moment.ts'
-import { endGroup, signalGroup } from './process-group.ts'
+import { clearSession, endSession, signalGroup } from './session.ts'
 import type { Signals } from './signals.ts'
 
 export interface Supervision {
@@ -26,24 +26,24 @@ const KILL_SHARE = 0.08
 const KILL_LIMIT_MS = 2000
 
 /**
- * Runs the command while the lease is held, and ends it, with all of its process group, before the lease ends.
- * Resolves with the exit code when nobody of the group is left.
+ * Runs the command while the lease is held, and ends it, with all that it started, before the lease ends.
+ * Resolves with the exit code when nobody of them is left.
  */
 export async function supervise(lease: Lease, supervision: Supervision): Promise<number> {
   const { command, graceMs, ttlMs, signals, onVouched, onEnding } = supervision
   const guard = startGuard()
   const child = start(command, lease)
   const exit = exitOf(child, command)
-  const group = child.pid
+  const leader = child.pid
   // It could not be started; `exit` says why.
-  if (group === undefined) return exit.finally(() => guard.tell({ type: 'done' }))
-  guard.tell({ type: 'guard', group, graceMs })
+  if (leader === undefined) return exit.finally(() => guard.tell({ type: 'done' }))
+  guard.tell({ type: 'guard', leader, graceMs })
 
   let isStopped = false
   const countdown = new Countdown(graceMs, (signal) => {
     isStopped = true
     if (signal === 'SIGTERM') guard.tell({ type: 'asked' })
-    if (signalGroup(group, signal)) onEnding(signal)
+    if (endSession(leader, signal)) onEnding(signal)
   })
   const margin = ttlMs * DRIFT + Math.min(ttlMs * KILL_SHARE, KILL_LIMIT_MS)
   onVouched((until) => {
@@ -54,10 +54,13 @@ export async function supervise(lease: Lease, supervision: Supervision): Promise
   const onLost = () => countdown.killNow()
   lease.signal.addEventListener('abort', onLost)
   if (lease.signal.aborted) onLost()
-  signals.forward((signal) => signalGroup(group, signal))
+  signals.forward((signal) => {
+    if (signal === 'SIGTERM') guard.tell({ type: 'passed-on' })
+    signalGroup(leader, signal)
+  })
 
   const code = await exit
-  await endGroup(group, graceMs)
+  await clearSession(leader, graceMs)
   countdown.cancel()
   lease.signal.removeEventListener('abort', onLost)
   guard.tell({ type: 'done' })
@@ -67,7 +70,7 @@ export async function supervise(lease: Lease, supervision: Supervision): Promise
 function start([file = '', ...args]: readonly string[], { token, resource, id }: Lease): ChildProcess {
   return spawn(file, args, {
     stdio: 'inherit',
-    // A process group of its own, to which signals can be sent as one.
+    // A session and process group of its own, to which signals can be sent as one.
     detached: true,
     env: {
       ...process.env,

@@ -1,0 +1,48 @@
+import { basename, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { temporaryDirectory } from './holdfast.ts'
+import { Ticking } from './ticking.ts'
+
+const TTL_MS = 2000
+
+const { HOLDFAST_TEST_REDIS_URL, HOLDFAST_TEST_POSTGRES_URL, HOLDFAST_TEST_NATS_URL } = process.env
+
+const STORES: Readonly<Record<string, (directory: string) => string>> = {
+  sqlite: (directory) => `sqlite:${join(directory, 'holdfast.db')}`,
+  file: (directory) => `file:${join(directory, 'locks')}`,
+  redis: () => HOLDFAST_TEST_REDIS_URL ?? '',
+  postgres: () => HOLDFAST_TEST_POSTGRES_URL ?? '',
+  nats: () => HOLDFAST_TEST_NATS_URL ?? '',
+}
+
+describe.each(Object.entries(STORES))('holdfast run on %s', (_, storeIn) => {
+  it('has one command at work at a time', async () => {
+    const { ticking, store } = prepare()
+    const runs = ['one', 'two'].map((name) => ticking.start(name, { store, forMs: 300 }))
+    const ended = await Promise.all(runs.map((run) => run.ended))
+    expect(ended.map(({ code }) => code)).toEqual([0, 0])
+    expect(ticking.holds).toHaveLength(2)
+    ticking.expectOneAtATime()
+  })
+
+  it('lets the next one in after the TTL when it was killed, and its command with it', async () => {
+    const { ticking, store } = prepare()
+    const first = ticking.start('first', { store })
+    await ticking.atWork('first')
+    const second = ticking.start('second', { store, forMs: 100 })
+    await expect.poll(() => second.stderr, { timeout: 10_000 }).toContain('waiting for')
+    first.signal('SIGKILL')
+    expect((await second.ended).code).toBe(0)
+    const [lost, taken] = ticking.holds
+    expect(taken).toMatchObject({ worker: 'second' })
+    // The lease ran on from its last renewal; the store needs a moment to notice.
+    expect(((taken?.from ?? 0) - (lost?.to ?? 0)) / 1000).toBeLessThan(TTL_MS + 5000)
+    ticking.expectOneAtATime()
+  })
+
+  function prepare() {
+    const directory = temporaryDirectory()
+    // Servers keep what earlier tests did to them.
+    return { ticking: new Ticking(directory, `job-${basename(directory)}`), store: storeIn(directory) }
+  }
+})
