@@ -1,3 +1,10 @@
 export { type ChaosOptions, type ChaosStore, chaosStore, type Faults } from './chaos-store.ts'
 export { type DescribeStoreOptions, describeStore, type StoreHarness } from './describe-store.ts'
+export {
+  type FakeAreaName,
+  type FakeBrowser,
+  type FakeBrowserOptions,
+  type FakeContext,
+  fakeBrowser,
+} from './fake-browser/index.ts'
 export { FakeClock } from './fake-clock.ts'

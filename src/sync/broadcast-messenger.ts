@@ -1,0 +1,45 @@
+import { isObject } from './json.ts'
+import type { Messenger } from './messenger.ts'
+
+interface Envelope {
+  readonly id: string
+  readonly message?: unknown
+  readonly answer?: unknown
+}
+
+/**
+ * A `BroadcastChannel`, for tabs of one origin. It cannot tell whether anybody is there: then no answer comes.
+ *
+ * @example
+ * createSync({ storage: indexedDbStorage(), messenger: broadcastMessenger(), locks: webLocks() })
+ */
+export function broadcastMessenger(name = 'holdfast-sync-messages'): Messenger {
+  const channel = new BroadcastChannel(name)
+  // In Node a channel would keep the process alive.
+  ;(channel as { unref?(): void }).unref?.()
+  return {
+    send: (message, signal) =>
+      new Promise((resolve) => {
+        const id = crypto.randomUUID()
+        const onAnswer = ({ data }: MessageEvent) => {
+          if (isEnvelope(data) && data.id === id && 'answer' in data) resolve(data.answer)
+        }
+        channel.addEventListener('message', onAnswer)
+        signal.addEventListener('abort', () => channel.removeEventListener('message', onAnswer))
+        channel.postMessage({ id, message } satisfies Envelope)
+      }),
+    subscribe(listener) {
+      const onMessage = async ({ data }: MessageEvent) => {
+        if (!isEnvelope(data) || !('message' in data)) return
+        const answer = await listener(data.message)
+        if (answer !== undefined) channel.postMessage({ id: data.id, answer } satisfies Envelope)
+      }
+      channel.addEventListener('message', onMessage)
+      return () => channel.removeEventListener('message', onMessage)
+    },
+  }
+}
+
+function isEnvelope(data: unknown): data is Envelope {
+  return isObject(data) && 'id' in data
+}

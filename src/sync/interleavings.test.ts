@@ -1,0 +1,173 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { fakeExtension, type Item, type Surface } from '../../test/sync/fake-extension.ts'
+import { type Operation, violations } from '../../test/sync/history.ts'
+import { STORAGE_KEYS } from './index.ts'
+
+const ids = ['a', 'b:b', '日本']
+const step = fc.record({
+  act: fc.oneof(
+    { weight: 8, arbitrary: fc.constant('set' as const) },
+    { weight: 2, arbitrary: fc.constant('patch' as const) },
+    { weight: 5, arbitrary: fc.constant('remove' as const) },
+    { weight: 1, arbitrary: fc.constantFrom('reset', 'cleanup', 'settings') },
+    { weight: 1, arbitrary: fc.constantFrom('open', 'close', 'kill', 'killWorker') },
+  ),
+  by: fc.nat(20),
+  id: fc.constantFrom(...ids),
+  pause: fc.constantFrom(0, 0, 1, 7, 40),
+})
+const world = fc.record({
+  seed: fc.nat(),
+  steps: fc.array(step, { minLength: 5, maxLength: 40 }),
+  flavour: fc.constantFrom('chrome', 'firefox'),
+  option: fc.constantFrom('A', 'B'),
+  shards: fc.constantFrom(1, 3),
+})
+type World = typeof world extends fc.Arbitrary<infer W> ? W : never
+
+describe('contexts that write, die and hear of each other late, twice or not at all', () => {
+  it('agree with the storage and lose nothing, with the lock', async () => {
+    await fc.assert(
+      fc.asyncProperty(world, async (world) => {
+        const { run, surfaces, stored, settings } = await play(world, true)
+        expect(run.broken).toEqual([])
+        expect(violations(run.history, new Map([...stored].map(([id, { n }]) => [id, n])))).toEqual([])
+        for (const surface of surfaces) {
+          expect(new Map(surface.entries())).toEqual(stored)
+          expect(surface.settings.themeToken).toBe(settings)
+        }
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  it('agree with the storage, without the lock', async () => {
+    await fc.assert(
+      fc.asyncProperty(world, async (world) => {
+        const { surfaces, stored } = await play(world, false)
+        for (const surface of surfaces) expect(new Map(surface.entries())).toEqual(stored)
+      }),
+      { numRuns: 100 },
+    )
+  })
+})
+
+async function play({ seed, steps, flavour, option, shards }: World, withLocks: boolean) {
+  const random = mulberry32(seed)
+  let calm = false
+  const extension = fakeExtension({
+    random,
+    flavour,
+    withLocks,
+    latency: [0, 20],
+    messageLatency: [0, 120],
+    deliveries: () => (calm ? 1 : (([0, 1, 1, 2] as const)[Math.floor(random() * 4)] ?? 1)),
+    sync: { option, ...(option === 'B' && { shards }) },
+  })
+  const { browser, clock } = extension
+  extension.startWorker()
+  const run = { history: [] as Operation[], broken: [] as string[] }
+  browser.onWrite(() => {
+    if (withLocks) run.broken.push(...idsWithoutEntity(browser.items()))
+  })
+
+  const surfaces = [extension.openPage(), extension.openPage(), extension.openTab()]
+  for (const surface of surfaces) watchForReturns(surface, run.broken)
+  for (const { act, by, id, pause } of steps) {
+    const surface = surfaces[by % surfaces.length]
+    if (act === 'open' || !surface) {
+      const opened = by % 2 ? extension.openPage() : extension.openTab()
+      watchForReturns(opened, run.broken)
+      surfaces.push(opened)
+    } else if (act === 'killWorker') browser.worker?.kill()
+    else if (act === 'kill' || act === 'close') {
+      surfaces.splice(surfaces.indexOf(surface), 1)
+      if (act === 'kill') surface.context.kill()
+      else surface.close()
+    } else perform(surface, act, id, run.history, () => clock.now())
+    await clock.advance(pause)
+  }
+  calm = true
+  await clock.advance(60_000)
+  for (const surface of surfaces) await extension.resolved(surface.bootstrap())
+  await clock.advance(2000)
+  const items = browser.items()
+  const { themeToken } = (items[STORAGE_KEYS.settings] ?? { themeToken: '#6441a5' }) as { themeToken: string }
+  return { run, surfaces, stored: entitiesIn(items), settings: themeToken }
+}
+
+type Act = 'set' | 'patch' | 'remove' | 'reset' | 'cleanup' | 'settings'
+
+function perform(surface: Surface, act: string, id: string, history: Operation[], now: () => number): void {
+  const n = history.length
+  const acts: Record<Act, () => Promise<unknown>> = {
+    set: () => surface.setEntity(id, { n }),
+    patch: () => surface.patchEntity(id, { checked: n % 2 === 0 }),
+    remove: () => surface.removeEntity(id),
+    reset: () => surface.reset(),
+    cleanup: () => surface.cleanupOrphans(),
+    settings: () => surface.updateSettings({ themeToken: `#${String(n).padStart(6, '0')}` }),
+  }
+  const done = acts[act as Act]()
+  if (act === 'cleanup' || act === 'settings') return void done.catch(() => {})
+  const operation: Operation = {
+    kind: act as Operation['kind'],
+    id: act === 'reset' ? undefined : id,
+    n,
+    start: now(),
+    end: Infinity,
+  }
+  history.push(operation)
+  done.then(
+    () => {
+      operation.end = now()
+    },
+    // A patch of nothing did nothing; of another failure it is not known what it did.
+    () => {},
+  )
+}
+
+/** What was shown as removed is not shown again, unless it is written again. */
+function watchForReturns(surface: Surface, broken: string[]): void {
+  // A write through the worker may be carried out twice when the worker dies in between.
+  if (surface.context.kind === 'content') return
+  const shown = new Map<string, number>()
+  const gone = new Set<number>()
+  surface.subscribe((change) => {
+    if (change.type === 'entity') {
+      shown.set(change.id, change.entity.n)
+      if (gone.has(change.entity.n)) broken.push(`${change.id} (${change.entity.n}) came back`)
+    }
+    if (change.type === 'removed') gone.add(shown.get(change.id) ?? -1)
+    if (change.type === 'cleared') for (const n of shown.values()) gone.add(n)
+  })
+}
+
+function idsIn(items: Record<string, unknown>): string[] {
+  return Object.entries(items).flatMap(([key, value]) =>
+    key.startsWith(STORAGE_KEYS.index) ? (value as { ids: string[] }).ids : [],
+  )
+}
+
+function idsWithoutEntity(items: Record<string, unknown>): string[] {
+  return idsIn(items)
+    .filter((id) => !(STORAGE_KEYS.entityPrefix + id in items))
+    .map((id) => `${id} is in the index without its key`)
+}
+
+function entitiesIn(items: Record<string, unknown>): Map<string, Item> {
+  const all = (items[STORAGE_KEYS.all] ?? {}) as Record<string, Item>
+  const indexed = idsIn(items).map((id) => [id, items[STORAGE_KEYS.entityPrefix + id] as Item] as const)
+  return new Map([...Object.entries(all), ...indexed.filter(([, item]) => item)])
+}
+
+function mulberry32(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

@@ -1,0 +1,132 @@
+import { STORAGE_KEYS } from './keys.ts'
+import type { Items } from './storage.ts'
+
+export type EntityEntries = readonly (readonly [id: string, entity: object])[]
+
+/** Where entities lie in storage. All functions are pure: they say what to read, and what to write after it. */
+export interface Layout {
+  /** The keys that say which entities there are. */
+  readonly indexKeys: readonly string[]
+  /** An index of no entities. */
+  readonly empty: Items
+  /** Of these, the ones that say it of these ids. */
+  indexKeysOf(ids: readonly string[]): readonly string[]
+  /** Whether entities lie in the index itself, and not in keys of their own. */
+  readonly inIndex: boolean
+  /** The keys of entities; empty where they lie in the index. */
+  entityKeys(ids: readonly string[]): readonly string[]
+  /** What a change of the key is about. */
+  subject(key: string): { readonly index: true; readonly id?: never } | { readonly id: string } | undefined
+  /** `null` when an index is damaged. */
+  ids(items: Items): readonly string[] | null
+  /** Finds entities in what was read. */
+  lookup(items: Items): (id: string) => unknown
+  /** Two writes, in this order: the entities, and what changes of the index, if anything does. */
+  add(items: Items, entries: EntityEntries): { readonly entities: Items; readonly index: Items }
+  /** The index without the ids; empty when none of them was in it. */
+  drop(items: Items, ids: readonly string[]): Items
+}
+
+/** Option A, for small sets: everything in one key. */
+export const optionA: Layout = {
+  indexKeys: [STORAGE_KEYS.all],
+  empty: { [STORAGE_KEYS.all]: {} },
+  indexKeysOf: () => [STORAGE_KEYS.all],
+  inIndex: true,
+  entityKeys: () => [],
+  subject: (key) => (key === STORAGE_KEYS.all ? { index: true } : undefined),
+  ids: (items) => {
+    const all = readAll(items)
+    return all && [...all.keys()]
+  },
+  lookup(items) {
+    const all = readAll(items)
+    return (id) => all?.get(id)
+  },
+  add: (items, entries) => ({
+    entities: {},
+    index: { [STORAGE_KEYS.all]: Object.fromEntries([...(readAll(items) ?? []), ...entries]) },
+  }),
+  drop: (items, ids) => {
+    const all = readAll(items) ?? new Map()
+    const dropped = ids.filter((id) => all.delete(id))
+    return dropped.length > 0 ? { [STORAGE_KEYS.all]: Object.fromEntries(all) } : {}
+  },
+}
+
+function readAll(items: Items): Map<string, unknown> | null {
+  const all = items[STORAGE_KEYS.all] ?? {}
+  return typeof all === 'object' && !Array.isArray(all) ? new Map(Object.entries(all)) : null
+}
+
+/** Option B: an index, in one key or in shards, and a key for each entity. */
+export function optionB(shards: number): Layout {
+  const indexKeys = Array.from({ length: shards }, (_, shard) => indexKey(shard))
+  const indexKeyOf = (id: string) => indexKey(shards === 1 ? 0 : hash(id) % shards)
+  return {
+    indexKeys,
+    empty: Object.fromEntries(indexKeys.map((key) => [key, { ids: [] }])),
+    indexKeysOf: (ids) => [...new Set(ids.map(indexKeyOf))],
+    inIndex: false,
+    entityKeys: (ids) => ids.map(entityKey),
+    subject(key) {
+      if (key.startsWith(STORAGE_KEYS.entityPrefix))
+        return { id: key.slice(STORAGE_KEYS.entityPrefix.length) }
+      return indexKeys.includes(key) ? { index: true } : undefined
+    },
+    ids(items) {
+      const parts = indexKeys.map((key) => readIndex(items[key]))
+      return parts.includes(null) ? null : parts.flatMap((part) => part ?? [])
+    },
+    lookup: (items) => (id) => items[entityKey(id)],
+    add: (items, entries) => ({
+      entities: Object.fromEntries(entries.map(([id, entity]) => [entityKey(id), entity])),
+      index: changeIndex(
+        items,
+        entries.map(([id]) => id),
+        (ids, added) => [...new Set([...ids, ...added])],
+      ),
+    }),
+    drop: (items, dropped) =>
+      changeIndex(items, dropped, (ids, gone) => {
+        const without = new Set(gone)
+        return ids.filter((id) => !without.has(id))
+      }),
+  }
+
+  function changeIndex(
+    items: Items,
+    ids: readonly string[],
+    merge: (stored: readonly string[], ids: readonly string[]) => readonly string[],
+  ): Items {
+    const changed: Record<string, unknown> = {}
+    for (const [key, own] of Map.groupBy(ids, indexKeyOf)) {
+      const stored = readIndex(items[key]) ?? []
+      const merged = merge(stored, own)
+      if (merged.length !== stored.length) changed[key] = { ids: merged }
+    }
+    return changed
+  }
+}
+
+function entityKey(id: string): string {
+  return STORAGE_KEYS.entityPrefix + id
+}
+
+function indexKey(shard: number): string {
+  return shard === 0 ? STORAGE_KEYS.index : `${STORAGE_KEYS.index}:${shard}`
+}
+
+/** A missing index is empty; one that is no list of ids is damaged. What is no id in a list is passed over. */
+function readIndex(index: unknown): readonly string[] | null {
+  if (index === undefined) return []
+  const { ids } = Object(index) as { ids?: unknown }
+  return Array.isArray(ids) ? [...new Set(ids.filter((id) => typeof id === 'string' && id !== ''))] : null
+}
+
+/** FNV-1a: every context has to come to the same shard. */
+function hash(id: string): number {
+  let code = 0x811c9dc5
+  for (let at = 0; at < id.length; at++) code = Math.imul(code ^ id.charCodeAt(at), 0x01000193)
+  return code >>> 0
+}

@@ -1,0 +1,38 @@
+import { isObject } from './json.ts'
+
+/** How the whole extension behaves. Fields that are not named here are kept as they are. */
+export interface SyncSettings {
+  readonly featureEnabled: boolean
+  readonly scopeMode: 'all' | 'specific'
+  /** Required when `scopeMode` is `specific`. */
+  readonly scopeTargetId?: string
+  /** A colour code: `#6441a5`. */
+  readonly themeToken: string
+}
+
+export const DEFAULT_SETTINGS: SyncSettings = {
+  featureEnabled: true,
+  scopeMode: 'all',
+  themeToken: '#6441a5',
+}
+
+const COLOUR = /^#([\da-f]{3,4}|[\da-f]{6}|[\da-f]{8})$/i
+
+/** What is wrong with them, by field; empty when nothing is. */
+export function settingsProblems(settings: unknown): Readonly<Record<string, string>> {
+  if (!isObject(settings)) return { settings: 'expected an object' }
+  const { featureEnabled, scopeMode, scopeTargetId, themeToken } = settings
+  const named = typeof scopeTargetId === 'string' && scopeTargetId !== ''
+  return {
+    ...(typeof featureEnabled !== 'boolean' && { featureEnabled: 'expected true or false' }),
+    ...(scopeMode !== 'all' && scopeMode !== 'specific' && { scopeMode: 'expected all or specific' }),
+    ...((scopeMode === 'specific'
+      ? !named
+      : scopeTargetId !== undefined && typeof scopeTargetId !== 'string') && {
+      scopeTargetId: 'expected a non-empty string',
+    }),
+    ...(!(typeof themeToken === 'string' && COLOUR.test(themeToken)) && {
+      themeToken: 'expected a colour such as #6441a5',
+    }),
+  }
+}

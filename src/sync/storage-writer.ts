@@ -1,0 +1,164 @@
+import { LeaseError } from '../core/index.ts'
+import { invalid, isObject } from './json.ts'
+import { LOCK_NAME, STORAGE_KEYS } from './keys.ts'
+import type { EntityEntries, Layout } from './layout.ts'
+import type { SyncLocks } from './locks.ts'
+import { deltaMessage, patchMessage, type SyncMessage } from './messages.ts'
+import { type Format, fits, nextMeta, otherFormat, readMeta } from './meta.ts'
+import { type Migrations, migrate } from './migrate.ts'
+import { settingsProblems } from './settings.ts'
+import type { StorageAdapter } from './storage.ts'
+import type { Writer, Written } from './writer.ts'
+
+export interface StorageWriterOptions {
+  readonly storage: StorageAdapter
+  /** Without: two writers at once may undo each other's change of the index. */
+  readonly locks: SyncLocks | undefined
+  readonly layout: Layout
+  readonly format: Format
+  readonly migrations: Migrations
+  readonly defaults: object
+  /** Called when the write has finished. */
+  readonly announce: (message: SyncMessage) => void
+}
+
+const UNCHANGED: Written = { indexChanged: false }
+const CHANGED: Written = { indexChanged: true }
+
+export function storageWriter(options: StorageWriterOptions): Writer {
+  const { storage, locks, layout, format, announce } = options
+
+  return {
+    prepare: () => exclusively(async () => ((await migrate(options)) ? CHANGED : UNCHANGED)),
+
+    async set(entries, knownAt) {
+      const revision = await exclusively(() => setEntities(entries, knownAt))
+      announce(deltaMessage(entries, revision))
+      return revision === undefined ? UNCHANGED : CHANGED
+    },
+
+    async patch(id, fields, knownAt) {
+      const entity = await exclusively(() => patchEntity(id, fields, knownAt))
+      announce(deltaMessage([[id, entity]]))
+      return UNCHANGED
+    },
+
+    async remove(ids, seenAt) {
+      const revision = await exclusively(() => removeEntities(ids, seenAt))
+      if (revision === undefined) return UNCHANGED
+      announce(
+        ids.length > 1
+          ? patchMessage(ids, revision)
+          : deltaMessage(
+              ids.map((id) => [id, null]),
+              revision,
+            ),
+      )
+      return CHANGED
+    },
+
+    reset: () =>
+      exclusively(async () => {
+        const { items, meta } = await readFitting(layout.indexKeys)
+        await storage.set({ ...layout.empty, ...nextMeta(meta) })
+        await removeOrphans(layout.ids(items) ?? [])
+        return CHANGED
+      }),
+
+    updateSettings: (fields) =>
+      exclusively(async () => {
+        const stored = (await readFitting([STORAGE_KEYS.settings])).items[STORAGE_KEYS.settings]
+        const settings = { ...options.defaults, ...(isObject(stored) && stored), ...fields }
+        const [problem] = Object.entries(settingsProblems(settings))
+        if (problem) throw invalid(problem[0], problem[1], new Map(Object.entries(settings)).get(problem[0]))
+        await storage.set({ [STORAGE_KEYS.settings]: settings })
+        return UNCHANGED
+      }),
+
+    cleanup: (ids) =>
+      exclusively(async () => {
+        const indexed = new Set((await readIndex(layout.indexKeys)).ids)
+        const candidates = ids ?? (await storage.keys()).flatMap((key) => layout.subject(key)?.id ?? [])
+        const orphans = candidates.filter((id) => !indexed.has(id))
+        if (orphans.length > 0) await storage.remove(layout.entityKeys(orphans))
+        return orphans
+      }),
+  }
+
+  function exclusively<T>(work: () => Promise<T>): Promise<T> {
+    return locks ? locks.withLease(LOCK_NAME, work) : work()
+  }
+
+  async function readFitting(keys: readonly string[]) {
+    const items = await storage.get([STORAGE_KEYS.meta, ...keys])
+    const meta = readMeta(items)
+    if (!fits(meta, format)) throw otherFormat(meta, format)
+    return { items, meta }
+  }
+
+  async function readIndex(keys: readonly string[]) {
+    const read = await readFitting(keys)
+    const ids = layout.ids(read.items)
+    if (ids) return { ...read, ids }
+    throw new LeaseError('store-failed', `${layout.indexKeys[0]} is damaged; reset() starts anew`)
+  }
+
+  /** Resolves with the new revision if ids were added. */
+  async function setEntities(entries: EntityEntries, knownAt: number | undefined) {
+    const ids = entries.map(([id]) => id)
+    const entityKeys = layout.entityKeys(ids)
+    // Nobody has changed the index since the caller saw the ids in it: no need to read it, however large it is.
+    if (knownAt !== undefined && entityKeys.length > 0 && (await readFitting([])).meta.revision === knownAt) {
+      await storage.set(layout.add({}, entries).entities)
+      return undefined
+    }
+    const { items, meta, ids: indexed } = await readIndex(layout.indexKeysOf(ids))
+    const { entities, index } = layout.add(items, entries)
+    if (entityKeys.length > 0) await storage.set(entities)
+    if (Object.keys(index).length === 0) return undefined
+    const next = nextMeta(meta)
+    try {
+      await storage.set({ ...index, ...next })
+    } catch (error) {
+      const before = new Set(indexed)
+      await removeOrphans(ids.filter((id) => !before.has(id)))
+      throw error
+    }
+    return next[STORAGE_KEYS.meta].revision
+  }
+
+  async function patchEntity(id: string, fields: object, knownAt: number | undefined): Promise<object> {
+    const keys = layout.entityKeys([id])
+    const near = keys.length > 0 ? await readFitting(keys) : undefined
+    const indexed = near?.meta.revision === knownAt
+    const { items, ids } =
+      near && indexed
+        ? { items: near.items, ids: [id] }
+        : await readIndex([...layout.indexKeysOf([id]), ...keys])
+    const stored = layout.lookup(items)(id)
+    if (!ids.includes(id) || !isObject(stored))
+      throw new LeaseError('not-found', `there is no entity ${id}`, { resource: id })
+    const patched = { ...stored, ...fields }
+    const { entities, index } = layout.add(items, [[id, patched]])
+    await storage.set(keys.length > 0 ? entities : index)
+    return patched
+  }
+
+  /** Resolves with the new revision if any of the ids was there. */
+  async function removeEntities(ids: readonly string[], seenAt: number | undefined) {
+    const { items, meta } = await readIndex(layout.indexKeysOf(ids))
+    if (seenAt !== undefined && meta.revision > seenAt) return undefined
+    const index = layout.drop(items, ids)
+    if (Object.keys(index).length === 0) return undefined
+    const next = nextMeta(meta)
+    await storage.set({ ...index, ...next })
+    await removeOrphans(ids)
+    return next[STORAGE_KEYS.meta].revision
+  }
+
+  /** Out of the index they are gone already: a key that stays is taken by the next clean-up. */
+  async function removeOrphans(ids: readonly string[]): Promise<void> {
+    const keys = layout.entityKeys(ids)
+    if (keys.length > 0) await storage.remove(keys).catch(() => {})
+  }
+}

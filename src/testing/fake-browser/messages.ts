@@ -1,0 +1,57 @@
+import type { Connection } from './context.ts'
+import { jsonCopy } from './wire.ts'
+
+export type RuntimeListener = (
+  message: unknown,
+  sender: unknown,
+  sendResponse: (answer: unknown) => void,
+) => boolean | undefined
+
+export interface Receiver {
+  readonly connection: Connection
+  readonly messages: ReadonlySet<RuntimeListener>
+}
+
+/** How many times a message arrives: 1 in a browser, 0 or 2 in a bad dream. */
+export type Deliveries = () => number
+
+export const NO_RECEIVER = 'Could not establish connection. Receiving end does not exist.'
+export const CHANNEL_CLOSED =
+  'A listener indicated an asynchronous response by returning true, but the message channel closed before a response was received'
+
+/** Carries a message to the receivers and the first answer back. Resolves without one when none wants to answer. */
+export function deliver(
+  sender: Connection,
+  receivers: readonly Receiver[],
+  message: unknown,
+  deliveries: Deliveries,
+): Promise<unknown> {
+  if (receivers.length === 0) return Promise.reject(new Error(NO_RECEIVER))
+  return new Promise((resolve, reject) => {
+    let open = receivers.length
+    const close = (end: () => void) => {
+      open--
+      if (open === 0) end()
+    }
+    for (const { connection: context, messages: listeners } of receivers) {
+      let promised = false
+      context.onDeath(() => promised && close(() => reject(new Error(CHANNEL_CLOSED))))
+      const arrive = () => {
+        if (!context.alive) return close(() => resolve(undefined))
+        let answered = false
+        for (const listener of listeners) {
+          const respond = (answer: unknown) => {
+            answered = true
+            const copy = jsonCopy(answer)
+            context.requests(() => resolve(copy))
+          }
+          if (listener(jsonCopy(message), { id: sender.origin }, respond) === true) promised = true
+        }
+        if (!promised && !answered) close(() => context.requests(() => resolve(undefined)))
+      }
+      const times = deliveries()
+      for (let time = 0; time < times; time++) context.messages(arrive)
+      if (times === 0) promised = true
+    }
+  })
+}

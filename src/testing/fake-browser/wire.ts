@@ -1,0 +1,31 @@
+import type { Clock } from '../../core/index.ts'
+
+/** Carries things between a context and the browser: each after its own delay, none past one that left before. */
+export type Wire = (arrive: () => void) => void
+
+export interface WireOptions {
+  readonly clock: Clock
+  readonly random: () => number
+  /** Milliseconds. */
+  readonly latency: readonly [min: number, max: number]
+}
+
+export function createWire({ clock, random, latency: [min, max] }: WireOptions): Wire {
+  let lastArrival = 0
+  return (arrive) => {
+    lastArrival = Math.max(lastArrival, clock.monotonic() + min + (max - min) * random())
+    clock.setTimer(arrive, lastArrival - clock.monotonic())
+  }
+}
+
+/** What JSON keeps of a value, with the keys of objects in order, as the browser hands it out. */
+export function jsonCopy(value: unknown): unknown {
+  const text = JSON.stringify(value)
+  return text === undefined
+    ? undefined
+    : JSON.parse(text, (_key, part: unknown) =>
+        typeof part === 'object' && part !== null && !Array.isArray(part)
+          ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+          : part,
+      )
+}

@@ -1,0 +1,34 @@
+/** What contexts asked for and when, and what must hold of the storage when all is quiet. */
+
+export interface Operation {
+  readonly kind: 'set' | 'patch' | 'remove' | 'reset'
+  /** `undefined`: all. */
+  readonly id: string | undefined
+  /** What a set wrote; unique. */
+  readonly n: number
+  readonly start: number
+  /** `Infinity` while it is not known to have ended. */
+  end: number
+}
+
+export function violations(history: readonly Operation[], stored: ReadonlyMap<string, number>): string[] {
+  const ids = new Set(history.flatMap(({ id }) => id ?? []))
+  return [...ids].flatMap((id) => violationsOf(id, history, stored.get(id)))
+}
+
+function violationsOf(id: string, history: readonly Operation[], n: number | undefined): string[] {
+  const sets = history.filter((operation) => operation.kind === 'set' && operation.id === id)
+  const removals = history.filter(
+    ({ kind, id: removed }) => kind === 'reset' || (kind === 'remove' && removed === id),
+  )
+  const after = (one: Operation, other: Operation) => other.end < one.start
+  const last = sets.find((set) => set.end < Infinity && removals.every((removal) => after(set, removal)))
+  const gone = removals.find((removal) => removal.end < Infinity && sets.every((set) => after(removal, set)))
+  const writer = sets.find((set) => set.n === n)
+  const newer = writer && sets.find((set) => set.end < Infinity && after(set, writer))
+  return [
+    ...(last && n === undefined ? [`${id} was set (${last.n}) after all removals, and is lost`] : []),
+    ...(gone && n !== undefined ? [`${id} was removed after all sets, and is there (${n})`] : []),
+    ...(newer ? [`${id} is ${n}, and ${newer.n} was written after it`] : []),
+  ]
+}
