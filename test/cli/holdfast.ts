@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { root } from '../../scripts/run-tool.ts'
 
-const MAIN = join(root, 'src/cli/main.ts')
+export const MAIN = join(root, 'src/cli/main.ts')
 
 /** Nothing that this machine or another test has set. */
 const { PATH = '', HOME = '' } = process.env

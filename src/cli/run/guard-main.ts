@@ -1,7 +1,7 @@
 /**
  * A process of its own beside `holdfast run`, for the case that `run` itself is stopped or killed: it knows when
  * the command must be dead, and sees to that if `run` does not. When `run` dies, its end of the pipe closes, and the
- * command is ended at once.
+ * command is asked to stop at once.
  */
 import { createInterface } from 'node:readline'
 import { Countdown } from './countdown.ts'
@@ -16,7 +16,7 @@ const LOOK_EVERY_MS = 50
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
 
 let leader = 0
-let isPassedOn = false
+let isNested = false
 let countdown: Countdown | undefined
 
 for await (const line of createInterface({ input: process.stdin })) {
@@ -24,6 +24,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   switch (message.type) {
     case 'guard':
       leader = message.leader
+      isNested = message.isNested
       countdown = new Countdown(message.graceMs * SHARE_OF_GRACE, (signal) => endSession(leader, signal))
       break
     case 'extend':
@@ -32,16 +33,12 @@ for await (const line of createInterface({ input: process.stdin })) {
     case 'asked':
       countdown?.asked()
       break
-    case 'passed-on':
-      isPassedOn = true
-      break
     case 'done':
       process.exit()
   }
 }
 
-// Whoever asked the command to stop and then killed `run`, an outer `run` perhaps, waits no longer.
-if (isPassedOn) countdown?.killNow()
+if (isNested) countdown?.killNow()
 else countdown?.endNow()
 const looking = setInterval(() => {
   if (countdown && isAlive(leader)) return

@@ -37,7 +37,7 @@ export async function supervise(lease: Lease, supervision: Supervision): Promise
   const leader = child.pid
   // It could not be started; `exit` says why.
   if (leader === undefined) return exit.finally(() => guard.tell({ type: 'done' }))
-  guard.tell({ type: 'guard', leader, graceMs })
+  guard.tell({ type: 'guard', leader, graceMs, isNested: 'HOLDFAST_LEASE_ID' in process.env })
 
   let isStopped = false
   const countdown = new Countdown(graceMs, (signal) => {
@@ -54,10 +54,7 @@ export async function supervise(lease: Lease, supervision: Supervision): Promise
   const onLost = () => countdown.killNow()
   lease.signal.addEventListener('abort', onLost)
   if (lease.signal.aborted) onLost()
-  signals.forward((signal) => {
-    if (signal === 'SIGTERM') guard.tell({ type: 'passed-on' })
-    signalGroup(leader, signal)
-  })
+  signals.forward((signal) => signalGroup(leader, signal))
 
   const code = await exit
   await clearSession(leader, graceMs)

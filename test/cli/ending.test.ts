@@ -1,0 +1,95 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { now } from '../processes/observation.ts'
+import { Holdfast, holdfast, MAIN, temporaryDirectory } from './holdfast.ts'
+import { Ticking } from './ticking.ts'
+
+const TTL_MS = 2000
+const PATIENCE = { timeout: 10_000 }
+
+describe('a command of holdfast run', () => {
+  let store: string
+  let ticking: Ticking
+  beforeEach(() => {
+    const directory = temporaryDirectory()
+    store = `sqlite:${join(directory, 'holdfast.db')}`
+    ticking = new Ticking(directory)
+  })
+
+  it.each(['stubborn', 'forks'] as const)(
+    'that %s is dead before the lease ends when holdfast itself is stopped',
+    async (manner) => {
+      const first = ticking.start('first', { store, manner })
+      await ticking.atWork('first')
+      first.signal('SIGSTOP')
+      const stoppedAt = now()
+      const second = ticking.start('second', { store, forMs: 100 })
+      const { to } = await ticking.silent('first')
+      expect((to - stoppedAt) / 1000).toBeLessThan(TTL_MS)
+      expect((await second.ended).code).toBe(0)
+      first.signal('SIGCONT')
+      expect((await first.ended).code).toBe(76)
+      ticking.expectOneAtATime()
+    },
+  )
+
+  it('that ignores SIGTERM is dead soon after holdfast was killed', async () => {
+    const run = ticking.start('first', { store, manner: 'stubborn' })
+    await ticking.atWork('first')
+    run.signal('SIGKILL')
+    const killedAt = now()
+    const { to } = await ticking.silent('first')
+    expect((to - killedAt) / 1000).toBeLessThan(TTL_MS)
+  })
+
+  it('is killed with all that it started when its lease is ended by force', async () => {
+    const run = ticking.start('first', { store, ttl: '30s', manner: 'forks' })
+    await ticking.atWork('first')
+    const release = await holdfast(['release', '--force', '--yes', '--store', store, ticking.resource])
+    expect(release.stdout).toMatch(/^Released job, which .* held\.$/m)
+    const second = ticking.start('second', { store, forMs: 100 })
+    expect(await run.ended).toMatchObject({ code: 76, stderr: expect.stringContaining('another ended it') })
+    expect((await second.ended).code).toBe(0)
+  })
+
+  it('leaves nobody of its group behind when the lease is released', async () => {
+    const first = ticking.start('first', { store, manner: 'leaves' })
+    await ticking.atWork('first')
+    const second = ticking.start('second', { store, forMs: 100 })
+    expect([(await first.ended).code, (await second.ended).code]).toEqual([0, 0])
+    ticking.expectOneAtATime()
+  })
+
+  it('leaves no job of a shell with job control behind', async () => {
+    const run = new Holdfast([
+      'run',
+      '--store',
+      store,
+      'job',
+      '--',
+      'bash',
+      '-c',
+      'set -m; sleep 300 & echo $!',
+    ])
+    const { code, stdout } = await run.ended
+    expect(code).toBe(0)
+    expect(isRunning(Number(stdout))).toBe(false)
+  })
+
+  it('that is within another holdfast run ends with the outer one', async () => {
+    const stubborn = ['sh', '-c', 'echo $$; trap "" TERM; while :; do sleep 0.1; done']
+    const inner = [process.execPath, MAIN, 'run', '--store', store, 'inner', '--', ...stubborn]
+    const outer = new Holdfast(['run', '--store', store, 'outer', '--', ...inner])
+    await expect.poll(() => outer.stdout, PATIENCE).toMatch(/^\d+\n/)
+    await holdfast(['release', '--force', '--yes', '--store', store, 'outer'])
+    expect((await outer.ended).code).toBe(76)
+    expect(isRunning(Number.parseInt(outer.stdout, 10))).toBe(false)
+  })
+})
+
+/** The dead whom nobody has buried yet do not count. */
+function isRunning(pid: number): boolean {
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' })
+  return /^[^Z]/.test(stdout)
+}

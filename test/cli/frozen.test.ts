@@ -1,0 +1,62 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { startServer } from '../../scripts/services/index.ts'
+import { now } from '../processes/observation.ts'
+import { temporaryDirectory } from './holdfast.ts'
+import { Ticking } from './ticking.ts'
+
+const TTL_MS = 2000
+
+interface Freezable {
+  readonly store: string
+  freeze(): void
+  thaw(): void
+}
+
+/** A store that can be made to answer nothing for a while. */
+const STORES: Readonly<Record<string, (directory: string) => Promise<Freezable>>> = {
+  redis: () => freezableServer('redis'),
+  postgres: () => freezableServer('postgres'),
+  nats: () => freezableServer('nats'),
+  async sqlite(directory) {
+    const path = join(directory, 'holdfast.db')
+    const locker = new DatabaseSync(path)
+    onTestFinished(() => locker.close())
+    return {
+      store: `sqlite:${path}`,
+      freeze: () => locker.exec('PRAGMA busy_timeout = 2000; BEGIN IMMEDIATE'),
+      thaw: () => locker.exec('ROLLBACK'),
+    }
+  },
+}
+
+describe.each(Object.entries(STORES))('a %s that is frozen while a command runs', (_, open) => {
+  it('sees it dead before its lease ends, and before another starts', async () => {
+    const directory = temporaryDirectory()
+    const { store, freeze, thaw } = await open(directory)
+    const ticking = new Ticking(directory)
+    const first = ticking.start('first', { store, manner: 'stubborn' })
+    await ticking.atWork('first')
+    const second = ticking.start('second', { store, forMs: 100 })
+    await expect.poll(() => second.stderr, { timeout: 10_000 }).toContain('waiting for')
+
+    freeze()
+    const frozenAt = now()
+    const { to } = await ticking.silent('first')
+    thaw()
+
+    // No renewal was answered after that moment, so the lease ended by then at the latest.
+    expect((to - frozenAt) / 1000).toBeLessThan(TTL_MS)
+    expect(await first.ended).toMatchObject({ code: 76 })
+    expect(first.stderr).toMatch(/cannot be renewed .* sent SIGTERM/)
+    expect(await second.ended).toMatchObject({ code: 0 })
+    ticking.expectOneAtATime()
+  })
+})
+
+async function freezableServer(name: 'redis' | 'postgres' | 'nats'): Promise<Freezable> {
+  const server = await startServer(name)
+  onTestFinished(() => server.stop())
+  return { store: server.address, freeze: () => server.freeze(), thaw: () => server.thaw() }
+}

@@ -1,0 +1,104 @@
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { Holdfast, holdfast, temporaryDirectory } from './holdfast.ts'
+
+const PATIENCE = { timeout: 10_000 }
+
+describe('holdfast run', () => {
+  let store: string
+  beforeEach(() => {
+    store = `sqlite:${join(temporaryDirectory(), 'holdfast.db')}`
+  })
+
+  const run = (resource: string, command: readonly string[], ...flags: readonly string[]) =>
+    new Holdfast(['run', '--store', store, ...flags, resource, '--', ...command])
+
+  const shell = (script: string) => ['sh', '-c', script]
+
+  it('passes input, output and errors through', async () => {
+    const args = ['run', '--store', store, 'job', '--', ...shell('cat; echo bad >&2')]
+    expect(await holdfast(args, { input: 'given' })).toEqual({ code: 0, stdout: 'given', stderr: 'bad\n' })
+  })
+
+  it('tells the command of its lease', async () => {
+    const script = 'echo "$HOLDFAST_RESOURCE $HOLDFAST_TOKEN $HOLDFAST_LEASE_ID"'
+    const { stdout } = await run('job', shell(script)).ended
+    expect(stdout).toMatch(/^job \d{16} [-0-9a-f]{36}\n$/)
+  })
+
+  it.each([
+    ['the command’s own', ['sh', '-c', 'exit 3'], 3],
+    ['128 and the signal', ['sh', '-c', 'kill -KILL $$'], 137],
+    ['127 when there is no such command', ['no-such-command'], 127],
+    ['126 when it cannot be run', ['/dev/null'], 126],
+  ])('exits with %s', async (_, command, code) => {
+    expect((await run('job', command).ended).code).toBe(code)
+  })
+
+  it('exits with 75 when another holds the lease', async () => {
+    const holder = run('job', shell('echo here; sleep 60'), '--metadata', 'why=backup')
+    await expect.poll(() => holder.stdout, PATIENCE).toBe('here\n')
+    for (const flags of [['--if-available'], ['--wait', '200ms']])
+      expect(await run('job', ['true'], ...flags).ended).toMatchObject({
+        code: 75,
+        stderr: expect.stringMatching(/job is held by .+@.+:\d+; /),
+      })
+  })
+
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+    ['SIGUSR1', 138],
+  ] as const)('passes %s on to the command, and then releases', async (signal, code) => {
+    const running = run('job', shell('echo here; sleep 60'))
+    await expect.poll(() => running.stdout, PATIENCE).toBe('here\n')
+    running.signal(signal)
+    expect((await running.ended).code).toBe(code)
+    expect((await run('job', ['true'], '--if-available').ended).code).toBe(0)
+  })
+
+  it('lets the command take its time over a signal', async () => {
+    const running = run(
+      'job',
+      shell('trap "sleep 0.3; echo bye; exit 5" TERM; echo here; while :; do sleep 0.05; done'),
+    )
+    await expect.poll(() => running.stdout, PATIENCE).toBe('here\n')
+    running.signal('SIGTERM')
+    expect(await running.ended).toMatchObject({ code: 5, stdout: 'here\nbye\n' })
+  })
+
+  it('gives up its place in line on a signal', async () => {
+    const holder = run('job', shell('echo here; sleep 60'))
+    await expect.poll(() => holder.stdout, PATIENCE).toBe('here\n')
+    const first = run('job', ['true'])
+    await expect.poll(() => first.stderr, PATIENCE).toContain('waiting for job: held by ')
+    const second = run('job', ['true'])
+    await expect.poll(() => second.stderr, PATIENCE).toContain('waiting for job: held by ')
+    first.signal('SIGTERM')
+    expect((await first.ended).code).toBe(143)
+    holder.signal('SIGTERM')
+    expect((await second.ended).code).toBe(0)
+  })
+
+  it('suspends the command with itself', async () => {
+    const running = run('job', shell('echo here; while :; do sleep 0.02; echo on; done'), '--ttl', '30s')
+    await expect.poll(() => running.stdout, PATIENCE).toContain('on')
+    running.signal('SIGTSTP')
+    await expect.poll(() => hasGrown(running, 200), PATIENCE).toBe(false)
+    running.signal('SIGCONT')
+    await expect.poll(() => hasGrown(running, 200), PATIENCE).toBe(true)
+  })
+
+  it('shows others who holds the lease and why', async () => {
+    const holder = run('job', shell('echo here; sleep 60'), '--owner', 'mika', '--metadata', '{"ticket":7}')
+    await expect.poll(() => holder.stdout, PATIENCE).toBe('here\n')
+    const { stdout } = await holdfast(['inspect', '--json', '--store', store, 'job'])
+    expect(JSON.parse(stdout)).toMatchObject({ resource: 'job', owner: 'mika', metadata: { ticket: 7 } })
+  })
+})
+
+async function hasGrown(running: Holdfast, withinMs: number): Promise<boolean> {
+  const before = running.stdout.length
+  await new Promise((resolve) => setTimeout(resolve, withinMs))
+  return running.stdout.length > before
+}
