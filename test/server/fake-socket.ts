@@ -36,7 +36,10 @@ export function fakeSocket(hub: ChannelsHub, request: Partial<ConnectionRequest>
       code = closeCode
     },
   }
-  const asked = { key: KEY, protocol: '7', originAllowed: true, client: '127.0.0.1', ...request }
+  const asked = {
+    ...{ key: KEY, protocol: '7', library: 'js', originAllowed: true, client: '127.0.0.1' },
+    ...request,
+  }
   const visitor: Visitor | null = hub.accept(connection, asked)
   const established = visitor ? frames.shift()?.data : {}
   const id = String(Object(established).socket_id)

@@ -30,7 +30,7 @@ describe('a connection', () => {
   it('is told its id and after how many seconds of silence it should ping', () => {
     const sent: string[] = []
     const connection = { send: (text: string) => sent.push(text), close() {} }
-    hub.accept(connection, { key: KEY, protocol: '7', originAllowed: true, client: 'a' })
+    hub.accept(connection, { key: KEY, protocol: '7', library: null, originAllowed: true, client: 'a' })
     const { event, data } = JSON.parse(sent[0] ?? '')
     expect(event).toBe('pusher:connection_established')
     expect(JSON.parse(data)).toEqual({ socket_id: expect.stringMatching(/^\d+\.\d+$/), activity_timeout: 30 })
@@ -243,13 +243,14 @@ describe('a broadcast', () => {
   })
 
   it.each([
-    ['plain', 'document.locked', 'document.locked'],
-    ['laravel', 'document.locked', 'App\\Events\\DocumentLocked'],
-    ['laravel', 'document.takeover-requested', 'App\\Events\\DocumentTakeoverRequested'],
-    ['laravel', 'lease.wake', 'lease.wake'],
-  ] as const)('is named %s: %s is %s', async (naming, event, name) => {
+    ['plain', 'js', 'document.locked', 'document.locked'],
+    ['laravel', 'js', 'document.locked', 'App\\Events\\DocumentLocked'],
+    ['laravel', 'js', 'document.takeover-requested', 'App\\Events\\DocumentTakeoverRequested'],
+    ['laravel', 'js', 'lease.wake', 'lease.wake'],
+    ['laravel', 'holdfast', 'document.locked', 'document.locked'],
+  ] as const)('is named %s for %s: %s is %s', async (naming, library, event, name) => {
     open({ naming })
-    const socket = fakeSocket(hub)
+    const socket = fakeSocket(hub, { library })
     await socket.subscribe('a')
     hub.broadcast('a', event, {})
     expect(socket.take()).toMatchObject([{ event: name }])

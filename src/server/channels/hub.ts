@@ -11,6 +11,7 @@ import type { MemberChange } from './rosters.ts'
 import { isSigned, Signing } from './signing.ts'
 import { dismiss, Socket, type Surroundings } from './socket.ts'
 
+const OWN_LIBRARY = 'holdfast'
 const CLIENT_EVENT = 'client-event'
 const FORMS = ['', 'private-', 'presence-']
 const PONG_LIMIT_MS = 30_000
@@ -67,10 +68,12 @@ export class Hub implements ChannelsHub {
   }
 
   broadcast(channel: string, event: string, data: object, except?: string): void {
-    const name = eventName(event, this.#naming)
-    const targets = isSigned(channel) ? [channel] : FORMS.map((form) => form + channel)
-    for (const target of targets)
-      this.#rooms.tell(target, () => formatFrame(name, data, { channel: target }), except)
+    const namings = new Set<EventNaming>(['plain', this.#naming])
+    for (const target of isSigned(channel) ? [channel] : FORMS.map((form) => form + channel))
+      for (const naming of namings) {
+        const makeText = () => formatFrame(eventName(event, naming), data, { channel: target })
+        this.#rooms.tell(target, makeText, (socket) => socket.naming === naming && socket.id !== except)
+      }
   }
 
   subscribed(): Iterable<string> {
@@ -87,8 +90,9 @@ export class Hub implements ChannelsHub {
       dismiss(connection, ...refusal)
       return null
     }
-    const { client } = request
-    const socket = new Socket(freshSocketId(), connection, this.#surroundings)
+    const { client, library } = request
+    const naming = library === OWN_LIBRARY ? 'plain' : this.#naming
+    const socket = new Socket(freshSocketId(), naming, connection, this.#surroundings)
     this.#sockets.add(socket)
     this.#count(client, 1)
     const activity_timeout = Math.ceil(this.#activityTimeoutMs / 1000)
@@ -165,7 +169,12 @@ export class Hub implements ChannelsHub {
   #hear(message: BusMessage): void {
     const { channel, text, sender } = message.data
     if (message.topic === PRESENCE) this.#presence.hear(message)
-    if (message.topic === CLIENT_EVENT) this.#rooms.tell(String(channel), () => String(text), String(sender))
+    if (message.topic === CLIENT_EVENT)
+      this.#rooms.tell(
+        String(channel),
+        () => String(text),
+        ({ id }) => id !== sender,
+      )
   }
 
   #relay(channel: string, text: string, sender: string): void {

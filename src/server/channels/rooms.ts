@@ -1,7 +1,6 @@
 import { publicNameOf } from '../../protocol/index.ts'
 
 interface Listener {
-  readonly id: string
   send(text: string): void
 }
 
@@ -20,12 +19,12 @@ export class Rooms<Socket extends Listener> {
     if (room?.size === 0) this.#rooms.delete(channel)
   }
 
-  /** The text is made only if somebody hears it, and once for all. */
-  tell(channel: string, makeText: () => string, except?: string): void {
+  /** The text is made only if somebody is in the room, and once for all. */
+  tell(channel: string, makeText: () => string, hears: (socket: Socket) => boolean = () => true): void {
     const room = this.#rooms.get(channel)
     if (!room) return
     const text = makeText()
-    for (const socket of room) if (socket.id !== except) socket.send(text)
+    for (const socket of room) if (hears(socket)) socket.send(text)
   }
 
   publicNames(): Iterable<string> {

@@ -3,6 +3,7 @@ import { formatFrame, PUSHER_CLOSE, type PusherFrame, parseFrame } from '../../p
 import type { Connection } from './index.ts'
 import { type ChannelLimits, PerSecond } from './limits.ts'
 import { type Member, parseMember } from './member.ts'
+import type { EventNaming } from './naming.ts'
 import type { Presence } from './presence.ts'
 import type { Rooms } from './rooms.ts'
 import { isPresence, isSigned, type Signing } from './signing.ts'
@@ -36,6 +37,7 @@ const CONTROL_CHARACTER = /\p{Cc}/u
 /** One socket from its acceptance on: answers its frames, and knows what it has subscribed to. */
 export class Socket {
   readonly id: string
+  readonly naming: EventNaming
   readonly #connection: Connection
   readonly #here: Surroundings
   readonly #subscriptions = new Map<string, Subscription>()
@@ -45,8 +47,9 @@ export class Socket {
   #pingedAt: number | null = null
   #ended = false
 
-  constructor(id: string, connection: Connection, here: Surroundings) {
+  constructor(id: string, naming: EventNaming, connection: Connection, here: Surroundings) {
     this.id = id
+    this.naming = naming
     this.#connection = connection
     this.#here = here
     this.#heardAt = here.clock.monotonic()

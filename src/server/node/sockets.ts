@@ -54,6 +54,7 @@ export function attachSockets(
       const visitor = hub.accept(connection, {
         key,
         protocol: url.searchParams.get('protocol'),
+        library: url.searchParams.get('client'),
         originAllowed: isAllowed(request.headers, origins),
         client: clientOf(request),
       })

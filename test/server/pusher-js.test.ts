@@ -1,0 +1,188 @@
+import Echo from 'laravel-echo'
+import pusherJs from 'pusher-js'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { memoryBus } from '../../src/server/buses/memory.ts'
+import { KEY } from './fake-socket.ts'
+import { openSocketServer, type SocketServer } from './socket-server.ts'
+
+/** Its types are those of a bundled module; in Node the module is the class itself. */
+type Pusher = pusherJs.default
+const Pusher = pusherJs as unknown as typeof pusherJs.default
+
+const WAIT = { timeout: 15_000, interval: 20 }
+const LOCKED = { room_id: '42', session_id: 'public-id', locked_at: '2030-01-01T00:00:00.000Z' }
+let server: SocketServer
+const clients: { disconnect(): void }[] = []
+beforeEach(async () => {
+  server = await openSocketServer({ clientEvents: true })
+})
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.disconnect()
+  await server[Symbol.asyncDispose]()
+})
+
+const optionsFor = (user: string, port = server.port) => ({
+  ...{ cluster: '', wsHost: '127.0.0.1', wsPort: port, forceTLS: false, enabledTransports: ['ws' as const] },
+  channelAuthorization: { endpoint: `http://127.0.0.1:${port}/auth/${user}`, transport: 'ajax' as const },
+})
+
+function pusherFor(user = 'ann', port = server.port, key = KEY): Pusher {
+  const pusher = new Pusher(key, { ...optionsFor(user, port), disableStats: true })
+  clients.push(pusher)
+  return pusher
+}
+
+function echoFor(user = 'ann') {
+  const echo = new Echo({ broadcaster: 'pusher', key: KEY, Pusher, ...optionsFor(user) })
+  clients.push(echo)
+  return echo
+}
+
+/** Subscribes, and resolves when the server has agreed; rejects with what it said otherwise. */
+function subscribed(pusher: Pusher, channel: string) {
+  const subscription = pusher.subscribe(channel)
+  return new Promise<typeof subscription>((resolve, reject) => {
+    subscription.bind('pusher:subscription_succeeded', () => resolve(subscription))
+    subscription.bind('pusher:subscription_error', reject)
+  })
+}
+
+describe('pusher-js', () => {
+  it.each(['document.42', 'private-document.42', 'presence-document.42'])(
+    'hears the events of %s',
+    async (name) => {
+      const channel = await subscribed(pusherFor(), name)
+      const heard = vi.fn()
+      channel.bind_global((event: string, data: unknown) => heard(event, data))
+      server.hub.broadcast('document.42', 'document.locked', LOCKED)
+      server.hub.broadcast('document.43', 'document.locked', LOCKED)
+      server.hub.broadcast('document.42', 'document.unlocked', { room_id: '42' })
+      await vi.waitFor(() => expect(heard).toHaveBeenCalledTimes(2), WAIT)
+      expect(heard.mock.calls).toEqual([
+        ['document.locked', LOCKED],
+        ['document.unlocked', { room_id: '42' }],
+      ])
+    },
+  )
+
+  it('leaves a channel', async () => {
+    const pusher = pusherFor()
+    await subscribed(pusher, 'document.42')
+    pusher.unsubscribe('document.42')
+    await vi.waitFor(() => expect([...server.hub.subscribed()]).toEqual([]), WAIT)
+  })
+
+  it.each(['private-document.42', 'presence-document.42'])(
+    'is told when its signature for %s is bad',
+    async (name) => {
+      const error = { type: 'AuthError', status: 401, error: expect.any(String) }
+      await expect(subscribed(pusherFor('mallory'), name)).rejects.toEqual(error)
+      expect([...server.hub.subscribed()]).toEqual([])
+    },
+  )
+
+  it('sees members come and go', async () => {
+    const [ann, bob] = [pusherFor('ann'), pusherFor('bob')]
+    const room = 'presence-document.42'
+    const [added, removed] = [vi.fn(), vi.fn()]
+    const channel = await subscribed(ann, room)
+    channel.bind('pusher:member_added', added)
+    channel.bind('pusher:member_removed', removed)
+    const other = await subscribed(bob, room)
+    expect(Object(other).members).toMatchObject({
+      ...{ count: 2, myID: 'bob', me: { id: 'bob', info: { name: 'bob' } } },
+      members: { ann: { name: 'ann' }, bob: { name: 'bob' } },
+    })
+    await vi.waitFor(() => expect(added).toHaveBeenCalledWith({ id: 'bob', info: { name: 'bob' } }), WAIT)
+    const typing = vi.fn()
+    channel.bind('client-typing', typing)
+    other.trigger('client-typing', { at: 7 })
+    await vi.waitFor(() => expect(typing).toHaveBeenCalledWith({ at: 7 }, { user_id: 'bob' }), WAIT)
+    bob.disconnect()
+    await vi.waitFor(() => expect(removed).toHaveBeenCalledWith({ id: 'bob', info: { name: 'bob' } }), WAIT)
+  })
+
+  it('sees members on another node', async () => {
+    const bus = memoryBus()
+    await using one = await openSocketServer({ bus })
+    await using two = await openSocketServer({ bus })
+    const channel = await subscribed(pusherFor('ann', one.port), 'presence-document.42')
+    const added = vi.fn()
+    channel.bind('pusher:member_added', added)
+    const other = await subscribed(pusherFor('bob', two.port), 'presence-document.42')
+    expect(Object(other).members.count).toBe(2)
+    await vi.waitFor(() => expect(added).toHaveBeenCalledWith({ id: 'bob', info: { name: 'bob' } }), WAIT)
+  })
+
+  it('backs off when the server goes, and is back with its channels when it returns', async () => {
+    const pusher = pusherFor()
+    const heard = vi.fn()
+    const channel = await subscribed(pusher, 'private-document.42')
+    channel.bind('document.locked', heard)
+    const errors: unknown[] = []
+    pusher.connection.bind('error', (error: { data?: { code?: number } }) => errors.push(error.data?.code))
+    const { port } = server
+    await server[Symbol.asyncDispose]()
+    await vi.waitFor(() => expect(errors).toContain(4100), WAIT)
+    server = await openSocketServer({ port })
+    await vi.waitFor(() => expect([...server.hub.subscribed()]).toEqual(['document.42']), WAIT)
+    server.hub.broadcast('document.42', 'document.locked', LOCKED)
+    await vi.waitFor(() => expect(heard).toHaveBeenCalledExactlyOnceWith(LOCKED, {}), WAIT)
+  })
+
+  it('gives up when it has the wrong key', async () => {
+    const pusher = pusherFor('ann', server.port, 'other')
+    const errors: unknown[] = []
+    pusher.connection.bind('error', (error: unknown) => errors.push(error))
+    await vi.waitFor(() => expect(pusher.connection.state).toBe('disconnected'), WAIT)
+    expect(errors).toMatchObject([{ error: { data: { code: 4001 } } }])
+  })
+})
+
+describe('laravel-echo', () => {
+  it.each(['channel', 'private'] as const)('hears plain names in a %s', async (form) => {
+    const heard = vi.fn()
+    echoFor()[form]('document.42').listen('.document.locked', heard)
+    await vi.waitFor(() => expect([...server.hub.subscribed()]).toEqual(['document.42']), WAIT)
+    server.hub.broadcast('document.42', 'document.locked', LOCKED)
+    await vi.waitFor(() => expect(heard).toHaveBeenCalledWith(LOCKED, {}), WAIT)
+  })
+
+  it('hears the names of Laravel', async () => {
+    await server[Symbol.asyncDispose]()
+    server = await openSocketServer({ naming: 'laravel' })
+    const heard = vi.fn()
+    echoFor()
+      .channel('document.42')
+      .listen('DocumentLocked', heard)
+      .listen('DocumentTakeoverRequested', heard)
+    await vi.waitFor(() => expect([...server.hub.subscribed()]).toEqual(['document.42']), WAIT)
+    server.hub.broadcast('document.42', 'document.locked', LOCKED)
+    server.hub.broadcast('document.42', 'document.takeover-requested', { room_id: '42' })
+    await vi.waitFor(
+      () =>
+        expect(heard.mock.calls).toEqual([
+          [LOCKED, {}],
+          [{ room_id: '42' }, {}],
+        ]),
+      WAIT,
+    )
+  })
+
+  it('is told when its signature is bad', async () => {
+    const [heard, error] = [vi.fn(), vi.fn()]
+    echoFor('mallory').private('document.42').listen('.document.locked', heard).error(error)
+    await vi.waitFor(() => expect(error).toHaveBeenCalledWith(expect.objectContaining({ status: 401 })), WAIT)
+  })
+
+  it('sees who is here, joins and leaves', async () => {
+    const [here, joining, leaving] = [vi.fn(), vi.fn(), vi.fn()]
+    echoFor('ann').join('document.42').here(here).joining(joining).leaving(leaving)
+    await vi.waitFor(() => expect(here).toHaveBeenCalledWith([{ name: 'ann' }]), WAIT)
+    const bob = echoFor('bob')
+    bob.join('document.42')
+    await vi.waitFor(() => expect(joining).toHaveBeenCalledWith({ name: 'bob' }), WAIT)
+    bob.leave('document.42')
+    await vi.waitFor(() => expect(leaving).toHaveBeenCalledWith({ name: 'bob' }), WAIT)
+  })
+})

@@ -1,0 +1,60 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { memoryBus } from '../../src/server/buses/memory.ts'
+import { type ChannelsHub, type ChannelsOptions, createChannels } from '../../src/server/channels/index.ts'
+import { attachSockets, type SocketsOptions } from '../../src/server/node/sockets.ts'
+import { KEY, SECRET } from './fake-socket.ts'
+
+export interface SocketServer extends AsyncDisposable {
+  readonly port: number
+  /** The address of its sockets. */
+  readonly url: string
+  readonly hub: ChannelsHub
+}
+
+interface SocketServerOptions extends SocketsOptions, Partial<ChannelsOptions> {
+  readonly port?: number
+}
+
+/** Channels on a real server, with an auth endpoint that lets everybody in, as the user whom the path names. */
+export async function openSocketServer(options: SocketServerOptions = {}): Promise<SocketServer> {
+  const bus = options.bus ?? memoryBus()
+  const hub = createChannels({ key: KEY, secret: SECRET, ...options, bus })
+  const server = createServer((request, response) => void authorize(hub, request, response))
+  const sockets = attachSockets(server, hub, options)
+  server.listen(options.port ?? 0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    port,
+    url: `ws://127.0.0.1:${port}/app/${KEY}?protocol=7`,
+    hub,
+    async [Symbol.asyncDispose]() {
+      await hub.close()
+      await sockets[Symbol.asyncDispose]()
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+async function authorize(
+  hub: ChannelsHub,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  let body = ''
+  for await (const chunk of request) body += chunk
+  const form = new URLSearchParams(body)
+  const [channel, socketId] = [form.get('channel_name') ?? '', form.get('socket_id') ?? '']
+  const [, user = ''] = /^\/auth\/(\w+)$/.exec(request.url ?? '') ?? []
+  const channel_data = channel.startsWith('presence-')
+    ? JSON.stringify({ user_id: user, user_info: { name: user } })
+    : undefined
+  const auth = await hub.sign(socketId, channel, channel_data)
+  const forged = { auth: `${KEY}:${'0'.repeat(64)}`, channel_data }
+  response.setHeader('Content-Type', 'application/json')
+  response.end(JSON.stringify(user === 'mallory' ? forged : { auth, channel_data }))
+}
