@@ -31,6 +31,7 @@ export function openScreen(terminal: Terminal, title: string): Screen {
   const recent: string[][] = []
   let current: () => readonly LeaseRecord[] = () => []
   let problem = ''
+  let isShown = false
   let soon: NodeJS.Timeout | undefined
   const draw = () => {
     clearTimeout(soon)
@@ -48,7 +49,8 @@ export function openScreen(terminal: Terminal, title: string): Screen {
   return {
     note({ type, lease }) {
       problem = ''
-      if (type !== 'renewed')
+      // What was held before is in the table, and no news.
+      if (isShown && type !== 'renewed')
         recent.unshift([clockTime(), type, printable(lease.resource), printable(lease.owner)])
       recent.length = Math.min(recent.length, RECENT)
       drawSoon()
@@ -59,6 +61,7 @@ export function openScreen(terminal: Terminal, title: string): Screen {
     },
     show(leases) {
       current = leases
+      isShown = true
       draw()
       return untilQuit()
     },

@@ -57,10 +57,11 @@ async function confirm(lease: LeaseRecord, terminal: Terminal): Promise<boolean>
   const { createInterface } = await import('node:readline/promises')
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
   const who = terminal.style('bold', printable(lease.owner))
-  try {
-    const question = `${printable(lease.resource)} is held by ${who}, ${timeLeft(lease)} left. End it? [y/N] `
-    return /^y(es)?$/i.test((await prompt.question(question)).trim())
-  } finally {
-    prompt.close()
-  }
+  const question = `${printable(lease.resource)} is held by ${who}, ${timeLeft(lease)} left. End it? [y/N] `
+  // Ctrl-C and Ctrl-D close it, and are a no.
+  const closed = new Promise<string>((resolve) => prompt.once('close', () => resolve('\n')))
+  const answer = await Promise.race([prompt.question(question).catch(() => closed), closed])
+  prompt.close()
+  if (answer === '\n') process.stderr.write(answer)
+  return /^y(es)?$/i.test(answer.trim())
 }

@@ -1,0 +1,123 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { holdfast, temporaryDirectory } from './holdfast.ts'
+
+describe('what is wrong is told in one line, with a remedy', () => {
+  it.each([
+    ['an unknown command', ['lst'], 64, /no command "lst"; there are run, ls, /],
+    ['an unknown flag', ['ls', '--al'], 64, /nknown option '--al'; holdfast ls --help/],
+    ['a flag without its value', ['ls', '--store'], 64, /--store .*argument missing; holdfast ls --help/],
+    ['a missing argument', ['inspect'], 64, /something is missing; usage: holdfast inspect /],
+    ['too many arguments', ['inspect', 'a', 'b'], 64, /"b" is one argument too many; usage: /],
+    ['a command without --', ['run', 'job', 'make'], 64, /put -- before the command; usage: /],
+    ['no command', ['run', 'job', '--'], 64, /no command to run; usage: /],
+    [
+      'a wrong duration',
+      ['run', '--ttl', '5 miles', 'job', '--', 'true'],
+      64,
+      /--ttl: .* such as 500ms, 30s or 5m/,
+    ],
+    ['a TTL that is too short', ['run', '--ttl', '1ms', 'job', '--', 'true'], 64, /ttl: expected/],
+    ['a grace that is too long', ['run', '--grace', '20s', 'job', '--', 'true'], 64, /a longer --ttl/],
+    ['wrong metadata', ['run', '-m', 'why', 'job', '--', 'true'], 64, /expected key=value, got "why"/],
+    [
+      'both ways to wait',
+      ['run', '--if-available', '--wait', '1s', 'job', '--', 'true'],
+      64,
+      /leave out --wait/,
+    ],
+    ['a wrong limit', ['ls', '--limit', 'none'], 64, /--limit: expected a whole number from 1/],
+    [
+      'a resource with control characters',
+      ['inspect', 'a\nb', '--store', 'file:.'],
+      64,
+      /resource: expected/,
+    ],
+    [
+      'an unknown store',
+      ['ls', '--store', 'mysql://me:secret@db/x'],
+      64,
+      /mysql:\/\/me:…@db\/x is no store; one begins with sqlite:/,
+    ],
+    ['no store at all', ['ls', '--store', 'locks'], 64, /locks is no store/],
+    ['a URL that is none', ['ls', '--store', 'redis://a:b:c'], 64, /is no URL; one is like redis:/],
+    ['a database that is not there', ['ls'], 69, /there is no \.\/holdfast\.db yet; holdfast run makes it/],
+    ['an unreachable Redis', ['ls', '--store', 'redis://127.0.0.1:1'], 69, /ECONNREFUSED.*; is it running/],
+    [
+      'an unreachable Postgres',
+      ['ls', '--store', 'postgres://127.0.0.1:1/x'],
+      69,
+      /ECONNREFUSED.*; is it running/,
+    ],
+    ['an unreachable NATS', ['ls', '--store', 'nats://127.0.0.1:1'], 69, /refused.*; is it running/],
+    [
+      'a run without a server',
+      ['run', '--store', 'redis://127.0.0.1:1', 'job', '--', 'true'],
+      69,
+      /is it running/,
+    ],
+    ['a missing configuration', ['ls', '--config', 'none.toml'], 64, /none\.toml cannot be used: ENOENT/],
+    ['a release without force', ['release', 'job'], 64, /--force ends it/],
+    ['a release that nobody confirms', ['release', '--force', 'job'], 64, /confirm with --yes/],
+    ['a shell without completion', ['completion', 'tcsh'], 64, /there is for bash, zsh, fish/],
+  ])('%s', async (_, args, code, message) => {
+    const ended = await holdfast(args, { cwd: temporaryDirectory() })
+    expect(ended).toMatchObject({ code, stdout: '' })
+    expect(ended.stderr).toMatch(/^holdfast: [^\n]+\n$/)
+    expect(ended.stderr).toMatch(message)
+    expect(ended.stderr).not.toContain('secret')
+  })
+
+  it('a database that is corrupt', async () => {
+    const cwd = temporaryDirectory()
+    writeFileSync(join(cwd, 'holdfast.db'), 'this is no database, and never was one'.repeat(100))
+    for (const args of [['ls'], ['run', 'job', '--', 'true']])
+      expect(await holdfast(args, { cwd })).toMatchObject({
+        code: 70,
+        stderr: expect.stringMatching(
+          /^holdfast: .*not a database; name another file, or restore this one\n$/,
+        ),
+      })
+  })
+
+  it('a server that does not answer', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await new Promise((resolve) => server.once('listening', resolve))
+    const { port } = server.address() as { port: number }
+    const ended = await holdfast(['ls', '--store', `redis://127.0.0.1:${port}`])
+    expect(ended).toMatchObject({
+      code: 69,
+      stderr: expect.stringMatching(/silent for 5000 ms; is it running/),
+    })
+  })
+
+  it('shows where it came from with --debug, and is JSON with --json', async () => {
+    const surroundings = { cwd: temporaryDirectory() }
+    const [debug, json] = await Promise.all([
+      holdfast(['ls', '--debug', '--limit', '0'], surroundings),
+      holdfast(['ls', '--json', '--limit', '0'], surroundings),
+    ])
+    expect(debug.stderr).toMatch(/\n +at /)
+    expect(JSON.parse(json.stderr)).toEqual({ error: { message: expect.any(String), exitCode: 64 } })
+  })
+})
+
+describe('settings', () => {
+  it('come from the flag, else from the environment, else from the file', async () => {
+    const cwd = temporaryDirectory()
+    for (const name of ['by-flag', 'by-env', 'by-file']) {
+      mkdirSync(join(cwd, name))
+      await holdfast(['run', '--store', `file:${join(cwd, name)}`, '--owner', name, 'job', '--', 'true'])
+    }
+    writeFileSync(join(cwd, 'holdfast.toml'), 'store = "file:./by-file"\nowner = "of the file"\nttl = 2000\n')
+    const env = { HOLDFAST_STORE: 'file:./by-env' }
+    const storeOf = async (args: readonly string[], env: Record<string, string>) =>
+      JSON.parse((await holdfast(['doctor', '--json', ...args], { cwd, env })).stdout).store
+    expect(await storeOf(['--store', 'file:./by-flag'], env)).toBe('file:./by-flag')
+    expect(await storeOf([], env)).toBe('file:./by-env')
+    expect(await storeOf([], {})).toBe('file:./by-file')
+  })
+})

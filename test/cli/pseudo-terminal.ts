@@ -1,0 +1,33 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { onTestFinished } from 'vitest'
+import { HOLDFAST } from './holdfast.ts'
+
+/** `holdfast` on a terminal, by `script` of util-linux, which every Debian has. */
+export class PseudoTerminal {
+  output = ''
+  readonly ended: Promise<number | null>
+  readonly #script: ChildProcess
+
+  constructor(args: string, env: Readonly<Record<string, string>> = {}) {
+    if (spawnSync('script', ['--version']).error)
+      throw new Error('script is missing: install util-linux (Debian: bsdutils), to test on a terminal')
+    const command = `stty cols 120 rows 30; ${HOLDFAST} ${args}`
+    this.#script = spawn('script', ['--quiet', '--flush', '--return', '--command', command, '/dev/null'], {
+      env: { ...process.env, TERM: 'xterm', NO_COLOR: '', ...env },
+    })
+    this.#script.stdout?.on('data', (text) => {
+      this.output += text
+    })
+    this.ended = new Promise((resolve) => {
+      this.#script.on('close', resolve)
+    })
+    onTestFinished(async () => {
+      this.#script.kill('SIGKILL')
+      await this.ended
+    })
+  }
+
+  type(text: string): void {
+    this.#script.stdin?.write(text)
+  }
+}

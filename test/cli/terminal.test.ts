@@ -1,0 +1,84 @@
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { Holdfast, holdfast, temporaryDirectory } from './holdfast.ts'
+import { PseudoTerminal } from './pseudo-terminal.ts'
+
+const PATIENCE = { timeout: 10_000 }
+const ESCAPE = '\x1b['
+
+let store: string
+let holder: Holdfast
+beforeEach(async () => {
+  store = `sqlite:${join(temporaryDirectory(), 'holdfast.db')}`
+  const command = ['sh', '-c', 'echo here; sleep 60']
+  holder = new Holdfast(['run', '--store', store, '--owner', 'mika', 'backup', '--', ...command])
+  await expect.poll(() => holder.stdout, PATIENCE).toBe('here\n')
+})
+
+describe('on a terminal', () => {
+  it('watch keeps a table, tells of ends, and leaves the screen as it was', async () => {
+    const terminal = new PseudoTerminal(`watch --store ${store}`)
+    await expect.poll(() => terminal.output, PATIENCE).toMatch(/RESOURCE +HOLDER .*\r\n.*backup +mika/s)
+    expect(terminal.output).toContain('1 lease ')
+    holder.signal('SIGTERM')
+    await expect.poll(() => terminal.output, PATIENCE).toMatch(/released +backup +mika/)
+    await expect.poll(() => terminal.output, PATIENCE).toContain('Nothing is held.')
+    terminal.type('q')
+    expect(await terminal.ended).toBe(0)
+    expect(terminal.output).toMatch(/\?25h.*\?1049l$/)
+  })
+
+  it.each([
+    ['y\r', 0, 'Released backup, which mika held.', 'Nobody holds backup.'],
+    ['\r', 1, '', 'mika'],
+    ['\x03', 1, '', 'mika'],
+    ['\x04', 1, '', 'mika'],
+  ])('release asks, and takes %j for an answer', async (answer, code, said, after) => {
+    const terminal = new PseudoTerminal(`release --force --store ${store} backup`)
+    await expect.poll(() => terminal.output, PATIENCE).toContain('End it? [y/N]')
+    terminal.type(answer)
+    expect(await terminal.ended).toBe(code)
+    expect(terminal.output).toContain(said)
+    expect((await holdfast(['inspect', '--store', store, 'backup'])).stdout).toContain(after)
+  })
+
+  it('ls has a heading and colours, and none with NO_COLOR', async () => {
+    const coloured = new PseudoTerminal(`ls --store ${store}`)
+    const plain = new PseudoTerminal(`ls --store ${store}`, { NO_COLOR: '1' })
+    await Promise.all([coloured.ended, plain.ended])
+    expect(coloured.output).toContain(`${ESCAPE}2mRESOURCE`)
+    expect(plain.output).toMatch(/^RESOURCE +HOLDER +TOKEN +HELD FOR +LEFT/)
+    expect(plain.output).not.toContain(ESCAPE)
+  })
+
+  it('run hands the terminal to its command, and Ctrl-C too', async () => {
+    const terminal = new PseudoTerminal(
+      `run --store ${store} other -- sh -c 'read line; echo got $line; sleep 60'`,
+    )
+    terminal.type('hello\r')
+    await expect.poll(() => terminal.output, PATIENCE).toContain('got hello')
+    terminal.type('\x03')
+    expect(await terminal.ended).toBe(130)
+  })
+})
+
+describe('in a pipe', () => {
+  it('watch writes a line of JSON for each change', async () => {
+    const watching = new Holdfast(['watch', '--store', store])
+    await expect.poll(() => changesIn(watching), PATIENCE).toEqual(['held backup'])
+    holder.signal('SIGTERM')
+    await expect.poll(() => changesIn(watching), PATIENCE).toEqual(['held backup', 'released backup'])
+    watching.signal('SIGINT')
+    expect((await watching.ended).code).toBe(130)
+  })
+
+  it('ls writes fields between tabs', async () => {
+    const { stdout } = await holdfast(['ls', '--store', store])
+    expect(stdout).toMatch(/^backup\tmika\t\d{16}\t\S+Z\t\S+Z\n$/)
+  })
+})
+
+function changesIn({ stdout }: Holdfast): string[] {
+  const lines = stdout.split('\n').filter((line) => line !== '')
+  return lines.map((line) => JSON.parse(line)).map(({ type, resource }) => `${type} ${resource}`)
+}
