@@ -22,3 +22,9 @@ export class LockError extends Error {
     this.retryable = details.retryable
   }
 }
+
+/** Another holds `project/.lock`: the `cause` of a `lock-unavailable` from the fallback. */
+export class FallbackConflict extends Error {
+  override readonly name = 'FallbackConflict'
+  readonly code = 'fallback-conflict'
+}

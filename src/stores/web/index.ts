@@ -8,7 +8,14 @@ export { type DirectoryStoreOptions, directoryStore } from './directory-store.ts
 export { type Content, type GatedFile, gatedFile, REMOVAL_MS } from './gated-file.ts'
 export { type LockDesk, lockDesk } from './lock-desk.ts'
 export { type WebLockStoreOptions, webLockStore } from './lock-store.ts'
-export type { DirectorySource, WebDirectory, WebFile, WebLocks, WebWriter } from './platform.ts'
+export {
+  type DirectorySource,
+  openDirectory,
+  type WebDirectory,
+  type WebFile,
+  type WebLocks,
+  type WebWriter,
+} from './platform.ts'
 
 export interface WebStoreOptions extends WebLockStoreOptions {
   /** For browsers without Web Locks. Default: the origin's private directory (OPFS). */

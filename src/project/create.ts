@@ -1,0 +1,142 @@
+import { type Clock, createLeases, LeaseError, type LeaseEvent, type LeaseStore } from '../core/index.ts'
+import { type DirectorySource, openDirectory, type WebDirectory, type WebLocks } from '../stores/web/index.ts'
+import { workerClock } from '../worker-clock/index.ts'
+import { acquireInAttempts, acquireOnStandby, type Backends } from './acquiring.ts'
+import { createChannel, type EventBody } from './channel.ts'
+import { Claim, removalFailed } from './claim.ts'
+import { LockError } from './errors.ts'
+import { executeWithLock } from './executing.ts'
+import { SCOPES } from './lock-file.ts'
+import { lockFileStore } from './lock-file-store.ts'
+import { retryPolicy } from './retry-policy.ts'
+import type { ProjectLockLease, ProjectLocks } from './types.ts'
+import { projectWebLockStore } from './web-lock-store.ts'
+
+export interface ProjectLocksOptions {
+  /** Begins the names of the Web Locks: `${namespace}:project:${scope}`. Default `imgponic`. */
+  readonly namespace?: string
+  /** `null`: none, so that the fallback is used. Default: `navigator.locks`. */
+  readonly locks?: WebLocks | null
+  /** Has `project/` in it, or will have. Default: the origin's private directory (OPFS). */
+  readonly directory?: DirectorySource
+  /** Default: `workerClock()`, whose beats come on time in hidden pages too. */
+  readonly clock?: Clock
+  /** Tells when the page comes back (`pageshow`, `resume`). Default: the window. */
+  readonly page?: Pick<EventTarget, 'addEventListener' | 'removeEventListener'>
+}
+
+/**
+ * Locks for who may write `project/`: on Web Locks, or by `project/.lock` where the browser has none.
+ *
+ * @example
+ * const locks = createProjectLocks({ namespace: 'storyboard' })
+ * await locks.withProjectLock(async () => save(project))
+ */
+export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLocks {
+  const { namespace = 'imgponic', clock = workerClock(), page = globalThis.window } = options
+  const channel = createChannel(clock)
+  /** By the id of the lease, from the first attempt until it was released. */
+  const claims = new Map<string, Claim>()
+  const onEvent = (event: LeaseEvent) => claims.get(event.owner)?.hear(event)
+
+  const webLocks = () => (options.locks === undefined ? globalThis.navigator?.locks : options.locks)
+  const webStore = projectWebLockStore(webLocks, `${namespace}:project:`, clock)
+  const fileStore = lockFileStore(() => openProject(options.directory), clock)
+  const backends: Backends = {
+    clock,
+    hasWebLocks: () => !!webLocks(),
+    web: createLeases(webStore, { clock, onEvent }),
+    fallback: createLeases({ ...fileStore, renew: beat }, { clock, onEvent }),
+  }
+  for (const type of PAGE_RETURNS) page?.addEventListener(type, onReturn)
+
+  const locks: ProjectLocks = {
+    async acquireProjectLock({ scope = 'autosave', signal, retry, standby = false } = {}) {
+      if (!SCOPES.includes(scope))
+        throw new LeaseError('invalid-argument', `scope: expected ${SCOPES.join(' or ')}, got ${scope}`)
+      const policy = retryPolicy(retry)
+      signal?.throwIfAborted()
+      const claim = new Claim(scope, channel, standby)
+      claims.set(claim.id, claim)
+      try {
+        if (standby) return await acquireOnStandby(backends, claim, signal)
+        return await acquireInAttempts(backends, claim, policy, signal)
+      } catch (error) {
+        claims.delete(claim.id)
+        throw error
+      }
+    },
+
+    async renewProjectLock({ id }, { signal } = {}) {
+      const claim = claims.get(id)
+      if (!claim || claim.isReleased) throw notHeld()
+      signal?.throwIfAborted()
+      if (claim.backend === 'fallback') return claim.renewNow(signal)
+      claim.signal.throwIfAborted()
+      return claim.snapshot
+    },
+
+    async releaseProjectLock(lease, { force = false } = {}) {
+      const claim = claims.get(lease.id)
+      await claim?.release()
+      claims.delete(lease.id)
+      if (force) await removeRecord(lease, claim !== undefined)
+    },
+
+    withProjectLock: (executor, withOptions = {}) =>
+      executeWithLock(locks, (lease) => claims.get(lease.id), executor, withOptions, clock),
+
+    subscribeLockEvents: channel.subscribe,
+    projectLockEvents: { subscribe: channel.subscribe },
+    holdsProjectLock: ({ id }) => claims.get(id)?.isHeld === true,
+    projectLockSignal: ({ id }) => claims.get(id)?.signal ?? AbortSignal.abort(notHeld()),
+
+    async close() {
+      for (const type of PAGE_RETURNS) page?.removeEventListener(type, onReturn)
+      const held = [...claims.values()].filter((claim) => claim.lease)
+      await Promise.all(held.map((claim) => locks.releaseProjectLock(claim.snapshot)))
+      await Promise.all([backends.web.close(), backends.fallback.close()])
+      await Promise.all([webStore.close(), fileStore.close()])
+    },
+
+    [Symbol.asyncDispose]: () => locks.close(),
+  }
+  return locks
+
+  /** The core tells of a renewal once it was answered; this tells when it goes out. */
+  function beat(...args: Parameters<LeaseStore['renew']>): ReturnType<LeaseStore['renew']> {
+    for (const claim of claims.values()) if (claim.lease?.id === args[0].id) claim.beat()
+    return fileStore.renew(...args)
+  }
+
+  function onReturn(event: Event): void {
+    const isFirstShow = (event as PageTransitionEvent).persisted === false
+    if (!isFirstShow) for (const claim of claims.values()) claim.check()
+  }
+
+  /** Ends the record of the scope in `project/.lock`, whoever wrote it. */
+  async function removeRecord(lease: ProjectLockLease, isTold: boolean): Promise<void> {
+    const { id: leaseId, backend, scope } = lease
+    const emit = (body: EventBody) => channel.emit({ leaseId, backend, scope }, body)
+    if (!isTold) emit({ type: 'lock:release-requested', lease })
+    try {
+      let [holder] = await fileStore.read([scope])
+      while (holder) ({ holder } = await fileStore.release({ resource: scope, token: holder.token }))
+      if (!isTold) emit({ type: 'lock:released' })
+    } catch (cause) {
+      for (const body of removalFailed(cause, true)) emit(body)
+    }
+  }
+}
+
+const PAGE_RETURNS = ['pageshow', 'resume']
+
+async function openProject(
+  root: DirectorySource = () => navigator.storage.getDirectory(),
+): Promise<WebDirectory> {
+  return (await openDirectory(root)).getDirectoryHandle('project', { create: true })
+}
+
+function notHeld(): LockError {
+  return new LockError('lock-renewal-failed', 'the project lock is not held', { retryable: true })
+}

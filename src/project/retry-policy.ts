@@ -1,0 +1,23 @@
+import { LeaseError } from '../core/index.ts'
+import type { RetryPolicyConfig } from './types.ts'
+
+export const DEFAULT_RETRY: RetryPolicyConfig = {
+  initialDelayMs: 500,
+  maxDelayMs: 4000,
+  multiplier: 2,
+  maxAttempts: 5,
+}
+
+export function retryPolicy(given: Partial<RetryPolicyConfig> = {}): RetryPolicyConfig {
+  const policy = { ...DEFAULT_RETRY, ...given }
+  for (const [option, value] of Object.entries(policy))
+    if (!Number.isFinite(value) || value < (option.endsWith('Ms') ? 0 : 1))
+      throw new LeaseError('invalid-argument', `retry.${option}: expected a positive number, got ${value}`)
+  return policy
+}
+
+/** How long to pause after the attempt of this number, from 1; `null` when it was the last. */
+export function delayAfter(attempt: number, policy = DEFAULT_RETRY): number | null {
+  if (attempt >= policy.maxAttempts) return null
+  return Math.min(policy.maxDelayMs, policy.initialDelayMs * policy.multiplier ** (attempt - 1))
+}
