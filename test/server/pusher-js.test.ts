@@ -33,7 +33,7 @@ function pusherFor(user = 'ann', port = server.port, key = KEY): Pusher {
 }
 
 function echoFor(user = 'ann') {
-  const echo = new Echo({ broadcaster: 'pusher', key: KEY, Pusher, ...optionsFor(user) })
+  const echo = new Echo({ broadcaster: 'pusher', key: KEY, Pusher: pusherJs, ...optionsFor(user) })
   clients.push(echo)
   return echo
 }

@@ -1,0 +1,178 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type ClientOptions, WebSocket } from 'ws'
+import { openSocketServer, type SocketServer } from './socket-server.ts'
+
+const WAIT = { timeout: 15_000, interval: 20 }
+let server: SocketServer
+beforeEach(async () => {
+  server = await openSocketServer()
+})
+afterEach(() => server[Symbol.asyncDispose]())
+
+async function reopen(options: Parameters<typeof openSocketServer>[0]): Promise<void> {
+  await server[Symbol.asyncDispose]()
+  server = await openSocketServer(options)
+}
+
+/** What comes first: a frame of the protocol, or the end. */
+async function dial(options: ClientOptions = {}, url = server.url) {
+  const socket = new WebSocket(url, options)
+  const frames: { event: string; data: string }[] = []
+  socket.on('message', (text) => frames.push(JSON.parse(String(text))))
+  socket.on('error', () => {})
+  const closed = new Promise<number>((resolve) => socket.on('close', resolve))
+  await Promise.race([once(socket, 'message'), closed])
+  return { socket, frames, closed }
+}
+
+const subscribe = (socket: WebSocket, channel: string) =>
+  socket.send(JSON.stringify({ event: 'pusher:subscribe', data: { channel } }))
+
+/** Answers to a request for an upgrade, as text. */
+async function ask(request: string): Promise<string> {
+  const stream = connect(server.port, '127.0.0.1')
+  stream.on('error', () => {})
+  stream.write(request)
+  let answer = ''
+  for await (const chunk of stream) answer += chunk
+  return answer
+}
+
+const UPGRADE = 'Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n'
+const HANDSHAKE = `${UPGRADE}Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`
+
+describe('an upgrade', () => {
+  it.each([
+    ['another path', `GET /other HTTP/1.1\r\n${HANDSHAKE}`, 'HTTP/1.1 404'],
+    ['the path alone', `GET /app HTTP/1.1\r\n${HANDSHAKE}`, 'HTTP/1.1 404'],
+    ['no path at all', `GET // HTTP/1.1\r\n${HANDSHAKE}`, 'HTTP/1.1 404'],
+    ['no WebSocket', `GET /app/key HTTP/1.1\r\n${UPGRADE}\r\n`, 'HTTP/1.1 400'],
+  ])('to %s is refused', async (_, request, answer) => {
+    expect(await ask(request)).toContain(answer)
+  })
+
+  it.each([
+    ['no origin, as a program has none', {}, null],
+    ['its own origin', { own: true }, null],
+    ['an origin of the list', { origin: 'https://app.example.com' }, null],
+    ['a foreign origin', { origin: 'https://evil.example.com' }, 4009],
+    ['an origin that hides itself', { origin: 'null' }, 4009],
+    ['an origin with the name of another in it', { origin: 'https://app.example.com.evil.com' }, 4009],
+  ])(
+    'from %s is welcome, or ends with %s',
+    async (_, { own, origin }: { own?: boolean; origin?: string }, code) => {
+      await reopen({ origins: ['https://app.example.com'] })
+      const sent = own ? `http://127.0.0.1:${server.port}` : origin
+      const { frames, closed, socket } = await dial(sent === undefined ? {} : { origin: sent })
+      expect(frames[0]?.event).toBe(code ? 'pusher:error' : 'pusher:connection_established')
+      if (code) expect(await closed).toBe(code)
+      else socket.close()
+    },
+  )
+
+  it('from anywhere is welcome when the list says so', async () => {
+    await reopen({ origins: ['*'] })
+    const { frames } = await dial({ origin: 'https://elsewhere.example.com' })
+    expect(frames[0]?.event).toBe('pusher:connection_established')
+  })
+})
+
+describe('a socket', () => {
+  it.each([
+    ['a binary frame', 1003, (socket: WebSocket) => socket.send(Buffer.from('{}'))],
+    ['a frame that is too long', 1009, (socket: WebSocket) => socket.send('x'.repeat(16_385))],
+    [
+      'a text that is no UTF-8',
+      1007,
+      (socket: WebSocket) => socket.send(Buffer.from([0xff]), { binary: false }),
+    ],
+  ])('that sends %s is ended with %i', async (_, code, send) => {
+    const { socket, closed } = await dial()
+    send(socket)
+    expect(await closed).toBe(code)
+    await vi.waitFor(() => expect(server.hub.sockets).toBe(0), WAIT)
+  })
+
+  it.each([1, 125, 126, 65_535, 65_536, 200_000])('gets data of %i characters whole', async (length) => {
+    const { socket, frames } = await dial()
+    subscribe(socket, 'document.1')
+    await vi.waitFor(() => expect([...server.hub.subscribed()]).toEqual(['document.1']), WAIT)
+    for (const text of ['é'.repeat(length), 'x'.repeat(length)])
+      server.hub.broadcast('document.1', 'document.saved', { text })
+    await vi.waitFor(() => expect(frames).toHaveLength(4), WAIT)
+    const texts = frames.slice(2).map(({ data }) => JSON.parse(data).text)
+    expect(texts.map((text) => text.length)).toEqual([length, length])
+    expect(texts.map((text) => new Set(text))).toEqual([new Set('é'), new Set('x')])
+  })
+
+  it('that does not read is cut off, and the others hear on', async () => {
+    await reopen({ maxBuffered: 100_000 })
+    const [slow, quick] = [await dial(), await dial()]
+    for (const { socket } of [slow, quick]) subscribe(socket, 'document.1')
+    await vi.waitFor(() => expect(quick.frames).toHaveLength(2), WAIT)
+    slow.socket.pause()
+    let sent = 0
+    await vi.waitFor(
+      () => {
+        for (; sent % 50 !== 49; sent++)
+          server.hub.broadcast('document.1', 'document.saved', { text: 'x'.repeat(10_000) })
+        sent++
+        server.hub.broadcast('document.1', 'document.saved', {})
+        expect(server.hub.sockets).toBe(1)
+      },
+      { timeout: 15_000, interval: 10 },
+    )
+    await vi.waitFor(() => expect(quick.frames).toHaveLength(2 + sent), WAIT)
+    slow.socket.terminate()
+  })
+
+  it('of ten thousand of one client is refused past the limit', async () => {
+    await reopen({ limits: { socketsPerClient: 200 } })
+    const codes: number[] = []
+    const held: WebSocket[] = []
+    const lane = async () => {
+      while (held.length + codes.length < 10_000) {
+        const { socket, frames, closed } = await dial()
+        if (frames[0]?.event === 'pusher:connection_established') held.push(socket)
+        else codes.push(await closed)
+      }
+    }
+    await Promise.all(Array.from({ length: 100 }, lane))
+    expect(held).toHaveLength(200)
+    expect(new Set(codes)).toEqual(new Set([4004]))
+    expect(server.hub.sockets).toBe(200)
+    for (const socket of held) socket.terminate()
+  })
+
+  it('that says no goodbye is gone all the same', async () => {
+    const { socket } = await dial()
+    socket.pause()
+    const started = performance.now()
+    await server.hub.close()
+    await vi.waitFor(() => expect(server.hub.sockets).toBe(0), WAIT)
+    expect(performance.now() - started).toBeGreaterThan(1500)
+  })
+})
+
+it('whatever bytes come, the server lives', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 5 }), async (chunks) => {
+      const stream = connect(server.port, '127.0.0.1')
+      stream.on('error', () => {})
+      stream.write(`GET ${new URL(server.url).pathname}?protocol=7 HTTP/1.1\r\n${HANDSHAKE}`)
+      await once(stream, 'data')
+      for (const chunk of chunks) stream.write(chunk)
+      stream.end()
+      stream.resume()
+      await once(stream, 'close')
+    }),
+    { numRuns: 100 },
+  )
+  const { frames, socket } = await dial()
+  expect(frames[0]?.event).toBe('pusher:connection_established')
+  socket.close()
+  await vi.waitFor(() => expect(server.hub.sockets).toBe(0), WAIT)
+})
