@@ -4,6 +4,8 @@ import { assemble, type SyncBaseOptions } from './options.ts'
 import type { StorageListener } from './storage.ts'
 import { readRequest, type WriteAnswer, type WriteRequest } from './write-request.ts'
 
+const REMEMBERED = 1000
+
 export interface Coordinator extends AsyncDisposable {
   /** Removes keys of entities that are not in the index. To be called at every start of the extension. */
   cleanupOrphans(): Promise<readonly string[]>
@@ -21,8 +23,8 @@ export interface Coordinator extends AsyncDisposable {
  */
 export function createCoordinator(options: SyncBaseOptions): Coordinator {
   const { storage, messenger, layout, warn, closing, writer } = assemble(options)
-  /** A request that is sent again joins the one that runs. */
-  const running = new Map<string, Promise<WriteAnswer>>()
+  /** By request, oldest first: one that comes again, or late, is answered and not done again. */
+  const answers = new Map<string, Promise<WriteAnswer>>()
 
   const stops = [storage.subscribe(cleanupByIndexDiff), messenger?.subscribe(answer)]
 
@@ -30,7 +32,7 @@ export function createCoordinator(options: SyncBaseOptions): Coordinator {
     cleanupOrphans: () => writer.cleanup(),
     async close() {
       for (const stop of stops) stop?.()
-      await Promise.all(running.values())
+      await Promise.all(answers.values())
       closing.abort()
     },
     [Symbol.asyncDispose]: () => coordinator.close(),
@@ -42,8 +44,9 @@ export function createCoordinator(options: SyncBaseOptions): Coordinator {
     if (request === null) warn('malformed-message', malformed(message))
     if (!request) return undefined
     const { requestId } = request
-    const answered = running.get(requestId) ?? carryOut(request).finally(() => running.delete(requestId))
-    running.set(requestId, answered)
+    const answered = answers.get(requestId) ?? carryOut(request)
+    answers.set(requestId, answered)
+    for (const oldest of answers.keys()) if (answers.size > REMEMBERED) answers.delete(oldest)
     return answered
   }
 
