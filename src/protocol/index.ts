@@ -1,3 +1,9 @@
+export * from './documents.ts'
+export * from './events.ts'
+export { success } from './fields.ts'
+export * from './leases.ts'
+export * from './names.ts'
+export * from './operations.ts'
 export {
   formatFrame,
   PUSHER_CLOSE,

@@ -1,0 +1,72 @@
+/** The generic lease API speaks the store port's own records, so that a store over HTTP has nothing to translate. */
+import * as v from 'valibot'
+import { clientId, token } from './fields.ts'
+
+const name = v.pipe(v.string(), v.minLength(1), v.maxLength(512))
+const ttl = v.pipe(v.number(), v.integer(), v.minValue(10), v.maxValue(86_400_000))
+const metadata = v.record(v.string(), v.unknown())
+
+const observed = {
+  resource: v.string(),
+  owner: v.string(),
+  token,
+  metadata: v.nullable(metadata),
+  acquiredAt: v.number(),
+  expiresAt: v.nullable(v.number()),
+  remaining: v.nullable(v.number()),
+  state: v.picklist(['held', 'released', 'expired', 'taken-over']),
+}
+/** A lease as an observer sees it: whoever knew its id could renew and release it. */
+export const observedLease = v.object(observed)
+export const leaseRecord = v.object({ ...observed, id: v.string() })
+
+export const leaseAsk = v.object({
+  id: name,
+  owner: name,
+  ttl,
+  metadata: v.exactOptional(metadata),
+  /** Stand in line; `lease.wake` on the client's channel tells when to ask again. */
+  wait: v.exactOptional(v.boolean()),
+  client: v.exactOptional(clientId),
+  /** Take the lease over, but only from the holder with this token. */
+  replace: v.exactOptional(token),
+})
+export const leaseGrant = v.object({
+  granted: v.literal(true),
+  lease: leaseRecord,
+  replaced: v.exactOptional(leaseRecord),
+})
+export const leaseRefusal = v.object({
+  error: v.literal('lease_held'),
+  message: v.string(),
+  granted: v.literal(false),
+  holder: v.nullable(leaseRecord),
+  place: v.nullable(v.number()),
+  retryIn: v.nullable(v.number()),
+})
+export const leaseRenewal = v.object({ id: name, ttl })
+export const leaseRenewed = v.object({ ok: v.literal(true), lease: leaseRecord })
+export const leaseLost = v.object({
+  error: v.literal('lease_lost'),
+  message: v.string(),
+  ok: v.literal(false),
+  holder: v.nullable(leaseRecord),
+})
+export const leaseRelease = v.union([v.object({ id: name }), v.object({ token })])
+export const leaseReleased = v.object({ ended: v.nullable(leaseRecord), holder: v.nullable(leaseRecord) })
+export const leasesRead = v.object({
+  leases: v.array(v.nullable(leaseRecord)),
+  next: v.exactOptional(v.string()),
+})
+export const sweepQuery = v.object({
+  limit: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)),
+})
+export const leasesSwept = v.object({ leases: v.array(leaseRecord) })
+export const locksListed = v.object({ locks: v.array(observedLease), next: v.exactOptional(v.string()) })
+
+export const leaseChangeEvent = v.object({ lease: observedLease })
+export const leaseWakeEvent = v.object({ resource: v.string(), id: v.string(), in_ms: v.number() })
+export const leaseLostEvent = v.object({ resource: v.string(), id: v.string() })
+
+export type LeaseAsk = v.InferOutput<typeof leaseAsk>
+export type ObservedLease = v.InferOutput<typeof observedLease>

@@ -1,0 +1,110 @@
+import type { JsonObject, LeaseRecord } from '../core/index.ts'
+import {
+  clientChannel,
+  type DocumentEvent,
+  type DocumentEventName,
+  LEASES_CHANNEL,
+  type ObservedLease,
+  type Person,
+  roomChannel,
+} from '../protocol/index.ts'
+import type { Bus, BusMessage } from './bus.ts'
+import type { Channels } from './channels/index.ts'
+import { roomOf } from './identity.ts'
+import type { LeaseFeed, Transition } from './lease-feed.ts'
+
+const ROOM_TOPIC = 'document'
+const CLIENT_TOPIC = 'lease-push'
+
+/**
+ * Tells the sockets of this node. Locks come and go by the feed, which every node has for itself; what is no lease
+ * reaches the other nodes through the bus.
+ */
+export class Announcer {
+  readonly #channels: Channels
+  readonly #bus: Bus
+
+  constructor(channels: Channels, bus: Bus) {
+    this.#channels = channels
+    this.#bus = bus
+  }
+
+  /** From now on; what the feed found when it started is news to nobody. */
+  follow(feed: LeaseFeed): void {
+    feed.subscribe((transition) => this.#onTransition(transition))
+    feed.onGap(() => this.#channels.broadcast(LEASES_CHANNEL, 'lease.gap', {}))
+  }
+
+  /** To everybody in the room, on every node. */
+  async tellRoom<Name extends DocumentEventName>(name: Name, event: DocumentEvent<Name>): Promise<void> {
+    await this.#bus.publish({ topic: ROOM_TOPIC, data: { name, event } })
+  }
+
+  /** To those in the room who are connected to this node: the others tell theirs. */
+  tellHere<Name extends DocumentEventName>(name: Name, event: DocumentEvent<Name>): void {
+    this.#channels.broadcast(roomChannel(event.room_id), name, event)
+  }
+
+  /** To one client of the lease API, wherever its socket is. */
+  async tellClient(
+    client: string,
+    name: 'lease.wake' | 'lease.lost',
+    event: Record<string, string | number>,
+  ) {
+    await this.#bus.publish({ topic: CLIENT_TOPIC, data: { client, name, event } })
+  }
+
+  hear({ topic, data }: BusMessage): void {
+    const { name, event, client } = data
+    if (typeof name !== 'string' || typeof event !== 'object' || event === null) return
+    if (topic === CLIENT_TOPIC && typeof client === 'string')
+      this.#channels.broadcast(clientChannel(client), name, event)
+    const room = (event as JsonObject)['room_id']
+    if (topic === ROOM_TOPIC && typeof room === 'string')
+      this.#channels.broadcast(roomChannel(room), name, event)
+  }
+
+  #onTransition({ phase, lease }: Transition): void {
+    this.#channels.broadcast(LEASES_CHANNEL, 'lease.change', { lease: observed(lease) })
+    const room = roomOf(lease.resource)
+    if (room === null || phase === 'renewed') return
+    if (phase === 'started') this.tellHere('document.locked', lockedEvent(room, lease))
+    else this.tellHere('document.unlocked', unlockedEvent(room, lease))
+  }
+}
+
+/** Without its id, with which anybody could renew and release it. */
+export function observed({ id: _, ...lease }: LeaseRecord): ObservedLease {
+  return lease as ObservedLease
+}
+
+/** The holder as all may see it. */
+export function personOf({ owner, metadata }: LeaseRecord): Person {
+  const { client, name } = metadata ?? {}
+  return {
+    session_id: owner,
+    ...(typeof client === 'string' && { client_id: client }),
+    ...(typeof name === 'string' && { name }),
+  }
+}
+
+/** The times of a live lease, as every answer tells them. */
+export function timesOf({ acquiredAt, expiresAt, remaining }: LeaseRecord) {
+  return {
+    locked_at: new Date(acquiredAt).toISOString(),
+    expires_at: new Date(expiresAt ?? 0).toISOString(),
+    expires_in_ms: Math.max(0, Math.floor(remaining ?? 0)),
+  }
+}
+
+function lockedEvent(room: string, lease: LeaseRecord): DocumentEvent<'document.locked'> {
+  const { owner, token } = lease
+  return { room_id: room, session_id: owner, token, holder: personOf(lease), ...timesOf(lease) }
+}
+
+function unlockedEvent(room: string, lease: LeaseRecord): DocumentEvent<'document.unlocked'> {
+  const { owner, token, state } = lease
+  const reason = state === 'held' ? 'expired' : state
+  const { locked_at } = timesOf(lease)
+  return { room_id: room, session_id: owner, token, holder: personOf(lease), locked_at, reason }
+}

@@ -1,0 +1,71 @@
+/** What waits for its deadline. Deadlines only move on, so each stands in the heap once, by the first one it had. */
+export interface Expiring {
+  /** On the monotonic clock. */
+  deadline: number
+  /** Nothing waits for it any more. */
+  over: boolean
+}
+
+/** A binary heap: ten thousand leases are renewed every ten seconds, and only the next expiry has a timer. */
+export class ExpiryQueue<T extends Expiring> {
+  readonly #heap: { readonly at: number; readonly item: T }[] = []
+
+  add(item: T): void {
+    this.#heap.push({ at: item.deadline, item })
+    this.#rise(this.#heap.length - 1)
+  }
+
+  /** The first deadline, by what was known when it was added: perhaps too early, never too late. */
+  get next(): number | undefined {
+    return this.#heap[0]?.at
+  }
+
+  /** Takes out all that is due. What was put off meanwhile goes back in line. */
+  takeDue(now: number): T[] {
+    const due: T[] = []
+    for (let first = this.#heap[0]; first && first.at <= now; first = this.#heap[0]) {
+      this.#removeFirst()
+      const { item } = first
+      if (item.over) continue
+      if (item.deadline > now) this.add(item)
+      else due.push(item)
+    }
+    return due
+  }
+
+  #removeFirst(): void {
+    const last = this.#heap.pop()
+    if (!last || this.#heap.length === 0) return
+    this.#heap[0] = last
+    this.#sink()
+  }
+
+  #rise(index: number): void {
+    for (let child = index; child > 0; ) {
+      const parent = (child - 1) >> 1
+      if (!this.#swapIfLater(parent, child)) return
+      child = parent
+    }
+  }
+
+  #sink(): void {
+    for (let parent = 0; ; ) {
+      const left = 2 * parent + 1
+      const child = this.#at(left + 1) < this.#at(left) ? left + 1 : left
+      if (!this.#swapIfLater(parent, child)) return
+      parent = child
+    }
+  }
+
+  #swapIfLater(parent: number, child: number): boolean {
+    const [above, below] = [this.#heap[parent], this.#heap[child]]
+    if (!above || !below || above.at <= below.at) return false
+    this.#heap[parent] = below
+    this.#heap[child] = above
+    return true
+  }
+
+  #at(index: number): number {
+    return this.#heap[index]?.at ?? Infinity
+  }
+}

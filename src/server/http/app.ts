@@ -1,0 +1,66 @@
+import { Hono } from 'hono'
+import * as v from 'valibot'
+import { administrationRoutes } from '../routes/administration.ts'
+import { contentRoutes } from '../routes/contents.ts'
+import { handoverRoutes } from '../routes/handover.ts'
+import { leaseRoutes } from '../routes/leases.ts'
+import { lockRoutes } from '../routes/locks.ts'
+import { operationRoutes } from '../routes/operations.ts'
+import type { Service } from '../service.ts'
+import type { Gate } from './gate.ts'
+import { HttpError } from './http-error.ts'
+import { openApi } from './openapi.ts'
+import { crossOriginHeaders, PREFLIGHT_HEADERS } from './origins.ts'
+import { type Route, route } from './route.ts'
+
+/** Every call that the service answers. */
+export function allRoutes(service: Service): Route[] {
+  const routes = [
+    ...lockRoutes(service),
+    ...handoverRoutes(service),
+    ...contentRoutes(service),
+    ...leaseRoutes(service),
+    ...administrationRoutes(service),
+    ...operationRoutes(service),
+  ]
+  const document: Route = route({
+    ...{ method: 'GET', path: '/openapi.json', id: 'openApi', action: null },
+    summary: 'This document.',
+    answers: { 200: v.looseObject({ openapi: v.string() }) },
+    handle: () => ({ body: openApi([...routes, document]) }),
+  })
+  return [...routes, document]
+}
+
+/** The routes as a Hono app, which is also a plain fetch handler. */
+export function createApp(service: Service, gate: Gate): Hono {
+  const app = new Hono()
+  const routes = allRoutes(service)
+  for (const one of routes)
+    app.on(one.method, one.path.replace(/\{(\w+)\}/g, ':$1'), (context) => gate.serve(one, context))
+
+  app.options('*', (context) => {
+    const { raw, url } = context.req
+    const allowed = crossOriginHeaders(raw.headers, url, service.settings.origins)
+    const isAllowed = 'Access-Control-Allow-Origin' in allowed
+    return new Response(null, { status: 204, headers: isAllowed ? { ...allowed, ...PREFLIGHT_HEADERS } : {} })
+  })
+
+  const patterns = routes.map(({ path, method }) => ({
+    method,
+    pattern: new RegExp(`${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
+  }))
+  app.notFound((context) => {
+    const allowed = patterns
+      .filter(({ pattern }) => pattern.test(context.req.path))
+      .map(({ method }) => method)
+    if (allowed.length === 0)
+      return gate.refuse(context, new HttpError(404, 'not_found', 'there is nothing here'))
+    const headers = { Allow: [...new Set(allowed)].join(', ') }
+    return gate.refuse(
+      context,
+      new HttpError(405, 'method_not_allowed', `expected ${headers.Allow}`, { headers }),
+    )
+  })
+  return app
+}

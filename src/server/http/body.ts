@@ -1,0 +1,60 @@
+import * as v from 'valibot'
+import { HttpError } from './http-error.ts'
+
+/** Whatever its content type: a beacon sends text. An empty body is an empty object. */
+export async function readJson(request: Request, limit: number): Promise<unknown> {
+  const text = await readText(request, limit)
+  try {
+    return JSON.parse(text || '{}')
+  } catch {
+    throw new HttpError(400, 'invalid_json', 'the body is no JSON')
+  }
+}
+
+export async function readForm(request: Request, limit: number): Promise<Record<string, string>> {
+  return Object.fromEntries(new URLSearchParams(await readText(request, limit)))
+}
+
+export function refuseIfTooLarge(request: Request, limit: number): void {
+  if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit)
+}
+
+export function validated<Schema extends v.GenericSchema>(
+  schema: Schema,
+  value: unknown,
+  code = 'invalid_body',
+): v.InferOutput<Schema> {
+  const result = v.safeParse(schema, value, { abortEarly: true })
+  if (result.success) return result.output
+  const [issue] = result.issues
+  const where = v.getDotPath(issue)
+  throw new HttpError(400, code, where === null ? issue.message : `${where}: ${issue.message}`)
+}
+
+async function readText(request: Request, limit: number): Promise<string> {
+  refuseIfTooLarge(request, limit)
+  try {
+    // With a length that was announced, the HTTP parser reads no more than that.
+    if (request.headers.has('content-length')) return await request.text()
+    return await readCounting(request, limit)
+  } catch (error) {
+    if (error instanceof HttpError) throw error
+    throw new HttpError(400, 'invalid_body', 'the body could not be read')
+  }
+}
+
+async function readCounting(request: Request, limit: number): Promise<string> {
+  const decoder = new TextDecoder()
+  let bytes = 0
+  let text = ''
+  for await (const chunk of request.body ?? []) {
+    bytes += chunk.length
+    if (bytes > limit) throw tooLarge(limit)
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}
+
+function tooLarge(limit: number): HttpError {
+  return new HttpError(413, 'body_too_large', `a body may have ${limit} bytes here`)
+}

@@ -1,0 +1,58 @@
+import { errorBody } from '../../protocol/index.ts'
+import { type JsonSchema, jsonSchema } from './json-schema.ts'
+import type { Route } from './route.ts'
+
+/** The document of `GET /openapi.json`, made from the same table as the router. */
+export function openApi(routes: readonly Route[]): JsonSchema {
+  const paths: Record<string, Record<string, JsonSchema>> = {}
+  for (const route of routes) {
+    const operations = paths[route.path] ?? {}
+    paths[route.path] = operations
+    operations[route.method.toLowerCase()] = operation(route)
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Holdfast', version: '1', description: 'Document locks and leases over HTTP.' },
+    paths,
+    components: {
+      securitySchemes: {
+        session: { type: 'apiKey', in: 'cookie', name: 'holdfast_session' },
+        token: { type: 'http', scheme: 'bearer' },
+      },
+    },
+  }
+}
+
+function operation({ id, summary, path, query = {}, body, answers, action }: Route): JsonSchema {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    ...{ name, in: 'path', required: true },
+    schema: { type: 'string' },
+  }))
+  const inQuery = Object.entries(query).map(([name, { schema, description }]) => ({
+    ...{ name, in: 'query', required: false },
+    ...{ schema, description },
+  }))
+  return {
+    operationId: id,
+    summary,
+    ...(action !== null && { security: [{ session: [] }, { token: [] }] }),
+    parameters: [...inPath, ...inQuery],
+    ...(body && { requestBody: { required: true, content: json(jsonSchema(body)) } }),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(answers).map(([status, schema]) => [
+          status,
+          {
+            description: Number(status) < 400 ? 'Done.' : 'Refused.',
+            content: schema ? json(jsonSchema(schema)) : { 'text/plain': {} },
+          },
+        ]),
+      ),
+      default: { description: 'Refused, with a stable `error`.', content: json(jsonSchema(errorBody)) },
+    },
+  }
+}
+
+function json(schema: JsonSchema): JsonSchema {
+  return { 'application/json': { schema } }
+}

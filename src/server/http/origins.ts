@@ -1,0 +1,34 @@
+import { CLIENT_HEADER } from '../../protocol/index.ts'
+
+/**
+ * Whether a page of this origin may call. Browsers send `Origin` with every request that changes something, or at
+ * least say what site it comes from; programs send neither.
+ */
+export function isAllowedOrigin(headers: Headers, url: string, origins: readonly string[]): boolean {
+  const origin = headers.get('origin')
+  if (origin === null) return !['cross-site', 'same-site'].includes(headers.get('sec-fetch-site') ?? '')
+  return isOwnOrigin(origin, headers, url) || origins.includes(origin)
+}
+
+/** For pages of another origin that the settings name. */
+export function crossOriginHeaders(
+  headers: Headers,
+  url: string,
+  origins: readonly string[],
+): Readonly<Record<string, string>> {
+  const origin = headers.get('origin')
+  if (origin === null || !origins.includes(origin) || isOwnOrigin(origin, headers, url)) return {}
+  return { 'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true', Vary: 'Origin' }
+}
+
+export const PREFLIGHT_HEADERS = {
+  'Access-Control-Allow-Methods': 'GET, POST, PUT, DELETE',
+  'Access-Control-Allow-Headers': `Authorization, Content-Type, ${CLIENT_HEADER}`,
+  'Access-Control-Max-Age': '600',
+}
+
+/** A proxy may end TLS, so the scheme proves nothing. */
+function isOwnOrigin(origin: string, headers: Headers, url: string): boolean {
+  const host = headers.get('host') ?? new URL(url).host
+  return origin === `http://${host}` || origin === `https://${host}`
+}

@@ -1,0 +1,43 @@
+import { HttpError } from './http-error.ts'
+
+export interface QueryParameter<T> {
+  /** JSON Schema, for the OpenAPI document. */
+  readonly schema: object
+  readonly description: string
+  parse(name: string, text: string): T
+}
+
+export function integer(from: number, to: number, description: string): QueryParameter<number> {
+  return {
+    schema: { type: 'integer', minimum: from, maximum: to },
+    description,
+    parse(name, text) {
+      const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
+      if (value >= from && value <= to) return value
+      throw new HttpError(400, 'invalid_query', `${name}: expected a whole number from ${from} to ${to}`)
+    },
+  }
+}
+
+export function seconds(max: number, description: string): QueryParameter<number> {
+  return {
+    schema: { type: 'number', minimum: 0, maximum: max },
+    description,
+    parse(name, text) {
+      const value = /^\d{1,4}(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN
+      if (value <= max) return value
+      throw new HttpError(400, 'invalid_query', `${name}: expected a number of seconds up to ${max}`)
+    },
+  }
+}
+
+export function text(maxLength: number, description: string): QueryParameter<string> {
+  return {
+    schema: { type: 'string', maxLength },
+    description,
+    parse(name, value) {
+      if (value.length <= maxLength) return value
+      throw new HttpError(400, 'invalid_query', `${name}: expected at most ${maxLength} characters`)
+    },
+  }
+}

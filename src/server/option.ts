@@ -1,0 +1,119 @@
+/** What a setting may be, whether it comes as text from the environment or as a value from a file. */
+export interface Option<T> {
+  readonly default: T
+  /** In words, for the error. */
+  readonly expected: string
+  /** `undefined` for what is none. */
+  parse(value: unknown): T | undefined
+  /** A value that was refused, in the error. */
+  show(value: unknown): string
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+
+export function duration(byDefault: string, min: string, max: string): Option<number> {
+  const [from, to] = [parseDuration(min) ?? 0, parseDuration(max) ?? 0]
+  return {
+    default: parseDuration(byDefault) ?? 0,
+    expected: `a duration such as 500ms, 30s, 5m or a number of milliseconds, from ${min} to ${max}`,
+    parse: (value) => within(parseDuration(value), from, to),
+    show,
+  }
+}
+
+export function whole(byDefault: number, from: number, to: number): Option<number> {
+  return {
+    default: byDefault,
+    expected: `a whole number from ${from} to ${to}`,
+    parse: (value) => within(parseWhole(value), from, to),
+    show,
+  }
+}
+
+export function bytes(byDefault: number, from: number, to: number): Option<number> {
+  return { ...whole(byDefault, from, to), expected: `a number of bytes from ${from} to ${to}` }
+}
+
+export function text(byDefault: string): Option<string> {
+  return {
+    default: byDefault,
+    expected: 'a non-empty text',
+    parse: (value) => (typeof value === 'string' && value !== '' ? value : undefined),
+    show,
+  }
+}
+
+export function flag(byDefault: boolean): Option<boolean> {
+  return {
+    default: byDefault,
+    expected: 'true or false',
+    parse: (value) => ({ true: true, false: false, 1: true, 0: false })[String(value)],
+    show,
+  }
+}
+
+export function choice<T extends string>(byDefault: T, choices: readonly T[]): Option<T> {
+  return {
+    default: byDefault,
+    expected: `one of ${choices.join(', ')}`,
+    parse: (value) => choices.find((one) => one === value),
+    show,
+  }
+}
+
+export function list(): Option<readonly string[]> {
+  return { default: [], expected: 'a list of texts, or one text with commas', parse: parseList, show }
+}
+
+/** A list of secrets. None of them is ever shown. */
+export function secrets(): Option<readonly string[]> {
+  return {
+    default: [],
+    expected: 'a list of texts of at least 16 characters each, or one text with commas',
+    parse: (value) => {
+      const found = parseList(value)
+      return found?.every((secret) => secret.length >= 16) ? found : undefined
+    },
+    show: hide,
+  }
+}
+
+/** Empty by default: one is made at start. */
+export function secret(): Option<string> {
+  return {
+    default: '',
+    expected: 'a text of at least 16 characters',
+    parse: (value) => (typeof value === 'string' && value.length >= 16 ? value : undefined),
+    show: hide,
+  }
+}
+
+function parseDuration(value: unknown): number | undefined {
+  if (typeof value === 'number') return value
+  const [, amount, unit = 'ms'] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(String(value)) ?? []
+  return amount === undefined ? undefined : Number(amount) * (UNITS[unit] ?? 1)
+}
+
+function parseWhole(value: unknown): number | undefined {
+  if (typeof value === 'number') return value
+  return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : undefined
+}
+
+function within(value: number | undefined, from: number, to: number): number | undefined {
+  return value !== undefined && Number.isInteger(value) && value >= from && value <= to ? value : undefined
+}
+
+function parseList(value: unknown): readonly string[] | undefined {
+  const items = typeof value === 'string' ? value.split(',').map((item) => item.trim()) : value
+  if (!Array.isArray(items)) return undefined
+  return items.every((item) => typeof item === 'string' && item !== '') ? items : undefined
+}
+
+function show(value: unknown): string {
+  const shown = JSON.stringify(value) ?? String(value)
+  return shown.length > 60 ? `${shown.slice(0, 60)}…` : shown
+}
+
+function hide(value: unknown): string {
+  return typeof value === 'string' ? `a text of ${value.length} characters` : `a ${typeof value}`
+}

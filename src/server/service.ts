@@ -1,0 +1,44 @@
+import type { Clock, LeaseStore } from '../core/index.ts'
+import type { TelemetryEvent } from '../protocol/index.ts'
+import type { Announcer } from './announcer.ts'
+import type { AuditLog } from './audit.ts'
+import type { Channels } from './channels/index.ts'
+import type { DocumentStore } from './documents.ts'
+import type { Handover } from './handover.ts'
+import type { Authorize, Identity } from './identity.ts'
+import type { LeaseFeed } from './lease-feed.ts'
+import type { Line } from './line.ts'
+import type { Locks } from './locks.ts'
+import type { Log } from './log.ts'
+import type { Meter } from './meter.ts'
+import type { Settings } from './settings.ts'
+import type { StatsWindow } from './stats.ts'
+
+/** The parts of a running service, for its routes. */
+export interface Service {
+  readonly store: LeaseStore
+  readonly documents: DocumentStore
+  readonly audit: AuditLog
+  readonly channels: Channels
+  readonly settings: Settings
+  readonly authorize: Authorize
+  readonly clock: Clock
+  readonly log: Log
+  /** Something failed that no caller is told of. */
+  readonly onError: OnError
+  readonly meter: Meter | undefined
+  readonly onTelemetry: OnTelemetry | undefined
+  readonly feed: LeaseFeed
+  readonly announcer: Announcer
+  readonly line: Line
+  readonly locks: Locks
+  readonly handover: Handover
+  readonly stats: StatsWindow
+  /** Aborts when the service stops. */
+  readonly stop: AbortSignal
+}
+
+/** Gets the batches that clients post; a rejection is told to the client as a failure. */
+export type OnTelemetry = (events: readonly TelemetryEvent[], from: Identity) => void | Promise<void>
+
+export type OnError = (operation: string, error: unknown) => void

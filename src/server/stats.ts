@@ -1,0 +1,78 @@
+import type { Clock } from '../core/index.ts'
+import type { Stats, StatsBucket } from '../protocol/index.ts'
+import type { Transition } from './lease-feed.ts'
+
+const BUCKET_MS = 10_000
+const BUCKETS = 90
+/** Enough for quantiles; more waits than that in ten seconds replace earlier ones by chance. */
+const SAMPLES = 500
+
+interface Bucket {
+  readonly number: number
+  grants: number
+  ends: number
+  expiries: number
+  lost: number
+  waited: number
+  readonly waits: number[]
+}
+
+/** The last 15 minutes in buckets of ten seconds. Every node counts all leases, and the waits of its own callers. */
+export class StatsWindow {
+  readonly #clock: Clock
+  readonly #buckets: Bucket[] = []
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  onTransition({ phase, lease }: Transition): void {
+    if (phase === 'renewed') return
+    const bucket = this.#current()
+    if (phase === 'started') bucket.grants++
+    else if (lease.state === 'expired') bucket.expiries++
+    else if (lease.state === 'taken-over') bucket.lost++
+    else bucket.ends++
+  }
+
+  onWaited(ms: number): void {
+    const bucket = this.#current()
+    const place = bucket.waited++ < SAMPLES ? bucket.waits.length : Math.floor(this.#clock.random() * SAMPLES)
+    bucket.waits[place] = ms
+  }
+
+  read(live: number, waiters: number): Stats {
+    const last = this.#current().number
+    const byNumber = new Map(this.#buckets.map((bucket) => [bucket.number, bucket]))
+    const buckets = Array.from({ length: BUCKETS }, (_, n) => {
+      const number = last - BUCKETS + 1 + n
+      return shown(byNumber.get(number) ?? emptyBucket(number))
+    })
+    return { live, waiters, bucket_ms: BUCKET_MS, buckets }
+  }
+
+  #current(): Bucket {
+    const number = Math.floor(this.#clock.now() / BUCKET_MS)
+    const last = this.#buckets.at(-1)
+    // A clock that steps back goes on in the bucket of before.
+    if (last && last.number >= number) return last
+    const bucket = emptyBucket(number)
+    this.#buckets.push(bucket)
+    if (this.#buckets.length > BUCKETS) this.#buckets.shift()
+    return bucket
+  }
+}
+
+function emptyBucket(number: number): Bucket {
+  return { number, grants: 0, ends: 0, expiries: 0, lost: 0, waited: 0, waits: [] }
+}
+
+function shown({ number, grants, ends, expiries, lost, waited, waits }: Bucket): StatsBucket {
+  const sorted = waits.toSorted((a, b) => a - b)
+  const quantile = (q: number) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? null
+  return {
+    at: new Date(number * BUCKET_MS).toISOString(),
+    ...{ grants, ends, expiries, lost },
+    waits: { count: waited, p50: quantile(0.5), p95: quantile(0.95), p99: quantile(0.99) },
+  }
+}

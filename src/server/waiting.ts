@@ -1,0 +1,87 @@
+import type { Answer, Ask, Clock, LeaseStore } from '../core/index.ts'
+
+export interface Patience {
+  readonly store: LeaseStore
+  readonly clock: Clock
+  /** Milliseconds. */
+  readonly wait: number
+  /** Ends the wait early; the place in line is given up. */
+  readonly signal: AbortSignal
+  /** It was refused, and waits. */
+  readonly onStanding: () => void
+}
+
+/** A push may be lost, and some stores have none. */
+const POLL_BEHIND_PUSH_MS = 5000
+const POLL_MS = 500
+
+/**
+ * Asks until it is granted or the wait is over; then it still has its place in line. The asker is a remote browser that renews by itself, so no manager
+ * beats for it; asking again with the same id keeps the place in line, and claims what was kept for it.
+ */
+export async function askInTime(ask: Ask, patience: Patience): Promise<Answer> {
+  const { store, clock, wait, signal, onStanding } = patience
+  const giveUpAt = clock.monotonic() + wait
+  const wakeUp = new WakeUp(clock)
+  const asking = store.supports.queue ? { ...ask, wake: (inMs: number) => wakeUp.ring(inMs) } : ask
+  const poll = store.supports.push ? POLL_BEHIND_PUSH_MS : POLL_MS
+  try {
+    for (;;) {
+      wakeUp.reset()
+      const answer = await store.acquire(asking)
+      signal.throwIfAborted()
+      const left = giveUpAt - clock.monotonic()
+      if (answer.granted || left < 1) return answer
+      onStanding()
+      await wakeUp.sleep(Math.min(answer.retryIn ?? poll, poll, left), signal)
+    }
+  } catch (error) {
+    // Whatever it has left behind: a place, a reservation, a grant that came when nobody waited for it any more.
+    if (!(error instanceof Superseded)) store.release({ resource: ask.resource, id: ask.id }).catch(() => {})
+    throw error
+  }
+}
+
+/** Another request of the same party waits in its place, with the same id: nothing is to be given up. */
+export class Superseded extends Error {
+  override readonly name = 'Superseded'
+}
+
+/** Latches: one that comes while the question is on its way ends the sleep that follows. */
+class WakeUp {
+  readonly #clock: Clock
+  #due = Infinity
+  #rearm: () => void = () => {}
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  ring(inMs: number): void {
+    this.#due = Math.min(this.#due, this.#clock.monotonic() + inMs)
+    this.#rearm()
+  }
+
+  reset(): void {
+    this.#due = Infinity
+  }
+
+  async sleep(ms: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    this.ring(ms)
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    let cancel = () => {}
+    const onAbort = () => reject(signal.reason)
+    this.#rearm = () => {
+      cancel()
+      cancel = this.#clock.setTimer(resolve, Math.max(0, this.#due - this.#clock.monotonic()))
+    }
+    signal.addEventListener('abort', onAbort)
+    this.#rearm()
+    await promise.finally(() => {
+      cancel()
+      signal.removeEventListener('abort', onAbort)
+      this.#rearm = () => {}
+    })
+  }
+}

@@ -1,0 +1,129 @@
+import type { LeaseStore } from '../../src/core/index.ts'
+import { createLockServer, type LockServer, type LockServerOptions } from '../../src/server/index.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+import { FakeClock } from '../../src/testing/index.ts'
+
+export const ORIGIN = 'http://holdfast.test'
+export const ADMIN_TOKEN = 'an-admin-token-of-the-tests'
+export const LEASE_TOKEN = 'a-lease-token-of-the-tests'
+export const SECRETS = {
+  cookieSecrets: ['a-cookie-secret-of-the-tests'],
+  channelSecret: 'a-channel-secret-of-the-tests',
+  adminTokens: [ADMIN_TOKEN],
+  leaseTokens: [LEASE_TOKEN],
+}
+
+export interface ServiceBed extends AsyncDisposable {
+  readonly clock: FakeClock
+  readonly store: LeaseStore
+  readonly server: LockServer
+  /** Another browser, with a cookie jar of its own; `tab` names itself in every call. */
+  browser(tab?: string): Browser
+  /** A socket that hears a room. */
+  socket(room: string): Heard[]
+}
+
+export interface Heard {
+  readonly event: string
+  readonly at: number
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** A service on a clock that stands still, at noon. */
+export async function serviceBed(options: Partial<LockServerOptions> = {}): Promise<ServiceBed> {
+  const clock = new FakeClock(Date.UTC(2030, 0, 1, 12))
+  const store = options.store ?? memoryStore({ clock })
+  const server = await createLockServer({
+    log: () => {},
+    ...options,
+    ...{ store, clock },
+    settings: { ...SECRETS, ...options.settings },
+  })
+  return {
+    clock,
+    store,
+    server,
+    browser: (tab) => new Browser(server.fetch, tab),
+    socket: (room) => listen(server, clock, `document.${room}`),
+    [Symbol.asyncDispose]: () => server.stop(),
+  }
+}
+
+export class Browser {
+  readonly #fetch: LockServer['fetch']
+  readonly #tab: string | undefined
+  cookie: string | undefined
+
+  constructor(fetch: LockServer['fetch'], tab?: string) {
+    this.#fetch = fetch
+    this.#tab = tab
+  }
+
+  /** A second tab: the same cookie jar, another id. */
+  tab(tab: string): Browser {
+    const other = new Browser(this.#fetch, tab)
+    other.cookie = this.cookie
+    return other
+  }
+
+  async call(method: string, path: string, body?: unknown, more: RequestInit = {}): Promise<Answer> {
+    const headers = new Headers({
+      Host: new URL(ORIGIN).host,
+      ...(method !== 'GET' && { Origin: ORIGIN }),
+      ...(this.cookie !== undefined && { Cookie: this.cookie }),
+      ...(this.#tab !== undefined && { 'X-Holdfast-Client': this.#tab }),
+    })
+    for (const [name, value] of new Headers(more.headers)) headers.set(name, value)
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const request = new Request(ORIGIN + path, {
+      method,
+      ...more,
+      headers,
+      ...(body !== undefined && { body: text }),
+    })
+    const response = await this.#fetch(request)
+    const cookie = response.headers.get('set-cookie')?.split(';')[0]
+    if (cookie) this.cookie = cookie
+    const answer = await response.text()
+    const isJson = response.headers.get('content-type') === 'application/json'
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(answer) : answer }
+  }
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: AnswerBody
+}
+
+/** What the tests look at by name; whatever else they compare as a whole. */
+export interface AnswerBody {
+  readonly error?: string
+  readonly message?: string
+  readonly token: number
+  readonly is_locked?: boolean
+  readonly expires_at: string
+  readonly content?: unknown
+  readonly entries: readonly { readonly action: string }[]
+  readonly you: { readonly session_id: string; readonly client_id?: string }
+}
+
+function listen(server: LockServer, clock: FakeClock, channel: string): Heard[] {
+  const heard: Heard[] = []
+  const connection = {
+    send(text: string) {
+      const { event, data } = JSON.parse(text)
+      if (!event.startsWith('pusher')) heard.push({ event, at: clock.now(), data: JSON.parse(data) })
+    },
+    close() {},
+  }
+  const request = { key: 'holdfast', protocol: '7', library: null, originAllowed: true, client: 'test' }
+  const visitor = server.channels.accept(connection, request)
+  visitor?.received(JSON.stringify({ event: 'pusher:subscribe', data: { channel } }))
+  return heard
+}
+
+/** The events of a room, as `document.locked 12:00:00`. */
+export function story(heard: readonly Heard[]): string[] {
+  return heard.map(({ event, at }) => `${event} ${new Date(at).toISOString().slice(11, 19)}`)
+}
