@@ -41,7 +41,7 @@ export interface ConnectionRequest {
   /** The query parameter `protocol`. */
   readonly protocol: string | null
   /** The query parameter `client`. Our own is always told plain event names. */
-  readonly library: string | null
+  readonly library?: string | null
   /** Whether a page of this origin may connect. */
   readonly originAllowed: boolean
   /** Whom the limit of sockets counts, such as an address. */
