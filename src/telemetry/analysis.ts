@@ -96,7 +96,7 @@ export class Analysis {
       .sort(([a], [b]) => a - b)
       .flatMap(([start, tallies]) =>
         [...tallies]
-          .sort(([a], [b]) => (a < b ? -1 : 1))
+          .sort(([a], [b]) => a.localeCompare(b))
           .map(([stream, tally]) => metricsOf(stream, start, WINDOW_MS, tally)),
       )
   }

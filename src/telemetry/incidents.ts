@@ -12,7 +12,7 @@ export interface Incident {
 
 export function findIncidents(firings: readonly Firing[]): Incident[] {
   const incidents: Incident[] = []
-  for (const firing of firings.toSorted((a, b) => (a.since < b.since ? -1 : 1))) {
+  for (const firing of firings.toSorted((a, b) => a.since.localeCompare(b.since))) {
     const last = incidents.at(-1)
     if (last && (last.until === null || firing.since <= last.until))
       incidents[incidents.length - 1] = join(last, firing)

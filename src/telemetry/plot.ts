@@ -27,19 +27,31 @@ export interface Scale {
   place(value: number): number
 }
 
-export const WIDTH = 720
-export const HEIGHT = 190
-const LEFT = 56
+export const WIDTH = 500
+export const HEIGHT = 170
+const LEFT = 60
 const RIGHT = 12
 const TOP = 10
 const BOTTOM = 26
 
-export function linearScale(from: number, to: number, count = 4): Scale {
-  const top = to > from ? to : from + 1
-  const step = niceStep((top - from) / count)
-  const end = Math.ceil((top - from) / step - 1e-9) * step
-  const ticks = Array.from({ length: Math.round(end / step) + 1 }, (_, index) => from + index * step)
-  return { ticks, place: (value) => clamp((value - from) / end) }
+const TICKS = 4
+
+/** From 0 up to at least this value. */
+export function scaleFromZero(to: number): Scale {
+  const step = niceStep(to / TICKS)
+  return linearScale(0, step, Math.ceil(to / step - 1e-9))
+}
+
+/** Up to 1, from at most this share. */
+export function scaleToOne(from: number): Scale {
+  const step = niceStep((1 - from) / TICKS)
+  const count = Math.min(Math.ceil((1 - from) / step - 1e-9), Math.round(1 / step))
+  return linearScale(1 - step * count, step, count)
+}
+
+function linearScale(from: number, step: number, count: number): Scale {
+  const ticks = Array.from({ length: count + 1 }, (_, index) => from + index * step)
+  return { ticks, place: (value) => clamp((value - from) / (step * count)) }
 }
 
 /** By powers of ten, for what spans from milliseconds to seconds. */
@@ -89,7 +101,9 @@ export function renderPlot(plot: Plot): string {
     bound === undefined
       ? []
       : [`<line class="bound" x1="${LEFT}" x2="${right}" y1="${y(bound)}" y2="${y(bound)}"/>`]
-  const shapes = series.map((one) => (plot.bars ? barsOf(one, plot, x, y) : linesOf(one, plot, x, y)))
+  const shapes = series.map((one, place) =>
+    plot.bars ? barsOf(one, place, plot, x, y) : linesOf(one, plot, x, y),
+  )
   return [
     ...[...bands, ...grid, ...timeTicks(plot, x), ...shapes, ...limit],
     `<line class="cursor" x1="0" x2="0" y1="${TOP}" y2="${HEIGHT - BOTTOM}"/>`,
@@ -118,12 +132,21 @@ function linesOf({ colour, values }: Series, { times, stepMs }: Plot, x: Axis, y
   return `<g class="line" style="--series:var(${colour})">${shapes.join('')}</g>`
 }
 
-function barsOf({ colour, values }: Series, { times }: Plot, x: Axis, y: Axis): string {
-  const width = Math.max(1, round(((WIDTH - LEFT - RIGHT) / Math.max(1, times.length)) * 0.6))
+/** Bars of several series stand beside each other. */
+function barsOf(
+  { colour, values }: Series,
+  place: number,
+  { series, times }: Plot,
+  x: Axis,
+  y: Axis,
+): string {
+  const room = ((WIDTH - LEFT - RIGHT) / times.length) * 0.8
+  const width = Math.max(1, round(room / series.length))
   const bars = times.flatMap((time, index) => {
     const value = values[index] ?? 0
     if (value <= 0) return []
-    return `<rect x="${round(x(time) - width / 2)}" y="${y(value)}" width="${width}" height="${round(y(0) - y(value))}"/>`
+    const left = round(x(time) + width * (place - series.length / 2))
+    return `<rect x="${left}" y="${y(value)}" width="${width}" height="${round(y(0) - y(value))}"/>`
   })
   return `<g class="bars" style="--series:var(${colour})">${bars.join('')}</g>`
 }

@@ -15,24 +15,27 @@ export function renderReport(verdict: Verdict, now: number): string {
   const range = first
     ? `${shortTime(first.start)} to ${shortTime(windows.at(-1)?.end ?? first.end)}, windows of ${WINDOW_MS / 60_000} minutes`
     : ''
-  const streams = Map.groupBy(windows, ({ stream }) => stream)
+  const troubled = new Set(incidents.flatMap(({ firings }) => firings.map(({ stream }) => stream)))
+  const streams = [...Map.groupBy(windows, ({ stream }) => stream)].toSorted(
+    ([a], [b]) => Number(troubled.has(b)) - Number(troubled.has(a)),
+  )
   const skippedLines = Object.entries(skipped).filter(([, count]) => count > 0)
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Locks: ${STATUS_WORDS[status]}</title>
+<title>Lock health: ${STATUS_WORDS[status]}</title>
 <style>${REPORT_STYLE}</style>
 <main>
 <header>
-<h1>Locks</h1>
+<h1>Lock health</h1>
 <span class="state ${status}" role="status">${STATUS_WORDS[status]}</span>
 <span class="range">${range}</span>
 </header>
 ${first ? '' : EMPTY}
-${card('What is out of bounds', reasons.map(reasonItem))}
+${card('What is out of bounds', reasons.toSorted((a, b) => a.severity.localeCompare(b.severity)).map(reasonItem))}
 ${card('Incidents', incidents.toReversed().map(incidentItem))}
-${[...streams].map(([stream, ofStream]) => renderStream(stream, ofStream, verdict)).join('\n')}
+${streams.map(([stream, ofStream]) => renderStream(stream, ofStream, verdict)).join('\n')}
 <p class="muted">Written ${shortTime(new Date(now).toISOString())}. Quantiles are within 1 % of their value.${
     skippedLines.length > 0
       ? ` Lines that were skipped: ${skippedLines.map(([kind, count]) => `${count} ${kind}`).join(', ')}.`

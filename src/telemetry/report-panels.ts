@@ -1,6 +1,7 @@
 import { milliseconds, percent } from './describe-verdict.ts'
 import type { WindowMetrics } from './metrics.ts'
-import { linearScale, logScale, type Scale } from './plot.ts'
+import { logScale, type Scale, scaleFromZero, scaleToOne } from './plot.ts'
+import type { StreamName } from './record.ts'
 import type { RuleName, Thresholds } from './thresholds.ts'
 
 /** One plot of the report: which question it answers, and from what. */
@@ -9,6 +10,8 @@ export interface Panel {
   readonly rule?: RuleName
   readonly format: (value: number) => string
   readonly bars?: boolean
+  /** Only this stream knows of it. Default: all do. */
+  readonly only?: StreamName
   readonly lines: readonly PanelLine[]
   scale(values: readonly number[], bound: number | undefined): Scale
 }
@@ -19,7 +22,21 @@ interface PanelLine {
   read(window: WindowMetrics): number | null
 }
 
-export const PANELS: readonly Panel[] = [
+const PANELS: readonly Panel[] = [
+  {
+    title: 'Successful acquires',
+    rule: 'success_rate',
+    format: percent,
+    lines: [{ name: 'share', colour: '--good', read: (window) => window.success_rate }],
+    scale: sharesToOne,
+  },
+  {
+    title: 'Ended with retryable=false',
+    rule: 'retryable_false',
+    format: percent,
+    lines: [{ name: 'share', colour: '--bad', read: (window) => window.retryable_false }],
+    scale: sharesFromZero,
+  },
   {
     title: 'Wait for a lease',
     rule: 'wait_p95_ms',
@@ -32,21 +49,8 @@ export const PANELS: readonly Panel[] = [
     scale: (values, bound) => logScale(bound === undefined ? values : [...values, bound]),
   },
   {
-    title: 'Ended with retryable=false',
-    rule: 'retryable_false',
-    format: percent,
-    lines: [{ name: 'share', colour: '--bad', read: (window) => window.retryable_false }],
-    scale: sharesFromZero,
-  },
-  {
-    title: 'Successful acquires',
-    rule: 'success_rate',
-    format: percent,
-    lines: [{ name: 'share', colour: '--good', read: (window) => window.success_rate }],
-    scale: sharesToOne,
-  },
-  {
     title: 'On the fallback',
+    only: 'project',
     rule: 'fallback_rate',
     format: percent,
     lines: [{ name: 'share', colour: '--fallback', read: (window) => window.fallback_rate }],
@@ -54,6 +58,7 @@ export const PANELS: readonly Panel[] = [
   },
   {
     title: 'Read-only',
+    only: 'project',
     rule: 'readonly',
     format: String,
     bars: true,
@@ -61,7 +66,7 @@ export const PANELS: readonly Panel[] = [
       { name: 'entered', colour: '--bad', read: (window) => window.readonly_entered },
       { name: 'returned', colour: '--good', read: (window) => window.readonly_returned },
     ],
-    scale: (values, bound = 0) => linearScale(0, Math.max(4, bound, ...values)),
+    scale: (values, bound = 0) => scaleFromZero(Math.max(4, bound * 1.2, ...values)),
   },
   {
     title: 'Successful heartbeats',
@@ -72,6 +77,10 @@ export const PANELS: readonly Panel[] = [
   },
 ]
 
+export function panelsOf(stream: StreamName): readonly Panel[] {
+  return PANELS.filter(({ only }) => only === undefined || only === stream)
+}
+
 /** The bound of a panel's rule, unless nobody looks at it. */
 export function boundOf({ rule }: Panel, { rules }: Thresholds): number | undefined {
   if (!rule || rules[rule].severity === 'off') return undefined
@@ -79,10 +88,9 @@ export function boundOf({ rule }: Panel, { rules }: Thresholds): number | undefi
 }
 
 function sharesFromZero(values: readonly number[], bound = 0): Scale {
-  return linearScale(0, Math.min(1, Math.max(0.05, bound * 1.25, ...values)))
+  return scaleFromZero(Math.min(1, Math.max(0.05, bound * 1.2, ...values)))
 }
 
 function sharesToOne(values: readonly number[], bound = 1): Scale {
-  const low = Math.min(0.9, bound - (1 - bound) / 4, ...values)
-  return linearScale(Math.max(0, Math.floor(low * 20) / 20), 1)
+  return scaleToOne(Math.min(0.95, bound - (1 - bound) / 4, ...values))
 }

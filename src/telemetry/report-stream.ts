@@ -4,7 +4,7 @@ import type { Verdict } from './judge.ts'
 import type { Quantiles, WindowMetrics } from './metrics.ts'
 import { HEIGHT, type Plot, placesOf, renderPlot, WIDTH } from './plot.ts'
 import type { StreamName } from './record.ts'
-import { boundOf, PANELS, type Panel } from './report-panels.ts'
+import { boundOf, type Panel, panelsOf } from './report-panels.ts'
 
 const NONE = '–'
 
@@ -15,7 +15,9 @@ export function renderStream(
   verdict: Verdict,
 ): string {
   const times = windows.map(({ start }) => Date.parse(start))
-  const plots = PANELS.map((panel) => ({ panel, plot: plotOf(panel, windows, times, verdict) }))
+  const panels = panelsOf(stream)
+  const bands = bandsOf(stream, times, verdict)
+  const plots = panels.map((panel) => ({ panel, plot: plotOf(panel, windows, times, bands, verdict) }))
   const acquires = windows.reduce((sum, window) => sum + window.acquires, 0)
   const readings = plots.flatMap(({ plot }) =>
     plot.series.map(({ values }) => values.map((value) => (value === null ? NONE : plot.format(value)))),
@@ -26,9 +28,9 @@ export function renderStream(
   const data = { places: placesOf({ times, stepMs: WINDOW_MS }), moments, readings }
   return `<section data-stream="${stream}">
 <div class="head"><h2>${stream}</h2><span>${acquires} acquires in ${windows.length} windows</span><output class="moment mono"></output></div>
-<div class="figures">${PANELS.map((panel) => figure(panel, windows.at(-1), verdict, stream)).join('')}</div>
+<div class="figures">${panels.map((panel) => figure(panel, windows.at(-1), verdict, stream)).join('')}</div>
 <div class="plots">${plots.map(({ panel, plot }) => plotCard(panel, plot)).join('')}</div>
-<details class="card"><summary>All windows</summary><div class="scroll">${tableOf(windows)}</div></details>
+<details class="card"><summary>All windows</summary><div class="scroll">${tableOf(columnsOf(panels), windows)}</div></details>
 <script type="application/json">${JSON.stringify(data)}</script>
 </section>`
 }
@@ -37,18 +39,21 @@ function plotOf(
   panel: Panel,
   windows: readonly WindowMetrics[],
   times: readonly number[],
-  { thresholds, incidents }: Verdict,
+  bands: Plot['bands'],
+  { thresholds }: Verdict,
 ): Plot {
   const { format, bars = false } = panel
   const series = panel.lines.map(({ name, colour, read }) => ({ name, colour, values: windows.map(read) }))
   const bound = boundOf(panel, thresholds)
   const values = series.flatMap((one) => one.values.filter((value) => value !== null))
-  const end = (times.at(-1) ?? 0) + WINDOW_MS
-  const bands = incidents.map(({ since, until }) => ({
-    from: Date.parse(since),
-    to: until === null ? end : Date.parse(until),
-  }))
   return { series, times, stepMs: WINDOW_MS, format, bars, bound, bands, scale: panel.scale(values, bound) }
+}
+
+function bandsOf(stream: StreamName, times: readonly number[], { incidents }: Verdict): Plot['bands'] {
+  const end = (times.at(-1) ?? 0) + WINDOW_MS
+  return incidents
+    .filter(({ firings }) => firings.some((firing) => firing.stream === stream))
+    .map(({ since, until }) => ({ from: Date.parse(since), to: until === null ? end : Date.parse(until) }))
 }
 
 function plotCard({ title }: Panel, plot: Plot): string {
@@ -72,43 +77,45 @@ function figure(
   const line = panel.lines.find(({ name }) => name === 'p95') ?? panel.lines[0]
   const value = (newest && line?.read(newest)) ?? null
   const bound = boundOf(panel, verdict.thresholds)
-  const fires = verdict.reasons.some(({ rule, stream: where }) => rule === panel.rule && where === stream)
-  const state = fires ? 'out of bounds' : 'within bounds'
-  return `<div class="card figure${fires ? ' out' : ''}"><span>${panel.title}${line?.name === 'p95' ? ', p95' : ''}</span>
+  const firing = verdict.reasons.find(({ rule, stream: where }) => rule === panel.rule && where === stream)
+  const isOut = firing !== undefined && firing.windows.at(-1) === newest?.start
+  const state = isOut ? 'out of bounds' : firing ? 'recovering' : 'within bounds'
+  return `<div class="card figure${firing ? ' out' : ''}"><span>${panel.title}${line?.name === 'p95' ? ', p95' : ''}</span>
 <b>${value === null ? NONE : panel.format(value)}</b>
-<span>${bound === undefined ? 'no bound' : `${state}, ${panel.format(bound)}`}</span></div>`
+<span>${bound === undefined ? 'no bound' : `${state} (${panel.format(bound).replace(' ', '&nbsp;')})`}</span></div>`
 }
 
-const COLUMNS: readonly (readonly [head: string, cell: (window: WindowMetrics) => string])[] = [
-  ['Window', ({ start }) => shortTime(start)],
-  ['Acquires', ({ acquires }) => `${acquires}`],
-  ['Attempts each', ({ attempts_per_acquire: each }) => (each === null ? NONE : each.toFixed(2))],
-  ...PANELS.flatMap(({ title, lines, format }) =>
-    lines.map(({ name, read }): readonly [string, (window: WindowMetrics) => string] => [
-      lines.length > 1 ? `${title}, ${name}` : title,
-      (window) => {
-        const value = read(window)
-        return value === null ? NONE : format(value)
-      },
-    ]),
-  ),
-  ['TTL left, least', ({ ttl_left_ms }) => quantile(ttl_left_ms, 'min')],
-  ['Release p95', ({ release_ms }) => quantile(release_ms, 'p95')],
-  ['Backoff p95', ({ backoff_ms }) => quantile(backoff_ms, 'p95')],
-  ['Warnings', ({ warnings }) => `${Object.values(warnings).reduce((sum, count) => sum + count, 0)}`],
-]
+type Column = readonly [head: string, cell: (window: WindowMetrics) => string]
+
+function columnsOf(panels: readonly Panel[]): readonly Column[] {
+  return [
+    ['Window', ({ start }) => shortTime(start)],
+    ['Acquires', ({ acquires }) => `${acquires}`],
+    ['Attempts each', ({ attempts_per_acquire: each }) => (each === null ? NONE : each.toFixed(2))],
+    ...panels.flatMap(({ title, lines, format }) =>
+      lines.map(({ name, read }): Column => {
+        const show = (value: number | null) => (value === null ? NONE : format(value))
+        return [lines.length > 1 ? `${title}, ${name}` : title, (window) => show(read(window))]
+      }),
+    ),
+    ['TTL left, least', ({ ttl_left_ms }) => quantile(ttl_left_ms, 'min')],
+    ['Release p95', ({ release_ms }) => quantile(release_ms, 'p95')],
+    ['Backoff p95', ({ backoff_ms }) => quantile(backoff_ms, 'p95')],
+    ['Warnings', ({ warnings }) => `${Object.values(warnings).reduce((sum, count) => sum + count, 0)}`],
+  ]
+}
 
 function quantile(quantiles: Quantiles | null, name: keyof Quantiles): string {
   return quantiles ? milliseconds(quantiles[name]) : NONE
 }
 
-function tableOf(windows: readonly WindowMetrics[]): string {
-  const head = COLUMNS.map(([title]) => `<th scope="col">${title}</th>`)
+function tableOf(columns: readonly Column[], windows: readonly WindowMetrics[]): string {
+  const head = columns.map(([title]) => `<th scope="col">${title}</th>`)
   const rows = windows
     .toReversed()
     .map(
       (window) =>
-        `<tr>${COLUMNS.map(([title, cell]) => `<td data-label="${title}">${cell(window)}</td>`).join('')}</tr>`,
+        `<tr>${columns.map(([title, cell]) => `<td data-label="${title}">${cell(window)}</td>`).join('')}</tr>`,
     )
   return `<table><thead><tr>${head.join('')}</tr></thead><tbody>${rows.join('')}</tbody></table>`
 }

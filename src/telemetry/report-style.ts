@@ -41,9 +41,8 @@ pre { overflow-x: auto; padding-top: 4px; }
 a { color: var(--accent); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
 section { display: grid; gap: 12px; padding-top: 12px; }
-section > h2 { padding: 0 4px; } section > h2 span { font-weight: 400; color: var(--muted); font-size: 13px; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 12px; }
-.figure { display: grid; gap: 4px; }
+.figure { display: grid; gap: 4px; grid-template-rows: 1fr auto auto; }
 .figure span { color: var(--muted); font-size: 12px; }
 .figure b { font-size: 28px; font-weight: 400; line-height: 1.2; }
 .figure.out b, .figure.out span:last-child { color: var(--bad); }
@@ -74,9 +73,9 @@ th:first-child, td:first-child { text-align: left; padding-left: 0; }
   .figures { grid-template-columns: 1fr 1fr; }
   .legend { margin-left: 0; width: 100%; }
   thead { display: none; }
-  tr { display: grid; grid-template-columns: 1fr 1fr; gap: 0 16px; padding: 8px 0; border-top: 1px solid var(--line); }
+  tr { display: grid; padding: 8px 0; border-top: 1px solid var(--line); }
   td, td:first-child { display: flex; justify-content: space-between; border: 0; padding: 2px 0; }
-  td:first-child { grid-column: 1 / -1; }
+  .tick { font-size: 15px; }
   td::before { content: attr(data-label); color: var(--muted); font-family: system-ui, sans-serif; }
 }
 @media print { body { background: none; padding: 0; } .card { break-inside: avoid; } }

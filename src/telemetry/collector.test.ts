@@ -1,0 +1,232 @@
+import { describe, expect, it, vi } from 'vitest'
+import { createLeases, LeaseError } from '../core/index.ts'
+import { memoryStore } from '../stores/memory.ts'
+import { FakeClock } from '../testing/index.ts'
+import { type CollectorOptions, createCollector } from './collector.ts'
+import type { TelemetryRecord } from './record.ts'
+import { isRecord } from './validate.ts'
+
+describe('the collector', () => {
+  it('writes the events of leases, one record each, in order', async () => {
+    const { collector, clock, written } = setUp()
+    const leases = createLeases(memoryStore({ clock }), { clock, onEvent: collector.listen('lease') })
+    const lease = await leases.acquire('invoice:42', { ttl: 30_000 })
+    await clock.advance(10_000)
+    await lease.release()
+    await collector.close()
+    expect(written.every(isRecord)).toBe(true)
+    expect(written.map(({ type }) => type)).toEqual(['attempt', 'acquired', 'renewed', 'released'])
+    expect(written[1]).toMatchObject({ stream: 'lease', attempts: 1, waitedMs: 0, token: lease.token })
+    expect(written[2]).toMatchObject({ at: '2030-01-01T00:00:10.000Z', leftMs: expect.any(Number) })
+    expect(written[3]).toMatchObject({ heldMs: 10_000 })
+  })
+
+  it('hashes owners and resources unless told otherwise, and lease ids always', async () => {
+    const event = { type: 'acquired', at: 0, owner: 'mika@example.com', resource: 'diary', leaseId: 'secret' }
+    const hashed = await recordsOf([event], { salt: 'a' })
+    const salted = await recordsOf([event, event], { salt: 'b' })
+    const shown = await recordsOf([event], { salt: 'a', reveal: ['owner', 'resource'] })
+    const hash = expect.stringMatching(/^[\da-f]{16}$/)
+    expect(hashed[0]).toMatchObject({ owner: hash, resource: hash, lease: hash })
+    expect(salted[0]?.owner).not.toBe(hashed[0]?.owner)
+    expect(salted[1]).toEqual(salted[0])
+    expect(shown[0]).toMatchObject({ owner: 'mika@example.com', resource: 'diary', lease: hashed[0]?.lease })
+  })
+
+  it('leaves behind all that may be a user’s', async () => {
+    const secret = 'Dear diary'
+    const records = await recordsOf([
+      {
+        type: 'lock:error',
+        at: 0,
+        error: Object.assign(new Error(secret), { code: 'lock-unavailable', retryable: false }),
+        lease: { id: secret, metadata: { name: secret } },
+        message: secret,
+        detail: secret,
+        reason: secret,
+        metadata: secret,
+        backend: { toString: () => secret },
+        unknown: secret,
+      },
+      { type: secret, at: 0 },
+    ])
+    expect(JSON.stringify(records)).not.toContain(secret)
+    expect(records).toMatchObject([{ type: 'lock:error', code: 'lock-unavailable', retryable: false }])
+  })
+
+  it.each([Number.NaN, undefined, 'noon', -1, 1e300, {}])(
+    'takes its own time when an event says %s',
+    async (at) => {
+      expect(await recordsOf([{ type: 'acquired', at }])).toMatchObject([{ at: '2030-01-01T00:00:00.000Z' }])
+    },
+  )
+
+  it('hands on what it heard after the interval, without a call', async () => {
+    const { collector, clock, written } = setUp({ interval: 500 })
+    collector.listen('sync')({ type: 'sync:applied' })
+    await clock.advance(499)
+    expect(written).toEqual([])
+    await clock.advance(1)
+    expect(written).toMatchObject([{ stream: 'sync', type: 'sync:applied' }])
+    expect(clock.pending).toBe(0)
+  })
+
+  it('tries again what a sink did not take, in order, and nothing twice', async () => {
+    const taken: string[] = []
+    const failing = vi.fn((records: readonly TelemetryRecord[]) => {
+      if (failing.mock.calls.length === 1) throw new Error('full')
+      if (failing.mock.calls.length === 2) return Promise.reject(new Error('away'))
+      taken.push(...records.map(({ type }) => type))
+      return Promise.resolve()
+    })
+    const onError = vi.fn()
+    const { collector, clock } = setUp({ sinks: [{ write: failing }], onError })
+    const listen = collector.listen('sync')
+    listen({ type: 'a' })
+    await clock.advance(1000)
+    listen({ type: 'b' })
+    await clock.advance(1000)
+    await clock.advance(1000)
+    expect(taken).toEqual(['a', 'b'])
+    expect(onError.mock.calls.map(([error]) => error.message)).toEqual(['full', 'away'])
+    expect(clock.pending).toBe(0)
+  })
+
+  it('drops the oldest, and says so, when a sink fails for too long', async () => {
+    const onError = vi.fn()
+    const taken: string[] = []
+    let works = false
+    const write = (records: readonly TelemetryRecord[]) => {
+      if (!works) throw new Error('full')
+      taken.push(...records.map(({ type }) => type))
+    }
+    const { collector } = setUp({ sinks: [{ write }], onError, maxWaiting: 2 })
+    const listen = collector.listen('sync')
+    for (const type of ['a', 'b', 'c']) listen({ type })
+    await collector.flush()
+    works = true
+    await collector.flush()
+    expect({ taken, dropped: collector.dropped }).toEqual({ taken: ['b', 'c'], dropped: 1 })
+    expect(onError).toHaveBeenCalledWith(
+      expect.objectContaining({ message: expect.stringContaining('dropped') }),
+    )
+  })
+
+  it('has flushed to a sink that writes at once when the call returns', () => {
+    const { collector, written } = setUp()
+    collector.listen('sync')({ type: 'a' })
+    collector.flush()
+    expect(written).toHaveLength(1)
+  })
+
+  it('hears nothing after it was closed, and closes its sinks once', async () => {
+    const close = vi.fn()
+    const write = vi.fn()
+    const { collector, clock } = setUp({ sinks: [{ write, close }] })
+    const listen = collector.listen('sync')
+    await Promise.all([collector.close(), collector.close()])
+    listen({ type: 'late' })
+    await clock.advance(10_000)
+    expect(close).toHaveBeenCalledOnce()
+    expect(write).not.toHaveBeenCalled()
+  })
+})
+
+describe('the events of a project lock', () => {
+  const lease = { id: 'l', backend: 'fallback', scope: 'autosave', ttlExpiresAt: 30_000 }
+  const base = { leaseId: 'l', backend: 'fallback', scope: 'autosave' }
+
+  it('become waits, attempts, TTL left, release times and returns from read-only', async () => {
+    const { collector, clock, written } = setUp()
+    const listen = collector.listen('project')
+    const steps: readonly [wait: number, event: { type: string; [field: string]: unknown }][] = [
+      [0, { type: 'lock:readonly-entered', leaseId: 'earlier', reason: 'acquire-failed' }],
+      [0, { type: 'lock:attempt', operation: 'acquire', strategy: 'web', retry: 0 }],
+      [10, { type: 'lock:waiting', retry: 1, delayMs: 500 }],
+      [500, { type: 'lock:attempt', operation: 'acquire', strategy: 'fallback', retry: 1 }],
+      [5, { type: 'lock:acquired', attempt: 2, lease }],
+      [100, { type: 'lock:renewed', at: 10_000, ttlExpiresAt: 40_000, lease }],
+      [100, { type: 'lock:renewed', at: 25_000, ttlExpiresAt: 55_000, lease }],
+      [0, { type: 'lock:retry', attempt: 1, delayMs: 500, reason: 'transient-error' }],
+      [0, { type: 'lock:release-requested', lease }],
+      [7, { type: 'lock:released' }],
+    ]
+    for (const [wait, event] of steps) {
+      await clock.advance(wait)
+      // A wall clock that jumps makes no wait longer or shorter.
+      clock.jump(wait % 2 === 0 ? 3_600_000 : -3_600_000)
+      listen({ ...base, at: clock.now(), ...event } as { type: string })
+    }
+    await collector.close()
+    const told = Object.fromEntries(written.map((one, index) => [`${index} ${one.type}`, one]))
+    expect(told).toMatchObject({
+      '1 lock:attempt': { attempt: 1, strategy: 'web' },
+      '2 lock:waiting': { delayMs: 500 },
+      '3 lock:attempt': { attempt: 2 },
+      '4 lock:acquired': { attempts: 2, waitedMs: 515, returned: true, backend: 'fallback' },
+      '5 lock:renewed': { leftMs: 20_000 },
+      '6 lock:renewed': { leftMs: 15_000 },
+      '7 lock:retry': { operation: 'renew' },
+      '9 lock:released': { releaseMs: 7, heldMs: 207 },
+    })
+  })
+
+  it('tell of an acquire that failed for good how long it took', async () => {
+    const error = { code: 'lock-unavailable' }
+    const records = await recordsOf(
+      [
+        { ...base, type: 'lock:attempt', at: 1000, operation: 'acquire', retry: 0 },
+        { ...base, type: 'lock:retry', at: 1000, reason: 'contended', attempt: 1 },
+        { ...base, type: 'lock:error', at: 8500, operation: 'acquire', error, retryable: false },
+      ],
+      {},
+      'project',
+    )
+    expect(records[1]).toMatchObject({ operation: 'acquire' })
+    expect(records[2]).toMatchObject({
+      code: 'lock-unavailable',
+      retryable: false,
+      attempts: 1,
+      waitedMs: 7500,
+    })
+  })
+
+  it('take no memory for leases whose end is never heard', async () => {
+    const events = Array.from({ length: 3000 }, (_, n) => ({ type: 'lock:attempt', leaseId: `l${n}`, at: n }))
+    const end = { type: 'lock:acquired', at: 3000 }
+    const records = await recordsOf(
+      [...events, { ...end, leaseId: 'l0' }, { ...end, leaseId: 'l2999' }],
+      {},
+      'project',
+    )
+    expect(records.at(-2)).not.toHaveProperty('waitedMs')
+    expect(records.at(-1)).toMatchObject({ waitedMs: 1 })
+  })
+})
+
+it('an error of the core is a code', async () => {
+  const error = new LeaseError('store-unavailable', 'redis://user:password@host is away')
+  const [record] = await recordsOf([{ type: 'error', at: 0, operation: 'acquire', error }])
+  expect(record).toMatchObject({ operation: 'acquire', code: 'store-unavailable', retryable: true })
+  expect(JSON.stringify(record)).not.toContain('password')
+})
+
+function setUp(options: Partial<CollectorOptions> = {}) {
+  const clock = new FakeClock()
+  const written: TelemetryRecord[] = []
+  const sinks = [{ write: (records: readonly TelemetryRecord[]) => void written.push(...records) }]
+  return { clock, written, collector: createCollector({ sinks, clock, ...options }) }
+}
+
+/** The records of events that were recorded earlier. */
+async function recordsOf(
+  events: readonly { type: string; [field: string]: unknown }[],
+  options: Partial<CollectorOptions> = {},
+  stream: 'lease' | 'project' = 'lease',
+): Promise<TelemetryRecord[]> {
+  const { collector, written } = setUp(options)
+  const listen = collector.listen(stream, { recorded: true })
+  for (const event of events) listen(event)
+  await collector.close()
+  return written
+}
