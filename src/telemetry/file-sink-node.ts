@@ -34,7 +34,8 @@ const MiB = 2 ** 20
  * const collector = createCollector({ sinks: [fileSink('telemetry')] })
  */
 export function fileSink(directory: string, options: FileSinkOptions = {}): Sink {
-  const { maxFileBytes = 64 * MiB, maxTotalBytes = 1024 * MiB, clock = systemClock, onError } = options
+  const { maxFileBytes = 64 * MiB, maxTotalBytes = 1024 * MiB, clock = systemClock } = options
+  const { onError = () => {} } = options
   const writer = crypto.randomUUID().slice(0, 8)
   let part = 0
   let file: OpenFile | undefined

@@ -1,0 +1,111 @@
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { linesOf, record } from '../../test/telemetry/records.ts'
+import { FakeClock } from '../testing/index.ts'
+import { type FileSinkOptions, fileSink } from './file-sink-node.ts'
+import type { Sink } from './outbox.ts'
+
+const DAY = 24 * 3_600_000
+
+describe('the sink for files', () => {
+  let directory: string
+  let clock: FakeClock
+  let sinks: Sink[]
+  beforeEach(() => {
+    directory = join(mkdtempSync(join(tmpdir(), 'holdfast-telemetry-')), 'lines')
+    clock = new FakeClock()
+    sinks = []
+  })
+  afterEach(async () => {
+    await Promise.all(sinks.map((sink) => sink.close?.()))
+    rmSync(join(directory, '..'), { recursive: true })
+  })
+
+  const open = (options: FileSinkOptions = {}) => {
+    const sink = fileSink(directory, { clock, ...options })
+    sinks.push(sink)
+    return sink
+  }
+  const names = () => readdirSync(directory).toSorted()
+  const first = record('lock:acquired', 0)
+  const second = record('lock:released', 1)
+
+  it('has written a line for each record when the call returns', () => {
+    const sink = open()
+    sink.write([first])
+    sink.write([second])
+    expect(names()).toEqual([expect.stringMatching(/^2030-01-01\.[\da-f]{8}\.001\.jsonl$/)])
+    expect(contentOf(0)).toBe(linesOf([first, second]))
+  })
+
+  it('begins a file each day and compresses those of past days', async () => {
+    const sink = open()
+    sink.write([first])
+    utimesSync(join(directory, names()[0] ?? ''), new Date(clock.now()), new Date(clock.now()))
+    clock.jump(DAY)
+    sink.write([second])
+    await sink.close?.()
+    expect(names()).toEqual([
+      expect.stringMatching(/^2030-01-01.*\.jsonl\.gz$/),
+      expect.stringMatching(/^2030-01-02/),
+    ])
+    expect(gunzipSync(readFileSync(join(directory, names()[0] ?? ''))).toString()).toBe(linesOf([first]))
+  })
+
+  it('leaves a file of yesterday alone while another process may write to it', async () => {
+    const sink = open()
+    sink.write([first])
+    clock.jump(DAY)
+    utimesSync(join(directory, names()[0] ?? ''), new Date(clock.now()), new Date(clock.now() - 1000))
+    sink.write([second])
+    await sink.close?.()
+    expect(names()).toEqual([
+      expect.stringMatching(/^2030-01-01.*\.jsonl$/),
+      expect.stringMatching(/^2030-01-02/),
+    ])
+  })
+
+  it('begins another part when a file is full', () => {
+    const sink = open({ maxFileBytes: 10 })
+    sink.write([first])
+    sink.write([second])
+    expect(names().map((name) => name.slice(20))).toEqual(['001.jsonl', '002.jsonl'])
+  })
+
+  it('deletes the oldest files when all together are too large, and nothing that is not its own', async () => {
+    const sink = open({ maxFileBytes: 1, maxTotalBytes: 250 })
+    sink.write([first])
+    const foreign = ['.lock', 'notes.jsonl', '2030-01-01.txt']
+    for (const name of foreign) writeFileSync(join(directory, name), 'x'.repeat(1000))
+    for (let n = 0; n < 5; n++) sink.write([second])
+    await sink.close?.()
+    const parts = names().filter((name) => /\.\d{3}\.jsonl$/.test(name))
+    expect(parts.at(-1)).toContain('.006.')
+    expect(parts.length).toBeLessThan(4)
+    for (const name of foreign) expect(existsSync(join(directory, name))).toBe(true)
+  })
+
+  it('never continues a file that another has begun, so that a torn line stays the last one', () => {
+    open().write([first])
+    writeFileSync(join(directory, names()[0] ?? ''), linesOf([first]).slice(0, 30))
+    open().write([second])
+    expect(names()).toHaveLength(2)
+    const whole = names().findIndex((_, index) => contentOf(index) === linesOf([second]))
+    expect(contentOf(1 - whole)).toBe(linesOf([first]).slice(0, 30))
+  })
+
+  function contentOf(index: number): string {
+    return readFileSync(join(directory, names()[index] ?? ''), 'utf8')
+  }
+})
