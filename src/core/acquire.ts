@@ -1,5 +1,6 @@
 import { bounded, CALL_LIMIT_MS } from './bounded.ts'
-import { type Context, moment } from './context.ts'
+import { moment } from './clock.ts'
+import type { Context } from './context.ts'
 import { asLeaseError, LeaseError } from './errors.ts'
 import { HeldLease } from './held-lease.ts'
 import type { Wish } from './options.ts'
@@ -95,7 +96,7 @@ export async function acquire(context: Context, wish: Wish, stop: AbortSignal): 
     const { remaining } = answer.lease
     state = reduce(state, { type: 'granted', sent, at: moment(clock), wish, remaining })
     if (state.phase === 'held') return onGranted(answer, new HeldLease(context, wish, answer.lease, state))
-    return onFailed(new LeaseError('store-unavailable', 'the grant came too late', { resource }))
+    return onFailed(new LeaseError('store-unavailable', 'the grant came late', { resource }))
   }
 
   function onGranted({ replaced, lease: { expiresAt } }: Grant, held: HeldLease): HeldLease {

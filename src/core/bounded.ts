@@ -22,7 +22,7 @@ export function bounded<T>(clock: Clock, work: Promise<T>, { ms, stop, ...about 
       cancel()
       unlisten()
     }
-    work.then(resolve, reject).then(settle, settle)
+    work.then(resolve, reject).then(settle)
   })
 }
 

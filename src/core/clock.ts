@@ -23,3 +23,13 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer as number)
   },
 }
+
+/** One instant on both of a client's clocks. */
+export interface Moment {
+  readonly mono: number
+  readonly wall: number
+}
+
+export function moment(clock: Clock): Moment {
+  return { mono: clock.monotonic(), wall: clock.now() }
+}

@@ -2,7 +2,6 @@ import type { Clock } from './clock.ts'
 import type { HeldLease } from './held-lease.ts'
 import type { LeaseEvent, LeaseRecord } from './lease.ts'
 import type { Wish } from './options.ts'
-import type { Moment } from './state.ts'
 import type { LeaseStore } from './store.ts'
 import type { LocalLine } from './waiting.ts'
 
@@ -21,8 +20,4 @@ export interface Context {
   emit(about: About, body: EventBody): void
   /** Tells the store, without anybody waiting for it, that this id wants nothing any more. */
   giveUp(id: string, wish: Wish): void
-}
-
-export function moment(clock: Clock): Moment {
-  return { mono: clock.monotonic(), wall: clock.now() }
 }

@@ -1,10 +1,11 @@
 import { bounded, CALL_LIMIT_MS } from './bounded.ts'
-import { type Context, moment } from './context.ts'
+import { type Moment, moment } from './clock.ts'
+import type { Context } from './context.ts'
 import { asLeaseError, LeaseError } from './errors.ts'
 import type { JsonObject, Lease, LeaseRecord, LossReason } from './lease.ts'
 import type { Wish } from './options.ts'
 import { releaseInTime } from './release.ts'
-import { type Action, type Held, hasPassed, type LeaseState, type Moment, nextDue, reduce } from './state.ts'
+import { type Action, type Held, hasPassed, type LeaseState, nextDue, reduce } from './state.ts'
 
 /** A granted lease: feeds the reducer with answers and time, and does what the state calls for. */
 export class HeldLease implements Lease {

@@ -1,5 +1,6 @@
-export { type Clock, systemClock } from './clock.ts'
+export { type Clock, type Moment, moment, systemClock } from './clock.ts'
 export { LeaseError, type LeaseErrorCode, type LeaseErrorDetails } from './errors.ts'
+export { type KeepOptions, type KeptLease, keepLease } from './keep.ts'
 export type {
   JsonObject,
   JsonValue,

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Action, FREE, hasPassed, type LeaseState, type Moment, nextDue, reduce } from './state.ts'
+import type { Moment } from './clock.ts'
+import { type Action, FREE, hasPassed, type LeaseState, nextDue, reduce } from './state.ts'
 
 const TTL = 1000
 const moment = fc

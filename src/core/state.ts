@@ -8,17 +8,12 @@
  * behind the store's expiry; 2 % of the TTL allow for clocks that run at different rates. Monotonic clocks may
  * stand still while a machine sleeps, so a wall clock that has passed the same span ends the lease as well.
  */
+import type { Moment } from './clock.ts'
 import type { LossReason } from './lease.ts'
 
 const DRIFT = 0.02
 /** Timers fire a little late; the loss of a lease must not be told after its deadline. */
 const TIMER_LEAD_MS = 2
-
-/** One instant on both of a client's clocks. */
-export interface Moment {
-  readonly mono: number
-  readonly wall: number
-}
 
 export type LeaseState =
   | { readonly phase: 'free' | 'asking' | 'waiting' }

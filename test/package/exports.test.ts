@@ -11,7 +11,7 @@ import { type Packed, pack, run } from './packed.ts'
 /** Parts that nobody imports by name. */
 const PRIVATE_PARTS = ['src/protocol/index.ts', 'src/cli/index.ts']
 
-const entries = Object.entries(manifest.exports).filter(([subpath]) => subpath !== './package.json')
+const entries = Object.entries(manifest.exports).filter(([subpath]) => !/\.(json|css)$/.test(subpath))
 const specifiers = entries.map(([subpath]) => subpath.replace(/^\./, 'holdfast'))
 
 describe('the package', () => {

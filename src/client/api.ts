@@ -1,0 +1,104 @@
+import { LeaseError } from '../core/index.ts'
+import { CLIENT_HEADER } from '../protocol/index.ts'
+
+/** What is read of answers and events. They come from the network, so no type is taken for granted. */
+export type Fields = Readonly<Partial<Record<FieldName, unknown>>>
+type FieldName =
+  | 'answer_within_ms'
+  | 'by'
+  | 'client_id'
+  | 'content'
+  | 'error'
+  | 'expires_at'
+  | 'expires_in_ms'
+  | 'heartbeat_ms'
+  | 'holder'
+  | 'is_locked'
+  | 'kind'
+  | 'line'
+  | 'locked_at'
+  | 'message'
+  | 'name'
+  | 'place'
+  | 'request_id'
+  | 'saved_at'
+  | 'session_id'
+  | 'token'
+  | 'ttl_ms'
+  | 'waiting'
+  | 'you'
+
+export interface Answer {
+  readonly status: number
+  readonly body: Fields
+}
+
+export interface Request {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly path: string
+  readonly body?: unknown
+  readonly signal?: AbortSignal | undefined
+  /** Goes on when the page is left. Browsers allow that for small bodies only. */
+  readonly keepalive?: boolean
+}
+
+export type Api = (request: Request) => Promise<Answer>
+
+export interface ApiOptions {
+  /** Where the server is. */
+  readonly url: string
+  /** Names this tab or process, beside the session that the cookie names. */
+  readonly clientId: string
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+/**
+ * Calls the server. Resolves with whatever it answers below 500; rejects with a retryable `store-unavailable` when
+ * it does not answer, cannot serve now, or limits the rate.
+ */
+export function createApi({ url, clientId, headers }: ApiOptions): Api {
+  return async ({ method, path, body, signal, keepalive = false }) => {
+    let response: Response
+    let text: string
+    try {
+      response = await fetch(new URL(path, url), {
+        method,
+        headers: {
+          ...headers,
+          [CLIENT_HEADER]: clientId,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        credentials: 'include',
+        keepalive,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(signal && { signal }),
+      })
+      text = await response.text()
+    } catch (cause) {
+      if (signal?.aborted) throw new LeaseError('aborted', 'the call was aborted', { cause: signal.reason })
+      throw new LeaseError('store-unavailable', 'the server cannot be reached', { cause })
+    }
+    const { status } = response
+    const answer = { status, body: parse(text) }
+    if (status >= 500 || status === 429)
+      throw new LeaseError('store-unavailable', `the server answered ${status}: ${reasonOf(answer)}`)
+    return answer
+  }
+}
+
+/** For what no caller knows how to go on from. */
+export function unexpected(answer: Answer): LeaseError {
+  return new LeaseError('store-failed', `the server answered ${answer.status}: ${reasonOf(answer)}`)
+}
+
+function reasonOf({ body: { message, error } }: Answer): string {
+  return String(message ?? error ?? 'no reason given')
+}
+
+function parse(text: string): Fields {
+  try {
+    return Object(JSON.parse(text))
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,50 @@
+import type { Clock, LeaseError } from '../core/index.ts'
+import type { Grant, LockCalls } from './lock-calls.ts'
+
+/** How long one request waits at the server. Proxies end longer ones. */
+const ASK_MS = 25_000
+const AFTER_FAILURE_MS = 1000
+
+export interface LineOptions {
+  readonly calls: LockCalls
+  readonly clock: Clock
+  /** Milliseconds; `Infinity` never gives up. */
+  readonly wait: number
+  readonly stop: AbortSignal
+}
+
+/**
+ * Stands in the server's line, which keeps the place of one who asks again at once. A grant that was long in coming
+ * is claimed by a question of its own, since a deadline is counted from the question. `null`: the wait is over.
+ */
+export async function standInLine({ calls, clock, wait, stop }: LineOptions): Promise<Grant | null> {
+  const giveUpAt = clock.monotonic() + wait
+  for (;;) {
+    const left = giveUpAt - clock.monotonic()
+    if (left < 1) return null
+    try {
+      const isTurn = await calls.ask(Math.min(left, ASK_MS), stop)
+      const grant = isTurn && (await calls.ask(0, stop))
+      if (grant) return grant
+    } catch (error) {
+      stop.throwIfAborted()
+      if (!(error as LeaseError).retryable) throw error
+      await pause(clock, Math.min(left, AFTER_FAILURE_MS), stop)
+    }
+  }
+}
+
+/** Rejects when the signal aborts. */
+function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      cancel()
+      reject(signal.reason)
+    }
+    const cancel = clock.setTimer(() => {
+      signal.removeEventListener('abort', onAbort)
+      resolve()
+    }, ms)
+    signal.addEventListener('abort', onAbort)
+  })
+}

@@ -1,0 +1,169 @@
+import { type Clock, LeaseError } from '../core/index.ts'
+import { PUSHER_PROTOCOL, parseFrame } from '../protocol/index.ts'
+
+/** Waits for the first, second, … time in a row that a connection failed. */
+const RECONNECT_MS = [500, 1000, 2000, 5000, 10_000, 20_000]
+/** What the server has to answer a ping. */
+const PONG_MS = 10_000
+
+export interface SocketOptions {
+  readonly url: string
+  readonly key: string
+  readonly clock: Clock
+  /** Signs the subscription to a private channel. */
+  readonly authorize: (socketId: string, channel: string) => Promise<string>
+  /** It is connected after all, or no more. */
+  readonly onConnection?: (connected: boolean) => void
+}
+
+export interface Subscription {
+  /** Rejects when the server refuses the channel. Not before the first connection stands. */
+  readonly ready: Promise<void>
+  end(): void
+}
+
+export interface Channel {
+  readonly name: string
+  readonly onEvent: (event: string, data: object) => void
+  /** Subscribed again after the connection had been lost: events may be missing. */
+  readonly onGap: () => void
+}
+
+interface Entry extends Channel {
+  readonly settle: (error?: Error) => void
+  subscribedBefore: boolean
+}
+
+/**
+ * One connection to the channels of a server, in the Pusher protocol. It stands while somebody has subscribed,
+ * and comes back by itself.
+ */
+export class Socket {
+  readonly #options: SocketOptions
+  readonly #entries = new Set<Entry>()
+  #connection: WebSocket | undefined
+  #socketId = ''
+  #failures = 0
+  #cancelTimer = () => {}
+
+  constructor(options: SocketOptions) {
+    this.#options = options
+  }
+
+  subscribe(channel: Channel): Subscription {
+    let settle: Entry['settle'] = () => {}
+    const ready = new Promise<void>((resolve, reject) => {
+      settle = (error) => (error ? reject(error) : resolve())
+    })
+    ready.catch(() => {})
+    const entry = { ...channel, settle, subscribedBefore: false }
+    this.#entries.add(entry)
+    if (!this.#connection) this.#connect()
+    else if (this.#socketId) void this.#join(entry)
+    return {
+      ready,
+      end: () => {
+        if (!this.#entries.delete(entry)) return
+        settle(new LeaseError('closed', 'the subscription was ended'))
+        if (this.#socketId) this.#send('pusher:unsubscribe', { channel: channel.name })
+        if (this.#entries.size === 0) this.#disconnect()
+      },
+    }
+  }
+
+  /** Tries now what would be tried later: the network is back, or the page was woken. */
+  hurry(): void {
+    if (this.#entries.size === 0) return
+    if (!this.#connection) this.#connect()
+    else if (this.#socketId) this.#ping()
+  }
+
+  #connect(): void {
+    const { url, key } = this.#options
+    this.#cancelTimer()
+    const address = new URL(`app/${encodeURIComponent(key)}?protocol=${PUSHER_PROTOCOL}&client=holdfast`, url)
+    address.protocol = address.protocol.replace('http', 'ws')
+    const connection = new WebSocket(address)
+    this.#connection = connection
+    connection.onmessage = ({ data }) => this.#onFrame(String(data))
+    connection.onclose = () => this.#connection === connection && this.#onLost()
+    connection.onerror = () => {}
+    this.#expect(PONG_MS)
+  }
+
+  #disconnect(): void {
+    const connection = this.#connection
+    const stood = this.#socketId !== ''
+    this.#cancelTimer()
+    this.#connection = undefined
+    this.#socketId = ''
+    connection?.close()
+    if (stood) this.#options.onConnection?.(false)
+  }
+
+  #onLost(): void {
+    this.#disconnect()
+    if (this.#entries.size === 0) return
+    const pause = RECONNECT_MS[Math.min(this.#failures++, RECONNECT_MS.length - 1)] ?? 0
+    const { clock } = this.#options
+    this.#cancelTimer = clock.setTimer(() => this.#connect(), pause * (0.5 + clock.random()), true)
+  }
+
+  /** Gives the connection up unless something comes in time. */
+  #expect(ms: number): void {
+    this.#cancelTimer()
+    this.#cancelTimer = this.#options.clock.setTimer(() => this.#onLost(), ms, true)
+  }
+
+  #ping(): void {
+    this.#send('pusher:ping', {})
+    this.#expect(PONG_MS)
+  }
+
+  #onFrame(text: string): void {
+    const frame = parseFrame(text)
+    if (!frame) return
+    const data = Object(frame.data)
+    if (frame.event === 'pusher:connection_established') this.#onConnected(data)
+    this.#cancelTimer()
+    this.#cancelTimer = this.#options.clock.setTimer(() => this.#ping(), this.#activityMs, true)
+    if (frame.event === 'pusher:ping') this.#send('pusher:pong', {})
+    for (const entry of this.#entries) if (entry.name === frame.channel) this.#tell(entry, frame.event, data)
+  }
+
+  #activityMs = 120_000
+
+  #onConnected({ socket_id, activity_timeout }: { socket_id?: unknown; activity_timeout?: unknown }): void {
+    this.#socketId = String(socket_id)
+    this.#failures = 0
+    if (typeof activity_timeout === 'number') this.#activityMs = activity_timeout * 1000
+    for (const entry of this.#entries) void this.#join(entry)
+    this.#options.onConnection?.(true)
+  }
+
+  async #join(entry: Entry): Promise<void> {
+    const connection = this.#connection
+    try {
+      const isPrivate = entry.name.startsWith('private-')
+      const auth = isPrivate ? await this.#options.authorize(this.#socketId, entry.name) : undefined
+      if (this.#connection === connection) this.#send('pusher:subscribe', { channel: entry.name, auth })
+    } catch (error) {
+      entry.settle(error as Error)
+    }
+  }
+
+  #tell(entry: Entry, event: string, data: object): void {
+    if (event === 'pusher:subscription_error')
+      entry.settle(new LeaseError('store-failed', `the server refused the channel ${entry.name}`))
+    else if (event !== 'pusher_internal:subscription_succeeded') entry.onEvent(event, data)
+    else {
+      if (entry.subscribedBefore) entry.onGap()
+      entry.subscribedBefore = true
+      entry.settle()
+    }
+  }
+
+  #send(event: string, data: object): void {
+    if (this.#connection?.readyState === 1) this.#connection.send(JSON.stringify({ event, data }))
+  }
+}

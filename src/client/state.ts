@@ -1,0 +1,127 @@
+import type { LeaseError } from '../core/index.ts'
+
+/**
+ * What a page shows. The holder is whoever the server last told of; what this tab itself has is `phase`:
+ *
+ *     idle ⇄ read-only        nobody holds it, another holds it
+ *     acquiring → waiting → held → lost
+ *     error                   the server refuses for good; asking again cannot help
+ */
+export type DocumentLockPhase = 'idle' | 'acquiring' | 'waiting' | 'held' | 'read-only' | 'lost' | 'error'
+
+/** One tab of one session, as all may see it. */
+export interface Person {
+  readonly sessionId: string
+  readonly clientId: string | null
+  readonly name: string | null
+}
+
+export interface DocumentHolder extends Person {
+  readonly token: number
+  /** When it was locked, in milliseconds since 1970. */
+  readonly since: number
+  /** When it ends unless it is renewed, by this machine's clock. */
+  readonly expiresAt: number
+  readonly isMe: boolean
+}
+
+/** Somebody wants the lock that this tab holds. */
+export interface HandOverRequest {
+  readonly id: string
+  readonly name: string | null
+  /** `take-over`: it goes when the time is up. `request`: one may decline. */
+  readonly kind: 'take-over' | 'request'
+  /** Until when to answer or save, by this machine's clock. */
+  readonly until: number
+}
+
+export interface DocumentLockState {
+  readonly phase: DocumentLockPhase
+  /** This tab, once the server has told. */
+  readonly me: Person | null
+  readonly holder: DocumentHolder | null
+  /** Of this tab's latest grant; saves carry it. */
+  readonly token: number | null
+  /** How many stand before this tab, while it waits. */
+  readonly place: number | null
+  /** How many wait in line. */
+  readonly waiting: number
+  readonly request: HandOverRequest | null
+  /** What became of this tab's own request to hand over. */
+  readonly asked: 'pending' | 'declined' | null
+  /** When anybody last saved, by the server's clock (ISO 8601), as far as this tab has heard. */
+  readonly savedAt: string | null
+  /** Hears the server's events. */
+  readonly connected: boolean
+  readonly error: LeaseError | null
+}
+
+export type DocumentLockAction =
+  | { readonly type: 'asked-for' }
+  | { readonly type: 'refused' | 'released' }
+  | { readonly type: 'queued'; readonly place: number | null }
+  | { readonly type: 'granted'; readonly token: number }
+  | { readonly type: 'lost'; readonly error: LeaseError | null }
+  | { readonly type: 'failed'; readonly error: LeaseError }
+  | { readonly type: 'me'; readonly me: Person | null }
+  | { readonly type: 'holder'; readonly holder: DocumentHolder | null }
+  | { readonly type: 'line'; readonly waiting: number; readonly place: number | null }
+  | { readonly type: 'request'; readonly request: HandOverRequest | null }
+  | { readonly type: 'asked' }
+  | { readonly type: 'answered'; readonly granted: boolean }
+  | { readonly type: 'saved'; readonly savedAt: string | null }
+  | { readonly type: 'connected'; readonly connected: boolean }
+
+export const INITIAL_STATE: DocumentLockState = {
+  phase: 'idle',
+  me: null,
+  holder: null,
+  token: null,
+  place: null,
+  waiting: 0,
+  request: null,
+  asked: null,
+  savedAt: null,
+  connected: false,
+  error: null,
+}
+
+export function reduce(state: DocumentLockState, action: DocumentLockAction): DocumentLockState {
+  switch (action.type) {
+    case 'asked-for':
+      return { ...state, phase: 'acquiring', place: null, error: null }
+    case 'queued':
+      return { ...state, phase: 'waiting', place: action.place }
+    case 'granted':
+      return { ...state, phase: 'held', token: action.token, place: null, asked: null, error: null }
+    case 'lost':
+      return { ...state, phase: 'lost', request: null, error: action.error }
+    case 'failed':
+      return { ...state, phase: 'error', place: null, request: null, error: action.error }
+    case 'refused':
+    case 'released':
+      return watching({ ...state, phase: 'idle', place: null, request: null })
+    case 'me':
+      return { ...state, me: action.me }
+    case 'holder':
+      return watching({ ...state, holder: action.holder })
+    case 'line':
+      return { ...state, waiting: action.waiting, place: state.phase === 'waiting' ? action.place : null }
+    case 'request':
+      return { ...state, request: action.request }
+    case 'asked':
+      return { ...state, asked: 'pending' }
+    case 'answered':
+      return { ...state, asked: state.asked && !action.granted ? 'declined' : null }
+    case 'saved':
+      return { ...state, savedAt: action.savedAt }
+    case 'connected':
+      return { ...state, connected: action.connected }
+  }
+}
+
+/** While this tab wants nothing, the phase follows who holds the document. */
+function watching(state: DocumentLockState): DocumentLockState {
+  if (state.phase !== 'idle' && state.phase !== 'read-only') return state
+  return { ...state, phase: state.holder && !state.holder.isMe ? 'read-only' : 'idle' }
+}

@@ -1,0 +1,174 @@
+import { useRef } from 'react'
+import type { DocumentHolder, DocumentLock, DocumentLockState } from '../client/index.ts'
+import { type LockTexts, lockTexts, type Who } from './lock-texts.ts'
+import { useFrames } from './use-frames.ts'
+
+export interface LockBannerProps {
+  readonly state: DocumentLockState
+  readonly lock: DocumentLock | null
+  /** Default `en`. */
+  readonly lang?: 'en' | 'ja'
+  /** Replaces single texts. */
+  readonly texts?: Partial<LockTexts>
+  /** Runs before the lock is handed over, to save what is not saved yet. */
+  readonly onHandOver?: () => void | Promise<void>
+}
+
+/** What the colour of the bar and the word beside it say. */
+type Tone = 'held' | 'pending' | 'waiting' | 'lost' | 'unknown'
+
+interface Saying {
+  readonly tone: Tone
+  readonly text: string
+  readonly actions: readonly Action[]
+  /** Until when the thin line empties. */
+  readonly until?: number | undefined
+}
+
+interface Action {
+  readonly text: string
+  readonly run: () => unknown
+  readonly primary?: boolean
+}
+
+/**
+ * Who edits the document, until when, and the one thing that makes sense to do now.
+ *
+ * @example
+ * const { state, lock } = useDocumentLock('minutes-42')
+ * return <LockBanner state={state} lock={lock} lang="ja" />
+ */
+export function LockBanner({ state, lock, lang = 'en', texts, onHandOver }: LockBannerProps) {
+  const words = { ...lockTexts[lang], ...texts }
+  const { tone, text, actions, until } = sayingOf(state, lock, words, lang, onHandOver)
+  const isAlarm = state.phase === 'lost' || state.phase === 'error'
+  return (
+    <section
+      className="holdfast hf-banner"
+      data-tone={tone}
+      data-phase={state.phase}
+      aria-label={words.label}
+    >
+      <span className="hf-dot" aria-hidden="true" />
+      <p className="hf-text" role={isAlarm ? 'alert' : 'status'}>
+        {state.connected || isAlarm ? text : `${text} ${words.offline}`}
+      </p>
+      <span className="hf-count" aria-hidden="true">
+        {until !== undefined && <Countdown until={until} words={words} />}
+      </span>
+      <span className="hf-actions">
+        {actions.map(({ text, run, primary }) => (
+          <button
+            key={text}
+            type="button"
+            className={primary ? 'hf-primary' : undefined}
+            onClick={() => void run()}
+          >
+            {text}
+          </button>
+        ))}
+      </span>
+      {until !== undefined && <Drain until={until} />}
+    </section>
+  )
+}
+
+function sayingOf(
+  state: DocumentLockState,
+  lock: DocumentLock | null,
+  words: LockTexts,
+  lang: string,
+  onHandOver: LockBannerProps['onHandOver'],
+): Saying {
+  const { phase, holder, request, asked, place, error } = state
+  const other = holder && !holder.isMe ? whoOf(holder, lang) : null
+  const edit = { text: words.edit, run: () => lock?.acquire(), primary: true }
+  const queue = { text: words.wait, run: () => lock?.acquire({ wait: Infinity }), primary: true }
+  const leave = { text: words.leaveLine, run: () => lock?.release() }
+  const ask = { text: words.ask, run: () => lock?.requestHandOver().catch(() => {}) }
+  const takeOver = { text: words.takeOver, run: () => lock?.takeOver() }
+  const until = holder?.expiresAt
+  switch (phase) {
+    case 'idle':
+      return { tone: 'unknown', text: words.nobody, actions: [edit] }
+    case 'acquiring':
+      return { tone: 'pending', text: words.asking, actions: [] }
+    case 'waiting':
+      return {
+        tone: 'waiting',
+        text: asked ? askedText(asked, other, words) : words.waiting(other, place),
+        actions: asked === 'pending' ? [leave] : [leave, ask, takeOver],
+        until,
+      }
+    case 'held': {
+      if (!request) {
+        const stop = { text: words.stop, run: () => lock?.release() }
+        return { tone: 'held', text: words.editing, actions: [stop], until }
+      }
+      const handOver = async () => {
+        await onHandOver?.()
+        await lock?.answer(true)
+      }
+      return request.kind === 'take-over'
+        ? { tone: 'waiting', text: words.takenOver(request.name), actions: [], until: request.until }
+        : {
+            tone: 'waiting',
+            text: words.requested(request.name),
+            actions: [
+              { text: words.handOver, run: handOver, primary: true },
+              { text: words.keep, run: () => lock?.answer(false) },
+            ],
+            until: request.until,
+          }
+    }
+    case 'read-only':
+      return {
+        tone: 'lost',
+        text: asked ? askedText(asked, other, words) : other ? words.readOnly(other) : words.nobody,
+        actions: asked === 'pending' ? [queue] : [queue, ask, takeOver],
+        until,
+      }
+    case 'lost':
+      return {
+        tone: 'lost',
+        text: other ? words.lostTo(other) : words.lost,
+        actions: [other ? queue : { ...edit, text: words.editAgain }],
+        until: other ? until : undefined,
+      }
+    case 'error':
+      return {
+        tone: 'lost',
+        text: words.failed(error?.message ?? ''),
+        actions: error?.retryable ? [{ ...edit, text: words.editAgain }] : [],
+      }
+  }
+}
+
+function askedText(asked: 'pending' | 'declined', other: Who | null, words: LockTexts): string {
+  return words[asked](other?.name ?? null)
+}
+
+function whoOf({ name, since }: DocumentHolder, lang: string): Who {
+  return { name, since: new Date(since).toLocaleTimeString(lang, { hour: '2-digit', minute: '2-digit' }) }
+}
+
+function Countdown({ until, words }: { readonly until: number; readonly words: LockTexts }) {
+  const element = useRef<HTMLSpanElement>(null)
+  useFrames(() => {
+    const seconds = Math.max(0, Math.ceil((until - Date.now()) / 1000))
+    if (element.current) element.current.textContent = words.secondsLeft(seconds)
+  })
+  return <span ref={element} />
+}
+
+/** The thin line that empties with the lease; full is what was left when it was told. */
+function Drain({ until }: { readonly until: number }) {
+  const element = useRef<HTMLSpanElement>(null)
+  const full = useRef({ until: 0, ms: 1 })
+  useFrames(() => {
+    if (full.current.until !== until) full.current = { until, ms: Math.max(1, until - Date.now()) }
+    const share = Math.min(1, Math.max(0, (until - Date.now()) / full.current.ms))
+    if (element.current) element.current.style.transform = `scaleX(${share})`
+  })
+  return <span className="hf-drain" ref={element} aria-hidden="true" />
+}

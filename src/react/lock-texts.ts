@@ -1,0 +1,105 @@
+/** Who edits, as the texts name it. */
+export interface Who {
+  /** `null`: the server knows no name. */
+  readonly name: string | null
+  /** The time of day at which the editing began. */
+  readonly since: string
+}
+
+export interface LockTexts {
+  readonly label: string
+  readonly nobody: string
+  readonly asking: string
+  readonly editing: string
+  readonly readOnly: (who: Who) => string
+  /** `ahead`: how many stand before; `null` when that is not known yet. */
+  readonly waiting: (who: Who | null, ahead: number | null) => string
+  readonly requested: (name: string | null) => string
+  readonly takenOver: (name: string | null) => string
+  readonly pending: (name: string | null) => string
+  readonly declined: (name: string | null) => string
+  readonly lost: string
+  readonly lostTo: (who: Who) => string
+  readonly failed: (reason: string) => string
+  readonly offline: string
+  readonly secondsLeft: (seconds: number) => string
+  readonly edit: string
+  readonly editAgain: string
+  readonly stop: string
+  readonly wait: string
+  readonly leaveLine: string
+  readonly ask: string
+  readonly takeOver: string
+  readonly handOver: string
+  readonly keep: string
+}
+
+const en: LockTexts = {
+  label: 'Who is editing',
+  nobody: 'Nobody is editing.',
+  asking: 'Asking for the document.',
+  editing: 'You are editing. Others can read.',
+  readOnly: ({ name, since }) =>
+    `${name ?? 'Somebody'} is editing, since ${since}. Wait in line or ask for it.`,
+  waiting: (who, ahead) =>
+    `${who ? `${who.name ?? 'Somebody'} is editing, since ${who.since}.` : 'The document is about to be free.'} ${
+      ahead === null ? 'You are in line.' : ahead === 0 ? 'You are next.' : `${ahead} before you.`
+    }`,
+  requested: (name) => `${name ?? 'Somebody'} would like to edit. Hand over?`,
+  takenOver: (name) => `${name ?? 'Somebody'} is taking over. Your last changes are being saved.`,
+  pending: (name) => `You have asked ${name ?? 'the other'} to hand over.`,
+  declined: (name) => `${name ?? 'The other'} would like to go on editing.`,
+  lost: 'You are no longer editing. Your text is kept here.',
+  lostTo: ({ name, since }) =>
+    `${name ?? 'Somebody'} has been editing since ${since}. Your text is kept here.`,
+  failed: (reason) => `The document cannot be locked: ${reason}`,
+  offline: 'No connection. Trying again.',
+  secondsLeft: (seconds) => `${seconds} s`,
+  edit: 'Edit',
+  editAgain: 'Edit again',
+  stop: 'Stop editing',
+  wait: 'Wait in line',
+  leaveLine: 'Leave the line',
+  ask: 'Ask for it',
+  takeOver: 'Take over',
+  handOver: 'Hand over',
+  keep: 'Keep editing',
+}
+
+const ja: LockTexts = {
+  label: '編集している人',
+  nobody: 'いま編集している人はいません。',
+  asking: '編集できるか確認しています。',
+  editing: 'あなたが編集中です。ほかの人は閲覧できます。',
+  readOnly: ({ name, since }) =>
+    `${since}から${person(name)}が編集しています。順番を待つか、交代をお願いできます。`,
+  waiting: (who, ahead) =>
+    `${who ? `${who.since}から${person(who.name)}が編集しています。` : 'まもなく編集できます。'}${
+      ahead === null ? '順番を待っています。' : ahead === 0 ? '次はあなたの番です。' : `あと${ahead}人です。`
+    }`,
+  requested: (name) => `${person(name)}が編集したいそうです。交代しますか。`,
+  takenOver: (name) => `${person(name)}が編集を引き継ぎます。最後の変更を保存しています。`,
+  pending: (name) => `${person(name)}に交代をお願いしました。`,
+  declined: (name) => `${person(name)}はもう少し編集を続けたいそうです。`,
+  lost: '編集の権利がなくなりました。入力した内容はこの画面に残っています。',
+  lostTo: ({ name, since }) =>
+    `${since}から${person(name)}が編集しています。入力した内容はこの画面に残っています。`,
+  failed: (reason) => `この文書は編集できません（${reason}）`,
+  offline: '接続が切れています。つなぎ直しています。',
+  secondsLeft: (seconds) => `残り${seconds}秒`,
+  edit: '編集する',
+  editAgain: 'もう一度編集する',
+  stop: '編集を終える',
+  wait: '順番を待つ',
+  leaveLine: '待つのをやめる',
+  ask: '交代をお願いする',
+  takeOver: '引き継ぐ',
+  handOver: '交代する',
+  keep: '編集を続ける',
+}
+
+function person(name: string | null): string {
+  return name === null ? 'ほかの人' : `${name}さん`
+}
+
+export const lockTexts: Readonly<Record<'en' | 'ja', LockTexts>> = { en, ja }

@@ -1,0 +1,48 @@
+import { useCallback, useEffect, useState, useSyncExternalStore } from 'react'
+import {
+  createDocumentLock,
+  type DocumentLock,
+  type DocumentLockOptions,
+  type DocumentLockState,
+  INITIAL_STATE,
+} from '../client/index.ts'
+
+export interface UseDocumentLock {
+  readonly state: DocumentLockState
+  /** `null` until the component is mounted, and on a server. */
+  readonly lock: DocumentLock | null
+}
+
+/**
+ * The lock of a document while the component is mounted. It asks for nothing by itself: call `lock.acquire()`.
+ *
+ * @example
+ * const { state, lock } = useDocumentLock('minutes-42', { name: 'Mika' })
+ * return <textarea readOnly={state.phase !== 'held'} onFocus={() => lock?.acquire()} />
+ */
+export function useDocumentLock(
+  roomId: string,
+  { url, name, key }: Pick<DocumentLockOptions, 'url' | 'name' | 'key'> = {},
+): UseDocumentLock {
+  const [lock, setLock] = useState<DocumentLock | null>(null)
+  useEffect(() => {
+    const opened = createDocumentLock({
+      roomId,
+      ...(url !== undefined && { url }),
+      ...(name !== undefined && { name }),
+      ...(key !== undefined && { key }),
+    })
+    setLock(opened)
+    return () => {
+      setLock(null)
+      void opened.close()
+    }
+  }, [roomId, url, name, key])
+  const subscribe = useCallback((listener: () => void) => lock?.subscribe(listener) ?? (() => {}), [lock])
+  const state = useSyncExternalStore(
+    subscribe,
+    () => lock?.state ?? INITIAL_STATE,
+    () => INITIAL_STATE,
+  )
+  return { state, lock }
+}

@@ -1,0 +1,83 @@
+import { useEffect, useState, useSyncExternalStore } from 'react'
+import { PageHeader } from '../ui/page-header.tsx'
+import { usePreferences } from '../ui/preferences.ts'
+import { AuditTrail } from './audit-trail.tsx'
+import { EventStream } from './event-stream.tsx'
+import { Figures, Plots } from './figures.tsx'
+import { LeaseTable } from './lease-table.tsx'
+import { type DashboardState, LiveLeases } from './live-leases.ts'
+import { ReleaseDialog } from './release-dialog.tsx'
+import { SignIn, useToken } from './sign-in.tsx'
+import { dashboardTexts } from './texts.ts'
+
+const TABS = ['leases', 'plots', 'audit'] as const
+const LOADING: DashboardState = { phase: 'loading', leases: [], news: [], stats: null, audit: [] }
+
+export function Dashboard() {
+  const [{ lang }] = usePreferences()
+  const words = dashboardTexts[lang]
+  const [token, setToken] = useToken()
+  const live = useLiveLeases(token)
+  const { phase, leases, news, stats, audit } = useSyncExternalStore(
+    (listener) => live?.subscribe(listener) ?? (() => {}),
+    () => live?.state ?? LOADING,
+  )
+  const [tab, setTab] = useState<(typeof TABS)[number]>('leases')
+  const [releasing, setReleasing] = useState<string | null>(null)
+  return (
+    <>
+      <PageHeader current="dashboard" />
+      <main className="dashboard">
+        <p className="notice" role="status" data-phase={phase}>
+          {phase === 'offline' ? words.offline : phase === 'loading' ? words.loading : ''}
+        </p>
+        {phase === 'signed-out' ? (
+          <SignIn words={words} onToken={setToken} />
+        ) : (
+          <>
+            <Figures live={leases.length} stats={stats} words={words} />
+            <div role="tablist" className="bar tabs">
+              {TABS.map((name) => (
+                <button
+                  key={name}
+                  type="button"
+                  role="tab"
+                  aria-selected={tab === name}
+                  onClick={() => setTab(name)}
+                >
+                  {words[name]}
+                </button>
+              ))}
+            </div>
+            {tab === 'leases' && (
+              <div className="columns">
+                <LeaseTable leases={leases} words={words} onRelease={setReleasing} />
+                <EventStream news={news} words={words} />
+              </div>
+            )}
+            {tab === 'plots' && <Plots stats={stats} words={words} />}
+            {tab === 'audit' && <AuditTrail entries={audit} words={words} />}
+          </>
+        )}
+      </main>
+      {releasing !== null && live && (
+        <ReleaseDialog
+          resource={releasing}
+          words={words}
+          onConfirm={() => live.release(releasing)}
+          onClose={() => setReleasing(null)}
+        />
+      )}
+    </>
+  )
+}
+
+function useLiveLeases(token: string): LiveLeases | null {
+  const [live, setLive] = useState<LiveLeases | null>(null)
+  useEffect(() => {
+    const opened = new LiveLeases(token)
+    setLive(opened)
+    return () => opened.close()
+  }, [token])
+  return live
+}

@@ -1,0 +1,86 @@
+import type { Stats, StatsBucket } from '../../../src/protocol/index.ts'
+import { Plot, Sparkline } from './plot.tsx'
+import type { DashboardTexts } from './texts.ts'
+
+interface FiguresProps {
+  readonly live: number
+  readonly stats: Stats | null
+  readonly words: DashboardTexts
+}
+
+/** The four figures on top, each with its last 15 minutes. */
+export function Figures({ live, stats, words }: FiguresProps) {
+  const buckets = stats?.buckets ?? []
+  const perMinute = (of: (bucket: StatsBucket) => number) => {
+    const lastMinute = buckets.slice(-Math.max(1, Math.round(60_000 / (stats?.bucket_ms ?? 10_000))))
+    return lastMinute.reduce((sum, bucket) => sum + of(bucket), 0)
+  }
+  const lost = ({ expiries, lost }: StatsBucket) => expiries + lost
+  return (
+    <div className="figures">
+      <Figure title={words.live} value={live} values={buckets.map(({ grants, ends }) => grants + ends)} />
+      <Figure
+        title={words.waiters}
+        value={stats?.waiters ?? 0}
+        values={buckets.map(({ waits }) => waits.count)}
+      />
+      <Figure
+        title={words.grants}
+        value={perMinute(({ grants }) => grants)}
+        values={buckets.map(({ grants }) => grants)}
+      />
+      <Figure title={words.lost} value={perMinute(lost)} values={buckets.map(lost)} />
+    </div>
+  )
+}
+
+function Figure(props: {
+  readonly title: string
+  readonly value: number
+  readonly values: readonly number[]
+}) {
+  return (
+    <div className="card figure">
+      <h2>{props.title}</h2>
+      <span className="value mono">{props.value.toLocaleString()}</span>
+      <Sparkline values={props.values} />
+    </div>
+  )
+}
+
+export function Plots({ stats, words }: Omit<FiguresProps, 'live'>) {
+  const buckets = stats?.buckets ?? []
+  const shared = { times: buckets.map(({ at }) => at), empty: words.noPlot }
+  return (
+    <div className="plots">
+      <Plot
+        {...shared}
+        title={words.waits}
+        unit="ms"
+        lines={[
+          { name: 'p50', colour: 'held', values: buckets.map(({ waits }) => waits.p50) },
+          { name: 'p95', colour: 'waiting', values: buckets.map(({ waits }) => waits.p95) },
+          { name: 'p99', colour: 'lost', values: buckets.map(({ waits }) => waits.p99) },
+        ]}
+      />
+      <Plot
+        {...shared}
+        title={words.flow}
+        unit=""
+        lines={[
+          { name: words.what.granted, colour: 'held', values: buckets.map(({ grants }) => grants) },
+          { name: words.what.released, colour: 'pending', values: buckets.map(({ ends }) => ends) },
+        ]}
+      />
+      <Plot
+        {...shared}
+        title={words.trouble}
+        unit=""
+        lines={[
+          { name: words.what.expired, colour: 'lost', values: buckets.map(({ expiries }) => expiries) },
+          { name: words.what['taken-over'], colour: 'waiting', values: buckets.map(({ lost }) => lost) },
+        ]}
+      />
+    </div>
+  )
+}

@@ -1,0 +1,169 @@
+import { type Api, createApi, unexpected } from '../../../src/client/api.ts'
+import { Socket } from '../../../src/client/socket.ts'
+import { systemClock } from '../../../src/core/index.ts'
+import type { AuditEntry, ObservedLease, Stats } from '../../../src/protocol/index.ts'
+
+const PAGE = 1000
+const STATS_EVERY_MS = 5000
+const EVENTS_KEPT = 500
+
+/** A lease as the table shows it: its end by this machine's clock. */
+export interface LiveLease extends ObservedLease {
+  readonly endsAt: number | null
+  /** What was left when it was told: the full length of the bar. */
+  readonly span: number | null
+}
+
+export interface LeaseNews {
+  readonly id: number
+  readonly at: number
+  readonly lease: ObservedLease
+  readonly what: 'granted' | 'renewed' | 'released' | 'expired' | 'taken-over'
+}
+
+export interface DashboardState {
+  /** `signed-out`: the server wants a token. */
+  readonly phase: 'loading' | 'live' | 'offline' | 'signed-out'
+  readonly leases: readonly LiveLease[]
+  readonly news: readonly LeaseNews[]
+  readonly stats: Stats | null
+  readonly audit: readonly AuditEntry[]
+}
+
+/** Everything the dashboard knows: read once, then kept up by push. Told at most once a frame. */
+export class LiveLeases {
+  readonly #api: Api
+  readonly #socket: Socket
+  readonly #leases = new Map<string, LiveLease>()
+  readonly #listeners = new Set<() => void>()
+  #state: DashboardState = { phase: 'loading', leases: [], news: [], stats: null, audit: [] }
+  #news: LeaseNews[] = []
+  #lastId = 0
+  #frame = 0
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(token: string) {
+    const headers = token ? { authorization: `Bearer ${token}` } : undefined
+    this.#api = createApi({ url: location.origin, clientId: crypto.randomUUID(), headers })
+    this.#socket = new Socket({
+      url: location.origin,
+      key: 'holdfast',
+      clock: systemClock,
+      authorize: (socketId, channel) => this.#authorize(socketId, channel),
+      onConnection: (connected) => this.#change({ phase: connected ? 'live' : 'offline' }),
+    })
+    void this.#start()
+  }
+
+  get state(): DashboardState {
+    return this.#state
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  async release(resource: string): Promise<void> {
+    const answer = await this.#api({ method: 'DELETE', path: `api/locks/${encodeURIComponent(resource)}` })
+    if (answer.status !== 200) throw unexpected(answer)
+    await this.#readAudit()
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    cancelAnimationFrame(this.#frame)
+    this.#listeners.clear()
+    this.#subscription?.end()
+  }
+
+  #subscription: { end(): void } | undefined
+
+  async #start(): Promise<void> {
+    if (!(await this.#readAll())) return
+    this.#subscription = this.#socket.subscribe({
+      name: 'private-holdfast.leases',
+      onEvent: (event, data) => this.#hear(event, data),
+      onGap: () => void this.#readAll(),
+    })
+    await this.#readFigures()
+  }
+
+  async #authorize(socketId: string, channel: string): Promise<string> {
+    const body = { socket_id: socketId, channel_name: channel }
+    const answer = await this.#api({ method: 'POST', path: 'broadcasting/auth', body })
+    if (answer.status !== 200) throw unexpected(answer)
+    return String((answer.body as { auth?: unknown }).auth)
+  }
+
+  /** False: we may not. */
+  async #readAll(): Promise<boolean> {
+    const found: LiveLease[] = []
+    for (let after: string | undefined; ; ) {
+      const query = new URLSearchParams({ limit: String(PAGE), ...(after !== undefined && { after }) })
+      const answer = await this.#api({ method: 'GET', path: `api/locks?${query}` }).catch(() => null)
+      if (!answer) return true
+      if (answer.status !== 200) {
+        this.#change({ phase: 'signed-out' })
+        return false
+      }
+      const page = answer.body as { locks?: ObservedLease[]; next?: string }
+      found.push(...(page.locks ?? []).map(liveLease))
+      after = page.next
+      if (after === undefined) break
+    }
+    this.#leases.clear()
+    for (const lease of found) this.#leases.set(lease.resource, lease)
+    this.#later()
+    return true
+  }
+
+  async #readFigures(): Promise<void> {
+    const answer = await this.#api({ method: 'GET', path: 'api/stats' }).catch(() => null)
+    if (answer?.status === 200) this.#change({ stats: answer.body as Stats })
+    await this.#readAudit()
+    this.#timer = setTimeout(() => void this.#readFigures(), STATS_EVERY_MS)
+  }
+
+  async #readAudit(): Promise<void> {
+    const answer = await this.#api({ method: 'GET', path: 'api/audit' }).catch(() => null)
+    if (answer?.status === 200)
+      this.#change({ audit: (answer.body as { entries?: AuditEntry[] }).entries ?? [] })
+  }
+
+  #hear(event: string, data: object): void {
+    if (event === 'lease.gap') void this.#readAll()
+    if (event !== 'lease.change') return
+    const { lease } = data as { lease: ObservedLease }
+    const before = this.#leases.get(lease.resource)
+    // A late word of an older lease must not win over a newer one.
+    if (before && before.token > lease.token) return
+    const isHeld = lease.state === 'held'
+    const what = lease.state !== 'held' ? lease.state : before?.token === lease.token ? 'renewed' : 'granted'
+    if (isHeld) this.#leases.set(lease.resource, liveLease(lease))
+    else this.#leases.delete(lease.resource)
+    this.#news = [{ id: ++this.#lastId, at: Date.now(), lease, what } as const, ...this.#news].slice(
+      0,
+      EVENTS_KEPT,
+    )
+    this.#later()
+  }
+
+  /** Thousands of changes a second are one change of the screen. */
+  #later(): void {
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#frame = 0
+      this.#change({ leases: [...this.#leases.values()], news: this.#news })
+    })
+  }
+
+  #change(change: Partial<DashboardState>): void {
+    this.#state = { ...this.#state, ...change }
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+function liveLease(lease: ObservedLease): LiveLease {
+  const { remaining } = lease
+  return { ...lease, endsAt: remaining === null ? null : Date.now() + remaining, span: remaining }
+}

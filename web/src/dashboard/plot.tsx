@@ -1,0 +1,127 @@
+import { useState } from 'react'
+
+export interface Line {
+  readonly name: string
+  /** One of the colours of the style sheet. */
+  readonly colour: 'held' | 'pending' | 'waiting' | 'lost'
+  readonly values: readonly (number | null)[]
+}
+
+interface PlotProps {
+  readonly title: string
+  readonly unit: string
+  /** ISO 8601, one for each value. */
+  readonly times: readonly string[]
+  readonly lines: readonly Line[]
+  readonly empty: string
+}
+
+const WIDTH = 640
+const HEIGHT = 180
+const LEFT = 48
+const BOTTOM = 20
+
+/** One question a plot: values over the last minutes, with the figures under the pointer. */
+export function Plot({ title, unit, times, lines, empty }: PlotProps) {
+  const [at, setAt] = useState<number | null>(null)
+  const highest = Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)))
+  const top = niceCeiling(highest)
+  const x = (index: number) => LEFT + ((WIDTH - LEFT) * index) / Math.max(1, times.length - 1)
+  const y = (value: number) => (HEIGHT - BOTTOM) * (1 - value / top) + 4
+  const shownAt = at ?? times.length - 1
+  return (
+    <figure className="card plot">
+      <figcaption className="bar">
+        <h2 className="grow">{title}</h2>
+        {lines.map(({ name, colour, values }) => (
+          <span key={name} className="key" data-colour={colour}>
+            {name} <span className="mono">{format(values[shownAt] ?? null, unit)}</span>
+          </span>
+        ))}
+      </figcaption>
+      {highest === 0 ? (
+        <p className="quiet empty">{empty}</p>
+      ) : (
+        <svg
+          viewBox={`0 0 ${WIDTH} ${HEIGHT + 8}`}
+          role="img"
+          aria-label={`${title}: ${lines.map(({ name, values }) => `${name} ${format(values.at(-1) ?? null, unit)}`).join(', ')}`}
+          onPointerMove={({ clientX, currentTarget }) => {
+            const { left, width } = currentTarget.getBoundingClientRect()
+            const share = ((clientX - left) / width) * WIDTH - LEFT
+            const index = Math.round((share / (WIDTH - LEFT)) * (times.length - 1))
+            setAt(Math.min(times.length - 1, Math.max(0, index)))
+          }}
+          onPointerLeave={() => setAt(null)}
+        >
+          {[0, 0.5, 1].map((share) => (
+            <g key={share}>
+              <line className="grid" x1={LEFT} x2={WIDTH} y1={y(top * share)} y2={y(top * share)} />
+              <text x={LEFT - 6} y={y(top * share) + 4} textAnchor="end">
+                {format(top * share, '')}
+              </text>
+            </g>
+          ))}
+          {[0, Math.floor((times.length - 1) / 2), times.length - 1].map((index, n) => (
+            <text
+              key={times[index]}
+              x={x(index)}
+              y={HEIGHT + 6}
+              textAnchor={(['start', 'middle', 'end'] as const)[n]}
+            >
+              {clockOf(times[index])}
+            </text>
+          ))}
+          {lines.map(({ name, colour, values }) => (
+            <path key={name} className="line" data-colour={colour} d={pathOf(values, x, y)} />
+          ))}
+          {at !== null && <line className="cursor" x1={x(at)} x2={x(at)} y1={4} y2={HEIGHT - BOTTOM + 4} />}
+        </svg>
+      )}
+    </figure>
+  )
+}
+
+export function Sparkline({ values }: { readonly values: readonly number[] }) {
+  const top = Math.max(1, ...values)
+  const x = (index: number) => (index * 96) / Math.max(1, values.length - 1)
+  return (
+    <svg className="spark" viewBox="0 0 96 24" aria-hidden="true">
+      <path className="line" d={pathOf(values, x, (value) => 22 - (20 * value) / top)} />
+    </svg>
+  )
+}
+
+/** A gap where there is no value. */
+function pathOf(
+  values: readonly (number | null)[],
+  x: (index: number) => number,
+  y: (value: number) => number,
+): string {
+  let pen = 'M'
+  return values
+    .map((value, index) => {
+      if (value === null) {
+        pen = 'M'
+        return ''
+      }
+      const step = `${pen}${x(index).toFixed(1)} ${y(value).toFixed(1)}`
+      pen = 'L'
+      return step
+    })
+    .join('')
+}
+
+function niceCeiling(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(value, 1e-9)))
+  return ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10) * power
+}
+
+function format(value: number | null, unit: string): string {
+  if (value === null) return '–'
+  return `${value >= 100 || Number.isInteger(value) ? Math.round(value).toLocaleString() : value.toFixed(1)}${unit && ` ${unit}`}`
+}
+
+function clockOf(time: string | undefined): string {
+  return time ? new Date(time).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' }) : ''
+}

@@ -1,0 +1,80 @@
+import { useEffect, useState, useSyncExternalStore } from 'react'
+import type { DocumentLock } from '../../../src/client/index.ts'
+import { LockBanner, useDocumentLock } from '../../../src/react/index.ts'
+import { PageHeader } from '../ui/page-header.tsx'
+import { usePreferences } from '../ui/preferences.ts'
+import { Draft, type DraftState } from './draft.ts'
+import { KeptText } from './kept-text.tsx'
+import { editorTexts } from './texts.ts'
+
+const EMPTY: DraftState = { text: '', status: 'loading', stored: '' }
+
+export function Editor({ roomId }: { roomId: string }) {
+  const [{ lang, name }, change] = usePreferences()
+  const { state, lock } = useDocumentLock(roomId, { name })
+  const draft = useDraft(lock)
+  const { text, status, stored } = useSyncExternalStore(
+    (listener) => draft?.subscribe(listener) ?? (() => {}),
+    () => draft?.state ?? EMPTY,
+  )
+  const words = editorTexts[lang]
+  const isHeld = state.phase === 'held'
+  return (
+    <>
+      <PageHeader current="editor">
+        <label className="bar">
+          <span className="quiet">{words.name}</span>
+          <input
+            key={name}
+            size={12}
+            maxLength={40}
+            defaultValue={name}
+            onBlur={({ target }) => change({ name: target.value.trim() || name })}
+            onKeyDown={({ key, currentTarget }) => key === 'Enter' && currentTarget.blur()}
+          />
+        </label>
+      </PageHeader>
+      <main className="editor">
+        <LockBanner state={state} lock={lock} lang={lang} onHandOver={() => draft?.flush()} />
+        {status === 'kept' && draft && (
+          <KeptText draft={draft} mine={text} stored={stored} isHeld={isHeld} words={words} />
+        )}
+        <section className="card paper" data-writable={isHeld}>
+          <div className="bar">
+            <h2 className="grow">
+              {words.document} <span className="mono">{roomId}</span>
+            </h2>
+            <span className="mono quiet" title="fencing token">
+              {isHeld ? `#${state.token}` : ''}
+            </span>
+            <span className="status" data-status={status}>
+              {words.status[status]}
+            </span>
+          </div>
+          <textarea
+            aria-label={words.document}
+            placeholder={words.placeholder}
+            readOnly={!isHeld || status === 'kept'}
+            value={text}
+            onChange={({ target }) => draft?.edit(target.value)}
+          />
+        </section>
+        <p className="quiet">{words.hint}</p>
+      </main>
+    </>
+  )
+}
+
+function useDraft(lock: DocumentLock | null): Draft | null {
+  const [draft, setDraft] = useState<Draft | null>(null)
+  useEffect(() => {
+    if (!lock) return
+    const opened = new Draft(lock)
+    setDraft(opened)
+    return () => {
+      setDraft(null)
+      opened.close()
+    }
+  }, [lock])
+  return draft
+}

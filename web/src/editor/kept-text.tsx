@@ -1,0 +1,51 @@
+import { useState } from 'react'
+import type { Draft } from './draft.ts'
+import type { EditorTexts } from './texts.ts'
+
+interface KeptTextProps {
+  readonly draft: Draft
+  readonly mine: string
+  readonly stored: string
+  readonly isHeld: boolean
+  readonly words: EditorTexts
+}
+
+/** A save was refused, or the lock went away first: the text is kept, and offered. */
+export function KeptText({ draft, mine, stored, isHeld, words }: KeptTextProps) {
+  const [copied, setCopied] = useState(false)
+  const copy = async () => {
+    await navigator.clipboard.writeText(mine)
+    setCopied(true)
+  }
+  return (
+    <section className="card kept" role="alert">
+      <p>{stored === mine || !stored ? words.keptSame : words.kept}</p>
+      <div className="bar">
+        <button type="button" className="primary" onClick={() => void copy()}>
+          {copied ? words.copied : words.copy}
+        </button>
+        {isHeld && (
+          <button type="button" onClick={() => void draft.saveMine()}>
+            {words.saveMine}
+          </button>
+        )}
+        <button type="button" onClick={() => draft.discard()}>
+          {words.discard}
+        </button>
+      </div>
+      <details>
+        <summary>{words.compare}</summary>
+        <div className="compare">
+          <label>
+            {words.mine}
+            <textarea readOnly value={mine} />
+          </label>
+          <label>
+            {words.theirs}
+            <textarea readOnly value={stored} />
+          </label>
+        </div>
+      </details>
+    </section>
+  )
+}

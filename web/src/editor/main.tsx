@@ -1,0 +1,16 @@
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import '../../../src/react/styles.css'
+import '../ui/tokens.css'
+import './editor.css'
+import { Editor } from './editor.tsx'
+
+const root = document.getElementById('root')
+if (!root) throw new Error('the page has no #root')
+const roomId = decodeURIComponent(location.hash.slice(1)) || 'welcome'
+addEventListener('hashchange', () => location.reload())
+createRoot(root).render(
+  <StrictMode>
+    <Editor roomId={roomId} />
+  </StrictMode>,
+)

@@ -1,0 +1,66 @@
+import type { DraftStatus } from './draft.ts'
+
+export interface EditorTexts {
+  readonly document: string
+  readonly name: string
+  readonly placeholder: string
+  readonly status: Readonly<Record<DraftStatus, string>>
+  readonly kept: string
+  readonly keptSame: string
+  readonly copy: string
+  readonly copied: string
+  readonly compare: string
+  readonly mine: string
+  readonly theirs: string
+  readonly saveMine: string
+  readonly discard: string
+  readonly hint: string
+}
+
+const en: EditorTexts = {
+  document: 'Document',
+  name: 'Your name',
+  placeholder: 'Nothing is written yet.',
+  status: {
+    loading: 'Loading',
+    saved: 'Saved',
+    dirty: 'Not saved yet',
+    saving: 'Saving',
+    kept: 'Not saved',
+  },
+  kept: 'Your text was not saved, because another has been editing since. It is kept here.',
+  keptSame: 'Your text is not saved yet. It is kept here until you edit again.',
+  copy: 'Copy my text',
+  copied: 'Copied',
+  compare: 'Compare',
+  mine: 'Mine, not saved',
+  theirs: 'Stored',
+  saveMine: 'Save mine over it',
+  discard: 'Show the stored text',
+  hint: 'Open this page in a second window to see what the other sees.',
+}
+
+const ja: EditorTexts = {
+  document: '文書',
+  name: 'お名前',
+  placeholder: 'まだ何も書かれていません。',
+  status: {
+    loading: '読み込み中',
+    saved: '保存済み',
+    dirty: '未保存',
+    saving: '保存中',
+    kept: '保存されていません',
+  },
+  kept: 'ほかの人が編集したため、あなたの文章は保存されませんでした。この画面に残っています。',
+  keptSame: '文章はまだ保存されていません。もう一度編集するまで、この画面に残ります。',
+  copy: '文章をコピー',
+  copied: 'コピーしました',
+  compare: '比べる',
+  mine: 'あなたの文章（未保存）',
+  theirs: '保存されている文章',
+  saveMine: '自分の文章で保存する',
+  discard: '保存されている文章を表示',
+  hint: '別のウィンドウでも開くと、相手にどう見えるかがわかります。',
+}
+
+export const editorTexts = { en, ja }

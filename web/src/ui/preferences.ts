@@ -1,0 +1,59 @@
+import { useSyncExternalStore } from 'react'
+
+export type Lang = 'en' | 'ja'
+export type Theme = 'auto' | 'light' | 'dark'
+
+export interface Preferences {
+  readonly lang: Lang
+  readonly theme: Theme
+  /** What others see of who edits. */
+  readonly name: string
+}
+
+const KEY = 'holdfast:preferences'
+const listeners = new Set<() => void>()
+let current = read()
+apply()
+
+/** What the person has chosen, kept in the browser. */
+export function usePreferences(): [Preferences, (change: Partial<Preferences>) => void] {
+  const preferences = useSyncExternalStore(subscribe, () => current)
+  return [preferences, change]
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+function change(changes: Partial<Preferences>): void {
+  current = { ...current, ...changes }
+  try {
+    localStorage.setItem(KEY, JSON.stringify(current))
+  } catch {
+    // Private windows may refuse; then it holds for this page.
+  }
+  apply()
+  for (const listener of listeners) listener()
+}
+
+function apply(): void {
+  const { lang, theme } = current
+  document.documentElement.lang = lang
+  document.documentElement.style.colorScheme = theme === 'auto' ? 'light dark' : theme
+}
+
+function read(): Preferences {
+  let kept: Partial<Preferences> = {}
+  try {
+    kept = Object(JSON.parse(localStorage.getItem(KEY) ?? '{}'))
+  } catch {
+    // Damaged or refused: the defaults serve.
+  }
+  const { lang, theme, name } = kept
+  return {
+    lang: lang === 'ja' || lang === 'en' ? lang : navigator.language.startsWith('ja') ? 'ja' : 'en',
+    theme: theme === 'light' || theme === 'dark' ? theme : 'auto',
+    name: typeof name === 'string' && name !== '' ? name : `Guest ${Math.floor(Math.random() * 900) + 100}`,
+  }
+}
