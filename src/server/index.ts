@@ -1,4 +1,20 @@
 export { type AuditLog, type AuditQuery, memoryAudit } from './audit.ts'
+export type { Bus, BusMessage } from './bus.ts'
+export { memoryBus } from './buses/memory.ts'
+export { type NatsBusConnection, type NatsBusOptions, natsBus } from './buses/nats.ts'
+export { type PostgresBusClient, type PostgresBusOptions, postgresBus } from './buses/postgres.ts'
+export { type RedisBusClient, type RedisBusOptions, redisBus } from './buses/redis.ts'
+export {
+  type ChannelLimits,
+  type Channels,
+  type ChannelsHub,
+  type ChannelsOptions,
+  type Connection,
+  type ConnectionRequest,
+  createChannels,
+  type EventNaming,
+  type Visitor,
+} from './channels/index.ts'
 export { createLockServer, type LockServer, type LockServerOptions } from './create.ts'
 export {
   type DocumentStore,

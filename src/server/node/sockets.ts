@@ -12,8 +12,8 @@ export interface SocketsOptions {
   /** Sockets are at `{path}/{key}`. Default `/app`. */
   readonly path?: string
   /**
-   * Origins whose pages may connect, such as `https://app.example.com`, beside the server's own; `*` for all.
-   * Who sends no origin is no browser, and may connect.
+   * Origins whose pages may connect, such as `https://app.example.com`, beside the server's own. Who sends no
+   * origin is no browser, and may connect.
    */
   readonly origins?: readonly string[]
   /** Bytes of a frame that a client may send. Default 16 384. */
@@ -119,6 +119,7 @@ function answerNotFound(stream: Duplex): void {
 }
 
 function isAllowed({ origin, host }: IncomingMessage['headers'], origins: readonly string[]): boolean {
-  if (origin === undefined || origins.includes('*') || origins.includes(origin)) return true
-  return host !== undefined && URL.parse(origin)?.host === host
+  if (origin === undefined || origins.includes(origin)) return true
+  // A proxy may end TLS, so the scheme proves nothing.
+  return origin === `http://${host}` || origin === `https://${host}`
 }
