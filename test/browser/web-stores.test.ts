@@ -25,4 +25,12 @@ describe('the web stores in Chromium', () => {
     expect(results.length).toBeGreaterThan(35)
     expect(results.filter((result) => result.error)).toEqual([])
   })
+
+  it('does what the fakes of the unit tests do', async () => {
+    for (const { title, observed, expected } of await runScenario<typeof scenarios, 'platform'>(
+      page,
+      'platform',
+    ))
+      expect({ title, observed }).toEqual({ title, observed: expected })
+  })
 })

@@ -2,6 +2,7 @@
 import { systemClock } from '../../../src/core/index.ts'
 import { directoryStore, webLockStore } from '../../../src/stores/web/index.ts'
 import { describeStore } from '../../../src/testing/index.ts'
+import { platformCases } from '../../web/platform-contract.ts'
 
 export const scenarios = {
   async conformance(kind: 'locks' | 'directory') {
@@ -42,6 +43,15 @@ export const scenarios = {
           (error: unknown) => ({ title, error: String(error) }),
         ),
       )
+    return results
+  },
+
+  async platform() {
+    const results: { title: string; observed: unknown; expected: unknown }[] = []
+    for (const { title, observe, expected } of platformCases) {
+      const directory = await (await opfs()).getDirectoryHandle(crypto.randomUUID(), { create: true })
+      results.push({ title, observed: await observe({ locks: navigator.locks, directory }), expected })
+    }
     return results
   },
 }

@@ -1,0 +1,125 @@
+import type { Clock } from '../../src/core/index.ts'
+import type { WebDirectory, WebFile, WebWriter } from '../../src/stores/web/index.ts'
+
+interface StoredFile {
+  text: string
+  lastModified: number
+}
+
+export type FileOperation = 'open' | 'read' | 'write' | 'close' | 'remove'
+
+/** The private directory of one origin, as far as the stores use it. All tabs of a test share it. */
+export class FakeFileSystem {
+  readonly #clock: Clock
+  readonly #files = new Map<string, StoredFile>()
+  readonly #directories = new Set<string>([''])
+  /** How many are open, by path: also for a file that was removed meanwhile. */
+  readonly #writers = new Map<string, number>()
+  /** Whether writers know `mode: 'exclusive'`; browsers that do not ignore it. */
+  readonly #exclusive: boolean
+  /** Throws to make an operation on a path fail. */
+  refuse: (operation: FileOperation, path: string) => void = () => {}
+
+  constructor(clock: Clock, { exclusive = true } = {}) {
+    this.#clock = clock
+    this.#exclusive = exclusive
+  }
+
+  get root(): WebDirectory {
+    return this.#directory('')
+  }
+
+  /** Every file, with its text. */
+  get tree(): Record<string, string> {
+    return Object.fromEntries([...this.#files].map(([path, file]) => [path.slice(1), file.text]))
+  }
+
+  /** Puts a file there as another program would. */
+  put(path: string, text: string): void {
+    this.#directories.add(`/${path}`.slice(0, `/${path}`.lastIndexOf('/')))
+    this.#files.set(`/${path}`, { text, lastModified: this.#clock.now() })
+  }
+
+  /** As when the user clears the site's data. */
+  clear(): void {
+    this.#files.clear()
+    this.#directories.clear()
+    this.#directories.add('')
+  }
+
+  #directory(path: string): WebDirectory {
+    const inside = (name: string) => `${path}/${name}`
+    return {
+      getDirectoryHandle: async (name, options) => {
+        if (options?.create) this.#directories.add(inside(name))
+        if (!this.#directories.has(inside(name))) throw notFound(inside(name))
+        return this.#directory(inside(name))
+      },
+      getFileHandle: async (name, options) => {
+        this.refuse('open', inside(name))
+        if (!this.#directories.has(path)) throw notFound(path)
+        if (options?.create && !this.#files.has(inside(name))) this.put(inside(name).slice(1), '')
+        this.#stored(inside(name))
+        return this.#file(inside(name))
+      },
+      removeEntry: async (name) => {
+        this.#stored(inside(name))
+        this.refuse('remove', inside(name))
+        if (this.#writers.get(inside(name))) throw busy(inside(name))
+        this.#files.delete(inside(name))
+      },
+    }
+  }
+
+  #file(path: string): WebFile {
+    return {
+      getFile: async () => {
+        this.refuse('read', path)
+        const { text, lastModified } = this.#stored(path)
+        return { lastModified, text: async () => text }
+      },
+      createWritable: async (options) => {
+        this.refuse('write', path)
+        const open = this.#writers.get(path) ?? 0
+        if (this.#exclusive && options?.mode === 'exclusive' && open > 0) throw busy(path)
+        this.#writers.set(path, open + 1)
+        return this.#writer(path)
+      },
+    }
+  }
+
+  #writer(path: string): WebWriter {
+    let text = ''
+    let isOpen = true
+    const end = () => {
+      if (!isOpen) throw new TypeError('the writer is closed')
+      isOpen = false
+      this.#writers.set(path, (this.#writers.get(path) ?? 1) - 1)
+    }
+    return {
+      write: async (more) => {
+        text += more
+      },
+      close: async () => {
+        this.refuse('close', path)
+        end()
+        this.put(path.slice(1), text)
+      },
+      abort: async () => end(),
+    }
+  }
+
+  #stored(path: string): StoredFile {
+    const file = this.#files.get(path)
+    if (!file) throw notFound(path)
+    return file
+  }
+}
+
+function notFound(path: string): DOMException {
+  return new DOMException(`there is no ${path}`, 'NotFoundError')
+}
+
+function busy(path: string): DOMException {
+  return new DOMException(`${path} has a writer`, 'NoModificationAllowedError')
+}
