@@ -82,8 +82,7 @@ describe('the life of a lock, from 12:00:00', () => {
     const heard = bed.socket('room-1')
     await user.call('POST', LOCK)
     await until('12:01:30')
-    const headers = { Authorization: `Bearer ${ADMIN_TOKEN}` }
-    const { entries } = (await user.call('GET', '/api/audit', undefined, { headers })).body
+    const { entries } = (await bed.program(ADMIN_TOKEN).call('GET', '/api/audit')).body
     expect(entries.map(({ action }) => action)).toEqual(['expired', 'lock'])
     expect(heard.filter(({ event }) => event === 'document.unlocked')).toHaveLength(1)
   })

@@ -1,9 +1,27 @@
 export { type AuditLog, type AuditQuery, memoryAudit } from './audit.ts'
-export type { Bus, BusMessage } from './bus.ts'
-export { memoryBus } from './buses/memory.ts'
-export { type NatsBusConnection, type NatsBusOptions, natsBus } from './buses/nats.ts'
-export { type PostgresBusClient, type PostgresBusOptions, postgresBus } from './buses/postgres.ts'
-export { type RedisBusClient, type RedisBusOptions, redisBus } from './buses/redis.ts'
+export type { Bus, Bus, BusMessage, BusMessage } from './bus.ts'
+export { memoryBus, memoryBus } from './buses/memory.ts'
+export {
+  type NatsBusConnection,
+  type NatsBusOptions,
+  type NatsBusOptions,
+  natsBus,
+  natsBus,
+} from './buses/nats.ts'
+export {
+  type PostgresBusClient,
+  type PostgresBusOptions,
+  type PostgresBusOptions,
+  postgresBus,
+  postgresBus,
+} from './buses/postgres.ts'
+export {
+  type RedisBusClient,
+  type RedisBusOptions,
+  type RedisBusOptions,
+  redisBus,
+  redisBus,
+} from './buses/redis.ts'
 export {
   type ChannelLimits,
   type Channels,
@@ -33,6 +51,7 @@ export {
 } from './identity.ts'
 export { jsonLog, type Log, type LogLevel } from './log.ts'
 export type { Meter, Present } from './meter.ts'
+export { type PostgresClient, postgresAudit, postgresDocuments } from './postgres.ts'
 export type { OnTelemetry } from './service.ts'
 export {
   resolveSettings,
@@ -42,3 +61,5 @@ export {
   type SettingsSource,
   settingsOf,
 } from './settings.ts'
+export type { SqlAuditOptions } from './sql-audit.ts'
+export type { SqlDocumentsOptions } from './sql-documents.ts'

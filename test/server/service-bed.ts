@@ -19,6 +19,8 @@ export interface ServiceBed extends AsyncDisposable {
   readonly server: LockServer
   /** Another browser, with a cookie jar of its own; `tab` names itself in every call. */
   browser(tab?: string): Browser
+  /** A program with a token of the settings. */
+  program(token: string): Browser
   /** A socket that hears a room. */
   socket(room: string): Heard[]
 }
@@ -43,25 +45,27 @@ export async function serviceBed(options: Partial<LockServerOptions> = {}): Prom
     clock,
     store,
     server,
-    browser: (tab) => new Browser(server.fetch, tab),
+    browser: (tab) => new Browser(server.fetch, pageHeaders(tab)),
+    program: (token) => new Browser(server.fetch, { Authorization: `Bearer ${token}` }),
     socket: (room) => listen(server, clock, `document.${room}`),
     [Symbol.asyncDispose]: () => server.stop(),
   }
 }
 
+/** What calls the service: a browser with its cookies, or a program. */
 export class Browser {
   readonly #fetch: LockServer['fetch']
-  readonly #tab: string | undefined
+  readonly #headers: Readonly<Record<string, string>>
   cookie: string | undefined
 
-  constructor(fetch: LockServer['fetch'], tab?: string) {
+  constructor(fetch: LockServer['fetch'], headers: Readonly<Record<string, string>>) {
     this.#fetch = fetch
-    this.#tab = tab
+    this.#headers = headers
   }
 
-  /** A second tab: the same cookie jar, another id. */
+  /** Another tab of the same browser. */
   tab(tab: string): Browser {
-    const other = new Browser(this.#fetch, tab)
+    const other = new Browser(this.#fetch, pageHeaders(tab))
     other.cookie = this.cookie
     return other
   }
@@ -69,25 +73,27 @@ export class Browser {
   async call(method: string, path: string, body?: unknown, more: RequestInit = {}): Promise<Answer> {
     const headers = new Headers({
       Host: new URL(ORIGIN).host,
-      ...(method !== 'GET' && { Origin: ORIGIN }),
+      ...this.#headers,
       ...(this.cookie !== undefined && { Cookie: this.cookie }),
-      ...(this.#tab !== undefined && { 'X-Holdfast-Client': this.#tab }),
     })
     for (const [name, value] of new Headers(more.headers)) headers.set(name, value)
-    const text = typeof body === 'string' ? body : JSON.stringify(body)
     const request = new Request(ORIGIN + path, {
       method,
       ...more,
       headers,
-      ...(body !== undefined && { body: text }),
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const response = await this.#fetch(request)
     const cookie = response.headers.get('set-cookie')?.split(';')[0]
     if (cookie) this.cookie = cookie
-    const answer = await response.text()
+    const text = await response.text()
     const isJson = response.headers.get('content-type') === 'application/json'
-    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(answer) : answer }
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
   }
+}
+
+function pageHeaders(tab?: string): Readonly<Record<string, string>> {
+  return { Origin: ORIGIN, ...(tab !== undefined && { 'X-Holdfast-Client': tab }) }
 }
 
 export interface Answer {

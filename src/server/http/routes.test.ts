@@ -1,0 +1,391 @@
+import * as v from 'valibot'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  ADMIN_TOKEN,
+  type Answer,
+  type Browser,
+  LEASE_TOKEN,
+  type ServiceBed,
+  serviceBed,
+} from '../../../test/server/service-bed.ts'
+import { errorBody } from '../../protocol/index.ts'
+import type { Service } from '../service.ts'
+import { allRoutes } from './app.ts'
+import type { Route } from './route.ts'
+
+const DOCUMENT = '/api/documents/room-1'
+const LOCK = `${DOCUMENT}/lock`
+const LEASE = '/api/leases/job'
+const ASK = { id: 'ask-1', owner: 'worker', ttl: 10_000 }
+
+let bed: ServiceBed
+let callers: Readonly<Record<'user' | 'other' | 'lease' | 'admin', Browser>>
+beforeEach(async () => {
+  bed = await serviceBed({ onTelemetry: () => {}, settings: { grace: 0, answerWithin: 1000 } })
+  callers = {
+    user: bed.browser('tab-1'),
+    other: bed.browser('tab-2'),
+    lease: bed.program(LEASE_TOKEN),
+    admin: bed.program(ADMIN_TOKEN),
+  }
+})
+afterEach(() => bed[Symbol.asyncDispose]())
+
+type Who = keyof typeof callers
+type Step = readonly [who: Who, method: string, path: string, body?: unknown]
+
+/** What went before, the call, and what it must answer. */
+const CALLS: readonly (readonly [
+  title: string,
+  before: readonly Step[],
+  call: Step,
+  status: number,
+  body: object,
+])[] = [
+  [
+    'a free room is locked',
+    [],
+    ['user', 'POST', LOCK],
+    200,
+    { success: true, expires_in_ms: 30_000, ttl_ms: 30_000 },
+  ],
+  [
+    'the holder locks again and renews',
+    [['user', 'POST', LOCK]],
+    ['user', 'POST', LOCK],
+    200,
+    { success: true },
+  ],
+  [
+    'a locked room is refused',
+    [['user', 'POST', LOCK, { name: 'Mika' }]],
+    ['other', 'POST', LOCK],
+    409,
+    { error: 'already_locked', holder: { name: 'Mika', is_you: false }, place: null },
+  ],
+  [
+    'a heartbeat',
+    [['user', 'POST', LOCK]],
+    ['user', 'PUT', LOCK],
+    200,
+    { success: true, expires_in_ms: 30_000 },
+  ],
+  ['a heartbeat without a lock', [], ['user', 'PUT', LOCK], 404, { error: 'lock_not_found' }],
+  [
+    'a heartbeat of another',
+    [['user', 'POST', LOCK]],
+    ['other', 'PUT', LOCK],
+    403,
+    { error: 'not_locked_by_user' },
+  ],
+  ['an unlock', [['user', 'POST', LOCK]], ['user', 'DELETE', LOCK], 200, { success: true }],
+  ['an unlock without a lock', [], ['user', 'DELETE', LOCK], 200, { success: true }],
+  [
+    'an unlock of another',
+    [['user', 'POST', LOCK]],
+    ['other', 'DELETE', LOCK],
+    403,
+    { error: 'not_locked_by_user' },
+  ],
+  [
+    'an unlock with another token',
+    [['user', 'POST', LOCK]],
+    ['user', 'DELETE', `${LOCK}?token=1`],
+    409,
+    { error: 'stale_token' },
+  ],
+  [
+    'a late beacon',
+    [['user', 'POST', LOCK]],
+    ['user', 'POST', `${LOCK}/release`, { client_id: 'tab-1', token: 1 }],
+    409,
+    { error: 'stale_token' },
+  ],
+  [
+    'a beacon without a lock',
+    [],
+    ['user', 'POST', `${LOCK}/release`, { client_id: 'tab-1', token: 1 }],
+    200,
+    { success: true },
+  ],
+  ['a free room', [], ['user', 'GET', LOCK], 200, { is_locked: false, waiting: [], heartbeat_ms: 10_000 }],
+  [
+    'a locked room',
+    [['user', 'POST', LOCK]],
+    ['other', 'GET', LOCK],
+    200,
+    { is_locked: true, holder: { is_you: false } },
+  ],
+  ['a take-over of what is free', [], ['user', 'POST', `${LOCK}/takeover`], 200, { success: true }],
+  ['a request for what is free', [], ['user', 'POST', `${LOCK}/request`], 200, { success: true }],
+  [
+    'an answer without a lock',
+    [],
+    ['user', 'POST', `${LOCK}/request/answer`, { request_id: 'x', granted: true }],
+    404,
+    { error: 'lock_not_found' },
+  ],
+  [
+    'an answer for another',
+    [['user', 'POST', LOCK]],
+    ['other', 'POST', `${LOCK}/request/answer`, { request_id: 'x', granted: true }],
+    403,
+    { error: 'not_locked_by_user' },
+  ],
+  [
+    'the answer of the holder',
+    [['user', 'POST', LOCK]],
+    ['user', 'POST', `${LOCK}/request/answer`, { request_id: 'x', granted: false }],
+    200,
+    { success: true },
+  ],
+  [
+    'a document that was never saved',
+    [],
+    ['user', 'GET', DOCUMENT],
+    200,
+    { content: null, token: null, saved_at: null },
+  ],
+  [
+    'a save without a lock',
+    [],
+    ['user', 'PUT', DOCUMENT, { content: 'x', token: 1 }],
+    409,
+    { error: 'stale_token' },
+  ],
+  [
+    'a lease',
+    [],
+    ['lease', 'POST', LEASE, ASK],
+    200,
+    { granted: true, lease: { resource: 'job', id: 'ask-1', state: 'held' } },
+  ],
+  [
+    'a lease by its name in the query',
+    [],
+    ['lease', 'POST', '/api/leases?resource=..', ASK],
+    200,
+    { lease: { resource: '..' } },
+  ],
+  ['a lease without a name', [], ['lease', 'POST', '/api/leases', ASK], 400, { error: 'invalid_query' }],
+  [
+    'a lease that another has',
+    [['lease', 'POST', LEASE, ASK]],
+    ['lease', 'POST', LEASE, { ...ASK, id: 'ask-2', wait: true }],
+    409,
+    { granted: false, place: 0, holder: { id: 'ask-1' } },
+  ],
+  [
+    'a renewal',
+    [['lease', 'POST', LEASE, ASK]],
+    ['lease', 'PUT', LEASE, { id: 'ask-1', ttl: 20_000 }],
+    200,
+    { ok: true, lease: { remaining: 20_000 } },
+  ],
+  [
+    'a renewal of what is not there',
+    [],
+    ['lease', 'PUT', LEASE, { id: 'ask-1', ttl: 20_000 }],
+    409,
+    { error: 'lease_lost', ok: false, holder: null },
+  ],
+  [
+    'a release by id',
+    [['lease', 'POST', LEASE, ASK]],
+    ['lease', 'DELETE', LEASE, { id: 'ask-1' }],
+    200,
+    { ended: { id: 'ask-1', state: 'released' } },
+  ],
+  [
+    'a release by a wrong token',
+    [['lease', 'POST', LEASE, ASK]],
+    ['lease', 'DELETE', LEASE, { token: 1 }],
+    200,
+    { ended: null, holder: { id: 'ask-1' } },
+  ],
+  [
+    'a lease to read',
+    [['lease', 'POST', LEASE, ASK]],
+    ['lease', 'GET', LEASE],
+    200,
+    { leases: [{ id: 'ask-1' }] },
+  ],
+  [
+    'leases by name',
+    [['lease', 'POST', LEASE, ASK]],
+    ['lease', 'GET', '/api/leases?resource=none&resource=job'],
+    200,
+    { leases: [null, { id: 'ask-1' }] },
+  ],
+  [
+    'leases by prefix',
+    [['lease', 'POST', LEASE, ASK]],
+    ['lease', 'GET', '/api/leases?prefix=jo&limit=1'],
+    200,
+    { leases: [{ id: 'ask-1' }] },
+  ],
+  ['a sweep', [], ['lease', 'POST', '/api/sweep', { limit: 10 }], 200, { leases: [] }],
+  ['the lease API is closed to sessions', [], ['user', 'POST', LEASE, ASK], 403, { error: 'forbidden' }],
+  [
+    'the list',
+    [['user', 'POST', LOCK]],
+    ['lease', 'GET', '/api/locks'],
+    200,
+    { locks: [{ resource: 'document:room-1' }] },
+  ],
+  ['the list is closed to sessions', [], ['user', 'GET', '/api/locks'], 403, { error: 'forbidden' }],
+  [
+    'a forced release',
+    [['user', 'POST', LOCK]],
+    ['admin', 'DELETE', '/api/locks/document:room-1'],
+    200,
+    { success: true },
+  ],
+  [
+    'a forced release of nothing',
+    [],
+    ['admin', 'DELETE', '/api/locks/document:room-1'],
+    404,
+    { error: 'lock_not_found' },
+  ],
+  [
+    'a forced release is for administrators',
+    [['user', 'POST', LOCK]],
+    ['lease', 'DELETE', '/api/locks/document:room-1'],
+    403,
+    { error: 'forbidden' },
+  ],
+  [
+    'the audit trail',
+    [
+      ['user', 'POST', LOCK],
+      ['user', 'DELETE', LOCK],
+    ],
+    ['admin', 'GET', '/api/audit?limit=1'],
+    200,
+    { entries: [{ action: 'unlock' }], next: 2 },
+  ],
+  ['the audit trail is for administrators', [], ['user', 'GET', '/api/audit'], 403, { error: 'forbidden' }],
+  [
+    'the figures',
+    [['user', 'POST', LOCK]],
+    ['admin', 'GET', '/api/stats'],
+    200,
+    { live: 1, waiters: 0, bucket_ms: 10_000 },
+  ],
+  [
+    'a private channel',
+    [],
+    ['user', 'POST', '/broadcasting/auth', 'socket_id=1.2&channel_name=private-document.room-1'],
+    200,
+    { auth: expect.stringMatching(/^holdfast:[0-9a-f]{64}$/) },
+  ],
+  [
+    'a presence channel',
+    [],
+    ['user', 'POST', '/broadcasting/auth', 'socket_id=1.2&channel_name=presence-document.room-1'],
+    200,
+    { channel_data: expect.stringContaining('user_id') },
+  ],
+  [
+    'the channel of all leases is for observers',
+    [],
+    ['user', 'POST', '/broadcasting/auth', 'socket_id=1.2&channel_name=private-holdfast.leases'],
+    403,
+    { error: 'forbidden' },
+  ],
+  [
+    'an unknown channel',
+    [],
+    ['admin', 'POST', '/broadcasting/auth', 'socket_id=1.2&channel_name=private-other'],
+    403,
+    { error: 'forbidden' },
+  ],
+  [
+    'a public channel needs no signature',
+    [],
+    ['admin', 'POST', '/broadcasting/auth', 'socket_id=1.2&channel_name=document.x'],
+    403,
+    { error: 'forbidden' },
+  ],
+  [
+    'telemetry',
+    [],
+    ['user', 'POST', '/telemetry', { events: [{ type: 'acquired', at: 1 }] }],
+    202,
+    { accepted: 1 },
+  ],
+  ['health', [], ['user', 'GET', '/healthz'], 200, { status: 'ok' }],
+  ['readiness', [], ['user', 'GET', '/readyz'], 200, { status: 'ready' }],
+  ['metrics that nobody keeps', [], ['user', 'GET', '/metrics'], 404, { error: 'metrics_off' }],
+  ['the description', [], ['user', 'GET', '/openapi.json'], 200, { openapi: '3.1.0' }],
+  ['nothing there', [], ['user', 'GET', '/api/nothing'], 404, { error: 'not_found' }],
+  ['another method', [], ['user', 'PUT', '/api/locks'], 405, { error: 'method_not_allowed' }],
+]
+
+describe('the routes', () => {
+  it.each(CALLS)('%s', async (_, before, call, status, body) => {
+    for (const step of before) await run(step)
+    const answer = await run(call)
+    expect(answer.body).toMatchObject(body)
+    expect(answer.status).toBe(status)
+    expectDocumented(call, answer)
+  })
+
+  it('are each called above', () => {
+    const called = new Set(CALLS.map(([, , call]) => routeOf(call)?.id))
+    expect(ROUTES.map(({ id }) => id).filter((id) => !called.has(id))).toEqual([
+      'renewLeaseByQuery',
+      'releaseLeaseByQuery',
+    ])
+  })
+
+  it('agree with the OpenAPI document, one by one', async () => {
+    const { paths } = (await run(['user', 'GET', '/openapi.json'])).body as unknown as OpenApi
+    const documented = Object.entries(paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    const served = bed.server.app.routes
+      .filter(({ method }) => method !== 'OPTIONS')
+      .map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
+    expect(documented.toSorted()).toEqual(served.toSorted())
+    for (const { method, path, answers, body, query = {} } of ROUTES) {
+      const operation = paths[path]?.[method.toLowerCase()]
+      expect(Object.keys(operation?.responses ?? {})).toEqual([...Object.keys(answers), 'default'])
+      expect(operation?.requestBody !== undefined).toBe(body !== undefined)
+      const inQuery = operation?.parameters.filter((parameter) => parameter.in === 'query')
+      expect(inQuery?.map(({ name }) => name)).toEqual(Object.keys(query))
+    }
+  })
+})
+
+interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+}
+
+interface Operation {
+  readonly responses: object
+  readonly requestBody?: object
+  readonly parameters: readonly { readonly name: string; readonly in: string }[]
+}
+
+/** Only the table: nothing of the service is used before a call. */
+const ROUTES: readonly Route[] = allRoutes({ settings: {} } as Service)
+
+async function run([who, method, path, body]: Step): Promise<Answer> {
+  return callers[who].call(method, path, body)
+}
+
+function routeOf([, method, path]: Step): Route | undefined {
+  const { pathname } = new URL(path, 'http://test')
+  return ROUTES.find(
+    (route) =>
+      route.method === method && new RegExp(`^${route.path.replace(/\{\w+\}/g, '[^/]+')}$`).test(pathname),
+  )
+}
+
+/** The answer is one that the document promises, or an error. */
+function expectDocumented(call: Step, { status, body }: Answer): void {
+  const schema = routeOf(call)?.answers[status] ?? errorBody
+  expect(v.safeParse(schema, body).issues ?? []).toEqual([])
+}

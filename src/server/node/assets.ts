@@ -1,0 +1,31 @@
+import { serveStatic } from '@hono/node-server/serve-static'
+import { Hono } from 'hono'
+import type { LockServer } from '../create.ts'
+
+/** Pages may load what is theirs alone; a worker may be made from a blob. */
+const PAGE_POLICY =
+  "default-src 'self'; connect-src 'self' ws: wss:; worker-src 'self' blob:; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
+/** Names that a bundler made from the content. */
+const HASHED = /-[\w-]{8,}\.\w+$/
+
+/** Serves the files of a directory, and leaves every other request to the service. */
+export function assetHandler(directory: string, service: LockServer['fetch']): LockServer['fetch'] {
+  const app = new Hono()
+  const files = serveStatic({
+    root: directory,
+    rewriteRequestPath: (path) => (/\/[^./]+$/.test(path) ? `${path}.html` : path),
+    onFound(path, context) {
+      context.header('Cache-Control', HASHED.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache')
+      context.header('Content-Security-Policy', PAGE_POLICY)
+      context.header('X-Content-Type-Options', 'nosniff')
+      context.header('Referrer-Policy', 'no-referrer')
+    },
+  })
+  app.get('*', (context, next) => (isForService(context.req.path) ? next() : files(context, next)))
+  app.all('*', (context) => service(context.req.raw, Object(context.env)))
+  return (request, env) => app.fetch(request, env)
+}
+
+function isForService(path: string): boolean {
+  return /^\/(api|broadcasting|telemetry|healthz|readyz|metrics|openapi\.json)(\/|$)/.test(path)
+}

@@ -1,0 +1,47 @@
+import type { AuditEntry } from '../protocol/index.ts'
+import { type AuditLog, pageOf } from './audit.ts'
+import { checkTable, type Dialect, prepared } from './sql.ts'
+
+export interface SqlAuditOptions {
+  /** Made when it is missing. Default `holdfast_audit`. */
+  readonly table?: string
+  /** Older ones are dropped. Default 10 000. */
+  readonly maxEntries?: number
+}
+
+/** How often old entries are dropped: once in so many. */
+const DROP_EVERY = 100
+
+/** One trail for all nodes, which outlives them. */
+export function sqlAudit(dialect: Dialect, options: SqlAuditOptions = {}): AuditLog {
+  const table = checkTable(options.table ?? 'holdfast_audit')
+  const { maxEntries = 10_000 } = options
+  const sql = prepared(dialect, [
+    `create table if not exists ${table} (number ${dialect.serial}, resource text not null, entry text not null)`,
+    `create index if not exists ${table}_resource on ${table} (resource, number)`,
+  ])
+  return {
+    async append(entry) {
+      const [row] = await sql(`insert into ${table} (resource, entry) values (?1, ?2) returning number`, [
+        entry.resource,
+        JSON.stringify(entry),
+      ])
+      const number = Number(row?.number)
+      if (number % DROP_EVERY === 0)
+        await sql(`delete from ${table} where number <= cast(?1 as bigint)`, [String(number - maxEntries)])
+    },
+    async read({ limit, before = Number.MAX_SAFE_INTEGER, resource }) {
+      const about = resource === undefined ? '' : 'and resource = ?3'
+      const rows = await sql(
+        `select number, entry from ${table} where number < cast(?1 as bigint) ${about}
+          order by number desc limit cast(?2 as integer)`,
+        [String(before), String(limit + 1), ...(resource === undefined ? [] : [resource])],
+      )
+      const found = rows.map(({ number, entry }) => ({
+        number: Number(number),
+        entry: JSON.parse(String(entry)) as AuditEntry,
+      }))
+      return pageOf(found, limit)
+    },
+  }
+}
