@@ -1,27 +1,9 @@
 export { type AuditLog, type AuditQuery, memoryAudit } from './audit.ts'
-export type { Bus, Bus, BusMessage, BusMessage } from './bus.ts'
-export { memoryBus, memoryBus } from './buses/memory.ts'
-export {
-  type NatsBusConnection,
-  type NatsBusOptions,
-  type NatsBusOptions,
-  natsBus,
-  natsBus,
-} from './buses/nats.ts'
-export {
-  type PostgresBusClient,
-  type PostgresBusOptions,
-  type PostgresBusOptions,
-  postgresBus,
-  postgresBus,
-} from './buses/postgres.ts'
-export {
-  type RedisBusClient,
-  type RedisBusOptions,
-  type RedisBusOptions,
-  redisBus,
-  redisBus,
-} from './buses/redis.ts'
+export type { Bus, BusMessage } from './bus.ts'
+export { memoryBus } from './buses/memory.ts'
+export { type NatsBusConnection, type NatsBusOptions, natsBus } from './buses/nats.ts'
+export { type PostgresBusClient, type PostgresBusOptions, postgresBus } from './buses/postgres.ts'
+export { type RedisBusClient, type RedisBusOptions, redisBus } from './buses/redis.ts'
 export {
   type ChannelLimits,
   type Channels,
