@@ -23,10 +23,6 @@ export class Countdown {
     this.#send = send
   }
 
-  get isRunning(): boolean {
-    return this.#stage === 'running'
-  }
-
   /** Answers may overtake each other: an older one does not pull the time back. */
   extend(killAt: Moment): void {
     if (this.#stage !== 'running' || (this.#killAt && killAt.mono <= this.#killAt.mono)) return

@@ -21,8 +21,7 @@ export function placeOf(address: string, { mustExist = false }: Opening) {
 
 /** Locks of files on another machine cannot be trusted. */
 export function networkConcerns(path: string): Concern[] {
-  const place = resolve(path)
-  const { type } = statfsSync(existsSync(place) ? place : dirname(place))
-  if (!NETWORK_TYPES.includes(type)) return []
+  const place = [resolve(path), dirname(resolve(path))].find((candidate) => existsSync(candidate))
+  if (!place || !NETWORK_TYPES.includes(statfsSync(place).type)) return []
   return [{ about: `${path} is on a network file system`, remedy: 'use a local disk, or Postgres or Redis' }]
 }

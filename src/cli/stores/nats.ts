@@ -11,7 +11,7 @@ export async function openNats(url: URL): Promise<OpenedStore> {
   if (replicas !== undefined && !/^[1-9]$/.test(replicas))
     throw usageFailure(`replicas: expected 1 to 9, got ${JSON.stringify(replicas)}`)
   const { connect } = await loadClient('NATS', {
-    '@nats-io/transport-node': () => import('@nats-io/transport-node'),
+    '@nats-io/transport-node @nats-io/kv': () => import('@nats-io/transport-node'),
   })
   const { username, password } = url
   const connection = await connect({

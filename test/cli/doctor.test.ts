@@ -1,0 +1,61 @@
+import { Redis } from 'ioredis'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { holdfast, temporaryDirectory } from './holdfast.ts'
+
+const { HOLDFAST_TEST_REDIS_URL, HOLDFAST_TEST_POSTGRES_URL, HOLDFAST_TEST_NATS_URL } = process.env
+
+const STORES: Readonly<Record<string, string | undefined>> = {
+  sqlite: 'sqlite:./holdfast.db',
+  file: 'file:./locks',
+  redis: HOLDFAST_TEST_REDIS_URL,
+  postgres: HOLDFAST_TEST_POSTGRES_URL,
+  nats: HOLDFAST_TEST_NATS_URL,
+}
+
+describe.each(Object.entries(STORES))('%s', (_, store = '') => {
+  it('is found to be well by the doctor', async () => {
+    const { code, stdout } = await holdfast(['doctor', store], { cwd: temporaryDirectory() })
+    const checks = ['reachable', 'version', 'schema', 'permissions', 'tokens', 'clock', 'push', 'speed']
+    for (const check of checks) expect(stdout).toMatch(new RegExp(`^  ✓ ${check} +\\S`, 'm'))
+    expect(code).toBe(0)
+  })
+
+  it('is measured by bench', async () => {
+    const cwd = temporaryDirectory()
+    const { code, stdout } = await holdfast(['bench', store, '--duration', '100ms', '--json'], { cwd })
+    expect(code).toBe(0)
+    const { measurements } = JSON.parse(stdout)
+    expect(measurements).toHaveLength(4)
+    for (const { perSecond, p50Ms, p99Ms } of measurements) {
+      expect(perSecond).toBeGreaterThan(0)
+      expect(p99Ms).toBeGreaterThanOrEqual(p50Ms)
+    }
+  })
+})
+
+describe('the doctor', () => {
+  it.each([
+    ['no server', 'redis://127.0.0.1:1', /✗ reachable .*ECONNREFUSED.*\n +→ is it running/],
+    ['no directory', 'sqlite:./none/holdfast.db', /✗ schema .*unable to open.*\n +→ /],
+    ['no store', 'mysql:x', /✗ reachable .*is no store\n +→ one begins with sqlite:/],
+  ])('finds that there is %s, and what to do', async (_, store, finding) => {
+    const { code, stdout } = await holdfast(['doctor', store], { cwd: temporaryDirectory() })
+    expect(stdout).toMatch(finding)
+    expect(code).toBe(1)
+  })
+
+  it('finds what a user may not do', async () => {
+    const name = `reader-${crypto.randomUUID()}`
+    const admin = new Redis(HOLDFAST_TEST_REDIS_URL ?? '')
+    onTestFinished(async () => {
+      await admin.call('ACL', 'DELUSER', name)
+      admin.disconnect()
+    })
+    await admin.call('ACL', 'SETUSER', name, 'on', '>secret', '~*', '&*', '+@connection', '+info')
+    const store = (HOLDFAST_TEST_REDIS_URL ?? '').replace('://', `://${name}:secret@`)
+    const { code, stdout } = await holdfast(['doctor', store])
+    expect(stdout).toMatch(/✗ schema .*NOPERM.*\n +→ give this user the right/)
+    expect(stdout).not.toContain('secret')
+    expect(code).toBe(1)
+  })
+})

@@ -1,0 +1,60 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { root } from '../../scripts/run-tool.ts'
+import { CATALOG } from '../../src/cli/catalog.ts'
+import { HOLDFAST, holdfast, temporaryDirectory } from './holdfast.ts'
+
+describe('help', () => {
+  it('lists every command', async () => {
+    const { code, stdout } = await holdfast([])
+    expect(code).toBe(0)
+    for (const name of Object.keys(CATALOG)) expect(stdout).toMatch(new RegExp(`^  ${name} +\\w`, 'm'))
+  })
+
+  it.each(Object.keys(CATALOG))('of %s has its usage, options and examples', async (name) => {
+    const { code, stdout } = await holdfast([name, '--help'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(
+      new RegExp(`^Usage  holdfast ${name}.*\n\n.+^Options\n.+^Examples\n  # .+\n  `, 'ms'),
+    )
+  })
+
+  it('is in the documentation, with every option', async () => {
+    const page = readFileSync(join(root, 'docs/cli.md'), 'utf8')
+    for (const [name, { load }] of Object.entries(CATALOG)) {
+      expect(page).toContain(`## ${name}`)
+      for (const option of Object.keys((await load()).options)) expect(page).toContain(`--${option}`)
+    }
+  })
+})
+
+it('tells its version', async () => {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  expect(await holdfast(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+})
+
+describe('completion', () => {
+  it.each([
+    ['holdfast r', 'run release'],
+    ['holdfast ls --', '--limit --store --config --json --debug --help'],
+    ['holdfast run job -- l', ''],
+  ])('in bash of "%s"', (line, expected) => {
+    const script = `
+      eval "$(${HOLDFAST} completion bash)"
+      COMP_WORDS=(${line}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); COMPREPLY=()
+      _holdfast 2> /dev/null; echo "\${COMPREPLY[@]}"`
+    const { stdout } = spawnSync('bash', ['-c', script], { encoding: 'utf8' })
+    expect(stdout.trim()).toBe(expected)
+  })
+
+  describe.each(['zsh', 'fish'])('in %s', (shell) => {
+    const isMissing = spawnSync(shell, ['--version']).error !== undefined
+    it.skipIf(isMissing)(`is a script that it reads (skipped where ${shell} is not installed)`, async () => {
+      const path = join(temporaryDirectory(), 'script')
+      writeFileSync(path, (await holdfast(['completion', shell])).stdout)
+      expect(spawnSync(shell, ['-n', path], { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' })
+    })
+  })
+})
