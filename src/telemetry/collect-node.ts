@@ -1,4 +1,3 @@
-import { addAbortSignal, Readable } from 'node:stream'
 import { createCollector } from './collector.ts'
 import type { TelemetryEvent } from './event.ts'
 import { flushOnExit } from './exit-node.ts'
@@ -28,10 +27,8 @@ export async function collectInput(options: CollectOptions): Promise<{ written: 
   const stopFlushing = flushOnExit(collector)
   const counts = { written: 0, skipped: 0 }
   try {
-    const input = Readable.from(options.input)
-    await readLines(signal ? addAbortSignal(signal, input) : input, { onLine, onTorn: onLine, onHuge })
-  } catch (error) {
-    if (!signal?.aborted) throw error
+    const input = signal ? untilAborted(options.input, signal) : options.input
+    await readLines(input, { onLine, onTorn: onLine, onHuge })
   } finally {
     stopFlushing()
     await collector.close()
@@ -49,6 +46,21 @@ export async function collectInput(options: CollectOptions): Promise<{ written: 
     else if (isEvent(value)) listeners[streamOf(value.type, stream)](value)
     const taken = isRecord(value) || isEvent(value)
     counts[taken ? 'written' : 'skipped']++
+  }
+}
+
+/** Ends at once, though the input may never give another chunk. */
+async function* untilAborted<T>(input: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const iterator = input[Symbol.asyncIterator]()
+  let stop = () => {}
+  signal.addEventListener('abort', () => stop(), { once: true })
+  while (!signal.aborted) {
+    const next = await new Promise<IteratorResult<T>>((resolve, reject) => {
+      stop = () => resolve({ done: true, value: undefined })
+      iterator.next().then(resolve, reject)
+    })
+    if (next.done) return
+    yield next.value
   }
 }
 

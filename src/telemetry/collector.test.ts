@@ -21,6 +21,16 @@ describe('the collector', () => {
     expect(written[3]).toMatchObject({ heldMs: 10_000 })
   })
 
+  it('writes what it will accept again, whatever the numbers', async () => {
+    const token = 1_893_456_000_123_457
+    const records = await recordsOf([
+      { type: 'renewed', at: 0.5, token, left: 1 / 3, waited: -1, attempts: 1.5 },
+    ])
+    expect(records.every(isRecord)).toBe(true)
+    expect(records).toMatchObject([{ at: '1970-01-01T00:00:00.000Z', token, leftMs: 0.33 }])
+    expect(Object.keys(records[0] ?? {})).toEqual(['v', 'at', 'stream', 'type', 'source', 'token', 'leftMs'])
+  })
+
   it('hashes owners and resources unless told otherwise, and lease ids always', async () => {
     const event = { type: 'acquired', at: 0, owner: 'mika@example.com', resource: 'diary', leaseId: 'secret' }
     const hashed = await recordsOf([event], { salt: 'a' })

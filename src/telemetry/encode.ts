@@ -71,7 +71,7 @@ function attemptOf({ type, attempt, retry }: TelemetryEvent): unknown {
   return type === 'lock:attempt' && typeof retry === 'number' ? retry + 1 : (attempt ?? retry)
 }
 
-/** Durations are measured to fractions that nobody reads. */
+/** Durations are measured to fractions that nobody reads. A token is too large for the arithmetic. */
 function tidy(value: unknown): unknown {
-  return typeof value === 'number' ? Math.round(value * 100) / 100 : value
+  return typeof value === 'number' && !Number.isInteger(value) ? Math.round(value * 100) / 100 : value
 }

@@ -8,7 +8,7 @@ import { readFileLines } from './read-lines-node.ts'
 import { telemetryFiles } from './retention-node.ts'
 import { DEFAULT_THRESHOLDS, makeThresholds, type Thresholds } from './thresholds.ts'
 
-const PROGRESS_BYTES = 16 * 2 ** 20
+const PROGRESS_BYTES = 4 * 2 ** 20
 
 /** Reads the files and judges them. Throws a `LeaseError` that says what is wrong with the input. */
 export async function scoreFiles(options: ScoreOptions, now: number): Promise<Verdict> {

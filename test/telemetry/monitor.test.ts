@@ -1,0 +1,196 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { TelemetryRecord } from '../../src/telemetry/index.ts'
+import { collect, report, score } from '../../src/telemetry/index-node.ts'
+import { acquires, linesOf, NOON, record, WINDOW } from './records.ts'
+
+let home: string
+let directory: string
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'holdfast-monitor-'))
+  directory = join(home, 'telemetry')
+  mkdirSync(directory)
+})
+afterEach(() => rmSync(home, { recursive: true }))
+
+const healthy = acquires(0, 40, 0)
+const failing = [...healthy, ...acquires(1, 30, 10)]
+const recovered = [...failing, ...acquires(2, 40, 0), ...acquires(3, 40, 0)]
+const now = NOON + 10 * WINDOW
+
+describe('collect', () => {
+  it('writes events and records that score then reads', async () => {
+    const events = acquires(0, 0, 20).map(({ at, type, operation, retryable }, n) =>
+      JSON.stringify({ at: Date.parse(at), type, operation, retryable, leaseId: `l${n}` }),
+    )
+    const input = [...events, 'broken', '{"v":7}', 'x'.repeat(70_000)].join('\n')
+    const collected = await collect({ input: chunks(input, '\n', linesOf(healthy)), directory, json: true })
+    expect(collected).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(JSON.parse(collected.stdout)).toEqual({ written: 60, skipped: 3 })
+    const { exitCode, stdout } = await score({ directory, json: true, now })
+    expect(exitCode).toBe(1)
+    expect(JSON.parse(stdout).windows).toMatchObject([{ acquires: 60, retryable_false: 1 / 3 }])
+  })
+
+  it('ends in order when it is told to', async () => {
+    const stop = new AbortController()
+    async function* endless() {
+      yield linesOf(healthy)
+      queueMicrotask(() => stop.abort())
+      await new Promise(() => {})
+    }
+    const { exitCode, stdout } = await collect({ input: endless(), directory, signal: stop.signal })
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '40 events were written, 0 lines skipped\n' })
+  })
+
+  it('refuses an input without a single event', async () => {
+    expect(await collect({ input: chunks('Dear diary\n'), directory })).toMatchObject({ exitCode: 2 })
+  })
+})
+
+describe('score', () => {
+  it.each([
+    ['healthy', healthy, 0, 'rollback_required=false'],
+    ['failing', failing, 1, 'retryable=false 25 % (bound 5 %, 40 samples) since 2030-01-01 12:15 UTC'],
+    ['recovered', recovered, 0, '4 windows'],
+  ] as const)('of %s events', async (_, records, exitCode, text) => {
+    write(records)
+    const result = await score({ directory, now })
+    expect(result).toMatchObject({ exitCode, stderr: '' })
+    expect(result.stdout).toContain(text)
+  })
+
+  it('takes thresholds from a file', async () => {
+    write(failing)
+    const json = write('{ "rules": { "retryable_false": { "above": 0.3 } } }', 'a.json')
+    const toml = write('[rules.retryable_false]\nabove = 0.3\n', 'b.toml')
+    for (const config of [json, toml])
+      expect(await score({ directory, config, now })).toMatchObject({ exitCode: 0 })
+  })
+
+  it.each([
+    ['no folder', () => ({ directory: join(home, 'elsewhere') }), 'elsewhere'],
+    ['an empty folder', () => ({}), 'no files of telemetry'],
+    ['no file', () => ({ files: [join(home, 'none.jsonl')] }), 'none.jsonl'],
+    ['a folder for a file', () => ({ files: [home] }), 'EISDIR'],
+    ['no configuration', () => ({ config: join(home, 'none.toml') }), 'none.toml'],
+    ['a broken configuration', () => ({ config: write('rules = [', 'x.toml') }), 'x.toml'],
+    ['a wrong configuration', () => ({ config: write('{"clear_at": 9}', 'x.json') }), 'clear_at: expected'],
+  ])('answers 2 to %s', async (_, options, message) => {
+    const result = await score({ directory, now, ...options() })
+    expect(result).toMatchObject({ exitCode: 2, stdout: '' })
+    expect(result.stderr).toContain(message)
+  })
+
+  it('tells how far it is', async () => {
+    const path = write(
+      linesOf(Array.from({ length: 200_000 }, () => record('lock:acquired', 0))),
+      'long.jsonl',
+    )
+    const told: number[] = []
+    await score({
+      files: [path],
+      now,
+      onProgress: ({ bytesRead, bytesTotal }) => told.push(bytesRead / bytesTotal),
+    })
+    expect(told.length).toBeGreaterThan(0)
+    expect(told.every((share) => share > 0 && share <= 1)).toBe(true)
+  })
+})
+
+describe('report', () => {
+  let server: Server
+  let received: { path: string | undefined; body: { event_action?: string; text?: string } }[]
+  let answers: number[]
+  beforeEach(async () => {
+    received = []
+    answers = []
+    server = createServer(async (request, response) => {
+      let text = ''
+      for await (const chunk of request) text += chunk
+      const status = answers.shift() ?? 200
+      if (status === 200) received.push({ path: request.url, body: JSON.parse(text) })
+      response.writeHead(status, { 'retry-after': '0' }).end()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  })
+  afterEach(() => new Promise((resolve) => server.close(resolve)))
+
+  const reportOn = (records: readonly TelemetryRecord[]) => {
+    write(records)
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    return report({
+      ...{ directory, reports: join(home, 'reports'), now },
+      ...{ slackUrl: `${url}/slack`, pagerDutyKey: 'key', pagerDutyUrl: `${url}/pagerduty` },
+    })
+  }
+  const alert = () => readFileSync(join(home, 'reports/alerts/incident-20300101T1215Z.md'), 'utf8')
+  const told = () => received.map(({ path, body }) => `${path} ${body.event_action ?? body.text}`)
+
+  it('opens an incident once, updates it while it lasts, and closes it', async () => {
+    await reportOn(failing)
+    expect(told()).toEqual(['/slack Locks: rollback required', '/pagerduty trigger'])
+    expect(alert()).toContain('rollback required')
+    await reportOn([...failing, ...acquires(2, 20, 20)])
+    expect(alert()).toContain('50 %')
+    expect(told()).toHaveLength(2)
+    await reportOn(recovered)
+    await reportOn(recovered)
+    expect(alert()).toContain(': closed')
+    expect(told().slice(2)).toEqual(['/slack Locks: the incident is over', '/pagerduty resolve'])
+    expect(readdirSync(join(home, 'reports')).toSorted()).toEqual(['alerts', 'report.html'])
+    expect(readdirSync(join(home, 'reports/alerts')).toSorted()).toEqual([
+      'incident-20300101T1215Z.md',
+      'incidents.json',
+    ])
+  })
+
+  it('tries again when a channel is busy or broken', async () => {
+    answers = [503, 429, 200, 500]
+    expect(await reportOn(failing)).toMatchObject({ exitCode: 0 })
+    expect(told()).toHaveLength(2)
+  })
+
+  it('says what was not delivered, and delivers it the next time', async () => {
+    answers = [403]
+    const first = await reportOn(failing)
+    expect(first).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('slack was not told') })
+    expect(first.stderr).toContain('status 403')
+    expect(await reportOn(failing)).toMatchObject({ exitCode: 0 })
+    expect(told()).toEqual(['/pagerduty trigger', '/slack Locks: rollback required'])
+  })
+
+  it('tells nobody of what is well, or was over before it was seen', async () => {
+    await reportOn(healthy)
+    await reportOn(recovered)
+    expect(told()).toEqual([])
+    expect(alert()).toContain(': closed')
+  })
+
+  it('goes on when what it remembered cannot be read', async () => {
+    await reportOn(failing)
+    writeFileSync(join(home, 'reports/alerts/incidents.json'), '{"torn')
+    expect(await reportOn(failing)).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('incidents.json'),
+    })
+  })
+})
+
+/** Writes a file: by default one of telemetry. */
+function write(
+  content: string | readonly TelemetryRecord[],
+  name = 'telemetry/2030-01-01.0badcafe.001.jsonl',
+): string {
+  const path = join(home, name)
+  writeFileSync(path, typeof content === 'string' ? content : linesOf(content))
+  return path
+}
+
+async function* chunks(...texts: string[]) {
+  yield* texts
+}
