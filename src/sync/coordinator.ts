@@ -1,5 +1,6 @@
 import type { LeaseError } from '../core/index.ts'
-import { malformed } from './messages.ts'
+import { SYNC_ACTIONS } from './keys.ts'
+import { malformed, readMessage } from './messages.ts'
 import { assemble, type SyncBaseOptions } from './options.ts'
 import type { StorageListener } from './storage.ts'
 import { readRequest, type WriteAnswer, type WriteRequest } from './write-request.ts'
@@ -39,7 +40,8 @@ export function createCoordinator(options: SyncBaseOptions): Coordinator {
   }
   return coordinator
 
-  function answer(message: unknown): Promise<WriteAnswer> | undefined {
+  function answer(message: unknown): unknown {
+    if (readMessage(message)) return { action: SYNC_ACTIONS.ack }
     const request = readRequest(message)
     if (request === null) warn('malformed-message', malformed(message))
     if (!request) return undefined

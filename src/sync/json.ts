@@ -30,7 +30,8 @@ export function jsonCopy<T extends object>(name: string, value: T): T {
 }
 
 export function expectId(id: string): void {
-  if (typeof id !== 'string' || !id?.isWellFormed()) throw invalid('entity id', 'a non-empty string', id)
+  if (typeof id !== 'string' || id === '' || !id.isWellFormed())
+    throw invalid('entity id', 'a non-empty string', id)
 }
 
 export function expectWhole(option: string, value: number, min: number, max: number): void {

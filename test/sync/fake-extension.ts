@@ -6,6 +6,7 @@ import {
   createCoordinator,
   createSync,
   type Sync,
+  type SyncChange,
   type SyncOptions,
   type SyncWarning,
   webLocks,
@@ -89,4 +90,22 @@ export function fakeExtension({
       return promise
     },
   }
+}
+
+export type FakeExtension = ReturnType<typeof fakeExtension>
+
+/** Surfaces that have bootstrapped. */
+export async function opened<const K extends readonly ('Page' | 'Tab')[]>(
+  extension: FakeExtension,
+  ...kinds: K
+) {
+  const surfaces = kinds.map((kind) => extension[`open${kind}`]())
+  await extension.resolved(Promise.all(surfaces.map((surface) => surface.bootstrap())))
+  return surfaces as unknown as { [N in keyof K]: Surface }
+}
+
+export function changesOf(surface: Surface): SyncChange[] {
+  const seen: SyncChange[] = []
+  surface.subscribe((change) => seen.push(change))
+  return seen
 }

@@ -1,0 +1,224 @@
+import { describe, expect, it, vi } from 'vitest'
+import { fakeExtension, type Item, opened } from '../../test/sync/fake-extension.ts'
+import {
+  createCoordinator,
+  createSync,
+  memoryStorage,
+  STORAGE_KEYS,
+  type SyncOptions,
+  type SyncWarning,
+} from './index.ts'
+
+describe('a message', () => {
+  const strangers = [null, 7, 'hello', [], {}, { action: 'other' }, { action: 7 }]
+  const malformed = [
+    { action: 'entityDelta' },
+    { action: 'entityDelta', delta: [] },
+    { action: 'entityDelta', delta: { a: 7 } },
+    { action: 'entityPatch', ops: 'remove' },
+    { action: 'entityPatch', ops: [{ op: 'explode', entityId: 'a' }] },
+    { action: 'entityPatch', ops: [{ op: 'remove' }] },
+    { action: 'entityWrite' },
+    { action: 'entityWrite', requestId: '1', operation: 'constructor', args: [] },
+    { action: 'entityWrite', requestId: '2', operation: 'set', args: [[['a', null]]] },
+    { action: 'entityWrite', requestId: '3', operation: 'remove', args: ['a'] },
+    { action: 'entityWrite', requestId: '4', operation: 'reset', args: [1] },
+  ]
+
+  it('of others is passed over in silence, a malformed one with a warning; nothing changes', async () => {
+    const extension = fakeExtension()
+    extension.startWorker()
+    const [page] = await opened(extension, 'Page')
+    await extension.resolved(page.setEntity('a', { n: 1 }))
+    await extension.settle()
+    const before = extension.browser.items()
+    const { api } = extension.browser.openPage()
+    for (const message of strangers)
+      expect(await extension.resolved(api.runtime.sendMessage(message))).toBeUndefined()
+    expect(extension.warnings).toEqual([])
+    for (const message of malformed)
+      expect(await extension.resolved(api.runtime.sendMessage(message))).toBeUndefined()
+    expect(extension.warnings.map(({ code }) => code)).toEqual(malformed.map(() => 'malformed-message'))
+    await extension.settle()
+    expect(extension.browser.items()).toEqual(before)
+    expect(page.entries()).toEqual([['a', { n: 1 }]])
+  })
+})
+
+describe('what is stored', () => {
+  const sound = {
+    [STORAGE_KEYS.index]: { ids: ['a'] },
+    [STORAGE_KEYS.settings]: {
+      featureEnabled: false,
+      scopeMode: 'all',
+      themeToken: '#123456',
+      fromTomorrow: [1],
+    },
+    'trackedEntity:a': { n: 1 },
+  }
+
+  async function read(items: Record<string, unknown>) {
+    const warnings: SyncWarning[] = []
+    const storage = memoryStorage({ ...sound, ...items })
+    const sync = createSync<Item>({ storage, onWarning: (warning) => warnings.push(warning) })
+    await sync.bootstrap()
+    return { sync, storage, codes: () => warnings.map(({ code }) => code) }
+  }
+
+  it.each([
+    ['no object', 'dark'],
+    ['a list', [1]],
+    ['of another version', { featureEnabled: true, scopeMode: 'galaxy', themeToken: '#fff' }],
+    ['without its target', { scopeMode: 'specific' }],
+    ['no colour', { themeToken: 'url(javascript:alert(1))' }],
+  ])('as settings, but is %s, is reported and stays', async (_what, settings) => {
+    const { sync, storage, codes } = await read({ [STORAGE_KEYS.settings]: settings })
+    expect(codes()).toEqual(['malformed-settings'])
+    expect(sync.settings).toEqual({ featureEnabled: true, scopeMode: 'all', themeToken: '#6441a5' })
+    expect(await storage.get([STORAGE_KEYS.settings])).toEqual({ [STORAGE_KEYS.settings]: settings })
+    await sync.updateSettings({ featureEnabled: true, scopeMode: 'all', themeToken: '#000' })
+    await vi.waitFor(() => expect(sync.settings.themeToken).toBe('#000'))
+  })
+
+  it('in unknown fields of settings survives', async () => {
+    const { sync, storage } = await read({})
+    expect(sync.settings).toMatchObject({ fromTomorrow: [1], featureEnabled: false })
+    await sync.updateSettings({ featureEnabled: true })
+    expect(await storage.get([STORAGE_KEYS.settings])).toEqual({
+      [STORAGE_KEYS.settings]: { ...sound[STORAGE_KEYS.settings], featureEnabled: true },
+    })
+  })
+
+  it.each([['text'], [7], [[]], [{}], [{ ids: 'a' }], [null]])(
+    'as an index, but is %j, is reported; nothing is overwritten or cleaned up, and reset starts anew',
+    async (index) => {
+      const { sync, storage, codes } = await read({ [STORAGE_KEYS.index]: index })
+      expect(codes()).toEqual(['malformed-index'])
+      for (const write of [sync.setEntity('b', { n: 2 }), sync.removeEntity('a'), sync.cleanupOrphans()])
+        await expect(write).rejects.toMatchObject({
+          code: 'store-failed',
+          message: expect.stringContaining('damaged'),
+        })
+      expect(await storage.get([STORAGE_KEYS.index, 'trackedEntity:a', 'trackedEntity:b'])).toEqual({
+        [STORAGE_KEYS.index]: index,
+        'trackedEntity:a': { n: 1 },
+      })
+      await sync.reset()
+      await sync.setEntity('b', { n: 2 })
+      expect(sync.entries()).toEqual([['b', { n: 2 }]])
+    },
+  )
+
+  it('as an index with things that are no ids is read without them', async () => {
+    const { sync } = await read({ [STORAGE_KEYS.index]: { ids: [7, 'a', null, '', 'a', { id: 'a' }] } })
+    expect(sync.entries()).toEqual([['a', { n: 1 }]])
+  })
+
+  it.each([['text'], [7], [[1]], [null]])(
+    'as an entity, but is %j, is reported and not shown',
+    async (entity) => {
+      const { sync, storage, codes } = await read({ 'trackedEntity:a': entity })
+      expect(codes()).toEqual(['malformed-entity'])
+      expect(sync.entries()).toEqual([])
+      await sync.setEntity('b', { n: 2 })
+      expect(await storage.get(['trackedEntity:a'])).toEqual({ 'trackedEntity:a': entity })
+    },
+  )
+
+  it('that cannot be read is read again', async () => {
+    const { sync, storage, codes } = await read({})
+    vi.useFakeTimers()
+    vi.spyOn(storage, 'get').mockRejectedValueOnce(new Error('busy'))
+    await storage.set({ 'trackedEntity:a': { n: 2 } })
+    await vi.advanceTimersByTimeAsync(1000)
+    vi.useRealTimers()
+    expect(codes()).toEqual(['read-failed'])
+    expect(sync.get('a')).toEqual({ n: 2 })
+  })
+})
+
+describe('an entity', () => {
+  it.each([
+    'a:b',
+    'trackedEntity:a',
+    'trackedEntities:index',
+    '日本語 🗼',
+    '__proto__',
+    'constructor',
+    ' ',
+    '.',
+  ])('may be called %j, in both options', async (id) => {
+    for (const option of ['A', 'B'] as const) {
+      const storage = memoryStorage()
+      const [one, two] = [createSync<Item>({ storage, option }), createSync<Item>({ storage, option })]
+      await two.bootstrap()
+      await one.setEntity(id, { n: 1 })
+      await one.patchEntity(id, { n: 2 })
+      await vi.waitFor(() => expect(two.entries()).toEqual([[id, { n: 2 }]]))
+      await two.removeEntity(id)
+      await vi.waitFor(() => expect(one.entries()).toEqual([]))
+    }
+  })
+
+  it('with __proto__ in it pollutes nothing', async () => {
+    const sync = createSync<object>({ storage: memoryStorage() })
+    const hostile = JSON.parse('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}')
+    await sync.setEntity('a', hostile)
+    await sync.patchEntity('a', hostile)
+    await sync.updateSettings(hostile)
+    expect({}).not.toHaveProperty('polluted')
+    expect(sync.get('a')).not.toHaveProperty('polluted')
+  })
+
+  it('is copied, so that what the caller changes later does not count', async () => {
+    const sync = createSync<{ list: number[] }>({ storage: memoryStorage() })
+    const entity = { list: [1] }
+    const written = sync.setEntity('a', entity)
+    entity.list.push(2)
+    await written
+    expect(sync.get('a')).toEqual({ list: [1] })
+  })
+
+  const cyclic: Record<string, unknown> = {}
+  cyclic['self'] = cyclic
+  it.each([
+    ['an empty id', '', {}],
+    ['a broken id', '\ud800', {}],
+    ['a number as id', 7, {}],
+    ['a list', 'a', [1]],
+    ['nothing', 'a', undefined],
+    ['null', 'a', null],
+    ['a cycle', 'a', cyclic],
+    ['a BigInt', 'a', { big: 1n }],
+  ])('with %s is refused at once, and nothing is shown', async (_what, id, entity) => {
+    const sync = createSync<object>({ storage: memoryStorage() })
+    await expect(sync.setEntity(id as string, entity as object)).rejects.toMatchObject({
+      code: 'invalid-argument',
+    })
+    expect(sync.entries()).toEqual([])
+  })
+})
+
+describe('options', () => {
+  const storage = memoryStorage()
+  it.each<[string, object]>([
+    ['storage', { storage: undefined }],
+    ['option', { option: 'C' }],
+    ['shards', { shards: 0 }],
+    ['shards', { shards: 2, option: 'A' }],
+    ['ackTimeout', { ackTimeout: 100 }],
+    ['ackTimeout', { ackTimeout: 500 }],
+    ['resend', { resend: -1 }],
+    ['batch', { batch: 0.5 }],
+    ['messenger', { writes: 'coordinator' }],
+    ['schema.version', { schema: { version: 0, migrations: {} } }],
+    ['schema.migrations[2]', { schema: { version: 2, migrations: {} } }],
+    ['defaults.themeToken', { defaults: { themeToken: 'red' } }],
+  ])('name the bad one: %s', (name, options) => {
+    expect(() => createSync({ storage, ...options } as SyncOptions)).toThrow(name)
+  })
+
+  it('are those of the coordinator as well', () => {
+    expect(() => createCoordinator({ storage, shards: 5000 })).toThrow('shards')
+  })
+})

@@ -1,0 +1,99 @@
+import { describe, expect, it, vi } from 'vitest'
+import { changesOf, fakeExtension, opened } from '../../test/sync/fake-extension.ts'
+import { FakeClock, fakeBrowser } from '../testing/index.ts'
+import { chromeContext, chromeStorage } from './index.ts'
+
+describe('the area', () => {
+  it.each(['local', 'session', 'sync'] as const)('%s is used, and no other', async (area) => {
+    const extension = fakeExtension({ area })
+    const [one, two] = await opened(extension, 'Page', 'Page')
+    await extension.resolved(one.setEntity('a', { n: 1 }))
+    await extension.settle()
+    expect(two.entries()).toEqual([['a', { n: 1 }]])
+    const used = (['local', 'session', 'sync'] as const).filter(
+      (name) => Object.keys(extension.browser.items(name)).length > 0,
+    )
+    expect(used).toEqual([area])
+  })
+
+  it('sync takes no item above 8 kB, says so before it is sent, and loses nothing', async () => {
+    const extension = fakeExtension({ area: 'sync' })
+    const [page] = await opened(extension, 'Page')
+    await extension.resolved(page.setEntity('a', { n: 1 }))
+    const large = page.setEntity('b', { n: 2, text: 'x'.repeat(8200) } as never)
+    await expect(extension.resolved(large)).rejects.toMatchObject({
+      code: 'store-failed',
+      message: expect.stringContaining('8192'),
+    })
+    expect(page.entries()).toEqual([['a', { n: 1 }]])
+  })
+
+  it('sync takes 120 writes a minute, and says that more may come later', async () => {
+    const extension = fakeExtension({ area: 'sync', latency: [0, 0] })
+    const [page] = await opened(extension, 'Page')
+    await extension.resolved(page.setEntity('a', { n: 0 }))
+    const storm = Array.from({ length: 130 }, (_, n) => page.setEntity('a', { n }))
+    const outcomes = await extension.resolved(Promise.allSettled(storm))
+    const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
+    expect(refused.length).toBeGreaterThan(5)
+    for (const { reason } of refused)
+      expect(reason).toMatchObject({ code: 'store-unavailable', retryable: true })
+    await extension.clock.advance(60_000)
+    await extension.resolved(page.setEntity('a', { n: 1000 }))
+    expect(page.get('a')).toEqual({ n: 1000 })
+  })
+
+  it('that a browser does not have is refused', () => {
+    const { api } = fakeBrowser({ clock: new FakeClock() }).openPage()
+    const { session: _none, ...storage } = api.storage
+    expect(() => chromeStorage('session', { ...api, storage })).toThrow('area')
+    expect(() => chromeStorage()).toThrow('no context of an extension')
+  })
+
+  it('without getKeys is scanned all the same', async () => {
+    const clock = new FakeClock()
+    const { api } = fakeBrowser({ clock, latency: [0, 0] }).openPage()
+    const { getKeys: _none, ...local } = api.storage.local
+    const adapter = chromeStorage('local', { ...api, storage: { ...api.storage, local } })
+    const set = adapter.set({ a: 1 })
+    await clock.advance(1)
+    await set
+    const keys = adapter.keys()
+    await clock.advance(1)
+    expect(await keys).toEqual(['a'])
+  })
+})
+
+describe('Firefox', () => {
+  it('tells of keys that did not change, and nothing is shown twice', async () => {
+    const extension = fakeExtension({ flavour: 'firefox' })
+    const [one, two] = await opened(extension, 'Page', 'Page')
+    const events = vi.fn()
+    two.context.api.storage.onChanged.addListener(events)
+    const seen = changesOf(two)
+    for (let time = 0; time < 3; time++) await extension.resolved(one.setEntity('a', { n: 1 }))
+    await extension.settle()
+    expect(events.mock.calls.length).toBeGreaterThan(3)
+    expect(seen).toEqual([{ type: 'entity', id: 'a', entity: { n: 1 } }])
+  })
+})
+
+describe('a context', () => {
+  const browser = fakeBrowser({ clock: new FakeClock() })
+
+  it('of the extension writes under its lock, a content script through the worker', () => {
+    vi.stubGlobal('navigator', { locks: {} })
+    const [page, tab] = [browser.openPage(), browser.openTab()]
+    expect(chromeContext({ api: page.api, href: page.href })).toHaveProperty('locks')
+    expect(chromeContext({ api: tab.api, href: tab.href })).toMatchObject({ writes: 'coordinator' })
+    vi.unstubAllGlobals()
+  })
+
+  it('finds browser.* before chrome.*', () => {
+    vi.stubGlobal('chrome', browser.openPage().api)
+    expect(() => chromeStorage('local')).not.toThrow()
+    vi.stubGlobal('browser', { runtime: {}, storage: {} })
+    expect(() => chromeStorage('local')).toThrow('area')
+    vi.unstubAllGlobals()
+  })
+})

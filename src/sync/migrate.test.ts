@@ -1,0 +1,180 @@
+import { describe, expect, it, vi } from 'vitest'
+import { fakeExtension, type Item } from '../../test/sync/fake-extension.ts'
+import { createSync, type Migrations, memoryStorage, STORAGE_KEYS, type SyncWarning } from './index.ts'
+
+const optionA = { trackedEntities: { a: { n: 1 }, b: { n: 2 } }, foreign: 7 }
+
+describe('entities of option A', () => {
+  it('move to option B, once, however many contexts start at the same time', async () => {
+    const extension = fakeExtension({ latency: [0, 20] })
+    const { api } = extension.browser.openPage()
+    await extension.resolved(api.storage.local.set(optionA))
+    extension.startWorker()
+    let writes = 0
+    extension.browser.onWrite(() => writes++)
+    const surfaces = [extension.openPage(), extension.openTab(), extension.openPage(), extension.openTab()]
+    await extension.resolved(Promise.all(surfaces.map((surface) => surface.bootstrap())))
+    for (const surface of surfaces)
+      expect(Object.fromEntries(surface.entries())).toEqual(optionA.trackedEntities)
+    expect(writes).toBe(2)
+    expect(extension.browser.items()).toEqual({
+      foreign: 7,
+      [STORAGE_KEYS.index]: { ids: ['a', 'b'] },
+      [STORAGE_KEYS.meta]: { revision: 1, schemaVersion: 1, shards: 1 },
+      'trackedEntity:a': { n: 1 },
+      'trackedEntity:b': { n: 2 },
+    })
+  })
+
+  it('that an old context still writes move at the next start; newer ones of option B stay', async () => {
+    const storage = memoryStorage(optionA)
+    const old = createSync<Item>({ storage, option: 'A' })
+    await old.bootstrap()
+    const sync = createSync<Item>({ storage })
+    await sync.setEntity('a', { n: 9 })
+    await old.setEntity('c', { n: 3 })
+    const next = createSync<Item>({ storage })
+    await next.bootstrap()
+    expect(Object.fromEntries(next.entries())).toEqual({ a: { n: 9 }, b: { n: 2 }, c: { n: 3 } })
+  })
+
+  it('that cannot be read are left where they are', async () => {
+    const storage = memoryStorage({ trackedEntities: 'garbage' })
+    const sync = createSync<Item>({ storage })
+    await sync.setEntity('a', { n: 1 })
+    expect(await storage.get(['trackedEntities'])).toEqual({ trackedEntities: 'garbage' })
+  })
+})
+
+describe('a schema', () => {
+  const migrations: Migrations = {
+    2: ({ settings, entities }) => ({
+      settings,
+      entities: Object.fromEntries(
+        Object.entries(entities).map(([id, entity]) => [id, { n: (entity as Item).n * 10 }]),
+      ),
+    }),
+    3: ({ entities: { b: _dropped, ...entities } }) => ({ settings: { themeToken: '#333333' }, entities }),
+  }
+  const schema = { version: 3, migrations }
+  const versionOne = {
+    [STORAGE_KEYS.index]: { ids: ['a', 'b'] },
+    'trackedEntity:a': { n: 1 },
+    'trackedEntity:b': { n: 2 },
+  }
+  const versionThree = {
+    [STORAGE_KEYS.index]: { ids: ['a'] },
+    [STORAGE_KEYS.meta]: { revision: 1, schemaVersion: 3, shards: 1 },
+    [STORAGE_KEYS.settings]: { themeToken: '#333333' },
+    'trackedEntity:a': { n: 10 },
+  }
+
+  it('migrates once, version by version, however many contexts start at the same time', async () => {
+    const extension = fakeExtension({ latency: [0, 20], sync: { schema } })
+    await extension.resolved(extension.browser.openPage().api.storage.local.set(versionOne))
+    extension.startWorker()
+    const surfaces = [extension.openPage(), extension.openPage(), extension.openTab()]
+    await extension.resolved(Promise.all(surfaces.map((surface) => surface.bootstrap())))
+    for (const surface of surfaces) {
+      expect(surface.entries()).toEqual([['a', { n: 10 }]])
+      expect(surface.settings.themeToken).toBe('#333333')
+    }
+    expect(extension.browser.items()).toEqual(versionThree)
+  })
+
+  it('is migrated whole or not at all, wherever the context dies', async () => {
+    for (let deathAt = 0; deathAt < 40; deathAt += 2) {
+      const extension = fakeExtension({ latency: [3, 3], sync: { schema } })
+      await extension.resolved(extension.browser.openPage().api.storage.local.set(versionOne))
+      const dying = extension.openPage()
+      void dying.bootstrap()
+      await extension.clock.advance(deathAt)
+      dying.context.kill()
+      const next = extension.openPage()
+      await extension.resolved(next.bootstrap())
+      expect(next.entries()).toEqual([['a', { n: 10 }]])
+    }
+  })
+
+  it('of an empty storage is noted without running migrations', async () => {
+    const storage = memoryStorage()
+    const migrate = vi.fn((state) => state)
+    await createSync({ storage, schema: { version: 2, migrations: { 2: migrate } } }).bootstrap()
+    expect(migrate).not.toHaveBeenCalled()
+    expect(await storage.get([STORAGE_KEYS.meta])).toMatchObject({
+      [STORAGE_KEYS.meta]: { schemaVersion: 2 },
+    })
+  })
+
+  it('whose migration throws leaves everything as it is', async () => {
+    const storage = memoryStorage(versionOne)
+    const broken = {
+      version: 2,
+      migrations: {
+        2: () => {
+          throw new Error('no way')
+        },
+      },
+    }
+    await expect(createSync({ storage, schema: broken }).bootstrap()).rejects.toThrow('no way')
+    expect(await storage.get(await storage.keys())).toEqual(versionOne)
+  })
+
+  it('that is newer than this context is reported, and nothing is written over it', async () => {
+    const storage = memoryStorage(versionThree)
+    const old = createSync<Item>({ storage })
+    await expect(old.bootstrap()).rejects.toMatchObject({ code: 'store-failed', message: /schema 3/ })
+    await expect(old.setEntity('a', { n: 0 })).rejects.toMatchObject({ code: 'store-failed' })
+    expect(await storage.get(await storage.keys())).toEqual(versionThree)
+  })
+
+  it('that a newer context brings while this one runs ends its writes', async () => {
+    const storage = memoryStorage(versionOne)
+    const warnings: SyncWarning[] = []
+    const old = createSync<Item>({ storage, onWarning: (warning) => warnings.push(warning) })
+    await old.bootstrap()
+    await createSync<Item>({ storage, schema }).bootstrap()
+    await vi.waitFor(() => expect(warnings.map(({ code }) => code)).toContain('other-format'))
+    for (const write of [
+      old.setEntity('a', { n: 0 }),
+      old.updateSettings({}),
+      old.reset(),
+      old.cleanupOrphans(),
+    ])
+      await expect(write).rejects.toMatchObject({ code: 'store-failed' })
+    expect(await storage.get(Object.keys(versionThree))).toEqual(versionThree)
+  })
+})
+
+describe('an index in shards', () => {
+  const entries = Array.from({ length: 50 }, (_, n) => [`e${n}`, { n }] as const)
+
+  it('is split, joined and split again at the start of a context that wants it so', async () => {
+    const storage = memoryStorage()
+    for (const shards of [1, 8, 3, 1]) {
+      const sync = createSync<Item>({ storage, shards })
+      await sync.setEntities(entries)
+      await sync.removeEntity('e7')
+      await sync.setEntity('e7', { n: 7 })
+      const indexKeys = (await storage.keys()).filter((key) => key.startsWith(STORAGE_KEYS.index))
+      expect(indexKeys.length).toBe(shards)
+      expect(new Map(sync.entries())).toEqual(new Map(entries))
+      await sync.close()
+    }
+  })
+
+  it('is written in one shard for one entity', async () => {
+    const storage = memoryStorage()
+    const sync = createSync<Item>({ storage, shards: 8 })
+    await sync.setEntities(entries)
+    const set = vi.spyOn(storage, 'set')
+    await sync.setEntity('new', { n: 1 })
+    const keys = set.mock.calls.flatMap(([items]) => Object.keys(items))
+    expect(keys.filter((key) => key.startsWith(STORAGE_KEYS.index)).length).toBe(1)
+    const other = createSync<Item>({ storage, shards: 8 })
+    await other.bootstrap()
+    expect(other.entries().length).toBe(51)
+    await other.reset()
+    await vi.waitFor(() => expect(sync.entries()).toEqual([]))
+  })
+})
