@@ -1,13 +1,16 @@
 import { connect } from '@nats-io/transport-node'
-import { Redis } from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
 import pg from 'pg'
 import postgres from 'postgres'
-import { createClient } from 'redis'
+import { createClient, createCluster } from 'redis'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { memoryBus } from '../../src/server/buses/memory.ts'
-import { natsBus } from '../../src/server/buses/nats.ts'
-import { postgresBus } from '../../src/server/buses/postgres.ts'
-import { redisBus } from '../../src/server/buses/redis.ts'
+import { type NatsBusConnection, natsBus } from '../../src/server/buses/nats.ts'
+import { type PostgresBusClient, postgresBus } from '../../src/server/buses/postgres.ts'
+import { type RedisBusClient, redisBus } from '../../src/server/buses/redis.ts'
 import { cuttableProxy } from '../stores/cuttable-proxy.ts'
+import { type Pooler, startPgbouncer } from '../stores/postgres/pgbouncer.ts'
+import { TestCluster } from '../stores/redis/cluster.ts'
 import { type BusNode, describeBus } from './describe-bus.ts'
 
 const {
@@ -96,6 +99,36 @@ describeBus('redis, by node-redis', () => {
     })
 })
 
+describe('a cluster of Redis', () => {
+  let cluster: TestCluster
+  beforeAll(async () => {
+    cluster = await TestCluster.start(3)
+  })
+  afterAll(() => cluster[Symbol.asyncDispose]())
+
+  describeBus('by ioredis', () => {
+    const channel = freshName()
+    return async () => {
+      const client = new Cluster(cluster.ports.map((port) => ({ host: '127.0.0.1', port })))
+      client.on('error', () => {})
+      await client.ping()
+      return { bus: redisBus(client, { channel }), end: () => client.disconnect() }
+    }
+  })
+
+  describeBus('by node-redis', () => {
+    const channel = freshName()
+    return async () => {
+      const client = createCluster({
+        rootNodes: cluster.ports.map((port) => ({ url: `redis://127.0.0.1:${port}` })),
+      })
+      client.on('error', () => {})
+      await client.connect()
+      return { bus: redisBus(client, { channel }), end: () => client.destroy() }
+    }
+  })
+})
+
 describeBus('nats', () => {
   const subject = freshName()
   return () =>
@@ -105,3 +138,52 @@ describeBus('nats', () => {
       return { bus: natsBus(connection, { subject }), end: () => connection.close() }
     })
 })
+
+describe('a bus behind PgBouncer in transaction mode', () => {
+  let pooler: Pooler
+  let pools: pg.Pool[]
+  beforeAll(async () => {
+    pooler = await startPgbouncer(HOLDFAST_TEST_POSTGRES_URL)
+    pools = [pooler.url, HOLDFAST_TEST_POSTGRES_URL].map(
+      (connectionString) => new pg.Pool({ connectionString }),
+    )
+  })
+  afterAll(async () => {
+    for (const pool of pools) await pool.end()
+    await pooler[Symbol.asyncDispose]()
+  })
+
+  it('says what is missing', async () => {
+    const [pooled = fail()] = pools
+    const bus = postgresBus(pooled, { channel: freshName() })
+    await expect(bus.subscribe(() => {})).rejects.toMatchObject({
+      code: 'store-failed',
+      message: expect.stringContaining('pass a direct one by the option listen'),
+    })
+    await bus.close()
+  })
+
+  it('hears by a direct connection', async () => {
+    const [pooled = fail(), listen = fail()] = pools
+    const bus = postgresBus(pooled, { channel: freshName(), listen })
+    const heard = vi.fn()
+    await bus.subscribe(heard)
+    await bus.publish({ topic: 'a', data: {} })
+    await vi.waitFor(() => expect(heard).toHaveBeenCalledOnce(), 5000)
+    await bus.close()
+  })
+})
+
+it.each([
+  ['postgresBus', 'client', () => postgresBus({} as PostgresBusClient)],
+  ['postgresBus', 'listen', () => postgresBus(new pg.Pool(), { listen: {} as PostgresBusClient })],
+  ['postgresBus', 'channel', () => postgresBus(new pg.Pool(), { channel: 'a"b' })],
+  ['redisBus', 'client', () => redisBus({} as RedisBusClient)],
+  ['natsBus', 'connection', () => natsBus({} as NatsBusConnection)],
+])('%s refuses a bad %s', (_, option, make) => {
+  expect(make).toThrow(`${option}: expected`)
+})
+
+function fail(): never {
+  throw new Error('no pool')
+}

@@ -30,8 +30,4 @@ export class Parts {
     else this.#begun.delete(sender)
     return following === '0' ? text : null
   }
-
-  clear(): void {
-    this.#begun.clear()
-  }
 }

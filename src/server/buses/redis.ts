@@ -54,14 +54,14 @@ export interface RedisBusOptions {
  * const bus = redisBus(new Redis())
  */
 export function redisBus(client: RedisBusClient, { channel = 'holdfast:bus' }: RedisBusOptions = {}): Bus {
-  const listen = listenOf(client)
-  const ear = new Ear((hearing) => listen(channel, hearing))
+  const redis = dialectOf(client)
+  const ear = new Ear((hearing) => redis.listen(channel, hearing))
   let closed = false
   return {
     async publish(message) {
       if (closed) throw busClosed()
       const text = JSON.stringify(message)
-      await inTime(() => client.publish(channel, text))
+      await inTime(() => redis.publish(channel, text))
       ear.expectEcho()
     },
     subscribe: (on) => ear.add(on),
@@ -72,31 +72,55 @@ export function redisBus(client: RedisBusClient, { channel = 'holdfast:bus' }: R
   }
 }
 
-type Listen = (channel: string, hearing: Hearing) => Promise<Line>
+interface RedisDialect extends Publisher {
+  /** On a connection of its own, since one that subscribes can do nothing else. */
+  listen(channel: string, hearing: Hearing): Promise<Line>
+}
 
-function listenOf(client: RedisBusClient): Listen {
+function dialectOf(client: RedisBusClient): RedisDialect {
   const candidate: { status?: unknown } & Record<string, unknown> = Object(client)
   const has = (...names: string[]) => names.every((name) => typeof candidate[name] === 'function')
-  if (has('publish', 'nodes'))
-    return async (...args) => ioRedisLine(masterOf(client as IoRedisBusCluster), ...args)
-  if (has('publish', 'duplicate', 'subscribe') && typeof candidate.status === 'string')
-    return (...args) => ioRedisLine(client as IoRedisBusClient, ...args)
+  if (has('publish', 'nodes')) return inCluster(() => masterOf(client as IoRedisBusCluster), ioRedisLine)
   if (has('publish', 'getRandomNode', 'nodeClient')) {
     const cluster = client as NodeRedisBusCluster
-    return async (...args) => {
-      const node = await cluster.nodeClient(cluster.getRandomNode() as never)
-      return nodeRedisLine(node as NodeRedisBusClient, ...args)
-    }
+    const pick = () => cluster.nodeClient(cluster.getRandomNode() as never) as NodeRedisBusClient
+    return inCluster(async () => pick(), nodeRedisLine)
   }
-  if (has('publish', 'duplicate', 'subscribe', 'connect'))
-    return (...args) => nodeRedisLine(client as NodeRedisBusClient, ...args)
+  if (has('publish', 'duplicate', 'subscribe', 'connect')) {
+    const publish: Publisher['publish'] = (channel, text) => client.publish(channel, text)
+    return typeof candidate.status === 'string'
+      ? { publish, listen: (...args) => ioRedisLine(client as IoRedisBusClient, ...args) }
+      : { publish, listen: (...args) => nodeRedisLine(client as NodeRedisBusClient, ...args) }
+  }
   throw new LeaseError(
     'invalid-argument',
     'client: expected a Redis or Cluster of ioredis, or a client or cluster of redis (node-redis)',
   )
 }
 
-/** What one node of a cluster publishes is heard on all. */
+/**
+ * What is published on one node of a cluster is heard on all. The client would take another node for every message,
+ * and messages overtake each other on their ways; so one node is kept until it fails.
+ */
+function inCluster<Node extends Publisher>(
+  pick: () => Node | Promise<Node>,
+  line: (node: Node, channel: string, hearing: Hearing) => Promise<Line>,
+): RedisDialect {
+  let picked: Promise<Node> | undefined
+  return {
+    async publish(channel, text) {
+      picked ??= (async () => pick())()
+      try {
+        return await (await picked).publish(channel, text)
+      } catch (error) {
+        picked = undefined
+        throw error
+      }
+    },
+    listen: async (...args) => line(await pick(), ...args),
+  }
+}
+
 function masterOf(cluster: IoRedisBusCluster): IoRedisBusClient {
   const nodes = cluster.nodes('master')
   const node = nodes[Math.floor(Math.random() * nodes.length)]
