@@ -17,8 +17,8 @@ export class FakeFileSystem {
   readonly #writers = new Map<string, number>()
   /** Whether writers know `mode: 'exclusive'`; browsers that do not ignore it. */
   readonly #exclusive: boolean
-  /** Throws to make an operation on a path fail. */
-  refuse: (operation: FileOperation, path: string) => void = () => {}
+  /** Throws or rejects to make an operation on a path fail; a promise that stays pending makes it hang. */
+  refuse: (operation: FileOperation, path: string) => void | Promise<void> = () => {}
 
   constructor(clock: Clock, { exclusive = true } = {}) {
     this.#clock = clock
@@ -56,7 +56,7 @@ export class FakeFileSystem {
         return this.#directory(inside(name))
       },
       getFileHandle: async (name, options) => {
-        this.refuse('open', inside(name))
+        await this.refuse('open', inside(name))
         if (!this.#directories.has(path)) throw notFound(path)
         if (options?.create && !this.#files.has(inside(name))) this.put(inside(name).slice(1), '')
         this.#stored(inside(name))
@@ -64,7 +64,7 @@ export class FakeFileSystem {
       },
       removeEntry: async (name) => {
         this.#stored(inside(name))
-        this.refuse('remove', inside(name))
+        await this.refuse('remove', inside(name))
         if (this.#writers.get(inside(name))) throw busy(inside(name))
         this.#files.delete(inside(name))
       },
@@ -74,12 +74,12 @@ export class FakeFileSystem {
   #file(path: string): WebFile {
     return {
       getFile: async () => {
-        this.refuse('read', path)
+        await this.refuse('read', path)
         const { text, lastModified } = this.#stored(path)
         return { lastModified, text: async () => text }
       },
       createWritable: async (options) => {
-        this.refuse('write', path)
+        await this.refuse('write', path)
         const open = this.#writers.get(path) ?? 0
         if (this.#exclusive && options?.mode === 'exclusive' && open > 0) throw busy(path)
         this.#writers.set(path, open + 1)
@@ -101,7 +101,7 @@ export class FakeFileSystem {
         text += more
       },
       close: async () => {
-        this.refuse('close', path)
+        await this.refuse('close', path)
         end()
         this.put(path.slice(1), text)
       },

@@ -43,6 +43,8 @@ export interface GatedFile {
 export function gatedFile(source: DirectorySource, name: string, clock: Clock): GatedFile {
   /** Whether the browser has exclusive writers; not known before the first was opened. */
   let hasGate: boolean | undefined
+  /** The file is empty because we made it; one that another left empty is damaged. */
+  let isMadeEmpty = false
   /** Changes of this tab go one by one, so that they do not contend with each other at the gate. */
   let turn: Promise<unknown> = Promise.resolve()
 
@@ -56,22 +58,22 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
   }
 
   async function readOnce(): Promise<Content | null> {
-    const found = await openFile(false)
-    return found && contentOf(found.file)
+    const file = await openFile(false)
+    return file && contentOf(file)
   }
 
   async function changeOnce<T>(
     decide: (content: Content | null) => Change<T>,
     create: boolean,
   ): Promise<T | typeof AGAIN> {
-    const found = await openFile(create)
-    if (!found) return decide(null).result
-    const writer = await openWriter(found.file)
+    const file = await openFile(create)
+    if (!file) return decide(null).result
+    const writer = await openWriter(file)
     let change: Change<T>
     try {
-      const content = await contentOf(found.file)
-      // Empty because we made it a moment ago: that is no content, while an empty file that we found is damaged.
-      change = decide(found.isNew && content.text === '' ? null : content)
+      const content = await contentOf(file)
+      isMadeEmpty &&= content.text === ''
+      change = decide(isMadeEmpty ? null : content)
       if (change.text === undefined) {
         await writer.abort()
         return change.result
@@ -88,14 +90,16 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
     return change.result
   }
 
-  async function openFile(create: boolean): Promise<{ file: WebFile; isNew: boolean } | null> {
+  async function openFile(create: boolean): Promise<WebFile | null> {
     const directory = await openDirectory(source)
     try {
-      return { file: await directory.getFileHandle(name), isNew: false }
+      return await directory.getFileHandle(name)
     } catch (error) {
       if (nameOf(error) !== 'NotFoundError') throw error
     }
-    return create ? { file: await directory.getFileHandle(name, { create }), isNew: true } : null
+    if (!create) return null
+    isMadeEmpty = true
+    return directory.getFileHandle(name, { create })
   }
 
   async function openWriter(file: WebFile): Promise<WebWriter> {
