@@ -156,6 +156,22 @@ describe('renewProjectLock', () => {
   })
 })
 
+describe('a Web Lock that was stolen', () => {
+  it('is lost, and worth acquiring anew', async () => {
+    const { clock, manager, openTab, finished } = projectBed()
+    const { locks, events } = openTab()
+    const lease = await finished(locks.acquireProjectLock())
+    await manager.tab().request('imgponic:project:autosave', { steal: true }, () => {})
+    await clock.advance(0)
+    expect(locks.holdsProjectLock(lease)).toBe(false)
+    expect(events.at(-1)).toMatchObject({
+      type: 'lock:error',
+      error: { code: 'lock-renewal-failed', retryable: true },
+    })
+    await expect(locks.renewProjectLock(lease)).rejects.toMatchObject({ code: 'lock-renewal-failed' })
+  })
+})
+
 describe('a page that comes back', () => {
   const shown = (persisted: boolean) => Object.assign(new Event('pageshow'), { persisted })
 
@@ -171,7 +187,7 @@ describe('a page that comes back', () => {
     expect(locks.holdsProjectLock(lease)).toBe(true)
   })
 
-  it('looks at a Web Lock too, and finds that it was stolen', async () => {
+  it('confirms a Web Lock as well, in silence', async () => {
     const { clock, openTab, finished } = projectBed()
     const { locks, page, told } = openTab()
     const lease = await finished(locks.acquireProjectLock())

@@ -57,5 +57,5 @@ export function projectBed({ exclusive = true } = {}) {
 
   const lockFile = () => JSON.parse(files.tree['project/.lock'] ?? 'null')
 
-  return { clock, files, openTab, finished, refuse, lockFile }
+  return { clock, files, manager, openTab, finished, refuse, lockFile }
 }

@@ -1,0 +1,92 @@
+import { describe, expect, it, vi } from 'vitest'
+import { projectBed } from '../../test/web/project-bed.ts'
+import type { ProjectLockEvent } from './index.ts'
+
+/** Every event, with the fields that it must have beside those of all events. */
+const FIELDS: Record<ProjectLockEvent['type'], readonly string[]> = {
+  'lock:attempt': ['operation', 'strategy', 'retry'],
+  'lock:waiting': ['retry', 'delayMs'],
+  'lock:retry': ['attempt', 'delayMs', 'reason'],
+  'lock:fallback-engaged': ['lease'],
+  'lock:warning': ['warning', 'detail', 'lease'],
+  'lock:cleanup-warning': ['message'],
+  'lock:acquired': ['attempt', 'lease'],
+  'lock:renew-scheduled': ['lease', 'nextHeartbeatInMs'],
+  'lock:renewed': ['ttlExpiresAt', 'lease'],
+  'lock:release-requested': ['lease'],
+  'lock:released': [],
+  'lock:error': ['operation', 'error', 'retryable'],
+  'lock:readonly-entered': ['reason', 'lastError'],
+}
+const BASE = ['type', 'at', 'leaseId', 'backend', 'scope']
+
+describe('the events of the project lock', () => {
+  it('are all told, each with its fields', async () => {
+    const { clock, files, openTab, finished, refuse } = projectBed()
+    const { locks, events } = openTab({ locks: null })
+    files.put('project/.lock', 'damaged')
+    const lease = await finished(locks.acquireProjectLock({ retry: { maxAttempts: 50 } }))
+    await clock.advance(10_000)
+    refuse('remove', 'NotAllowedError')
+    await finished(locks.releaseProjectLock(lease))
+    files.refuse = () => {}
+    await finished(locks.withProjectLock(() => Promise.reject('no')).catch(() => {}))
+    expect(new Set(events.map(({ type }) => type))).toEqual(new Set(Object.keys(FIELDS)))
+    for (const event of events) {
+      expect(Object.keys(event).sort()).toEqual([...BASE, ...FIELDS[event.type]].sort())
+      expect(event).toMatchObject({ backend: 'fallback', scope: 'autosave', leaseId: expect.any(String) })
+    }
+  })
+
+  it('never go back in time, though the clock does', async () => {
+    const { clock, openTab, finished } = projectBed()
+    const { locks, events } = openTab()
+    const lease = await finished(locks.acquireProjectLock())
+    clock.jump(-60_000)
+    await finished(locks.releaseProjectLock(lease))
+    const times = events.map(({ at }) => at)
+    expect(times).toEqual(times.toSorted((a, b) => a - b))
+  })
+
+  it('reach every listener in one order, also those that a listener causes', async () => {
+    const { openTab, finished } = projectBed()
+    const { locks, told } = openTab()
+    const order: string[] = []
+    locks.projectLockEvents.subscribe((event) => {
+      if (event.type === 'lock:acquired') void locks.releaseProjectLock(event.lease)
+      throw new Error('a bad listener')
+    })
+    const stop = locks.subscribeLockEvents(({ type }) => order.push(type.slice('lock:'.length)))
+    await finished(locks.acquireProjectLock())
+    expect(order).toEqual(told())
+    stop()
+    stop()
+    await finished(locks.acquireProjectLock())
+    expect(order.length).toBeLessThan(told().length)
+  })
+})
+
+describe('the default instance', () => {
+  it('has the namespace imgponic, and one channel for both ways to subscribe', async () => {
+    vi.resetModules()
+    const { FakeLockManager } = await import('../../test/web/fake-locks.ts')
+    const tab = new FakeLockManager().tab()
+    vi.stubGlobal('navigator', { locks: tab })
+    const project = await import('./index.ts')
+    const told: string[] = []
+    project.projectLockEvents.subscribe(({ type }) => told.push(type))
+    project.subscribeLockEvents(({ type }) => told.push(type))
+    const held = await project.withProjectLock(async (lease) => [
+      (await tab.query()).held,
+      project.holdsProjectLock(lease),
+      project.projectLockSignal(lease).aborted,
+    ])
+    expect(held).toEqual([[{ name: 'imgponic:project:autosave' }], true, false])
+    expect(told.filter((type) => type === 'lock:acquired').length).toBe(2)
+    const lease = await project.acquireProjectLock({ scope: 'history' })
+    expect(await project.renewProjectLock(lease)).toBe(lease)
+    await project.releaseProjectLock(lease)
+    expect((await tab.query()).held).toEqual([])
+    vi.unstubAllGlobals()
+  })
+})

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import { projectBed } from '../../test/web/project-bed.ts'
+
+describe('withProjectLock', () => {
+  it('holds the lock while the executor runs, and gives its result', async () => {
+    const { openTab, finished } = projectBed()
+    const { locks, told } = openTab()
+    const result = locks.withProjectLock(async (lease) => locks.holdsProjectLock(lease), { scope: 'history' })
+    expect(await finished(result)).toBe(true)
+    expect(told()).toEqual(['attempt', 'acquired', 'release-requested', 'released'])
+  })
+
+  it('tells of an exception, enters read-only, releases and throws it on', async () => {
+    const { openTab, finished } = projectBed()
+    const { locks, told, events } = openTab()
+    const problem = new Error('disk on fire')
+    const running = locks.withProjectLock(() => Promise.reject(problem))
+    await expect(finished(running)).rejects.toBe(problem)
+    const after = ['error', 'readonly-entered', 'release-requested', 'released']
+    expect(told()).toEqual(['attempt', 'acquired', ...after])
+    expect(events[2]).toMatchObject({ operation: 'execute', retryable: false, error: { cause: problem } })
+    expect(events[3]).toMatchObject({ reason: 'executor-failed', lastError: { cause: problem } })
+  })
+
+  it.each([
+    ['until it succeeds', 2, 'done', 'released'],
+    ['until the attempts are used up', 9, 'busy', 'released'],
+  ])('runs an executor again that says so: %s', async (_, failures, outcome, last) => {
+    const { openTab, finished } = projectBed()
+    const { locks, told, events } = openTab()
+    let runs = 0
+    const executor = async () => {
+      if (++runs <= failures) throw Object.assign(new Error('busy'), { retryable: true })
+      return 'done'
+    }
+    expect(await finished(locks.withProjectLock(executor).catch(({ message }) => message))).toBe(outcome)
+    expect(runs).toBe(Math.min(failures + 1, 5))
+    expect(events.filter((event) => event.type === 'lock:retry').map((event) => event.delayMs)).toEqual(
+      [500, 1000, 2000, 4000].slice(0, runs - 1),
+    )
+    expect(told().includes('readonly-entered')).toBe(failures > 5)
+    expect(told().at(-1)).toBe(last)
+  })
+
+  it('rejects when the lock was lost while the executor ran', async () => {
+    const { clock, files, openTab, finished } = projectBed()
+    const { locks, told } = openTab({ locks: null })
+    const running = locks.withProjectLock(
+      async () => {
+        files.clear()
+        await new Promise<void>((resolve) => clock.setTimer(resolve, 15_000))
+      },
+      { retry: { maxAttempts: 1 } },
+    )
+    await expect(finished(running)).rejects.toMatchObject({ code: 'lock-renewal-failed' })
+    expect(told().at(-1)).toBe('released')
+  })
+
+  it('does not run the executor without the lock', async () => {
+    const { openTab, finished } = projectBed()
+    await finished(openTab().locks.acquireProjectLock())
+    let ran = false
+    const running = openTab().locks.withProjectLock(async () => {
+      ran = true
+    })
+    await expect(finished(running)).rejects.toMatchObject({ code: 'lock-unavailable' })
+    expect(ran).toBe(false)
+  })
+})
