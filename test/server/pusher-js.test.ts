@@ -2,7 +2,9 @@ import Echo from 'laravel-echo'
 import pusherJs from 'pusher-js'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { memoryBus } from '../../src/server/buses/memory.ts'
-import { KEY } from './fake-socket.ts'
+import { createServer } from '../../src/server/node/index.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+import { KEY, SECRET } from './fake-socket.ts'
 import { openSocketServer, type SocketServer } from './socket-server.ts'
 
 /** Its types are those of a bundled module; in Node the module is the class itself. */
@@ -184,5 +186,65 @@ describe('laravel-echo', () => {
     await vi.waitFor(() => expect(joining).toHaveBeenCalledWith({ name: 'bob' }), WAIT)
     bob.leave('document.42')
     await vi.waitFor(() => expect(leaving).toHaveBeenCalledWith({ name: 'bob' }), WAIT)
+  })
+})
+
+describe('the whole service', () => {
+  const store = memoryStore()
+  const open = (port = 0) =>
+    createServer({
+      store,
+      settings: { port, cookieSecrets: ['a'.repeat(32)], channelSecret: SECRET },
+      log: () => {},
+    })
+  let service: Awaited<ReturnType<typeof open>>
+  beforeEach(async () => {
+    service = await open()
+  })
+  afterEach(() => service.stop())
+
+  const pusher = () => {
+    const { port, settings, url } = service
+    const channelAuthorization = { endpoint: `${url}/broadcasting/auth`, transport: 'ajax' as const }
+    const client = new Pusher(settings.channelKey, { ...optionsFor('', port), channelAuthorization })
+    clients.push(client)
+    return client
+  }
+  const lock = (method: string, room: string, cookie = '') =>
+    fetch(`${service.url}/api/documents/${room}/lock`, { method, headers: { cookie } })
+
+  it.each(['', 'private-', 'presence-'])('tells a %sdocument channel who locks and unlocks', async (form) => {
+    const room = crypto.randomUUID()
+    const channel = await subscribed(pusher(), `${form}document.${room}`)
+    const heard = vi.fn()
+    channel.bind_global((event: string, data: unknown) => heard(event, data))
+    const granted = await lock('POST', room)
+    const { locked_at, expires_at, token } = await granted.json()
+    const [cookie = ''] = granted.headers.getSetCookie().map((set) => set.split(';')[0])
+    await lock('DELETE', room, cookie)
+    await vi.waitFor(() => expect(heard).toHaveBeenCalledTimes(2), WAIT)
+    const person = { session_id: expect.any(String) }
+    const told = { ...person, room_id: room, locked_at, token, holder: person }
+    expect(heard.mock.calls).toEqual([
+      ['document.locked', { ...told, expires_at, expires_in_ms: expect.any(Number) }],
+      ['document.unlocked', { ...told, reason: 'released' }],
+    ])
+    expect(cookie).not.toContain(heard.mock.calls[0]?.[1].session_id)
+  })
+
+  it('keeps its locks through a restart, and its clients come back to hear of them', async () => {
+    const room = crypto.randomUUID()
+    const channel = await subscribed(pusher(), `private-document.${room}`)
+    const unlocked = vi.fn()
+    channel.bind('document.unlocked', unlocked)
+    const granted = await lock('POST', room)
+    const [cookie = ''] = granted.headers.getSetCookie().map((set) => set.split(';')[0])
+    const { port } = service
+    await service.stop()
+    service = await open(port)
+    await vi.waitFor(() => expect([...service.locks.channels.subscribed()]).toHaveLength(1), WAIT)
+    expect((await lock('POST', room)).status).toBe(409)
+    expect((await lock('DELETE', room, cookie)).status).toBe(200)
+    await vi.waitFor(() => expect(unlocked).toHaveBeenCalledOnce(), WAIT)
   })
 })
