@@ -133,7 +133,8 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
       const ask = new AbortController()
       asking = ask
       resumable = false
-      dispatch({ type: 'asked-for' })
+      const isTaken = state.holder !== null && !state.holder.isMe
+      dispatch(wait > 0 && isTaken ? { type: 'queued' } : { type: 'asked-for' })
       await settings
       try {
         const stop = ask.signal

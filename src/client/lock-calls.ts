@@ -62,7 +62,8 @@ export function lockCalls({ api, roomId, body, clock, onAnswer }: LockCallsOptio
     async release(by) {
       const body = { token: 'token' in by ? by.token : Number(by.id) }
       const answer = await api({ method: 'POST', path: `${path}/release`, body, keepalive: true })
-      if (answer.status !== 200 && answer.status !== 403) throw unexpected(answer)
+      // Another's, or one of a later grant: it is not ours to end.
+      if (![200, 403, 409].includes(answer.status)) throw unexpected(answer)
       return {
         ended: latest && answer.status === 200 ? { ...latest, state: 'released' } : null,
         holder: null,

@@ -15,14 +15,15 @@ export function newsOfAnswer(
   now: number,
 ): DocumentLockAction[] {
   const news: DocumentLockAction[] = []
-  if (body.is_locked === false || status === 404) news.push({ type: 'holder', holder: null })
-  else if (typeof body.expires_in_ms === 'number') {
-    // A grant and a renewal are the caller's own, and need not say so.
-    const holder = Object(body.holder ?? { ...body, is_you: true })
-    news.push({ type: 'holder', holder: holderOf({ ...body, ...holder }, holder.is_you === true, now) })
-  }
   const me = body.you === undefined ? state.me : personOf(body.you)
   if (me !== state.me) news.push({ type: 'me', me })
+  if (body.is_locked === false || status === 404) news.push({ type: 'holder', holder: null })
+  else if (typeof body.expires_in_ms === 'number') {
+    // A grant and a renewal are the caller's own, and do not say so.
+    const { is_you: isMe } = Object(body.holder ?? { is_you: true })
+    const holder = holderOf(body, isMe === true, now)
+    news.push({ type: 'holder', holder: isMe ? { ...holder, ...me } : holder })
+  }
   if (Array.isArray(body.waiting)) news.push(lineNews(body.waiting, me))
   if (typeof body.place === 'number') news.push({ type: 'line', waiting: state.waiting, place: body.place })
   return news
@@ -60,7 +61,7 @@ export function endsLease(event: string, data: Fields, token: number): boolean {
 
 function holderOf(data: Fields, isMe: boolean, now: number): DocumentHolder {
   return {
-    ...personOf(data),
+    ...personOf(data.holder ?? data),
     token: Number(data.token ?? 0),
     since: Date.parse(String(data.locked_at)),
     expiresAt: now + Number(data.expires_in_ms),

@@ -31,7 +31,8 @@ export interface Channel {
 
 interface Entry extends Channel {
   readonly settle: (error?: Error) => void
-  subscribedBefore: boolean
+  /** Has been told that it hears the channel. */
+  isReady: boolean
 }
 
 /**
@@ -41,9 +42,13 @@ interface Entry extends Channel {
 export class Socket {
   readonly #options: SocketOptions
   readonly #entries = new Set<Entry>()
+  /** Channels that the server sends on this connection. */
+  readonly #joined = new Set<string>()
   #connection: WebSocket | undefined
   #socketId = ''
   #failures = 0
+  /** After so much silence the server is asked whether it is there. */
+  #activityMs = 120_000
   #cancelTimer = () => {}
 
   constructor(options: SocketOptions) {
@@ -56,17 +61,19 @@ export class Socket {
       settle = (error) => (error ? reject(error) : resolve())
     })
     ready.catch(() => {})
-    const entry = { ...channel, settle, subscribedBefore: false }
+    const entry = { ...channel, settle, isReady: false }
+    const isShared = this.#names().has(channel.name)
     this.#entries.add(entry)
     if (!this.#connection) this.#connect()
-    else if (this.#socketId) void this.#join(entry)
+    else if (this.#joined.has(channel.name)) this.#onJoined(entry)
+    else if (this.#socketId && !isShared) void this.#join(channel.name)
     return {
       ready,
       end: () => {
         if (!this.#entries.delete(entry)) return
         settle(new LeaseError('closed', 'the subscription was ended'))
-        if (this.#socketId) this.#send('pusher:unsubscribe', { channel: channel.name })
         if (this.#entries.size === 0) this.#disconnect()
+        else if (!this.#names().has(channel.name)) this.#leave(channel.name)
       },
     }
   }
@@ -76,6 +83,10 @@ export class Socket {
     if (this.#entries.size === 0) return
     if (!this.#connection) this.#connect()
     else if (this.#socketId) this.#ping()
+  }
+
+  #names(): Set<string> {
+    return new Set(Array.from(this.#entries, ({ name }) => name))
   }
 
   #connect(): void {
@@ -97,6 +108,7 @@ export class Socket {
     this.#cancelTimer()
     this.#connection = undefined
     this.#socketId = ''
+    this.#joined.clear()
     connection?.close()
     if (stood) this.#options.onConnection?.(false)
   }
@@ -128,42 +140,65 @@ export class Socket {
     this.#cancelTimer()
     this.#cancelTimer = this.#options.clock.setTimer(() => this.#ping(), this.#activityMs, true)
     if (frame.event === 'pusher:ping') this.#send('pusher:pong', {})
-    for (const entry of this.#entries) if (entry.name === frame.channel) this.#tell(entry, frame.event, data)
+    if (frame.channel !== undefined) this.#onChannel(frame.channel, frame.event, data)
   }
-
-  #activityMs = 120_000
 
   #onConnected({ socket_id, activity_timeout }: { socket_id?: unknown; activity_timeout?: unknown }): void {
     this.#socketId = String(socket_id)
     this.#failures = 0
     if (typeof activity_timeout === 'number') this.#activityMs = activity_timeout * 1000
-    for (const entry of this.#entries) void this.#join(entry)
+    for (const name of this.#names()) void this.#join(name)
     this.#options.onConnection?.(true)
   }
 
-  async #join(entry: Entry): Promise<void> {
-    const connection = this.#connection
-    try {
-      const isPrivate = entry.name.startsWith('private-')
-      const auth = isPrivate ? await this.#options.authorize(this.#socketId, entry.name) : undefined
-      if (this.#connection === connection) this.#send('pusher:subscribe', { channel: entry.name, auth })
-    } catch (error) {
-      entry.settle(error as Error)
+  #onChannel(channel: string, event: string, data: object): void {
+    if (event === 'pusher:subscription_error')
+      this.#refuse(channel, new LeaseError('store-failed', `the server refused the channel ${channel}`))
+    const isJoined = event === 'pusher_internal:subscription_succeeded'
+    if (isJoined) this.#joined.add(channel)
+    for (const entry of this.#entries) {
+      if (entry.name !== channel) continue
+      if (isJoined) this.#onJoined(entry)
+      else if (!event.startsWith('pusher')) quietly(() => entry.onEvent(event, data))
     }
   }
 
-  #tell(entry: Entry, event: string, data: object): void {
-    if (event === 'pusher:subscription_error')
-      entry.settle(new LeaseError('store-failed', `the server refused the channel ${entry.name}`))
-    else if (event !== 'pusher_internal:subscription_succeeded') entry.onEvent(event, data)
-    else {
-      if (entry.subscribedBefore) entry.onGap()
-      entry.subscribedBefore = true
-      entry.settle()
+  async #join(channel: string): Promise<void> {
+    const connection = this.#connection
+    try {
+      const isPrivate = channel.startsWith('private-')
+      const auth = isPrivate ? await this.#options.authorize(this.#socketId, channel) : undefined
+      if (this.#connection === connection) this.#send('pusher:subscribe', { channel, auth })
+    } catch (error) {
+      this.#refuse(channel, error as Error)
     }
+  }
+
+  #leave(channel: string): void {
+    this.#joined.delete(channel)
+    this.#send('pusher:unsubscribe', { channel })
+  }
+
+  #refuse(channel: string, error: Error): void {
+    for (const entry of this.#entries) if (entry.name === channel) entry.settle(error)
+  }
+
+  #onJoined(entry: Entry): void {
+    if (entry.isReady) quietly(entry.onGap)
+    entry.isReady = true
+    entry.settle()
   }
 
   #send(event: string, data: object): void {
     if (this.#connection?.readyState === 1) this.#connection.send(JSON.stringify({ event, data }))
+  }
+}
+
+/** A listener that throws harms neither the connection nor the other listeners. */
+function quietly(tell: () => void): void {
+  try {
+    tell()
+  } catch {
+    // Its own affair.
   }
 }

@@ -57,9 +57,7 @@ export interface DocumentLockState {
 }
 
 export type DocumentLockAction =
-  | { readonly type: 'asked-for' }
-  | { readonly type: 'refused' | 'released' }
-  | { readonly type: 'queued'; readonly place: number | null }
+  | { readonly type: 'asked-for' | 'queued' | 'refused' | 'released' }
   | { readonly type: 'granted'; readonly token: number }
   | { readonly type: 'lost'; readonly error: LeaseError | null }
   | { readonly type: 'failed'; readonly error: LeaseError }
@@ -91,7 +89,7 @@ export function reduce(state: DocumentLockState, action: DocumentLockAction): Do
     case 'asked-for':
       return { ...state, phase: 'acquiring', place: null, error: null }
     case 'queued':
-      return { ...state, phase: 'waiting', place: action.place }
+      return { ...state, phase: 'waiting', place: null, error: null }
     case 'granted':
       return { ...state, phase: 'held', token: action.token, place: null, asked: null, error: null }
     case 'lost':

@@ -149,7 +149,10 @@ function askedText(asked: 'pending' | 'declined', other: Who | null, words: Lock
 }
 
 function whoOf({ name, since }: DocumentHolder, lang: string): Who {
-  return { name, since: new Date(since).toLocaleTimeString(lang, { hour: '2-digit', minute: '2-digit' }) }
+  return {
+    name,
+    since: new Date(since).toLocaleTimeString(lang, { hour: '2-digit', minute: '2-digit', hour12: false }),
+  }
 }
 
 function Countdown({ until, words }: { readonly until: number; readonly words: LockTexts }) {

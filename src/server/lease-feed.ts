@@ -102,9 +102,10 @@ export class LeaseFeed {
   #hold(lease: LeaseRecord, known: Live | undefined): void {
     const deadline = this.#options.clock.monotonic() + (lease.remaining ?? Infinity)
     if (known) {
+      const isLonger = (lease.expiresAt ?? 0) > (known.lease.expiresAt ?? 0)
       known.lease = lease
       known.deadline = Math.max(known.deadline, deadline)
-      this.#emit('renewed', lease)
+      if (isLonger) this.#emit('renewed', lease)
       return
     }
     const live = { lease, deadline, over: false }

@@ -46,7 +46,7 @@ export function EventStream({
         {shown.map(({ id, at, what, lease }) => (
           <li key={id}>
             <time className="mono quiet" dateTime={new Date(at).toISOString()}>
-              {new Date(at).toLocaleTimeString()}
+              {new Date(at).toLocaleTimeString([], { hour12: false })}
             </time>
             <span className="what" data-what={what}>
               {words.what[what]}

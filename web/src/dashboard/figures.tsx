@@ -18,7 +18,7 @@ export function Figures({ live, stats, words }: FiguresProps) {
   const lost = ({ expiries, lost }: StatsBucket) => expiries + lost
   return (
     <div className="figures">
-      <Figure title={words.live} value={live} values={buckets.map(({ grants, ends }) => grants + ends)} />
+      <Figure title={words.live} value={live} values={liveOverTime(live, buckets)} />
       <Figure
         title={words.waiters}
         value={stats?.waiters ?? 0}
@@ -32,6 +32,19 @@ export function Figures({ live, stats, words }: FiguresProps) {
       <Figure title={words.lost} value={perMinute(lost)} values={buckets.map(lost)} />
     </div>
   )
+}
+
+/** Counted back from now: what came in a bucket was not there before it, and what ended in it was. */
+function liveOverTime(live: number, buckets: readonly StatsBucket[]): number[] {
+  let before = live
+  return buckets
+    .toReversed()
+    .map(({ grants, ends, expiries, lost }) => {
+      const after = before
+      before = Math.max(0, before - grants + ends + expiries + lost)
+      return after
+    })
+    .reverse()
 }
 
 function Figure(props: {

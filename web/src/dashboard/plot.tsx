@@ -123,5 +123,7 @@ function format(value: number | null, unit: string): string {
 }
 
 function clockOf(time: string | undefined): string {
-  return time ? new Date(time).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' }) : ''
+  return time
+    ? new Date(time).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hour12: false })
+    : ''
 }
