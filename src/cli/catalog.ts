@@ -35,6 +35,14 @@ export const CATALOG: Readonly<Record<string, Entry>> = {
     summary: 'measure a store',
     load: async () => (await import('./commands/bench.ts')).bench,
   },
+  serve: {
+    summary: 'run the document lock service',
+    load: async () => (await import('./commands/serve.ts')).serve,
+  },
+  monitor: {
+    summary: 'collect, judge and report events',
+    load: async () => (await import('./commands/monitor.ts')).monitor,
+  },
   completion: {
     summary: 'print a completion script for a shell',
     load: async () => (await import('./commands/completion.ts')).completion,

@@ -7,8 +7,8 @@ export interface Option {
   /** What stands for the value in the help, such as `<duration>`. */
   readonly value?: string
   readonly multiple?: boolean
-  /** May also come from the environment (`HOLDFAST_TTL`) and from the configuration file. */
-  readonly setting?: boolean
+  /** May also come from the environment (`HOLDFAST_TTL`), or from there and the configuration file. */
+  readonly setting?: 'environment' | 'file'
   readonly help: string
 }
 
@@ -54,13 +54,13 @@ export const STORE_OPTIONS: Options = {
     type: 'string',
     short: 's',
     value: '<url>',
-    setting: true,
+    setting: 'file',
     help: 'where the leases are: sqlite:, file:, redis:, postgres:, nats:, http: (default sqlite:./holdfast.db)',
   },
   config: {
     type: 'string',
     value: '<file>',
-    setting: true,
-    help: 'a TOML file with settings (default ./holdfast.toml, if there is one)',
+    setting: 'environment',
+    help: 'a TOML or JSON file with settings (default ./holdfast.toml, if there is one)',
   },
 }

@@ -21,6 +21,8 @@ export function asFailure(error: unknown, store?: string): Failure {
   if (error instanceof Failure) return error
   const { name, message } = error instanceof Error ? error : new Error(String(error))
   const of = store ? `${store}: ` : ''
+  const { code: systemCode, path } = Object(error) as NodeJS.ErrnoException
+  if (systemCode !== undefined && path !== undefined) return usageFailure(message, { cause: error })
   if (name !== 'LeaseError')
     return new Failure(
       EXIT.failed,

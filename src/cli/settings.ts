@@ -25,6 +25,16 @@ export class Settings {
     return new Settings(flags, options, env, file)
   }
 
+  /** The configuration file in use. */
+  get file(): string | undefined {
+    return this.#file?.path
+  }
+
+  /** The flags that were given on the command line, as they were. */
+  get flags(): Flags {
+    return this.#flags
+  }
+
   /** Whether the flag was given on the command line. */
   has(flag: string): boolean {
     return this.#flags[flag] !== undefined
@@ -62,11 +72,11 @@ export class Settings {
   #find(name: string): { readonly value: string; readonly source: string } | undefined {
     const flag = this.#flags[name]
     if (typeof flag === 'string') return { value: flag, source: `--${name}` }
-    if (!this.#options[name]?.setting) return undefined
+    const { setting } = this.#options[name] ?? {}
     const variable = variableOf(name)
-    const value = this.#environment[variable]
+    const value = setting && this.#environment[variable]
     if (value) return { value, source: variable }
-    const kept = this.#file?.values[name]
+    const kept = setting === 'file' ? this.#file?.values[name] : undefined
     if (kept === undefined) return undefined
     const source = `${name} in ${this.#file?.path}`
     if (typeof kept !== 'string' && typeof kept !== 'number')
@@ -76,7 +86,7 @@ export class Settings {
 }
 
 export function variableOf(name: string): string {
-  return `HOLDFAST_${name.toUpperCase()}`
+  return `HOLDFAST_${name.toUpperCase().replaceAll('-', '_')}`
 }
 
 interface ConfigurationFile {
@@ -88,9 +98,10 @@ async function readConfiguration(path: string | undefined): Promise<Configuratio
   const { existsSync, readFileSync } = await import('node:fs')
   if (path === undefined && !existsSync(DEFAULT_FILE)) return undefined
   const file = path ?? DEFAULT_FILE
-  const { parse } = await import('smol-toml')
   try {
-    return { path: file, values: parse(readFileSync(file, 'utf8')) }
+    const text = readFileSync(file, 'utf8')
+    const values = file.endsWith('.json') ? JSON.parse(text) : (await import('smol-toml')).parse(text)
+    return { path: file, values: Object(values) }
   } catch (error) {
     const [reason] = (error as Error).message.split('\n')
     throw usageFailure(`the configuration ${file} cannot be used: ${reason}`, { cause: error })

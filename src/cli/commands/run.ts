@@ -22,26 +22,25 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
     wait: {
       type: 'string',
       value: '<duration>',
-      setting: true,
+      setting: 'environment',
       help: 'wait so long for the lease (default: without end)',
     },
     'if-available': { type: 'boolean', help: `do not wait: exit with ${EXIT.held} if another holds it` },
     ttl: {
       type: 'string',
       value: '<duration>',
-      setting: true,
+      setting: 'file',
       help: 'how long the lease outlives a holder that died (default 30s)',
     },
     grace: {
       type: 'string',
       value: '<duration>',
-      setting: true,
       help: 'from SIGTERM to SIGKILL (default: a sixth of the TTL)',
     },
     owner: {
       type: 'string',
       value: '<name>',
-      setting: true,
+      setting: 'environment',
       help: 'who holds it, as shown to others (default user@host:pid)',
     },
     metadata: {

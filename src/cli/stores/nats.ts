@@ -35,6 +35,7 @@ export async function openNats(url: URL): Promise<OpenedStore> {
       version: `NATS ${connection.info?.version} through @nats-io/transport-node`,
       concerns: [],
     }),
+    serverParts: async () => ({ bus: (await import('../../server/index.ts')).natsBus(connection) }),
     async close() {
       await store.close()
       await connection.close()

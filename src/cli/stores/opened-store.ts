@@ -1,4 +1,5 @@
 import type { LeaseStore } from '../../core/index.ts'
+import type { AuditLog, Bus, DocumentStore } from '../../server/index.ts'
 import { EXIT } from '../exit-codes.ts'
 import { Failure } from '../failure.ts'
 
@@ -7,7 +8,16 @@ export interface OpenedStore {
   readonly store: LeaseStore
   /** What the backend tells of itself, for the doctor. */
   examine(): Promise<Examination>
+  /** What else a server can keep or send there. */
+  serverParts?(): Promise<ServerParts>
   close(): Promise<void>
+}
+
+export interface ServerParts {
+  readonly documents?: DocumentStore
+  readonly audit?: AuditLog
+  /** Between the nodes of a server. */
+  readonly bus?: Bus
 }
 
 export interface Examination {

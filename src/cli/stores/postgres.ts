@@ -1,3 +1,4 @@
+import type { PostgresClient } from '../../server/index.ts'
 import { postgresStore } from '../../stores/postgres/index.ts'
 import { loadClient, type OpenedStore, optional, takeParameter } from './opened-store.ts'
 
@@ -5,7 +6,7 @@ const CONNECT_LIMIT_MS = 5000
 const CONNECTIONS = 4
 
 interface Connected {
-  readonly client: Parameters<typeof postgresStore>[0]
+  readonly client: Parameters<typeof postgresStore>[0] & PostgresClient
   readonly driver: string
   ask(query: string): Promise<{ readonly answer?: unknown } | undefined>
   close(): Promise<void>
@@ -32,6 +33,14 @@ export async function openPostgres(url: URL): Promise<OpenedStore> {
   return {
     store,
     close,
+    async serverParts() {
+      const { postgresAudit, postgresBus, postgresDocuments } = await import('../../server/index.ts')
+      return {
+        documents: postgresDocuments(client),
+        audit: postgresAudit(client),
+        bus: postgresBus(client),
+      }
+    },
     async examine() {
       const version = (await ask(`select current_setting('server_version') as answer`))?.answer
       return { version: `Postgres ${version} through ${driver}`, concerns: [] }

@@ -1,11 +1,12 @@
 import { LeaseError } from '../../core/index.ts'
+import type { RedisBusClient } from '../../server/index.ts'
 import { redisStore } from '../../stores/redis/index.ts'
 import { type Concern, loadClient, type OpenedStore, optional, takeParameter } from './opened-store.ts'
 
 const CONNECT_LIMIT_MS = 5000
 
 interface Connected {
-  readonly client: Parameters<typeof redisStore>[0]
+  readonly client: Parameters<typeof redisStore>[0] & RedisBusClient
   readonly driver: string
   info(): Promise<string>
   close(): void
@@ -28,6 +29,7 @@ export async function openRedis(url: URL): Promise<OpenedStore> {
         concerns: concernsIn(facts),
       }
     },
+    serverParts: async () => ({ bus: (await import('../../server/index.ts')).redisBus(client) }),
     async close() {
       await store.close()
       close()

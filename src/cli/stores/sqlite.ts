@@ -12,6 +12,11 @@ export async function openSqlite(address: string, opening: Opening): Promise<Ope
       version: `SQLite ${sqlite} of Node ${node}`,
       concerns: networkConcerns(path),
     }),
+    async serverParts() {
+      const { openSqlite: open, sqliteAudit, sqliteDocuments } = await import('../../server/node/index.ts')
+      const database = open(path)
+      return { documents: sqliteDocuments(database), audit: sqliteAudit(database) }
+    },
     close: () => store.close(),
   }
 }

@@ -1,0 +1,99 @@
+import { createReadStream } from 'node:fs'
+import { collect, type MonitorResult, report, score } from '../../telemetry/index-node.ts'
+import type { Call, Command } from '../command.ts'
+import { EXIT } from '../exit-codes.ts'
+import { usageFailure } from '../failure.ts'
+import type { Settings } from '../settings.ts'
+
+type Action = (files: readonly string[], settings: Settings) => Promise<MonitorResult>
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  collect(files, settings) {
+    if (files.length === 0 && process.stdin.isTTY)
+      throw usageFailure(
+        'there is nothing to collect; pipe events into it, or name files with a JSON object a line',
+      )
+    const ending = new AbortController()
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ending.abort())
+    const stream = settings.text('stream') as Parameters<typeof collect>[0]['stream']
+    return collect({
+      input: files.length > 0 ? chunksOf(files) : process.stdin,
+      signal: ending.signal,
+      ...place(settings),
+      ...(stream && { stream }),
+    })
+  },
+  score: (files, settings) => score(judging(files, settings)),
+  report(files, settings) {
+    const reports = settings.text('reports')
+    const slackUrl = settings.text('slack-url')
+    const pagerDutyKey = settings.text('pagerduty-key')
+    return report({
+      ...judging(files, settings),
+      ...(reports && { reports }),
+      ...(slackUrl && { slackUrl }),
+      ...(pagerDutyKey && { pagerDutyKey }),
+    })
+  },
+}
+
+export const monitor: Command = {
+  usage: `monitor <${Object.keys(ACTIONS).join('|')}> [options] [file…]`,
+  about: `collect writes events, one JSON object a line, from files or standard input into a folder.
+score judges what was collected, and exits with ${EXIT.no} when a rollback is required.
+report writes an HTML report and a page for each incident, tells Slack and PagerDuty once, and exits with ${EXIT.no} when
+one of them could not be told.`,
+  takes: [1, Number.POSITIVE_INFINITY],
+  options: {
+    directory: { type: 'string', value: '<folder>', help: 'where the events are kept (default telemetry)' },
+    stream: {
+      type: 'string',
+      value: '<name>',
+      help: 'collect: what events belong to whose type does not tell (default lease)',
+    },
+    thresholds: { type: 'string', value: '<file>', help: 'score, report: TOML or JSON (default: built in)' },
+    reports: { type: 'string', value: '<folder>', help: 'report: where it writes (default reports)' },
+    'slack-url': {
+      type: 'string',
+      value: '<url>',
+      setting: 'environment',
+      help: 'report: an incoming webhook of Slack',
+    },
+    'pagerduty-key': {
+      type: 'string',
+      value: '<key>',
+      setting: 'environment',
+      help: 'report: the integration key of a PagerDuty service',
+    },
+  },
+  examples: [
+    { line: 'app | holdfast monitor collect', does: 'keep the events that a program prints' },
+    { line: 'holdfast monitor score || roll-back', does: 'judge them' },
+    { line: 'holdfast monitor report --reports public', does: 'write public/report.html' },
+  ],
+
+  async run({ positionals: [name = '', ...files], settings, terminal }: Call) {
+    const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined
+    if (!action)
+      throw usageFailure(`monitor cannot ${JSON.stringify(name)}; it can ${Object.keys(ACTIONS).join(', ')}`)
+    const { exitCode, stdout, stderr } = await action(files, settings)
+    terminal.write(stdout)
+    if (exitCode === 2) throw usageFailure(stderr.trim())
+    for (const line of stderr.split('\n').filter((text) => text !== '')) terminal.remark(line)
+    return exitCode
+  },
+}
+
+function place(settings: Settings) {
+  const directory = settings.text('directory')
+  return { json: settings.is('json'), ...(directory && { directory }) }
+}
+
+function judging(files: readonly string[], settings: Settings) {
+  const config = settings.text('thresholds')
+  return { ...place(settings), ...(files.length > 0 && { files }), ...(config && { config }) }
+}
+
+async function* chunksOf(files: readonly string[]): AsyncGenerator<Uint8Array> {
+  for (const file of files) yield* createReadStream(file)
+}

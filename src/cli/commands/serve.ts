@@ -1,0 +1,113 @@
+import { existsSync } from 'node:fs'
+import { constants } from 'node:os'
+import { join } from 'node:path'
+import { SETTINGS } from '../../server/index.ts'
+import { createServer, type HoldfastServer, loadSettings, settingFlags } from '../../server/node/index.ts'
+import { type Command, type Options, STORE_OPTIONS } from '../command.ts'
+import { formatDuration } from '../duration.ts'
+import { EXIT, SIGNAL_BASE } from '../exit-codes.ts'
+import { Failure } from '../failure.ts'
+import { withoutPassword, withStore } from '../stores/index.ts'
+import type { ServerParts } from '../stores/opened-store.ts'
+import type { Terminal } from '../terminal.ts'
+
+/** The dashboard and the demo editor, where they were built. */
+const PAGES = join(import.meta.dirname, '../web')
+
+/** A setting that is not named here is told by what it may be. */
+const HELP: Readonly<Record<string, string>> = {
+  host: 'the address to listen on; 0.0.0.0 is all',
+  port: 'the port to listen on; 0 is any',
+  ttl: 'how long a lock lives without a heartbeat',
+  heartbeat: 'how often clients send one',
+  sweep: 'how often expired locks are looked for',
+  grace: 'what a holder has to save before another takes over',
+  'answer-within': 'what a holder has to answer a request to hand over',
+  unanswered: 'what no answer counts as: decline or grant',
+  'max-wait': 'the longest that a request may stand in line',
+  takeover: 'whether others may take a lock over',
+  'open-leases': 'whether every session may use the lease API',
+  'lease-tokens': 'who has one may use the lease API; between commas',
+  'admin-tokens': 'who has one may list and release all locks; between commas',
+  'cookie-secrets': 'sign the sessions, the same on all nodes; between commas',
+  'channel-secret': 'signs the channels, the same on all nodes',
+  origins: 'other origins whose pages may call; between commas',
+  'trust-proxy': 'whether X-Forwarded-For tells who calls',
+  rate: 'requests a second of one client; 0 is any',
+  'stop-within': 'how long requests may take to finish when it stops',
+  'log-level': 'debug, info, warn, error or silent',
+}
+
+export const serve: Command = {
+  usage: 'serve [options]',
+  about: `Runs the document lock service: HTTP and WebSocket, with a dashboard and a demo editor. Every setting may also be
+in the environment (HOLDFAST_PORT) or in the file. Contents and the audit trail are kept with the locks on SQLite
+and Postgres, and elsewhere in memory. SIGTERM and Ctrl-C stop it in order; locks live on.`,
+  takes: [0, 0],
+  options: { ...serverOptions(), ...STORE_OPTIONS },
+  examples: [
+    { line: 'holdfast serve', does: 'on http://127.0.0.1:4321, with a SQLite file' },
+    { line: 'holdfast serve --host 0.0.0.0 --port 8080 --config server.toml', does: 'for others' },
+    { line: 'holdfast serve --store postgres://app@db/app', does: 'one of several nodes' },
+  ],
+
+  async run({ settings, terminal }) {
+    const names = Object.keys(settingFlags())
+    const flags = Object.fromEntries(Object.entries(settings.flags).filter(([name]) => names.includes(name)))
+    const { file } = settings
+    // An empty secret is none: the server makes one.
+    const { channelSecret, ...others } = loadSettings({ flags, ...(file && { file }) })
+    return withStore(others.store, async ({ store, serverParts }) => {
+      const parts = (await serverParts?.()) ?? {}
+      const running = await createServer({
+        ...{ store, ...parts },
+        settings: { ...others, ...(channelSecret && { channelSecret }) },
+        ...(existsSync(PAGES) && { assets: PAGES }),
+      }).catch(refuse)
+      const ended = signalled()
+      tell(terminal, running, parts)
+      const code = await ended
+      await running.stop()
+      return code
+    })
+  },
+}
+
+function serverOptions(): Options {
+  const settings = Object.values(SETTINGS)
+  const options = Object.keys(settingFlags()).map((name, index) => {
+    const { default: usual = '', expected = '' } = settings[index] ?? {}
+    const shown =
+      typeof usual === 'number' && expected.includes('duration') ? formatDuration(usual) : String(usual)
+    const help = `${HELP[name] ?? expected}${shown && ` (default ${shown})`}`
+    return [name, { type: 'string', value: '<value>', help }] as const
+  })
+  return Object.fromEntries(options)
+}
+
+function tell(terminal: Terminal, { url, settings }: HoldfastServer, { documents }: ServerParts): void {
+  terminal.remark(`listening on ${url}, locks in ${withoutPassword(settings.store)}`)
+  if (!documents)
+    terminal.remark(
+      'contents are kept in memory and end with this process; a sqlite: or postgres: store keeps them',
+    )
+}
+
+function refuse(error: NodeJS.ErrnoException): never {
+  if (error.code === 'EADDRINUSE')
+    throw new Failure(EXIT.unavailable, 'the port is in use; name another by --port', { cause: error })
+  throw error
+}
+
+/** The second signal does not wait for the order of the first. */
+function signalled(): Promise<number> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      const code = SIGNAL_BASE + constants.signals[signal]
+      process.once(signal, () => {
+        process.once(signal, () => process.exit(code))
+        resolve(EXIT.ok)
+      })
+    }
+  })
+}
