@@ -37,6 +37,8 @@ export interface Collector extends AsyncDisposable {
 /** A burst of events without a pause is turned into lines after so many, so that it cannot fill the memory. */
 const MAX_HEARD = 4096
 const DEFAULT_INTERVAL_MS = 1000
+/** As long as one block of the hash has room for beside a UUID. */
+const SALT_LENGTH = 18
 const DEFAULT_MAX_WAITING = 10_000
 
 /**
@@ -52,7 +54,7 @@ export function createCollector(options: CollectorOptions): Collector {
   const encoding = {
     source: options.source ?? crypto.randomUUID().slice(0, 8),
     reveal: new Set<string>(options.reveal),
-    pseudonym: createPseudonyms(options.salt ?? crypto.randomUUID()),
+    pseudonym: createPseudonyms(options.salt ?? crypto.randomUUID().slice(0, SALT_LENGTH)),
   }
   const outboxes = sinks.map((sink) =>
     createOutbox(sink, options.maxWaiting ?? DEFAULT_MAX_WAITING, onFailure, onDropped),

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 
-const CHUNK_BYTES = 2 ** 18
+const CHUNK_BYTES = 2 ** 16
 /** No line of telemetry comes near it. */
 const MAX_LINE_LENGTH = 2 ** 16
 
