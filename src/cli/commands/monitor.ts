@@ -15,12 +15,10 @@ const ACTIONS: Readonly<Record<string, Action>> = {
       )
     const ending = new AbortController()
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ending.abort())
-    const stream = settings.text('stream') as Parameters<typeof collect>[0]['stream']
     return collect({
       input: files.length > 0 ? chunksOf(files) : process.stdin,
       signal: ending.signal,
       ...place(settings),
-      ...(stream && { stream }),
     })
   },
   score: (files, settings) => score(judging(files, settings)),
@@ -46,11 +44,6 @@ one of them could not be told.`,
   takes: [1, Number.POSITIVE_INFINITY],
   options: {
     directory: { type: 'string', value: '<folder>', help: 'where the events are kept (default telemetry)' },
-    stream: {
-      type: 'string',
-      value: '<name>',
-      help: 'collect: what events belong to whose type does not tell (default lease)',
-    },
     thresholds: { type: 'string', value: '<file>', help: 'score, report: TOML or JSON (default: built in)' },
     reports: { type: 'string', value: '<folder>', help: 'report: where it writes (default reports)' },
     'slack-url': {
@@ -78,7 +71,7 @@ one of them could not be told.`,
       throw usageFailure(`monitor cannot ${JSON.stringify(name)}; it can ${Object.keys(ACTIONS).join(', ')}`)
     const { exitCode, stdout, stderr } = await action(files, settings)
     terminal.write(stdout)
-    if (exitCode === 2) throw usageFailure(stderr.trim())
+    if (exitCode === 2) throw usageFailure(stderr.trim() || 'no line of the input is an event')
     for (const line of stderr.split('\n').filter((text) => text !== '')) terminal.remark(line)
     return exitCode
   },

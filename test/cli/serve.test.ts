@@ -1,0 +1,48 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { Holdfast, holdfast, temporaryDirectory } from './holdfast.ts'
+
+const PATIENCE = { timeout: 20_000 }
+
+describe('holdfast serve', () => {
+  it('serves locks that outlive it, and that the other commands see', async () => {
+    const store = `sqlite:${join(temporaryDirectory(), 'holdfast.db')}`
+    const first = await start(store)
+    const answer = await fetch(`${first.url}/api/documents/draft/lock`, { method: 'POST' })
+    expect(answer.status).toBe(200)
+    expect((await holdfast(['ls', '--store', store])).stdout).toMatch(/^document:draft\t/)
+    first.server.signal('SIGTERM')
+    expect((await first.server.ended).code).toBe(0)
+
+    const second = await start(store)
+    const state = await fetch(`${second.url}/api/documents/draft/lock`)
+    expect(await state.json()).toMatchObject({ is_locked: true })
+    await holdfast(['release', '--force', '--yes', '--store', store, 'document:draft'])
+    const freed = await fetch(`${second.url}/api/documents/draft/lock`)
+    expect(await freed.json()).toMatchObject({ is_locked: false })
+    second.server.signal('SIGINT')
+    expect((await second.server.ended).code).toBe(0)
+  })
+
+  it('says that its port is taken, and which setting is wrong', async () => {
+    const { url, server } = await start(`file:${temporaryDirectory()}`)
+    expect(server.stderr).toContain('contents are kept in memory')
+    const cwd = temporaryDirectory()
+    const [taken, wrong] = await Promise.all([
+      holdfast(['serve', '--port', new URL(url).port], { cwd }),
+      holdfast(['serve', '--port', 'none', '--ttl', '1ms'], { cwd }),
+    ])
+    expect(taken).toMatchObject({ code: 69, stderr: expect.stringContaining('name another by --port') })
+    expect(wrong).toMatchObject({
+      code: 64,
+      stderr: expect.stringMatching(/--port: expected .*--ttl: expected/s),
+    })
+  })
+})
+
+async function start(store: string): Promise<{ server: Holdfast; url: string }> {
+  const server = new Holdfast(['serve', '--port', '0', '--store', store])
+  const address = () => /listening on (http:\S+?),/.exec(server.stderr)?.[1]
+  await expect.poll(address, PATIENCE).toBeDefined()
+  return { server, url: address() ?? '' }
+}
