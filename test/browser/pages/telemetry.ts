@@ -1,0 +1,27 @@
+import { createCollector, httpSink, opfsBuffer } from '../../../src/telemetry/index.ts'
+
+const collector = createCollector({
+  sinks: [httpSink('/telemetry', { buffer: opfsBuffer({ maxBytes: 4000 }) })],
+  interval: 3_600_000,
+})
+const listen = collector.listen('project')
+
+export const scenarios = {
+  async tell(types: readonly string[]) {
+    for (const type of types) listen({ type })
+    await collector.flush()
+  },
+
+  /** What waits in the origin private file system. */
+  async waiting() {
+    const root = await navigator.storage.getDirectory()
+    const names: string[] = []
+    for await (const name of root.keys()) names.push(name)
+    const folder = await root.getDirectoryHandle('holdfast-telemetry', { create: true })
+    const file = await (await folder.getFileHandle('waiting.jsonl', { create: true })).getFile()
+    const lines = (await file.text()).split('\n').filter((line) => line !== '')
+    return { names, bytes: file.size, types: lines.map((line) => JSON.parse(line).type as string) }
+  },
+}
+
+Object.assign(globalThis, { scenarios })

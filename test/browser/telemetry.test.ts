@@ -1,0 +1,136 @@
+import { join } from 'node:path'
+import type { BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { Analysis, judge, receiveTelemetry, renderReport } from '../../src/telemetry/index.ts'
+import { acquires, NOON } from '../telemetry/records.ts'
+import { launchChromium, type Site, serveModule } from './chromium.ts'
+import type { scenarios } from './pages/telemetry.ts'
+import { runScenario } from './run-scenario.ts'
+
+type Scenarios = typeof scenarios
+
+let browser: BrowserContext
+let site: Site
+beforeAll(async () => {
+  site = await serveModule(join(import.meta.dirname, 'pages/telemetry.ts'))
+  browser = await launchChromium()
+})
+afterAll(async () => {
+  await browser?.close()
+  await site?.[Symbol.asyncDispose]()
+})
+
+describe('the telemetry of a page', () => {
+  let online: boolean
+  let received: string[]
+  let page: Page
+  beforeEach(async () => {
+    online = true
+    received = []
+    await browser.unrouteAll()
+    await browser.route('**/telemetry', async (route) => {
+      if (!online) return route.abort('internetdisconnected')
+      const batch = receiveTelemetry(route.request().postDataJSON())
+      if (batch.ok) received.push(...batch.records.map(({ type }) => type))
+      await route.fulfill({ status: 202, json: {} })
+    })
+    page = await openPage()
+    // What an earlier test has left is not this one's.
+    await call(page, 'tell', ['start'])
+    received = []
+  })
+
+  it('is posted, and leaves nothing behind', async () => {
+    await call(page, 'tell', ['a', 'b'])
+    expect(received).toEqual(['a', 'b'])
+    expect((await call(page, 'waiting')).types).toEqual([])
+  })
+
+  it('waits in OPFS while the server is away, through a reload, and is sent once', async () => {
+    online = false
+    await call(page, 'tell', ['a', 'b'])
+    await call(page, 'tell', ['c'])
+    await page.reload()
+    expect(await call(page, 'waiting')).toMatchObject({
+      names: ['holdfast-telemetry'],
+      types: ['a', 'b', 'c'],
+    })
+    online = true
+    await call(page, 'tell', ['d'])
+    expect(received).toEqual(['d', 'a', 'b', 'c'])
+    await call(page, 'tell', ['e'])
+    expect(received).toEqual(['d', 'a', 'b', 'c', 'e'])
+  })
+
+  it('of several pages waits in one file, and none is lost', async () => {
+    online = false
+    const pages = [page, await openPage(), await openPage()]
+    await Promise.all(
+      pages.flatMap((one, n) => [1, 2, 3].map((turn) => call(one, 'tell', [`p${n}-${turn}`]))),
+    )
+    expect((await call(page, 'waiting')).types.toSorted()).toEqual(
+      [0, 1, 2].flatMap((n) => [1, 2, 3].map((turn) => `p${n}-${turn}`)),
+    )
+    online = true
+    await Promise.all(pages.map((one, n) => call(one, 'tell', [`last-${n}`])))
+    expect(received.toSorted()).toEqual([...new Set(received)].toSorted())
+    expect(received).toHaveLength(12)
+  })
+
+  it('takes no more room than it may: the oldest go', async () => {
+    online = false
+    const types = Array.from({ length: 100 }, (_, n) => `event-${n}`)
+    await call(page, 'tell', types)
+    const kept = await call(page, 'waiting')
+    expect(kept.bytes).toBeLessThanOrEqual(4000)
+    expect(kept.types.length).toBeGreaterThan(10)
+    expect(kept.types).toEqual(types.slice(-kept.types.length))
+  })
+
+  async function openPage(): Promise<Page> {
+    const opened = await browser.newPage()
+    await opened.goto(site.url)
+    return opened
+  }
+
+  function call<N extends keyof Scenarios>(on: Page, name: N, ...args: Parameters<Scenarios[N]>) {
+    return runScenario<Scenarios, N>(on, name, ...args)
+  }
+})
+
+describe('the report in a browser', () => {
+  let page: Page
+  beforeAll(async () => {
+    const analysis = new Analysis()
+    for (const one of [...acquires(0, 40, 0), ...acquires(1, 30, 10), ...acquires(2, 38, 2)])
+      analysis.add(one)
+    page = await browser.newPage()
+    await page.setContent(renderReport(judge(analysis), NOON))
+  })
+
+  it('moves one cursor through all plots, by pointer and by keys, and reads the values under it', async () => {
+    const plots = page.locator('section svg')
+    const value = page.locator('figure', { hasText: 'Ended with retryable=false' }).locator('output')
+    expect(await value.textContent()).toBe('5 %')
+    await plots.first().focus()
+    await page.keyboard.press('ArrowLeft')
+    expect(await value.textContent()).toBe('25 %')
+    expect(await page.locator('.moment').textContent()).toBe('01-01 12:15–12:30 UTC')
+    const cursors = await plots
+      .locator('.cursor')
+      .evaluateAll((lines) => lines.map((line) => line.getAttribute('x1')))
+    expect(new Set(cursors).size).toBe(1)
+    await plots.last().hover({ position: { x: 70, y: 40 } })
+    expect(await value.textContent()).toBe('0 %')
+    await page.mouse.move(0, 0)
+    expect(await value.textContent()).toBe('5 %')
+  })
+
+  it.each([360, 1200])('fits a window %i pixels wide', async (width) => {
+    await page.setViewportSize({ width, height: 800 })
+    await page.locator('details').evaluateAll((all) => {
+      for (const one of all) (one as HTMLDetailsElement).open = true
+    })
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+  })
+})
