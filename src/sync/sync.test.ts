@@ -56,7 +56,7 @@ describe('a write', () => {
     expect(page.get('small')).toEqual({ n: 2 })
     await expect(extension.resolved(failed)).rejects.toMatchObject({
       code: 'store-failed',
-      message: expect.stringContaining('QUOTA'),
+      message: expect.stringContaining('quota'),
     })
     await extension.settle()
     expect(page.entries()).toEqual([['small', { n: 1 }]])

@@ -79,6 +79,7 @@ export function fakeBrowser(options: FakeBrowserOptions): FakeBrowser {
   const area = (name: FakeAreaName, check: StorageAreaOptions['check']) =>
     createStorageArea({
       check,
+      openToContentScripts: name !== 'session',
       tellsUnchanged: options.flavour === 'firefox',
       changed: (changes) => tell(name, changes),
     })

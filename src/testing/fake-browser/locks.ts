@@ -1,13 +1,12 @@
 import type { Connection } from './context.ts'
 
-/** A lock manager of one origin: exclusive, first come, first served. */
+/** The locks of one origin: exclusive, first come, first served, never stolen. */
 export interface FakeLocks {
   /** As this context sees it. */
   from(context: Connection): Pick<LockManager, 'request'>
 }
 
 interface Asker {
-  readonly context: Connection
   readonly grant: () => void
 }
 
@@ -22,16 +21,20 @@ export function createLocks(): FakeLocks {
     if (place === 0) line[0]?.grant()
   }
 
-  function request(context: Connection, name: string, signal: AbortSignal | undefined, work: () => unknown) {
+  function request(
+    context: Connection,
+    name: string,
+    { signal, ifAvailable }: LockOptions,
+    work: (lock: Lock | null) => unknown,
+  ) {
     return new Promise((resolve, reject) => {
+      const run = (lock: Lock | null) => Promise.resolve(lock).then(work).then(resolve, reject)
       const asker: Asker = {
-        context,
         grant: () =>
           context.answers(async () => {
             if (!context.alive) return
             signal?.removeEventListener('abort', giveUp)
-            // A steal is not modelled, so the work decides how this ends.
-            await Promise.resolve().then(work).then(resolve, reject)
+            await run({ name, mode: 'exclusive' })
             context.requests(() => leave(name, asker))
           }),
       }
@@ -44,7 +47,8 @@ export function createLocks(): FakeLocks {
       context.requests(() => {
         const line = lines.get(name) ?? []
         lines.set(name, line)
-        if (line.push(asker) === 1) asker.grant()
+        if (ifAvailable && line.length > 0) context.answers(() => context.alive && run(null))
+        else if (line.push(asker) === 1) asker.grant()
       })
     })
   }
@@ -52,9 +56,8 @@ export function createLocks(): FakeLocks {
   return {
     from: (context) => ({
       request: ((name: string, ...rest: readonly unknown[]) => {
-        const work = rest.at(-1) as () => unknown
-        const { signal } = (rest.length > 1 ? rest[0] : {}) as LockOptions
-        return request(context, name, signal, work)
+        const work = rest.at(-1) as (lock: Lock | null) => unknown
+        return request(context, name, (rest.length > 1 ? rest[0] : {}) as LockOptions, work)
       }) as LockManager['request'],
     }),
   }

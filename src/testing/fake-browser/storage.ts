@@ -12,11 +12,13 @@ export interface StorageAreaOptions {
   readonly changed: (changes: Record<string, ChromeChange>) => void
   /** Throws when this may not be stored. */
   readonly check: (items: ReadonlyMap<string, unknown>, changedKeys: readonly string[]) => void
+  readonly openToContentScripts: boolean
   /** Firefox tells of keys that were set to what they were. */
   readonly tellsUnchanged: boolean
 }
 
-export function createStorageArea({ changed, check, tellsUnchanged }: StorageAreaOptions): StorageArea {
+export function createStorageArea(options: StorageAreaOptions): StorageArea {
+  const { changed, check, openToContentScripts, tellsUnchanged } = options
   let stored = new Map<string, unknown>()
   const all = () => jsonCopy(Object.fromEntries(stored)) as Record<string, unknown>
 
@@ -37,30 +39,31 @@ export function createStorageArea({ changed, check, tellsUnchanged }: StorageAre
     if (Object.keys(changes).length > 0) changed(changes)
   }
 
+  function call<T>(context: Connection, work: () => T): Promise<T> {
+    if (context.kind !== 'content' || openToContentScripts) return context.call(work)
+    return Promise.reject(new Error('Access to storage is not allowed from this context.'))
+  }
+
   return {
     from: (context) => ({
       get: (keys) =>
-        context.call(() =>
-          keys === null
-            ? all()
-            : Object.fromEntries(Object.entries(all()).filter(([key]) => keys.includes(key))),
-        ),
+        call(context, () => {
+          const items = all()
+          const wanted = keys ?? Object.keys(items)
+          return Object.fromEntries(wanted.filter((key) => key in items).map((key) => [key, items[key]]))
+        }),
       set(items) {
         // Copied when it is sent, not when it arrives.
         const copies = Object.entries(jsonCopy(items) as Record<string, unknown>)
-        return context.call(() =>
-          write(
-            new Map([...stored, ...copies]),
-            copies.map(([key]) => key),
-          ),
-        )
+        const keys = copies.map(([key]) => key)
+        return call(context, () => write(new Map([...stored, ...copies]), keys))
       },
       remove: (keys) =>
-        context.call(() => {
+        call(context, () => {
           const gone = new Set(keys)
           write(new Map([...stored].filter(([key]) => !gone.has(key))), [...gone])
         }),
-      getKeys: () => context.call(() => [...stored.keys()]),
+      getKeys: () => call(context, () => [...stored.keys()]),
     }),
     items: all,
   }
@@ -72,7 +75,7 @@ export function localQuota(bytes: number): StorageAreaOptions['check'] {
   return (items) => {
     let sum = 0
     for (const [key, value] of items) sum += bytesOf(key, value)
-    if (sum > bytes) throw new Error('QUOTA_BYTES quota exceeded')
+    if (sum > bytes) throw new Error('Resource::kQuotaBytes quota exceeded')
   }
 }
 
@@ -82,10 +85,10 @@ export function syncQuota(now: () => number): StorageAreaOptions['check'] {
   return (items, changedKeys) => {
     const minuteAgo = now() - 60_000
     times = [...times.filter((time) => time > minuteAgo), now()]
-    if (times.length > 120) throw new Error('MAX_WRITE_OPERATIONS_PER_MINUTE quota exceeded')
+    if (times.length > 120) throw new Error('This request exceeds the MAX_WRITE_OPERATIONS_PER_MINUTE quota.')
     if (changedKeys.some((key) => items.has(key) && bytesOf(key, items.get(key)) > 8192))
-      throw new Error('QUOTA_BYTES_PER_ITEM quota exceeded')
-    if (items.size > 512) throw new Error('MAX_ITEMS quota exceeded')
+      throw new Error('Resource::kQuotaBytesPerItem quota exceeded')
+    if (items.size > 512) throw new Error('Resource::kMaxItems quota exceeded')
     localQuota(102_400)(items, changedKeys)
   }
 }

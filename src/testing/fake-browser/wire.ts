@@ -18,9 +18,12 @@ export function createWire({ clock, random, latency: [min, max] }: WireOptions):
   }
 }
 
-/** What JSON keeps of a value, with the keys of objects in order, as the browser hands it out. */
+/** What the browser keeps of a value: JSON without `toJSON`, the keys of objects in order. */
 export function jsonCopy(value: unknown): unknown {
-  const text = JSON.stringify(value)
+  const text = JSON.stringify(value, function (this: Record<string, unknown>, key, part: unknown) {
+    const own = this[key]
+    return own instanceof Date ? { ...own } : part
+  })
   return text === undefined
     ? undefined
     : JSON.parse(text, (_key, part: unknown) =>
