@@ -1,0 +1,31 @@
+/// <reference types="chrome" />
+/** What all contexts of the extension agree on. In your own project import from `holdfast/sync`. */
+import { chromeContext, createSync, type Sync, type SyncSettings } from '../../../src/sync/index.ts'
+
+export interface Item {
+  readonly label: string
+  readonly checked: boolean
+  readonly timestamp: number
+}
+
+export const ACTIONS = { openOptions: 'openOptions' } as const
+
+export function openSync(): Sync<Item> {
+  return createSync<Item>({
+    ...chromeContext(),
+    onWarning: ({ code, message }) => console.info(`${code}: ${message}`),
+  })
+}
+
+export function addItem(sync: Sync<Item>, label: string): Promise<void> {
+  return sync.setEntity(crypto.randomUUID(), { label, checked: false, timestamp: Date.now() })
+}
+
+export function tick(sync: Sync<Item>, id: string, checked: boolean): Promise<void> {
+  return sync.patchEntity(id, { checked, timestamp: Date.now() })
+}
+
+/** Whether the checklist belongs on a page of this host. */
+export function inScope({ featureEnabled, scopeMode, scopeTargetId }: SyncSettings, host: string): boolean {
+  return featureEnabled && (scopeMode === 'all' || scopeTargetId === host)
+}
