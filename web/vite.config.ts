@@ -11,6 +11,8 @@ export default defineConfig({
     outDir: '../dist/web',
     emptyOutDir: true,
     target: 'es2023',
+    // Older ones lack light-dark(), and its replacement does not follow a theme that a person has chosen.
+    cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     // The pages allow scripts and styles of their own origin only, and no data: addresses.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

@@ -12,7 +12,7 @@ import type { ServerParts } from '../stores/opened-store.ts'
 import type { Terminal } from '../terminal.ts'
 
 /** The dashboard and the demo editor, where they were built. */
-const PAGES = join(import.meta.dirname, '../web')
+const PAGES = join(import.meta.dirname, '../../web')
 
 /** A setting that is not named here is told by what it may be. */
 const HELP: Readonly<Record<string, string>> = {

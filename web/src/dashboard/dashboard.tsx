@@ -26,11 +26,12 @@ export function Dashboard() {
   const [releasing, setReleasing] = useState<string | null>(null)
   return (
     <>
-      <PageHeader current="dashboard" />
-      <main className="dashboard">
-        <p className="notice" role="status" data-phase={phase}>
+      <PageHeader current="dashboard">
+        <span className="notice" role="status" data-phase={phase}>
           {phase === 'offline' ? words.offline : phase === 'loading' ? words.loading : ''}
-        </p>
+        </span>
+      </PageHeader>
+      <main className="dashboard">
         {phase === 'signed-out' ? (
           <SignIn words={words} onToken={setToken} />
         ) : (

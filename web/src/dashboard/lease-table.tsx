@@ -80,13 +80,11 @@ function LeaseRow({ lease, index, words, onRelease }: LeaseRowProps) {
       <td className="name" title={owner}>
         {typeof name === 'string' ? name : owner}
       </td>
-      <td className="mono quiet" data-label={words.token}>
-        {token}
-      </td>
-      <td className="mono" data-label={words.age}>
+      <td className="mono quiet">{token}</td>
+      <td className="mono" data-title={words.age}>
         <Age since={acquiredAt} />
       </td>
-      <td className="mono" data-label={words.left}>
+      <td className="mono">
         <TimeLeft lease={lease} words={words} />
       </td>
       <td>

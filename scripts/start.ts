@@ -1,0 +1,89 @@
+/** The server with its dashboard and demo editor, on a SQLite file: what `npm start` runs. */
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { root, runTool } from './run-tool.ts'
+
+const DATA = join(root, '.holdfast')
+const HOST = '127.0.0.1'
+const FIRST_PORT = 4321
+
+if (!isBuilt()) {
+  console.log('Building Holdfast, which takes a few seconds.')
+  if ((await runTool('node', 'scripts/build.ts')) !== 0) process.exit(1)
+}
+const secrets = keptSecrets()
+const port = await freePort(FIRST_PORT)
+const server = spawn(
+  process.execPath,
+  ['dist/cli/main.js', 'serve', '--host', HOST, '--port', String(port), '--log-level', 'warn'],
+  {
+    cwd: root,
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      HOLDFAST_STORE: `sqlite:${join(DATA, 'holdfast.db')}`,
+      HOLDFAST_ADMIN_TOKENS: secrets.admin,
+      HOLDFAST_COOKIE_SECRETS: secrets.cookie,
+      HOLDFAST_CHANNEL_SECRET: secrets.channel,
+    },
+  },
+)
+// The server ends in order by itself, and we with it.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.kill(signal))
+server.on('close', (code) => process.exit(code ?? 1))
+
+const url = `http://${HOST}:${port}`
+await ready(`${url}/readyz`)
+console.log(`
+Holdfast is running.
+
+  Editor     ${url}/
+             Open it in two windows and edit in one.
+  Dashboard  ${url}/dashboard#token=${secrets.admin}
+
+Locks and texts are kept in .holdfast/. Ctrl-C stops the server.
+`)
+
+function isBuilt(): boolean {
+  const pages = join(root, 'dist/web/index.html')
+  if (!existsSync(pages)) return false
+  const built = statSync(pages).mtimeMs
+  const sources = globSync(['src/**/*.*', 'web/**/*.*', 'package-lock.json'], { cwd: root })
+  return sources.every((source) => statSync(join(root, source)).mtimeMs <= built)
+}
+
+/** Made once, so that sessions outlive a restart. */
+function keptSecrets(): { admin: string; cookie: string; channel: string } {
+  const file = join(DATA, 'secrets.json')
+  mkdirSync(DATA, { recursive: true })
+  if (!existsSync(file)) {
+    const secret = () => randomBytes(24).toString('base64url')
+    const made = { admin: secret(), cookie: secret(), channel: secret() }
+    writeFileSync(file, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 })
+  }
+  return JSON.parse(readFileSync(file, 'utf8'))
+}
+
+async function freePort(from: number): Promise<number> {
+  const probe = createServer().listen(from, HOST)
+  try {
+    await once(probe, 'listening')
+  } catch {
+    return freePort(from + 1)
+  }
+  probe.close()
+  await once(probe, 'close')
+  return from
+}
+
+async function ready(address: string): Promise<void> {
+  for (;;) {
+    const answer = await fetch(address).catch(() => null)
+    if (answer?.ok) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
