@@ -32,6 +32,8 @@ export function openTerminal(env: NodeJS.ProcessEnv): Terminal {
   const hasColours = isInteractive && !NO_COLOR
   // Whoever reads has seen enough, as `head` does; that is no failure.
   stdout.on('error', () => process.exit())
+  // A remark that nobody reads must not end a command that runs.
+  stderr.on('error', () => {})
   return {
     isInteractive,
     get columns() {

@@ -84,6 +84,7 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
         return await supervise(lease, {
           ...{ command, graceMs, ttlMs: options.ttl, signals, onVouched },
           onEnding: (signal) => report.ending(signal, graceMs),
+          onUnguarded: report.unguarded,
         })
       } finally {
         await lease.release().catch(report.unreleased)

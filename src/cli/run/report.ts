@@ -10,6 +10,7 @@ export interface Report {
   event(event: LeaseEvent): void
   /** The command is sent a signal since its lease cannot be kept. */
   ending(signal: 'SIGTERM' | 'SIGKILL', graceMs: number): void
+  unguarded(): void
   unreleased(error: Error): void
 }
 
@@ -63,6 +64,9 @@ export function reporter({ settings, terminal }: Pick<Call, 'settings' | 'termin
           ? `the lease cannot be renewed (${trouble}): sent SIGTERM to the command, SIGKILL follows within ${formatDuration(graceMs)}`
           : 'killed the command'
       say('ending', text, { signal })
+    },
+    unguarded() {
+      say('unguarded', 'the guard process has ended; if holdfast is killed now, its command goes on')
     },
     unreleased(error) {
       say('unreleased', `the lease could not be released and ends by itself: ${error.message}`)

@@ -18,6 +18,8 @@ export interface Supervision {
   onVouched(listener: (until: Moment) => void): void
   /** The command is being ended because its lease is. */
   onEnding(signal: 'SIGTERM' | 'SIGKILL'): void
+  /** The guard has died: if `run` dies as well, the command goes on. */
+  onUnguarded(): void
 }
 
 /** From the last moment of a lease back to the kill: for the clocks' drift, as the core has it, and for the kill. */
@@ -30,13 +32,13 @@ const KILL_LIMIT_MS = 2000
  * Resolves with the exit code when nobody of them is left.
  */
 export async function supervise(lease: Lease, supervision: Supervision): Promise<number> {
-  const { command, graceMs, ttlMs, signals, onVouched, onEnding } = supervision
-  const guard = startGuard()
+  const { command, graceMs, ttlMs, signals, onVouched, onEnding, onUnguarded } = supervision
+  const guard = startGuard(onUnguarded)
   const child = start(command, lease)
   const exit = exitOf(child, command)
   const leader = child.pid
   // It could not be started; `exit` says why.
-  if (leader === undefined) return exit.finally(() => guard.tell({ type: 'done' }))
+  if (leader === undefined) return exit.finally(() => guard.dismiss())
   guard.tell({ type: 'guard', leader, graceMs, isNested: 'HOLDFAST_LEASE_ID' in process.env })
 
   let isStopped = false
@@ -60,7 +62,7 @@ export async function supervise(lease: Lease, supervision: Supervision): Promise
   await clearSession(leader, graceMs)
   countdown.cancel()
   lease.signal.removeEventListener('abort', onLost)
-  guard.tell({ type: 'done' })
+  guard.dismiss()
   return isStopped ? EXIT.lost : code
 }
 
