@@ -28,6 +28,7 @@ async function dial(options: ClientOptions = {}, url = server.url) {
   return { socket, frames, closed }
 }
 
+const repeat = (times: number, run: () => void) => Array.from({ length: times }, run)
 const subscribe = (socket: WebSocket, channel: string) =>
   socket.send(JSON.stringify({ event: 'pusher:subscribe', data: { channel } }))
 
@@ -77,6 +78,7 @@ describe('an upgrade', () => {
 describe('a socket', () => {
   it.each([
     ['a binary frame', 1003, (socket: WebSocket) => socket.send(Buffer.from('{}'))],
+    ['many of them', 1003, (socket: WebSocket) => repeat(50, () => socket.send(Buffer.from('{}')))],
     ['a frame that is too long', 1009, (socket: WebSocket) => socket.send('x'.repeat(16_385))],
     [
       'a text that is no UTF-8',
@@ -84,9 +86,13 @@ describe('a socket', () => {
       (socket: WebSocket) => socket.send(Buffer.from([0xff]), { binary: false }),
     ],
   ])('that sends %s is ended with %i', async (_, code, send) => {
+    const warned = vi.fn()
+    process.on('warning', warned)
     const { socket, closed } = await dial()
     send(socket)
     expect(await closed).toBe(code)
+    process.off('warning', warned)
+    expect(warned).not.toHaveBeenCalled()
     await vi.waitFor(() => expect(server.hub.sockets).toBe(0), WAIT)
   })
 

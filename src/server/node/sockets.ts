@@ -102,6 +102,7 @@ function connect(
       else stream.write(frameOf(text))
     },
     close(code, reason) {
+      if (webSocket.readyState !== WebSocket.OPEN) return
       webSocket.close(code, reason)
       endInTime(webSocket)
     },
