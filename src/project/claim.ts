@@ -6,207 +6,220 @@
  *                  └──▶ lost ──▶ gone
  */
 import type { Lease, LeaseError, LeaseEvent, LossReason } from '../core/index.ts'
-import type { EventBody, EventChannel } from './channel.ts'
+import type { Emit, EventChannel } from './channel.ts'
 import { LockError } from './errors.ts'
 import { UNREADABLE } from './lock-file.ts'
 import { delayAfter } from './retry-policy.ts'
-import type { LockBackend, LockScope, ProjectLockLease } from './types.ts'
+import type {
+  LockBackend,
+  LockConditionWarningEvent,
+  LockErrorEvent,
+  LockReadonlyEnteredEvent,
+  LockRetryScheduledEvent,
+  LockScope,
+  ProjectLockLease,
+} from './types.ts'
 
 export const HEARTBEAT_MS = 10_000
+/** A file that takes longer than this to answer is worth a warning. */
+const SLOW_FALLBACK_MS = 1000
 const MAX_REMOVALS = 3
 /** How often a tab that stands by looks at a `.lock`, which cannot call it. */
 const STANDBY_POLL_MS = 2000
 
-export class Claim {
-  readonly id = crypto.randomUUID()
+export interface Claim {
+  readonly id: string
   readonly scope: LockScope
-  readonly #channel: EventChannel
-  readonly #standsBy: boolean
-  backend: LockBackend = 'web'
+  backend: LockBackend
   /** The core's lease, once it was granted. */
-  lease: Lease | undefined
-  #released: Promise<void> | undefined
-  #snapshot: ProjectLockLease | undefined
-  #replacedUnreadable = false
-  #lastFailure: LeaseError | undefined
-  /** Renewals that failed in a row. */
-  #failures = 0
-  /** How often the `.lock` could not be removed. */
-  #removals = 0
-  #loss: LockError | undefined
-  readonly #ended = new AbortController()
-  /** Those who wait for the next renewal, or for the loss. */
-  #waiters: { resolve(lease: ProjectLockLease): void; reject(error: LockError): void }[] = []
-  /** A page that was away looks whether it still has its lock. */
-  #isChecking = false
-
-  constructor(scope: LockScope, channel: EventChannel, standsBy: boolean) {
-    this.scope = scope
-    this.#channel = channel
-    this.#standsBy = standsBy
-  }
-
-  get isHeld(): boolean {
-    return this.lease?.held === true && !this.#isChecking
-  }
-
+  readonly lease: Lease | undefined
+  /** Present once a release was begun. */
+  readonly released: Promise<void> | undefined
   /** Aborts with the loss. */
-  get signal(): AbortSignal {
-    return this.#ended.signal
-  }
-
-  get isReleased(): boolean {
-    return this.#released !== undefined
-  }
-
-  get snapshot(): ProjectLockLease {
-    const { id, backend, scope, lease } = this
-    const acquiredAt = lease?.acquiredAt ?? 0
-    const ttlExpiresAt = lease?.expiresAt ?? Infinity
-    if (this.#snapshot?.ttlExpiresAt !== ttlExpiresAt)
-      this.#snapshot = Object.freeze({ id, backend, scope, acquiredAt, ttlExpiresAt })
-    return this.#snapshot as ProjectLockLease
-  }
-
-  emit(body: EventBody): void {
-    this.#channel.emit({ leaseId: this.id, backend: this.backend, scope: this.scope }, body)
-  }
-
-  fail(operation: 'acquire' | 'renew' | 'release' | 'execute', error: LockError): void {
-    this.emit({ type: 'lock:error', operation, error, retryable: error.retryable })
-  }
-
-  tellRetry(attempt: number, delayMs: number, reason: 'contended' | 'unavailable' | 'transient-error'): void {
-    this.emit({ type: 'lock:retry', attempt, delayMs, reason })
-    this.emit({ type: 'lock:waiting', retry: attempt, delayMs })
-  }
-
-  /** `slowMs`: how long it took, if that was too long for a file; else 0. */
-  granted(lease: Lease, attempt: number, slowMs: number): ProjectLockLease {
-    this.lease = lease
-    const { snapshot } = this
-    if (this.backend === 'fallback') this.emit({ type: 'lock:fallback-engaged', lease: snapshot })
-    if (this.#replacedUnreadable) this.#warn('fallback-corrupt', 'project/.lock could not be read')
-    if (slowMs && this.backend === 'fallback')
-      this.#warn('fallback-delayed', `project/.lock took ${Math.round(slowMs)} ms`)
-    this.emit({ type: 'lock:acquired', attempt, lease: snapshot })
-    this.#tellNextBeat()
-    return snapshot
-  }
-
+  readonly signal: AbortSignal
+  emit: Emit
+  isHeld(): boolean
+  snapshot(): ProjectLockLease
+  granted(lease: Lease, attempt: number, tookMs: number): ProjectLockLease
   /** The core's `retry`: after failed renewals, and after a `.lock` that could not be removed. */
-  readonly pauseAfter = (failures: number): number | null => {
-    if (this.#standsBy && !this.lease) return STANDBY_POLL_MS
-    if (this.#released) return failures < MAX_REMOVALS ? delayAfter(failures) : null
-    if (!this.lease || this.#isDenied) return null
-    this.#failures = failures
-    const delay = delayAfter(failures)
-    if (delay !== null) this.tellRetry(failures, delay, 'transient-error')
-    return delay
-  }
-
-  hear(event: LeaseEvent): void {
-    if (event.type === 'expired') this.#replacedUnreadable = event.lease.owner === UNREADABLE
-    else if (event.type === 'renewed') this.#onRenewed()
-    else if (event.type === 'warning')
-      this.#warn('heartbeat-delayed', `${Math.round(event.left)} ms are left`)
-    else if (event.type === 'lost') this.#onLost(event.reason)
-    else if (event.type === 'error') this.#onFailed(event.operation, event.error)
-  }
-
+  pauseAfter(failures: number): number | null
+  hear(event: LeaseEvent): void
   /** A beat goes out. */
-  beat(): void {
-    this.emit({ type: 'lock:attempt', operation: 'renew', strategy: this.backend, retry: this.#failures })
-  }
-
+  beat(): void
   /** Renews now; resolves with the renewal that succeeds, be it a later one, and rejects with the loss. */
-  renewNow(signal?: AbortSignal): Promise<ProjectLockLease> {
-    const { lease } = this
-    return new Promise((resolve, reject) => {
-      if (this.#loss || !lease) return reject(this.#loss)
-      this.#waiters.push({ resolve, reject })
-      signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
-      // The failure of one beat is told by events, and the core tries again; the loss rejects all who wait.
-      lease.renew().catch(() => {})
-    })
-  }
-
+  renewNow(signal?: AbortSignal): Promise<ProjectLockLease>
   /** Resolves whether or not the `.lock` could be removed; calling it twice is calling it once. */
-  release(): Promise<void> {
-    this.#released ??= Promise.resolve().then(async () => {
-      this.emit({ type: 'lock:release-requested', lease: this.snapshot })
-      const isRemoved = await this.lease?.release().then(
-        () => true,
-        () => false,
-      )
-      // Each failure was told; the work goes on, and what is left ends with its TTL.
-      if (isRemoved) this.emit({ type: 'lock:released' })
-    })
-    return this.#released
-  }
-
+  release(): Promise<void>
   /** After the page was away: nothing may be written until the lease was confirmed. */
-  async check(): Promise<void> {
-    if (!this.isHeld) return
-    this.#isChecking = true
-    await this.renewNow().catch(() => {})
-    this.#isChecking = false
+  check(): Promise<void>
+  tellRetry(attempt: number, delayMs: number, reason: LockRetryScheduledEvent['reason']): void
+  /** With a `readonly` reason the tab may not write any more. */
+  fail(
+    operation: LockErrorEvent['operation'],
+    error: LockError,
+    readonly?: LockReadonlyEnteredEvent['reason'] | false,
+  ): void
+}
+
+export function createClaim(scope: LockScope, channel: EventChannel, standsBy: boolean): Claim {
+  const ended = new AbortController()
+  let lastFailure: LeaseError | undefined
+  /** Renewals that failed in a row. */
+  let failures = 0
+  /** How often the `.lock` could not be removed. */
+  let removals = 0
+  let replacedUnreadable = false
+  /** A page that was away looks whether it still has its lock. */
+  let isChecking = false
+  /** Called with the next renewal, or with the loss. */
+  let waiters: ((loss?: LockError) => void)[] = []
+  let lease: Lease | undefined
+  let released: Promise<void> | undefined
+
+  const claim: Claim = {
+    id: crypto.randomUUID(),
+    scope,
+    backend: 'web',
+    signal: ended.signal,
+    get lease() {
+      return lease
+    },
+    get released() {
+      return released
+    },
+    emit: (type, fields) => channel.emit({ leaseId: claim.id, backend: claim.backend, scope }, type, fields),
+    isHeld: () => lease?.held === true && !isChecking,
+    snapshot: () => ({
+      id: claim.id,
+      backend: claim.backend,
+      scope,
+      acquiredAt: lease?.acquiredAt ?? 0,
+      ttlExpiresAt: lease?.expiresAt ?? Infinity,
+    }),
+
+    granted(given, attempt, tookMs) {
+      lease = given
+      const snapshot = claim.snapshot()
+      if (claim.backend === 'fallback') {
+        claim.emit('lock:fallback-engaged', { lease: snapshot })
+        if (replacedUnreadable) warn('fallback-corrupt', 'project/.lock could not be read')
+        if (tookMs > SLOW_FALLBACK_MS && !standsBy)
+          warn('fallback-delayed', `project/.lock took ${Math.round(tookMs)} ms`)
+      }
+      claim.emit('lock:acquired', { attempt, lease: snapshot })
+      tellNextBeat()
+      return snapshot
+    },
+
+    pauseAfter(count) {
+      if (!lease) return standsBy ? STANDBY_POLL_MS : null
+      if (released) return count < MAX_REMOVALS ? delayAfter(count) : null
+      const delay = isDenied() ? null : delayAfter(count)
+      failures = count
+      if (delay !== null) claim.tellRetry(count, delay, 'transient-error')
+      return delay
+    },
+
+    hear(event) {
+      if (event.type === 'expired') replacedUnreadable = event.lease.owner === UNREADABLE
+      else if (event.type === 'renewed') onRenewed()
+      else if (event.type === 'warning') warn('heartbeat-delayed', `${Math.round(event.left)} ms are left`)
+      else if (event.type === 'lost') onLost(event.reason)
+      else if (event.type === 'error') {
+        lastFailure = event.error
+        if (released) tellRemovalFailed(claim.emit, event.error, ++removals === MAX_REMOVALS)
+      }
+    },
+
+    beat: () => claim.emit('lock:attempt', { operation: 'renew', strategy: claim.backend, retry: failures }),
+
+    renewNow: (signal) =>
+      new Promise((resolve, reject) => {
+        if (ended.signal.aborted) return reject(ended.signal.reason)
+        waiters.push((loss) => (loss ? reject(loss) : resolve(claim.snapshot())))
+        signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+        // The failure of one beat is told by events, and the core tries again; the loss is told to all who wait.
+        lease?.renew().catch(() => {})
+      }),
+
+    release() {
+      released ??= Promise.resolve().then(async () => {
+        claim.emit('lock:release-requested', { lease: claim.snapshot() })
+        try {
+          await lease?.release()
+          claim.emit('lock:released', {})
+        } catch {
+          // Each failure was told; the work goes on, and what is left ends with its TTL.
+        }
+      })
+      return released
+    },
+
+    async check() {
+      if (!claim.isHeld()) return
+      isChecking = true
+      await claim.renewNow().catch(() => {})
+      isChecking = false
+    },
+
+    tellRetry(attempt, delayMs, reason) {
+      claim.emit('lock:retry', { attempt, delayMs, reason })
+      claim.emit('lock:waiting', { retry: attempt, delayMs })
+    },
+
+    fail(operation, error, readonly) {
+      claim.emit('lock:error', { operation, error, retryable: error.retryable })
+      if (readonly) claim.emit('lock:readonly-entered', { reason: readonly, lastError: error })
+    },
+  }
+  return claim
+
+  function isDenied(): boolean {
+    return lastFailure?.code === 'store-failed'
   }
 
-  get #isDenied(): boolean {
-    return this.#lastFailure?.code === 'store-failed'
+  function warn(warning: LockConditionWarningEvent['warning'], detail: string): void {
+    claim.emit('lock:warning', { warning, detail, lease: claim.snapshot() })
   }
 
-  #warn(warning: 'heartbeat-delayed' | 'fallback-delayed' | 'fallback-corrupt', detail: string): void {
-    this.emit({ type: 'lock:warning', warning, detail, lease: this.snapshot })
+  function tellNextBeat(): void {
+    if (claim.backend === 'fallback')
+      claim.emit('lock:renew-scheduled', { lease: claim.snapshot(), nextHeartbeatInMs: HEARTBEAT_MS })
   }
 
-  #tellNextBeat(): void {
-    if (this.backend === 'fallback')
-      this.emit({ type: 'lock:renew-scheduled', lease: this.snapshot, nextHeartbeatInMs: HEARTBEAT_MS })
+  function onRenewed(): void {
+    const renewed = claim.snapshot()
+    failures = 0
+    lastFailure = undefined
+    if (claim.backend === 'fallback')
+      claim.emit('lock:renewed', { ttlExpiresAt: renewed.ttlExpiresAt, lease: renewed })
+    tellNextBeat()
+    tellWaiters()
   }
 
-  #onFailed(operation: string, error: LeaseError): void {
-    this.#lastFailure = error
-    if (operation !== 'release' || !this.#released) return
-    const isLast = ++this.#removals === MAX_REMOVALS
-    for (const body of removalFailed(error, isLast)) this.emit(body)
-  }
-
-  #onRenewed(): void {
-    const { snapshot } = this
-    this.#failures = 0
-    this.#lastFailure = undefined
-    if (this.backend === 'fallback')
-      this.emit({ type: 'lock:renewed', ttlExpiresAt: snapshot.ttlExpiresAt, lease: snapshot })
-    this.#tellNextBeat()
-    for (const { resolve } of this.#waiters.splice(0)) resolve(snapshot)
-  }
-
-  #onLost(reason: LossReason): void {
-    const isFinal = reason === 'deadline' || this.#isDenied
-    this.#loss = new LockError('lock-renewal-failed', `the project lock was lost (${reason})`, {
-      retryable: !isFinal,
-      cause: this.#lastFailure,
+  function onLost(reason: LossReason): void {
+    const isExpired = reason === 'deadline'
+    const retryable = !isExpired && !isDenied()
+    const loss = new LockError('lock-renewal-failed', `the project lock was lost (${reason})`, {
+      retryable,
+      cause: lastFailure,
     })
-    this.#ended.abort(this.#loss)
-    this.fail('renew', this.#loss)
-    if (isFinal) this.enterReadonly(reason === 'deadline' ? 'lease-expired' : 'renewal-denied', this.#loss)
-    for (const { reject } of this.#waiters.splice(0)) reject(this.#loss)
+    ended.abort(loss)
+    claim.fail('renew', loss, !retryable && (isExpired ? 'lease-expired' : 'renewal-denied'))
+    tellWaiters(loss)
   }
 
-  enterReadonly(
-    reason: 'acquire-failed' | 'lease-expired' | 'renewal-denied' | 'executor-failed',
-    lastError: LockError,
-  ): void {
-    this.emit({ type: 'lock:readonly-entered', reason, lastError })
+  function tellWaiters(loss?: LockError): void {
+    const told = waiters
+    waiters = []
+    for (const settle of told) settle(loss)
   }
 }
 
 /** The lease is over all the same. */
-export function removalFailed(cause: unknown, isLast: boolean): EventBody[] {
+export function tellRemovalFailed(emit: Emit, cause: unknown, isLast: boolean): void {
   const message = `project/.lock could not be removed: ${cause}`
   const error = new LockError('lock-release-failed', message, { retryable: true, cause })
-  const warning: EventBody = { type: 'lock:cleanup-warning', message }
-  return isLast ? [{ type: 'lock:error', operation: 'release', error, retryable: true }, warning] : [warning]
+  if (isLast) emit('lock:error', { operation: 'release', error, retryable: true })
+  emit('lock:cleanup-warning', { message })
 }

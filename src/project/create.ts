@@ -1,15 +1,15 @@
-import { type Clock, createLeases, LeaseError, type LeaseEvent, type LeaseStore } from '../core/index.ts'
+import { type Clock, createLeases, LeaseError, type LeaseEvent } from '../core/index.ts'
 import { type DirectorySource, openDirectory, type WebDirectory, type WebLocks } from '../stores/web/index.ts'
 import { workerClock } from '../worker-clock/index.ts'
-import { acquireInAttempts, acquireOnStandby, type Backends } from './acquiring.ts'
-import { createChannel, type EventBody } from './channel.ts'
-import { Claim, removalFailed } from './claim.ts'
+import { acquireClaim, type Backends } from './acquiring.ts'
+import { createChannel, type Emit } from './channel.ts'
+import { type Claim, createClaim, tellRemovalFailed } from './claim.ts'
 import { LockError } from './errors.ts'
 import { executeWithLock } from './executing.ts'
 import { SCOPES } from './lock-file.ts'
 import { lockFileStore } from './lock-file-store.ts'
 import { retryPolicy } from './retry-policy.ts'
-import type { ProjectLockLease, ProjectLocks } from './types.ts'
+import type { AcquireProjectLockOptions, ProjectLockLease, ProjectLocks } from './types.ts'
 import { projectWebLockStore } from './web-lock-store.ts'
 
 export interface ProjectLocksOptions {
@@ -40,61 +40,50 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   const onEvent = (event: LeaseEvent) => claims.get(event.owner)?.hear(event)
 
   const webLocks = () => (options.locks === undefined ? globalThis.navigator?.locks : options.locks)
-  const webStore = projectWebLockStore(webLocks, `${namespace}:project:`, clock)
-  const fileStore = lockFileStore(() => openProject(options.directory), clock)
+  const webStore = projectWebLockStore(webLocks as () => WebLocks, `${namespace}:project:`, clock)
+  const fileStore = lockFileStore(
+    () => openProject(options.directory),
+    clock,
+    (id) => claims.get(id)?.beat(),
+  )
   const backends: Backends = {
     clock,
     hasWebLocks: () => !!webLocks(),
     web: createLeases(webStore, { clock, onEvent }),
-    fallback: createLeases({ ...fileStore, renew: beat }, { clock, onEvent }),
+    fallback: createLeases(fileStore, { clock, onEvent }),
   }
   for (const type of PAGE_RETURNS) page?.addEventListener(type, onReturn)
 
   const locks: ProjectLocks = {
-    async acquireProjectLock({ scope = 'autosave', signal, retry, standby = false } = {}) {
-      if (!SCOPES.includes(scope))
-        throw new LeaseError('invalid-argument', `scope: expected ${SCOPES.join(' or ')}, got ${scope}`)
-      const policy = retryPolicy(retry)
-      signal?.throwIfAborted()
-      const claim = new Claim(scope, channel, standby)
-      claims.set(claim.id, claim)
-      try {
-        if (standby) return await acquireOnStandby(backends, claim, signal)
-        return await acquireInAttempts(backends, claim, policy, signal)
-      } catch (error) {
-        claims.delete(claim.id)
-        throw error
-      }
-    },
+    acquireProjectLock: async (acquireOptions) => (await acquire(acquireOptions)).snapshot(),
 
     async renewProjectLock({ id }, { signal } = {}) {
       const claim = claims.get(id)
-      if (!claim || claim.isReleased) throw notHeld()
+      if (!claim || claim.released) throw notHeld()
       signal?.throwIfAborted()
       if (claim.backend === 'fallback') return claim.renewNow(signal)
       claim.signal.throwIfAborted()
-      return claim.snapshot
+      return claim.snapshot()
     },
 
     async releaseProjectLock(lease, { force = false } = {}) {
       const claim = claims.get(lease.id)
-      await claim?.release()
-      claims.delete(lease.id)
+      if (claim) await release(claim)
       if (force) await removeRecord(lease, claim !== undefined)
     },
 
     withProjectLock: (executor, withOptions = {}) =>
-      executeWithLock(locks, (lease) => claims.get(lease.id), executor, withOptions, clock),
+      executeWithLock(() => acquire(withOptions), release, executor, withOptions, clock),
 
     subscribeLockEvents: channel.subscribe,
     projectLockEvents: { subscribe: channel.subscribe },
-    holdsProjectLock: ({ id }) => claims.get(id)?.isHeld === true,
+    holdsProjectLock: ({ id }) => claims.get(id)?.isHeld() === true,
     projectLockSignal: ({ id }) => claims.get(id)?.signal ?? AbortSignal.abort(notHeld()),
 
     async close() {
       for (const type of PAGE_RETURNS) page?.removeEventListener(type, onReturn)
       const held = [...claims.values()].filter((claim) => claim.lease)
-      await Promise.all(held.map((claim) => locks.releaseProjectLock(claim.snapshot)))
+      await Promise.all(held.map(release))
       await Promise.all([backends.web.close(), backends.fallback.close()])
       await Promise.all([webStore.close(), fileStore.close()])
     },
@@ -103,10 +92,30 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   }
   return locks
 
-  /** The core tells of a renewal once it was answered; this tells when it goes out. */
-  function beat(...args: Parameters<LeaseStore['renew']>): ReturnType<LeaseStore['renew']> {
-    for (const claim of claims.values()) if (claim.lease?.id === args[0].id) claim.beat()
-    return fileStore.renew(...args)
+  async function acquire({
+    scope = 'autosave',
+    signal,
+    retry,
+    standby = false,
+  }: AcquireProjectLockOptions = {}): Promise<Claim> {
+    if (!SCOPES.includes(scope))
+      throw new LeaseError('invalid-argument', `scope: expected ${SCOPES.join(' or ')}, got ${scope}`)
+    const policy = retryPolicy(retry)
+    signal?.throwIfAborted()
+    const claim = createClaim(scope, channel, standby)
+    claims.set(claim.id, claim)
+    try {
+      await acquireClaim(backends, claim, standby ? null : policy, signal)
+      return claim
+    } catch (error) {
+      claims.delete(claim.id)
+      throw error
+    }
+  }
+
+  async function release(claim: Claim): Promise<void> {
+    await claim.release()
+    claims.delete(claim.id)
   }
 
   function onReturn(event: Event): void {
@@ -117,14 +126,14 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   /** Ends the record of the scope in `project/.lock`, whoever wrote it. */
   async function removeRecord(lease: ProjectLockLease, isTold: boolean): Promise<void> {
     const { id: leaseId, backend, scope } = lease
-    const emit = (body: EventBody) => channel.emit({ leaseId, backend, scope }, body)
-    if (!isTold) emit({ type: 'lock:release-requested', lease })
+    const emit: Emit = (type, fields) => channel.emit({ leaseId, backend, scope }, type, fields)
+    if (!isTold) emit('lock:release-requested', { lease })
     try {
       let [holder] = await fileStore.read([scope])
       while (holder) ({ holder } = await fileStore.release({ resource: scope, token: holder.token }))
-      if (!isTold) emit({ type: 'lock:released' })
+      if (!isTold) emit('lock:released', {})
     } catch (cause) {
-      for (const body of removalFailed(cause, true)) emit(body)
+      tellRemovalFailed(emit, cause, true)
     }
   }
 }

@@ -17,7 +17,7 @@ export class LockError extends Error {
   readonly retryable: boolean
 
   constructor(code: LockErrorCode, message: string, details: { retryable: boolean; cause?: unknown }) {
-    super(message, 'cause' in details ? { cause: details.cause } : undefined)
+    super(message, details)
     this.code = code
     this.retryable = details.retryable
   }

@@ -84,7 +84,7 @@ describe('the default instance', () => {
     expect(held).toEqual([[{ name: 'imgponic:project:autosave' }], true, false])
     expect(told.filter((type) => type === 'lock:acquired').length).toBe(2)
     const lease = await project.acquireProjectLock({ scope: 'history' })
-    expect(await project.renewProjectLock(lease)).toBe(lease)
+    expect(await project.renewProjectLock(lease)).toEqual(lease)
     await project.releaseProjectLock(lease)
     expect((await tab.query()).held).toEqual([])
     vi.unstubAllGlobals()

@@ -3,42 +3,38 @@ import { pause } from './acquiring.ts'
 import type { Claim } from './claim.ts'
 import { LockError } from './errors.ts'
 import { delayAfter, retryPolicy } from './retry-policy.ts'
-import type { ProjectLockLease, ProjectLocks, WithProjectLockOptions } from './types.ts'
+import type { ProjectLockLease, WithProjectLockOptions } from './types.ts'
 
 /**
  * Acquires, executes, always releases. What the executor throws is told, and only an error that says
  * `retryable: true` makes it run again.
  */
 export async function executeWithLock<T>(
-  locks: ProjectLocks,
-  claimOf: (lease: ProjectLockLease) => Claim | undefined,
+  acquire: () => Promise<Claim>,
+  release: (claim: Claim) => Promise<void>,
   executor: (lease: ProjectLockLease) => Promise<T>,
-  options: WithProjectLockOptions,
+  { retry, signal }: WithProjectLockOptions,
   clock: Clock,
 ): Promise<T> {
-  const policy = retryPolicy(options.retry)
+  const policy = retryPolicy(retry)
   for (let attempt = 1; ; attempt++) {
-    const lease = await locks.acquireProjectLock(options)
-    const claim = claimOf(lease)
+    const claim = await acquire()
     let delay: number | null
     try {
-      const result = await executor(lease)
+      const result = await executor(claim.snapshot())
       // Another may have written meanwhile.
-      claim?.signal.throwIfAborted()
+      claim.signal.throwIfAborted()
       return result
     } catch (cause) {
       const error = asLockError(cause)
       delay = error.retryable ? delayAfter(attempt, policy) : null
-      claim?.fail('execute', error)
-      if (delay === null) {
-        claim?.enterReadonly('executor-failed', error)
-        throw cause
-      }
-      claim?.tellRetry(attempt, delay, 'transient-error')
+      claim.fail('execute', error, delay === null && 'executor-failed')
+      if (delay === null) throw cause
+      claim.tellRetry(attempt, delay, 'transient-error')
     } finally {
-      await locks.releaseProjectLock(lease)
+      await release(claim)
     }
-    await pause(clock, delay, options.signal)
+    await pause(clock, delay, signal)
   }
 }
 

@@ -149,7 +149,7 @@ describe('renewProjectLock', () => {
     const { openTab, finished } = projectBed()
     const { locks, told } = openTab()
     const lease = await finished(locks.acquireProjectLock())
-    expect(await finished(locks.renewProjectLock(lease))).toBe(lease)
+    expect(await finished(locks.renewProjectLock(lease))).toEqual(lease)
     expect(told()).toEqual(['attempt', 'acquired'])
     await finished(locks.releaseProjectLock(lease))
     await expect(locks.renewProjectLock(lease)).rejects.toMatchObject({ code: 'lock-renewal-failed' })

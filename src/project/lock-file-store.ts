@@ -11,22 +11,22 @@ import {
   type LeaseStore,
   type Renewal,
 } from '../core/index.ts'
-import { createCalls, type DirectorySource, gatedFile, REMOVAL_MS } from '../stores/web/index.ts'
-import { isLive, type LockRecord, type LockRecords, readRecords, TTL_MS, writeRecords } from './lock-file.ts'
+import { type DirectorySource, explain, gatedFile, REMOVAL_MS } from '../stores/web/index.ts'
+import { isLive, type LockRecord, type LockRecords, liveRecords, readRecords, TTL_MS } from './lock-file.ts'
+import { unlisted } from './unlisted.ts'
 
 /** Begins the id of a record that belongs to nobody: whoever wrote it is about to remove the file. */
 const LEAVING = 'leaving:'
 
-type Release = Awaited<ReturnType<LeaseStore['release']>>
+/** Sees the record of a scope; answers, and says what is to take its place: `null` nothing, absent it stays. */
+type Step<T> = (held: LockRecord | undefined, now: number) => { result: T; next?: LockRecord | null }
 
-interface Step<T> {
-  readonly result: T
-  /** What is to be in the file; absent: it stays as it is. */
-  readonly records?: LockRecords
-}
-
-export function lockFileStore(project: DirectorySource, clock: Clock): LeaseStore {
-  const calls = createCalls('lock-file')
+/** `onBeat` is told of each renewal when it goes out: the core tells of it when it is answered. */
+export function lockFileStore(
+  project: DirectorySource,
+  clock: Clock,
+  onBeat: (owner: string) => void,
+): LeaseStore {
   const file = gatedFile(project, '.lock', clock)
   const leaving = LEAVING + crypto.randomUUID()
   /** The project leases behind the ids of the core. */
@@ -37,158 +37,117 @@ export function lockFileStore(project: DirectorySource, clock: Clock): LeaseStor
   let isLitter = false
 
   return {
+    ...unlisted,
     kind: 'lock-file',
-    supports: { queue: false, push: false, expiry: true, list: true },
+    supports: { queue: false, push: false, expiry: true, list: false },
 
-    acquire: ({ resource, id, owner, ttl }, call) =>
-      calls.run(async () => {
-        // What cannot be removed now either is overwritten.
-        await collect().catch(() => {})
-        owners.set(id, owner)
-        const answer = await change<Answer>((records, now) => {
-          const holder = records.get(resource)
-          if (holder && holder.id !== owner && isLive(holder, now)) {
-            const refusal = { holder: describe(resource, holder, now), place: null, retryIn: null }
+    async acquire({ resource, id, owner, ttl }) {
+      // What cannot be removed now either is overwritten.
+      await collect(resource).catch(() => {})
+      owners.set(id, owner)
+      const answer = await change<Answer>(
+        resource,
+        (held, now) => {
+          const holder = held && held.id !== owner ? describe(resource, held, now) : null
+          if (holder && isLive(held, now)) {
+            const result = { granted: false, holder, place: null, retryIn: null } as const
             // One that was cut to the TTL is written back: from now on it must end no later than that.
-            const wasCut = holder.ttlExpiresAt === now + TTL_MS
-            return { result: { granted: false, ...refusal }, ...(wasCut && { records }) }
+            return held.ttlExpiresAt < now + TTL_MS ? { result } : { result, next: held }
           }
-          const record = { id: owner, ttlExpiresAt: now + ttl, mtime: now }
-          const lease = { ...describe(resource, record, now), id }
-          const replaced = holder && holder.id !== owner && describe(resource, holder, now)
-          return {
-            result: { granted: true, lease, ...(replaced && { replaced }) },
-            records: new Map(records).set(resource, record),
-          }
-        }, true)
-        if (!answer.granted) owners.delete(id)
-        return answer
-      }, call),
+          const next = { id: owner, ttlExpiresAt: now + ttl, mtime: now }
+          const lease = { ...describe(resource, next, now), id }
+          return { result: { granted: true, lease, ...(holder && { replaced: holder }) }, next }
+        },
+        true,
+      )
+      if (!answer.granted) owners.delete(id)
+      return answer
+    },
 
-    renew: ({ resource, id, ttl }, call) =>
-      calls.run(
-        () =>
-          change<Renewal>((records, now) => {
-            const held = records.get(resource)
-            if (!held || held.id !== owners.get(id) || !isLive(held, now))
-              return { result: { ok: false, holder: liveLease(records, resource, now) } }
-            const record = { ...held, ttlExpiresAt: now + ttl, mtime: now }
-            const lease = describe(resource, record, now)
-            return { result: { ok: true, lease }, records: new Map(records).set(resource, record) }
-          }),
-        call,
-      ),
+    renew({ resource, id, ttl }) {
+      const owner = owners.get(id) ?? ''
+      onBeat(owner)
+      return change<Renewal>(resource, (held, now) => {
+        if (!isLive(held, now) || held.id !== owner)
+          return { result: { ok: false, holder: liveLease(resource, held, now) } }
+        const next = { ...held, ttlExpiresAt: now + ttl, mtime: now }
+        return { result: { ok: true, lease: describe(resource, next, now) }, next }
+      })
+    },
 
-    release: (by, call) =>
-      calls.run(async () => {
-        const owner = 'id' in by ? owners.get(by.id) : undefined
-        const isMeant = (held: LockRecord) => ('id' in by ? held.id === owner : tokenOf(held) === by.token)
-        try {
-          await collect()
-          const outcome = await change<Release>((records, now) => {
-            const held = records.get(by.resource)
-            if (!held || !isMeant(held))
-              return { result: { ended: null, holder: liveLease(records, by.resource, now) } }
-            const state = isLive(held, now) ? 'released' : 'expired'
-            const ended = { ...describe(by.resource, held, now), state } as const
-            return { result: { ended, holder: null }, records: without(records, [by.resource]) }
-          })
-          if ('id' in by) owners.delete(by.id)
-          return outcome
-        } catch (cause) {
-          if (owner) leftBehind.add(owner)
-          // Worth another try whatever it was: nobody else can remove it before its TTL is over.
-          throw new LeaseError('store-unavailable', `.lock could not be removed: ${cause}`, { cause })
-        }
-      }, call),
+    async release(by) {
+      const { resource } = by
+      const owner = 'id' in by ? owners.get(by.id) : undefined
+      const isMeant = (held: LockRecord) => ('id' in by ? held.id === owner : tokenOf(held) === by.token)
+      try {
+        await collect(resource)
+        const outcome = await change<Awaited<ReturnType<LeaseStore['release']>>>(resource, (held, now) => {
+          if (!held || !isMeant(held))
+            return { result: { ended: null, holder: liveLease(resource, held, now) } }
+          const state = isLive(held, now) ? 'released' : 'expired'
+          return { result: { ended: { ...describe(resource, held, now), state }, holder: null }, next: null }
+        })
+        if ('id' in by) owners.delete(by.id)
+        return outcome
+      } catch (cause) {
+        if (owner) leftBehind.add(owner)
+        // Worth another try whatever it was: nobody else can remove it before its TTL is over.
+        throw new LeaseError('store-unavailable', `${cause}`, { cause })
+      }
+    },
 
-    read: (resources, call) =>
-      calls.run(async () => {
-        const { records, now } = await look()
-        return resources.map((resource) => liveLease(records, resource, now))
-      }, call),
-
-    list: ({ prefix = '', limit, after = '' }, call) =>
-      calls.run(async () => {
-        const { records, now } = await look()
-        const scopes = [...records.keys()].filter((scope) => scope.startsWith(prefix) && scope > after).sort()
-        const leases = scopes.map((scope) => liveLease(records, scope, now)).filter((lease) => lease !== null)
-        return { leases: leases.slice(0, limit) }
-      }, call),
-
-    sweep: ({ limit }, call) =>
-      calls.run(
-        () =>
-          change((records, now) => {
-            const expired = [...records].filter(([, record]) => !isLive(record, now)).slice(0, limit)
-            const rest = without(
-              records,
-              expired.map(([scope]) => scope),
-            )
-            const swept = expired.map(([scope, record]) => describe(scope, record, now))
-            return { result: swept, ...(swept.length > 0 && { records: rest }) }
-          }),
-        call,
-      ),
-
-    watch: () => calls.run(async () => ({ async [Symbol.asyncDispose]() {} })),
-
-    close: async () => calls.close(),
+    async read(resources) {
+      const content = await file.read().catch((error) => Promise.reject(explain(error)))
+      const now = clock.now()
+      const records = readRecords(content, now)
+      return resources.map((resource) => liveLease(resource, records[resource], now))
+    },
   }
 
-  async function change<T>(step: (records: LockRecords, now: number) => Step<T>, create = false): Promise<T> {
-    isLitter = false
-    const result = await file.change(
-      (content) => {
-        const now = clock.now()
-        const { result, records } = step(ownView(readRecords(content, now), now), now)
-        if (!records) return { result }
-        isLitter = ![...records.values()].some((record) => isLive(record, now))
-        if (!isLitter) return { result, text: writeRecords(records, now) }
-        const marker = { id: leaving, ttlExpiresAt: now + REMOVAL_MS, mtime: now }
-        return { result, text: writeRecords(new Map([['autosave', marker]]), now), remove: true }
-      },
-      { create },
-    )
-    isLitter = false
-    return result
+  async function change<T>(scope: string, step: Step<T>, create = false): Promise<T> {
+    const decide: Parameters<typeof file.change<T>>[0] = (content) => {
+      const now = clock.now()
+      const records = ownView(readRecords(content, now), now)
+      const { result, next } = step(records[scope], now)
+      if (next === undefined) return { result }
+      const { [scope]: _, ...others } = records
+      const left = liveRecords(next ? { ...others, [scope]: next } : others, now)
+      isLitter = Object.keys(left).length === 0
+      if (!isLitter) return { result, text: JSON.stringify(left) }
+      const marker = { id: leaving, ttlExpiresAt: now + REMOVAL_MS, mtime: now }
+      return { result, text: JSON.stringify({ [scope]: marker }), remove: true }
+    }
+    try {
+      const result = await file.change(decide, create)
+      isLitter = false
+      return result
+    } catch (error) {
+      throw explain(error)
+    }
   }
 
   /** Removes a file that a release had to leave. */
-  async function collect(): Promise<void> {
-    if (isLitter) await change((records) => ({ result: undefined, records }))
-  }
-
-  async function look(): Promise<{ records: LockRecords; now: number }> {
-    const content = await file.read()
-    const now = clock.now()
-    return { records: readRecords(content, now), now }
+  async function collect(scope: string): Promise<void> {
+    if (isLitter) await change(scope, (held) => ({ result: undefined, next: held ?? null }))
   }
 
   /** Without what we left behind. Throws as a closed gate does while another tab is removing the file. */
   function ownView(records: LockRecords, now: number): LockRecords {
-    const mine = [...records].filter(([, { id }]) => leftBehind.has(id)).map(([scope]) => scope)
-    const rest = without(records, mine)
-    for (const record of rest.values())
-      if (record.id.startsWith(LEAVING) && isLive(record, now))
-        throw new DOMException('.lock is being removed', 'NoModificationAllowedError')
-    return rest
+    const rest = Object.entries(records).filter(([, { id }]) => !leftBehind.has(id))
+    if (rest.some(([, record]) => record.id.startsWith(LEAVING) && isLive(record, now)))
+      throw new DOMException('.lock is being removed', 'NoModificationAllowedError')
+    return Object.fromEntries(rest)
   }
 }
 
-function without(records: LockRecords, scopes: readonly string[]): LockRecords {
-  return new Map([...records].filter(([scope]) => !scopes.includes(scope)))
-}
-
-function liveLease(records: LockRecords, scope: string, now: number): LeaseRecord | null {
-  const record = records.get(scope)
-  return record && isLive(record, now) ? describe(scope, record, now) : null
+function liveLease(resource: string, record: LockRecord | undefined, now: number): LeaseRecord | null {
+  return isLive(record, now) ? describe(resource, record, now) : null
 }
 
 function describe(resource: string, record: LockRecord, now: number): LeaseRecord {
   const { id, mtime: acquiredAt, ttlExpiresAt: expiresAt } = record
   const remaining = Math.max(0, expiresAt - now)
-  const state = remaining > 0 ? 'held' : 'expired'
+  const state = remaining ? 'held' : 'expired'
   const token = tokenOf(record)
   return { resource, id, owner: id, token, metadata: null, acquiredAt, expiresAt, remaining, state }
 }

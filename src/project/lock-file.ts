@@ -21,42 +21,35 @@ export interface LockRecord {
 }
 
 /** By scope; also those of scopes that a later version may have. */
-export type LockRecords = ReadonlyMap<string, LockRecord>
+export type LockRecords = Readonly<Record<string, LockRecord>>
 
 export function readRecords(content: Content | null, now: number): LockRecords {
-  if (!content) return new Map()
-  // A clock that was set back must not make anything count for longer than the TTL.
-  const mtime = Math.min(content.lastModified, now)
-  const unreadable = { id: UNREADABLE, ttlExpiresAt: mtime + TTL_MS, mtime }
-  const found = Object.entries(parse(content.text) ?? { file: UNREADABLE })
-  const sound = found.filter((entry): entry is [string, LockRecord] => isRecord(entry[1]))
-  const records = new Map(sound.map(([scope, record]) => [scope, limit(record, now)]))
+  const records: Record<string, LockRecord> = {}
+  if (!content) return records
+  let isSound = false
+  try {
+    const found: unknown = JSON.parse(content.text)
+    isSound = found instanceof Object
+    for (const [scope, record] of Object.entries(found as object))
+      if (!isRecord(record)) isSound = false
+      else records[scope] = { ...record, ttlExpiresAt: Math.min(record.ttlExpiresAt, now + TTL_MS) }
+  } catch {
+    isSound = false
+  }
   // One record that is none casts doubt on the file: it may have been that of any scope.
-  if (sound.length < found.length)
-    for (const scope of SCOPES) if (!records.has(scope)) records.set(scope, unreadable)
+  const mtime = Math.min(content.lastModified, now)
+  if (!isSound)
+    for (const scope of SCOPES) records[scope] ??= { id: UNREADABLE, ttlExpiresAt: mtime + TTL_MS, mtime }
   return records
 }
 
 /** Records that have run out are orphans, and go with the first write. */
-export function writeRecords(records: LockRecords, now: number): string {
-  return JSON.stringify(Object.fromEntries([...records].filter(([, record]) => isLive(record, now))))
+export function liveRecords(records: LockRecords, now: number): LockRecords {
+  return Object.fromEntries(Object.entries(records).filter(([, record]) => isLive(record, now)))
 }
 
-export function isLive(record: LockRecord | undefined, now: number): boolean {
+export function isLive(record: LockRecord | undefined, now: number): record is LockRecord {
   return record !== undefined && now < record.ttlExpiresAt
-}
-
-function limit(record: LockRecord, now: number): LockRecord {
-  return { ...record, ttlExpiresAt: Math.min(record.ttlExpiresAt, now + TTL_MS) }
-}
-
-function parse(text: string): Record<string, unknown> | null {
-  try {
-    const found: unknown = JSON.parse(text)
-    return found instanceof Object && !Array.isArray(found) ? (found as Record<string, unknown>) : null
-  } catch {
-    return null
-  }
 }
 
 function isRecord(found: unknown): found is LockRecord {

@@ -1,20 +1,11 @@
 import { type Clock, systemClock } from '../core/index.ts'
 
-/** Posts the id of each timer back when it is due. A timer without a time is cancelled. */
-const WORKER_SOURCE = `
-const timers = new Map()
-onmessage = ({ data: { id, ms } }) => {
-  clearTimeout(timers.get(id))
-  timers.delete(id)
-  if (ms !== undefined)
-    timers.set(id, setTimeout(() => { timers.delete(id); postMessage(id) }, ms))
-}`
+/** Posts each id back when its time is over; one that was cancelled meanwhile is nobody's any more. */
+const WORKER_SOURCE = 'onmessage = ({ data: { id, ms } }) => setTimeout(postMessage, ms, id)'
 
 interface Timer {
   readonly dueAt: number
   readonly fire: () => void
-  /** The worker was asked to wake us for it. */
-  handedOver: boolean
 }
 
 let shared: Clock | undefined
@@ -41,32 +32,29 @@ function makeClock(): Clock {
     if (page.hidden) for (const [id, timer] of timers) handOver(id, timer)
   })
 
-  function handOver(id: number, timer: Timer): void {
+  function handOver(id: number, { dueAt }: Timer): void {
     worker ??= startWorker((due) => timers.get(due)?.fire())
-    timer.handedOver = worker !== null
-    worker?.postMessage({ id, ms: Math.max(0, timer.dueAt - systemClock.monotonic()) })
+    worker?.postMessage({ id, ms: Math.max(0, dueAt - systemClock.monotonic()) })
   }
 
   return {
     ...systemClock,
     setTimer(run, ms, background) {
       const id = ++lastId
-      const timer: Timer = { dueAt: systemClock.monotonic() + ms, fire, handedOver: false }
-      // Kept beside the worker's: whichever comes first runs, so that a worker that fails costs nothing.
-      const cancelOwn = systemClock.setTimer(fire, ms, background)
-      timers.set(id, timer)
-      if (page?.hidden) handOver(id, timer)
-      return end
-
-      function fire(): void {
+      const end = () => {
+        cancelOwn()
+        timers.delete(id)
+      }
+      const fire = () => {
         end()
         run()
       }
-
-      function end(): void {
-        cancelOwn()
-        if (timers.delete(id) && timer.handedOver) worker?.postMessage({ id })
-      }
+      // Kept beside the worker's: whichever comes first runs, so that a worker that fails costs nothing.
+      const cancelOwn = systemClock.setTimer(fire, ms, background)
+      const timer = { dueAt: systemClock.monotonic() + ms, fire }
+      timers.set(id, timer)
+      if (page?.hidden) handOver(id, timer)
+      return end
     },
   }
 }

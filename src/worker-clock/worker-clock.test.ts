@@ -2,14 +2,14 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 class FakeWorker {
   static started: FakeWorker[] = []
-  readonly asked: { id: number; ms?: number }[] = []
+  readonly asked: { id: number; ms: number }[] = []
   onmessage: (event: { data: number }) => void = () => {}
 
   constructor() {
     FakeWorker.started.push(this)
   }
 
-  postMessage(message: { id: number; ms?: number }): void {
+  postMessage(message: { id: number; ms: number }): void {
     this.asked.push(message)
   }
 }
@@ -68,16 +68,14 @@ describe('the worker clock', () => {
     expect(run).toHaveBeenCalledOnce()
   })
 
-  it('runs nothing that was cancelled, and tells the worker', async () => {
+  it('runs nothing that was cancelled', async () => {
     const run = vi.fn()
     const clock = await freshClock()
     page.hide()
     const cancel = clock.setTimer(run, 1000)
     cancel()
     cancel()
-    const asked = FakeWorker.started[0]?.asked ?? []
-    expect(asked).toEqual([{ id: 1, ms: 1000 }, { id: 1 }])
-    wake(1)
+    wake(FakeWorker.started[0]?.asked[0]?.id)
     vi.advanceTimersByTime(1000)
     expect(run).not.toHaveBeenCalled()
   })

@@ -121,18 +121,15 @@ export function directoryStore(directory: DirectorySource, options: DirectorySto
     create = false,
   ): Promise<T> {
     let effects = new Effects()
-    const result = await file.change(
-      (content) => {
-        effects = new Effects()
-        const now = clock.now()
-        const table = decodeRows(content, now)
-        const outcome = step(table, now, effects)
-        if (create) forget(table, now)
-        const text = encodeRows(table)
-        return { result: outcome, ...(text !== content?.text && { text }) }
-      },
-      { create },
-    )
+    const result = await file.change((content) => {
+      effects = new Effects()
+      const now = clock.now()
+      const table = decodeRows(content, now)
+      const outcome = step(table, now, effects)
+      if (create) forget(table, now)
+      const text = encodeRows(table)
+      return { result: outcome, ...(text !== content?.text && { text }) }
+    }, create)
     news.publish(effects)
     return result
   }

@@ -37,7 +37,7 @@ export interface GatedFile {
   /** The content at some moment, without the gate; `null` where there is no file. */
   read(): Promise<Content | null>
   /** Without `create`, a file that does not exist is not made, and what `decide` wants written is not. */
-  change<T>(decide: (content: Content | null) => Change<T>, options?: { create?: boolean }): Promise<T>
+  change<T>(decide: (content: Content | null) => Change<T>, create: boolean): Promise<T>
 }
 
 export function gatedFile(source: DirectorySource, name: string, clock: Clock): GatedFile {
@@ -50,8 +50,8 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
 
   return {
     read: () => patiently(readOnce),
-    change(decide, options) {
-      const change = turn.then(() => patiently(() => changeOnce(decide, options?.create === true)))
+    change(decide, create) {
+      const change = turn.then(() => patiently(() => changeOnce(decide, create)))
       turn = change.catch(() => {})
       return change
     },

@@ -3,7 +3,7 @@ import { directoryStore } from './directory-store.ts'
 import { type WebLockStoreOptions, webLockStore } from './lock-store.ts'
 import type { DirectorySource, WebLocks } from './platform.ts'
 
-export { createCalls } from './calls.ts'
+export { explain } from './calls.ts'
 export { type DirectoryStoreOptions, directoryStore } from './directory-store.ts'
 export { type Content, type GatedFile, gatedFile, REMOVAL_MS } from './gated-file.ts'
 export { type LockDesk, lockDesk } from './lock-desk.ts'
