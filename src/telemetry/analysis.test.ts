@@ -70,14 +70,17 @@ describe('a window', () => {
     })
   })
 
-  it('counts leases and document locks by the same measures, each stream for itself', () => {
+  it('counts leases, document locks and AutoSave by the same measures, each stream for itself', () => {
     const metrics = analysisOf([
       record('acquired', 0, { stream: 'lease', attempts: 2, waitedMs: 3 }),
       record('lost', 1, { stream: 'lease', reason: 'refused' }),
       record('warning', 2, { stream: 'lease', warning: 'lease-in-danger' }),
       record('document.locked', 3, { stream: 'document' }),
+      record('autosave:readonly-entered', 4, { stream: 'autosave' }),
+      record('autosave:readonly-left', 5, { stream: 'autosave' }),
     ]).metrics()
     expect(metrics).toMatchObject([
+      { stream: 'autosave', acquires: 0, success_rate: null, readonly_entered: 1, readonly_returned: 1 },
       { stream: 'document', acquires: 1, wait_ms: null, attempts_per_acquire: 1 },
       { stream: 'lease', acquires: 1, heartbeat_success: 0, warnings: { 'lease-in-danger': 1 } },
     ])

@@ -24,7 +24,8 @@ export async function collectInput(options: CollectOptions): Promise<{ written: 
   const listeners = Object.fromEntries(
     STREAMS.map((name) => [name, collector.listen(name, { recorded: true })]),
   ) as Record<StreamName, (event: TelemetryEvent) => void>
-  const stopFlushing = flushOnExit(collector)
+  // Who can end the collection by a signal of its own ends it in order.
+  const stopFlushing = signal ? () => {} : flushOnExit(collector)
   const counts = { written: 0, skipped: 0 }
   try {
     const input = signal ? untilAborted(options.input, signal) : options.input

@@ -17,7 +17,8 @@ export function flushOnExit(collector: Pick<Collector, 'flush'>): () => void {
     stop()
     process.kill(process.pid, signal)
   }
-  for (const signal of SIGNALS) process.on(signal, onSignal)
+  // Before all others: one that listens once has left by the time the next is called.
+  for (const signal of SIGNALS) process.prependListener(signal, onSignal)
   process.on('exit', flush)
   return stop
 

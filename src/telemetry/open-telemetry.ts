@@ -49,7 +49,7 @@ export function openTelemetrySink(meter: MeterLike): Sink {
   const onSignal: Record<Signal, (record: TelemetryRecord, attributes: Attributes) => void> = {
     granted(record, attributes) {
       endOfAcquire('granted', record, attributes)
-      if (record.returned) readonlyChanges.add(1, { ...attributes, change: 'returned' })
+      if (record.returned) onSignal.returned(record, attributes)
     },
     refused: (record, attributes) => endOfAcquire('refused', record, attributes),
     beat(record, attributes) {
@@ -61,6 +61,7 @@ export function openTelemetrySink(meter: MeterLike): Sink {
     backoff: (record, attributes) => backoff(record.delayMs, attributes),
     warning: (record, attributes) => warnings.add(1, { ...attributes, warning: warningOf(record) }),
     'read-only': (_, attributes) => readonlyChanges.add(1, { ...attributes, change: 'entered' }),
+    returned: (_, attributes) => readonlyChanges.add(1, { ...attributes, change: 'returned' }),
   }
 
   return {

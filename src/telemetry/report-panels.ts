@@ -10,8 +10,8 @@ export interface Panel {
   readonly rule?: RuleName
   readonly format: (value: number) => string
   readonly bars?: boolean
-  /** Only this stream knows of it. Default: all do. */
-  readonly only?: StreamName
+  /** Which streams know of it. Default: all that tell of locks. */
+  readonly streams?: readonly StreamName[]
   readonly lines: readonly PanelLine[]
   scale(values: readonly number[], bound: number | undefined): Scale
 }
@@ -21,6 +21,8 @@ interface PanelLine {
   readonly colour: string
   read(window: WindowMetrics): number | null
 }
+
+const LOCK_STREAMS: readonly StreamName[] = ['lease', 'project', 'document']
 
 const PANELS: readonly Panel[] = [
   {
@@ -50,7 +52,7 @@ const PANELS: readonly Panel[] = [
   },
   {
     title: 'On the fallback',
-    only: 'project',
+    streams: ['project'],
     rule: 'fallback_rate',
     format: percent,
     lines: [{ name: 'share', colour: '--fallback', read: (window) => window.fallback_rate }],
@@ -58,7 +60,7 @@ const PANELS: readonly Panel[] = [
   },
   {
     title: 'Read-only',
-    only: 'project',
+    streams: ['project', 'autosave'],
     rule: 'readonly',
     format: String,
     bars: true,
@@ -78,7 +80,7 @@ const PANELS: readonly Panel[] = [
 ]
 
 export function panelsOf(stream: StreamName): readonly Panel[] {
-  return PANELS.filter(({ only }) => only === undefined || only === stream)
+  return PANELS.filter(({ streams = LOCK_STREAMS }) => streams.includes(stream))
 }
 
 /** The bound of a panel's rule, unless nobody looks at it. */

@@ -19,6 +19,7 @@ export function renderStream(
   const bands = bandsOf(stream, times, verdict)
   const plots = panels.map((panel) => ({ panel, plot: plotOf(panel, windows, times, bands, verdict) }))
   const acquires = windows.reduce((sum, window) => sum + window.acquires, 0)
+  const events = windows.reduce((sum, window) => sum + window.records, 0)
   const readings = plots.flatMap(({ plot }) =>
     plot.series.map(({ values }) => values.map((value) => (value === null ? NONE : plot.format(value)))),
   )
@@ -27,7 +28,7 @@ export function renderStream(
   )
   const data = { places: placesOf({ times, stepMs: WINDOW_MS }), moments, readings }
   return `<section data-stream="${stream}">
-<div class="head"><h2>${stream}</h2><span>${acquires} acquires in ${windows.length} windows</span><output class="moment mono"></output></div>
+<div class="head"><h2>${stream}</h2><span>${events} events, ${acquires} acquires</span><output class="moment mono"></output></div>
 <div class="figures">${panels.map((panel) => figure(panel, windows.at(-1), verdict, stream)).join('')}</div>
 <div class="plots">${plots.map(({ panel, plot }) => plotCard(panel, plot)).join('')}</div>
 <details class="card"><summary>All windows</summary><div class="scroll">${tableOf(columnsOf(panels), windows)}</div></details>

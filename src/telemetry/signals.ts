@@ -11,6 +11,8 @@ export type Signal =
   | 'backoff'
   | 'warning'
   | 'read-only'
+  /** Back from read-only; a grant that ended one says so itself. */
+  | 'returned'
 
 const BY_TYPE: Readonly<Record<string, Signal>> = {
   acquired: 'granted',
@@ -27,6 +29,8 @@ const BY_TYPE: Readonly<Record<string, Signal>> = {
   'lock:warning': 'warning',
   'lock:cleanup-warning': 'warning',
   'lock:readonly-entered': 'read-only',
+  'autosave:readonly-entered': 'read-only',
+  'autosave:readonly-left': 'returned',
 }
 
 export function signalOf(record: TelemetryRecord): Signal | undefined {

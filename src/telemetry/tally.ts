@@ -57,6 +57,9 @@ export class Tally {
       case 'read-only':
         counts.readonlyEntered++
         break
+      case 'returned':
+        counts.readonlyReturned++
+        break
     }
   }
 

@@ -33,6 +33,13 @@ describe('a process that collects', () => {
     expect(skipped).toMatchObject({ broken: 0, torn: 0 })
   })
 
+  it('leaves it to a handler of its own how to end', async () => {
+    const { heard, ended } = await collecting('3600000', '7')
+    child?.kill('SIGTERM')
+    expect(await ended).toEqual([7, null])
+    expect((await readBack()).records).toBeGreaterThanOrEqual(heard())
+  })
+
   it('leaves whole lines, but for the last, when it is killed', async () => {
     const { ended } = await collecting('1')
     await vi.waitFor(async () => expect((await readBack()).records).toBeGreaterThan(100), 20_000)
@@ -83,8 +90,8 @@ describe('the whole pipeline', () => {
 })
 
 /** Starts a process that collects, and waits until it has heard something. */
-async function collecting(interval: string) {
-  const started = spawn(process.execPath, [worker('collecting'), directory, interval], {
+async function collecting(interval: string, ...more: string[]) {
+  const started = spawn(process.execPath, [worker('collecting'), directory, interval, ...more], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   child = started

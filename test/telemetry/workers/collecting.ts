@@ -4,7 +4,8 @@ import { memoryStore } from '../../../src/stores/memory.ts'
 import { createCollector } from '../../../src/telemetry/index.ts'
 import { fileSink, flushOnExit } from '../../../src/telemetry/index-node.ts'
 
-const [directory = '', interval = '1000'] = process.argv.slice(2)
+const [directory = '', interval = '1000', ownExitCode] = process.argv.slice(2)
+if (ownExitCode) process.once('SIGTERM', () => setTimeout(() => process.exit(Number(ownExitCode)), 20))
 const collector = createCollector({ sinks: [fileSink(directory)], interval: Number(interval) })
 flushOnExit(collector)
 const listen = collector.listen('lease')
