@@ -71,7 +71,7 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
   const given = settingsOf(options.settings)
   const log = options.log ?? jsonLog((line) => console.log(line), given.logLevel, clock)
   const settings = withSecrets(given, log)
-  const { documents = memoryDocuments(clock.now), audit = memoryAudit(settings.auditEntries) } = options
+  const { documents = memoryDocuments({ clock }), audit = memoryAudit(settings.auditEntries) } = options
   const authorize = options.authorize ?? defaultAuthorize(settings)
   const onError = (operation: string, error: unknown) => log('error', operation, { error: String(error) })
   const stopping = new AbortController()

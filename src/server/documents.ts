@@ -3,7 +3,7 @@
  * answered; a save must carry exactly that token and come from that holder. So the old holder is stopped by a
  * successor that has not saved yet, and a lapsed holder whom nobody followed may still save.
  */
-import type { JsonValue } from '../core/index.ts'
+import { type Clock, type JsonValue, systemClock } from '../core/index.ts'
 
 export interface DocumentStore {
   /** Raises the fence to a grant; true if it was lower. Never lowers it. */
@@ -32,7 +32,7 @@ export type Saving =
   | { readonly saved: false; readonly fence: number | null }
 
 /** For tests, and for rooms whose contents live elsewhere. */
-export function memoryDocuments(now: () => number = Date.now): DocumentStore {
+export function memoryDocuments({ clock = systemClock }: { readonly clock?: Clock } = {}): DocumentStore {
   const fences = new Map<string, Grant>()
   const documents = new Map<string, SavedDocument>()
   return {
@@ -48,7 +48,7 @@ export function memoryDocuments(now: () => number = Date.now): DocumentStore {
       const fence = fences.get(room)
       if (fence?.token !== token || fence.holder !== holder)
         return { saved: false, fence: fence?.token ?? null }
-      const savedAt = now()
+      const savedAt = clock.now()
       documents.set(room, { content, token, savedAt })
       return { saved: true, savedAt }
     },

@@ -74,7 +74,10 @@ class WakeUp {
     const onAbort = () => reject(signal.reason)
     this.#rearm = () => {
       cancel()
-      cancel = this.#clock.setTimer(resolve, Math.max(0, this.#due - this.#clock.monotonic()))
+      const left = this.#due - this.#clock.monotonic()
+      // A timer would take a millisecond at least.
+      if (left > 0) cancel = this.#clock.setTimer(resolve, left)
+      else resolve()
     }
     signal.addEventListener('abort', onAbort)
     this.#rearm()

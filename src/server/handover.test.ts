@@ -1,0 +1,204 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import {
+  type Answer,
+  type Browser,
+  type Heard,
+  type ServiceBed,
+  serviceBed,
+  story,
+} from '../../test/server/service-bed.ts'
+
+const DOCUMENT = '/api/documents/room-1'
+const LOCK = `${DOCUMENT}/lock`
+
+let bed: ServiceBed
+let holder: Browser
+let other: Browser
+let heard: Heard[]
+let token: number
+async function start(settings: { unanswered?: 'grant'; takeover?: boolean } = {}): Promise<void> {
+  bed = await serviceBed({ settings })
+  holder = bed.browser('tab-1')
+  other = bed.browser('tab-2')
+  heard = bed.socket('room-1')
+  token = (await holder.call('POST', LOCK)).body.token
+}
+beforeEach(() => start())
+afterEach(() => bed[Symbol.asyncDispose]())
+
+describe('a take-over', () => {
+  it('tells the holder, leaves it the grace to save, and then stops its saves', async () => {
+    const taking = other.call('POST', `${LOCK}/takeover`, { name: 'Aoi' })
+    await isAsked()
+    await bed.clock.advance(4999)
+    expect(requested()).toMatchObject({
+      kind: 'takeover',
+      by: { name: 'Aoi' },
+      token,
+      answer_within_ms: 5000,
+    })
+    expect((await save(holder, 'in the grace')).status).toBe(200)
+    await bed.clock.advance(1)
+    const taken = await taking
+    expect(taken.status).toBe(200)
+    expect(taken.body.token).toBeGreaterThan(token)
+    expect((await save(holder, 'too late')).body.error).toBe('stale_token')
+    expect((await holder.call('GET', DOCUMENT)).body).toMatchObject({ content: 'in the grace', token })
+    expect((await holder.call('PUT', LOCK)).body.error).toBe('not_locked_by_user')
+    expect(story(heard)).toEqual([
+      'document.locked 12:00:00',
+      'document.takeover-requested 12:00:00',
+      'document.saved 12:00:04',
+      'document.unlocked 12:00:05',
+      'document.locked 12:00:05',
+    ])
+    expect(heard[3]?.data).toMatchObject({ reason: 'taken-over', token })
+  })
+
+  it('is over as soon as the holder lets go', async () => {
+    const taking = other.call('POST', `${LOCK}/takeover`)
+    await isAsked()
+    await bed.clock.advance(1000)
+    await answer(holder, true)
+    expect((await taking).status).toBe(200)
+    expect(bed.clock.now() % 60_000).toBe(1000)
+  })
+
+  it('is not held up by a holder that says no, nor by one that is gone', async () => {
+    const taking = other.call('POST', `${LOCK}/takeover`)
+    await isAsked()
+    await bed.clock.advance(1000)
+    await answer(holder, false)
+    await bed.clock.advance(4000)
+    expect((await taking).status).toBe(200)
+  })
+
+  it('does not take the lock of somebody who came in between', async () => {
+    const taking = other.call('POST', `${LOCK}/takeover`)
+    await isAsked()
+    const waiting = bed.browser('tab-3').call('POST', `${LOCK}?wait=30`)
+    await vi.waitFor(() => expect(story(heard)).toContain('document.line 12:00:00'))
+    await holder.call('DELETE', LOCK)
+    expect((await waiting).status).toBe(200)
+    expect((await taking).body).toMatchObject({ error: 'already_locked' })
+  })
+
+  it('does nothing when the caller goes away', async () => {
+    const gone = new AbortController()
+    const taking = other.call('POST', `${LOCK}/takeover`, undefined, { signal: gone.signal })
+    await isAsked()
+    await bed.clock.advance(1000)
+    gone.abort()
+    expect((await taking).status).toBe(499)
+    await bed.clock.advance(10_000)
+    expect((await holder.call('GET', LOCK)).body).toMatchObject({ is_locked: true, token })
+  })
+
+  it('can be forbidden', async () => {
+    await bed[Symbol.asyncDispose]()
+    await start({ takeover: false })
+    expect((await other.call('POST', `${LOCK}/takeover`)).body.error).toBe('forbidden')
+  })
+
+  it('by a second tab of the same session is one from another', async () => {
+    const second = holder.tab('tab-9')
+    const taking = second.call('POST', `${LOCK}/takeover`)
+    await isAsked()
+    await bed.clock.advance(5000)
+    expect((await taking).body.you.session_id).toBe((await holder.call('GET', LOCK)).body.you.session_id)
+    expect((await holder.call('PUT', LOCK)).status).toBe(403)
+  })
+})
+
+describe('a request to hand over', () => {
+  it('is granted by the holder', async () => {
+    const asking = other.call('POST', `${LOCK}/request`)
+    await isAsked()
+    expect(requested()).toMatchObject({ kind: 'request', answer_within_ms: 15_000 })
+    await answer(holder, true)
+    expect((await asking).status).toBe(200)
+    expect(story(heard)).toContain('document.takeover-answered 12:00:00')
+  })
+
+  it('is declined by the holder', async () => {
+    const asking = other.call('POST', `${LOCK}/request`)
+    await isAsked()
+    await answer(holder, false)
+    expect((await asking).body.error).toBe('handover_declined')
+    expect((await holder.call('PUT', LOCK)).status).toBe(200)
+  })
+
+  it.each([
+    ['counts as declined after 15 s without an answer', {}, 409],
+    ['counts as granted after 15 s without an answer, if so configured', { unanswered: 'grant' }, 200],
+  ] as const)('%s', async (_, settings, status) => {
+    await bed[Symbol.asyncDispose]()
+    await start(settings)
+    const asking = other.call('POST', `${LOCK}/request`)
+    await isAsked()
+    await bed.clock.advance(14_999)
+    await holder.call('PUT', LOCK)
+    await bed.clock.advance(1)
+    expect((await asking).status).toBe(status)
+  })
+
+  it('takes a lock that comes free meanwhile', async () => {
+    const asking = other.call('POST', `${LOCK}/request`)
+    await isAsked()
+    await holder.call('DELETE', LOCK)
+    expect((await asking).status).toBe(200)
+  })
+
+  it('can be answered by the holder alone', async () => {
+    const asking = other.call('POST', `${LOCK}/request`)
+    await isAsked()
+    expect((await answer(other, true)).body.error).toBe('not_locked_by_user')
+    await answer(holder, false)
+    expect((await asking).status).toBe(409)
+  })
+})
+
+describe('a save', () => {
+  it('is stopped by a newer lock that has not saved yet', async () => {
+    await bed.clock.advance(30_000)
+    await other.call('POST', LOCK)
+    expect((await save(holder, 'old')).body.error).toBe('stale_token')
+  })
+
+  it('of a lapsed holder whom nobody followed is taken', async () => {
+    await bed.clock.advance(60_000)
+    expect((await save(holder, 'late')).status).toBe(200)
+  })
+
+  it('with the token of another is refused', async () => {
+    expect((await save(other, 'forged')).body.error).toBe('not_locked_by_user')
+  })
+
+  it('is stopped by a lease that was taken on the store itself', async () => {
+    const ask = { resource: 'document:room-1', id: 'worker', owner: 'worker', ttl: 60_000 }
+    await bed.store.acquire({ ...ask, replace: token })
+    expect((await save(holder, 'old')).body.error).toBe('stale_token')
+  })
+
+  it.each([null, 'text', 7, { nested: ['\u0000', '🔒'] }])('keeps %j as it was', async (content) => {
+    await save(holder, content)
+    expect((await other.call('GET', DOCUMENT)).body).toMatchObject({ content, token })
+  })
+})
+
+function requested(): Heard['data'] | undefined {
+  return heard.find(({ event }) => event === 'document.takeover-requested')?.data
+}
+
+/** The holder has been told. */
+function isAsked(): Promise<void> {
+  return vi.waitFor(() => expect(requested()).toBeDefined())
+}
+
+function answer(by: Browser, granted: boolean): Promise<Answer> {
+  return by.call('POST', `${LOCK}/request/answer`, { request_id: Object(requested()).request_id, granted })
+}
+
+function save(by: Browser, content: unknown): Promise<Answer> {
+  return by.call('PUT', DOCUMENT, { content, token })
+}

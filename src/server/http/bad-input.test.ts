@@ -1,0 +1,170 @@
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  ADMIN_TOKEN,
+  type Browser,
+  ORIGIN,
+  type ServiceBed,
+  serviceBed,
+} from '../../../test/server/service-bed.ts'
+
+const DOCUMENT = '/api/documents/room-1'
+const LOCK = `${DOCUMENT}/lock`
+
+let bed: ServiceBed
+let user: Browser
+beforeEach(async () => {
+  bed = await serviceBed({ onTelemetry: () => {} })
+  user = bed.browser()
+})
+afterEach(() => bed[Symbol.asyncDispose]())
+
+const BAD: readonly (readonly [
+  title: string,
+  call: readonly [method: string, path: string, body?: unknown, headers?: Record<string, string>],
+  status: number,
+  error: string,
+])[] = [
+  ['a room that is too long', ['POST', `/api/documents/${'x'.repeat(201)}/lock`], 400, 'invalid_room'],
+  ['a room with control characters', ['POST', '/api/documents/a%00b/lock'], 400, 'invalid_room'],
+  ['a room with broken UTF-8', ['GET', '/api/documents/%ff/lock'], 200, ''],
+  ['a room that is a path', ['GET', '/api/documents/../lock'], 404, 'not_found'],
+  [
+    'a megabyte for a lock',
+    ['POST', LOCK, 'x'.repeat(1_000_000), { 'Content-Length': '1000000' }],
+    413,
+    'body_too_large',
+  ],
+  ['a megabyte without its length', ['POST', LOCK, 'x'.repeat(1_000_000)], 413, 'body_too_large'],
+  ['more than a megabyte for a document', ['PUT', DOCUMENT, 'x'.repeat(1_100_000)], 413, 'body_too_large'],
+  ['broken JSON', ['PUT', DOCUMENT, '{"content":'], 400, 'invalid_json'],
+  ['JSON of another kind', ['PUT', DOCUMENT, '[]'], 400, 'invalid_body'],
+  ['a token that is text', ['PUT', DOCUMENT, { content: '', token: '1' }], 400, 'invalid_body'],
+  ['a token that is none', ['PUT', DOCUMENT, { content: '', token: 1.5 }], 400, 'invalid_body'],
+  ['no content', ['PUT', DOCUMENT, { token: 1 }], 400, 'invalid_body'],
+  ['a name with control characters', ['POST', LOCK, { name: 'a\nb' }], 400, 'invalid_body'],
+  ['a wait that is none', ['POST', `${LOCK}?wait=soon`], 400, 'invalid_query'],
+  ['a wait without end', ['POST', `${LOCK}?wait=1e9`], 400, 'invalid_query'],
+  ['a tab that is none', ['POST', LOCK, undefined, { 'X-Holdfast-Client': 'a b' }], 400, 'invalid_client'],
+  [
+    'a page of another origin',
+    ['POST', LOCK, undefined, { Origin: 'https://evil.test' }],
+    403,
+    'origin_not_allowed',
+  ],
+  ['an opaque origin', ['DELETE', LOCK, undefined, { Origin: 'null' }], 403, 'origin_not_allowed'],
+  [
+    'a beacon of another origin',
+    ['POST', `${LOCK}/release`, '{"token":1}', { Origin: 'https://evil.test' }],
+    403,
+    'origin_not_allowed',
+  ],
+  [
+    'a token of nobody',
+    ['GET', '/api/audit', undefined, { Authorization: 'Bearer nonsense' }],
+    403,
+    'forbidden',
+  ],
+  ['a channel without a name', ['POST', '/broadcasting/auth', 'socket_id=1.2'], 400, 'invalid_body'],
+  [
+    'a socket that is none',
+    ['POST', '/broadcasting/auth', 'socket_id=x&channel_name=private-document.a'],
+    400,
+    'invalid_body',
+  ],
+  [
+    'too much telemetry',
+    ['POST', '/telemetry', { events: Array.from({ length: 501 }, () => ({ type: 'x' })) }],
+    400,
+    'invalid_body',
+  ],
+  ['telemetry without types', ['POST', '/telemetry', { events: [{}] }], 400, 'invalid_body'],
+  ['an unknown method', ['PATCH', LOCK], 405, 'method_not_allowed'],
+]
+
+describe('bad input', () => {
+  it.each(BAD)('%s', async (_, [method, path, body, headers], status, error) => {
+    const answer = await user.call(method, path, body, headers && { headers })
+    expect([answer.status, answer.body.error ?? '']).toEqual([status, error])
+    if (status >= 400) expect(answer.body.message).toEqual(expect.any(String))
+  })
+
+  it('that comes from a stranger site without an origin is refused by what the browser says of it', async () => {
+    const program = bed.program('not-a-token')
+    const headers = { 'Sec-Fetch-Site': 'cross-site' }
+    expect((await program.call('POST', LOCK, undefined, { headers })).body.error).toBe('origin_not_allowed')
+    expect((await program.call('POST', LOCK)).status).toBe(200)
+  })
+
+  it('in a flood is answered with 429 and when to come back', async () => {
+    await using narrow = await serviceBed({ settings: { rate: 10, burst: 5 } })
+    const visitor = narrow.browser()
+    const answers = await Promise.all(Array.from({ length: 8 }, () => visitor.call('GET', LOCK)))
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(3)
+    expect(answers.at(-1)?.headers.get('retry-after')).toBe('1')
+    await narrow.clock.advance(100)
+    expect((await visitor.call('GET', LOCK)).status).toBe(200)
+  })
+
+  it('never gets a secret back: neither the session nor the id of a lease', async () => {
+    await user.call('POST', LOCK)
+    const [id = ''] = user.cookie?.split('=')[1]?.split('.') ?? []
+    const [lease] = await bed.store.read(['document:room-1'])
+    const admin = bed.program(ADMIN_TOKEN)
+    const shown = await Promise.all([
+      bed.browser().call('POST', LOCK),
+      bed.browser().call('GET', LOCK),
+      admin.call('GET', '/api/locks'),
+      admin.call('GET', '/api/audit'),
+    ])
+    const text = JSON.stringify(shown.map(({ body }) => body))
+    for (const secret of [id, lease?.id ?? 'none']) expect(text).not.toContain(secret)
+  })
+
+  it('of any shape gets a documented answer from every route, and the service lives', async () => {
+    const { paths } = (await user.call('GET', '/openapi.json')).body as unknown as {
+      paths: Record<string, object>
+    }
+    const operations = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })),
+    )
+    const admin = bed.program(ADMIN_TOKEN)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...operations),
+        fc.string({ minLength: 1, unit: 'binary' }),
+        fc.oneof(fc.json(), fc.string(), fc.constant(undefined)),
+        fc.string({ unit: 'binary' }),
+        fc.boolean(),
+        async ({ method, path }, name, body, query, isAdmin) => {
+          const target = path.replace(/\{\w+\}/, encodeURIComponent(name.toWellFormed()))
+          const search = query === '' ? '' : `?resource=${encodeURIComponent(query.toWellFormed())}`
+          const caller = isAdmin ? admin : user
+          const answer = await caller.call(method, target + search, method === 'GET' ? undefined : body)
+          expect(answer.status).toBeLessThan(500)
+          if (answer.status >= 400) expect(answer.body).toMatchObject({ error: expect.any(String) })
+        },
+      ),
+      { numRuns: 600 },
+    )
+    expect((await user.call('POST', LOCK)).status).toBe(200)
+  })
+})
+
+describe('pages of another origin that the settings name', () => {
+  it('may call with their cookies', async () => {
+    const origin = 'https://app.example.com'
+    await using open = await serviceBed({ settings: { origins: [origin] } })
+    const page = open.browser()
+    const headers = { Origin: origin }
+    const preflight = await page.call('OPTIONS', LOCK, undefined, { headers })
+    expect(preflight.headers.get('access-control-allow-methods')).toContain('PUT')
+    const answer = await page.call('POST', LOCK, undefined, { headers })
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('access-control-allow-origin')).toBe(origin)
+    expect(answer.headers.get('access-control-allow-credentials')).toBe('true')
+    const stranger = await page.call('GET', LOCK, undefined, { headers: { Origin: 'https://evil.test' } })
+    expect(stranger.headers.get('access-control-allow-origin')).toBeNull()
+    expect((await page.call('GET', LOCK, undefined, { headers: { Origin: ORIGIN } })).status).toBe(200)
+  })
+})

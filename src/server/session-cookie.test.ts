@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import { FakeClock } from '../testing/index.ts'
+import { sessionCookies } from './session-cookie.ts'
+import { settingsOf } from './settings.ts'
+
+const OLD = 'an old cookie secret'
+const NEW = 'a new cookie secret.'
+const DAY_MS = 86_400_000
+
+describe('a session cookie', () => {
+  it('is set once, kept from scripts and from other sites, and read again', async () => {
+    const { read } = await cookies([NEW])
+    const { id, setCookie = '' } = await read(undefined, false)
+    expect(setCookie).toMatch(/^holdfast_session=[\w.-]+; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Lax$/)
+    expect(await read(`theme=dark; ${valueIn(setCookie)}; other=1`, false)).toEqual({ id })
+  })
+
+  it('is secure where the connection is', async () => {
+    const { read } = await cookies([NEW])
+    expect((await read(undefined, true)).setCookie).toMatch(/; Secure$/)
+  })
+
+  it('is still believed under an old secret, and signed anew', async () => {
+    const { id, setCookie = '' } = await (await cookies([OLD])).read(undefined, false)
+    const rotated = await cookies([NEW, OLD])
+    const again = await rotated.read(valueIn(setCookie), false)
+    expect(again.id).toBe(id)
+    expect((await (await cookies([NEW])).read(valueIn(again.setCookie), false)).id).toBe(id)
+  })
+
+  it('is renewed at half of its time, and ends with it', async () => {
+    const { read, clock } = await cookies([NEW])
+    const { id, setCookie } = await read(undefined, false)
+    await clock.advance(14 * DAY_MS)
+    expect(await read(valueIn(setCookie), false)).toEqual({ id })
+    await clock.advance(2 * DAY_MS)
+    expect(await read(valueIn(setCookie), false)).toMatchObject({ id, setCookie: expect.any(String) })
+    await clock.advance(14 * DAY_MS)
+    expect((await read(valueIn(setCookie), false)).id).not.toBe(id)
+  })
+
+  it.each([
+    ['another id', (value: string) => value.replace(/=./, '=x')],
+    ['another signature', (value: string) => value.replace(/.$/, (last) => (last === '0' ? '1' : '0'))],
+    ['another time', (value: string) => value.replace(/\.\w/, '.9')],
+    ['no signature', (value: string) => value.replace(/\.[^.]+$/, '')],
+    ['one part more', (value: string) => `${value}.x`],
+    ['nonsense', () => 'holdfast_session=%00.;=..'],
+  ])('that is forged, with %s, opens a new session', async (_, forge) => {
+    const { read } = await cookies([NEW])
+    const { id, setCookie } = await read(undefined, false)
+    const forged = await read(forge(valueIn(setCookie)), false)
+    expect(forged.id).not.toBe(id)
+    expect(forged.setCookie).toBeDefined()
+  })
+})
+
+async function cookies(cookieSecrets: readonly string[]) {
+  const clock = new FakeClock()
+  return { clock, ...(await sessionCookies(settingsOf({ cookieSecrets }), clock)) }
+}
+
+function valueIn(setCookie = ''): string {
+  return setCookie.split(';')[0] ?? ''
+}

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import type { LeaseRecord } from '../core/index.ts'
+import { FakeClock } from '../testing/index.ts'
+import { StatsWindow } from './stats.ts'
+
+const LEASE: LeaseRecord = {
+  ...{
+    resource: 'a',
+    id: 'a',
+    owner: 'a',
+    token: 1,
+    metadata: null,
+    acquiredAt: 0,
+    expiresAt: 0,
+    remaining: 0,
+  },
+  state: 'held',
+}
+
+describe('the figures', () => {
+  it('count what became of leases, ten seconds at a time, for fifteen minutes', async () => {
+    const clock = new FakeClock()
+    const stats = new StatsWindow(clock)
+    stats.onTransition({ phase: 'started', lease: LEASE })
+    stats.onTransition({ phase: 'renewed', lease: LEASE })
+    await clock.advance(10_000)
+    for (const state of ['released', 'expired', 'taken-over', 'expired'] as const)
+      stats.onTransition({ phase: 'ended', lease: { ...LEASE, state } })
+    for (let ms = 1; ms <= 100; ms++) stats.onWaited(ms)
+    const { buckets, live, waiters } = stats.read(3, 2)
+    expect([live, waiters, buckets.length]).toEqual([3, 2, 90])
+    expect(buckets.at(-2)).toMatchObject({ at: '2030-01-01T00:00:00.000Z', grants: 1, ends: 0 })
+    expect(buckets.at(-1)).toMatchObject({
+      ...{ grants: 0, ends: 1, expiries: 2, lost: 1 },
+      waits: { count: 100, p50: 51, p95: 96, p99: 100 },
+    })
+    await clock.advance(15 * 60_000)
+    expect(stats.read(0, 0).buckets.every(({ grants, ends }) => grants + ends === 0)).toBe(true)
+  })
+
+  it('keep a bounded number of waits', () => {
+    const stats = new StatsWindow(new FakeClock())
+    for (let n = 0; n < 5000; n++) stats.onWaited(7)
+    expect(stats.read(0, 0).buckets.at(-1)?.waits).toEqual({ count: 5000, p50: 7, p95: 7, p99: 7 })
+  })
+})

@@ -1,0 +1,130 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import {
+  type Answer,
+  type Browser,
+  type Heard,
+  type ServiceBed,
+  serviceBed,
+} from '../../test/server/service-bed.ts'
+
+const LOCK = '/api/documents/room-1/lock'
+
+let bed: ServiceBed
+let holder: Browser
+let heard: Heard[]
+beforeEach(async () => {
+  bed = await serviceBed()
+  holder = bed.browser('holder')
+  heard = bed.socket('room-1')
+  await holder.call('POST', LOCK)
+})
+afterEach(() => bed[Symbol.asyncDispose]())
+
+describe('waiting in line', () => {
+  it('is answered when the lock is theirs, first in, first out', async () => {
+    const [first, second] = [bed.browser('first'), bed.browser('second')]
+    const waits = [await stand(first, 'Aoi'), await stand(second, 'Ren')]
+    expect(line()).toEqual(['Aoi', 'Ren'])
+    expect((await holder.call('GET', LOCK)).body).toMatchObject({
+      waiting: [{ name: 'Aoi' }, { name: 'Ren' }],
+    })
+    await holder.call('DELETE', LOCK)
+    expect((await waits[0]?.answer)?.status).toBe(200)
+    expect((await second.call('GET', LOCK)).body).toMatchObject({ holder: { name: 'Aoi' } })
+    await first.call('DELETE', LOCK)
+    expect((await waits[1]?.answer)?.status).toBe(200)
+    await vi.waitFor(() => expect(line()).toEqual([]))
+  })
+
+  it('gets the lock of a holder that expires', async () => {
+    const { answer } = await stand(bed.browser('first'), 'Aoi', 60)
+    await bed.clock.advance(30_000)
+    expect((await answer).status).toBe(200)
+    const events = heard.map(({ event }) => event)
+    expect(events.indexOf('document.unlocked')).toBeLessThan(events.lastIndexOf('document.locked'))
+  })
+
+  it('ends with the place, when the wait is over', async () => {
+    const { answer } = await stand(bed.browser('first'), 'Aoi', 4)
+    await bed.clock.advance(4000)
+    expect((await answer).body).toMatchObject({ error: 'already_locked', place: 0 })
+  })
+
+  it('keeps its place for a caller that asks again', async () => {
+    const [first, second] = [bed.browser('first'), bed.browser('second')]
+    const early = await stand(first, 'Aoi', 4)
+    const late = await stand(second, 'Ren', 20)
+    await bed.clock.advance(4000)
+    await early.answer
+    const again = first.call('POST', `${LOCK}?wait=4`)
+    await bed.clock.advance(1000)
+    await holder.call('DELETE', LOCK)
+    expect((await again).status).toBe(200)
+    await first.call('DELETE', LOCK)
+    expect((await late.answer).status).toBe(200)
+  })
+
+  it('gives up the place of a caller that does not ask again', async () => {
+    const { answer } = await stand(bed.browser('first'), 'Aoi', 4)
+    await bed.clock.advance(4000)
+    await answer
+    await bed.clock.advance(3000)
+    await vi.waitFor(() => expect(line()).toEqual([]))
+    await holder.call('DELETE', LOCK)
+    expect((await bed.browser('other').call('POST', LOCK)).status).toBe(200)
+  })
+
+  it('ends when the caller goes away, and frees its place', async () => {
+    const gone = new AbortController()
+    const { answer } = await stand(bed.browser('first'), 'Aoi', 30, gone.signal)
+    gone.abort()
+    expect((await answer).status).toBe(499)
+    await vi.waitFor(() => expect(line()).toEqual([]))
+    await holder.call('DELETE', LOCK)
+    expect((await bed.browser('other').call('POST', LOCK)).status).toBe(200)
+  })
+
+  it('of the same tab goes on in the later of two requests', async () => {
+    const first = bed.browser('first')
+    await first.call('GET', LOCK)
+    const { answer: earlier } = await stand(first, 'Aoi')
+    const later = first.call('POST', `${LOCK}?wait=30`)
+    expect((await earlier).body.error).toBe('superseded')
+    await holder.call('DELETE', LOCK)
+    expect((await later).status).toBe(200)
+  })
+
+  it('ends with 503 when the server stops', async () => {
+    const { answer } = await stand(bed.browser('first'), 'Aoi')
+    await bed.server.stop()
+    expect((await answer).body.error).toBe('stopping')
+    expect((await holder.call('GET', '/readyz')).status).toBe(503)
+  })
+
+  it('lasts no longer than the server allows', async () => {
+    const { answer } = await stand(bed.browser('first'), 'Aoi', 600)
+    for (let n = 0; n < 6; n++) {
+      await holder.call('PUT', LOCK)
+      await bed.clock.advance(10_000)
+    }
+    expect((await answer).status).toBe(409)
+  })
+})
+
+/** Stands in line once the room has heard of it. */
+async function stand(
+  browser: Browser,
+  name: string,
+  seconds = 30,
+  signal?: AbortSignal,
+): Promise<{ readonly answer: Promise<Answer> }> {
+  const answer = browser.call('POST', `${LOCK}?wait=${seconds}`, { name }, signal && { signal })
+  await vi.waitFor(() => expect(line()).toContain(name))
+  return { answer }
+}
+
+/** The names in line, as the room last heard. */
+function line(): string[] {
+  const last = heard.findLast(({ event }) => event === 'document.line')?.data ?? {}
+  return (Object(last).line ?? []).map(({ name }: { name: string }) => name)
+}
