@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { Holdfast, holdfast, temporaryDirectory } from './holdfast.ts'
+import { HOLDFAST, Holdfast, holdfast, temporaryDirectory } from './holdfast.ts'
 
+const TOKEN = 'a-token-of-a-worker'
 const PATIENCE = { timeout: 20_000 }
 
 describe('holdfast serve', () => {
@@ -24,6 +25,22 @@ describe('holdfast serve', () => {
     expect((await second.server.ended).code).toBe(0)
   })
 
+  it('is itself a store for the other commands', async () => {
+    const store = `sqlite:${join(temporaryDirectory(), 'holdfast.db')}`
+    const { url } = await start(store, '--lease-tokens', TOKEN)
+    const remote = url.replace('://', `://${TOKEN}@`)
+    const inner = `${HOLDFAST} ls --store ${remote}`
+    const { code, stdout } = await holdfast(['run', '--store', remote, 'job', '--', 'sh', '-c', inner])
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^job\t/)])
+    const doctor = await holdfast(['doctor', remote])
+    expect(doctor).toMatchObject({ code: 0, stdout: expect.stringMatching(/✓ push /) })
+    expect(doctor.stdout).not.toContain(TOKEN)
+    expect(await holdfast(['ls', '--store', url])).toMatchObject({
+      code: 70,
+      stderr: expect.stringMatching(/wants a token; name one of its lease-tokens/),
+    })
+  })
+
   it('says that its port is taken, and which setting is wrong', async () => {
     const { url, server } = await start(`file:${temporaryDirectory()}`)
     expect(server.stderr).toContain('contents are kept in memory')
@@ -40,8 +57,8 @@ describe('holdfast serve', () => {
   })
 })
 
-async function start(store: string): Promise<{ server: Holdfast; url: string }> {
-  const server = new Holdfast(['serve', '--port', '0', '--store', store])
+async function start(store: string, ...flags: string[]): Promise<{ server: Holdfast; url: string }> {
+  const server = new Holdfast(['serve', '--port', '0', '--store', store, ...flags])
   const address = () => /listening on (http:\S+?),/.exec(server.stderr)?.[1]
   await expect.poll(address, PATIENCE).toBeDefined()
   return { server, url: address() ?? '' }

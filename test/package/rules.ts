@@ -24,7 +24,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 const TOP = 'cli'
 
 /** Where one part enters another. Stores have a door each. */
-const DOORS = /^src\/([\w-]+\/index|server\/node\/index|telemetry\/index-node|stores\/[\w-]+|stores\/[\w-]+\/index)\.ts$/
+const DOORS =
+  /^src\/([\w-]+\/index|server\/node\/index|client\/http-store|telemetry\/index-node|stores\/[\w-]+|stores\/[\w-]+\/index)\.ts$/
 const NODE_ALLOWED = /^src\/(stores\/(sqlite|file)[./]|server\/node|telemetry\/[\w-]*-node\.ts|cli\/)/
 const BROWSER_ALLOWED =
   /^src\/(stores\/web|worker-clock|project|autosave|sync|client|react|telemetry\/[\w-]*-browser)[./]/

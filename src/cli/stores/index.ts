@@ -16,6 +16,8 @@ const OPENERS: Readonly<Record<string, Opener>> = {
   postgres: async (address) => (await import('./postgres.ts')).openPostgres(new URL(address)),
   postgresql: async (address) => (await import('./postgres.ts')).openPostgres(new URL(address)),
   nats: async (address) => (await import('./nats.ts')).openNats(new URL(address)),
+  http: async (address) => (await import('./http.ts')).openHttp(new URL(address)),
+  https: async (address) => (await import('./http.ts')).openHttp(new URL(address)),
 }
 
 export function storeAddress(settings: Settings): string {
@@ -57,7 +59,9 @@ export async function openStore(address: string, opening: Opening = {}): Promise
   }
 }
 
-/** For messages, which end up in logs and mails. */
+/** For messages, which end up in logs and mails. Where there is no password the user may be a token. */
 export function withoutPassword(address: string): string {
-  return address.replace(/(:\/\/[^/?#]*?):[^/?#]*@/, '$1:…@')
+  return address
+    .replace(/(:\/\/[^/?#]*?):[^/?#]*@/, '$1:…@')
+    .replace(/^(https?|nats)(:\/\/)[^:/?#]*@/, '$1$2…@')
 }
