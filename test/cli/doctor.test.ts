@@ -1,28 +1,25 @@
 import { Redis } from 'ioredis'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { holdfast, temporaryDirectory } from './holdfast.ts'
+import { kindsOfStores } from './stores.ts'
 
-const { HOLDFAST_TEST_REDIS_URL, HOLDFAST_TEST_POSTGRES_URL, HOLDFAST_TEST_NATS_URL } = process.env
+const {
+  HOLDFAST_TEST_REDIS_URL: redis,
+  HOLDFAST_TEST_POSTGRES_URL: postgres,
+  HOLDFAST_TEST_NATS_URL: nats,
+} = process.env
 
-const STORES: Readonly<Record<string, string | undefined>> = {
-  sqlite: 'sqlite:./holdfast.db',
-  file: 'file:./locks',
-  redis: HOLDFAST_TEST_REDIS_URL,
-  postgres: HOLDFAST_TEST_POSTGRES_URL,
-  nats: HOLDFAST_TEST_NATS_URL,
-}
-
-describe.each(Object.entries(STORES))('%s', (_, store = '') => {
+describe.each(kindsOfStores({ redis, postgres, nats }))('%s', (_, storeIn) => {
   it('is found to be well by the doctor', async () => {
-    const { code, stdout } = await holdfast(['doctor', store], { cwd: temporaryDirectory() })
+    const { code, stdout } = await holdfast(['doctor', await storeIn(temporaryDirectory())])
     const checks = ['reachable', 'version', 'schema', 'permissions', 'tokens', 'clock', 'push', 'speed']
     for (const check of checks) expect(stdout).toMatch(new RegExp(`^  ✓ ${check} +\\S`, 'm'))
     expect(code).toBe(0)
   })
 
   it('is measured by bench', async () => {
-    const cwd = temporaryDirectory()
-    const { code, stdout } = await holdfast(['bench', store, '--duration', '100ms', '--json'], { cwd })
+    const store = await storeIn(temporaryDirectory())
+    const { code, stdout } = await holdfast(['bench', store, '--duration', '100ms', '--json'])
     expect(code).toBe(0)
     const { measurements } = JSON.parse(stdout)
     expect(measurements).toHaveLength(4)
@@ -46,13 +43,13 @@ describe('the doctor', () => {
 
   it('finds what a user may not do', async () => {
     const name = `reader-${crypto.randomUUID()}`
-    const admin = new Redis(HOLDFAST_TEST_REDIS_URL ?? '')
+    const admin = new Redis(redis ?? '')
     onTestFinished(async () => {
       await admin.call('ACL', 'DELUSER', name)
       admin.disconnect()
     })
     await admin.call('ACL', 'SETUSER', name, 'on', '>secret', '~*', '&*', '+@connection', '+info')
-    const store = (HOLDFAST_TEST_REDIS_URL ?? '').replace('://', `://${name}:secret@`)
+    const store = (redis ?? '').replace('://', `://${name}:secret@`)
     const { code, stdout } = await holdfast(['doctor', store])
     expect(stdout).toMatch(/✗ schema .*NOPERM.*\n +→ give this user the right/)
     expect(stdout).not.toContain('secret')

@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { startServer } from '../../scripts/services/index.ts'
 import { now } from '../processes/observation.ts'
 import { temporaryDirectory } from './holdfast.ts'
+import { startServe } from './server.ts'
 import { Ticking } from './ticking.ts'
 
 const TTL_MS = 2000
@@ -19,6 +20,10 @@ const STORES: Readonly<Record<string, (directory: string) => Promise<Freezable>>
   redis: () => freezableServer('redis'),
   postgres: () => freezableServer('postgres'),
   nats: () => freezableServer('nats'),
+  async http(directory) {
+    const { server, store } = await startServe(`sqlite:${join(directory, 'server.db')}`)
+    return { store, freeze: () => server.signal('SIGSTOP'), thaw: () => server.signal('SIGCONT') }
+  },
   async sqlite(directory) {
     const path = join(directory, 'holdfast.db')
     const locker = new DatabaseSync(path)

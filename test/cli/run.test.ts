@@ -1,23 +1,20 @@
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryDirectory } from './holdfast.ts'
+import { kindsOfStores } from './stores.ts'
 import { Ticking } from './ticking.ts'
 
 const TTL_MS = 2000
 
-const { HOLDFAST_TEST_REDIS_URL, HOLDFAST_TEST_POSTGRES_URL, HOLDFAST_TEST_NATS_URL } = process.env
+const {
+  HOLDFAST_TEST_REDIS_URL: redis,
+  HOLDFAST_TEST_POSTGRES_URL: postgres,
+  HOLDFAST_TEST_NATS_URL: nats,
+} = process.env
 
-const STORES: Readonly<Record<string, (directory: string) => string>> = {
-  sqlite: (directory) => `sqlite:${join(directory, 'holdfast.db')}`,
-  file: (directory) => `file:${join(directory, 'locks')}`,
-  redis: () => HOLDFAST_TEST_REDIS_URL ?? '',
-  postgres: () => HOLDFAST_TEST_POSTGRES_URL ?? '',
-  nats: () => HOLDFAST_TEST_NATS_URL ?? '',
-}
-
-describe.each(Object.entries(STORES))('holdfast run on %s', (_, storeIn) => {
+describe.each(kindsOfStores({ redis, postgres, nats }))('holdfast run on %s', (_, storeIn) => {
   it('has one command at work at a time', async () => {
-    const { ticking, store } = prepare()
+    const { ticking, store } = await prepare()
     const runs = ['one', 'two'].map((name) => ticking.start(name, { store, forMs: 300 }))
     const ended = await Promise.all(runs.map((run) => run.ended))
     expect(ended.map(({ code }) => code)).toEqual([0, 0])
@@ -26,7 +23,7 @@ describe.each(Object.entries(STORES))('holdfast run on %s', (_, storeIn) => {
   })
 
   it('lets the next one in after the TTL when it was killed, and its command with it', async () => {
-    const { ticking, store } = prepare()
+    const { ticking, store } = await prepare()
     const first = ticking.start('first', { store })
     await ticking.atWork('first')
     const second = ticking.start('second', { store, forMs: 100 })
@@ -40,9 +37,9 @@ describe.each(Object.entries(STORES))('holdfast run on %s', (_, storeIn) => {
     ticking.expectOneAtATime()
   })
 
-  function prepare() {
+  async function prepare() {
     const directory = temporaryDirectory()
     // Servers keep what earlier tests did to them.
-    return { ticking: new Ticking(directory, `job-${basename(directory)}`), store: storeIn(directory) }
+    return { ticking: new Ticking(directory, `job-${basename(directory)}`), store: await storeIn(directory) }
   }
 })

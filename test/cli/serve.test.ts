@@ -1,21 +1,19 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { HOLDFAST, Holdfast, holdfast, temporaryDirectory } from './holdfast.ts'
-
-const TOKEN = 'a-token-of-a-worker'
-const PATIENCE = { timeout: 20_000 }
+import { HOLDFAST, holdfast, temporaryDirectory } from './holdfast.ts'
+import { startServe, TOKEN } from './server.ts'
 
 describe('holdfast serve', () => {
   it('serves locks that outlive it, and that the other commands see', async () => {
     const store = `sqlite:${join(temporaryDirectory(), 'holdfast.db')}`
-    const first = await start(store)
+    const first = await startServe(store)
     const answer = await fetch(`${first.url}/api/documents/draft/lock`, { method: 'POST' })
     expect(answer.status).toBe(200)
     expect((await holdfast(['ls', '--store', store])).stdout).toMatch(/^document:draft\t/)
     first.server.signal('SIGTERM')
     expect((await first.server.ended).code).toBe(0)
 
-    const second = await start(store)
+    const second = await startServe(store)
     const state = await fetch(`${second.url}/api/documents/draft/lock`)
     expect(await state.json()).toMatchObject({ is_locked: true })
     await holdfast(['release', '--force', '--yes', '--store', store, 'document:draft'])
@@ -27,8 +25,7 @@ describe('holdfast serve', () => {
 
   it('is itself a store for the other commands', async () => {
     const store = `sqlite:${join(temporaryDirectory(), 'holdfast.db')}`
-    const { url } = await start(store, '--lease-tokens', TOKEN)
-    const remote = url.replace('://', `://${TOKEN}@`)
+    const { url, store: remote } = await startServe(store)
     const inner = `${HOLDFAST} ls --store ${remote}`
     const { code, stdout } = await holdfast(['run', '--store', remote, 'job', '--', 'sh', '-c', inner])
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^job\t/)])
@@ -42,7 +39,7 @@ describe('holdfast serve', () => {
   })
 
   it('says that its port is taken, and which setting is wrong', async () => {
-    const { url, server } = await start(`file:${temporaryDirectory()}`)
+    const { url, server } = await startServe(`file:${temporaryDirectory()}`)
     expect(server.stderr).toContain('contents are kept in memory')
     const cwd = temporaryDirectory()
     const [taken, wrong] = await Promise.all([
@@ -56,10 +53,3 @@ describe('holdfast serve', () => {
     })
   })
 })
-
-async function start(store: string, ...flags: string[]): Promise<{ server: Holdfast; url: string }> {
-  const server = new Holdfast(['serve', '--port', '0', '--store', store, ...flags])
-  const address = () => /listening on (http:\S+?),/.exec(server.stderr)?.[1]
-  await expect.poll(address, PATIENCE).toBeDefined()
-  return { server, url: address() ?? '' }
-}

@@ -1,0 +1,20 @@
+import { expect } from 'vitest'
+import { Holdfast } from './holdfast.ts'
+
+export const TOKEN = 'a-token-of-a-worker'
+
+export interface RunningServer {
+  readonly server: Holdfast
+  readonly url: string
+  /** As other commands name it, with the token that it wants. */
+  readonly store: string
+}
+
+/** `holdfast serve` on a port of its own. */
+export async function startServe(store: string): Promise<RunningServer> {
+  const server = new Holdfast(['serve', '--port', '0', '--store', store, '--lease-tokens', TOKEN])
+  const address = () => /listening on (http:\S+?),/.exec(server.stderr)?.[1]
+  await expect.poll(address, { timeout: 20_000 }).toBeDefined()
+  const url = address() ?? ''
+  return { server, url, store: url.replace('://', `://${TOKEN}@`) }
+}
