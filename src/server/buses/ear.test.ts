@@ -9,16 +9,19 @@ interface FakeLine extends Hearing {
 let clock: FakeClock
 let lines: FakeLine[]
 let refusing: boolean
+let opening: Promise<void>
 let ear: Ear
 const listener = vi.fn()
 beforeEach(() => {
   clock = new FakeClock()
   lines = []
   refusing = false
+  opening = Promise.resolve()
   listener.mockReset()
   ear = new Ear(async (hearing) => {
     const line = { ...hearing, isClosed: false }
     lines.push(line)
+    await opening
     if (refusing) throw new Error('refused')
     return { close: () => Object.assign(line, { isClosed: true }) }
   }, clock)
@@ -76,6 +79,27 @@ describe('the ear of a bus', () => {
     ear.expectEcho()
     await clock.advance(10_000)
     expect([lines.length, lines[0]?.isClosed, openLines()]).toEqual([2, true, 1])
+  })
+
+  it('is not open when the line was dropped meanwhile', async () => {
+    const opened = Promise.withResolvers<void>()
+    opening = opened.promise
+    const added = ear.add(listener)
+    lines[0]?.dropped()
+    opened.resolve()
+    await expect(added).rejects.toMatchObject({ code: 'store-unavailable' })
+    await ear.add(listener)
+    expect([lines.length, lines[0]?.isClosed, openLines()]).toEqual([2, true, 1])
+  })
+
+  it('closes a line that opens when nobody listens any more', async () => {
+    const opened = Promise.withResolvers<void>()
+    opening = opened.promise
+    const added = ear.add(listener)
+    await ear.close()
+    opened.resolve()
+    await added
+    expect([lines.length, openLines()]).toEqual([1, 0])
   })
 
   it.each(['open', 'dropped'])('stays closed once it was closed while %s', async (state) => {

@@ -89,7 +89,10 @@ export class Ear {
       return opened.then((late) => late.close())
     }
     try {
-      await inTime(() => opened)
+      await inTime(async () => {
+        await opened
+        if (isDropped) throw new Error('the connection was lost')
+      })
     } catch (error) {
       giveUp().catch(() => {})
       throw error
@@ -97,7 +100,6 @@ export class Ear {
     line = { close: giveUp }
     this.#line = line
     if (!this.#needed) await this.#shut()
-    else if (isDropped) this.#dropped(line)
   }
 
   #heard(text: string): void {

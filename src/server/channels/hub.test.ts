@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { fakeSocket, KEY, SECRET } from '../../../test/server/fake-socket.ts'
 import { FakeClock, settled } from '../../testing/fake-clock.ts'
@@ -147,6 +148,10 @@ describe('a subscription', () => {
   it('is signed as Pusher does', async () => {
     const signature = '58df8b0c36d6982b82c3ecf6b4662e34fe8c25bba48f5369f135bf843651c3a4'
     expect(await hub.sign('1234.1234', 'private-foobar')).toBe(`${KEY}:${signature}`)
+    const member = '{"user_id":10,"user_info":{"name":"Mr. Pusher"}}'
+    const text = `1234.1234:presence-foobar:${member}`
+    const expected = createHmac('sha256', SECRET).update(text).digest('hex')
+    expect(await hub.sign('1234.1234', 'presence-foobar', member)).toBe(`${KEY}:${expected}`)
   })
 
   it.each([
@@ -179,6 +184,18 @@ describe('a subscription', () => {
     expect(await socket.enter('presence-a', { user_id: '1' })).toEqual(first)
     hub.broadcast('a', 'document.locked', {})
     expect(socket.take()).toHaveLength(1)
+    const other = fakeSocket(hub)
+    await other.enter('presence-a', { user_id: '2' })
+    socket.leave()
+    expect(other.take()).toMatchObject([{ event: 'pusher_internal:member_removed', data: { user_id: '1' } }])
+  })
+
+  it('to a presence channel is for the member who was signed', async () => {
+    const socket = fakeSocket(hub)
+    const [own, forged] = ['{"user_id":"1"}', '{"user_id":"2"}']
+    const auth = await hub.sign(socket.id, 'presence-a', own)
+    const refusal = refused(401, 'presence-a')
+    expect(await socket.subscribe('presence-a', { auth, channel_data: forged })).toEqual(refusal)
   })
 
   it('that is taken back before its signature was verified does not begin', async () => {

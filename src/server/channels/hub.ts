@@ -101,7 +101,7 @@ export class Hub implements ChannelsHub {
       received: (text) => socket.received(text),
       alive: () => socket.alive(),
       closed: () => {
-        if (!this.#sockets.delete(socket)) return
+        this.#sockets.delete(socket)
         this.#count(client, -1)
         socket.closed()
       },

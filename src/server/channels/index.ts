@@ -53,6 +53,7 @@ export interface Visitor {
   received(text: string): void
   /** A ping or pong below the protocol. */
   alive(): void
+  /** Once, whoever has closed it. */
   closed(): void
 }
 
