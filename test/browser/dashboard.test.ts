@@ -1,0 +1,139 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import type { BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { root } from '../../scripts/run-tool.ts'
+import { launchChromium } from './chromium.ts'
+import { ADMIN_TOKEN, type PagesServer, servePages } from './pages-server.ts'
+
+const MANY = 5000
+const LONG_MS = 3_600_000
+
+describe('the dashboard in Chromium', () => {
+  let browser: BrowserContext
+  let server: PagesServer
+  let page: Page
+  beforeAll(async () => {
+    server = await servePages()
+    browser = await launchChromium()
+    page = await browser.newPage()
+    await page.goto(`${server.url}/dashboard`)
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await server?.[Symbol.asyncDispose]()
+  })
+
+  const take = (resource: string, ttl = LONG_MS) =>
+    server.store.acquire({ resource, id: resource, owner: 'a worker', ttl })
+  const row = (resource: string) => page.locator('tbody .row', { hasText: resource })
+
+  it('shows nothing without the token of an administrator', async () => {
+    await page.getByLabel('Administrator token').fill('not it')
+    await page.getByRole('button', { name: 'Enter' }).click()
+    await page.getByLabel('Administrator token').waitFor()
+    await page.getByLabel('Administrator token').fill(ADMIN_TOKEN)
+    await page.getByRole('button', { name: 'Enter' }).click()
+    await page.getByText('No lease is held now').waitFor()
+  })
+
+  it('takes the token from the address, which forgets it', async () => {
+    const other = await browser.newPage()
+    await other.goto(`${server.url}/dashboard#token=${ADMIN_TOKEN}`)
+    await other.getByText('No lease is held now').waitFor()
+    expect(other.url()).not.toContain(ADMIN_TOKEN)
+    await other.close()
+  })
+
+  it('shows a lease when it is granted, its renewals if asked, and its end', async () => {
+    await take('invoice:1')
+    await row('invoice:1').waitFor()
+    await page.locator('.events li', { hasText: 'granted' }).waitFor()
+    await page.getByLabel('Renewals too').check()
+    await server.store.renew({ resource: 'invoice:1', id: 'invoice:1', ttl: LONG_MS + 1000 })
+    await page.locator('.events li', { hasText: 'renewed' }).waitFor()
+    await server.store.release({ resource: 'invoice:1', id: 'invoice:1' })
+    await row('invoice:1').waitFor({ state: 'detached' })
+    await page.locator('.events li', { hasText: 'released' }).waitFor()
+  })
+
+  it('shows an expiry when it happens', async () => {
+    await take('short', 700)
+    await row('short').waitFor()
+    await page.locator('.events li', { hasText: 'expired' }).waitFor()
+    await row('short').waitFor({ state: 'detached' })
+  })
+
+  it('ends a lease by force, after asking', async () => {
+    await take('stuck')
+    await row('stuck').getByRole('button').click()
+    await page.getByText('End the lease of stuck?').waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    expect(await server.store.read(['stuck'])).toMatchObject([{ resource: 'stuck' }])
+    await row('stuck').getByRole('button').click()
+    await page.getByRole('button', { name: 'End the lease' }).click()
+    await row('stuck').waitFor({ state: 'detached' })
+    expect(await server.store.read(['stuck'])).toEqual([null])
+    await page.getByRole('tab', { name: 'Audit trail' }).click()
+    await page.locator('tr', { hasText: 'force-release' }).filter({ hasText: 'stuck' }).waitFor()
+    await page.getByRole('tab', { name: 'Plots' }).click()
+    await page.getByRole('img', { name: /Grants and ends/ }).waitFor()
+    await page.getByRole('tab', { name: 'Leases' }).click()
+  })
+
+  it('stays smooth with thousands of leases that change all the time', async () => {
+    for (let n = 0; n < MANY; n++) await take(`many:${String(n).padStart(5, '0')}`)
+    await page.getByText(MANY.toLocaleString('en')).first().waitFor()
+    expect(await page.locator('tbody .row').count()).toBeLessThan(60)
+    const frames = page.evaluate(countFrames, 2000)
+    for (let beat = 0; beat < 400; beat++) {
+      const resource = `many:${String(beat * 12).padStart(5, '0')}`
+      await server.store.renew({ resource, id: resource, ttl: LONG_MS + 10_000 + beat })
+      if (beat % 20 === 0) await page.mouse.wheel(0, 4000)
+    }
+    const { count, longest } = await frames
+    console.log(`${MANY} leases: ${count / 2} frames a second, the longest ${longest.toFixed(0)} ms`)
+    expect(count).toBeGreaterThan(20)
+    await page.getByLabel('Filter by name or holder').fill('many:04999')
+    await row('many:04999').waitFor()
+    expect(await page.locator('tbody .row').count()).toBe(1)
+  })
+
+  it('comes back after a restart of the server', async () => {
+    await server.restart()
+    await take('many:04999-again')
+    await row('many:04999-again').waitFor()
+  })
+
+  it('fits a phone', async () => {
+    await page.setViewportSize({ width: 360, height: 740 })
+    const width = await page.evaluate(() => document.documentElement.scrollWidth)
+    expect(width).toBeLessThanOrEqual(360)
+  })
+})
+
+describe('the pages', () => {
+  it('load at most 120 kB of compressed scripts, both together', () => {
+    const scripts = globSync('dist/web/assets/*.js', { cwd: root })
+    const bytes = scripts.reduce((sum, file) => sum + gzipSync(readFileSync(join(root, file))).length, 0)
+    console.log(`scripts: ${(bytes / 1000).toFixed(1)} kB of 120`)
+    expect(scripts.length).toBeGreaterThan(1)
+    expect(bytes).toBeLessThanOrEqual(120_000)
+  })
+})
+
+function countFrames(ms: number): Promise<{ count: number; longest: number }> {
+  return new Promise((resolve) => {
+    const started = performance.now()
+    let [count, longest, before] = [0, 0, started]
+    const onFrame = (at: number) => {
+      count++
+      longest = Math.max(longest, at - before)
+      before = at
+      if (at - started < ms) requestAnimationFrame(onFrame)
+      else resolve({ count, longest })
+    }
+    requestAnimationFrame(onFrame)
+  })
+}

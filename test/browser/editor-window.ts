@@ -1,0 +1,82 @@
+import type { BrowserContext, Page } from 'playwright-core'
+import { type CuttableProxy, cuttableProxy } from '../stores/cuttable-proxy.ts'
+import type { PagesServer } from './pages-server.ts'
+
+/** One window of the editor, on a network of its own. */
+export class EditorWindow {
+  readonly page: Page
+  readonly network: CuttableProxy
+
+  private constructor(page: Page, network: CuttableProxy) {
+    this.page = page
+    this.network = network
+  }
+
+  static async open(
+    browser: BrowserContext,
+    server: PagesServer,
+    room: string,
+    name: string,
+  ): Promise<EditorWindow> {
+    const network = await cuttableProxy('127.0.0.1', server.port)
+    const page = await browser.newPage()
+    const preferences = JSON.stringify({ name, lang: 'en', theme: 'light' })
+    await page.addInitScript(
+      (kept) => globalThis.localStorage.setItem('holdfast:preferences', kept),
+      preferences,
+    )
+    await page.goto(`http://${network.address}/#${room}`)
+    const opened = new EditorWindow(page, network)
+    await opened.page.waitForSelector('.hf-banner')
+    return opened
+  }
+
+  /** Waits for a phase of the lock; says how long that took. */
+  async until(phase: string, timeout = 15_000): Promise<number> {
+    const started = performance.now()
+    await this.page.waitForSelector(`.hf-banner[data-phase="${phase}"]`, { timeout, state: 'attached' })
+    return performance.now() - started
+  }
+
+  async press(button: string): Promise<void> {
+    await this.page.getByRole('button', { name: button, exact: true }).click()
+  }
+
+  async edit(): Promise<void> {
+    await this.press('Edit')
+    await this.until('held')
+  }
+
+  async write(text: string): Promise<void> {
+    await this.page.getByRole('textbox', { name: 'Document' }).fill(text)
+  }
+
+  async untilStatus(status: string): Promise<void> {
+    await this.page.waitForSelector(`[data-status="${status}"]`, { timeout: 15_000 })
+  }
+
+  async untilText(text: string): Promise<void> {
+    await this.page.waitForFunction(
+      (wanted) => document.querySelector<HTMLTextAreaElement>('.paper textarea')?.value === wanted,
+      text,
+      { timeout: 15_000 },
+    )
+  }
+
+  text(): Promise<string> {
+    return this.page.getByRole('textbox', { name: 'Document' }).inputValue()
+  }
+
+  async banner(): Promise<string> {
+    return (await this.page.locator('.hf-text').textContent()) ?? ''
+  }
+
+  async token(): Promise<string> {
+    return (await this.page.locator('.paper .mono.quiet').textContent()) ?? ''
+  }
+
+  async close(): Promise<void> {
+    await this.page.close()
+    await this.network[Symbol.asyncDispose]()
+  }
+}

@@ -1,0 +1,195 @@
+import type { BrowserContext } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { launchChromium } from './chromium.ts'
+import { EditorWindow } from './editor-window.ts'
+import { type PagesServer, servePages, TTL_MS } from './pages-server.ts'
+
+describe('the editor in windows of Chromium', () => {
+  let browser: BrowserContext
+  let server: PagesServer
+  const windows: EditorWindow[] = []
+  beforeAll(async () => {
+    server = await servePages()
+    browser = await launchChromium()
+  })
+  afterEach(async () => {
+    await Promise.all(windows.splice(0).map((window) => window.close()))
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await server?.[Symbol.asyncDispose]()
+  })
+
+  let rooms = 0
+  /** Windows on one new document, one for each name. */
+  async function open(...names: string[]): Promise<EditorWindow[]> {
+    const room = `room-${++rooms}`
+    const opened = await Promise.all(names.map((name) => EditorWindow.open(browser, server, room, name)))
+    windows.push(...opened)
+    return opened
+  }
+  async function openTwo(): Promise<[EditorWindow, EditorWindow]> {
+    const [mika, ken] = await open('Mika', 'Ken')
+    if (!mika || !ken) throw new Error('no windows')
+    return [mika, ken]
+  }
+
+  it('shows who edits, and the text as it is saved, to the other', async () => {
+    const [mika, ken] = await openTwo()
+    await mika.edit()
+    await ken.until('read-only')
+    expect(await ken.banner()).toMatch(/^Mika is editing, since \d\d:\d\d\. Wait in line or ask for it\.$/)
+    await mika.write('minutes')
+    await ken.untilText('minutes')
+    expect(await ken.page.getByRole('textbox', { name: 'Document' }).isEditable()).toBe(false)
+  })
+
+  it('gives the document to those who wait in line, in their order', async () => {
+    const [mika, ken, ria] = await open('Mika', 'Ken', 'Ria')
+    if (!mika || !ken || !ria) throw new Error('no windows')
+    await mika.edit()
+    for (const waiting of [ken, ria]) {
+      await waiting.until('read-only')
+      await waiting.press('Wait in line')
+      await waiting.until('waiting')
+    }
+    await ria.page.getByText('1 before you').waitFor()
+    await mika.press('Stop editing')
+    await ken.until('held')
+    await ria.page.getByText('You are next').waitFor()
+    await ken.press('Stop editing')
+    await ria.until('held')
+  })
+
+  it('asks the holder, who declines, and then hands over with everything saved', async () => {
+    const [mika, ken] = await openTwo()
+    await mika.edit()
+    await ken.until('read-only')
+    await ken.press('Ask for it')
+    await mika.press('Keep editing')
+    await ken.page.getByText('Mika would like to go on editing').waitFor()
+    await mika.write('the last word')
+    await ken.press('Ask for it')
+    await mika.press('Hand over')
+    await ken.until('held')
+    await ken.untilText('the last word')
+    await mika.until('read-only')
+  })
+
+  it('tells the holder of a take-over within 300 ms, and keeps what it had', async () => {
+    const [mika, ken] = await openTwo()
+    await mika.edit()
+    await mika.write('mine')
+    await mika.untilStatus('saved')
+    await ken.until('read-only')
+    const pressed = performance.now()
+    await Promise.all([ken.press('Take over'), mika.page.getByText('Ken is taking over').waitFor()])
+    const toldAfter = performance.now() - pressed
+    await Promise.all([ken.until('held'), mika.until('lost')])
+    expect(await mika.text()).toBe('mine')
+    console.log(`take-over told after ${toldAfter.toFixed(0)} ms`)
+    expect(toldAfter).toBeLessThan(300)
+  })
+
+  it('frees the document within a second when the tab is closed', async () => {
+    const [mika, ken] = await openTwo()
+    await mika.edit()
+    await ken.until('read-only')
+    const freed = ken.until('idle')
+    await mika.page.close()
+    const after = await freed
+    console.log(`free ${after.toFixed(0)} ms after the tab was closed`)
+    expect(after).toBeLessThan(1000)
+  })
+
+  it('frees the document within its TTL and a second when the tab crashes', async () => {
+    const [mika, ken] = await openTwo()
+    await mika.edit()
+    await ken.until('read-only')
+    const freed = ken.until('idle')
+    await mika.page.goto('chrome://crash').catch(() => {})
+    const after = await freed
+    console.log(`free ${after.toFixed(0)} ms after the tab crashed, with a TTL of ${TTL_MS} ms`)
+    expect(after).toBeLessThan(TTL_MS + 1000)
+  })
+
+  it('says that the lock is lost when the network is cut, and takes it up again when it is back', async () => {
+    const [mika, ken] = await openTwo()
+    await mika.edit()
+    await mika.write('before')
+    await mika.untilStatus('saved')
+    mika.network.cut()
+    await mika.until('lost')
+    await mika.page.getByText('Your text is kept here').first().waitFor()
+    await ken.until('idle')
+    mika.network.mend()
+    await mika.until('held')
+    expect(await mika.text()).toBe('before')
+  })
+
+  it('refuses a stale save, keeps the text and offers it', async () => {
+    const [mika, ken] = await openTwo()
+    await mika.edit()
+    await mika.write('first')
+    await mika.untilStatus('saved')
+    mika.network.cut()
+    await mika.write('first, and more')
+    await ken.until('read-only')
+    await ken.press('Take over')
+    await ken.until('held')
+    await ken.write('second')
+    await ken.untilStatus('saved')
+    mika.network.mend()
+    await mika.untilStatus('kept')
+    expect(await mika.text()).toBe('first, and more')
+    expect(await ken.text()).toBe('second')
+    await mika.page.getByText('Compare').click()
+    expect(await mika.page.getByLabel('Stored').inputValue()).toBe('second')
+    await mika.press('Show the stored text')
+    await mika.untilText('second')
+  })
+
+  it('keeps the lock through a restart of the server', async () => {
+    const [mika] = await openTwo()
+    await mika.edit()
+    const token = await mika.token()
+    await server.restart()
+    await mika.write('after the restart')
+    await mika.untilStatus('saved')
+    await mika.until('held')
+    expect(await mika.token()).toBe(token)
+  })
+
+  it('keeps the lock in a hidden tab, whose timers the browser holds back', async () => {
+    const [mika, ken] = await openTwo()
+    await mika.edit()
+    await ken.until('read-only')
+    await mika.page.evaluate(holdTimersBack)
+    await ken.page.waitForTimeout(2 * TTL_MS)
+    expect(await ken.page.locator('.hf-banner').getAttribute('data-phase')).toBe('read-only')
+    await mika.until('held')
+  })
+
+  it('speaks Japanese, dark, on a phone', async () => {
+    const [mika] = await openTwo()
+    await mika.page.setViewportSize({ width: 360, height: 740 })
+    await mika.page.getByLabel('Language / 言語').selectOption('ja')
+    await mika.page.getByLabel('配色').selectOption('dark')
+    await mika.page.getByRole('button', { name: '編集する', exact: true }).click()
+    await mika.page.getByText('あなたが編集中です').waitFor()
+    const { scrollWidth, dark } = await mika.page.evaluate(() => ({
+      scrollWidth: document.documentElement.scrollWidth,
+      dark: getComputedStyle(document.body).backgroundColor,
+    }))
+    expect(scrollWidth).toBeLessThanOrEqual(360)
+    expect(dark).toBe('rgb(17, 20, 22)')
+  })
+})
+
+/** What Chrome does to a page that has been hidden for five minutes: its timers run once a minute. */
+function holdTimersBack(): void {
+  Object.defineProperty(document, 'hidden', { get: () => true })
+  const { setTimeout: usual } = globalThis
+  globalThis.setTimeout = ((run: () => void, ms = 0) => usual(run, Math.max(ms, 60_000))) as typeof usual
+  document.dispatchEvent(new Event('visibilitychange'))
+}
