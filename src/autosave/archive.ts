@@ -1,0 +1,205 @@
+/**
+ * The files of `project/autosave/`:
+ *
+ *     history/<time>.json   a save, whole and with its checksum; written once, never changed
+ *     current.json          names the save that counts; replacing it is the commit
+ *     index.json            what the saves are, so that a list needs no reading; made again when it does not fit
+ *
+ * Each file is written aside and replaces the old one when its writer closes, so a crash leaves the old one. Should
+ * a browser tear a file all the same, the newest save that proves itself counts.
+ */
+import { type Directory, type FileWriter, isMissing, readText } from './directory.ts'
+import {
+  decodeHead,
+  decodeSave,
+  type Entry,
+  encodeSave,
+  fileNameOf,
+  HEAD_LENGTH,
+  idOfFileName,
+  type Save,
+} from './save-file.ts'
+
+export interface Contents {
+  /** The save that counts. */
+  readonly current: Entry | null
+  /** All saves, newest first. */
+  readonly entries: readonly Entry[]
+  /** What a crash left unfinished. */
+  readonly debris: readonly string[]
+}
+
+export interface Archive {
+  /** What the directory holds now. Makes nothing. */
+  look(): Promise<Contents>
+  /** The save, verified; `null` when it is gone or damaged. */
+  load(id: string): Promise<Save | null>
+  /** Starts to write a save of this name. Nobody sees it before its commit. */
+  draft(id: string): Promise<Draft>
+  remove(ids: readonly string[]): Promise<void>
+}
+
+export interface Draft {
+  /** `entries`: what the index will list. */
+  write(save: Save, entries: readonly Entry[]): Promise<void>
+  /** From here on this save counts. */
+  commit(): Promise<void>
+  /** Brings the index up to date. */
+  settle(): Promise<void>
+  /** Leaves the files as they were. */
+  discard(): Promise<void>
+}
+
+interface Folders {
+  readonly autosave: Directory
+  readonly history: Directory
+}
+
+const VERSION = 1
+
+export function createArchive(open: () => Directory | Promise<Directory>): Archive {
+  /** Kept, since finding them takes as long as a small write; forgotten with the first failure. */
+  let known: Folders | undefined
+
+  return {
+    async look() {
+      const found = await folders(false)
+      if (!found) return { current: null, entries: [], debris: [] }
+      const [pointer, index, ids] = await Promise.all([
+        readText(found.autosave, 'current.json'),
+        readText(found.autosave, 'index.json'),
+        idsIn(found.history),
+      ])
+      const listed = new Map(parseIndex(index).map((entry) => [entry.id, entry]))
+      const entries: Entry[] = []
+      const debris: string[] = []
+      for (const id of ids) {
+        const entry = listed.get(id) ?? (await entryOf(found.history, id))
+        if (entry) entries.push(entry)
+        else debris.push(id)
+      }
+      entries.sort((a, b) => (a.id < b.id ? 1 : -1))
+      const named = parsePointer(pointer)
+      const current = entries.find(({ id }) => id === named) ?? entries[0] ?? null
+      return { current, entries, debris }
+    },
+
+    async load(id) {
+      const found = await folders(false)
+      const file = found && (await readText(found.history, fileNameOf(id)))
+      const save = file ? decodeSave(file) : null
+      return save?.id === id ? save : null
+    },
+
+    async draft(id) {
+      try {
+        return await openDraft(await folders(true), id)
+      } catch (error) {
+        // They may be gone, as when the user clears the site's data: look for them anew.
+        known = undefined
+        throw error
+      }
+    },
+
+    async remove(ids) {
+      const found = await folders(false)
+      await Promise.all(ids.map((id) => found && removeFile(found.history, fileNameOf(id))))
+    },
+  }
+
+  async function folders(create: true): Promise<Folders>
+  async function folders(create: boolean): Promise<Folders | null>
+  async function folders(create: boolean): Promise<Folders | null> {
+    if (known) return known
+    try {
+      const root = await open()
+      const project = await root.getDirectoryHandle('project', { create })
+      const autosave = await project.getDirectoryHandle('autosave', { create })
+      known = { autosave, history: await autosave.getDirectoryHandle('history', { create }) }
+      return known
+    } catch (error) {
+      if (!create && isMissing(error)) return null
+      throw error
+    }
+  }
+}
+
+async function openDraft({ autosave, history }: Folders, id: string): Promise<Draft> {
+  const name = fileNameOf(id)
+  const [save, current, index] = await Promise.all([
+    openWriter(history, name),
+    openWriter(autosave, 'current.json'),
+    openWriter(autosave, 'index.json'),
+  ])
+  return {
+    async write(content, entries) {
+      await Promise.all([
+        save.write(encodeSave(content)),
+        current.write(JSON.stringify({ holdfast: VERSION, savedAt: id, file: `history/${name}` })),
+        index.write(JSON.stringify({ holdfast: VERSION, saves: entries })),
+      ])
+      await save.close()
+    },
+    commit: () => current.close(),
+    settle: () => index.close(),
+    async discard() {
+      // What is closed already cannot be aborted, and need not be.
+      await Promise.allSettled([save, current, index].map((writer) => writer.abort()))
+      await removeFile(history, name)
+    },
+  }
+}
+
+/** For a save that the index does not list. */
+async function entryOf(history: Directory, id: string): Promise<Entry | null> {
+  const entry = decodeHead((await readText(history, fileNameOf(id), HEAD_LENGTH)) ?? '')
+  return entry?.id === id ? entry : null
+}
+
+async function openWriter(directory: Directory, name: string): Promise<FileWriter> {
+  const file = await directory.getFileHandle(name, { create: true })
+  return file.createWritable()
+}
+
+async function removeFile(directory: Directory, name: string): Promise<void> {
+  await directory.removeEntry(name).catch((error) => {
+    if (!isMissing(error)) throw error
+  })
+}
+
+async function idsIn(history: Directory): Promise<string[]> {
+  const ids: string[] = []
+  try {
+    for await (const name of history.keys()) {
+      const id = idOfFileName(name)
+      if (id !== null) ids.push(id)
+    }
+  } catch (error) {
+    if (!isMissing(error)) throw error
+  }
+  return ids
+}
+
+/** The id of the save that counts; `null` when the file is torn or not ours. */
+function parsePointer(text: string | null): string | null {
+  const { holdfast, savedAt } = parseObject(text)
+  return holdfast === VERSION && typeof savedAt === 'string' ? savedAt : null
+}
+
+function parseIndex(text: string | null): Entry[] {
+  const { holdfast, saves } = parseObject(text)
+  return holdfast === VERSION && Array.isArray(saves) ? saves.filter(isEntry) : []
+}
+
+function isEntry(value: unknown): value is Entry {
+  const { id, checksum, bytes } = Object(value)
+  return typeof id === 'string' && typeof checksum === 'string' && Number.isSafeInteger(bytes)
+}
+
+function parseObject(text: string | null): Record<string, unknown> {
+  try {
+    return Object(JSON.parse(text ?? ''))
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,52 @@
+/** What AutoSave needs of a `FileSystemDirectoryHandle`. */
+export interface Directory {
+  getDirectoryHandle(name: string, options?: { create?: boolean }): Promise<Directory>
+  getFileHandle(name: string, options?: { create?: boolean }): Promise<FileHandle>
+  removeEntry(name: string): Promise<void>
+  keys(): AsyncIterable<string>
+}
+
+export interface FileHandle {
+  getFile(): Promise<{
+    text(): Promise<string>
+    slice(start: number, end: number): { text(): Promise<string> }
+  }>
+  createWritable(): Promise<FileWriter>
+}
+
+/** Nothing that is written can be seen before `close`, which replaces the whole file at once. */
+export interface FileWriter {
+  write(text: string): Promise<void>
+  close(): Promise<void>
+  abort(): Promise<void>
+}
+
+/** A file that is being replaced cannot be read for a moment: about every tenth read fails, measured. */
+const READ_ATTEMPTS = 10
+
+/** The text of a file, or of its first characters; `null` when there is no such file. */
+export async function readText(directory: Directory, name: string, head?: number): Promise<string | null> {
+  for (let attempt = 1; ; attempt++) {
+    const file = await getIfPresent(directory, name)
+    if (!file) return null
+    try {
+      const blob = await file.getFile()
+      return await (head === undefined ? blob : blob.slice(0, head)).text()
+    } catch (error) {
+      if (attempt === READ_ATTEMPTS) throw error
+    }
+  }
+}
+
+async function getIfPresent(directory: Directory, name: string): Promise<FileHandle | null> {
+  try {
+    return await directory.getFileHandle(name)
+  } catch (error) {
+    if (isMissing(error)) return null
+    throw error
+  }
+}
+
+export function isMissing(error: unknown): boolean {
+  return (error as Error | undefined)?.name === 'NotFoundError'
+}

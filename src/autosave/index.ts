@@ -1,0 +1,5 @@
+export { createAutoSave } from './autosave.ts'
+export type { Directory, FileHandle, FileWriter } from './directory.ts'
+export { AutoSaveError, type AutoSaveErrorCode } from './errors.ts'
+export { type Journal, localStorageJournal } from './journal.ts'
+export type * from './types.ts'

@@ -1,0 +1,37 @@
+import { LeaseError, systemClock } from '../core/index.ts'
+import { localStorageJournal } from './journal.ts'
+import type { AutoSaveOptions } from './types.ts'
+
+/** Every default filled in and every value checked. */
+export function settle<T>(options: AutoSaveOptions<T>) {
+  const {
+    debounce = 500,
+    idle = 2000,
+    generations = 20,
+    maxBytes = 50 * 2 ** 20,
+    hold = 'session',
+    journal = typeof localStorage === 'undefined' ? false : localStorageJournal(),
+    directory = () => navigator.storage.getDirectory(),
+    clock = systemClock,
+    ...given
+  } = options
+  if (typeof given.read !== 'function') refuse('read', 'a function', given.read)
+  if (typeof given.locks?.acquireProjectLock !== 'function')
+    refuse('locks', 'what createProjectLocks makes', given.locks)
+  expectWhole('debounce', debounce, 0)
+  expectWhole('idle', idle, 0)
+  expectWhole('generations', generations, 1)
+  expectWhole('maxBytes', maxBytes, 0)
+  if (given.wait !== undefined) expectWhole('wait', given.wait, 0)
+  if (hold !== 'session' && hold !== 'save') refuse('hold', `'session' or 'save'`, hold)
+  const open = typeof directory === 'function' ? directory : () => directory
+  return { ...given, debounce, idle, generations, maxBytes, hold, journal, open, clock }
+}
+
+function expectWhole(option: string, value: number, min: number): void {
+  if (!Number.isSafeInteger(value) || value < min) refuse(option, `a whole number from ${min}`, value)
+}
+
+function refuse(option: string, expected: string, value: unknown): never {
+  throw new LeaseError('invalid-argument', `${option}: expected ${expected}, got ${String(value)}`)
+}

@@ -1,0 +1,131 @@
+/**
+ * The phases of AutoSave as a pure reducer:
+ *
+ *     idle → debouncing → awaiting-lock → writing → committing → gc → idle
+ *                              │              └────────┴─→ backoff → awaiting-lock, or error
+ *                              └─→ read-only → debouncing, once the lock is ours
+ *
+ * An action that does not fit its phase changes nothing: an answer may come when its question is moot. An edit never
+ * leaves read-only, and nothing leaves `disabled`.
+ */
+import type { LockBackend } from '../project/index.ts'
+import type { AutoSaveError } from './errors.ts'
+import type { AutoSavePhase, AutoSaveSnapshot, ReadOnlyReason } from './types.ts'
+
+export type Action =
+  | { readonly type: 'edited' }
+  /** It is time to save. */
+  | { readonly type: 'due' }
+  /** `stale`: another has saved since the state in memory was loaded. */
+  | {
+      readonly type: 'granted'
+      readonly backend: LockBackend
+      readonly stale: boolean
+      readonly unsaved: boolean
+    }
+  | { readonly type: 'writing' }
+  | { readonly type: 'written' }
+  | { readonly type: 'committed'; readonly at: number; readonly unsaved: boolean }
+  /** The save was all there already, or has been cleaned up after. */
+  | { readonly type: 'finished'; readonly unsaved: boolean }
+  | { readonly type: 'failed'; readonly error: AutoSaveError; readonly retryAt: number | null }
+  | {
+      readonly type: 'locked-out'
+      readonly reason: ReadOnlyReason
+      readonly error: AutoSaveError
+      readonly inLine: boolean
+    }
+  | { readonly type: 'released' }
+  /** The state in memory is now made from what the directory holds. */
+  | { readonly type: 'loaded'; readonly savedAt: number | null; readonly unsaved: boolean }
+  | { readonly type: 'disposed' }
+
+export const INITIAL: AutoSaveSnapshot = {
+  phase: 'idle',
+  unsaved: false,
+  savedAt: null,
+  backend: null,
+  readOnly: null,
+  inLine: false,
+  stale: false,
+  error: null,
+  retryAt: null,
+}
+
+const SAVING: readonly AutoSavePhase[] = ['awaiting-lock', 'writing', 'committing', 'gc']
+
+export function reduce(state: AutoSaveSnapshot, action: Action): AutoSaveSnapshot {
+  const { phase } = state
+  if (phase === 'disabled') return state
+  switch (action.type) {
+    case 'edited': {
+      const waits = phase === 'idle' || phase === 'error'
+      return state.unsaved && !waits
+        ? state
+        : { ...state, unsaved: true, phase: waits ? 'debouncing' : phase }
+    }
+    case 'due':
+      return maySave(state) ? { ...state, phase: 'awaiting-lock', retryAt: null } : state
+    case 'granted':
+      return granted(state, action)
+    case 'writing':
+      return phase === 'awaiting-lock' ? { ...state, phase: 'writing' } : state
+    case 'written':
+      return phase === 'writing' ? { ...state, phase: 'committing' } : state
+    case 'committed':
+      return phase === 'committing'
+        ? { ...state, phase: 'gc', savedAt: action.at, unsaved: action.unsaved, stale: false, error: null }
+        : state
+    case 'finished':
+      return SAVING.includes(phase) ? writable({ ...state, unsaved: action.unsaved }) : state
+    case 'failed': {
+      const next = action.retryAt === null ? 'error' : 'backoff'
+      return SAVING.includes(phase)
+        ? { ...state, phase: next, error: action.error, retryAt: action.retryAt }
+        : state
+    }
+    case 'locked-out':
+      return {
+        ...state,
+        phase: 'read-only',
+        readOnly: action.reason,
+        inLine: action.inLine,
+        error: action.error,
+        backend: action.reason === 'conflict' ? state.backend : null,
+        stale: state.stale || action.reason === 'conflict',
+        retryAt: null,
+      }
+    case 'released':
+      return state.backend ? { ...state, backend: null } : state
+    case 'loaded':
+      return loaded(state, action)
+    case 'disposed':
+      return { ...state, phase: 'disabled', backend: null, inLine: false, retryAt: null }
+  }
+}
+
+/** Whether it makes sense to try: not while saving, in line, or until somebody decides which save is right. */
+export function maySave({ phase, inLine, readOnly }: AutoSaveSnapshot): boolean {
+  if (phase === 'read-only') return !inLine && readOnly === 'held'
+  return phase === 'idle' || phase === 'debouncing' || phase === 'backoff' || phase === 'error'
+}
+
+function granted(state: AutoSaveSnapshot, action: Action & { type: 'granted' }): AutoSaveSnapshot {
+  const { backend, stale, unsaved } = action
+  const held = { ...state, backend, stale, unsaved, inLine: false }
+  return state.phase === 'read-only' ? writable(held) : held
+}
+
+function loaded(
+  state: AutoSaveSnapshot,
+  { savedAt, unsaved }: Action & { type: 'loaded' },
+): AutoSaveSnapshot {
+  const next = { ...state, savedAt, unsaved, stale: false }
+  const isLockedOut = state.phase === 'read-only' && state.readOnly !== 'conflict'
+  return isLockedOut || SAVING.includes(state.phase) ? next : writable(next)
+}
+
+function writable(state: AutoSaveSnapshot): AutoSaveSnapshot {
+  const phase = state.unsaved ? 'debouncing' : 'idle'
+  return { ...state, phase, readOnly: null, error: null, retryAt: null }
+}

@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest'
+import { editorBed } from '../../test/autosave/editor-bed.ts'
+
+/** Long enough for every attempt at a lock that another keeps. */
+const ALL_ATTEMPTS_MS = 60_000
+
+describe('two tabs that hold the lock for their session', () => {
+  it('let the first write; the other is read-only, and nothing of it is lost', async () => {
+    const { clock, openEditor, save, saved } = editorBed()
+    const [first, second] = [openEditor(), openEditor()]
+    await save(first, 'first')
+    second.edit('second')
+    await clock.advance(1000)
+    expect(second.autosave.snapshot().phase).toBe('awaiting-lock')
+    await clock.advance(ALL_ATTEMPTS_MS)
+    expect(second.autosave.snapshot()).toMatchObject({
+      ...{ phase: 'read-only', readOnly: 'held', inLine: true, unsaved: true, backend: null },
+    })
+    second.edit('second, and more')
+    await save(first, 'first again')
+    expect(saved()).toBe('first again')
+    expect(second.autosave.snapshot().unsaved).toBe(true)
+  })
+
+  it('hand over when the first closes, and the other takes what was saved', async () => {
+    const { clock, openEditor, save, saved } = editorBed()
+    const first = openEditor()
+    await save(first, 'one')
+    const second = openEditor({ eager: true, wait: 1000 })
+    expect(await second.recover()).toBe('one')
+    await clock.advance(1000)
+    expect(second.autosave.snapshot()).toMatchObject({ phase: 'read-only', inLine: true, unsaved: false })
+    await save(first, 'two')
+    first.tab.close()
+    await clock.advance(100)
+    expect(second.autosave.snapshot()).toMatchObject({ phase: 'idle', backend: 'web', stale: true })
+    expect(await second.recover()).toBe('two')
+    expect(second.autosave.snapshot().stale).toBe(false)
+    await save(second, 'three')
+    expect(saved()).toBe('three')
+    expect(second.events.map(({ type }) => type)).toContain('autosave:readonly-left')
+  })
+
+  it('save what the read-only one has in memory, when nobody saved meanwhile', async () => {
+    const { clock, openEditor, save, saved } = editorBed()
+    const first = openEditor()
+    await save(first, 'one')
+    const second = openEditor({ wait: 0 })
+    await second.recover()
+    second.edit('two')
+    await clock.advance(500)
+    expect(second.autosave.snapshot().phase).toBe('read-only')
+    first.tab.close()
+    await clock.advance(600)
+    expect(saved()).toBe('two')
+  })
+
+  it('never save over what another saved, until somebody decides', async () => {
+    const { clock, finished, openEditor, save, saved } = editorBed()
+    const first = openEditor()
+    await save(first, 'one')
+    const [second, third] = [openEditor({ wait: 0 }), openEditor({ wait: 0 })]
+    for (const editor of [second, third]) {
+      await editor.recover()
+      editor.edit('mine')
+    }
+    await clock.advance(500)
+    await save(first, 'two')
+    first.tab.close()
+    await clock.advance(5000)
+    expect(saved()).toBe('two')
+    expect(second.autosave.snapshot()).toMatchObject({
+      ...{ phase: 'read-only', readOnly: 'conflict', unsaved: true, stale: true, inLine: false },
+      error: { code: 'conflict' },
+    })
+    await finished(second.autosave.flushNow())
+    expect(saved()).toBe('two')
+    await finished(second.autosave.flushNow({ overwrite: true }))
+    expect(saved()).toBe('mine')
+    expect(second.autosave.snapshot()).toMatchObject({ phase: 'idle', unsaved: false, readOnly: null })
+    const sources = await second.autosave.restore()
+    const titles = await Promise.all(sources.map(async (source) => (await source.load()).title))
+    expect(titles).toContain('two')
+  })
+
+  it('can take theirs instead', async () => {
+    const { clock, openEditor, save, saved } = editorBed()
+    const first = openEditor()
+    const second = openEditor({ wait: 0 })
+    await save(first, 'theirs')
+    second.edit('mine')
+    await clock.advance(500)
+    first.tab.close()
+    await clock.advance(500)
+    expect(second.autosave.snapshot().readOnly).toBe('conflict')
+    expect(await second.recover()).toBe('theirs')
+    expect(second.autosave.snapshot()).toMatchObject({ phase: 'idle', unsaved: false, stale: false })
+    await save(second, 'more')
+    expect(saved()).toBe('more')
+  })
+})
+
+describe('a lock that is lost', () => {
+  it('in the middle of a save, keeps that save from being committed', async () => {
+    const { clock, disk, manager, openEditor, save, saved } = editorBed()
+    const editor = openEditor({ wait: 100 })
+    await save(editor, 'one')
+    const thief = manager.tab()
+    disk.refuse = async (operation, path) => {
+      if (operation !== 'close' || !path.includes('history')) return
+      await new Promise((granted) =>
+        thief.request('imgponic:project:autosave', { steal: true }, () => {
+          granted(null)
+          return new Promise(() => {})
+        }),
+      )
+      await clock.advance(1)
+    }
+    editor.edit('two')
+    await clock.advance(600)
+    disk.refuse = () => {}
+    await clock.advance(10_000)
+    expect(saved()).toBe('one')
+    expect(await editor.autosave.history()).toHaveLength(1)
+    expect(editor.autosave.snapshot()).toMatchObject({
+      ...{ phase: 'read-only', readOnly: 'held', inLine: true, unsaved: true, backend: null },
+    })
+    thief.close()
+    await clock.advance(1000)
+    expect(saved()).toBe('two')
+  })
+
+  it('for good, makes the tab read-only, and writing comes back with the lock', async () => {
+    const { clock, files, openEditor, openTab, refuse, save, saved } = editorBed()
+    const editor = openEditor({ tab: openTab({ locks: null }) })
+    await save(editor, 'one')
+    refuse('write', 'NotAllowedError')
+    await clock.advance(15_000)
+    expect(editor.autosave.snapshot()).toMatchObject({ phase: 'read-only', backend: null })
+    editor.edit('two')
+    await clock.advance(5000)
+    expect(saved()).toBe('one')
+    files.refuse = () => {}
+    await clock.advance(60_000)
+    await editor.autosave.flushNow()
+    expect(saved()).toBe('two')
+  })
+})
+
+describe('the lock for each save alone', () => {
+  it('lets two tabs write in turn when each has loaded what the other saved', async () => {
+    const { openEditor, save, saved, manager } = editorBed()
+    const [first, second] = [openEditor({ hold: 'save' }), openEditor({ hold: 'save' })]
+    await save(first, 'one')
+    expect((await manager.tab().query()).held).toEqual([])
+    expect(first.autosave.snapshot().backend).toBeNull()
+    await second.recover()
+    await save(second, 'two')
+    expect(saved()).toBe('two')
+  })
+
+  it('refuses to save over what another saved in between', async () => {
+    const { openEditor, save, saved } = editorBed()
+    const [first, second] = [openEditor({ hold: 'save' }), openEditor({ hold: 'save' })]
+    await Promise.all([first.recover(), second.recover()])
+    await save(first, 'one')
+    await save(second, 'two')
+    expect(saved()).toBe('one')
+    expect(second.autosave.snapshot()).toMatchObject({ readOnly: 'conflict', backend: null, unsaved: true })
+    await save(first, 'one more')
+    expect(saved()).toBe('one more')
+  })
+
+  it('saves by itself when a lock that kept it read-only is free again', async () => {
+    const { clock, manager, openEditor, saved } = editorBed()
+    const other = manager.tab()
+    void other.request('imgponic:project:autosave', {}, () => new Promise(() => {}))
+    const editor = openEditor({ hold: 'save', wait: 100 })
+    editor.edit('patience')
+    await clock.advance(1000)
+    expect(editor.autosave.snapshot()).toMatchObject({ phase: 'read-only', inLine: true })
+    other.close()
+    await clock.advance(1000)
+    expect(saved()).toBe('patience')
+    expect((await manager.tab().query()).held).toEqual([])
+  })
+})
+
+describe('a browser without Web Locks', () => {
+  it('saves by the fallback, and says so', async () => {
+    const { openEditor, openTab, save, saved } = editorBed()
+    const editor = openEditor({ tab: openTab({ locks: null }) })
+    await save(editor, 'by file')
+    expect(saved()).toBe('by file')
+    expect(editor.autosave.snapshot().backend).toBe('fallback')
+  })
+
+  it('takes the lock again after renewals failed, and saves on', async () => {
+    const { clock, openEditor, openTab, refuse, files, save, saved } = editorBed()
+    const editor = openEditor({ tab: openTab({ locks: null }) })
+    await save(editor, 'one')
+    refuse('write', 'InvalidStateError')
+    await clock.advance(25_000)
+    files.refuse = () => {}
+    await clock.advance(60_000)
+    await save(editor, 'two')
+    expect(saved()).toBe('two')
+    expect(editor.autosave.snapshot()).toMatchObject({ phase: 'idle', backend: 'fallback' })
+  })
+})

@@ -1,0 +1,101 @@
+import {
+  type AutoSave,
+  type AutoSaveEvent,
+  type AutoSaveOptions,
+  createAutoSave,
+  type Journal,
+} from '../../src/autosave/index.ts'
+import { projectBed, type Tab } from '../web/project-bed.ts'
+import { FakeDisk } from './fake-disk.ts'
+
+export interface Story {
+  readonly title: string
+}
+
+export interface Editor {
+  readonly autosave: AutoSave<Story>
+  readonly events: AutoSaveEvent[]
+  readonly tab: Tab
+  /** The phases so far, each once as long as it lasted. */
+  phases(): string[]
+  title: string
+  /** Changes the title and tells AutoSave. */
+  edit(title: string): void
+  /** What AutoSave would put into the editor at its start. */
+  recover(): Promise<string | null>
+}
+
+export type EditorOptions = Partial<AutoSaveOptions<Story>> & { readonly tab?: Tab }
+
+/** An origin with a disk and a journal, and as many tabs with an editor as a test opens. */
+export function editorBed(disk = new FakeDisk()) {
+  const bed = projectBed()
+  const journal = memoryJournal()
+
+  function openEditor({ tab = bed.openTab(), ...options }: EditorOptions = {}): Editor {
+    const events: AutoSaveEvent[] = []
+    const autosave = createAutoSave<Story>({
+      read: () => ({ title: editor.title }),
+      locks: tab.locks,
+      directory: disk.root,
+      clock: bed.clock,
+      journal,
+      onEvent: (event) => events.push(event),
+      ...options,
+    })
+    const editor: Editor = {
+      autosave,
+      events,
+      tab,
+      title: '',
+      phases: () =>
+        events.flatMap((event) =>
+          event.type === 'autosave:state' && event.phase !== event.from ? event.phase : [],
+        ),
+      edit(title) {
+        editor.title = title
+        autosave.changed()
+      },
+      async recover() {
+        const [latest] = await autosave.restore({ limit: 1 })
+        if (latest) editor.title = (await latest.load()).title
+        return latest ? editor.title : null
+      },
+    }
+    return editor
+  }
+
+  /** Edits and lets the save happen. */
+  async function save(editor: Editor, title: string): Promise<void> {
+    editor.edit(title)
+    await bed.finished(editor.autosave.flushNow())
+  }
+
+  /** What counts on the disk. */
+  const saved = () => titleOnDisk(disk)
+
+  return { ...bed, disk, journal, openEditor, save, saved }
+}
+
+/** What another program reads: `current.json`, and the save that it names. */
+export function titleOnDisk(disk: FakeDisk): string | null {
+  const current = disk.files.get('/project/autosave/current.json')
+  if (!current) return null
+  const { file } = JSON.parse(current)
+  return JSON.parse(disk.files.get(`/project/autosave/${file}`) ?? '{}').data?.title ?? null
+}
+
+export function memoryJournal(capacity = Infinity): Journal & { readonly items: Map<string, string> } {
+  const items = new Map<string, string>()
+  return {
+    items,
+    write(key, text) {
+      const others = [...items].filter(([other]) => other !== key)
+      if (others.reduce((sum, [, item]) => sum + item.length, text.length) > capacity)
+        throw new DOMException('full', 'QuotaExceededError')
+      items.set(key, text)
+    },
+    read: () => [...items].map(([key, text]) => ({ key, text })),
+    remove: (key) => items.delete(key),
+  }
+}
