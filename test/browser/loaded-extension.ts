@@ -6,7 +6,7 @@ export interface LoadedExtension extends AsyncDisposable {
   readonly browser: BrowserContext
   /** Opens a page of the extension. */
   open(path: string): Promise<Page>
-  /** The service worker, woken if it sleeps. */
+  /** The service worker. Playwright keeps it through its deaths; it can be asked while it lives. */
   worker(): Promise<Worker>
   killWorker(): Promise<void>
 }
@@ -23,12 +23,9 @@ export async function loadExtension(directory: string): Promise<LoadedExtension>
       await page.goto(`${origin}/${path}`)
       return page
     },
-    async worker() {
-      return browser.serviceWorkers().find(isOwn) ?? browser.waitForEvent('serviceworker', isOwn)
-    },
+    worker: async () => browser.serviceWorkers().find(isOwn) ?? browser.waitForEvent('serviceworker', isOwn),
     async killWorker() {
-      const page = browser.pages()[0] ?? (await browser.newPage())
-      const session = await browser.newCDPSession(page)
+      const session = await browser.newCDPSession(browser.pages()[0] ?? (await browser.newPage()))
       const { targetInfos } = await session.send('Target.getTargets')
       for (const { type, url, targetId } of targetInfos)
         if (type === 'service_worker' && url.startsWith(origin))

@@ -1,0 +1,94 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { buildExtension } from '../../examples/extension/build.ts'
+import { type Site, serveModule } from './chromium.ts'
+import { type LoadedExtension, loadExtension } from './loaded-extension.ts'
+
+const EXAMPLE = join(import.meta.dirname, '../../examples/extension/src')
+
+describe('the checklist extension', () => {
+  let directory: string
+  let extension: LoadedExtension
+  let site: Site
+  let options: Page
+  let panel: Page
+  let page: Page
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'holdfast-example-'))
+    await buildExtension(EXAMPLE, directory)
+    site = await serveModule(join(import.meta.dirname, 'pages/empty.ts'))
+    extension = await loadExtension(directory)
+    options = await extension.open('options.html')
+    panel = await extension.open('panel.html')
+    page = await extension.browser.newPage()
+    await page.goto(site.url)
+  })
+  afterAll(async () => {
+    await extension?.[Symbol.asyncDispose]()
+    await site?.[Symbol.asyncDispose]()
+    await rm(directory, { recursive: true })
+  })
+
+  const surfaces = () => [options, panel, page]
+  const becomes = <T>(read: () => Promise<T>, value: T) =>
+    vi.waitFor(async () => expect(await read()).toEqual(value), 10_000)
+  const everywhere = async (labels: string[]) => {
+    for (const surface of surfaces())
+      await becomes(() => surface.locator('li span').allTextContents(), labels)
+  }
+  async function add(surface: Page, label: string): Promise<void> {
+    await surface.getByLabel('New item').fill(label)
+    await surface.getByLabel('New item').press('Enter')
+  }
+  const boxOf = (surface: Page, label: string): Locator =>
+    surface.locator('li', { hasText: label }).locator('input')
+
+  it('shows what any surface adds, ticks and removes in all of them', async () => {
+    await add(options, 'milk')
+    await everywhere(['milk'])
+    await add(page, 'bread <b>')
+    await everywhere(['milk', 'bread <b>'])
+    await boxOf(page, 'milk').check()
+    for (const surface of surfaces()) await becomes(() => boxOf(surface, 'milk').isChecked(), true)
+    await boxOf(panel, 'milk').uncheck()
+    for (const surface of surfaces()) await becomes(() => boxOf(surface, 'milk').isChecked(), false)
+    await page.locator('li', { hasText: 'milk' }).getByRole('button').click()
+    await everywhere(['bread <b>'])
+  })
+
+  it('checks settings before it saves them, and obeys them on the page', async () => {
+    const save = options.getByRole('button', { name: 'Save' })
+    const frame = page.locator('holdfast-checklist')
+    await options.getByLabel('Colour').fill('mauve')
+    await becomes(() => save.isDisabled(), true)
+    expect(await options.getByRole('alert').textContent()).toContain('themeToken')
+    await options.getByLabel('Colour').fill('#ff8800')
+    await save.click()
+    await becomes(
+      () => frame.evaluate((element) => (element as HTMLElement).style.getPropertyValue('--theme')),
+      '#ff8800',
+    )
+
+    await options.getByRole('combobox').selectOption('specific')
+    await becomes(() => save.isDisabled(), true)
+    await options.getByLabel('Host').fill('elsewhere.example')
+    await save.click()
+    await becomes(() => frame.count(), 0)
+    await options.getByLabel('Host').fill('127.0.0.1')
+    await save.click()
+    await becomes(() => frame.count(), 1)
+  })
+
+  it('resets the list, and opens the options from the page', async () => {
+    await add(panel, 'eggs')
+    await options.getByRole('button', { name: 'Reset the checklist' }).click()
+    await everywhere([])
+    await options.close()
+    const opened = extension.browser.waitForEvent('page', (opened) => opened.url().endsWith('options.html'))
+    await page.getByRole('button', { name: 'Settings' }).click()
+    await opened
+  })
+})

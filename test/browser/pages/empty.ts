@@ -1,0 +1,2 @@
+/** A page that does nothing, for what runs beside it. */
+export {}

@@ -1,0 +1,109 @@
+/** Components on the sync's hooks that count how often they render. */
+import { memo, StrictMode } from 'react'
+import { flushSync } from 'react-dom'
+import { createRoot } from 'react-dom/client'
+import {
+  SyncProvider,
+  useEntities,
+  useEntity,
+  useEntityIds,
+  useSyncSettings,
+} from '../../../src/react/index.ts'
+import { createSync, memoryStorage, type Sync } from '../../../src/sync/index.ts'
+
+interface Item {
+  readonly n: number
+}
+
+const renders: Record<string, number> = {}
+const count = (name: string) => {
+  renders[name] = (renders[name] ?? 0) + 1
+}
+
+const Row = memo(function Row({ id }: { id: string }) {
+  count(id)
+  return <li>{`${id} ${useEntity<Item>(id)?.n}`}</li>
+})
+
+function List() {
+  count('list')
+  return (
+    <ul>
+      {useEntityIds().map((id) => (
+        <Row key={id} id={id} />
+      ))}
+    </ul>
+  )
+}
+
+function Sum() {
+  count('sum')
+  return <output>{useEntities<Item>().reduce((sum, [, { n }]) => sum + n, 0)}</output>
+}
+
+function Theme() {
+  count('theme')
+  return <i>{useSyncSettings().themeToken}</i>
+}
+
+async function mount(strict: boolean) {
+  const sync = createSync<Item>({ storage: memoryStorage() })
+  await sync.setEntities(Array.from({ length: 100 }, (_, n) => [`e${n}`, { n }]))
+  const host = document.createElement('div')
+  const root = createRoot(host)
+  const tree = (
+    <SyncProvider sync={sync}>
+      <List />
+      <Sum />
+      <Theme />
+    </SyncProvider>
+  )
+  flushSync(() => root.render(strict ? <StrictMode>{tree}</StrictMode> : tree))
+  return { sync, root, host }
+}
+
+/** Which components render again, and how often, when this is done. */
+async function rendersAfter(act: (sync: Sync<Item>) => Promise<void>) {
+  const { sync, root, host } = await mount(false)
+  await quiet()
+  for (const name of Object.keys(renders)) delete renders[name]
+  await act(sync)
+  await quiet()
+  const text = host.querySelector('output')?.textContent
+  root.unmount()
+  return { renders: { ...renders }, sum: Number(text), rows: host.childElementCount }
+}
+
+const quiet = () => new Promise((resolve) => setTimeout(resolve, 50))
+
+export const scenarios = {
+  change: () => rendersAfter((sync) => sync.setEntity('e7', { n: 1007 })),
+  same: () => rendersAfter((sync) => sync.setEntity('e7', { n: 7 })),
+  remove: () => rendersAfter((sync) => sync.removeEntity('e7')),
+  settings: () => rendersAfter((sync) => sync.updateSettings({ themeToken: '#000' })),
+  failed: () => rendersAfter((sync) => sync.patchEntity('none', { n: 1 }).catch(() => {})),
+
+  async strict() {
+    const { sync, root, host } = await mount(true)
+    await sync.setEntity('e1', { n: 2 })
+    await sync.setEntity('new', { n: 1 })
+    await quiet()
+    const { textContent } = host.querySelector('li:last-child') ?? {}
+    const rows = host.querySelectorAll('li').length
+    root.unmount()
+    await sync.setEntity('e1', { n: 3 })
+    return { textContent, rows, left: host.childElementCount }
+  },
+
+  async outside() {
+    const root = createRoot(document.createElement('div'), {
+      onUncaughtError: (error) => errors.push(String(error)),
+    })
+    const errors: string[] = []
+    root.render(<Theme />)
+    await quiet()
+    return errors
+  },
+}
+
+Object.assign(globalThis, { scenarios })

@@ -1,0 +1,5 @@
+/** A tab of a plain application that has no extension around it. */
+import { broadcastMessenger, indexedDbStorage, webLocks } from '../../../src/sync/index.ts'
+import { exposeProbe } from '../probe/probe.ts'
+
+exposeProbe({ storage: indexedDbStorage(), messenger: broadcastMessenger(), locks: webLocks() })
