@@ -1,0 +1,33 @@
+import { createAutoSave } from '../../../src/autosave/index.ts'
+import { createProjectLocks } from '../../../src/project/index.ts'
+
+export const scenarios = {
+  /** One writer and its rivals, all on the fallback file, as JSON lines of what they told. */
+  async contendOnFallback(rivals: number) {
+    const lines: string[] = []
+    const record = (event: unknown) => lines.push(JSON.stringify(event))
+    const open = () => {
+      const locks = createProjectLocks({ namespace: 'replay', locks: null })
+      locks.subscribeLockEvents(record)
+      const retry = { maxAttempts: 2, initialDelayMs: 5 }
+      const autoSave = createAutoSave({ read: () => ({ text: 'Dear diary' }), locks, retry, onEvent: record })
+      return { locks, autoSave }
+    }
+    const writer = open()
+    writer.autoSave.changed()
+    await writer.autoSave.flushNow()
+    const others = Array.from({ length: rivals }, open)
+    for (const { autoSave } of others) {
+      autoSave.changed()
+      await autoSave.flushNow().catch(() => {})
+    }
+    const phases = others.map(({ autoSave }) => autoSave.snapshot().phase)
+    for (const { autoSave, locks } of [...others, writer]) {
+      await autoSave.dispose()
+      await locks.close()
+    }
+    return { lines, phases }
+  },
+}
+
+Object.assign(globalThis, { scenarios })
