@@ -44,7 +44,7 @@ export function lockCalls({ api, roomId, body, clock, onAnswer }: LockCallsOptio
   return {
     async ask(wait, signal) {
       const sent = moment(clock)
-      const query = wait > 0 ? `?wait=${wait / 1000}` : ''
+      const query = wait > 0 ? `?wait=${Math.ceil(wait) / 1000}` : ''
       const answer = await api({ method: 'POST', path: path + query, body, signal })
       onAnswer(answer)
       if (answer.status === 409) return null

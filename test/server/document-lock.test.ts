@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createDocumentLock, type DocumentLock } from '../../src/client/index.ts'
+import { createServer, type HoldfastServer } from '../../src/server/node/index.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+
+const TOKEN = 'the-token-of-this-program'
+const TTL_MS = 1500
+
+describe('the lock of a document, outside of a browser', () => {
+  const store = memoryStore()
+  let server: HoldfastServer
+  let roomId: string
+  beforeAll(async () => {
+    server = await createServer({
+      store,
+      settings: {
+        ...{ port: 0, ttl: TTL_MS, heartbeat: 500, grace: 100, rate: 0, logLevel: 'silent' },
+        adminTokens: [TOKEN],
+      },
+    })
+  })
+  afterAll(() => server?.stop())
+  beforeEach(() => {
+    roomId = crypto.randomUUID()
+  })
+
+  const open = (name: string, more: object = {}) =>
+    createDocumentLock({
+      url: server.url,
+      roomId,
+      name,
+      headers: { authorization: `Bearer ${TOKEN}` },
+      ...more,
+    })
+  const phase = (lock: DocumentLock, wanted: string) =>
+    vi.waitFor(() => expect(lock.state.phase).toBe(wanted), { timeout: 5000 })
+
+  it('saves with the token of its grant, and reads what was saved', async () => {
+    await using lock = open('Mika')
+    await expect(lock.save('too early')).rejects.toMatchObject({ code: 'lease-lost' })
+    expect(await lock.acquire()).toBe(true)
+    await lock.save({ text: 'hello' })
+    expect(await lock.load()).toMatchObject({ content: { text: 'hello' }, token: lock.state.token })
+  })
+
+  it('tells listeners until they stop, with one object as long as nothing changes', async () => {
+    await using lock = open('Mika')
+    const listener = vi.fn()
+    const stop = lock.subscribe(listener)
+    await lock.acquire()
+    expect(listener).toHaveBeenCalled()
+    expect(lock.state).toBe(lock.state)
+    stop()
+    listener.mockClear()
+    await lock.release()
+    expect(listener).not.toHaveBeenCalled()
+  })
+
+  it('does not wait unless told to, and leaves the line when released', async () => {
+    await using mika = open('Mika')
+    await using ken = open('Ken')
+    await mika.acquire()
+    expect(await ken.acquire()).toBe(false)
+    expect(ken.state.phase).toBe('read-only')
+    const waiting = ken.acquire({ wait: Infinity })
+    await phase(ken, 'waiting')
+    await vi.waitFor(() => expect(mika.state.waiting).toBe(1))
+    await ken.release()
+    expect(await waiting).toBe(false)
+    await vi.waitFor(() => expect(mika.state.waiting).toBe(0))
+  })
+
+  it('gets its turn when the holder goes, and stops waiting when the time is over', async () => {
+    await using mika = open('Mika')
+    await using ken = open('Ken')
+    await mika.acquire()
+    expect(await ken.acquire({ wait: 100 })).toBe(false)
+    const waiting = ken.acquire({ wait: 10_000 })
+    await phase(ken, 'waiting')
+    await mika.release()
+
+    expect(await waiting).toBe(true)
+  })
+
+  it('ends its heartbeat when the lock was ended by force', async () => {
+    await using lock = open('Mika')
+    await lock.acquire()
+    await store.release({ resource: `document:${roomId}`, token: lock.state.token ?? 0 })
+    await phase(lock, 'lost')
+    const renew = vi.spyOn(store, 'renew')
+    await new Promise((resolve) => setTimeout(resolve, TTL_MS))
+    expect(renew).not.toHaveBeenCalled()
+    renew.mockRestore()
+  })
+
+  it('cannot save over a successor, who has not saved yet', async () => {
+    await using mika = open('Mika')
+    await using ken = open('Ken')
+    await mika.acquire()
+    expect(await ken.takeOver()).toBe(true)
+    await expect(mika.save('late')).rejects.toMatchObject({ code: 'stale-token' })
+    await phase(mika, 'lost')
+  })
+
+  it('says so when the server refuses, and when it cannot be reached', async () => {
+    await using stranger = open('x', { url: 'http://127.0.0.1:1' })
+    expect(await stranger.acquire()).toBe(false)
+    expect(stranger.state).toMatchObject({
+      phase: 'error',
+      error: { code: 'store-unavailable', retryable: true },
+    })
+    await using nameless = open('n'.repeat(500))
+    expect(await nameless.acquire()).toBe(false)
+    expect(nameless.state).toMatchObject({ phase: 'error', error: { code: 'store-failed' } })
+  })
+
+  it('refuses what is no room, no address', () => {
+    expect(() => createDocumentLock({ url: server.url, roomId: '' })).toThrow(/roomId: expected/)
+    expect(() => createDocumentLock({ url: 'nowhere', roomId: 'r' })).toThrow(/url: expected/)
+    expect(() => createDocumentLock({ roomId: 'r' })).toThrow(/url: expected/)
+  })
+})
