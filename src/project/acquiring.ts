@@ -3,7 +3,9 @@
  * is contention, and is asked again after a pause; every attempt is one acquisition of the core.
  */
 import { type Clock, LeaseError, type Leases } from '../core/index.ts'
-import { type Claim, HEARTBEAT_MS } from './claim.ts'
+import { nameOf } from '../stores/web/index.ts'
+import { pause } from './abort.ts'
+import { type Claim, HEARTBEAT_MS, STANDBY_POLL_MS } from './claim.ts'
 import { FallbackConflict, LockError, type LockErrorCode } from './errors.ts'
 import { TTL_MS } from './lock-file.ts'
 import { delayAfter } from './retry-policy.ts'
@@ -42,21 +44,23 @@ export async function acquireClaim(
     } catch (error) {
       signal?.throwIfAborted()
       if (!(error instanceof LeaseError) || error.code === 'closed') throw error
-      if (isWeb && error.code === 'store-failed') {
-        claim.backend = 'fallback'
-        continue
-      }
-      failure = isWeb ? webFailure(error) : fallbackFailure(error)
+      failure = whyFailed(error, isWeb)
     }
     const { cause, reason, final } = failure
-    const delay = final || !policy ? null : delayAfter(attempt, policy)
+    if (final && isWeb) {
+      claim.backend = 'fallback'
+      continue
+    }
+    const delay = final ? null : policy ? delayAfter(attempt, policy) : STANDBY_POLL_MS
     if (delay === null) {
-      const code = final ?? 'lock-unavailable'
-      const error = new LockError(code, `no project lock: ${cause.message}`, { retryable: false, cause })
+      const error = new LockError(final ?? 'lock-unavailable', `no project lock: ${cause.message}`, {
+        retryable: false,
+        cause,
+      })
       if (policy) claim.fail('acquire', error, 'acquire-failed')
       throw error
     }
-    claim.tellRetry(attempt++, delay, reason)
+    if (policy) claim.tellRetry(attempt++, delay, reason)
     await pause(clock, delay, signal)
   }
 }
@@ -65,36 +69,27 @@ export async function acquireClaim(
 interface Failure {
   readonly cause: Error
   readonly reason: LockRetryScheduledEvent['reason']
-  /** Present: another attempt cannot help. */
+  /** Present: another attempt on this backend cannot help. */
   readonly final?: LockErrorCode
 }
 
-function webFailure(cause: LeaseError): Failure {
-  if (cause.code !== 'lease-held') return { cause, reason: 'unavailable' }
+/** What a browser throws where the API is refused or missing. */
+const UNSUPPORTED = ['SecurityError', 'NotSupportedError', 'TypeError']
+
+function whyFailed(cause: LeaseError, isWeb: boolean): Failure {
+  if (cause.code === 'lease-held') return { cause: contention(cause, isWeb), reason: 'contended' }
+  const name = nameOf(cause.cause) ?? ''
+  if (UNSUPPORTED.includes(name)) return { cause, reason: 'unavailable', final: 'web-lock-unsupported' }
+  if (isWeb) return { cause, reason: 'unavailable' }
+  return {
+    cause,
+    reason: 'transient-error',
+    ...(name === 'NotAllowedError' && { final: 'lock-unavailable' }),
+  }
+}
+
+function contention(cause: LeaseError, isWeb: boolean): Error {
+  if (!isWeb) return new FallbackConflict(`project/.lock: ${cause.message}`, { cause })
   const message = `the Web Lock was not free within ${WEB_LOCK_WAIT_MS} ms`
-  return { cause: new LockError('lock-timeout', message, { retryable: true, cause }), reason: 'contended' }
-}
-
-function fallbackFailure(cause: LeaseError): Failure {
-  if (cause.code === 'lease-held')
-    return { cause: new FallbackConflict(`project/.lock: ${cause.message}`, { cause }), reason: 'contended' }
-  if (cause.retryable) return { cause, reason: 'transient-error' }
-  const isDenied = (cause.cause as Error | undefined)?.name === 'NotAllowedError'
-  return { cause, reason: 'unavailable', final: isDenied ? 'lock-unavailable' : 'web-lock-unsupported' }
-}
-
-/** Rejects with the signal's reason when that aborts. */
-export function pause(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal?.throwIfAborted()
-    const stop = () => {
-      cancel()
-      reject(signal?.reason)
-    }
-    const cancel = clock.setTimer(() => {
-      signal?.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
-    signal?.addEventListener('abort', stop)
-  })
+  return new LockError('lock-timeout', message, { retryable: true, cause })
 }

@@ -6,6 +6,8 @@
  *                  └──▶ lost ──▶ gone
  */
 import type { Lease, LeaseError, LeaseEvent, LossReason } from '../core/index.ts'
+import { nameOf } from '../stores/web/index.ts'
+import { rejectOnAbort } from './abort.ts'
 import type { Emit, EventChannel } from './channel.ts'
 import { LockError } from './errors.ts'
 import { UNREADABLE } from './lock-file.ts'
@@ -25,16 +27,16 @@ export const HEARTBEAT_MS = 10_000
 const SLOW_FALLBACK_MS = 1000
 const MAX_REMOVALS = 3
 /** How often a tab that stands by looks at a `.lock`, which cannot call it. */
-const STANDBY_POLL_MS = 2000
+export const STANDBY_POLL_MS = 2000
 
 export interface Claim {
   readonly id: string
   readonly scope: LockScope
   backend: LockBackend
   /** The core's lease, once it was granted. */
-  readonly lease: Lease | undefined
+  lease: Lease | undefined
   /** Present once a release was begun. */
-  readonly released: Promise<void> | undefined
+  released: Promise<void> | undefined
   /** Aborts with the loss. */
   readonly signal: AbortSignal
   emit: Emit
@@ -73,32 +75,26 @@ export function createClaim(scope: LockScope, channel: EventChannel, standsBy: b
   let isChecking = false
   /** Called with the next renewal, or with the loss. */
   let waiters: ((loss?: LockError) => void)[] = []
-  let lease: Lease | undefined
-  let released: Promise<void> | undefined
 
   const claim: Claim = {
     id: crypto.randomUUID(),
     scope,
     backend: 'web',
     signal: ended.signal,
-    get lease() {
-      return lease
-    },
-    get released() {
-      return released
-    },
+    lease: undefined,
+    released: undefined,
     emit: (type, fields) => channel.emit({ leaseId: claim.id, backend: claim.backend, scope }, type, fields),
-    isHeld: () => lease?.held === true && !isChecking,
+    isHeld: () => claim.lease?.held === true && !isChecking,
     snapshot: () => ({
       id: claim.id,
       backend: claim.backend,
       scope,
-      acquiredAt: lease?.acquiredAt ?? 0,
-      ttlExpiresAt: lease?.expiresAt ?? Infinity,
+      acquiredAt: claim.lease?.acquiredAt ?? 0,
+      ttlExpiresAt: claim.lease?.expiresAt ?? Infinity,
     }),
 
     granted(given, attempt, tookMs) {
-      lease = given
+      claim.lease = given
       const snapshot = claim.snapshot()
       if (claim.backend === 'fallback') {
         claim.emit('lock:fallback-engaged', { lease: snapshot })
@@ -112,8 +108,8 @@ export function createClaim(scope: LockScope, channel: EventChannel, standsBy: b
     },
 
     pauseAfter(count) {
-      if (!lease) return standsBy ? STANDBY_POLL_MS : null
-      if (released) return count < MAX_REMOVALS ? delayAfter(count) : null
+      if (!claim.lease) return standsBy ? STANDBY_POLL_MS : null
+      if (claim.released) return count < MAX_REMOVALS ? delayAfter(count) : null
       const delay = isDenied() ? null : delayAfter(count)
       failures = count
       if (delay !== null) claim.tellRetry(count, delay, 'transient-error')
@@ -127,7 +123,7 @@ export function createClaim(scope: LockScope, channel: EventChannel, standsBy: b
       else if (event.type === 'lost') onLost(event.reason)
       else if (event.type === 'error') {
         lastFailure = event.error
-        if (released) tellRemovalFailed(claim.emit, event.error, ++removals === MAX_REMOVALS)
+        if (claim.released) tellRemovalFailed(claim.emit, event.error, ++removals === MAX_REMOVALS)
       }
     },
 
@@ -137,22 +133,22 @@ export function createClaim(scope: LockScope, channel: EventChannel, standsBy: b
       new Promise((resolve, reject) => {
         if (ended.signal.aborted) return reject(ended.signal.reason)
         waiters.push((loss) => (loss ? reject(loss) : resolve(claim.snapshot())))
-        signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+        rejectOnAbort(signal, reject)
         // The failure of one beat is told by events, and the core tries again; the loss is told to all who wait.
-        lease?.renew().catch(() => {})
+        claim.lease?.renew().catch(() => {})
       }),
 
     release() {
-      released ??= Promise.resolve().then(async () => {
+      claim.released ??= Promise.resolve().then(async () => {
         claim.emit('lock:release-requested', { lease: claim.snapshot() })
         try {
-          await lease?.release()
+          await claim.lease?.release()
           claim.emit('lock:released', {})
         } catch {
           // Each failure was told; the work goes on, and what is left ends with its TTL.
         }
       })
-      return released
+      return claim.released
     },
 
     async check() {
@@ -175,7 +171,7 @@ export function createClaim(scope: LockScope, channel: EventChannel, standsBy: b
   return claim
 
   function isDenied(): boolean {
-    return lastFailure?.code === 'store-failed'
+    return nameOf(lastFailure?.cause) === 'NotAllowedError'
   }
 
   function warn(warning: LockConditionWarningEvent['warning'], detail: string): void {

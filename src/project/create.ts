@@ -22,7 +22,7 @@ export interface ProjectLocksOptions {
   /** Default: `workerClock()`, whose beats come on time in hidden pages too. */
   readonly clock?: Clock
   /** Tells when the page comes back (`pageshow`, `resume`). Default: the window. */
-  readonly page?: Pick<EventTarget, 'addEventListener' | 'removeEventListener'>
+  readonly page?: Pick<EventTarget, 'addEventListener'>
 }
 
 /**
@@ -52,7 +52,8 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
     web: createLeases(webStore, { clock, onEvent }),
     fallback: createLeases(fileStore, { clock, onEvent }),
   }
-  for (const type of PAGE_RETURNS) page?.addEventListener(type, onReturn)
+  const closing = new AbortController()
+  for (const type of ['pageshow', 'resume']) page?.addEventListener(type, onReturn, closing)
 
   const locks: ProjectLocks = {
     acquireProjectLock: async (acquireOptions) => (await acquire(acquireOptions)).snapshot(),
@@ -81,11 +82,10 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
     projectLockSignal: ({ id }) => claims.get(id)?.signal ?? AbortSignal.abort(notHeld()),
 
     async close() {
-      for (const type of PAGE_RETURNS) page?.removeEventListener(type, onReturn)
+      closing.abort()
       const held = [...claims.values()].filter((claim) => claim.lease)
       await Promise.all(held.map(release))
       await Promise.all([backends.web.close(), backends.fallback.close()])
-      await Promise.all([webStore.close(), fileStore.close()])
     },
 
     [Symbol.asyncDispose]: () => locks.close(),
@@ -137,8 +137,6 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
     }
   }
 }
-
-const PAGE_RETURNS = ['pageshow', 'resume']
 
 async function openProject(
   root: DirectorySource = () => navigator.storage.getDirectory(),

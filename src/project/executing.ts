@@ -1,5 +1,5 @@
 import type { Clock } from '../core/index.ts'
-import { pause } from './acquiring.ts'
+import { pause } from './abort.ts'
 import type { Claim } from './claim.ts'
 import { LockError } from './errors.ts'
 import { delayAfter, retryPolicy } from './retry-policy.ts'

@@ -11,15 +11,23 @@ import {
   type LeaseStore,
   type Renewal,
 } from '../core/index.ts'
-import { type DirectorySource, explain, gatedFile, REMOVAL_MS } from '../stores/web/index.ts'
+import { type Decide, type DirectorySource, gatedFile, REMOVAL_MS } from '../stores/web/index.ts'
 import { isLive, type LockRecord, type LockRecords, liveRecords, readRecords, TTL_MS } from './lock-file.ts'
 import { unlisted } from './unlisted.ts'
 
 /** Begins the id of a record that belongs to nobody: whoever wrote it is about to remove the file. */
 const LEAVING = 'leaving:'
 
-/** Sees the record of a scope; answers, and says what is to take its place: `null` nothing, absent it stays. */
-type Step<T> = (held: LockRecord | undefined, now: number) => { result: T; next?: LockRecord | null }
+interface View {
+  /** The record of the scope, live or not. */
+  readonly held: LockRecord | undefined
+  /** The same as others see it, if it is live. */
+  readonly holder: LeaseRecord | null
+  readonly now: number
+}
+
+/** An answer, and what is to take the record's place: `null` nothing, absent it stays. */
+type Step<T> = (view: View) => readonly [answer: T, next?: LockRecord | null | undefined]
 
 /** `onBeat` is told of each renewal when it goes out: the core tells of it when it is answered. */
 export function lockFileStore(
@@ -45,21 +53,19 @@ export function lockFileStore(
       // What cannot be removed now either is overwritten.
       await collect(resource).catch(() => {})
       owners.set(id, owner)
-      const answer = await change<Answer>(
-        resource,
-        (held, now) => {
-          const holder = held && held.id !== owner ? describe(resource, held, now) : null
-          if (holder && isLive(held, now)) {
-            const result = { granted: false, holder, place: null, retryIn: null } as const
-            // One that was cut to the TTL is written back: from now on it must end no later than that.
-            return held.ttlExpiresAt < now + TTL_MS ? { result } : { result, next: held }
-          }
-          const next = { id: owner, ttlExpiresAt: now + ttl, mtime: now }
-          const lease = { ...describe(resource, next, now), id }
-          return { result: { granted: true, lease, ...(holder && { replaced: holder }) }, next }
-        },
-        true,
-      )
+      const step: Step<Answer> = ({ held, holder, now }) => {
+        if (holder && holder.owner !== owner)
+          // One that was cut to the TTL is written back: from now on it must end no later than that.
+          return [
+            { granted: false, holder, place: null, retryIn: null },
+            holder.remaining === TTL_MS ? held : undefined,
+          ]
+        const next = { id: owner, ttlExpiresAt: now + ttl, mtime: now }
+        const lease = { ...describe(resource, next, now), id }
+        const replaced = held && held.id !== owner && describe(resource, held, now)
+        return [{ granted: true, lease, ...(replaced && { replaced }) }, next]
+      }
+      const answer = await change(resource, step, true)
       if (!answer.granted) owners.delete(id)
       return answer
     },
@@ -67,11 +73,10 @@ export function lockFileStore(
     renew({ resource, id, ttl }) {
       const owner = owners.get(id) ?? ''
       onBeat(owner)
-      return change<Renewal>(resource, (held, now) => {
-        if (!isLive(held, now) || held.id !== owner)
-          return { result: { ok: false, holder: liveLease(resource, held, now) } }
+      return change<Renewal>(resource, ({ held, holder, now }) => {
+        if (!held || !holder || held.id !== owner) return [{ ok: false, holder }]
         const next = { ...held, ttlExpiresAt: now + ttl, mtime: now }
-        return { result: { ok: true, lease: describe(resource, next, now) }, next }
+        return [{ ok: true, lease: describe(resource, next, now) }, next]
       })
     },
 
@@ -81,11 +86,11 @@ export function lockFileStore(
       const isMeant = (held: LockRecord) => ('id' in by ? held.id === owner : tokenOf(held) === by.token)
       try {
         await collect(resource)
-        const outcome = await change<Awaited<ReturnType<LeaseStore['release']>>>(resource, (held, now) => {
-          if (!held || !isMeant(held))
-            return { result: { ended: null, holder: liveLease(resource, held, now) } }
-          const state = isLive(held, now) ? 'released' : 'expired'
-          return { result: { ended: { ...describe(resource, held, now), state }, holder: null }, next: null }
+        const outcome = await change<Awaited<ReturnType<LeaseStore['release']>>>(resource, (view) => {
+          const { held, holder, now } = view
+          if (!held || !isMeant(held)) return [{ ended: null, holder }]
+          const state = holder ? 'released' : 'expired'
+          return [{ ended: { ...describe(resource, held, now), state }, holder: null }, null]
         })
         if ('id' in by) owners.delete(by.id)
         return outcome
@@ -97,7 +102,7 @@ export function lockFileStore(
     },
 
     async read(resources) {
-      const content = await file.read().catch((error) => Promise.reject(explain(error)))
+      const content = await file.read()
       const now = clock.now()
       const records = readRecords(content, now)
       return resources.map((resource) => liveLease(resource, records[resource], now))
@@ -105,10 +110,14 @@ export function lockFileStore(
   }
 
   async function change<T>(scope: string, step: Step<T>, create = false): Promise<T> {
-    const decide: Parameters<typeof file.change<T>>[0] = (content) => {
+    const decide: Decide<T> = (content) => {
       const now = clock.now()
-      const records = ownView(readRecords(content, now), now)
-      const { result, next } = step(records[scope], now)
+      const records = withoutOurs(readRecords(content, now))
+      // Another tab is removing the file.
+      if (Object.values(records).some((record) => record.id.startsWith(LEAVING) && isLive(record, now)))
+        return null
+      const held = records[scope]
+      const [result, next] = step({ held, holder: liveLease(scope, held, now), now })
       if (next === undefined) return { result }
       const { [scope]: _, ...others } = records
       const left = liveRecords(next ? { ...others, [scope]: next } : others, now)
@@ -117,26 +126,19 @@ export function lockFileStore(
       const marker = { id: leaving, ttlExpiresAt: now + REMOVAL_MS, mtime: now }
       return { result, text: JSON.stringify({ [scope]: marker }), remove: true }
     }
-    try {
-      const result = await file.change(decide, create)
-      isLitter = false
-      return result
-    } catch (error) {
-      throw explain(error)
-    }
+    const result = await file.change(decide, create)
+    isLitter = false
+    return result
   }
 
   /** Removes a file that a release had to leave. */
   async function collect(scope: string): Promise<void> {
-    if (isLitter) await change(scope, (held) => ({ result: undefined, next: held ?? null }))
+    if (isLitter) await change(scope, ({ held = null }) => [undefined, held])
   }
 
-  /** Without what we left behind. Throws as a closed gate does while another tab is removing the file. */
-  function ownView(records: LockRecords, now: number): LockRecords {
-    const rest = Object.entries(records).filter(([, { id }]) => !leftBehind.has(id))
-    if (rest.some(([, record]) => record.id.startsWith(LEAVING) && isLive(record, now)))
-      throw new DOMException('.lock is being removed', 'NoModificationAllowedError')
-    return Object.fromEntries(rest)
+  /** What we left behind is nobody's. */
+  function withoutOurs(records: LockRecords): LockRecords {
+    return Object.fromEntries(Object.entries(records).filter(([, { id }]) => !leftBehind.has(id)))
   }
 }
 

@@ -3,7 +3,7 @@
  * and taking it costs one request.
  */
 import type { Clock, LeaseRecord, LeaseStore } from '../core/index.ts'
-import { explain, lockDesk, type WebLocks } from '../stores/web/index.ts'
+import { lockDesk, type WebLocks } from '../stores/web/index.ts'
 import { unlisted } from './unlisted.ts'
 
 /** `found` is asked each time: a page may lose the API after it was loaded. */
@@ -13,7 +13,13 @@ export function projectWebLockStore(found: () => WebLocks, prefix: string, clock
     query: () => found().query(),
   }
   const desk = lockDesk(locks, prefix, clock)
+  /** By resource: of each, this tab holds one at the most. */
   const leases = new Map<string, LeaseRecord>()
+
+  function heldBy(resource: string, id: string): LeaseRecord | null {
+    const lease = leases.get(resource)
+    return lease?.id === id && desk.find(id) ? lease : null
+  }
 
   return {
     ...unlisted,
@@ -22,37 +28,32 @@ export function projectWebLockStore(found: () => WebLocks, prefix: string, clock
 
     async acquire(ask) {
       const { resource, id, owner } = ask
-      const hold = await desk.ask(ask).catch((error) => Promise.reject(explain(error)))
-      if (!hold) return { granted: false, holder: null, place: desk.isWaiting(id) ? 0 : null, retryIn: null }
+      const hold = await desk.ask(ask)
+      if (!hold) return { granted: false, holder: null, place: desk.find(id) ? 0 : null, retryIn: null }
       hold.onStolen = () => ask.lost?.()
       const acquiredAt = clock.now()
       const token = Math.floor(acquiredAt * 1000)
       const forEver = { expiresAt: null, remaining: null, metadata: null } as const
       const lease = { resource, id, owner, token, acquiredAt, ...forEver, state: 'held' } as const
-      leases.set(id, lease)
+      leases.set(resource, lease)
       return { granted: true, lease }
     },
 
-    async renew({ id }) {
+    async renew({ resource, id }) {
       // The answer comes after the news of a steal that happened before it.
       await locks.query()
-      const lease = desk.holdOf(id) && leases.get(id)
+      const lease = heldBy(resource, id)
       return lease ? { ok: true, lease } : { ok: false, holder: null }
     },
 
     async release(by) {
       const id = 'id' in by ? by.id : ''
-      const lease = desk.holdOf(id) && leases.get(id)
+      const lease = heldBy(by.resource, id)
       desk.leave(id)
-      leases.delete(id)
-      return { ended: lease ? { ...lease, state: 'released' } : null, holder: null }
+      if (lease) leases.delete(by.resource)
+      return { ended: lease && { ...lease, state: 'released' }, holder: null }
     },
 
-    read: async (resources) => {
-      const held = [...leases.values()]
-      return resources.map((resource) => held.find((lease) => lease.resource === resource) ?? null)
-    },
-
-    close: async () => desk.leaveAll(),
+    read: async (resources) => resources.map((resource) => leases.get(resource) ?? null),
   }
 }

@@ -61,16 +61,11 @@ function makeClock(): Clock {
 
 /** `null` where the page may not have one. */
 function startWorker(onDue: (id: number) => void): Worker | null {
-  const url = URL.createObjectURL(new Blob([WORKER_SOURCE], { type: 'text/javascript' }))
   try {
-    const worker = new Worker(url)
+    const worker = new Worker(URL.createObjectURL(new Blob([WORKER_SOURCE])))
     worker.onmessage = ({ data }: MessageEvent<number>) => onDue(data)
-    // A worker that the policy refuses only says so here; it then stays silent.
-    worker.onerror = (event) => event.preventDefault()
     return worker
   } catch {
     return null
-  } finally {
-    URL.revokeObjectURL(url)
   }
 }

@@ -2,12 +2,12 @@ import { type CallOptions, LeaseError } from '../../core/index.ts'
 import { nameOf } from './platform.ts'
 
 /** The browser refuses this page, this context or this directory; asking again cannot help. */
-const FINAL = ['SecurityError', 'NotSupportedError', 'NotAllowedError', 'TypeError', 'ReferenceError']
+const FINAL = ['SecurityError', 'NotSupportedError', 'NotAllowedError', 'TypeError']
 
 export function explain(cause: unknown): LeaseError {
   if (cause instanceof LeaseError) return cause
   const message = cause instanceof Error ? cause.message : String(cause)
-  return new LeaseError(FINAL.includes(nameOf(cause)) ? 'store-failed' : 'store-unavailable', message, {
+  return new LeaseError(FINAL.includes(nameOf(cause) ?? '') ? 'store-failed' : 'store-unavailable', message, {
     cause,
   })
 }

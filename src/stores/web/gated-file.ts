@@ -33,11 +33,14 @@ export interface Change<T> {
   readonly remove?: boolean
 }
 
+/** `null`: nothing can be decided now, ask again soon. */
+export type Decide<T> = (content: Content | null) => Change<T> | null
+
 export interface GatedFile {
   /** The content at some moment, without the gate; `null` where there is no file. */
   read(): Promise<Content | null>
   /** Without `create`, a file that does not exist is not made, and what `decide` wants written is not. */
-  change<T>(decide: (content: Content | null) => Change<T>, create: boolean): Promise<T>
+  change<T>(decide: Decide<T>, create: boolean): Promise<T>
 }
 
 export function gatedFile(source: DirectorySource, name: string, clock: Clock): GatedFile {
@@ -62,21 +65,18 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
     return file && contentOf(file)
   }
 
-  async function changeOnce<T>(
-    decide: (content: Content | null) => Change<T>,
-    create: boolean,
-  ): Promise<T | typeof AGAIN> {
+  async function changeOnce<T>(decide: Decide<T>, create: boolean): Promise<T | typeof AGAIN> {
     const file = await openFile(create)
-    if (!file) return decide(null).result
+    if (!file) return (decide(null) as Change<T>).result
     const writer = await openWriter(file)
-    let change: Change<T>
+    let change: Change<T> | null
     try {
       const content = await contentOf(file)
       isMadeEmpty &&= content.text === ''
       change = decide(isMadeEmpty ? null : content)
-      if (change.text === undefined) {
+      if (change?.text === undefined) {
         await writer.abort()
-        return change.result
+        return change ? change.result : AGAIN
       }
       await writer.write(change.text)
       await writer.close()
@@ -143,7 +143,7 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
         const outcome = await attempt()
         if (outcome !== AGAIN) return outcome
       } catch (error) {
-        const isTransient = TRANSIENT.includes(nameOf(error))
+        const isTransient = TRANSIENT.includes(nameOf(error) ?? '')
         if (!isTransient || clock.monotonic() - start > GATE_LIMIT_MS) throw error
       }
       await pause(GATE_PAUSE_MS * Math.min(tries, 8) * (0.5 + clock.random()))

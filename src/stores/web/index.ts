@@ -3,13 +3,13 @@ import { directoryStore } from './directory-store.ts'
 import { type WebLockStoreOptions, webLockStore } from './lock-store.ts'
 import type { DirectorySource, WebLocks } from './platform.ts'
 
-export { explain } from './calls.ts'
 export { type DirectoryStoreOptions, directoryStore } from './directory-store.ts'
-export { type Content, type GatedFile, gatedFile, REMOVAL_MS } from './gated-file.ts'
+export { type Content, type Decide, type GatedFile, gatedFile, REMOVAL_MS } from './gated-file.ts'
 export { type LockDesk, lockDesk } from './lock-desk.ts'
 export { type WebLockStoreOptions, webLockStore } from './lock-store.ts'
 export {
   type DirectorySource,
+  nameOf,
   openDirectory,
   type WebDirectory,
   type WebFile,

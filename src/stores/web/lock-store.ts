@@ -67,14 +67,14 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     release: (by, call) =>
       calls.run(async () => {
         const id = 'id' in by ? by.id : undefined
-        const hold = id === undefined ? null : desk.holdOf(id)
-        if (id !== undefined && !hold) desk.leave(id)
+        const hold = id === undefined ? undefined : desk.find(id)
+        if (hold && hold.phase !== 'held') hold.letGo()
         return gated(by.resource, async (found) => {
           const holder = await liveLease(found)
           const isMeant = 'id' in by ? holder?.id === by.id : holder?.token === by.token
           if (!found || !holder || !isMeant) return { ended: null, holder }
           const ended = await end(found, 'released')
-          if (id !== undefined && hold) desk.leave(id)
+          if (hold) hold.letGo()
           else await evict(by.resource)
           news.publish({ changes: [ended] })
           return { ended, holder: null }
@@ -130,7 +130,8 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
 
   /** Under the gate, with the lock in hand. `null`: it was stolen before its record was written. */
   async function grant(ask: Ask, hold: Hold, found: StoredRecord | null): Promise<Answer | null> {
-    if (found?.lease?.id === ask.id) return hold.live ? { granted: true, lease: describe(found) } : null
+    if (found?.lease?.id === ask.id)
+      return hold.phase === 'held' ? { granted: true, lease: describe(found) } : null
     const previous = found?.token ?? (await records.get(FLOOR))?.token ?? 0
     const { resource, id, owner, metadata = null } = ask
     const now = clock.now()
@@ -141,7 +142,7 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
       endedAt: now,
     }
     await records.put(record)
-    if (!hold.live) return null
+    if (hold.phase !== 'held') return null
     hold.onStolen = () => ask.lost?.()
     places.delete(id)
     const lease = describe(record)
@@ -158,7 +159,7 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     const holder = await read(ask.resource)
     // Granted to the same id through another store.
     if (holder?.id === ask.id) return { granted: true, lease: holder }
-    const place = desk.isWaiting(ask.id) ? await countAhead(ask) : null
+    const place = desk.find(ask.id) ? await countAhead(ask) : null
     return { granted: false, holder, place, retryIn: ASK_AGAIN_MS }
   }
 

@@ -43,6 +43,7 @@ export function openDirectory(source: DirectorySource): Promise<WebDirectory> {
   return typeof source === 'function' ? source() : Promise.resolve(source)
 }
 
-export function nameOf(error: unknown): string {
-  return error instanceof Error || error instanceof DOMException ? error.name : ''
+/** The name by which the browser tells its errors apart. */
+export function nameOf(error: unknown): string | undefined {
+  return (error as Partial<DOMException> | undefined)?.name
 }
