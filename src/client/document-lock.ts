@@ -57,6 +57,8 @@ export interface DocumentLock extends AsyncDisposable {
   close(): Promise<void>
 }
 
+const SOONEST_LOOK_MS = 500
+
 /** Until the server has told its own. */
 const DEFAULT_TIMES = { ttl: 30_000, heartbeat: 10_000 }
 
@@ -91,6 +93,8 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
   let resumable = false
   /** We agreed to its end. */
   let handedOver = false
+  let cancelFollowing = () => {}
+  let isClosed = false
 
   const socket = new Socket({
     url: base,
@@ -214,6 +218,8 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
     },
 
     async close() {
+      isClosed = true
+      cancelFollowing()
       unfollow()
       room.end()
       listeners.clear()
@@ -250,7 +256,17 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
   }
 
   async function refresh(): Promise<void> {
-    await calls.look().catch(() => {})
+    await calls.look().catch(followHolder)
+  }
+
+  /** Nobody tells us of another's heartbeats, so what we know of its end is read again while there is time left. */
+  function followHolder(): void {
+    cancelFollowing()
+    const { holder } = state
+    if (isClosed || !holder || holder.isMe) return
+    const left = holder.expiresAt - clock.now()
+    const due = left > times.ttl / 2 ? left - times.ttl / 2 : left
+    cancelFollowing = clock.setTimer(() => void refresh(), Math.max(due, SOONEST_LOOK_MS), true)
   }
 
   /** Back on the net, or awake: what is held is renewed now, and what was lost meanwhile is asked for again. */
@@ -264,10 +280,12 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
     const { ttl_ms: ttl, heartbeat_ms: heartbeat } = answer.body
     if (typeof ttl === 'number' && typeof heartbeat === 'number') times = { ttl, heartbeat }
     for (const action of newsOfAnswer(answer, state, clock.now())) dispatch(action)
+    followHolder()
   }
 
   function hear(event: string, data: Fields): void {
     for (const action of newsOfEvent(event, data, state, clock.now())) dispatch(action)
     if (kept && endsLease(event, data, kept.lease.token)) kept.end()
+    followHolder()
   }
 }

@@ -82,6 +82,16 @@ describe('the lock of a document, outside of a browser', () => {
     expect(await waiting).toBe(true)
   })
 
+  it('knows for how long the holder has it, though nobody tells of heartbeats', async () => {
+    await using mika = open('Mika')
+    await using ken = open('Ken')
+    await mika.acquire()
+    await phase(ken, 'read-only')
+    const first = ken.state.holder?.expiresAt ?? 0
+    await vi.waitFor(() => expect(ken.state.holder?.expiresAt).toBeGreaterThan(first + TTL_MS), 10 * TTL_MS)
+    expect(ken.state.phase).toBe('read-only')
+  })
+
   it('ends its heartbeat when the lock was ended by force', async () => {
     await using lock = open('Mika')
     await lock.acquire()
