@@ -19,17 +19,23 @@ const FLAGS = [
 export interface LaunchOptions {
   /** Directories of unpacked extensions. */
   readonly extensions?: readonly string[]
+  /** Playwright turns it off unless told otherwise. */
+  readonly backForwardCache?: boolean
 }
 
 /** A real Chromium with a fresh profile, which goes when it is closed. */
-export async function launchChromium({ extensions = [] }: LaunchOptions = {}): Promise<BrowserContext> {
+export async function launchChromium(options: LaunchOptions = {}): Promise<BrowserContext> {
+  const { extensions = [], backForwardCache = false } = options
   const directories = extensions.join(',')
   const loading = [`--disable-extensions-except=${directories}`, `--load-extension=${directories}`]
   return chromium.launchPersistentContext('', {
     executablePath: await chromiumPath(),
     headless: false,
     args: directories ? [...FLAGS, ...loading] : FLAGS,
-    ...(directories && { ignoreDefaultArgs: ['--disable-extensions'] }),
+    ignoreDefaultArgs: [
+      ...(directories ? ['--disable-extensions'] : []),
+      ...(backForwardCache ? ['--disable-back-forward-cache'] : []),
+    ],
   })
 }
 

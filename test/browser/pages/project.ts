@@ -1,0 +1,124 @@
+/** What the tests of the project lock do inside a page, with the default instance as an application has it. */
+import {
+  acquireProjectLock,
+  holdsProjectLock,
+  type ProjectLockEvent,
+  type ProjectLockLease,
+  releaseProjectLock,
+  renewProjectLock,
+  subscribeLockEvents,
+  withProjectLock,
+} from '../../../src/project/index.ts'
+
+const events: ProjectLockEvent[] = []
+subscribeLockEvents((event) => events.push(event))
+const leases: ProjectLockLease[] = []
+
+const latest = () => {
+  const lease = leases.at(-1)
+  if (!lease) throw new Error('no lease was acquired')
+  return lease
+}
+
+export const scenarios = {
+  async acquire(options?: { scope?: 'history'; standby?: boolean; retry?: { maxAttempts: number } }) {
+    const lease = await acquireProjectLock(options)
+    leases.push(lease)
+    // `Infinity` does not survive the way out of the page.
+    return { ...lease, ttlExpiresAt: String(lease.ttlExpiresAt) }
+  },
+
+  /** The code of the error, or nothing. */
+  async fails(options?: Parameters<typeof acquireProjectLock>[0]) {
+    const error = await acquireProjectLock(options).then(
+      () => undefined,
+      (error) => error,
+    )
+    return { code: error?.code as string | undefined, cause: error?.cause?.code as string | undefined }
+  },
+
+  async waitInBackground(options?: { standby?: boolean }) {
+    acquireProjectLock(options).then((lease) => leases.push(lease))
+  },
+
+  async release() {
+    await releaseProjectLock(latest())
+  },
+
+  async renew() {
+    const before = latest()
+    const after = await renewProjectLock(before)
+    return after.ttlExpiresAt - before.ttlExpiresAt
+  },
+
+  async holds() {
+    return leases.length > 0 && holdsProjectLock(latest())
+  },
+
+  async types() {
+    return events.map(({ type }) => type.slice('lock:'.length))
+  },
+
+  async events() {
+    return events.map(({ type, at }) => ({ type, at }))
+  },
+
+  async withLock() {
+    return withProjectLock(async (lease) => lease.backend)
+  },
+
+  async forceAutosave() {
+    await releaseProjectLock({ ...latest(), id: crypto.randomUUID(), scope: 'autosave' }, { force: true })
+  },
+
+  /** Asks at a given moment, as others do in other tabs. */
+  async acquireAt(time: number) {
+    while (Date.now() < time) await new Promise((resolve) => setTimeout(resolve))
+    const lease = await acquireProjectLock({ retry: { maxAttempts: 1 } }).catch(() => null)
+    if (lease) leases.push(lease)
+    return lease !== null
+  },
+
+  async putFile(path: string, text: string) {
+    const [directory, name] = await locate(path)
+    const file = await directory.getFileHandle(name, { create: true })
+    const writer = await file.createWritable()
+    await writer.write(text)
+    await writer.close()
+  },
+
+  async clearFiles() {
+    const root = await navigator.storage.getDirectory()
+    for await (const name of root.keys()) await root.removeEntry(name, { recursive: true })
+  },
+
+  async tree() {
+    return list(await navigator.storage.getDirectory())
+  },
+
+  async refuseRemoval(refuse: boolean) {
+    const own = FileSystemDirectoryHandle.prototype as { removeEntry: unknown }
+    original ??= own.removeEntry
+    own.removeEntry = refuse ? () => Promise.reject(new DOMException('no', 'NotAllowedError')) : original
+  },
+}
+
+let original: unknown
+
+async function locate(path: string): Promise<[FileSystemDirectoryHandle, string]> {
+  const parts = path.split('/')
+  const name = parts.pop() ?? ''
+  let directory = await navigator.storage.getDirectory()
+  for (const part of parts) directory = await directory.getDirectoryHandle(part, { create: true })
+  return [directory, name]
+}
+
+async function list(directory: FileSystemDirectoryHandle, path = ''): Promise<string[]> {
+  const found: string[] = []
+  for await (const [name, handle] of directory.entries())
+    if (handle.kind === 'file') found.push(path + name)
+    else found.push(...(await list(handle as FileSystemDirectoryHandle, `${path}${name}/`)))
+  return found.sort()
+}
+
+Object.assign(globalThis, { scenarios })

@@ -1,0 +1,202 @@
+import { join } from 'node:path'
+import type { BrowserContext, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { quantile } from '../../bench/measure.ts'
+import { launchChromium, type Site, serveModule } from './chromium.ts'
+import type { scenarios } from './pages/project.ts'
+import { runScenario } from './run-scenario.ts'
+
+type Scenarios = typeof scenarios
+
+/** A browser that refuses Web Locks in one way or the other. */
+const WITHOUT_WEB_LOCKS = {
+  removed: () => Object.defineProperty(Navigator.prototype, 'locks', { get: () => undefined }),
+  SecurityError: () => {
+    LockManager.prototype.request = () => Promise.reject(new DOMException('refused', 'SecurityError'))
+  },
+}
+
+describe('the project lock in Chromium', () => {
+  let browser: BrowserContext
+  let site: Site
+  const pages: Page[] = []
+
+  beforeAll(async () => {
+    site = await serveModule(join(import.meta.dirname, 'pages/project.ts'))
+    browser = await launchChromium({ backForwardCache: true })
+  })
+  afterEach(async () => {
+    const cleaner = await openTab()
+    await Promise.all(pages.splice(0).map((page) => page !== cleaner.page && page.close()))
+    await cleaner.run('clearFiles')
+    await cleaner.page.close()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await site?.[Symbol.asyncDispose]()
+  })
+
+  async function openTab(prepare?: () => unknown) {
+    const page = await browser.newPage()
+    pages.push(page)
+    if (prepare) await page.addInitScript(prepare)
+    await page.goto(site.url)
+    await page.waitForFunction('globalThis.scenarios')
+    const run = <N extends keyof Scenarios & string>(name: N, ...args: Parameters<Scenarios[N]>) =>
+      runScenario<Scenarios, N>(page, name, ...args)
+    return { page, run }
+  }
+
+  const lockNames = (page: Page) =>
+    page.evaluate(async () => (await navigator.locks.query()).held?.map((lock) => lock.name))
+
+  it('is held by one of two tabs, and goes to the other when it is released', async () => {
+    const [a, b] = [await openTab(), await openTab()]
+    expect(await a.run('acquire')).toMatchObject({ backend: 'web', ttlExpiresAt: 'Infinity' })
+    expect(await lockNames(b.page)).toEqual(['imgponic:project:autosave'])
+    await b.run('waitInBackground')
+    await eventually(async () => expect(await b.run('types')).toEqual(['attempt']))
+    expect(await b.run('holds')).toBe(false)
+    await a.run('release')
+    await eventually(async () => expect(await b.run('holds')).toBe(true))
+    expect(await b.run('tree')).toEqual([])
+  })
+
+  it('is taken over from a tab that was closed, and from one that crashed', async () => {
+    const waits: number[] = []
+    for (const end of ['close', 'close', 'close', 'crash'] as const) {
+      const [a, b] = [await openTab(), await openTab()]
+      await a.run('acquire')
+      await b.run('waitInBackground', { standby: true })
+      await eventually(async () => {
+        const pending = await b.page.evaluate(async () => (await navigator.locks.query()).pending?.length)
+        expect(pending).toBe(1)
+      })
+      const ended = Date.now()
+      if (end === 'close') await a.page.close()
+      else await crash(a.page)
+      await eventually(async () => expect(await b.run('holds')).toBe(true))
+      const acquired = (await b.run('events')).find((event) => event.type === 'lock:acquired')
+      waits.push((acquired?.at ?? Infinity) - ended)
+      await b.page.close()
+    }
+    console.log(`take-over after the end of a tab: p50 ${quantile(waits, 0.5)} ms of ${waits}`)
+    expect(Math.max(...waits)).toBeLessThan(5000)
+  })
+
+  it.each(Object.entries(WITHOUT_WEB_LOCKS))(
+    'uses project/.lock, and nothing else, where Web Locks are refused (%s)',
+    async (_, prepare) => {
+      const { run } = await openTab(prepare)
+      await run('putFile', 'workflow-cookbook/collector.jsonl', '{}')
+      expect(await run('acquire')).toMatchObject({ backend: 'fallback' })
+      expect(await run('tree')).toEqual(['project/.lock', 'workflow-cookbook/collector.jsonl'])
+      expect(await run('renew')).toBeGreaterThan(0)
+      await run('release')
+      expect(await run('tree')).toEqual(['workflow-cookbook/collector.jsonl'])
+      expect(await run('withLock')).toBe('fallback')
+      expect(await run('tree')).toEqual(['workflow-cookbook/collector.jsonl'])
+    },
+  )
+
+  it('says that it is not supported in a page without an origin', async () => {
+    const script = await (await fetch(`${site.url}page.js`)).text()
+    const page = await browser.newPage()
+    pages.push(page)
+    await page.route('**/sandboxed', (route) =>
+      route.fulfill({
+        contentType: 'text/html',
+        headers: { 'content-security-policy': 'sandbox allow-scripts' },
+        body: `<!doctype html><script type="module">${script}</script>`,
+      }),
+    )
+    await page.goto(`${site.url}sandboxed`)
+    await page.waitForFunction('globalThis.scenarios')
+    const outcome = await runScenario<Scenarios, 'fails'>(page, 'fails')
+    expect(outcome.code).toBe('web-lock-unsupported')
+  })
+
+  it('is granted once when many tabs write the .lock at the same moment', async () => {
+    const tabs = await Promise.all(Array.from({ length: 5 }, () => openTab(WITHOUT_WEB_LOCKS.removed)))
+    const grants: number[] = []
+    for (let round = 0; round < 30; round++) {
+      const moment = Date.now() + 60
+      const granted = await Promise.all(tabs.map(({ run }) => run('acquireAt', moment)))
+      grants.push(granted.filter(Boolean).length)
+      await Promise.all(tabs.map(({ run }, n) => granted[n] && run('release')))
+    }
+    expect(Math.max(...grants)).toBe(1)
+    expect(grants.filter((count) => count === 1).length).toBeGreaterThan(25)
+  })
+
+  it('comes back from the back/forward cache with its lease, and looks at it first', async () => {
+    const { page, run } = await openTab(WITHOUT_WEB_LOCKS.removed)
+    await run('acquire')
+    await page.goto(`${site.url}elsewhere`)
+    await page.goBack({ waitUntil: 'commit' })
+    await eventually(async () => expect(await run('types')).toContain('renewed'))
+    expect(await run('holds')).toBe(true)
+  })
+
+  it('goes to another tab while its page is in the back/forward cache', async () => {
+    const [a, b] = [await openTab(), await openTab()]
+    await a.run('acquire')
+    await a.page.goto(`${site.url}elsewhere`)
+    expect(await b.run('acquire')).toMatchObject({ backend: 'web' })
+    await a.page.goBack({ waitUntil: 'commit' })
+    await a.page.waitForFunction('globalThis.scenarios')
+    expect(await a.run('holds')).toBe(false)
+  })
+
+  it('goes on where the .lock cannot be deleted, and collects it later', async () => {
+    const { run } = await openTab(WITHOUT_WEB_LOCKS.removed)
+    await run('acquire')
+    await run('refuseRemoval', true)
+    await run('release')
+    expect((await run('types')).slice(-4)).toEqual([
+      'cleanup-warning',
+      'cleanup-warning',
+      'error',
+      'cleanup-warning',
+    ])
+    await run('refuseRemoval', false)
+    await run('acquire')
+    await run('release')
+    expect(await run('tree')).toEqual([])
+  })
+
+  it('notices that its files were cleared, and acquires anew', async () => {
+    const { run } = await openTab(WITHOUT_WEB_LOCKS.removed)
+    await run('acquire')
+    await run('clearFiles')
+    await expect(run('renew')).rejects.toThrow('lost (refused)')
+    expect(await run('holds')).toBe(false)
+    expect(await run('acquire')).toMatchObject({ backend: 'fallback' })
+    await run('release')
+    expect(await run('tree')).toEqual([])
+  })
+
+  it('removes the .lock of another tab by force', async () => {
+    const [a, b] = [await openTab(WITHOUT_WEB_LOCKS.removed), await openTab(WITHOUT_WEB_LOCKS.removed)]
+    await a.run('acquire')
+    await b.run('acquire', { scope: 'history' })
+    await a.page.close()
+    expect(await b.run('fails', { retry: { maxAttempts: 1 } })).toEqual({
+      code: 'lock-unavailable',
+      cause: 'fallback-conflict',
+    })
+    await b.run('forceAutosave')
+    expect(await b.run('acquire')).toMatchObject({ backend: 'fallback', scope: 'autosave' })
+  })
+})
+
+function eventually(check: () => Promise<void>): Promise<void> {
+  return vi.waitFor(check, { timeout: 10_000 })
+}
+
+async function crash(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  const crashed = new Promise((resolve) => page.once('crash', resolve))
+  session.send('Page.crash').catch(() => {})
+  await crashed
+}
