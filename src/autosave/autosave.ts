@@ -9,7 +9,7 @@ import { onLeaving } from './page.ts'
 import { type Found, findRecoverable } from './recovery.ts'
 import { timeOf } from './save-file.ts'
 import { createSchedule } from './schedule.ts'
-import { type Action, INITIAL, maySave, reduce } from './state.ts'
+import { type Action, INITIAL_SNAPSHOT, maySave, reduce } from './state.ts'
 import { createTenure } from './tenure.ts'
 import type { AutoSave, AutoSaveEvent, AutoSaveOptions, ReadOnlyReason } from './types.ts'
 import { writeSave } from './write-save.ts'
@@ -39,7 +39,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
   const schedule = createSchedule(clock, settings, () => void save())
   const stopListening = onLeaving(onLeave)
 
-  let state = INITIAL
+  let state = INITIAL_SNAPSHOT
   let edits = 0
   let savedEdits = 0
   let failures = 0

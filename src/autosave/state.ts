@@ -40,7 +40,8 @@ export type Action =
   | { readonly type: 'loaded'; readonly savedAt: number | null; readonly unsaved: boolean }
   | { readonly type: 'disposed' }
 
-export const INITIAL: AutoSaveSnapshot = {
+/** Before anything has happened. */
+export const INITIAL_SNAPSHOT: AutoSaveSnapshot = {
   phase: 'idle',
   unsaved: false,
   savedAt: null,
@@ -108,6 +109,13 @@ export function reduce(state: AutoSaveSnapshot, action: Action): AutoSaveSnapsho
 export function maySave({ phase, inLine, readOnly }: AutoSaveSnapshot): boolean {
   if (phase === 'read-only') return !inLine && readOnly === 'held'
   return phase === 'idle' || phase === 'debouncing' || phase === 'backoff' || phase === 'error'
+}
+
+/** Whether `flushNow` may help where the last save did not get through. */
+export function canRetry(snapshot: AutoSaveSnapshot): boolean {
+  const { phase, error } = snapshot
+  const failed = phase === 'backoff' || phase === 'error' || phase === 'read-only'
+  return failed && maySave(snapshot) && error?.code !== 'read-failed'
 }
 
 function granted(state: AutoSaveSnapshot, action: Action & { type: 'granted' }): AutoSaveSnapshot {

@@ -1,3 +1,14 @@
+export {
+  AutoSaveIndicator,
+  type AutoSaveIndicatorProps,
+  type AutoSaveTone,
+} from './autosave-indicator.tsx'
+export {
+  type AutoSaveMessage,
+  type AutoSaveText,
+  type AutoSaveTexts,
+  autosaveTexts,
+} from './autosave-texts.ts'
 export { LockBanner, type LockBannerProps } from './lock-banner.tsx'
 export { type LockTexts, lockTexts, type Who } from './lock-texts.ts'
 export {
@@ -9,4 +20,6 @@ export {
   useSync,
   useSyncSettings,
 } from './sync.tsx'
+export { type UseAutoSave, type UseAutoSaveOptions, useAutoSave } from './use-autosave.ts'
 export { type UseDocumentLock, useDocumentLock } from './use-document-lock.ts'
+export { type ProjectLockStatus, type UseProjectLock, useProjectLock } from './use-project-lock.ts'
