@@ -169,7 +169,7 @@ describe('a bus behind PgBouncer in transaction mode', () => {
     const heard = vi.fn()
     await bus.subscribe(heard)
     await bus.publish({ topic: 'a', data: {} })
-    await vi.waitFor(() => expect(heard).toHaveBeenCalledOnce(), 5000)
+    await vi.waitFor(() => expect(heard).toHaveBeenCalledOnce(), 15_000)
     await bus.close()
   })
 })

@@ -40,7 +40,7 @@ export function describeBus(name: string, makeOpen: () => () => Promise<BusNode>
       const opened = await begin(3)
       const sent = Array.from({ length: 100 }, (_, n) => n)
       await Promise.all(sent.map((n) => opened[0]?.bus.publish(message(n))))
-      for (const { heard } of opened) await vi.waitFor(() => expect(numbersOf(heard)).toEqual(sent), 5000)
+      for (const { heard } of opened) await vi.waitFor(() => expect(numbersOf(heard)).toEqual(sent), 15_000)
     })
 
     it.each([
@@ -51,7 +51,7 @@ export function describeBus(name: string, makeOpen: () => () => Promise<BusNode>
       const [a, b] = await begin(2)
       const sent = { topic: 'document', data: { text, nested: { list: [1, null, true] } } }
       await a?.bus.publish(sent)
-      await vi.waitFor(() => expect(isDeepStrictEqual(b?.heard, [sent])).toBe(true), 5000)
+      await vi.waitFor(() => expect(isDeepStrictEqual(b?.heard, [sent])).toBe(true), 15_000)
     })
 
     it('harms nobody when a listener throws, and ends with its disposal', async () => {
@@ -63,7 +63,7 @@ export function describeBus(name: string, makeOpen: () => () => Promise<BusNode>
       const subscription = await a?.bus.subscribe(ended)
       await subscription?.[Symbol.asyncDispose]()
       await a?.bus.publish(message(1))
-      await vi.waitFor(() => expect(numbersOf(a?.heard ?? [])).toEqual([1]), 5000)
+      await vi.waitFor(() => expect(numbersOf(a?.heard ?? [])).toEqual([1]), 15_000)
       expect(ended).not.toHaveBeenCalled()
       await bad?.[Symbol.asyncDispose]()
     })
@@ -74,7 +74,7 @@ export function describeBus(name: string, makeOpen: () => () => Promise<BusNode>
       const again = vi.fn()
       await b?.bus.subscribe(again)
       await a?.bus.publish(message(1))
-      await vi.waitFor(() => expect(again).toHaveBeenCalledOnce(), 5000)
+      await vi.waitFor(() => expect(again).toHaveBeenCalledOnce(), 15_000)
       expect(b?.heard).toEqual([])
     })
 

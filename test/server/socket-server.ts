@@ -21,7 +21,9 @@ interface SocketServerOptions extends SocketsOptions, Partial<ChannelsOptions> {
 export async function openSocketServer(options: SocketServerOptions = {}): Promise<SocketServer> {
   const bus = options.bus ?? memoryBus()
   const hub = createChannels({ key: KEY, secret: SECRET, ...options, bus })
-  const server = createServer((request, response) => void authorize(hub, request, response))
+  const server = createServer((request, response) => {
+    authorize(hub, request, response).catch(() => response.writeHead(400).end())
+  })
   const sockets = attachSockets(server, hub, options)
   server.listen(options.port ?? 0, '127.0.0.1')
   await once(server, 'listening')
