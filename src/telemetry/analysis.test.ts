@@ -139,6 +139,15 @@ describe('an analysis', () => {
     )
   })
 
+  it('goes on after a merge that pushed its window out', () => {
+    const [early, late] = [record('lock:acquired', 0), record('lock:acquired', WINDOW)]
+    const analysis = analysisOf([early], { maxWindows: 1 })
+    analysis.merge(analysisOf([late]))
+    analysis.add(early)
+    expect(analysis.metrics()).toMatchObject([{ acquires: 1 }])
+    expect(analysis.skipped.outside).toBe(2)
+  })
+
   it('counts and skips lines that it cannot use', () => {
     const analysis = new Analysis()
     const good = JSON.stringify(record('lock:acquired', 0))

@@ -81,6 +81,8 @@ export class Analysis {
 
   merge(other: Analysis): void {
     addCounts(this.skipped, other.skipped)
+    // Its window may have to go.
+    this.#minute = ''
     for (const [start, tallies] of other.#windows) {
       const mine = this.#open(start)
       for (const [stream, tally] of tallies) {
@@ -124,7 +126,6 @@ export class Analysis {
     for (const tally of this.#windows.get(oldest)?.values() ?? [])
       this.skipped.outside += tally.counts.records
     this.#windows.delete(oldest)
-    this.#minute = ''
     return oldest === start ? undefined : tallies
   }
 }

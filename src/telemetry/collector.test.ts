@@ -102,6 +102,24 @@ describe('the collector', () => {
     expect(clock.pending).toBe(0)
   })
 
+  it('keeps the order when events come while a write fails', async () => {
+    const taken: string[][] = []
+    let refuse: ((error: Error) => void) | undefined
+    const write = (records: readonly TelemetryRecord[]) => {
+      taken.push(records.map(({ type }) => type))
+      return taken.length > 1 ? undefined : new Promise<void>((_, reject) => (refuse = reject))
+    }
+    const { collector } = setUp({ sinks: [{ write }] })
+    const listen = collector.listen('sync')
+    listen({ type: 'a' })
+    const first = collector.flush()
+    listen({ type: 'b' })
+    const second = collector.flush()
+    refuse?.(new Error('away'))
+    await Promise.all([first, second])
+    expect(taken).toEqual([['a'], ['a', 'b']])
+  })
+
   it('drops the oldest, and says so, when a sink fails for too long', async () => {
     const onError = vi.fn()
     const taken: string[] = []

@@ -120,6 +120,14 @@ describe('incidents', () => {
     ])
   })
 
+  it('last as long as one of their rules does', () => {
+    const entries = Array.from({ length: 11 }, () => record('lock:readonly-entered', WINDOW))
+    const quiet = [2, 3, 4].map((n) => record('lock:attempt', n * WINDOW))
+    expect(verdictOf([...acquires(0, 18, 2), ...entries, ...quiet]).incidents).toMatchObject([
+      { since: '2030-01-01T12:00:00.000Z', until: '2030-01-01T13:00:00.000Z', firings: [{}, {}] },
+    ])
+  })
+
   it('join rules and streams that overlap', () => {
     const entries = Array.from({ length: 11 }, () => record('lock:readonly-entered', WINDOW))
     const leases = acquires(1, 18, 2).map((one) => ({ ...one, stream: 'lease' as const }))

@@ -27,7 +27,7 @@ export class LockTracker {
     const track = this.#tracks.get(id) ?? this.#start(id, nowMs)
     switch (event.type) {
       case 'lock:attempt':
-        if (event.operation !== 'renew') track.attempts++
+        track.attempts++
         return {}
       case 'lock:acquired':
         track.acquiredMs = nowMs
