@@ -137,9 +137,12 @@ async function sweepAll(locks: Locks): Promise<void> {
   while ((await locks.sweep(SWEEP_AT_ONCE)).length === SWEEP_AT_ONCE);
 }
 
-function channelOptions({ channelKey, channelSecret, eventNames, publicChannels, maxSockets }: Settings) {
-  const limits = { socketsPerClient: maxSockets }
-  return { key: channelKey, secret: channelSecret, naming: eventNames, publicChannels, limits }
+function channelOptions(settings: Settings) {
+  const { channelKey, channelSecret, eventNames, publicChannels, clientEvents, activityTimeout } = settings
+  return {
+    ...{ key: channelKey, secret: channelSecret, naming: eventNames, publicChannels, clientEvents },
+    ...{ activityTimeout, limits: { socketsPerClient: settings.maxSockets } },
+  }
 }
 
 function roomsOf(channel: string): string[] {

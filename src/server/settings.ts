@@ -34,6 +34,10 @@ export const SETTINGS = {
   channelSecret: secret(),
   eventNames: choice('plain', ['plain', 'laravel']),
   publicChannels: flag(true),
+  /** Lets the sockets of a private or presence channel send events to each other. */
+  clientEvents: flag(false),
+  /** The silence after which a socket is pinged. */
+  activityTimeout: duration('30s', '1s', '10m'),
   /** Other origins whose pages may call, beside the server's own. */
   origins: list(),
   /** The last hop of `X-Forwarded-For` is the client, since a proxy of yours wrote it. */
