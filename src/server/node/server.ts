@@ -9,6 +9,8 @@ import { assetHandler } from './assets.ts'
 import { prometheusMeter } from './prometheus.ts'
 import { attachSockets } from './sockets.ts'
 
+const CLOSE_IDLE_EVERY_MS = 20
+
 export interface ServerOptions extends LockServerOptions {
   /** A directory of pages, served at `/`; its `index.html` is the first. */
   readonly assets?: string
@@ -68,12 +70,14 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
   async function stop(): Promise<void> {
     const closed = once(server, 'close')
     server.close()
-    server.closeIdleConnections()
     const cancel = systemClock.setTimer(() => server.closeAllConnections(), settings.stopWithin)
+    // Those that were answered just now are kept alive by their clients.
+    const closing = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS)
     await locks.stop()
     await sockets[Symbol.asyncDispose]()
     await closed
     cancel()
+    clearInterval(closing)
   }
 }
 

@@ -1,0 +1,234 @@
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer, type Server } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { getRequestListener, serve } from '@hono/node-server'
+import { Hono } from 'hono'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createLockServer } from '../../src/server/index.ts'
+import {
+  attachSockets,
+  createServer,
+  openSqlite,
+  type ServerOptions,
+  sqliteAudit,
+  sqliteDocuments,
+} from '../../src/server/node/index.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { browserAt, joinRoom } from './node-client.ts'
+import { ADMIN_TOKEN, SECRETS } from './service-bed.ts'
+
+const LOCK = '/api/documents/room-1/lock'
+
+let directory: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'holdfast-server-'))
+})
+afterEach(() => rmSync(directory, { recursive: true }))
+
+describe('a server on SQLite', () => {
+  it('loses no lock, no content and no trail by a restart', async () => {
+    const user = { cookie: '' as string | undefined, token: 0 }
+    {
+      await using first = await start()
+      const browser = browserAt(first.url)
+      user.token = (await browser.call('POST', LOCK)).body.token
+      await browser.call('PUT', '/api/documents/room-1', { content: 'kept', token: user.token })
+      user.cookie = browser.cookie
+    }
+    await using second = await start()
+    const browser = browserAt(second.url)
+    browser.cookie = user.cookie
+    expect((await browser.call('PUT', LOCK)).body.token).toBe(user.token)
+    expect((await browser.call('GET', '/api/documents/room-1')).body.content).toBe('kept')
+    expect((await browserAt(second.url).call('POST', LOCK)).status).toBe(409)
+    const headers = { Authorization: `Bearer ${ADMIN_TOKEN}` }
+    const { entries } = (await browser.call('GET', '/api/audit', undefined, { headers })).body
+    expect(entries.map(({ action }) => action)).toEqual(['lock'])
+  })
+
+  it('counts for Prometheus', async () => {
+    await using server = await start()
+    const socket = await joinRoom(server.url, 'room-1')
+    await browserAt(server.url).call('POST', LOCK)
+    const { body, headers } = await browserAt(server.url).call('GET', '/metrics')
+    expect(headers.get('content-type')).toContain('text/plain')
+    for (const line of [
+      'holdfast_http_requests_total{route="/api/documents/{roomId}/lock",method="POST",status="200"} 1',
+      'holdfast_http_request_seconds_count{route="/api/documents/{roomId}/lock",method="POST"} 1',
+      'holdfast_live_locks 1',
+      'holdfast_waiters 0',
+      'holdfast_sockets 1',
+      'holdfast_grants_total 1',
+      'holdfast_expiries_total 0',
+      'holdfast_takeovers_total 0',
+    ])
+      expect(body).toContain(line)
+    socket.close()
+  })
+
+  it('writes one JSON line a request, without secrets', async () => {
+    const lines: object[] = []
+    await using server = await start({
+      log: (level, message, fields) => lines.push({ level, message, ...fields }),
+    })
+    const browser = browserAt(server.url)
+    await browser.call('POST', `${LOCK}?wait=0`)
+    expect(lines).toEqual([
+      { level: 'info', message: 'request', method: 'POST', path: LOCK, status: 200, ms: expect.any(Number) },
+    ])
+  })
+
+  it('serves pages beside the API', async () => {
+    const assets = join(directory, 'web')
+    mkdirSync(join(assets, 'assets'), { recursive: true })
+    writeFileSync(join(assets, 'index.html'), '<h1>editor</h1>')
+    writeFileSync(join(assets, 'dashboard.html'), '<h1>dashboard</h1>')
+    writeFileSync(join(assets, 'assets', 'main-a1b2c3d4.js'), 'export {}')
+    await using server = await start({ assets })
+    const page = await fetch(`${server.url}/`)
+    expect(await page.text()).toBe('<h1>editor</h1>')
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'self'")
+    expect(await (await fetch(`${server.url}/dashboard`)).text()).toBe('<h1>dashboard</h1>')
+    const script = await fetch(`${server.url}/assets/main-a1b2c3d4.js`)
+    expect(script.headers.get('content-type')).toContain('javascript')
+    expect(script.headers.get('cache-control')).toContain('immutable')
+    await script.text()
+    expect((await browserAt(server.url).call('POST', LOCK)).status).toBe(200)
+    expect((await browserAt(server.url).call('GET', '/nothing')).body.error).toBe('not_found')
+    expect((await browserAt(server.url).call('GET', '/..%2f..%2fetc%2fpasswd')).status).toBe(404)
+  })
+})
+
+describe('a stop', () => {
+  it('ends waits, tells sockets, and takes nobody new', async () => {
+    await using server = await start()
+    await browserAt(server.url, 'a').call('POST', LOCK)
+    const socket = new WebSocket(`${server.url.replace('http', 'ws')}/app/holdfast?protocol=7`)
+    const closed = once(socket, 'close')
+    await once(socket, 'open')
+    const waiting = browserAt(server.url, 'b').call('POST', `${LOCK}?wait=30`)
+    const looking = browserAt(server.url, 'c')
+    await vi.waitFor(async () =>
+      expect((await looking.call('GET', LOCK)).body).toMatchObject({ waiting: [{}] }),
+    )
+    await server.stop()
+    expect((await waiting).body.error).toBe('stopping')
+    expect((await closed)[0]).toMatchObject({ code: 4100 })
+    await expect(fetch(`${server.url}/healthz`)).rejects.toThrow()
+    await server.stop()
+  })
+
+  it('does not wait for ever for a client that does not finish', async () => {
+    await using server = await start({ settings: { stopWithin: 200 } })
+    const socket = connect(server.port, '127.0.0.1')
+    await once(socket, 'connect')
+    socket.on('error', () => {})
+    socket.write(`PUT /api/documents/a HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{`)
+    const gone = once(socket, 'close')
+    await server.stop()
+    await gone
+  })
+
+  it('of the caller ends its wait, and frees its place', async () => {
+    await using server = await start()
+    const holder = browserAt(server.url, 'a')
+    await holder.call('POST', LOCK)
+    const gone = new AbortController()
+    const waiting = browserAt(server.url, 'b').call('POST', `${LOCK}?wait=30`, undefined, {
+      signal: gone.signal,
+    })
+    const waiters = (count: number) =>
+      vi.waitFor(async () => {
+        const { waiting } = Object((await holder.call('GET', LOCK)).body)
+        expect(waiting).toHaveLength(count)
+      })
+    await waiters(1)
+    gone.abort()
+    await expect(waiting).rejects.toThrow()
+    await waiters(0)
+  })
+})
+
+describe('embedded', () => {
+  it('in a plain node:http server', async () => {
+    const locks = await createLockServer({ store: memoryStore(), settings: SECRETS, log: () => {} })
+    const listener = getRequestListener(locks.fetch)
+    const server = createHttpServer((request, response) => {
+      if (request.url === '/hello') response.end('hello')
+      else void listener(request, response)
+    })
+    const sockets = attachSockets(server, locks.channels)
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const url = urlOf(server)
+    expect(await (await fetch(`${url}/hello`)).text()).toBe('hello')
+    const socket = await joinRoom(url, 'room-1')
+    expect((await browserAt(url).call('POST', LOCK)).status).toBe(200)
+    await vi.waitFor(() => expect(socket.heard).toEqual(['document.locked']))
+    await locks.stop()
+    await sockets[Symbol.asyncDispose]()
+    await close(server)
+  })
+
+  it('in another Hono app, at the root or under a path, with users of its own', async () => {
+    const locks = await createLockServer({
+      ...{ store: memoryStore(), settings: SECRETS, log: () => {} },
+      identify: (request) => {
+        const user = request.headers.get('x-user')
+        return user === null ? null : { id: user, name: user }
+      },
+      authorize: (identity, action) => action !== 'takeover' && identity.name !== 'banned',
+    })
+    const app = new Hono().get('/hello', (context) => context.text('hello'))
+    app.route('/', locks.app)
+    app.route('/locks', locks.app)
+    const server = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }) as Server
+    await once(server, 'listening')
+    const url = urlOf(server)
+    const as = (user: string) => ({ headers: { 'X-User': user } })
+    const browser = browserAt(url)
+    expect(await (await fetch(`${url}/hello`)).text()).toBe('hello')
+    expect((await browser.call('POST', LOCK)).body.error).toBe('unauthenticated')
+    expect((await browser.call('POST', LOCK, undefined, as('mika'))).status).toBe(200)
+    expect((await browser.call('GET', `/locks${LOCK}`, undefined, as('ren'))).body).toMatchObject({
+      holder: { name: 'mika', is_you: false },
+    })
+    expect((await browser.call('POST', `${LOCK}/takeover`, undefined, as('ren'))).status).toBe(403)
+    expect((await browser.call('GET', LOCK, undefined, as('banned'))).status).toBe(403)
+    await locks.stop()
+    await close(server)
+  })
+})
+
+async function start(options: Partial<ServerOptions> = {}) {
+  const path = join(directory, 'holdfast.db')
+  const database = openSqlite(path)
+  const store = sqliteStore(path)
+  const server = await createServer({
+    ...{ store, documents: sqliteDocuments(database), audit: sqliteAudit(database), log: () => {} },
+    ...options,
+    settings: { ...SECRETS, port: 0, ...options.settings },
+  })
+  return {
+    ...server,
+    async [Symbol.asyncDispose]() {
+      await server.stop()
+      await store.close()
+      database.close()
+    },
+  }
+}
+
+function urlOf(server: Server): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+async function close(server: Server): Promise<void> {
+  server.closeAllConnections()
+  server.close()
+  await once(server, 'close')
+}
