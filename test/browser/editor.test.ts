@@ -170,6 +170,38 @@ describe('the editor in windows of Chromium', () => {
     await mika.until('held')
   })
 
+  it('works by keyboard, and speaks changes once: politely, and loss assertively', async () => {
+    const [mika, ken] = await openTwo()
+    const edit = mika.page.getByRole('button', { name: 'Edit', exact: true })
+    while (!(await edit.evaluate((button) => button === document.activeElement)))
+      await mika.page.keyboard.press('Tab')
+    const { outlineStyle } = await edit.evaluate((button) => ({ ...getComputedStyle(button) }))
+    expect(outlineStyle).toBe('solid')
+    await mika.page.keyboard.press('Enter')
+    await mika.until('held')
+    expect(await mika.page.getByRole('status').textContent()).toBe('You are editing. Others can read.')
+    await ken.until('read-only')
+    await ken.press('Take over')
+    await mika.until('lost')
+    expect(await mika.page.getByRole('alert').first().textContent()).toContain('Ken has been editing')
+  })
+
+  it('leaves one connection for one window, though React mounts it twice', async () => {
+    await openTwo()
+    await expect.poll(() => server.sockets()).toBe(2)
+  })
+
+  it('moves nothing when a person wants that', async () => {
+    const [mika] = await openTwo()
+    const motion = () =>
+      mika.page
+        .locator('.hf-banner')
+        .evaluate((banner) => getComputedStyle(banner).getPropertyValue('--hf-motion'))
+    expect(await motion()).toMatch(/^(150ms|.15s) /)
+    await mika.page.emulateMedia({ reducedMotion: 'reduce' })
+    expect(await motion()).toMatch(/^0m?s$/)
+  })
+
   it('speaks Japanese, dark, on a phone', async () => {
     const [mika] = await openTwo()
     await mika.page.setViewportSize({ width: 360, height: 740 })

@@ -13,6 +13,8 @@ export interface PagesServer extends AsyncDisposable {
   readonly url: string
   readonly port: number
   readonly store: LeaseStore
+  /** How many WebSockets are open. */
+  sockets(): number
   /** Stops it, and starts another one on the same port and data. */
   restart(): Promise<void>
 }
@@ -47,6 +49,7 @@ export async function servePages(): Promise<PagesServer> {
     url,
     port,
     store,
+    sockets: () => server.locks.channels.sockets,
     async restart() {
       await server.stop()
       server = await start(port)
