@@ -1,7 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer as createProbe } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
@@ -41,15 +39,6 @@ function run(code: string, port: number): () => string {
   return () => output
 }
 
-async function freePort(): Promise<number> {
-  const probe = createProbe().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
-}
-
 function sourceOf(specifier: string): string {
   const entry = manifest.exports[specifier.replace('holdfast', '.')]
   if (typeof entry !== 'object') throw new Error(`the package has no ${specifier}`)
@@ -70,10 +59,10 @@ describe('the page on WebSockets', () => {
   })
 
   it.each(examples('server'))('has a $name that can be reached: %#', async ({ code }) => {
-    const port = await freePort()
-    const output = run(code, port)
-    await vi.waitFor(() => expect(output()).toContain(`listening on http://127.0.0.1:${port}`), WAIT)
-    const socket = new WebSocket(`ws://127.0.0.1:${port}/app/holdfast?protocol=7`)
+    const output = run(code, 0)
+    const port = () => /(?:port: |127\.0\.0\.1:)(\d+)/.exec(output())?.[1]
+    await vi.waitFor(() => expect(port()).toBeDefined(), WAIT)
+    const socket = new WebSocket(`ws://127.0.0.1:${port()}/app/holdfast?protocol=7`)
     const first = await new Promise<string>((resolve) => {
       socket.onmessage = ({ data }) => resolve(String(data))
     })
