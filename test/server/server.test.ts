@@ -125,10 +125,12 @@ describe('a stop', () => {
   it('does not wait for ever for a client that does not finish', async () => {
     await using server = await start({ settings: { stopWithin: 200 } })
     const socket = connect(server.port, '127.0.0.1')
-    await once(socket, 'connect')
+    const gone = new Promise((resolve) => socket.once('close', resolve))
     socket.on('error', () => {})
-    socket.write(`PUT /api/documents/a HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{`)
-    const gone = once(socket, 'close')
+    socket.write(
+      'PUT /api/documents/a HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\nExpect: 100-continue\r\n\r\n{',
+    )
+    expect(String((await once(socket, 'data'))[0])).toContain('100 Continue')
     await server.stop()
     await gone
   })

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { IncomingMessage, Server } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { systemClock } from '../../core/index.ts'
@@ -8,8 +8,6 @@ import type { Settings } from '../settings.ts'
 import { assetHandler } from './assets.ts'
 import { prometheusMeter } from './prometheus.ts'
 import { attachSockets } from './sockets.ts'
-
-const CLOSE_IDLE_EVERY_MS = 20
 
 export interface ServerOptions extends LockServerOptions {
   /** A directory of pages, served at `/`; its `index.html` is the first. */
@@ -41,6 +39,8 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
   const { settings } = locks
   const fetch = assets === undefined ? locks.fetch : assetHandler(assets, locks.fetch)
   const server = createAdaptorServer({ fetch }) as Server
+  const inFlight = new InFlight()
+  server.on('request', (_, response) => inFlight.add(response))
   const sockets = attachSockets(server, locks.channels, {
     origins: settings.origins,
     ...(settings.trustProxy && { clientOf: lastForwarded }),
@@ -71,13 +71,34 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
     const closed = once(server, 'close')
     server.close()
     const cancel = systemClock.setTimer(() => server.closeAllConnections(), settings.stopWithin)
-    // Those that were answered just now are kept alive by their clients.
-    const closing = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS)
     await locks.stop()
     await sockets[Symbol.asyncDispose]()
+    await inFlight.none()
+    // What is left is kept alive by clients, and serves nobody.
+    server.closeAllConnections()
     await closed
     cancel()
-    clearInterval(closing)
+  }
+}
+
+/** Requests that are not answered yet. */
+class InFlight {
+  #count = 0
+  #onNone: () => void = () => {}
+
+  add(response: ServerResponse): void {
+    this.#count++
+    response.once('close', () => {
+      this.#count--
+      if (this.#count === 0) this.#onNone()
+    })
+  }
+
+  async none(): Promise<void> {
+    if (this.#count > 0)
+      await new Promise<void>((resolve) => {
+        this.#onNone = resolve
+      })
   }
 }
 
