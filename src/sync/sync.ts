@@ -2,6 +2,7 @@ import { LeaseError } from '../core/index.ts'
 import { type ChangeListener, createChanges } from './changes.ts'
 import { expectId, expectWhole, invalid, jsonCopy } from './json.ts'
 import { STORAGE_KEYS, SYNC_ACTIONS } from './keys.ts'
+import { createLoad, headKeys } from './load.ts'
 import { type Hint, malformed, readMessage } from './messages.ts'
 import { needsMigration } from './migrate.ts'
 import { assemble, type SyncBaseOptions } from './options.ts'
@@ -66,7 +67,9 @@ export function createSync<E extends object, S extends object = SyncSettings>(
 
   const changes = createChanges<E, S>()
   const view = createView<E, S>(defaults, (change) => closing.signal.aborted || changes.emit(change))
-  const reader = createReader({ storage, layout, format, view, defaults, batch, clock, warn })
+  const load = createLoad({ storage, layout, format, view, defaults, batch, warn })
+  const ids = () => view.entries().map(([id]) => id)
+  const reader = createReader({ load, layout, ids, clock, warn })
   const writer =
     writes === 'coordinator' && messenger
       ? remoteWriter({ messenger, clock, closing: closing.signal })
@@ -146,17 +149,19 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   return sync
 
   function bootstrap(): Promise<void> {
-    bootstrapping ??= load().catch((error) => {
+    bootstrapping ??= loadAll().catch((error) => {
       bootstrapping = undefined
       throw error
     })
     return bootstrapping
   }
 
-  async function load(): Promise<void> {
-    const head = await storage.get([STORAGE_KEYS.meta, ...(layout.inIndex ? [] : [STORAGE_KEYS.all])])
-    if (needsMigration(head, layout, format)) await writer.prepare()
-    await reader.readAll()
+  async function loadAll(): Promise<void> {
+    const keys = headKeys({ settings: true, index: true }, layout)
+    const head = await storage.get(layout.inIndex ? keys : [...keys, STORAGE_KEYS.all])
+    const migrating = needsMigration(head, layout, format)
+    if (migrating) await writer.prepare()
+    await reader.readAll(migrating ? undefined : head)
     bootstrapped = true
     for (const hint of pendingMessages.splice(0)) follow(hint)
   }
