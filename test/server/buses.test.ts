@@ -1,4 +1,4 @@
-import { connect } from '@nats-io/transport-node'
+import { connect as connectNats } from '@nats-io/transport-node'
 import { Cluster, Redis } from 'ioredis'
 import pg from 'pg'
 import postgres from 'postgres'
@@ -19,85 +19,68 @@ const {
   HOLDFAST_TEST_NATS_URL = 'nats://127.0.0.1:4222',
 } = process.env
 
-const freshName = () => `test_${crypto.randomUUID().replaceAll('-', '')}`
-
-/** A node whose client reaches the server through a proxy. */
-async function throughProxy(
-  url: string,
-  open: (url: string) => Promise<Pick<BusNode, 'bus' | 'end'>>,
-): Promise<BusNode> {
-  const server = new URL(url)
-  const proxy = await cuttableProxy(server.hostname, Number(server.port))
-  server.host = proxy.address
-  const { bus, end } = await open(String(server))
-  return {
-    bus,
-    cut() {
-      proxy.cut()
-      return proxy.mend
-    },
-    async end() {
-      await end?.()
-      await proxy[Symbol.asyncDispose]()
-    },
-  }
-}
+type Connected = Pick<BusNode, 'bus' | 'end'>
 
 describeBus('memory', () => {
   const bus = memoryBus()
   return async () => ({ bus: { ...bus } })
 })
 
-describeBus('postgres, by a Pool of pg', () => {
-  const channel = freshName()
-  return () =>
-    throughProxy(HOLDFAST_TEST_POSTGRES_URL, async (connectionString) => {
-      const pool = new pg.Pool({ connectionString })
-      pool.on('error', () => {})
-      return { bus: postgresBus(pool, { channel }), end: () => pool.end() }
-    })
-})
+/** By every client of every package that a bus takes. */
+const connect: Record<string, readonly [server: string, (url: string, name: string) => Promise<Connected>]> =
+  {
+    'postgres, by a Pool of pg': [
+      HOLDFAST_TEST_POSTGRES_URL,
+      async (connectionString, channel) => {
+        const pool = quiet(new pg.Pool({ connectionString }))
+        return { bus: postgresBus(pool, { channel }), end: () => pool.end() }
+      },
+    ],
+    'postgres, by a Client of pg': [
+      HOLDFAST_TEST_POSTGRES_URL,
+      async (connectionString, channel) => {
+        const client = quiet(new pg.Client({ connectionString }))
+        await client.connect()
+        return { bus: postgresBus(client, { channel }), end: () => client.end() }
+      },
+    ],
+    'postgres, by postgres.js': [
+      HOLDFAST_TEST_POSTGRES_URL,
+      async (url, channel) => {
+        const sql = postgres(url, { onnotice: () => {} })
+        return { bus: postgresBus(sql, { channel }), end: () => sql.end({ timeout: 1 }) }
+      },
+    ],
+    'redis, by ioredis': [
+      HOLDFAST_TEST_REDIS_URL,
+      async (url, channel) => {
+        const client = quiet(new Redis(url, { retryStrategy: () => 20 }))
+        return { bus: redisBus(client, { channel }), end: () => client.disconnect() }
+      },
+    ],
+    'redis, by node-redis': [
+      HOLDFAST_TEST_REDIS_URL,
+      async (url, channel) => {
+        const client = quiet(createClient({ url, socket: { reconnectStrategy: 20 } }))
+        await client.connect()
+        return { bus: redisBus(client, { channel }), end: () => client.destroy() }
+      },
+    ],
+    nats: [
+      HOLDFAST_TEST_NATS_URL,
+      async (url, subject) => {
+        const servers = new URL(url).host
+        const connection = await connectNats({ servers, reconnectTimeWait: 20, maxReconnectAttempts: -1 })
+        return { bus: natsBus(connection, { subject }), end: () => connection.close() }
+      },
+    ],
+  }
 
-describeBus('postgres, by a Client of pg', () => {
-  const channel = freshName()
-  return () =>
-    throughProxy(HOLDFAST_TEST_POSTGRES_URL, async (connectionString) => {
-      const client = new pg.Client({ connectionString })
-      client.on('error', () => {})
-      await client.connect()
-      return { bus: postgresBus(client, { channel }), end: () => client.end() }
-    })
-})
-
-describeBus('postgres, by postgres.js', () => {
-  const channel = freshName()
-  return () =>
-    throughProxy(HOLDFAST_TEST_POSTGRES_URL, async (url) => {
-      const sql = postgres(url, { onnotice: () => {} })
-      return { bus: postgresBus(sql, { channel }), end: () => sql.end({ timeout: 1 }) }
-    })
-})
-
-describeBus('redis, by ioredis', () => {
-  const channel = freshName()
-  return () =>
-    throughProxy(HOLDFAST_TEST_REDIS_URL, async (url) => {
-      const client = new Redis(url, { retryStrategy: () => 20 })
-      client.on('error', () => {})
-      return { bus: redisBus(client, { channel }), end: () => client.disconnect() }
-    })
-})
-
-describeBus('redis, by node-redis', () => {
-  const channel = freshName()
-  return () =>
-    throughProxy(HOLDFAST_TEST_REDIS_URL, async (url) => {
-      const client = createClient({ url, socket: { reconnectStrategy: 20 } })
-      client.on('error', () => {})
-      await client.connect()
-      return { bus: redisBus(client, { channel }), end: () => client.destroy() }
-    })
-})
+for (const [name, [server, open]] of Object.entries(connect))
+  describeBus(name, () => {
+    const channel = freshName()
+    return () => throughProxy(server, (url) => open(url, channel))
+  })
 
 describe('a cluster of Redis', () => {
   let cluster: TestCluster
@@ -106,36 +89,23 @@ describe('a cluster of Redis', () => {
   })
   afterAll(() => cluster[Symbol.asyncDispose]())
 
-  describeBus('by ioredis', () => {
-    const channel = freshName()
-    return async () => {
-      const client = new Cluster(cluster.ports.map((port) => ({ host: '127.0.0.1', port })))
-      client.on('error', () => {})
+  const join: Record<string, (channel: string) => Promise<Connected>> = {
+    async 'by ioredis'(channel) {
+      const client = quiet(new Cluster(cluster.ports.map((port) => ({ host: '127.0.0.1', port }))))
       await client.ping()
       return { bus: redisBus(client, { channel }), end: () => client.disconnect() }
-    }
-  })
-
-  describeBus('by node-redis', () => {
-    const channel = freshName()
-    return async () => {
-      const client = createCluster({
-        rootNodes: cluster.ports.map((port) => ({ url: `redis://127.0.0.1:${port}` })),
-      })
-      client.on('error', () => {})
+    },
+    async 'by node-redis'(channel) {
+      const rootNodes = cluster.ports.map((port) => ({ url: `redis://127.0.0.1:${port}` }))
+      const client = quiet(createCluster({ rootNodes }))
       await client.connect()
       return { bus: redisBus(client, { channel }), end: () => client.destroy() }
-    }
-  })
-})
-
-describeBus('nats', () => {
-  const subject = freshName()
-  return () =>
-    throughProxy(HOLDFAST_TEST_NATS_URL, async (url) => {
-      const servers = new URL(url).host
-      const connection = await connect({ servers, reconnectTimeWait: 20, maxReconnectAttempts: -1 })
-      return { bus: natsBus(connection, { subject }), end: () => connection.close() }
+    },
+  }
+  for (const [name, open] of Object.entries(join))
+    describeBus(name, () => {
+      const channel = freshName()
+      return () => open(channel)
     })
 })
 
@@ -183,6 +153,35 @@ it.each([
 ])('%s refuses a bad %s', (_, option, make) => {
   expect(make).toThrow(`${option}: expected`)
 })
+
+function freshName(): string {
+  return `test_${crypto.randomUUID().replaceAll('-', '')}`
+}
+
+/** What a client says of its lost connections is no news here. */
+function quiet<Client extends { on(event: 'error', listener: () => void): unknown }>(client: Client): Client {
+  client.on('error', () => {})
+  return client
+}
+
+/** A node whose client reaches the server through a proxy. */
+async function throughProxy(url: string, open: (url: string) => Promise<Connected>): Promise<BusNode> {
+  const server = new URL(url)
+  const proxy = await cuttableProxy(server.hostname, Number(server.port))
+  server.host = proxy.address
+  const { bus, end } = await open(String(server))
+  return {
+    bus,
+    cut() {
+      proxy.cut()
+      return proxy.mend
+    },
+    async end() {
+      await end?.()
+      await proxy[Symbol.asyncDispose]()
+    },
+  }
+}
 
 function fail(): never {
   throw new Error('no pool')
