@@ -37,8 +37,10 @@ export interface Claim {
   lease: Lease | undefined
   /** Present once a release was begun. */
   released: Promise<void> | undefined
+  /** Why it was lost; absent as long as it was not. */
+  loss: LockError | undefined
   /** Aborts with the loss. */
-  readonly signal: AbortSignal
+  signal(): AbortSignal
   emit: Emit
   isHeld(): boolean
   snapshot(): ProjectLockLease
@@ -64,7 +66,8 @@ export interface Claim {
 }
 
 export function createClaim(scope: LockScope, channel: EventChannel, standsBy: boolean): Claim {
-  const ended = new AbortController()
+  /** Made when first asked for: most leases end without anybody looking at their signal. */
+  let ended: AbortController | undefined
   let lastFailure: LeaseError | undefined
   /** Renewals that failed in a row. */
   let failures = 0
@@ -80,10 +83,15 @@ export function createClaim(scope: LockScope, channel: EventChannel, standsBy: b
     id: crypto.randomUUID(),
     scope,
     backend: 'web',
-    signal: ended.signal,
+    loss: undefined,
     lease: undefined,
     released: undefined,
     emit: (type, fields) => channel.emit({ leaseId: claim.id, backend: claim.backend, scope }, type, fields),
+    signal() {
+      ended ??= new AbortController()
+      if (claim.loss) ended.abort(claim.loss)
+      return ended.signal
+    },
     isHeld: () => claim.lease?.held === true && !isChecking,
     snapshot: () => ({
       id: claim.id,
@@ -131,7 +139,7 @@ export function createClaim(scope: LockScope, channel: EventChannel, standsBy: b
 
     renewNow: (signal) =>
       new Promise((resolve, reject) => {
-        if (ended.signal.aborted) return reject(ended.signal.reason)
+        if (claim.loss) return reject(claim.loss)
         waiters.push((loss) => (loss ? reject(loss) : resolve(claim.snapshot())))
         rejectOnAbort(signal, reject)
         // The failure of one beat is told by events, and the core tries again; the loss is told to all who wait.
@@ -200,7 +208,8 @@ export function createClaim(scope: LockScope, channel: EventChannel, standsBy: b
       retryable,
       cause: lastFailure,
     })
-    ended.abort(loss)
+    claim.loss = loss
+    ended?.abort(loss)
     claim.fail('renew', loss, !retryable && (isExpired ? 'lease-expired' : 'renewal-denied'))
     tellWaiters(loss)
   }

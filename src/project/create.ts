@@ -63,7 +63,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
       if (!claim || claim.released) throw notHeld()
       signal?.throwIfAborted()
       if (claim.backend === 'fallback') return claim.renewNow(signal)
-      claim.signal.throwIfAborted()
+      if (claim.loss) throw claim.loss
       return claim.snapshot()
     },
 
@@ -79,7 +79,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
     subscribeLockEvents: channel.subscribe,
     projectLockEvents: { subscribe: channel.subscribe },
     holdsProjectLock: ({ id }) => claims.get(id)?.isHeld() === true,
-    projectLockSignal: ({ id }) => claims.get(id)?.signal ?? AbortSignal.abort(notHeld()),
+    projectLockSignal: ({ id }) => claims.get(id)?.signal() ?? AbortSignal.abort(notHeld()),
 
     async close() {
       closing.abort()

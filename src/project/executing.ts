@@ -23,7 +23,7 @@ export async function executeWithLock<T>(
     try {
       const result = await executor(claim.snapshot())
       // Another may have written meanwhile.
-      claim.signal.throwIfAborted()
+      if (claim.loss) throw claim.loss
       return result
     } catch (cause) {
       const error = asLockError(cause)

@@ -49,7 +49,7 @@ export function projectWebLockStore(found: () => WebLocks, prefix: string, clock
     async release(by) {
       const id = 'id' in by ? by.id : ''
       const lease = heldBy(by.resource, id)
-      desk.leave(id)
+      await desk.find(id)?.letGo()
       if (lease) leases.delete(by.resource)
       return { ended: lease && { ...lease, state: 'released' }, holder: null }
     },

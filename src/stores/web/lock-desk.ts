@@ -17,7 +17,8 @@ export interface Hold {
   phase: 'waiting' | 'called' | 'held' | 'gone'
   /** Called when another steals the lock; not when we let it go. */
   onStolen: () => void
-  letGo(): void
+  /** Resolves when the browser has been told: who asks before that finds the lock still held. */
+  letGo(): Promise<void>
 }
 
 export interface LockDesk {
@@ -27,8 +28,6 @@ export interface LockDesk {
   steal(ask: Pick<Ask, 'resource' | 'id'>): Promise<Hold | null>
   /** What the id has, be it a place in line. */
   find(id: string): Hold | undefined
-  /** Gives up what the id has. */
-  leave(id: string): void
   leaveAll(): void
 }
 
@@ -39,11 +38,11 @@ export function lockDesk(locks: WebLocks, prefix: string, clock: Clock): LockDes
   function request(
     id: string,
     resource: string,
-    how: { readonly ifAvailable?: true; readonly steal?: true },
+    how: Parameters<WebLocks['request']>[1],
     onLock: (hold: Hold | null) => void,
+    onLeave = () => {},
   ): Promise<void> {
-    const leaving = new AbortController()
-    let end = () => leaving.abort(new Error('left the line'))
+    let end = onLeave
     const hold: Hold = {
       phase: 'waiting',
       onStolen() {},
@@ -51,6 +50,7 @@ export function lockDesk(locks: WebLocks, prefix: string, clock: Clock): LockDes
         hold.phase = 'gone'
         holds.delete(id)
         end()
+        return ended
       },
     }
     const onGranted = (lock: unknown) => {
@@ -63,27 +63,24 @@ export function lockDesk(locks: WebLocks, prefix: string, clock: Clock): LockDes
       onLock(hold)
       return held
     }
-    const isWaiting = !how.ifAvailable && !how.steal
-    if (isWaiting) holds.set(id, hold)
-    // With a signal, neither of the other options may be given.
-    return locks.request(prefix + resource, isWaiting ? { signal: leaving.signal } : how, onGranted).then(
+    if (how.signal) holds.set(id, hold)
+    const ended = locks.request(prefix + resource, how, onGranted).then(
       () => {},
       (error) => {
         const { phase } = hold
-        hold.letGo()
+        hold.phase = 'gone'
+        holds.delete(id)
         if (phase === 'waiting') throw error
         if (phase !== 'gone') hold.onStolen()
       },
     )
+    return ended
   }
 
   const take = (id: string, resource: string, how: { ifAvailable: true } | { steal: true }) =>
     new Promise<Hold | null>((resolve, reject) => request(id, resource, how, resolve).catch(reject))
 
-  const leave = (id: string) => holds.get(id)?.letGo()
-
   return {
-    leave,
     find: (id) => holds.get(id),
 
     async ask({ resource, id, wake }) {
@@ -103,15 +100,17 @@ export function lockDesk(locks: WebLocks, prefix: string, clock: Clock): LockDes
         }, RESERVATION_MS)
         wake(0)
       }
+      const leaving = new AbortController()
+      const onLeave = () => leaving.abort(new Error('left the line'))
       // Either we left, or the page may not wait: then the next ask says why.
-      request(id, resource, {}, onTurn).catch(() => {})
+      request(id, resource, leaving, onTurn, onLeave).catch(() => {})
       return null
     },
 
     steal: ({ resource, id }) => take(id, resource, { steal: true }),
 
     leaveAll() {
-      for (const id of [...holds.keys()]) leave(id)
+      for (const hold of [...holds.values()]) hold.letGo()
     },
   }
 }

@@ -68,13 +68,13 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
       calls.run(async () => {
         const id = 'id' in by ? by.id : undefined
         const hold = id === undefined ? undefined : desk.find(id)
-        if (hold && hold.phase !== 'held') hold.letGo()
+        if (hold && hold.phase !== 'held') await hold.letGo()
         return gated(by.resource, async (found) => {
           const holder = await liveLease(found)
           const isMeant = 'id' in by ? holder?.id === by.id : holder?.token === by.token
           if (!found || !holder || !isMeant) return { ended: null, holder }
           const ended = await end(found, 'released')
-          if (hold) hold.letGo()
+          if (hold) await hold.letGo()
           else await evict(by.resource)
           news.publish({ changes: [ended] })
           return { ended, holder: null }
@@ -183,9 +183,8 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
 
   /** Under the gate, so that whoever takes the lock in between has not been granted it: it stands in line again. */
   async function evict(resource: string): Promise<void> {
-    const id = crypto.randomUUID()
-    await desk.steal({ resource, id })
-    desk.leave(id)
+    const hold = await desk.steal({ resource, id: crypto.randomUUID() })
+    await hold?.letGo()
   }
 
   async function end(found: StoredRecord, state: LeaseRecord['state']): Promise<LeaseRecord> {
