@@ -147,6 +147,23 @@ describe('the collector', () => {
     expect(written).toHaveLength(1)
   })
 
+  it('loses nothing of a burst in which no timer fires', () => {
+    const { collector, written } = setUp({ maxWaiting: 5000 })
+    const listen = collector.listen('sync')
+    for (let n = 0; n < 20_000; n++) listen({ type: 'a' })
+    collector.flush()
+    expect({ written: written.length, dropped: collector.dropped }).toEqual({ written: 20_000, dropped: 0 })
+  })
+
+  it('does not mind what is no event', async () => {
+    const { collector, written } = setUp()
+    const listen = collector.listen('project') as (event: unknown) => void
+    for (const event of [null, undefined, 7, {}, { type: 7 }, { type: 'lock:acquired', lease: null }])
+      listen(event)
+    await collector.close()
+    expect(written.map(({ type }) => type)).toEqual(['lock:acquired'])
+  })
+
   it('hears nothing after it was closed, and closes its sinks once', async () => {
     const close = vi.fn()
     const write = vi.fn()
@@ -205,7 +222,14 @@ describe('the events of a project lock', () => {
       [
         { ...base, type: 'lock:attempt', at: 1000, operation: 'acquire', retry: 0 },
         { ...base, type: 'lock:retry', at: 1000, reason: 'contended', attempt: 1 },
-        { ...base, type: 'lock:error', at: 8500, operation: 'acquire', error, retryable: false },
+        {
+          ...base,
+          type: 'lock:error',
+          at: '1970-01-01T00:00:08.500Z',
+          operation: 'acquire',
+          error,
+          retryable: false,
+        },
       ],
       {},
       'project',

@@ -34,7 +34,7 @@ export interface Collector extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** A burst of events without a pause is turned into lines after so many, so that it cannot fill the memory. */
+/** A burst of events, in which no timer fires, is handed on after so many: it must not fill the memory. */
 const MAX_HEARD = 4096
 const DEFAULT_INTERVAL_MS = 1000
 /** As long as one block of the hash has room for beside a UUID. */
@@ -69,10 +69,10 @@ export function createCollector(options: CollectorOptions): Collector {
       const ear = createEar(stream, encoding, clock, listenOptions)
       ears.push(ear)
       return (event) => {
-        if (closed) return
+        if (closed || typeof event?.type !== 'string') return
         const count = ear.hear(event as TelemetryEvent)
         if (count === 1) schedule()
-        else if (count >= MAX_HEARD) collect()
+        else if (count >= MAX_HEARD) collector.flush()
       }
     },
     async flush() {

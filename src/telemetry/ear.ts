@@ -29,7 +29,7 @@ export function createEar(
   let moments: number[] = []
   return {
     hear(event) {
-      if (tracker) moments.push(recorded ? Number(event.at) : clock.monotonic())
+      if (tracker) moments.push(recorded ? timeOf(event) : clock.monotonic())
       return events.push(event)
     },
     take() {
@@ -39,16 +39,20 @@ export function createEar(
       moments = []
       return heard.flatMap((event, index) => {
         const tracked = tracker?.follow(event, heardAt[index] ?? 0) ?? {}
-        return encode(encoding, stream, event, timeOf(event, clock), tracked) ?? []
+        return encode(encoding, stream, event, isoTimeOf(event, clock), tracked) ?? []
       })
     },
   }
 }
 
-function timeOf({ at }: TelemetryEvent, clock: Clock): string {
-  const time = typeof at === 'string' ? Date.parse(at) : at
-  const sound = typeof time === 'number' && time >= 0 && time < MAX_TIME
-  return new Date(sound ? time : clock.now()).toISOString()
+function isoTimeOf(event: TelemetryEvent, clock: Clock): string {
+  const time = timeOf(event)
+  return new Date(time >= 0 && time < MAX_TIME ? time : clock.now()).toISOString()
+}
+
+function timeOf({ at }: TelemetryEvent): number {
+  if (typeof at === 'string') return Date.parse(at)
+  return typeof at === 'number' ? at : Number.NaN
 }
 
 /** The year 10000, whose ISO 8601 form is another one. */
