@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { memoryBus } from '../../src/server/buses/memory.ts'
 import { type ChannelsHub, type ChannelsOptions, createChannels } from '../../src/server/channels/index.ts'
@@ -11,6 +11,7 @@ export interface SocketServer extends AsyncDisposable {
   /** The address of its sockets. */
   readonly url: string
   readonly hub: ChannelsHub
+  readonly http: Server
 }
 
 interface SocketServerOptions extends SocketsOptions, Partial<ChannelsOptions> {
@@ -32,6 +33,7 @@ export async function openSocketServer(options: SocketServerOptions = {}): Promi
     port,
     url: `ws://127.0.0.1:${port}/app/${KEY}?protocol=7`,
     hub,
+    http: server,
     async [Symbol.asyncDispose]() {
       await hub.close()
       await sockets[Symbol.asyncDispose]()

@@ -55,6 +55,14 @@ describe('an upgrade', () => {
     expect(await ask(request)).toContain(answer)
   })
 
+  it('to another path is left to another listener, if there is one', async () => {
+    server.http.on('upgrade', ({ url }, stream) => {
+      if (url === '/other') stream.end("HTTP/1.1 418 I'm a teapot\r\n\r\n")
+    })
+    expect(await ask(`GET /other HTTP/1.1\r\n${HANDSHAKE}`)).toContain('418')
+    expect((await dial()).frames[0]?.event).toBe('pusher:connection_established')
+  })
+
   it.each([
     ['no origin, as a program has none', {}, null],
     ['its own origin', { own: true }, null],
