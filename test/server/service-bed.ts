@@ -1,3 +1,4 @@
+import { expect, vi } from 'vitest'
 import type { LeaseStore } from '../../src/core/index.ts'
 import { createLockServer, type LockServer, type LockServerOptions } from '../../src/server/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
@@ -23,6 +24,8 @@ export interface ServiceBed extends AsyncDisposable {
   program(token: string): Browser
   /** A socket that hears a room. */
   socket(room: string): Heard[]
+  /** A socket that hears a private channel, by a signature. */
+  privateSocket(channel: string): Promise<Heard[]>
 }
 
 export interface Heard {
@@ -47,7 +50,13 @@ export async function serviceBed(options: Partial<LockServerOptions> = {}): Prom
     server,
     browser: (tab) => new Browser(server.fetch, pageHeaders(tab)),
     program: (token) => new Browser(server.fetch, { Authorization: `Bearer ${token}` }),
-    socket: (room) => listen(server, clock, `document.${room}`),
+    socket: (room) => listen(server, clock).subscribe(`document.${room}`),
+    async privateSocket(channel) {
+      const { id, subscribe } = listen(server, clock)
+      const heard = subscribe(channel, await server.channels.sign(id, channel))
+      await vi.waitFor(() => expect(server.channels.subscribed()).toContain(channel.replace('private-', '')))
+      return heard
+    },
     [Symbol.asyncDispose]: () => server.stop(),
   }
 }
@@ -114,19 +123,24 @@ export interface AnswerBody {
   readonly you: { readonly session_id: string; readonly client_id?: string }
 }
 
-function listen(server: LockServer, clock: FakeClock, channel: string): Heard[] {
+function listen(server: LockServer, clock: FakeClock) {
   const heard: Heard[] = []
+  let id = ''
   const connection = {
     send(text: string) {
       const { event, data } = JSON.parse(text)
-      if (!event.startsWith('pusher')) heard.push({ event, at: clock.now(), data: JSON.parse(data) })
+      if (event === 'pusher:connection_established') id = JSON.parse(data).socket_id
+      else if (!event.startsWith('pusher')) heard.push({ event, at: clock.now(), data: JSON.parse(data) })
     },
     close() {},
   }
   const request = { key: 'holdfast', protocol: '7', library: null, originAllowed: true, client: 'test' }
   const visitor = server.channels.accept(connection, request)
-  visitor?.received(JSON.stringify({ event: 'pusher:subscribe', data: { channel } }))
-  return heard
+  const subscribe = (channel: string, auth?: string) => {
+    visitor?.received(JSON.stringify({ event: 'pusher:subscribe', data: { channel, auth } }))
+    return heard
+  }
+  return { id, subscribe }
 }
 
 /** The events of a room, as `document.locked 12:00:00`. */

@@ -167,6 +167,13 @@ const CALLS: readonly (readonly [
     200,
     { lease: { resource: '..' } },
   ],
+  [
+    'a lease with too much to show',
+    [],
+    ['lease', 'POST', LEASE, { ...ASK, metadata: { text: 'x'.repeat(5000) } }],
+    400,
+    { error: 'invalid_body' },
+  ],
   ['a lease without a name', [], ['lease', 'POST', '/api/leases', ASK], 400, { error: 'invalid_query' }],
   [
     'a lease that another has',

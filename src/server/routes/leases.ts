@@ -21,6 +21,8 @@ import type { Service } from '../service.ts'
 const PATH = '/api/leases/{resource}'
 const COLLECTION = '/api/leases'
 const READ_AT_ONCE = 100
+/** As the core has it for its own callers. */
+const MAX_METADATA = 4096
 
 const resource = text(512, 'The resource, where its name cannot stand in a path: `.` and `..`.')
 
@@ -143,6 +145,8 @@ export function listQuery(call: Call<unknown>): { prefix?: string; after?: strin
 
 function askOf({ announcer, log }: Service, { resource, body }: Call<LeaseAsk>): Ask {
   const { id, wait, client, metadata, ...ask } = body
+  if (JSON.stringify(metadata ?? {}).length > MAX_METADATA)
+    throw new HttpError(400, 'invalid_body', `metadata: expected at most ${MAX_METADATA} characters of JSON`)
   const push = (name: 'lease.wake' | 'lease.lost', more: { in_ms?: number }) => {
     if (client === undefined) return
     // The client asks again by itself all the same.

@@ -1,0 +1,87 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import {
+  type Browser,
+  type Heard,
+  LEASE_TOKEN,
+  type ServiceBed,
+  serviceBed,
+} from '../../test/server/service-bed.ts'
+import { clientChannel, LEASES_CHANNEL } from '../protocol/index.ts'
+
+const LEASE = '/api/leases/job'
+const ASK = { id: 'id-1', owner: 'worker', ttl: 10_000, client: 'client-1' }
+
+let bed: ServiceBed
+let program: Browser
+beforeEach(async () => {
+  bed = await serviceBed()
+  program = bed.program(LEASE_TOKEN)
+})
+afterEach(() => bed[Symbol.asyncDispose]())
+
+describe('pushes of the lease API', () => {
+  it('wake the first in line, and it claims what was kept for it', async () => {
+    const heard = await bed.privateSocket(clientChannel('client-2'))
+    await program.call('POST', LEASE, ASK)
+    const waiting = { ...ASK, id: 'id-2', client: 'client-2', wait: true }
+    expect((await program.call('POST', LEASE, waiting)).body).toMatchObject({ granted: false, place: 0 })
+    await program.call('DELETE', LEASE, { id: 'id-1' })
+    await vi.waitFor(() =>
+      expect(last(heard)).toEqual(['lease.wake', { resource: 'job', id: 'id-2', in_ms: 0 }]),
+    )
+    expect((await program.call('POST', LEASE, waiting)).body).toMatchObject({ granted: true })
+  })
+
+  it('tell a holder that its lease was ended by force', async () => {
+    const heard = await bed.privateSocket(clientChannel('client-1'))
+    const { lease } = Object((await program.call('POST', LEASE, ASK)).body)
+    await program.call('DELETE', LEASE, { token: lease.token })
+    await vi.waitFor(() => expect(last(heard)).toEqual(['lease.lost', { resource: 'job', id: 'id-1' }]))
+  })
+
+  it('tell observers of every change of every lease, without ids', async () => {
+    const heard = await bed.privateSocket(LEASES_CHANNEL)
+    await program.call('POST', LEASE, ASK)
+    await bed.clock.advance(1000)
+    await program.call('PUT', LEASE, { id: 'id-1', ttl: 10_000 })
+    await program.call('DELETE', LEASE, { id: 'id-1' })
+    await bed.browser().call('POST', '/api/documents/room/lock')
+    await vi.waitFor(() => expect(heard).toHaveLength(4))
+    const changes = heard.map(({ data }) => Object(data).lease)
+    const told = changes.map(({ resource, state }) => `${resource} ${state}`)
+    expect(told).toEqual(['job held', 'job held', 'job released', 'document:room held'])
+    expect(changes.some((lease) => 'id' in lease)).toBe(false)
+  })
+
+  it('fence a document that is taken through the lease API', async () => {
+    const user = bed.browser()
+    const { token } = (await user.call('POST', '/api/documents/room/lock')).body
+    const taken = await program.call('POST', '/api/leases/document:room', { ...ASK, replace: token })
+    expect(taken.body).toMatchObject({ granted: true, replaced: { state: 'taken-over' } })
+    await program.call('DELETE', '/api/leases/document:room', { id: 'id-1' })
+    expect((await user.call('PUT', '/api/documents/room', { content: 'old', token })).body.error).toBe(
+      'stale_token',
+    )
+  })
+})
+
+describe('the lease API for sessions', () => {
+  it('is open if so configured, but for the leases of documents', async () => {
+    await using open = await serviceBed({ settings: { openLeases: true } })
+    const [holder, other] = [open.browser(), open.browser()]
+    await holder.call('POST', '/api/documents/room/lock')
+    expect((await other.call('POST', LEASE, ASK)).status).toBe(200)
+    for (const path of ['/api/leases/document:room', '/api/leases?resource=job&resource=document:room'])
+      expect((await other.call('GET', path)).body.error).toBe('forbidden')
+    expect((await other.call('DELETE', '/api/leases/document:room', { token: 1 })).body.error).toBe(
+      'forbidden',
+    )
+    const { leases } = Object((await other.call('GET', '/api/leases')).body)
+    expect(leases.map(({ resource }: { resource: string }) => resource)).toEqual(['job'])
+  })
+})
+
+function last(heard: readonly Heard[]): unknown {
+  const { event, data } = heard.at(-1) ?? {}
+  return [event, data]
+}
