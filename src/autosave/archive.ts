@@ -58,9 +58,6 @@ interface Folders {
 const VERSION = 1
 
 export function createArchive(open: () => Directory | Promise<Directory>): Archive {
-  /** Kept, since finding them takes as long as a small write; forgotten with the first failure. */
-  let known: Folders | undefined
-
   return {
     async look() {
       const found = await folders(false)
@@ -91,15 +88,7 @@ export function createArchive(open: () => Directory | Promise<Directory>): Archi
       return save?.id === id ? save : null
     },
 
-    async draft(id) {
-      try {
-        return await openDraft(await folders(true), id)
-      } catch (error) {
-        // They may be gone, as when the user clears the site's data: look for them anew.
-        known = undefined
-        throw error
-      }
-    },
+    draft: async (id) => openDraft(await folders(true), id),
 
     async remove(ids) {
       const found = await folders(false)
@@ -107,16 +96,18 @@ export function createArchive(open: () => Directory | Promise<Directory>): Archi
     },
   }
 
+  /**
+   * Found anew each time. Handles that were kept are of no use after the user has cleared the site's data, and in
+   * Chromium to use one of them once spoils the directory for every tab.
+   */
   async function folders(create: true): Promise<Folders>
   async function folders(create: boolean): Promise<Folders | null>
   async function folders(create: boolean): Promise<Folders | null> {
-    if (known) return known
     try {
       const root = await open()
       const project = await root.getDirectoryHandle('project', { create })
       const autosave = await project.getDirectoryHandle('autosave', { create })
-      known = { autosave, history: await autosave.getDirectoryHandle('history', { create }) }
-      return known
+      return { autosave, history: await autosave.getDirectoryHandle('history', { create }) }
     } catch (error) {
       if (!create && isMissing(error)) return null
       throw error

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/index.ts'
 import type { Archive, Contents } from './archive.ts'
 import type { Content } from './compose.ts'
-import { AutoSaveError, asWriteError } from './errors.ts'
+import { AutoSaveError, asWriteError, quotaExceeded } from './errors.ts'
 import { type Limits, rotate } from './rotation.ts'
 import { type Save, timeOf } from './save-file.ts'
 
@@ -31,9 +31,9 @@ export async function writeSave(writing: Writing, content: Content, before: Cont
     try {
       return await attempt()
     } catch (error) {
+      const failure = (await isFull(error, content)) ? quotaExceeded(error) : asWriteError(error)
       const oldest = contents.entries.at(-1)
-      if (asWriteError(error).code !== 'quota-exceeded' || !oldest || oldest.id === contents.current?.id)
-        throw asWriteError(error)
+      if (failure.code !== 'quota-exceeded' || !oldest || oldest.id === contents.current?.id) throw failure
       await archive.remove([oldest.id])
       contents = { ...contents, entries: contents.entries.slice(0, -1) }
       onRoomMade(1)
@@ -64,6 +64,13 @@ export async function writeSave(writing: Writing, content: Content, before: Cont
       },
     }
   }
+}
+
+/** Chromium may break off a long write that exceeds the quota without a word about the quota. */
+async function isFull(error: unknown, { bytes }: Content): Promise<boolean> {
+  if ((error as Error | undefined)?.name !== 'AbortError' || typeof navigator === 'undefined') return false
+  const { quota = Infinity, usage = 0 } = (await navigator.storage?.estimate()) ?? {}
+  return quota - usage < bytes
 }
 
 function entryOf({ id, checksum, bytes }: Save) {

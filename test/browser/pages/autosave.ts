@@ -1,0 +1,97 @@
+/** An editor of one title in a page, for tests that drive it from outside. */
+import { type AutoSave, type AutoSaveOptions, createAutoSave } from '../../../src/autosave/index.ts'
+import { createProjectLocks } from '../../../src/project/index.ts'
+
+interface Story {
+  readonly title: string
+  /** Makes the save as long as a test needs it. */
+  readonly filler: string
+}
+
+const locks = createProjectLocks({ namespace: 'test' })
+let story: Story = { title: '', filler: '' }
+let autosave: AutoSave<Story>
+
+export const scenarios = {
+  async open(options: Omit<AutoSaveOptions<Story>, 'read' | 'locks'> = {}) {
+    autosave = createAutoSave<Story>({ read: () => story, locks, debounce: 50, ...options })
+    return scenarios.recover()
+  },
+  async recover() {
+    const [latest] = await autosave.restore({ limit: 1 })
+    if (!latest) return null
+    story = await latest.load()
+    return { title: story.title, source: latest.source }
+  },
+  async edit(title: string, fillerLength = 0) {
+    story = { title, filler: title.charAt(0).repeat(fillerLength) }
+    autosave.changed()
+  },
+  async flush() {
+    const { error, ...rest } = await autosave.flushNow()
+    return { ...rest, code: error?.code ?? null }
+  },
+  async snapshot() {
+    const { error, ...rest } = autosave.snapshot()
+    return { ...rest, code: error?.code ?? null }
+  },
+  history: async () => (await autosave.history()).length,
+  journals: async () => Object.keys(localStorage).length,
+  dispose: () => autosave.dispose(),
+
+  /** Saves on and on; `acknowledged` says how far it came. */
+  async saveForEver(fillerLength: number) {
+    for (let n = 1; ; n++) {
+      await scenarios.edit(`${n}`, fillerLength)
+      const { unsaved } = await autosave.flushNow()
+      if (!unsaved) localStorage.setItem('acknowledged', `${n}`)
+    }
+  },
+  async acknowledged() {
+    return Number(localStorage.getItem('acknowledged'))
+  },
+
+  /** Reads as another tab would, through AutoSave and by hand. Resolves with what was wrong. */
+  async readFor(ms: number) {
+    const seen = new Set<string>()
+    const wrong: string[] = []
+    const look = (by: string, { title, filler }: Story) => {
+      seen.add(title)
+      if (filler !== title.charAt(0).repeat(filler.length)) wrong.push(`${by}: ${title} is torn`)
+    }
+    const reader = createAutoSave<Story>({ read: () => story, locks, journal: false })
+    for (const end = performance.now() + ms; performance.now() < end; ) {
+      const [latest] = await reader.restore({ limit: 1 })
+      if (latest) look('restore', await latest.load())
+      else wrong.push('restore: nothing')
+      look('by hand', await readByHand())
+    }
+    await reader.dispose()
+    return { titles: seen.size, wrong }
+  },
+
+  async clearFiles() {
+    const root = await navigator.storage.getDirectory()
+    for await (const name of root.keys()) await root.removeEntry(name, { recursive: true })
+    localStorage.clear()
+  },
+}
+
+/** As a program without this library: what `current.json` names, tried again while files are replaced. */
+async function readByHand(): Promise<Story> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const root = await navigator.storage.getDirectory()
+      const project = await root.getDirectoryHandle('project')
+      const autosave = await project.getDirectoryHandle('autosave')
+      const current = await (await autosave.getFileHandle('current.json')).getFile()
+      const name: string = JSON.parse(await current.text()).file.replace('history/', '')
+      const file = await (await autosave.getDirectoryHandle('history')).getFileHandle(name)
+      return JSON.parse(await (await file.getFile()).text()).data
+    } catch (error) {
+      if (error instanceof SyntaxError || attempt === 100) throw error
+    }
+  }
+}
+
+Object.assign(globalThis, { scenarios })
