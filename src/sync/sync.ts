@@ -15,7 +15,7 @@ import type { Written } from './writer.ts'
 export interface SyncOptions<S extends object = SyncSettings> extends SyncBaseOptions<S> {
   /** `coordinator`: for a content script, whose locks are the host page's. Default `here`. */
   readonly writes?: 'here' | 'coordinator'
-  /** How many entities are read at once. Default 2 000. */
+  /** How many entities are read at once. Default 1 000. */
   readonly batch?: number
 }
 
@@ -58,7 +58,7 @@ export interface Sync<E extends object, S extends object = SyncSettings> extends
 export function createSync<E extends object, S extends object = SyncSettings>(
   options: SyncOptions<S>,
 ): Sync<E, S> {
-  const { writes = 'here', batch = 2000 } = options
+  const { writes = 'here', batch = 1000 } = options
   const parts = assemble(options)
   const { storage, messenger, layout, format, defaults, clock, warn, closing } = parts
   expectWhole('batch', batch, 1, 1_000_000)

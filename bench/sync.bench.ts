@@ -1,0 +1,133 @@
+/** State that pages of an extension share, in Chromium: beside bare `chrome.storage` and other libraries. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { buildExtension } from '../examples/extension/build.ts'
+import { createSync, memoryStorage } from '../src/sync/index.ts'
+import { type LoadedExtension, loadExtension } from '../test/browser/loaded-extension.ts'
+import { runScenario } from '../test/browser/run-scenario.ts'
+import { compareRates, printTable, quantile, rateTable } from './measure.ts'
+import type { scenarios } from './sync/page.ts'
+import type { SharedName } from './sync/stores.ts'
+
+const SIZES = [100, 1000, 10_000]
+const ROUNDS = 15
+const WRITES = 150
+const ADDS = 100
+const NAMES: Readonly<Record<SharedName, string>> = {
+  bare: 'bare chrome.storage',
+  holdfast: 'holdfast/sync',
+  plasmo: '@plasmohq/storage',
+  wxt: '@wxt-dev/storage',
+}
+
+type Scenarios = typeof scenarios
+const ask = <N extends keyof Scenarios>(page: Page, name: N, ...args: Parameters<Scenarios[N]>) =>
+  runScenario<Scenarios, N>(page, name, ...args)
+
+export async function run(): Promise<void> {
+  await compareSizes()
+  const directory = await mkdtemp(join(tmpdir(), 'holdfast-bench-'))
+  await buildExtension(join(import.meta.dirname, 'sync'), directory)
+  const extension = await loadExtension(directory)
+  try {
+    const costs = []
+    for (const size of SIZES) costs.push(await measureSize(extension, size))
+    printTable('bootstrap, and one change, by the number of entities', [
+      [
+        '',
+        'bare get ms',
+        'bootstrap ms',
+        '× bare',
+        'bare set p50 ms',
+        'write p50 ms',
+        'seen p50 ms',
+        'seen p99 ms',
+      ],
+      ...costs,
+    ])
+    await compareLibraries(extension)
+  } finally {
+    await extension[Symbol.asyncDispose]()
+    await rm(directory, { recursive: true })
+  }
+}
+
+/** In memory, so that nothing but the sync itself is measured. */
+async function compareSizes(): Promise<void> {
+  const contenders = SIZES.map(async (size) => {
+    const sync = createSync<{ n: number }>({ storage: memoryStorage() })
+    await sync.setEntities(Array.from({ length: size }, (_, n) => [`entity-${n}`, { n }]))
+    let n = 0
+    return { name: `with ${size} entities`, run: () => sync.setEntity('entity-7', { n: n++ }) }
+  })
+  const rates = await compareRates(await Promise.all(contenders))
+  printTable('one change in memory', rateTable(rates, `with ${SIZES[0]} entities`))
+}
+
+async function measureSize(extension: LoadedExtension, size: number): Promise<string[]> {
+  return withPages(extension, async (writer, reader) => {
+    await ask(writer, 'fill', size)
+    const rounds = []
+    for (let round = 0; round < ROUNDS; round++) rounds.push(await ask(reader, 'bootstrap', size))
+    const bare = quantile(
+      rounds.map((round) => round.bare),
+      0.5,
+    )
+    const ours = quantile(
+      rounds.map((round) => round.ours),
+      0.5,
+    )
+    const { written, seen } = await measureWrites(writer, reader, 'holdfast', 'entity-7')
+    const ratio = (bare / ours).toFixed(2)
+    const bareSet = await ask(writer, 'write', 'bare', 'entity-7', WRITES)
+    return [
+      `${size} entities`,
+      bare.toFixed(1),
+      ours.toFixed(1),
+      ratio,
+      ...figures(bareSet, [0.5]),
+      ...figures(written, [0.5]),
+      ...figures(seen, [0.5, 0.99]),
+    ]
+  })
+}
+
+async function compareLibraries(extension: LoadedExtension): Promise<void> {
+  const rows: string[][] = []
+  for (const [name, title] of Object.entries(NAMES) as [SharedName, string][])
+    await withPages(extension, async (writer, reader) => {
+      const { written, seen } = await measureWrites(writer, reader, name, 'entity-7')
+      await Promise.all([ask(writer, 'add', name, 'w', ADDS), ask(reader, 'add', name, 'r', ADDS)])
+      const kept = (await ask(writer, 'ids', name)).filter((id) => /^[wr]/.test(id)).length
+      rows.push([title, ...figures(written, [0.5]), ...figures(seen, [0.5, 0.99]), String(2 * ADDS - kept)])
+    })
+  printTable(`one change from page to page; ids lost when two pages add ${ADDS} each`, [
+    ['', 'write p50 ms', 'seen p50 ms', 'seen p99 ms', 'lost'],
+    ...rows,
+  ])
+}
+
+async function measureWrites(writer: Page, reader: Page, name: SharedName, id: string) {
+  await ask(writer, 'write', name, id, 1)
+  await ask(reader, 'listen', name, id)
+  const written = await ask(writer, 'write', name, id, WRITES)
+  return { written, seen: await ask(reader, 'heard') }
+}
+
+async function withPages<T>(
+  extension: LoadedExtension,
+  work: (writer: Page, reader: Page) => Promise<T>,
+): Promise<T> {
+  const [writer, reader] = [await extension.open('page.html'), await extension.open('page.html')]
+  await ask(writer, 'clear')
+  const result = await work(writer, reader)
+  await writer.close()
+  await reader.close()
+  return result
+}
+
+function figures(times: readonly number[], quantiles: readonly number[]): string[] {
+  return quantiles.map((q) => quantile(times, q).toFixed(1))
+}
