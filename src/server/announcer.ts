@@ -59,7 +59,7 @@ export class Announcer {
     if (typeof name !== 'string' || typeof event !== 'object' || event === null) return
     if (topic === CLIENT_TOPIC && typeof client === 'string')
       this.#channels.broadcast(clientChannel(client), name, event)
-    const room = (event as JsonObject)['room_id']
+    const { room_id: room } = event as JsonObject
     if (topic === ROOM_TOPIC && typeof room === 'string')
       this.#channels.broadcast(roomChannel(room), name, event)
   }
