@@ -44,10 +44,13 @@ describe('a command of holdfast run', () => {
   })
 
   it('is killed with all that it started when its lease is ended by force', async () => {
-    const run = ticking.start('first', { store, ttl: '30s', manner: 'forks' })
+    const run = ticking.start('first', { store, ttl: '60s', manner: 'forks' })
     await ticking.atWork('first')
+    const releasedAt = now()
     const release = await holdfast(['release', '--force', '--yes', '--store', store, ticking.resource])
     expect(release.stdout).toMatch(/^Released job, which .* held\.$/m)
+    const { to } = await ticking.silent('first')
+    expect((to - releasedAt) / 1000).toBeLessThan(10_000)
     const second = ticking.start('second', { store, forMs: 100 })
     expect(await run.ended).toMatchObject({ code: 76, stderr: expect.stringContaining('another ended it') })
     expect((await second.ended).code).toBe(0)
@@ -62,16 +65,8 @@ describe('a command of holdfast run', () => {
   })
 
   it('leaves no job of a shell with job control behind', async () => {
-    const run = new Holdfast([
-      'run',
-      '--store',
-      store,
-      'job',
-      '--',
-      'bash',
-      '-c',
-      'set -m; sleep 300 & echo $!',
-    ])
+    const shell = ['bash', '-c', 'set -m; sleep 20 & echo $!']
+    const run = new Holdfast(['run', '--store', store, 'job', '--', ...shell])
     const { code, stdout } = await run.ended
     expect(code).toBe(0)
     expect(isRunning(Number(stdout))).toBe(false)
@@ -79,12 +74,13 @@ describe('a command of holdfast run', () => {
 
   it('that is within another holdfast run ends with the outer one', async () => {
     const stubborn = ['sh', '-c', 'echo $$; trap "" TERM; while :; do sleep 0.1; done']
-    const inner = [process.execPath, MAIN, 'run', '--store', store, 'inner', '--', ...stubborn]
+    const inner = [process.execPath, MAIN, 'run', '--store', store, '--ttl', '5m', 'inner', '--', ...stubborn]
     const outer = new Holdfast(['run', '--store', store, 'outer', '--', ...inner])
     await expect.poll(() => outer.stdout, PATIENCE).toMatch(/^\d+\n/)
     await holdfast(['release', '--force', '--yes', '--store', store, 'outer'])
+    // Long before the inner grace is over.
+    await expect.poll(() => isRunning(Number.parseInt(outer.stdout, 10)), PATIENCE).toBe(false)
     expect((await outer.ended).code).toBe(76)
-    expect(isRunning(Number.parseInt(outer.stdout, 10))).toBe(false)
   })
 })
 
