@@ -6,6 +6,7 @@ export const projects = [
     name: 'unit',
     include: ['src/**/*.test.ts', 'test/promises/**/*.test.ts', 'test/package/**/*.test.ts'],
     testTimeout: 60_000,
+    hookTimeout: 60_000,
     sequence: { groupOrder: 1 },
   },
   {

@@ -1,10 +1,15 @@
+/** Builds the package into `dist`, or into the directory that is named: the library, its style sheets, the pages. */
 import { cpSync, globSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { root, runTool } from './run-tool.ts'
 
-rmSync(join(root, 'dist'), { recursive: true, force: true })
+const [, , target = join(root, 'dist')] = process.argv
+const directory = resolve(target)
+const pages = ['build', '--config', 'web/vite.config.ts', '--outDir', join(directory, 'web')]
+
+rmSync(directory, { recursive: true, force: true })
 process.exitCode =
-  (await runTool('tsc', '-p', 'tsconfig.build.json')) ||
-  (await runTool('vite', 'build', '--config', 'web/vite.config.ts', '--logLevel', 'warn'))
+  (await runTool('tsc', '-p', 'tsconfig.build.json', '--outDir', directory)) ||
+  (await runTool('vite', ...pages, '--emptyOutDir', '--logLevel', 'warn'))
 for (const sheet of globSync('**/*.css', { cwd: join(root, 'src') }))
-  cpSync(join(root, 'src', sheet), join(root, 'dist', sheet))
+  cpSync(join(root, 'src', sheet), join(directory, sheet))

@@ -5,8 +5,8 @@ import { root } from '../../scripts/run-tool.ts'
 interface Manifest {
   readonly bin: { readonly holdfast: string }
   readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
-  readonly dependencies?: Readonly<Record<string, string>>
-  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly peerDependencies: Readonly<Record<string, string>>
 }
 
 export const manifest: Manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))

@@ -1,15 +1,19 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rename, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { root, toolEnvironment } from '../../scripts/run-tool.ts'
+import { manifest } from './manifest.ts'
 
 export interface Packed extends AsyncDisposable {
   readonly tarball: string
-  /** A project that has installed the package. */
+  /** A project that has installed the package with its dependencies, and React. */
   readonly consumer: string
 }
+
+/** The one peer that a part cannot be loaded without. */
+const REACT = ['react', '@types/react']
 
 /** Runs a program; rejects with all that it printed when it fails. */
 export async function run(cwd: string, program: string, ...args: string[]): Promise<string> {
@@ -37,7 +41,7 @@ async function packInto(directory: string): Promise<Pick<Packed, 'tarball' | 'co
   const build = join(directory, 'build')
   const consumer = join(directory, 'consumer')
   await mkdir(join(consumer, 'node_modules'), { recursive: true })
-  await run(root, 'tsc', '-p', 'tsconfig.build.json', '--outDir', join(build, 'dist'))
+  await run(root, 'node', 'scripts/build.ts', join(build, 'dist'))
   for (const name of ['package.json', 'LICENSE', 'docs'])
     await cp(join(root, name), join(build, name), { recursive: true })
   const name = await run(
@@ -52,5 +56,10 @@ async function packInto(directory: string): Promise<Pick<Packed, 'tarball' | 'co
   const tarball = join(directory, name)
   await run(consumer, 'tar', '-xzf', tarball)
   await rename(join(consumer, 'package'), join(consumer, 'node_modules/holdfast'))
+  for (const dependency of [...Object.keys(manifest.dependencies), ...REACT]) {
+    const place = join(consumer, 'node_modules', dependency)
+    await mkdir(dirname(place), { recursive: true })
+    await symlink(join(root, 'node_modules', dependency), place)
+  }
   return { tarball, consumer }
 }
