@@ -1,6 +1,9 @@
 import { describe, expect, it, vi } from 'vitest'
 import { changesOf, fakeExtension, type Item, opened } from '../../test/sync/fake-extension.ts'
+import { createLeases } from '../core/index.ts'
+import { memoryStore } from '../stores/memory.ts'
 import { createSync, memoryMessengers, memoryStorage, STORAGE_KEYS } from './index.ts'
+import { LOCK_NAME } from './keys.ts'
 
 const META = { revision: 0, schemaVersion: 1, shards: 1 }
 
@@ -297,6 +300,32 @@ describe('messages', () => {
     await two?.bootstrap()
     await one?.setEntity('a', { n: 1 })
     await vi.waitFor(() => expect(two?.get('a')).toEqual({ n: 1 }))
+  })
+})
+
+describe('locks', () => {
+  it('may be leases', async () => {
+    const [storage, leases] = [memoryStorage(), createLeases(memoryStore())]
+    const contexts = Array.from({ length: 3 }, () => createSync<Item>({ storage, locks: leases }))
+    await Promise.all(
+      contexts.flatMap((sync, at) =>
+        Array.from({ length: 20 }, (_, n) => sync.setEntity(`${at}-${n}`, { n })),
+      ),
+    )
+    const [index] = Object.values(await storage.get([STORAGE_KEYS.index])) as { ids: string[] }[]
+    expect(index?.ids.length).toBe(60)
+    await leases.close()
+  })
+
+  it('that are not free in time reject the write, which is taken back', async () => {
+    const extension = fakeExtension()
+    const [page] = await opened(extension, 'Page')
+    const { locks } = extension.browser.openPage()
+    void locks.request(LOCK_NAME, () => new Promise(() => {}))
+    await extension.settle()
+    const write = page.setEntity('a', { n: 1 })
+    await expect(extension.resolved(write)).rejects.toMatchObject({ code: 'lease-held', retryable: true })
+    expect(page.entries()).toEqual([])
   })
 })
 
