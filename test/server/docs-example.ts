@@ -1,0 +1,55 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, afterEach, expect, vi } from 'vitest'
+import { root } from '../../scripts/run-tool.ts'
+import { manifest } from '../package/manifest.ts'
+
+// Inside the repository, so that the packages that an example imports are found.
+const directory = mkdtempSync(join(root, 'node_modules/.holdfast-docs-'))
+const running: ChildProcess[] = []
+afterEach(() => {
+  for (const child of running.splice(0)) child.kill('SIGKILL')
+})
+afterAll(() => rmSync(directory, { recursive: true }))
+
+/** The code blocks of a page that begin with ```js and this word. */
+export function docsExamples(page: string, kind: string): { readonly name: string; readonly code: string }[] {
+  const text = readFileSync(join(root, page), 'utf8')
+  return Array.from(text.matchAll(/^```js (\w+)\n(.*?)^```/gms), ([, name = '', code = '']) => ({
+    name,
+    code,
+  })).filter(({ name }) => name === kind)
+}
+
+/** Runs an example against the source, on another port than 4321; answers what it has printed. */
+export function runExample(code: string, port: number): () => string {
+  const source = code
+    .replace(/from '(holdfast[/\w]*)'/g, (_, specifier) => `from '${sourceOf(specifier)}'`)
+    .replaceAll('4321', String(port))
+  const file = join(directory, `${crypto.randomUUID()}.mjs`)
+  writeFileSync(file, source)
+  const child = spawn(process.execPath, [file], { cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] })
+  running.push(child)
+  let output = ''
+  const hear = (chunk: Buffer) => {
+    output += chunk
+  }
+  child.stdout.on('data', hear)
+  child.stderr.on('data', hear)
+  return () => output
+}
+
+/** The port that an example says it has got. */
+export async function portOf(output: () => string): Promise<string> {
+  const port = () => /(?:port: |127\.0\.0\.1:)(\d+)/.exec(output())?.[1]
+  await vi.waitFor(() => expect(port(), output()).toBeDefined(), { timeout: 30_000, interval: 50 })
+  return port() ?? ''
+}
+
+function sourceOf(specifier: string): string {
+  const entry = manifest.exports[specifier.replace('holdfast', '.')]
+  if (typeof entry !== 'object') throw new Error(`the package has no ${specifier}`)
+  return pathToFileURL(join(root, entry.default.replace('/dist/', '/src/').replace(/js$/, 'ts'))).href
+}
