@@ -1,12 +1,6 @@
 import { type Clock, systemClock } from '../core/index.ts'
 
-/** Posts each id back when its time is over; one that was cancelled meanwhile is nobody's any more. */
-const WORKER_SOURCE = 'onmessage = ({ data: { id, ms } }) => setTimeout(postMessage, ms, id)'
-
-interface Timer {
-  readonly dueAt: number
-  readonly fire: () => void
-}
+const WORKER_SOURCE = 'onmessage = ({ data }) => setTimeout(postMessage, data)'
 
 let shared: Clock | undefined
 
@@ -19,51 +13,70 @@ let shared: Clock | undefined
  * const leases = createLeases(webStore(), { clock: workerClock() })
  */
 export function workerClock(): Clock {
-  shared ??= makeClock()
+  shared ??= globalThis.document ? makeClock(document) : systemClock
   return shared
 }
 
-function makeClock(): Clock {
-  const timers = new Map<number, Timer>()
-  let lastId = 0
+/**
+ * All timers share one alarm, which is set for the first of them: most are cancelled long before they are due, and
+ * cost nothing then but their entry.
+ */
+function makeClock(page: Document): Clock {
+  const timers = new Map<symbol, { readonly dueAt: number; readonly run: () => void }>()
+  let alarmAt = Infinity
+  let cancelAlarm = () => {}
   let worker: Worker | null | undefined
-  const page = globalThis.document as Document | undefined
-  page?.addEventListener('visibilitychange', () => {
-    if (page.hidden) for (const [id, timer] of timers) handOver(id, timer)
-  })
+  page.addEventListener('visibilitychange', askWorker)
 
-  function handOver(id: number, { dueAt }: Timer): void {
-    worker ??= startWorker((due) => timers.get(due)?.fire())
-    worker?.postMessage({ id, ms: Math.max(0, dueAt - systemClock.monotonic()) })
+  function setAlarm(dueAt: number): void {
+    if (dueAt >= alarmAt) return
+    alarmAt = dueAt
+    cancelAlarm()
+    // Kept beside the worker's: whichever comes first rings, so that a worker that fails costs nothing.
+    cancelAlarm = systemClock.setTimer(ring, dueAt - systemClock.monotonic())
+    askWorker()
+  }
+
+  function askWorker(): void {
+    if (!page.hidden || alarmAt === Infinity) return
+    worker ??= startWorker(ring)
+    worker?.postMessage(Math.max(0, alarmAt - systemClock.monotonic()))
+  }
+
+  function ring(): void {
+    const now = systemClock.monotonic()
+    const inOrder = [...timers].sort(([, a], [, b]) => a.dueAt - b.dueAt)
+    cancelAlarm()
+    alarmAt = Infinity
+    for (const [id, { dueAt, run }] of inOrder) {
+      if (dueAt > now) {
+        setAlarm(dueAt)
+        return
+      }
+      // Each on its own: one may throw, and one may cancel the next.
+      queueMicrotask(() => {
+        if (timers.delete(id)) run()
+      })
+    }
   }
 
   return {
     ...systemClock,
-    setTimer(run, ms, background) {
-      const id = ++lastId
-      const end = () => {
-        cancelOwn()
-        timers.delete(id)
-      }
-      const fire = () => {
-        end()
-        run()
-      }
-      // Kept beside the worker's: whichever comes first runs, so that a worker that fails costs nothing.
-      const cancelOwn = systemClock.setTimer(fire, ms, background)
-      const timer = { dueAt: systemClock.monotonic() + ms, fire }
-      timers.set(id, timer)
-      if (page?.hidden) handOver(id, timer)
-      return end
+    setTimer(run, ms) {
+      const id = Symbol('timer')
+      const dueAt = systemClock.monotonic() + ms
+      timers.set(id, { dueAt, run })
+      setAlarm(dueAt)
+      return () => timers.delete(id)
     },
   }
 }
 
 /** `null` where the page may not have one. */
-function startWorker(onDue: (id: number) => void): Worker | null {
+function startWorker(onMessage: () => void): Worker | null {
   try {
     const worker = new Worker(URL.createObjectURL(new Blob([WORKER_SOURCE])))
-    worker.onmessage = ({ data }: MessageEvent<number>) => onDue(data)
+    worker.onmessage = onMessage
     return worker
   } catch {
     return null

@@ -2,15 +2,15 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 class FakeWorker {
   static started: FakeWorker[] = []
-  readonly asked: { id: number; ms: number }[] = []
-  onmessage: (event: { data: number }) => void = () => {}
+  readonly asked: number[] = []
+  onmessage: () => void = () => {}
 
   constructor() {
     FakeWorker.started.push(this)
   }
 
-  postMessage(message: { id: number; ms: number }): void {
-    this.asked.push(message)
+  postMessage(ms: number): void {
+    this.asked.push(ms)
   }
 }
 
@@ -39,7 +39,7 @@ describe('the worker clock', () => {
   })
 
   const freshClock = async () => (await import('./index.ts')).workerClock()
-  const wake = (id: number | undefined) => FakeWorker.started[0]?.onmessage({ data: id ?? -1 })
+  const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
 
   it('is one clock for the whole page', async () => {
     const { workerClock } = await import('./index.ts')
@@ -50,33 +50,57 @@ describe('the worker clock', () => {
     const run = vi.fn()
     const clock = await freshClock()
     clock.setTimer(run, 1000)
-    vi.advanceTimersByTime(1000)
+    await pass(999)
+    expect(run).not.toHaveBeenCalled()
+    await pass(1)
     expect(run).toHaveBeenCalledOnce()
     expect(FakeWorker.started).toEqual([])
   })
 
-  it('hands what is pending to a worker when the page is hidden', async () => {
+  it('runs timers in the order in which they are due, whatever the order in which they were set', async () => {
+    const ran: number[] = []
+    const clock = await freshClock()
+    for (const ms of [30, 10, 20, 10]) clock.setTimer(() => ran.push(ms), ms)
+    await pass(15)
+    expect(ran).toEqual([10, 10])
+    await pass(15)
+    expect(ran).toEqual([10, 10, 20, 30])
+  })
+
+  it('keeps one alarm for all that is pending', async () => {
+    const clock = await freshClock()
+    const cancels = Array.from({ length: 50 }, (_, n) => clock.setTimer(() => {}, 5000 + n))
+    expect(vi.getTimerCount()).toBe(1)
+    for (const cancel of cancels) cancel()
+    await pass(5100)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('is woken by a worker when the page is hidden', async () => {
     const run = vi.fn()
     const clock = await freshClock()
     clock.setTimer(run, 1000)
-    vi.advanceTimersByTime(400)
+    await pass(400)
     page.hide()
-    const [message] = FakeWorker.started[0]?.asked ?? []
-    expect(message?.ms).toBeCloseTo(600)
-    wake(message?.id)
-    vi.advanceTimersByTime(1000)
-    expect(run).toHaveBeenCalledOnce()
+    const [worker] = FakeWorker.started
+    expect(worker?.asked).toEqual([600])
+    clock.setTimer(run, 100)
+    expect(worker?.asked).toEqual([600, 100])
+    // The timers of the page stand still; time does not.
+    vi.setSystemTime(Date.now() + 600)
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 600)
+    worker?.onmessage()
+    await Promise.resolve()
+    expect(run).toHaveBeenCalledTimes(2)
   })
 
-  it('runs nothing that was cancelled', async () => {
+  it('runs nothing that was cancelled, even by another timer that is due with it', async () => {
     const run = vi.fn()
     const clock = await freshClock()
-    page.hide()
-    const cancel = clock.setTimer(run, 1000)
-    cancel()
-    cancel()
-    wake(FakeWorker.started[0]?.asked[0]?.id)
-    vi.advanceTimersByTime(1000)
+    clock.setTimer(() => cancelNext(), 1000)
+    const cancelNext = clock.setTimer(run, 1000)
+    clock.setTimer(run, 500)()
+    await pass(2000)
     expect(run).not.toHaveBeenCalled()
   })
 
@@ -90,17 +114,14 @@ describe('the worker clock', () => {
     const clock = await freshClock()
     page.hide()
     clock.setTimer(run, 1000)
-    vi.advanceTimersByTime(1000)
+    await pass(1000)
     expect(run).toHaveBeenCalledOnce()
   })
 
-  it('works where there is no page', async () => {
+  it("is the system's where there is no page", async () => {
     vi.stubGlobal('document', undefined)
-    const run = vi.fn()
-    const clock = await freshClock()
-    clock.setTimer(run, 10)
-    vi.advanceTimersByTime(10)
-    expect(run).toHaveBeenCalledOnce()
+    const { systemClock } = await import('../core/index.ts')
+    expect(await freshClock()).toBe(systemClock)
   })
 })
 
