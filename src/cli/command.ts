@@ -55,7 +55,7 @@ export const STORE_OPTIONS: Options = {
     short: 's',
     value: '<url>',
     setting: 'file',
-    help: 'where the leases are: sqlite:, file:, redis:, postgres:, nats:, http: (default sqlite:./holdfast.db)',
+    help: 'where the leases are, such as redis://host (default sqlite:./holdfast.db)',
   },
   config: {
     type: 'string',

@@ -2,6 +2,8 @@ import type { LeaseRecord } from '../core/index.ts'
 import { heldFor, note, timeLeft } from './describe-lease.ts'
 import { alignColumns, printable, type Terminal } from './terminal.ts'
 
+export const NOTHING_HELD = 'Nothing is held. holdfast run <resource> -- <command> takes a lease.'
+
 /** Leases for people: one line each under a heading. */
 export function leaseTable(leases: readonly LeaseRecord[], terminal: Terminal): string[] {
   const [heading = '', ...lines] = alignColumns([

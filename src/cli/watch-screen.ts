@@ -1,7 +1,7 @@
 import type { LeaseRecord } from '../core/index.ts'
 import { EXIT } from './exit-codes.ts'
 import { asFailure } from './failure.ts'
-import { leaseTable } from './lease-table.ts'
+import { leaseTable, NOTHING_HELD } from './lease-table.ts'
 import type { LeaseChange } from './live-leases.ts'
 import { alignColumns, printable, type Terminal } from './terminal.ts'
 
@@ -9,6 +9,14 @@ const REDRAW_EVERY_MS = 1000
 /** Many changes at once are one redraw. */
 const REDRAW_AFTER_MS = 50
 const RECENT = 8
+
+const COLOURS = {
+  held: 'green',
+  renewed: 'green',
+  released: 'dim',
+  expired: 'yellow',
+  'taken-over': 'red',
+} as const
 
 /** Another screen, no cursor, no wrapping of long lines; and back. */
 const ENTER = '\x1b[?1049h\x1b[?25l\x1b[?7l'
@@ -51,7 +59,12 @@ export function openScreen(terminal: Terminal, title: string): Screen {
       problem = ''
       // What was held before is in the table, and no news.
       if (isShown && type !== 'renewed')
-        recent.unshift([clockTime(), type, printable(lease.resource), printable(lease.owner)])
+        recent.unshift([
+          clockTime(),
+          terminal.style(COLOURS[type], type),
+          printable(lease.resource),
+          printable(lease.owner),
+        ])
       recent.length = Math.min(recent.length, RECENT)
       drawSoon()
     },
@@ -83,13 +96,22 @@ function page(
   problem: string,
 ): string[] {
   const count = leases.length === 1 ? '1 lease' : `${leases.length} leases`
-  return [
+  const above = [
     `${terminal.style('bold', 'holdfast watch')}  ${title}  ${count}  ${terminal.style('dim', `${clockTime()}  q quits`)}`,
     ...(problem ? [terminal.style('red', problem)] : []),
     '',
-    ...(leases.length > 0 ? leaseTable(leases, terminal) : ['Nothing is held.']),
-    ...(recent.length > 0 ? ['', terminal.style('dim', 'RECENT'), ...alignColumns(recent)] : []),
   ]
+  const below = recent.length > 0 ? ['', terminal.style('dim', 'RECENT'), ...alignColumns(recent)] : []
+  return [...above, ...table(leases, terminal, terminal.rows - above.length - below.length), ...below]
+}
+
+/** In at most so many lines. */
+function table(leases: readonly LeaseRecord[], terminal: Terminal, lines: number): string[] {
+  if (leases.length === 0) return [NOTHING_HELD]
+  const all = leaseTable(leases, terminal)
+  if (all.length <= lines) return all
+  const shown = Math.max(1, lines - 1)
+  return [...all.slice(0, shown), terminal.style('dim', `… and ${all.length - shown} more`)]
 }
 
 function clockTime(): string {

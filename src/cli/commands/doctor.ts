@@ -32,9 +32,10 @@ is missing. Exits with ${EXIT.no} when a check failed.`,
     }
     if (!isJson) terminal.print(terminal.style('bold', withoutPassword(address)))
     await examine(address, tell)
-    const failed = findings.filter(({ state }) => state === 'failure').length
+    const isIll = findings.some(({ state }) => state === 'failure')
     if (isJson) terminal.print(JSON.stringify({ store: withoutPassword(address), findings }, null, 2))
-    return failed > 0 ? EXIT.no : EXIT.ok
+    else terminal.print(summary(findings))
+    return isIll ? EXIT.no : EXIT.ok
   },
 }
 
@@ -67,6 +68,12 @@ function inTime<T>(work: Promise<T>): Promise<T> {
     setTimeout(silence, CHECK_LIMIT_MS).unref()
   })
   return Promise.race([work, limit])
+}
+
+function summary(findings: readonly Finding[]): string {
+  const count = (state: Finding['state']) => findings.filter((finding) => finding.state === state).length
+  if (count('failure') > 0) return 'This store cannot be used as it is.'
+  return count('warning') > 0 ? 'This store can be used; see the warnings.' : 'All is well.'
 }
 
 const MARKS = { ok: ['✓', 'green'], warning: ['!', 'yellow'], failure: ['✗', 'red'] } as const

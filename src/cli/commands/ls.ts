@@ -32,10 +32,10 @@ export const ls: Command = {
     const leases = found.slice(0, limit)
     if (settings.is('json')) terminal.print(JSON.stringify(leases.map(leaseToJson), null, 2))
     else if (!terminal.isInteractive) for (const lease of leases) terminal.print(fields(lease).join('\t'))
-    else if (leases.length === 0) terminal.print('Nothing is held.')
     else {
-      const { leaseTable } = await import('../lease-table.ts')
-      for (const line of leaseTable(leases, terminal)) terminal.print(line)
+      const { leaseTable, NOTHING_HELD } = await import('../lease-table.ts')
+      const lines = leases.length > 0 ? leaseTable(leases, terminal) : [NOTHING_HELD]
+      for (const line of lines) terminal.print(line)
     }
     if (found.length > limit) terminal.remark(`there are more than ${limit}; --limit shows more`)
     return EXIT.ok

@@ -14,7 +14,7 @@ export function placeOf(address: string, { mustExist = false }: Opening) {
   if (mustExist && !existsSync(path))
     throw new Failure(
       EXIT.unavailable,
-      `${address}: there is no ${path} yet; holdfast run makes it, or name another by --store`,
+      `there is no ${path} yet; holdfast run makes it, or name another by --store`,
     )
   return { path, parameters: new URLSearchParams(query) }
 }
