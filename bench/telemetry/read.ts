@@ -4,14 +4,21 @@ import { score } from '../../src/telemetry/index-node.ts'
 
 export interface Reading {
   readonly ms: number
+  /** Of the processor, whoever else used it meanwhile. */
+  readonly cpuMs: number
   readonly peakMiB: number
 }
 
 const [way, path = ''] = process.argv.slice(2)
 const start = performance.now()
+const cpu = process.cpuUsage()
 await (way === 'score' ? score({ files: [path] }) : parseLines(path))
-const ms = performance.now() - start
-console.log(JSON.stringify({ ms, peakMiB: process.resourceUsage().maxRSS / 1024 } satisfies Reading))
+const reading: Reading = {
+  ms: performance.now() - start,
+  cpuMs: (process.cpuUsage(cpu).user + process.cpuUsage(cpu).system) / 1000,
+  peakMiB: process.resourceUsage().maxRSS / 1024,
+}
+console.log(JSON.stringify(reading))
 
 async function parseLines(path: string): Promise<void> {
   let rest = ''
