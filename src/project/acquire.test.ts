@@ -131,7 +131,7 @@ describe('acquireProjectLock', () => {
   })
 
   it.each([
-    [{ retry: { maxAttempts: 0 } }, 'retry.maxAttempts'],
+    [{ retry: { maxAttempts: -1 } }, 'retry.maxAttempts'],
     [{ retry: { initialDelayMs: Number.NaN } }, 'retry.initialDelayMs'],
     [{ scope: 'other' as 'history' }, 'scope'],
   ])('refuses %o', async (options, named) => {

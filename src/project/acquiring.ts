@@ -53,10 +53,12 @@ export async function acquireClaim(
     }
     const delay = final ? null : policy ? delayAfter(attempt, policy) : STANDBY_POLL_MS
     if (delay === null) {
-      const error = new LockError(final ?? 'lock-unavailable', `no project lock: ${cause.message}`, {
-        retryable: false,
+      const error = new LockError(
+        final ?? 'lock-unavailable',
+        `no project lock: ${cause.message}`,
+        false,
         cause,
-      })
+      )
       if (policy) claim.fail('acquire', error, 'acquire-failed')
       throw error
     }
@@ -91,5 +93,5 @@ function whyFailed(cause: LeaseError, isWeb: boolean): Failure {
 function contention(cause: LeaseError, isWeb: boolean): Error {
   if (!isWeb) return new FallbackConflict(`project/.lock: ${cause.message}`, { cause })
   const message = `the Web Lock was not free within ${WEB_LOCK_WAIT_MS} ms`
-  return new LockError('lock-timeout', message, { retryable: true, cause })
+  return new LockError('lock-timeout', message, true, cause)
 }

@@ -55,7 +55,7 @@ export interface Claim {
   /** Resolves whether or not the `.lock` could be removed; calling it twice is calling it once. */
   release(): Promise<void>
   /** After the page was away: nothing may be written until the lease was confirmed. */
-  check(): Promise<void>
+  check(): void
   tellRetry(attempt: number, delayMs: number, reason: LockRetryScheduledEvent['reason']): void
   /** With a `readonly` reason the tab may not write any more. */
   fail(
@@ -74,7 +74,7 @@ export function createClaim(scope: LockScope, channel: EventChannel, standsBy: b
   /** How often the `.lock` could not be removed. */
   let removals = 0
   let replacedUnreadable = false
-  /** A page that was away looks whether it still has its lock. */
+  /** The page was away, and the lease was not renewed since. */
   let isChecking = false
   /** Called with the next renewal, or with the loss. */
   let waiters: ((loss?: LockError) => void)[] = []
@@ -159,11 +159,10 @@ export function createClaim(scope: LockScope, channel: EventChannel, standsBy: b
       return claim.released
     },
 
-    async check() {
+    check() {
       if (!claim.isHeld()) return
       isChecking = true
-      await claim.renewNow().catch(() => {})
-      isChecking = false
+      claim.lease?.renew().catch(() => {})
     },
 
     tellRetry(attempt, delayMs, reason) {
@@ -195,6 +194,7 @@ export function createClaim(scope: LockScope, channel: EventChannel, standsBy: b
     const renewed = claim.snapshot()
     failures = 0
     lastFailure = undefined
+    isChecking = false
     if (claim.backend === 'fallback')
       claim.emit('lock:renewed', { ttlExpiresAt: renewed.ttlExpiresAt, lease: renewed })
     tellNextBeat()
@@ -204,10 +204,8 @@ export function createClaim(scope: LockScope, channel: EventChannel, standsBy: b
   function onLost(reason: LossReason): void {
     const isExpired = reason === 'deadline'
     const retryable = !isExpired && !isDenied()
-    const loss = new LockError('lock-renewal-failed', `the project lock was lost (${reason})`, {
-      retryable,
-      cause: lastFailure,
-    })
+    const message = `the project lock was lost (${reason})`
+    const loss = new LockError('lock-renewal-failed', message, retryable, lastFailure)
     claim.loss = loss
     ended?.abort(loss)
     claim.fail('renew', loss, !retryable && (isExpired ? 'lease-expired' : 'renewal-denied'))
@@ -224,7 +222,7 @@ export function createClaim(scope: LockScope, channel: EventChannel, standsBy: b
 /** The lease is over all the same. */
 export function tellRemovalFailed(emit: Emit, cause: unknown, isLast: boolean): void {
   const message = `project/.lock could not be removed: ${cause}`
-  const error = new LockError('lock-release-failed', message, { retryable: true, cause })
+  const error = new LockError('lock-release-failed', message, true, cause)
   if (isLast) emit('lock:error', { operation: 'release', error, retryable: true })
   emit('lock:cleanup-warning', { message })
 }

@@ -145,5 +145,5 @@ async function openProject(
 }
 
 function notHeld(): LockError {
-  return new LockError('lock-renewal-failed', 'the project lock is not held', { retryable: true })
+  return new LockError('lock-renewal-failed', 'the project lock is not held', true)
 }

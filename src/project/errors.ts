@@ -16,10 +16,10 @@ export class LockError extends Error {
   readonly code: LockErrorCode
   readonly retryable: boolean
 
-  constructor(code: LockErrorCode, message: string, details: { retryable: boolean; cause?: unknown }) {
-    super(message, details)
+  constructor(code: LockErrorCode, message: string, retryable: boolean, cause?: unknown) {
+    super(message, { cause })
     this.code = code
-    this.retryable = details.retryable
+    this.retryable = retryable
   }
 }
 

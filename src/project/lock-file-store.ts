@@ -83,14 +83,14 @@ export function lockFileStore(
     async release(by) {
       const { resource } = by
       const owner = 'id' in by ? owners.get(by.id) : undefined
-      const isMeant = (held: LockRecord) => ('id' in by ? held.id === owner : tokenOf(held) === by.token)
       try {
         await collect(resource)
         const outcome = await change<Awaited<ReturnType<LeaseStore['release']>>>(resource, (view) => {
           const { held, holder, now } = view
-          if (!held || !isMeant(held)) return [{ ended: null, holder }]
-          const state = holder ? 'released' : 'expired'
-          return [{ ended: { ...describe(resource, held, now), state }, holder: null }, null]
+          const shown = held && describe(resource, held, now)
+          const isMeant = 'id' in by ? held?.id === owner : shown?.token === by.token
+          if (!shown || !isMeant) return [{ ended: null, holder }]
+          return [{ ended: { ...shown, state: holder ? 'released' : 'expired' }, holder: null }, null]
         })
         if ('id' in by) owners.delete(by.id)
         return outcome
@@ -150,10 +150,6 @@ function describe(resource: string, record: LockRecord, now: number): LeaseRecor
   const { id, mtime: acquiredAt, ttlExpiresAt: expiresAt } = record
   const remaining = Math.max(0, expiresAt - now)
   const state = remaining ? 'held' : 'expired'
-  const token = tokenOf(record)
+  const token = Math.floor(acquiredAt * 1000)
   return { resource, id, owner: id, token, metadata: null, acquiredAt, expiresAt, remaining, state }
-}
-
-function tokenOf({ mtime }: LockRecord): number {
-  return Math.floor(mtime * 1000)
 }

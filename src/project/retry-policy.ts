@@ -11,8 +11,8 @@ export const DEFAULT_RETRY: RetryPolicyConfig = {
 export function retryPolicy(given: Partial<RetryPolicyConfig> = {}): RetryPolicyConfig {
   const policy = { ...DEFAULT_RETRY, ...given }
   for (const [option, value] of Object.entries(policy))
-    if (!Number.isFinite(value) || value < (option.endsWith('Ms') ? 0 : 1))
-      throw new LeaseError('invalid-argument', `retry.${option}: expected a positive number, got ${value}`)
+    if (!(value >= 0 && value < Infinity))
+      throw new LeaseError('invalid-argument', `retry.${option}: expected a number from 0, got ${value}`)
   return policy
 }
 

@@ -3,7 +3,7 @@
  * and taking it costs one request.
  */
 import type { Clock, LeaseRecord, LeaseStore } from '../core/index.ts'
-import { lockDesk, type WebLocks } from '../stores/web/index.ts'
+import { type Hold, lockDesk, type WebLocks } from '../stores/web/index.ts'
 import { unlisted } from './unlisted.ts'
 
 /** `found` is asked each time: a page may lose the API after it was loaded. */
@@ -13,12 +13,10 @@ export function projectWebLockStore(found: () => WebLocks, prefix: string, clock
     query: () => found().query(),
   }
   const desk = lockDesk(locks, prefix, clock)
-  /** By resource: of each, this tab holds one at the most. */
-  const leases = new Map<string, LeaseRecord>()
+  const leases = new WeakMap<Hold, LeaseRecord>()
 
-  function heldBy(resource: string, id: string): LeaseRecord | null {
-    const lease = leases.get(resource)
-    return lease?.id === id && desk.find(id) ? lease : null
+  function leaseOf(hold: Hold | undefined): LeaseRecord | null {
+    return (hold && leases.get(hold)) ?? null
   }
 
   return {
@@ -35,25 +33,25 @@ export function projectWebLockStore(found: () => WebLocks, prefix: string, clock
       const token = Math.floor(acquiredAt * 1000)
       const forEver = { expiresAt: null, remaining: null, metadata: null } as const
       const lease = { resource, id, owner, token, acquiredAt, ...forEver, state: 'held' } as const
-      leases.set(resource, lease)
+      leases.set(hold, lease)
       return { granted: true, lease }
     },
 
-    async renew({ resource, id }) {
+    async renew({ id }) {
       // The answer comes after the news of a steal that happened before it.
       await locks.query()
-      const lease = heldBy(resource, id)
+      const lease = leaseOf(desk.find(id))
       return lease ? { ok: true, lease } : { ok: false, holder: null }
     },
 
     async release(by) {
-      const id = 'id' in by ? by.id : ''
-      const lease = heldBy(by.resource, id)
-      await desk.find(id)?.letGo()
-      if (lease) leases.delete(by.resource)
+      const hold = desk.find('id' in by ? by.id : '')
+      const lease = leaseOf(hold)
+      await hold?.letGo()
       return { ended: lease && { ...lease, state: 'released' }, holder: null }
     },
 
-    read: async (resources) => resources.map((resource) => leases.get(resource) ?? null),
+    /** A Web Lock does not say who holds it. */
+    read: async (resources) => resources.map(() => null),
   }
 }

@@ -22,7 +22,7 @@ export function workerClock(): Clock {
  * cost nothing then but their entry.
  */
 function makeClock(page: Document): Clock {
-  const timers = new Map<symbol, { readonly dueAt: number; readonly run: () => void }>()
+  const timers = new Set<{ readonly dueAt: number; readonly run: () => void }>()
   let alarmAt = Infinity
   let cancelAlarm = () => {}
   let worker: Worker | null | undefined
@@ -45,17 +45,17 @@ function makeClock(page: Document): Clock {
 
   function ring(): void {
     const now = systemClock.monotonic()
-    const inOrder = [...timers].sort(([, a], [, b]) => a.dueAt - b.dueAt)
+    const inOrder = [...timers].sort((a, b) => a.dueAt - b.dueAt)
     cancelAlarm()
     alarmAt = Infinity
-    for (const [id, { dueAt, run }] of inOrder) {
-      if (dueAt > now) {
-        setAlarm(dueAt)
+    for (const timer of inOrder) {
+      if (timer.dueAt > now) {
+        setAlarm(timer.dueAt)
         return
       }
       // Each on its own: one may throw, and one may cancel the next.
       queueMicrotask(() => {
-        if (timers.delete(id)) run()
+        if (timers.delete(timer)) timer.run()
       })
     }
   }
@@ -63,11 +63,10 @@ function makeClock(page: Document): Clock {
   return {
     ...systemClock,
     setTimer(run, ms) {
-      const id = Symbol('timer')
-      const dueAt = systemClock.monotonic() + ms
-      timers.set(id, { dueAt, run })
-      setAlarm(dueAt)
-      return () => timers.delete(id)
+      const timer = { dueAt: systemClock.monotonic() + ms, run }
+      timers.add(timer)
+      setAlarm(timer.dueAt)
+      return () => timers.delete(timer)
     },
   }
 }

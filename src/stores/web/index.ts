@@ -5,7 +5,7 @@ import type { DirectorySource, WebLocks } from './platform.ts'
 
 export { type DirectoryStoreOptions, directoryStore } from './directory-store.ts'
 export { type Content, type Decide, type GatedFile, gatedFile, REMOVAL_MS } from './gated-file.ts'
-export { type LockDesk, lockDesk } from './lock-desk.ts'
+export { type Hold, type LockDesk, lockDesk } from './lock-desk.ts'
 export { type WebLockStoreOptions, webLockStore } from './lock-store.ts'
 export {
   type DirectorySource,
