@@ -8,7 +8,7 @@
  * Each file is written aside and replaces the old one when its writer closes, so a crash leaves the old one. Should
  * a browser tear a file all the same, the newest save that proves itself counts.
  */
-import { type Directory, type FileWriter, isMissing, readText } from './directory.ts'
+import { type Directory, type FileWriter, getIfPresent, isMissing, readText } from './directory.ts'
 import {
   decodeHead,
   decodeSave,
@@ -44,8 +44,6 @@ export interface Draft {
   write(save: Save, entries: readonly Entry[]): Promise<void>
   /** From here on this save counts. */
   commit(): Promise<void>
-  /** Brings the index up to date. */
-  settle(): Promise<void>
   /** Leaves the files as they were. */
   discard(): Promise<void>
 }
@@ -58,6 +56,9 @@ interface Folders {
 const VERSION = 1
 
 export function createArchive(open: () => Directory | Promise<Directory>): Archive {
+  /** Kept for the next save, since finding them takes longer than the commit. */
+  let known: Folders | undefined
+
   return {
     async look() {
       const found = await folders(false)
@@ -88,18 +89,20 @@ export function createArchive(open: () => Directory | Promise<Directory>): Archi
       return save?.id === id ? save : null
     },
 
-    draft: async (id) => openDraft(await folders(true), id),
+    async draft(id) {
+      const current = known && (await getIfPresent(known.autosave, 'current.json'))
+      // Gone when the user has cleared the site's data. To create a file by a handle of before would, in Chromium,
+      // spoil the directory for every tab; to look for one does no harm.
+      if (!current) known = await folders(true)
+      return openDraft(known as Folders, id)
+    },
 
     async remove(ids) {
-      const found = await folders(false)
+      const found = known ?? (await folders(false))
       await Promise.all(ids.map((id) => found && removeFile(found.history, fileNameOf(id))))
     },
   }
 
-  /**
-   * Found anew each time. Handles that were kept are of no use after the user has cleared the site's data, and in
-   * Chromium to use one of them once spoils the directory for every tab.
-   */
   async function folders(create: true): Promise<Folders>
   async function folders(create: boolean): Promise<Folders | null>
   async function folders(create: boolean): Promise<Folders | null> {
@@ -131,8 +134,12 @@ async function openDraft({ autosave, history }: Folders, id: string): Promise<Dr
       ])
       await save.close()
     },
-    commit: () => current.close(),
-    settle: () => index.close(),
+    async commit() {
+      // An index that could not be written is no matter: what it does not list is looked at.
+      const listed = index.close().catch(() => {})
+      await current.close()
+      await listed
+    },
     async discard() {
       // What is closed already cannot be aborted, and need not be.
       await Promise.allSettled([save, current, index].map((writer) => writer.abort()))

@@ -157,26 +157,19 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     const before = contents
     if (!before || !isUnsaved()) return dispatch({ type: 'finished', unsaved: isUnsaved() })
     dispatch({ type: 'writing' })
-    const content = compose(read)
-    if (content.checksum === before.current?.checksum) {
-      markSaved(included)
-      return dispatch({ type: 'finished', unsaved: isUnsaved() })
-    }
     const written = await writeSave(
       {
-        archive,
-        clock,
-        limits: settings,
+        ...{ archive, clock, read, limits: settings },
         mayCommit: () => tenure.holds(lease),
         onWritten: () => dispatch({ type: 'written' }),
         onRoomMade: (removed) => events.emit({ type: 'autosave:collected', removed }),
       },
-      content,
       before,
     )
+    markSaved(included)
+    if (!written) return dispatch({ type: 'finished', unsaved: isUnsaved() })
     base = written.save.id
     if (contents) contents = written.contents
-    markSaved(included)
     dispatch({ type: 'committed', at: timeOf(base) ?? clock.now(), unsaved: isUnsaved() })
     const tookMs = clock.monotonic() - begun
     events.emit({ type: 'autosave:saved', bytes: written.save.bytes, tookMs, backend: lease.backend })

@@ -38,7 +38,7 @@ export async function readText(directory: Directory, name: string, head?: number
   }
 }
 
-async function getIfPresent(directory: Directory, name: string): Promise<FileHandle | null> {
+export async function getIfPresent(directory: Directory, name: string): Promise<FileHandle | null> {
   try {
     return await directory.getFileHandle(name)
   } catch (error) {

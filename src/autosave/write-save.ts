@@ -1,14 +1,15 @@
 import type { Clock } from '../core/index.ts'
 import type { Archive, Contents } from './archive.ts'
-import type { Content } from './compose.ts'
+import { type Content, compose } from './compose.ts'
 import { AutoSaveError, asWriteError, quotaExceeded } from './errors.ts'
 import { type Limits, rotate } from './rotation.ts'
-import { type Save, timeOf } from './save-file.ts'
+import { type Entry, type Save, timeOf } from './save-file.ts'
 
 export interface Writing {
   readonly archive: Archive
   readonly clock: Clock
   readonly limits: Limits
+  readonly read: () => unknown
   /** Asked right before the commit. */
   readonly mayCommit: () => boolean
   readonly onWritten: () => void
@@ -17,21 +18,25 @@ export interface Writing {
 }
 
 export interface Written {
-  readonly save: Save
+  readonly save: Entry
   readonly contents: Contents
-  /** Removes what has to go, and brings the index up to date. Resolves with how many saves went. */
+  /** Removes what has to go. Resolves with how many saves that were. */
   collect(): Promise<number>
 }
 
-/** Writes and commits one save. While the disk is full, the oldest saves make room for it. */
-export async function writeSave(writing: Writing, content: Content, before: Contents): Promise<Written> {
-  const { archive, clock, limits, mayCommit, onWritten, onRoomMade } = writing
+/**
+ * Writes and commits one save; `null` when the current one is the same. While the disk is full, the oldest saves make
+ * room for it.
+ */
+export async function writeSave(writing: Writing, before: Contents): Promise<Written | null> {
+  const { archive, clock, limits, read, mayCommit, onWritten, onRoomMade } = writing
   let contents = before
+  let content: Content | undefined
   for (;;) {
     try {
       return await attempt()
     } catch (error) {
-      const failure = (await isFull(error, content)) ? quotaExceeded(error) : asWriteError(error)
+      const failure = (await isFull(error, content?.bytes)) ? quotaExceeded(error) : asWriteError(error)
       const oldest = contents.entries.at(-1)
       if (failure.code !== 'quota-exceeded' || !oldest || oldest.id === contents.current?.id) throw failure
       await archive.remove([oldest.id])
@@ -40,26 +45,39 @@ export async function writeSave(writing: Writing, content: Content, before: Cont
     }
   }
 
-  async function attempt(): Promise<Written> {
-    const save: Save = { id: nextId(clock, contents), ...content }
-    const { kept, dropped } = rotate([entryOf(save), ...contents.entries], limits)
-    const draft = await archive.draft(save.id)
+  async function attempt(): Promise<Written | null> {
+    const id = nextId(clock, contents)
+    // Goes on while the state is put into text.
+    const opening = archive.draft(id)
+    const discard = () => opening.then((draft) => draft.discard()).catch(() => {})
     try {
+      content ??= compose(read)
+      if (content.checksum === contents.current?.checksum) {
+        await discard()
+        return null
+      }
+      const save = { id, ...content }
+      const { kept, dropped } = rotate([entryOf(save), ...contents.entries], limits)
+      const draft = await opening
       await draft.write(save, kept)
       onWritten()
       if (!mayCommit())
         throw new AutoSaveError('lock-unavailable', 'the lock was lost before the save was committed')
       await draft.commit()
+      return written(entryOf(save), kept, dropped)
     } catch (error) {
-      await draft.discard().catch(() => {})
+      await discard()
       throw error
     }
+  }
+
+  function written(save: Entry, kept: readonly Entry[], dropped: readonly Entry[]): Written {
     return {
       save,
-      contents: { current: entryOf(save), entries: kept, debris: [] },
+      contents: { current: save, entries: kept, debris: [] },
       async collect() {
         const goes = [...dropped.map(({ id }) => id), ...contents.debris]
-        await Promise.all([draft.settle(), archive.remove(goes)])
+        await archive.remove(goes)
         return goes.length
       },
     }
@@ -67,7 +85,7 @@ export async function writeSave(writing: Writing, content: Content, before: Cont
 }
 
 /** Chromium may break off a long write that exceeds the quota without a word about the quota. */
-async function isFull(error: unknown, { bytes }: Content): Promise<boolean> {
+async function isFull(error: unknown, bytes = 0): Promise<boolean> {
   if ((error as Error | undefined)?.name !== 'AbortError' || typeof navigator === 'undefined') return false
   const { quota = Infinity, usage = 0 } = (await navigator.storage?.estimate()) ?? {}
   return quota - usage < bytes
