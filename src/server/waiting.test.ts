@@ -23,7 +23,9 @@ afterEach(() => bed[Symbol.asyncDispose]())
 describe('waiting in line', () => {
   it('is answered when the lock is theirs, first in, first out', async () => {
     const [first, second] = [bed.browser('first'), bed.browser('second')]
-    const waits = [await stand(first, 'Aoi'), await stand(second, 'Ren')]
+    const waits = [await stand(first, 'Aoi')]
+    await bed.clock.advance(1)
+    waits.push(await stand(second, 'Ren'))
     expect(line()).toEqual(['Aoi', 'Ren'])
     expect((await holder.call('GET', LOCK)).body).toMatchObject({
       waiting: [{ name: 'Aoi' }, { name: 'Ren' }],
