@@ -10,7 +10,7 @@ describe.each([
     const { disk, done } = await saveTwice(tearing, Infinity)
     expect(await recovered(disk)).toBe('second')
     const found = new Set<string | null>()
-    for (let step = done.first; step <= done.second; step++) {
+    for (let step = done.first; step <= done.second + 1; step++) {
       const cut = await saveTwice(tearing, step)
       found.add(await recovered(cut.disk))
     }
