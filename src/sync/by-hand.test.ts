@@ -2,7 +2,7 @@
  * The written protocol, followed by hand: each example is code that an application may already have, and it has
  * to live in one extension with this library.
  */
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import {
   changesOf,
   type FakeExtension,
@@ -79,10 +79,12 @@ describe('entityDelta', () => {
   it('is dropped for an id that is not in the index', async () => {
     await done(chrome.storage.local.set({ 'trackedEntity:ghost': { n: 1 } }))
     const seen = changesOf(page)
+    const get = vi.spyOn(page.context.api.storage.local, 'get')
     expect(await send({ action: 'entityDelta', revision: 42, delta: { ghost: { n: 1 } } })).toEqual({
       action: SYNC_ACTIONS.ack,
     })
     expect(seen).toEqual([])
+    expect(get).not.toHaveBeenCalled()
   })
 
   it('that is late does not win over what is stored', async () => {
@@ -103,6 +105,19 @@ describe('entityDelta', () => {
     await send({ action, ...body })
     expect(seen).toEqual([{ type: 'removed', id: 'entityA' }])
     expect(storedIndex()).toEqual({ ids: ['entityB'] })
+  })
+
+  it('with a removal that comes before the end of the bootstrap is obeyed after it', async () => {
+    await done(addByHand('entityA', { n: 1 }))
+    page.context.kill()
+    const late = extension.openPage()
+    const bootstrapped = late.bootstrap()
+    expect(await send({ action: 'entityDelta', delta: { entityA: null } })).toEqual({
+      action: SYNC_ACTIONS.ack,
+    })
+    await done(bootstrapped)
+    expect(late.entries()).toEqual([])
+    expect(storedIndex()).toEqual({ ids: [] })
   })
 
   it('with a removal that is older than what is stored removes nothing', async () => {

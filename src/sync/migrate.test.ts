@@ -32,7 +32,10 @@ describe('entities of option A', () => {
     await old.bootstrap()
     const sync = createSync<Item>({ storage })
     await sync.setEntity('a', { n: 9 })
-    await old.setEntity('c', { n: 3 })
+    await old.setEntities([
+      ['a', { n: 5 }],
+      ['c', { n: 3 }],
+    ])
     const next = createSync<Item>({ storage })
     await next.bootstrap()
     expect(Object.fromEntries(next.entries())).toEqual({ a: { n: 9 }, b: { n: 2 }, c: { n: 3 } })

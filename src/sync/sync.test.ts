@@ -97,6 +97,33 @@ describe('a write', () => {
     expect(get.mock.calls.flat(2).filter((key) => key === STORAGE_KEYS.index)).toEqual([])
   })
 
+  it('of an entity that was removed unheard adds it again; of a field of it, finds nothing', async () => {
+    const storage = memoryStorage()
+    const deaf = createSync<Item>({ storage: { ...storage, subscribe: () => () => {} } })
+    const other = createSync<Item>({ storage })
+    for (const id of ['a', 'b']) await other.setEntity(id, { n: 1 })
+    await deaf.bootstrap()
+    await other.removeEntity('a', 'b')
+    // What a writer that died has left behind.
+    await storage.set({ 'trackedEntity:b': { n: 1 } })
+    await expect(deaf.patchEntity('b', { n: 2 })).rejects.toMatchObject({ code: 'not-found' })
+    await deaf.setEntity('a', { n: 2 })
+    await vi.waitFor(() => expect(other.entries()).toEqual([['a', { n: 2 }]]))
+  })
+
+  it('whose index cannot be stored leaves no key behind', async () => {
+    const storage = memoryStorage()
+    const sync = createSync<Item>({ storage })
+    await sync.bootstrap()
+    const { set } = storage
+    vi.spyOn(storage, 'set').mockImplementation(async (items) => {
+      if (STORAGE_KEYS.index in items) throw new Error('full')
+      await set(items)
+    })
+    await expect(sync.setEntity('a', { n: 1 })).rejects.toThrow('full')
+    expect(await storage.keys()).toEqual([])
+  })
+
   it('of many costs as many writes as one', async () => {
     const storage = memoryStorage()
     const set = vi.spyOn(storage, 'set')
@@ -151,6 +178,30 @@ describe('bootstrap', () => {
     await expect(sync.bootstrap()).rejects.toThrow('asleep')
     await sync.bootstrap()
     expect(sync.get('a')).toEqual({ n: 1 })
+  })
+})
+
+describe('a read', () => {
+  it('does not overtake one that was asked for before it', async () => {
+    const storage = memoryStorage({ [STORAGE_KEYS.index]: { ids: ['a'] }, 'trackedEntity:a': { n: 0 } })
+    const sync = createSync<Item>({ storage })
+    await sync.bootstrap()
+    const seen: unknown[] = []
+    sync.subscribe((change) => change.type === 'entity' && seen.push(change.entity.n))
+    const slow = Promise.withResolvers<void>()
+    const { get } = storage
+    vi.spyOn(storage, 'get').mockImplementationOnce(async (keys) => {
+      const items = await get(keys)
+      await slow.promise
+      return items
+    })
+    await storage.set({ 'trackedEntity:a': { n: 1 } })
+    await new Promise(setImmediate)
+    await storage.set({ 'trackedEntity:a': { n: 2 } })
+    await new Promise(setImmediate)
+    slow.resolve()
+    await vi.waitFor(() => expect(seen.at(-1)).toBe(2))
+    expect(seen).toEqual([1, 2])
   })
 })
 
@@ -342,6 +393,18 @@ describe('a content script', () => {
     await extension.settle()
     expect(tab.entries()).toEqual([['a', { n: 1 }]])
     expect(extension.browser.items()[STORAGE_KEYS.index]).toEqual({ ids: ['a'] })
+  })
+
+  it('has a request that comes twice carried out once', async () => {
+    const extension = fakeExtension()
+    extension.startWorker()
+    const [page] = await opened(extension, 'Page')
+    const { runtime } = extension.browser.openTab().api
+    const request = { action: 'entityWrite', requestId: '1', operation: 'set', args: [[['a', { n: 1 }]]] }
+    await extension.resolved(runtime.sendMessage(request))
+    await extension.resolved(page.removeEntity('a'))
+    expect(await extension.resolved(runtime.sendMessage(request))).toEqual({ result: { indexChanged: true } })
+    expect(extension.browser.items()[STORAGE_KEYS.index]).toEqual({ ids: [] })
   })
 
   it('is told when nobody carries out its write, and takes it back', async () => {

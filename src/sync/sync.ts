@@ -209,7 +209,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   /** Without a lock, another's write may have brought back what was removed. */
   function removeLeftOvers(removed: readonly string[], revision: number | undefined): void {
     const left = removed.filter(view.indexes)
-    if (left.length === 0 || (revision !== undefined && view.revision > revision)) return
+    if (left.length === 0) return
     inTurn(() => writer.remove(left, revision)).catch((error) =>
       warn('remove-failed', `${left.join(', ')} could not be removed from the index`, error),
     )
