@@ -21,7 +21,7 @@ describe('on a terminal', () => {
     await expect.poll(() => terminal.output, PATIENCE).toMatch(/RESOURCE +HOLDER .*\r\n.*backup +mika/s)
     expect(terminal.output).toContain('1 lease ')
     holder.signal('SIGTERM')
-    await expect.poll(() => terminal.output, PATIENCE).toMatch(/released +backup +mika/)
+    await expect.poll(() => terminal.output, PATIENCE).toMatch(/released\S* +backup +mika/)
     await expect.poll(() => terminal.output, PATIENCE).toContain('Nothing is held.')
     terminal.type('q')
     expect(await terminal.ended).toBe(0)
