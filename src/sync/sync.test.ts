@@ -99,15 +99,17 @@ describe('a write', () => {
 
   it('of an entity that was removed unheard adds it again; of a field of it, finds nothing', async () => {
     const storage = memoryStorage()
-    const deaf = createSync<Item>({ storage: { ...storage, subscribe: () => () => {} } })
+    const [deaf, deafToo] = [0, 1].map(() =>
+      createSync<Item>({ storage: { ...storage, subscribe: () => () => {} } }),
+    )
     const other = createSync<Item>({ storage })
     for (const id of ['a', 'b']) await other.setEntity(id, { n: 1 })
-    await deaf.bootstrap()
+    await Promise.all([deaf?.bootstrap(), deafToo?.bootstrap()])
     await other.removeEntity('a', 'b')
     // What a writer that died has left behind.
     await storage.set({ 'trackedEntity:b': { n: 1 } })
-    await expect(deaf.patchEntity('b', { n: 2 })).rejects.toMatchObject({ code: 'not-found' })
-    await deaf.setEntity('a', { n: 2 })
+    await expect(deaf?.patchEntity('b', { n: 2 })).rejects.toMatchObject({ code: 'not-found' })
+    await deafToo?.setEntity('a', { n: 2 })
     await vi.waitFor(() => expect(other.entries()).toEqual([['a', { n: 2 }]]))
   })
 

@@ -199,9 +199,9 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     return { action: SYNC_ACTIONS.ack }
   }
 
-  /** A message is a hint, perhaps an old one: what counts is what is stored. */
+  /** A message is a hint, perhaps an old one: what counts is what is stored, of entities that are in the index. */
   function follow({ changed, removed, revision }: Hint): void {
-    reader.stale({ ids: changed.filter(view.indexes) })
+    reader.stale({ ids: changed })
     if (removed.length > 0)
       reader.stale({ index: true, afterwards: () => removeLeftOvers(removed, revision) })
   }
