@@ -96,38 +96,41 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
   const callers = await Callers.create(settings, clock, options.identify)
   const app = createApp(service, new Gate({ ...service, callers }))
 
-  const hearing = await bus.subscribe((message) => {
-    announcer.hear(message)
-    handover.hear(message)
-    line.hear(message)
-  })
-  await feed.start()
+  const sweepOften = () =>
+    repeat(
+      clock,
+      settings.sweep,
+      () => sweepAll(locks),
+      (error) => onError('sweep', error),
+    )
+  let hearing: AsyncDisposable | undefined
+  let stopSweeping = () => {}
+  const stop = async () => {
+    stopping.abort(new Stopping())
+    stopSweeping()
+    await channels.close()
+    await hearing?.[Symbol.asyncDispose]()
+    await feed.stop()
+  }
+  try {
+    hearing = await bus.subscribe((message) => {
+      announcer.hear(message)
+      handover.hear(message)
+      line.hear(message)
+    })
+    await feed.start()
+  } catch (error) {
+    await stop()
+    throw error
+  }
   announcer.follow(feed)
   feed.subscribe((transition) => {
     stats.onTransition(transition)
     meter?.transition(transition)
   })
   meter?.observe(() => ({ locks: feed.live, waiters: line.size, sockets: channels.sockets }))
-  const sweeping = repeat(
-    clock,
-    settings.sweep,
-    () => sweepAll(locks),
-    (error) => onError('sweep', error),
-  )
-
-  return {
-    fetch: (request, env) => app.fetch(request, env),
-    app,
-    channels,
-    settings,
-    async stop() {
-      stopping.abort(new Stopping())
-      sweeping()
-      await channels.close()
-      await hearing[Symbol.asyncDispose]()
-      await feed.stop()
-    },
-  }
+  stopSweeping = sweepOften()
+  return { fetch: (request, env) => app.fetch(request, env), app, channels, settings, stop }
 }
 
 const SWEEP_AT_ONCE = 500

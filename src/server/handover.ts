@@ -46,9 +46,9 @@ export class Handover {
   async takeOver(room: string, party: Party, signal: AbortSignal): Promise<Locking> {
     const { locks, grace } = this.#options
     const holder = await locks.holder(room)
-    if (!holder || locks.isHolder(room, party, holder)) return locks.lock(room, party, { signal })
+    if (!holder || locks.isHolder(room, party, holder)) return locks.lock(room, party)
     await this.#ask(room, party, holder, 'takeover', grace, signal)
-    return locks.lock(room, party, { signal, replace: holder.token })
+    return locks.lock(room, party, { replace: holder.token })
   }
 
   /** The holder decides. */
@@ -59,11 +59,11 @@ export class Handover {
   ): Promise<Locking | 'declined' | 'unanswered'> {
     const { locks, answerWithin, unanswered } = this.#options
     const holder = await locks.holder(room)
-    if (!holder || locks.isHolder(room, party, holder)) return locks.lock(room, party, { signal })
+    if (!holder || locks.isHolder(room, party, holder)) return locks.lock(room, party)
     const reply = await this.#ask(room, party, holder, 'request', answerWithin, signal)
     if (reply === 'declined') return reply
     if (reply === 'silence' && unanswered === 'decline') return 'unanswered'
-    return locks.lock(room, party, { signal, replace: holder.token })
+    return locks.lock(room, party, { replace: holder.token })
   }
 
   /** Only the holder may answer; false if the caller is not. */

@@ -36,11 +36,10 @@ export interface LocksOptions {
 export type Locking = { readonly granted: true; readonly lease: LeaseRecord } | Refusal
 
 export interface LockRequest {
-  /** Milliseconds to stand in line. */
-  readonly wait?: number
+  /** Stand in line so many milliseconds, or until the caller is gone. */
+  readonly wait?: { readonly ms: number; readonly signal: AbortSignal }
   /** Take over, but only from this token. */
   readonly replace?: number
-  readonly signal: AbortSignal
 }
 
 export type Unlocking = 'released' | 'none' | 'not-yours' | 'stale'
@@ -58,7 +57,7 @@ export class Locks {
     })
   }
 
-  async lock(room: string, party: Party, { wait = 0, replace, signal }: LockRequest): Promise<Locking> {
+  async lock(room: string, party: Party, { wait, replace }: LockRequest = {}): Promise<Locking> {
     const { store, ttl, clock, onWaited } = this.#options
     const { session_id, client_id, name } = party.person
     const started = clock.monotonic()
@@ -73,11 +72,11 @@ export class Locks {
       },
       ...(replace !== undefined && { replace }),
     }
-    const answer = await (wait > 0
-      ? this.#waits.ask(ask, { room, person: party.person, ms: wait, signal })
+    const answer = await (wait
+      ? this.#waits.ask(ask, { room, person: party.person, ...wait })
       : store.acquire(ask))
     if (!answer.granted) return answer
-    if (wait > 0) onWaited(clock.monotonic() - started)
+    if (wait) onWaited(clock.monotonic() - started)
     await this.settle(answer, session_id)
     return { granted: true, lease: answer.lease }
   }

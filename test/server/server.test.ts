@@ -136,7 +136,8 @@ describe('a stop', () => {
   })
 
   it('of the caller ends its wait, and frees its place', async () => {
-    await using server = await start()
+    const statuses: unknown[] = []
+    await using server = await start({ log: (_, __, fields) => statuses.push(Object(fields).status) })
     const holder = browserAt(server.url, 'a')
     await holder.call('POST', LOCK)
     const gone = new AbortController()
@@ -152,6 +153,7 @@ describe('a stop', () => {
     gone.abort()
     await expect(waiting).rejects.toThrow()
     await waiters(0)
+    expect(statuses).toContain(499)
   })
 })
 

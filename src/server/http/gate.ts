@@ -6,7 +6,7 @@ import type { Meter } from '../meter.ts'
 import type { Settings } from '../settings.ts'
 import { readForm, readJson, refuseIfTooLarge, validated } from './body.ts'
 import type { Arrival, Callers } from './callers.ts'
-import { asHttpError, HttpError } from './http-error.ts'
+import { asHttpError, callerGone, HttpError } from './http-error.ts'
 import { crossOriginHeaders, isAllowedOrigin } from './origins.ts'
 import { RateLimit } from './rate-limit.ts'
 import type { Reply, Route } from './route.ts'
@@ -55,7 +55,7 @@ export class Gate {
       reply = await this.#answer(route, context, headers)
     } catch (error) {
       failure = error
-      reply = replyOf(asHttpError(error))
+      reply = replyOf(errorOf(error, context.req.raw))
     }
     if (settings.origins.length > 0)
       Object.assign(headers, crossOriginHeaders(context.req.raw.headers, context.req.url, settings.origins))
@@ -89,7 +89,7 @@ export class Gate {
     this.#checkOrigin(route, arrival, request)
     visit.identity = arrival.guest
     const about = visit.check(settings.maxRoomBytes)
-    if (!(await authorize(arrival.guest, route.action, about)))
+    if (route.action !== 'identified' && !(await authorize(arrival.guest, route.action, about)))
       throw new HttpError(403, 'forbidden', 'you may not do that')
     const limit = settings[route.limit ?? 'maxBody']
     if (route.body) {
@@ -117,6 +117,12 @@ export class Gate {
     if (isAllowedOrigin(request.headers, request.url, this.#options.settings.origins)) return
     throw new HttpError(403, 'origin_not_allowed', 'pages of this origin may not call')
   }
+}
+
+/** Whatever broke off because the caller did is no failure of ours. */
+function errorOf(error: unknown, request: Request): HttpError {
+  const known = asHttpError(error)
+  return known.code === 'internal' && request.signal.aborted ? callerGone() : known
 }
 
 function replyOf({ status, code, message, details, headers }: HttpError): Reply {

@@ -39,9 +39,12 @@ export function asHttpError(error: unknown): HttpError {
   if (isCode(error, 'store-unavailable')) return tryLater('store_unavailable', 'the store does not answer')
   if (isCode(error, 'invalid-argument'))
     return new HttpError(400, 'invalid_argument', (error as LeaseError).message)
-  if (error instanceof Error && error.name === 'AbortError')
-    return new HttpError(499, 'aborted', 'the caller went away')
   return new HttpError(500, 'internal', 'something went wrong; the log of the server says what')
+}
+
+/** For the log; nobody reads the answer. */
+export function callerGone(): HttpError {
+  return new HttpError(499, 'caller_gone', 'the caller went away')
 }
 
 function tryLater(code: string, message: string): HttpError {

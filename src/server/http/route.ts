@@ -12,8 +12,11 @@ export interface Route {
   readonly path: string
   readonly id: string
   readonly summary: string
-  /** What the caller must be allowed to do; `null`: anybody may ask, and nobody is asked who they are. */
-  readonly action: Action | null
+  /**
+   * What the caller must be allowed to do. `identified`: nothing, but who they are must be known. `null`: anybody
+   * may ask, and nobody is asked who they are.
+   */
+  readonly action: Action | 'identified' | null
   readonly query?: Readonly<Record<string, QueryParameter<unknown>>>
   readonly body?: v.GenericSchema
   /** The body may come as a form, as Pusher's clients send it. */

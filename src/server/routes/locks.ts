@@ -28,9 +28,9 @@ export function lockRoutes({ locks, line, settings }: Service): Route[] {
       answers: { 200: lockGranted, 409: alreadyLocked },
       async handle(call) {
         const party = named(await call.party(), call.body.name)
-        const waitMs = Math.min((call.query('wait', wait) ?? 0) * 1000, settings.maxWait)
-        const locking = await locks.lock(call.room, party, { wait: waitMs, signal: call.signal })
-        return replies.locking(locking, party)
+        const ms = Math.min((call.query('wait', wait) ?? 0) * 1000, settings.maxWait)
+        const request = ms > 0 ? { wait: { ms, signal: call.signal } } : {}
+        return replies.locking(await locks.lock(call.room, party, request), party)
       },
     }),
     route({

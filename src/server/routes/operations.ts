@@ -20,14 +20,14 @@ export function operationRoutes(service: Service): Route[] {
   const { store, meter, onTelemetry, stop } = service
   return [
     route({
-      ...{ method: 'POST', path: '/broadcasting/auth', id: 'authorizeChannel', action: 'read' },
+      ...{ method: 'POST', path: '/broadcasting/auth', id: 'authorizeChannel', action: 'identified' },
       summary: 'Sign the subscription to a private or presence channel.',
       ...{ body: channelAuthRequest, form: true },
       answers: { 200: channelAuth, 403: errorBody },
       handle: (call) => signChannel(service, call),
     }),
     route({
-      ...{ method: 'POST', path: '/telemetry', id: 'postTelemetry', action: 'read', rate: 'telemetry' },
+      ...{ method: 'POST', path: '/telemetry', id: 'postTelemetry', action: 'identified', rate: 'telemetry' },
       summary: 'Events of clients, in batches.',
       ...{ body: telemetryBatch, limit: 'maxDocument' },
       answers: { 202: telemetryAccepted, 404: errorBody },
