@@ -1,0 +1,150 @@
+import { describe, expect, it, vi } from 'vitest'
+import { fakeExtension, type Item, opened } from '../../test/sync/fake-extension.ts'
+import { createSync, memoryMessengers, memoryStorage, STORAGE_KEYS } from './index.ts'
+
+const META = { revision: 0, schemaVersion: 1, shards: 1 }
+
+describe('reset and clean-up', () => {
+  it('empty the index and leave settings and the keys of others alone', async () => {
+    const extension = fakeExtension()
+    const [page, other] = await opened(extension, 'Page', 'Page')
+    const foreign = { token: 'secret', trackedEntitiesX: 1, 'my:trackedEntity:a': 2 }
+    await extension.resolved(page.context.api.storage.local.set(foreign))
+    await extension.resolved(page.updateSettings({ scopeMode: 'specific', scopeTargetId: 'example.com' }))
+    await extension.resolved(page.setEntity('a', { n: 1 }))
+    await extension.resolved(page.context.api.storage.local.set({ 'trackedEntity:orphan': { n: 9 } }))
+    await extension.settle()
+    const reset = page.reset()
+    expect(page.entries()).toEqual([])
+    await extension.resolved(reset)
+    await extension.settle()
+    expect(other.entries()).toEqual([])
+    expect(await extension.resolved(other.cleanupOrphans())).toEqual(['orphan'])
+    expect(extension.browser.items()).toEqual({
+      ...foreign,
+      [STORAGE_KEYS.index]: { ids: [] },
+      [STORAGE_KEYS.meta]: { ...META, revision: 2 },
+      [STORAGE_KEYS.settings]: {
+        featureEnabled: true,
+        scopeMode: 'specific',
+        scopeTargetId: 'example.com',
+        themeToken: '#6441a5',
+      },
+    })
+  })
+
+  it('by the coordinator: at the start, and when ids leave the index', async () => {
+    const extension = fakeExtension()
+    const { api } = extension.browser.openPage()
+    await extension.resolved(api.storage.local.set({ 'trackedEntity:old': { n: 1 } }))
+    const worker = extension.startWorker()
+    expect(await extension.resolved(worker.current().cleanupOrphans())).toEqual(['old'])
+    const [page] = await opened(extension, 'Page')
+    await extension.resolved(page.setEntity('a', { n: 1 }))
+    extension.browser.worker?.kill()
+    // A writer that knows nothing of keys takes the id out, and leaves the key behind.
+    await extension.resolved(api.storage.local.set({ [STORAGE_KEYS.index]: { ids: [] } }))
+    await extension.settle()
+    expect(Object.keys(extension.browser.items())).not.toContain('trackedEntity:a')
+    await extension.resolved(worker.current().close())
+  })
+})
+
+describe('messages', () => {
+  it('that nobody hears are a warning, and the write is a success', async () => {
+    const extension = fakeExtension()
+    const [page] = await opened(extension, 'Page')
+    await extension.resolved(page.setEntity('a', { n: 1 }))
+    await extension.settle()
+    expect(extension.warnings.map(({ code }) => code)).toEqual(['no-receiver'])
+  })
+
+  it('that nobody answers are sent again, as often as wanted', async () => {
+    const extension = fakeExtension({ sync: { ackTimeout: 150, resend: 2 } })
+    const mute = extension.browser.openPage()
+    const received: unknown[] = []
+    mute.api.runtime.onMessage.addListener((message) => {
+      received.push(message)
+      return true
+    })
+    const [page] = await opened(extension, 'Page')
+    await extension.resolved(page.setEntity('a', { n: 1 }))
+    await extension.clock.advance(2000)
+    expect(received).toEqual(Array(3).fill({ action: 'entityDelta', revision: 1, delta: { a: { n: 1 } } }))
+    expect(extension.warnings.map(({ code }) => code)).toEqual(['no-ack'])
+    await extension.resolved(page.close())
+  })
+
+  it('come after the write has finished', async () => {
+    const extension = fakeExtension()
+    const stored: unknown[] = []
+    extension.browser.openPage().api.runtime.onMessage.addListener(() => {
+      stored.push(extension.browser.items()['trackedEntities:index'])
+      return undefined
+    })
+    const [page] = await opened(extension, 'Page')
+    await extension.resolved(page.setEntity('a', { n: 1 }))
+    await extension.settle()
+    expect(stored).toEqual([{ ids: ['a'] }])
+  })
+
+  it('in memory connect contexts of one process', async () => {
+    const [storage, connect] = [memoryStorage(), memoryMessengers()]
+    const [one, two] = [0, 1].map(() => createSync<Item>({ storage, messenger: connect() }))
+    await two?.bootstrap()
+    await one?.setEntity('a', { n: 1 })
+    await vi.waitFor(() => expect(two?.get('a')).toEqual({ n: 1 }))
+  })
+})
+
+describe('a content script', () => {
+  it('gets through although the worker dies in mid-operation', async () => {
+    const extension = fakeExtension()
+    extension.startWorker()
+    const [tab] = await opened(extension, 'Tab')
+    const firstWorker = extension.browser.worker
+    // The entity is stored, and the index is not.
+    extension.browser.onWrite(() => firstWorker?.kill())
+    await extension.resolved(tab.setEntity('a', { n: 1 }))
+    expect(extension.browser.worker).not.toBe(firstWorker)
+    await extension.settle()
+    expect(tab.entries()).toEqual([['a', { n: 1 }]])
+    expect(extension.browser.items()[STORAGE_KEYS.index]).toEqual({ ids: ['a'] })
+  })
+
+  it('has a request that comes twice carried out once', async () => {
+    const extension = fakeExtension()
+    extension.startWorker()
+    const [page] = await opened(extension, 'Page')
+    const { runtime } = extension.browser.openTab().api
+    const request = { action: 'entityWrite', requestId: '1', operation: 'set', args: [[['a', { n: 1 }]]] }
+    await extension.resolved(runtime.sendMessage(request))
+    await extension.resolved(page.removeEntity('a'))
+    expect(await extension.resolved(runtime.sendMessage(request))).toEqual({ result: { indexChanged: true } })
+    expect(extension.browser.items()[STORAGE_KEYS.index]).toEqual({ ids: [] })
+  })
+
+  it('is told when nobody carries out its write, and takes it back', async () => {
+    const extension = fakeExtension()
+    const [tab] = await opened(extension, 'Tab')
+    await expect(extension.resolved(tab.setEntity('a', { n: 1 }))).rejects.toMatchObject({
+      code: 'store-unavailable',
+      retryable: true,
+    })
+    expect(tab.entries()).toEqual([])
+  })
+
+  it('is told of errors by their code', async () => {
+    const extension = fakeExtension()
+    extension.startWorker()
+    const [tab] = await opened(extension, 'Tab')
+    await expect(extension.resolved(tab.patchEntity('none', { n: 1 }))).rejects.toMatchObject({
+      code: 'not-found',
+    })
+    await expect(extension.resolved(tab.updateSettings({ themeToken: 'mauve' }))).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: expect.stringContaining('themeToken'),
+    })
+    expect(tab.settings.themeToken).toBe('#6441a5')
+  })
+})

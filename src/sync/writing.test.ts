@@ -1,0 +1,178 @@
+import { describe, expect, it, vi } from 'vitest'
+import { changesOf, fakeExtension, type Item, opened } from '../../test/sync/fake-extension.ts'
+import { createLeases } from '../core/index.ts'
+import { memoryStore } from '../stores/memory.ts'
+import { createSync, memoryStorage, STORAGE_KEYS } from './index.ts'
+import { LOCK_NAME } from './keys.ts'
+
+const META = { revision: 0, schemaVersion: 1, shards: 1 }
+
+describe('a write', () => {
+  it('is shown at once, and in the other contexts when it is stored', async () => {
+    const extension = fakeExtension()
+    extension.startWorker()
+    const [one, two, tab] = await opened(extension, 'Page', 'Page', 'Tab')
+    const written = one.setEntity('a', { n: 1 })
+    expect(one.get('a')).toEqual({ n: 1 })
+    expect(two.get('a')).toBeUndefined()
+    await extension.resolved(written)
+    await extension.resolved(tab.setEntity('b', { n: 2 }))
+    await extension.settle()
+    for (const surface of [one, two, tab])
+      expect(surface.entries()).toEqual([
+        ['a', { n: 1 }],
+        ['b', { n: 2 }],
+      ])
+    expect(extension.browser.items()).toEqual({
+      'trackedEntities:index': { ids: ['a', 'b'] },
+      'trackedEntities:meta': { ...META, revision: 2 },
+      'trackedEntity:a': { n: 1 },
+      'trackedEntity:b': { n: 2 },
+    })
+    expect(extension.warnings).toEqual([])
+  })
+
+  it('goes to the entity first and to the index then; a removal the other way round', async () => {
+    const extension = fakeExtension()
+    const [page] = await opened(extension, 'Page')
+    const states: string[] = []
+    extension.browser.onWrite(() => {
+      const items = extension.browser.items()
+      const { ids } = (items[STORAGE_KEYS.index] ?? { ids: [] }) as { ids: string[] }
+      states.push(`${'trackedEntity:a' in items ? 'key' : '-'} ${ids.includes('a') ? 'index' : '-'}`)
+    })
+    await extension.resolved(page.setEntity('a', { n: 1 }))
+    await extension.resolved(page.removeEntity('a'))
+    expect(states).toEqual(['key -', 'key index', 'key -', '- -'])
+  })
+
+  it('that fails is taken back and rejects; what others wrote stays', async () => {
+    const extension = fakeExtension({ quotaBytes: 400 })
+    const [page, other] = await opened(extension, 'Page', 'Page')
+    await extension.resolved(other.setEntity('small', { n: 1 }))
+    await extension.settle()
+    const seen = changesOf(page)
+    const failed = page.setEntities([
+      ['small', { n: 2 }],
+      ['x'.repeat(400), { n: 3 }],
+    ])
+    expect(page.get('small')).toEqual({ n: 2 })
+    await expect(extension.resolved(failed)).rejects.toMatchObject({
+      code: 'store-failed',
+      message: expect.stringContaining('quota'),
+    })
+    await extension.settle()
+    expect(page.entries()).toEqual([['small', { n: 1 }]])
+    expect(seen.map((change) => change.type)).toEqual(['entity', 'entity', 'entity', 'removed'])
+    await extension.resolved(page.setEntity('small', { n: 4 }))
+    expect(other.entries().length).toBe(1)
+  })
+
+  it('of one field leaves the fields that another context sets', async () => {
+    const extension = fakeExtension()
+    const [one, two] = await opened(extension, 'Page', 'Page')
+    await extension.resolved(one.setEntity('a', { n: 1 }))
+    await extension.settle()
+    await extension.resolved(
+      Promise.all([one.patchEntity('a', { n: 2 }), two.patchEntity('a', { checked: true })]),
+    )
+    await extension.settle()
+    expect(one.get('a')).toEqual({ n: 2, checked: true })
+    await expect(extension.resolved(one.patchEntity('none', { n: 1 }))).rejects.toMatchObject({
+      code: 'not-found',
+    })
+    expect(one.get('none')).toBeUndefined()
+  })
+
+  it('of a known entity does not read the index', async () => {
+    const storage = memoryStorage()
+    const sync = createSync<Item>({ storage })
+    await sync.setEntity('a', { n: 1 })
+    await vi.waitFor(() => expect(sync.entries().length).toBe(1))
+    await new Promise(setImmediate)
+    const get = vi.spyOn(storage, 'get')
+    await sync.setEntity('a', { n: 2 })
+    await sync.patchEntity('a', { checked: true })
+    await new Promise(setImmediate)
+    expect(get.mock.calls.flat(2).filter((key) => key === STORAGE_KEYS.index)).toEqual([])
+  })
+
+  it('of an entity that was removed unheard adds it again; of a field of it, finds nothing', async () => {
+    const storage = memoryStorage()
+    const [deaf, deafToo] = [0, 1].map(() =>
+      createSync<Item>({ storage: { ...storage, subscribe: () => () => {} } }),
+    )
+    const other = createSync<Item>({ storage })
+    for (const id of ['a', 'b']) await other.setEntity(id, { n: 1 })
+    await Promise.all([deaf?.bootstrap(), deafToo?.bootstrap()])
+    await other.removeEntity('a', 'b')
+    // What a writer that died has left behind.
+    await storage.set({ 'trackedEntity:b': { n: 1 } })
+    await expect(deaf?.patchEntity('b', { n: 2 })).rejects.toMatchObject({ code: 'not-found' })
+    await deafToo?.setEntity('a', { n: 2 })
+    await vi.waitFor(() => expect(other.entries()).toEqual([['a', { n: 2 }]]))
+  })
+
+  it('whose index cannot be stored leaves no key behind', async () => {
+    const storage = memoryStorage()
+    const sync = createSync<Item>({ storage })
+    await sync.bootstrap()
+    const { set } = storage
+    vi.spyOn(storage, 'set').mockImplementation(async (items) => {
+      if (STORAGE_KEYS.index in items) throw new Error('full')
+      await set(items)
+    })
+    await expect(sync.setEntity('a', { n: 1 })).rejects.toThrow('full')
+    expect(await storage.keys()).toEqual([])
+  })
+
+  it('of many costs as many writes as one', async () => {
+    const storage = memoryStorage()
+    const set = vi.spyOn(storage, 'set')
+    const sync = createSync<Item>({ storage, batch: 300 })
+    await sync.setEntities(Array.from({ length: 1000 }, (_, n) => [`e${n}`, { n }]))
+    expect(set).toHaveBeenCalledTimes(2)
+    const other = createSync<Item>({ storage, batch: 300 })
+    await other.bootstrap()
+    expect(other.entries().length).toBe(1000)
+    expect(other.entries()[999]).toEqual(['e999', { n: 999 }])
+    await sync.removeEntity(...sync.entries().map(([id]) => id))
+    expect(await storage.keys()).toEqual([STORAGE_KEYS.index, STORAGE_KEYS.meta])
+  })
+
+  it('after close is refused; those before it are finished', async () => {
+    const storage = memoryStorage()
+    const sync = createSync<Item>({ storage })
+    const written = sync.setEntity('a', { n: 1 })
+    await sync.close()
+    await written
+    await expect(sync.setEntity('b', { n: 1 })).rejects.toMatchObject({ code: 'closed' })
+    expect(await storage.keys()).toContain('trackedEntity:a')
+  })
+})
+
+describe('locks', () => {
+  it('may be leases', async () => {
+    const [storage, leases] = [memoryStorage(), createLeases(memoryStore())]
+    const contexts = Array.from({ length: 3 }, () => createSync<Item>({ storage, locks: leases }))
+    await Promise.all(
+      contexts.flatMap((sync, at) =>
+        Array.from({ length: 20 }, (_, n) => sync.setEntity(`${at}-${n}`, { n })),
+      ),
+    )
+    const [index] = Object.values(await storage.get([STORAGE_KEYS.index])) as { ids: string[] }[]
+    expect(index?.ids.length).toBe(60)
+    await leases.close()
+  })
+
+  it('that are not free in time reject the write, which is taken back', async () => {
+    const extension = fakeExtension()
+    const [page] = await opened(extension, 'Page')
+    const { locks } = extension.browser.openPage()
+    void locks.request(LOCK_NAME, () => new Promise(() => {}))
+    await extension.settle()
+    const write = page.setEntity('a', { n: 1 })
+    await expect(extension.resolved(write)).rejects.toMatchObject({ code: 'lease-held', retryable: true })
+    expect(page.entries()).toEqual([])
+  })
+})
