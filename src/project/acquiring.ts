@@ -6,7 +6,7 @@ import { type Clock, LeaseError, type Leases } from '../core/index.ts'
 import { nameOf } from '../stores/web/index.ts'
 import { pause } from './abort.ts'
 import { type Claim, HEARTBEAT_MS, STANDBY_POLL_MS } from './claim.ts'
-import { FallbackConflict, LockError, type LockErrorCode } from './errors.ts'
+import { LockError, type LockErrorCode } from './errors.ts'
 import { TTL_MS } from './lock-file.ts'
 import { delayAfter } from './retry-policy.ts'
 import type { LockRetryScheduledEvent, ProjectLockLease, RetryPolicyConfig } from './types.ts'
@@ -32,7 +32,7 @@ export async function acquireClaim(
     if (!backends.hasWebLocks()) claim.backend = 'fallback'
     const { id: owner, scope, backend, pauseAfter: retry } = claim
     const isWeb = backend === 'web'
-    if (policy) claim.emit('lock:attempt', { operation: 'acquire', strategy: backend, retry: attempt - 1 })
+    if (policy) claim.emit('attempt', { operation: 'acquire', strategy: backend, retry: attempt - 1 })
     const asked = clock.monotonic()
     const wait = !policy ? Infinity : isWeb ? WEB_LOCK_WAIT_MS : 0
     const heartbeat = isWeb ? false : HEARTBEAT_MS
@@ -53,12 +53,7 @@ export async function acquireClaim(
     }
     const delay = final ? null : policy ? delayAfter(attempt, policy) : STANDBY_POLL_MS
     if (delay === null) {
-      const error = new LockError(
-        final ?? 'lock-unavailable',
-        `no project lock: ${cause.message}`,
-        false,
-        cause,
-      )
+      const error = new LockError(final ?? 'lock-unavailable', cause.message, false, cause)
       if (policy) claim.fail('acquire', error, 'acquire-failed')
       throw error
     }
@@ -91,7 +86,6 @@ function whyFailed(cause: LeaseError, isWeb: boolean): Failure {
 }
 
 function contention(cause: LeaseError, isWeb: boolean): Error {
-  if (!isWeb) return new FallbackConflict(`project/.lock: ${cause.message}`, { cause })
-  const message = `the Web Lock was not free within ${WEB_LOCK_WAIT_MS} ms`
-  return new LockError('lock-timeout', message, true, cause)
+  if (!isWeb) return Object.assign(new Error(cause.message, { cause }), { code: 'fallback-conflict' })
+  return new LockError('lock-timeout', cause.message, true, cause)
 }

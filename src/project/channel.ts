@@ -1,17 +1,19 @@
 import type { Clock } from '../core/index.ts'
 import type { LockEventListener, ProjectLockEvent, ProjectLockEventBase } from './types.ts'
 
-type EventType = ProjectLockEvent['type']
-/** What an event of this type has of its own. */
-type Fields<T extends EventType> = Omit<
-  Extract<ProjectLockEvent, { type: T }>,
+type Name<T> = T extends `lock:${infer N}` ? N : never
+/** Without `lock:`. */
+type EventName = Name<ProjectLockEvent['type']>
+/** What an event of this name has of its own. */
+type Fields<N extends EventName> = Omit<
+  Extract<ProjectLockEvent, { type: `lock:${N}` }>,
   'type' | keyof ProjectLockEventBase
 >
-export type Emit = <T extends EventType>(type: T, fields: Fields<T>) => void
+export type Emit = <N extends EventName>(name: N, fields: Fields<N>) => void
 
 export interface EventChannel {
   subscribe(listener: LockEventListener): () => void
-  emit<T extends EventType>(about: Omit<ProjectLockEventBase, 'at'>, type: T, fields: Fields<T>): void
+  emit<N extends EventName>(about: Omit<ProjectLockEventBase, 'at'>, name: N, fields: Fields<N>): void
 }
 
 /** Tells every listener of every event in one order, also of events that a listener itself causes. */
@@ -26,10 +28,11 @@ export function createChannel(clock: Clock): EventChannel {
       listeners.add(entry)
       return () => listeners.delete(entry)
     },
-    emit(about, type, fields) {
+    emit(about, name, fields) {
       at = Math.max(at, clock.now())
       // Whoever delivers already will come to this one in its turn.
-      if (pending.push({ type, at, ...about, ...fields } as unknown as ProjectLockEvent) > 1) return
+      const event = { type: `lock:${name}`, at, ...about, ...fields } as unknown as ProjectLockEvent
+      if (pending.push(event) > 1) return
       for (; pending[0]; pending.shift())
         for (const { listener } of listeners) {
           try {

@@ -50,10 +50,16 @@ export interface Claim {
   hear(event: LeaseEvent): void
   /** A beat goes out. */
   beat(): void
-  /** Renews now; resolves with the renewal that succeeds, be it a later one, and rejects with the loss. */
+  /**
+   * Renews now; resolves with the renewal that succeeds, be it a later one, and rejects with the loss. A Web Lock
+   * needs no renewal.
+   */
   renewNow(signal?: AbortSignal): Promise<ProjectLockLease>
-  /** Resolves whether or not the `.lock` could be removed; calling it twice is calling it once. */
-  release(): Promise<void>
+  /**
+   * Resolves whether or not the `.lock` could be removed; calling it twice is calling it once. `force` removes what
+   * another wrote.
+   */
+  release(force?: () => Promise<void>): Promise<void>
   /** After the page was away: nothing may be written until the lease was confirmed. */
   check(): void
   tellRetry(attempt: number, delayMs: number, reason: LockRetryScheduledEvent['reason']): void
@@ -65,7 +71,9 @@ export interface Claim {
   ): void
 }
 
-export function createClaim(scope: LockScope, channel: EventChannel, standsBy: boolean): Claim {
+/** `asked` is what is known of the lease before it is granted; of another's lease, all. */
+export function createClaim(asked: ProjectLockLease, channel: EventChannel, standsBy: boolean): Claim {
+  const { id, scope } = asked
   /** Made when first asked for: most leases end without anybody looking at their signal. */
   let ended: AbortController | undefined
   let lastFailure: LeaseError | undefined
@@ -80,37 +88,34 @@ export function createClaim(scope: LockScope, channel: EventChannel, standsBy: b
   let waiters: ((loss?: LockError) => void)[] = []
 
   const claim: Claim = {
-    id: crypto.randomUUID(),
+    id,
     scope,
-    backend: 'web',
+    backend: asked.backend,
     loss: undefined,
     lease: undefined,
     released: undefined,
-    emit: (type, fields) => channel.emit({ leaseId: claim.id, backend: claim.backend, scope }, type, fields),
+    emit: (name, fields) => channel.emit({ leaseId: id, backend: claim.backend, scope }, name, fields),
     signal() {
       ended ??= new AbortController()
       if (claim.loss) ended.abort(claim.loss)
       return ended.signal
     },
     isHeld: () => claim.lease?.held === true && !isChecking,
-    snapshot: () => ({
-      id: claim.id,
-      backend: claim.backend,
-      scope,
-      acquiredAt: claim.lease?.acquiredAt ?? 0,
-      ttlExpiresAt: claim.lease?.expiresAt ?? Infinity,
-    }),
+    snapshot() {
+      const { lease, backend } = claim
+      if (!lease) return asked
+      return { id, backend, scope, acquiredAt: lease.acquiredAt, ttlExpiresAt: lease.expiresAt ?? Infinity }
+    },
 
     granted(given, attempt, tookMs) {
       claim.lease = given
       const snapshot = claim.snapshot()
       if (claim.backend === 'fallback') {
-        claim.emit('lock:fallback-engaged', { lease: snapshot })
-        if (replacedUnreadable) warn('fallback-corrupt', 'project/.lock could not be read')
-        if (tookMs > SLOW_FALLBACK_MS && !standsBy)
-          warn('fallback-delayed', `project/.lock took ${Math.round(tookMs)} ms`)
+        claim.emit('fallback-engaged', { lease: snapshot })
+        if (replacedUnreadable) warn('fallback-corrupt')
+        if (tookMs > SLOW_FALLBACK_MS && !standsBy) warn('fallback-delayed', `${Math.round(tookMs)} ms`)
       }
-      claim.emit('lock:acquired', { attempt, lease: snapshot })
+      claim.emit('acquired', { attempt, lease: snapshot })
       tellNextBeat()
       return snapshot
     },
@@ -127,33 +132,36 @@ export function createClaim(scope: LockScope, channel: EventChannel, standsBy: b
     hear(event) {
       if (event.type === 'expired') replacedUnreadable = event.lease.owner === UNREADABLE
       else if (event.type === 'renewed') onRenewed()
-      else if (event.type === 'warning') warn('heartbeat-delayed', `${Math.round(event.left)} ms are left`)
+      else if (event.type === 'warning') warn('heartbeat-delayed', `${Math.round(event.left)} ms left`)
       else if (event.type === 'lost') onLost(event.reason)
       else if (event.type === 'error') {
         lastFailure = event.error
-        if (claim.released) tellRemovalFailed(claim.emit, event.error, ++removals === MAX_REMOVALS)
+        if (claim.released) onRemovalFailed(event.error, ++removals === MAX_REMOVALS)
       }
     },
 
-    beat: () => claim.emit('lock:attempt', { operation: 'renew', strategy: claim.backend, retry: failures }),
+    beat: () => claim.emit('attempt', { operation: 'renew', strategy: claim.backend, retry: failures }),
 
     renewNow: (signal) =>
       new Promise((resolve, reject) => {
         if (claim.loss) return reject(claim.loss)
+        if (claim.backend === 'web') return resolve(claim.snapshot())
         waiters.push((loss) => (loss ? reject(loss) : resolve(claim.snapshot())))
         rejectOnAbort(signal, reject)
         // The failure of one beat is told by events, and the core tries again; the loss is told to all who wait.
         claim.lease?.renew().catch(() => {})
       }),
 
-    release() {
+    release(force) {
       claim.released ??= Promise.resolve().then(async () => {
-        claim.emit('lock:release-requested', { lease: claim.snapshot() })
+        claim.emit('release-requested', { lease: claim.snapshot() })
         try {
           await claim.lease?.release()
-          claim.emit('lock:released', {})
-        } catch {
-          // Each failure was told; the work goes on, and what is left ends with its TTL.
+          await force?.()
+          claim.emit('released', {})
+        } catch (error) {
+          // The others were told one by one. The work goes on, and what is left ends with its TTL.
+          if (force) onRemovalFailed(error, true)
         }
       })
       return claim.released
@@ -166,13 +174,13 @@ export function createClaim(scope: LockScope, channel: EventChannel, standsBy: b
     },
 
     tellRetry(attempt, delayMs, reason) {
-      claim.emit('lock:retry', { attempt, delayMs, reason })
-      claim.emit('lock:waiting', { retry: attempt, delayMs })
+      claim.emit('retry', { attempt, delayMs, reason })
+      claim.emit('waiting', { retry: attempt, delayMs })
     },
 
     fail(operation, error, readonly) {
-      claim.emit('lock:error', { operation, error, retryable: error.retryable })
-      if (readonly) claim.emit('lock:readonly-entered', { reason: readonly, lastError: error })
+      claim.emit('error', { operation, error, retryable: error.retryable })
+      if (readonly) claim.emit('readonly-entered', { reason: readonly, lastError: error })
     },
   }
   return claim
@@ -181,13 +189,13 @@ export function createClaim(scope: LockScope, channel: EventChannel, standsBy: b
     return nameOf(lastFailure?.cause) === 'NotAllowedError'
   }
 
-  function warn(warning: LockConditionWarningEvent['warning'], detail: string): void {
-    claim.emit('lock:warning', { warning, detail, lease: claim.snapshot() })
+  function warn(warning: LockConditionWarningEvent['warning'], detail?: string): void {
+    claim.emit('warning', { warning, ...(detail && { detail }), lease: claim.snapshot() })
   }
 
   function tellNextBeat(): void {
     if (claim.backend === 'fallback')
-      claim.emit('lock:renew-scheduled', { lease: claim.snapshot(), nextHeartbeatInMs: HEARTBEAT_MS })
+      claim.emit('renew-scheduled', { lease: claim.snapshot(), nextHeartbeatInMs: HEARTBEAT_MS })
   }
 
   function onRenewed(): void {
@@ -196,7 +204,7 @@ export function createClaim(scope: LockScope, channel: EventChannel, standsBy: b
     lastFailure = undefined
     isChecking = false
     if (claim.backend === 'fallback')
-      claim.emit('lock:renewed', { ttlExpiresAt: renewed.ttlExpiresAt, lease: renewed })
+      claim.emit('renewed', { ttlExpiresAt: renewed.ttlExpiresAt, lease: renewed })
     tellNextBeat()
     tellWaiters()
   }
@@ -212,17 +220,15 @@ export function createClaim(scope: LockScope, channel: EventChannel, standsBy: b
     tellWaiters(loss)
   }
 
+  function onRemovalFailed(cause: unknown, isLast: boolean): void {
+    const message = `project/.lock could not be removed: ${cause}`
+    if (isLast) claim.fail('release', new LockError('lock-release-failed', message, true, cause))
+    claim.emit('cleanup-warning', { message })
+  }
+
   function tellWaiters(loss?: LockError): void {
     const told = waiters
     waiters = []
     for (const settle of told) settle(loss)
   }
-}
-
-/** The lease is over all the same. */
-export function tellRemovalFailed(emit: Emit, cause: unknown, isLast: boolean): void {
-  const message = `project/.lock could not be removed: ${cause}`
-  const error = new LockError('lock-release-failed', message, true, cause)
-  if (isLast) emit('lock:error', { operation: 'release', error, retryable: true })
-  emit('lock:cleanup-warning', { message })
 }

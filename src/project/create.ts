@@ -2,14 +2,14 @@ import { type Clock, createLeases, LeaseError, type LeaseEvent } from '../core/i
 import { type DirectorySource, openDirectory, type WebDirectory, type WebLocks } from '../stores/web/index.ts'
 import { workerClock } from '../worker-clock/index.ts'
 import { acquireClaim, type Backends } from './acquiring.ts'
-import { createChannel, type Emit } from './channel.ts'
-import { type Claim, createClaim, tellRemovalFailed } from './claim.ts'
+import { createChannel } from './channel.ts'
+import { type Claim, createClaim } from './claim.ts'
 import { LockError } from './errors.ts'
 import { executeWithLock } from './executing.ts'
 import { SCOPES } from './lock-file.ts'
 import { lockFileStore } from './lock-file-store.ts'
 import { retryPolicy } from './retry-policy.ts'
-import type { AcquireProjectLockOptions, ProjectLockLease, ProjectLocks } from './types.ts'
+import type { AcquireProjectLockOptions, LockScope, ProjectLocks } from './types.ts'
 import { projectWebLockStore } from './web-lock-store.ts'
 
 export interface ProjectLocksOptions {
@@ -61,16 +61,12 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
     async renewProjectLock({ id }, { signal } = {}) {
       const claim = claims.get(id)
       if (!claim || claim.released) throw notHeld()
-      signal?.throwIfAborted()
-      if (claim.backend === 'fallback') return claim.renewNow(signal)
-      if (claim.loss) throw claim.loss
-      return claim.snapshot()
+      return claim.renewNow(signal)
     },
 
     async releaseProjectLock(lease, { force = false } = {}) {
-      const claim = claims.get(lease.id)
-      if (claim) await release(claim)
-      if (force) await removeRecord(lease, claim !== undefined)
+      const claim = claims.get(lease.id) ?? (force && createClaim(lease, channel, false))
+      if (claim) await release(claim, force ? () => removeRecord(lease.scope) : undefined)
     },
 
     withProjectLock: (executor, withOptions = {}) =>
@@ -84,7 +80,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
     async close() {
       closing.abort()
       const held = [...claims.values()].filter((claim) => claim.lease)
-      await Promise.all(held.map(release))
+      await Promise.all(held.map((claim) => release(claim)))
       await Promise.all([backends.web.close(), backends.fallback.close()])
     },
 
@@ -99,10 +95,17 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
     standby = false,
   }: AcquireProjectLockOptions = {}): Promise<Claim> {
     if (!SCOPES.includes(scope))
-      throw new LeaseError('invalid-argument', `scope: expected ${SCOPES.join(' or ')}, got ${scope}`)
+      throw new LeaseError('invalid-argument', `scope: expected one of ${SCOPES}, got ${scope}`)
     const policy = retryPolicy(retry)
     signal?.throwIfAborted()
-    const claim = createClaim(scope, channel, standby)
+    const lease = {
+      id: crypto.randomUUID(),
+      backend: 'web',
+      scope,
+      acquiredAt: 0,
+      ttlExpiresAt: Infinity,
+    } as const
+    const claim = createClaim(lease, channel, standby)
     claims.set(claim.id, claim)
     try {
       await acquireClaim(backends, claim, standby ? null : policy, signal)
@@ -113,8 +116,8 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
     }
   }
 
-  async function release(claim: Claim): Promise<void> {
-    await claim.release()
+  async function release(claim: Claim, force?: () => Promise<void>): Promise<void> {
+    await claim.release(force)
     claims.delete(claim.id)
   }
 
@@ -124,17 +127,9 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   }
 
   /** Ends the record of the scope in `project/.lock`, whoever wrote it. */
-  async function removeRecord(lease: ProjectLockLease, isTold: boolean): Promise<void> {
-    const { id: leaseId, backend, scope } = lease
-    const emit: Emit = (type, fields) => channel.emit({ leaseId, backend, scope }, type, fields)
-    if (!isTold) emit('lock:release-requested', { lease })
-    try {
-      let [holder] = await fileStore.read([scope])
-      while (holder) ({ holder } = await fileStore.release({ resource: scope, token: holder.token }))
-      if (!isTold) emit('lock:released', {})
-    } catch (cause) {
-      tellRemovalFailed(emit, cause, true)
-    }
+  async function removeRecord(scope: LockScope): Promise<void> {
+    let [holder] = await fileStore.read([scope])
+    while (holder) ({ holder } = await fileStore.release({ resource: scope, token: holder.token }))
   }
 }
 

@@ -22,9 +22,3 @@ export class LockError extends Error {
     this.retryable = retryable
   }
 }
-
-/** Another holds `project/.lock`: the `cause` of a `lock-unavailable` from the fallback. */
-export class FallbackConflict extends Error {
-  override readonly name = 'FallbackConflict'
-  readonly code = 'fallback-conflict'
-}

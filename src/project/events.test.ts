@@ -8,7 +8,7 @@ const FIELDS: Record<ProjectLockEvent['type'], readonly string[]> = {
   'lock:waiting': ['retry', 'delayMs'],
   'lock:retry': ['attempt', 'delayMs', 'reason'],
   'lock:fallback-engaged': ['lease'],
-  'lock:warning': ['warning', 'detail', 'lease'],
+  'lock:warning': ['warning', 'lease'],
   'lock:cleanup-warning': ['message'],
   'lock:acquired': ['attempt', 'lease'],
   'lock:renew-scheduled': ['lease', 'nextHeartbeatInMs'],

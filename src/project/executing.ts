@@ -41,5 +41,5 @@ export async function executeWithLock<T>(
 function asLockError(cause: unknown): LockError {
   if (cause instanceof LockError) return cause
   const retryable = (cause as { retryable?: unknown } | null)?.retryable === true
-  return new LockError('lock-unavailable', `the executor failed: ${cause}`, retryable, cause)
+  return new LockError('lock-unavailable', `${cause}`, retryable, cause)
 }

@@ -2,7 +2,7 @@ import { createProjectLocks } from './create.ts'
 import type { ProjectLocks } from './types.ts'
 
 export { createProjectLocks, type ProjectLocksOptions } from './create.ts'
-export { FallbackConflict, LockError, type LockErrorCode } from './errors.ts'
+export { LockError, type LockErrorCode } from './errors.ts'
 export type * from './types.ts'
 
 /** The default instance, made at the first call: a module must not look at the page when it is loaded. */

@@ -6,12 +6,7 @@ import type { Clock, LeaseRecord, LeaseStore } from '../core/index.ts'
 import { type Hold, lockDesk, type WebLocks } from '../stores/web/index.ts'
 import { unlisted } from './unlisted.ts'
 
-/** `found` is asked each time: a page may lose the API after it was loaded. */
-export function projectWebLockStore(found: () => WebLocks, prefix: string, clock: Clock): LeaseStore {
-  const locks: WebLocks = {
-    request: (...args) => found().request(...args),
-    query: () => found().query(),
-  }
+export function projectWebLockStore(locks: () => WebLocks, prefix: string, clock: Clock): LeaseStore {
   const desk = lockDesk(locks, prefix, clock)
   const leases = new WeakMap<Hold, LeaseRecord>()
 
@@ -27,7 +22,7 @@ export function projectWebLockStore(found: () => WebLocks, prefix: string, clock
     async acquire(ask) {
       const { resource, id, owner } = ask
       const hold = await desk.ask(ask)
-      if (!hold) return { granted: false, holder: null, place: desk.find(id) ? 0 : null, retryIn: null }
+      if (!hold) return { granted: false, holder: null, place: desk.holds.has(id) ? 0 : null, retryIn: null }
       hold.onStolen = () => ask.lost?.()
       const acquiredAt = clock.now()
       const token = Math.floor(acquiredAt * 1000)
@@ -39,13 +34,13 @@ export function projectWebLockStore(found: () => WebLocks, prefix: string, clock
 
     async renew({ id }) {
       // The answer comes after the news of a steal that happened before it.
-      await locks.query()
-      const lease = leaseOf(desk.find(id))
+      await locks().query()
+      const lease = leaseOf(desk.holds.get(id))
       return lease ? { ok: true, lease } : { ok: false, holder: null }
     },
 
     async release(by) {
-      const hold = desk.find('id' in by ? by.id : '')
+      const hold = desk.holds.get('id' in by ? by.id : '')
       const lease = leaseOf(hold)
       await hold?.letGo()
       return { ended: lease && { ...lease, state: 'released' }, holder: null }

@@ -1,7 +1,7 @@
 import { type CallOptions, type Clock, type LeaseStore, systemClock } from '../../core/index.ts'
 import { ask, Effects, expire, isForgettable, liveRecord, newRow, release, renew } from '../lease-row.ts'
 import { createCalls } from './calls.ts'
-import { gatedFile } from './gated-file.ts'
+import { type Decide, gatedFile } from './gated-file.ts'
 import { broadcastNews } from './news.ts'
 import type { DirectorySource } from './platform.ts'
 import { decodeRows, encodeRows, type Table } from './row-file.ts'
@@ -121,7 +121,7 @@ export function directoryStore(directory: DirectorySource, options: DirectorySto
     create = false,
   ): Promise<T> {
     let effects = new Effects()
-    const result = await file.change((content) => {
+    const decide: Decide<T> = (content) => {
       effects = new Effects()
       const now = clock.now()
       const table = decodeRows(content, now)
@@ -129,7 +129,8 @@ export function directoryStore(directory: DirectorySource, options: DirectorySto
       if (create) forget(table, now)
       const text = encodeRows(table)
       return { result: outcome, ...(text !== content?.text && { text }) }
-    }, create)
+    }
+    const result = await file.change(decide, create)
     news.publish(effects)
     return result
   }

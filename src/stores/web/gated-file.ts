@@ -48,7 +48,7 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
   let hasGate: boolean | undefined
   /** The file is empty because we made it; one that another left empty is damaged. */
   let isMadeEmpty = false
-  /** Changes of this tab go one by one, so that they do not contend with each other at the gate. */
+  /** Changes of this tab go one by one: in the order of the calls, and without contending at the gate. */
   let turn: Promise<unknown> = Promise.resolve()
 
   return {
@@ -127,8 +127,7 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
   async function removeFile(writtenAt: number): Promise<void> {
     const directory = await openDirectory(source)
     await patiently(async () => {
-      if (clock.monotonic() - writtenAt >= REMOVAL_MS / 2)
-        throw new Error(`${name} could not be removed in time`)
+      if (clock.monotonic() - writtenAt >= REMOVAL_MS / 2) throw new Error('too late')
       await directory.removeEntry(name).catch((error) => {
         if (nameOf(error) !== 'NotFoundError') throw error
       })

@@ -24,14 +24,14 @@ export interface Hold {
 export interface LockDesk {
   /** The lock, if it is free or this id's turn has come; else `null`, and in line if there is a `wake`. */
   ask(ask: Pick<Ask, 'resource' | 'id' | 'wake'>): Promise<Hold | null>
-  /** Takes the lock from whoever has it. */
-  steal(ask: Pick<Ask, 'resource' | 'id'>): Promise<Hold | null>
-  /** What the id has, be it a place in line. */
-  find(id: string): Hold | undefined
-  leaveAll(): void
+  /** Takes the lock if it is free, or from whoever has it. */
+  take(id: string, resource: string, how: { ifAvailable: true } | { steal: true }): Promise<Hold | null>
+  /** What each id has, be it a place in line. */
+  readonly holds: ReadonlyMap<string, Hold>
 }
 
-export function lockDesk(locks: WebLocks, prefix: string, clock: Clock): LockDesk {
+/** `locks` is asked each time: a page may lose the API after it was loaded. */
+export function lockDesk(locks: () => WebLocks, prefix: string, clock: Clock): LockDesk {
   const holds = new Map<string, Hold>()
 
   /** Rejects if the request is refused; a lock that was granted is never refused any more, only stolen. */
@@ -64,24 +64,27 @@ export function lockDesk(locks: WebLocks, prefix: string, clock: Clock): LockDes
       return held
     }
     if (how.signal) holds.set(id, hold)
-    const ended = locks.request(prefix + resource, how, onGranted).then(
-      () => {},
-      (error) => {
-        const { phase } = hold
-        hold.phase = 'gone'
-        holds.delete(id)
-        if (phase === 'waiting') throw error
-        if (phase !== 'gone') hold.onStolen()
-      },
-    )
+    const ended = locks()
+      .request(prefix + resource, how, onGranted)
+      .then(
+        () => {},
+        (error) => {
+          const { phase } = hold
+          hold.phase = 'gone'
+          holds.delete(id)
+          if (phase === 'waiting') throw error
+          if (phase !== 'gone') hold.onStolen()
+        },
+      )
     return ended
   }
 
-  const take = (id: string, resource: string, how: { ifAvailable: true } | { steal: true }) =>
-    new Promise<Hold | null>((resolve, reject) => request(id, resource, how, resolve).catch(reject))
+  const take: LockDesk['take'] = (id, resource, how) =>
+    new Promise((resolve, reject) => request(id, resource, how, resolve).catch(reject))
 
   return {
-    find: (id) => holds.get(id),
+    holds,
+    take,
 
     async ask({ resource, id, wake }) {
       const own = holds.get(id)
@@ -101,16 +104,9 @@ export function lockDesk(locks: WebLocks, prefix: string, clock: Clock): LockDes
         wake(0)
       }
       const leaving = new AbortController()
-      const onLeave = () => leaving.abort(new Error('left the line'))
       // Either we left, or the page may not wait: then the next ask says why.
-      request(id, resource, leaving, onTurn, onLeave).catch(() => {})
+      request(id, resource, leaving, onTurn, () => leaving.abort()).catch(() => {})
       return null
-    },
-
-    steal: ({ resource, id }) => take(id, resource, { steal: true }),
-
-    leaveAll() {
-      for (const hold of [...holds.values()]) hold.letGo()
     },
   }
 }

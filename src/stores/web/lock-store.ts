@@ -38,7 +38,7 @@ export interface WebLockStoreOptions {
 export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
   const { prefix = 'holdfast:', locks = navigator.locks, clock = systemClock } = options
   const calls = createCalls('web-locks')
-  const desk = lockDesk(locks, prefix, clock)
+  const desk = lockDesk(() => locks, prefix, clock)
   const records = indexedDbRecords(prefix)
   const news = broadcastNews(prefix)
   /** How many stood before each waiter when it last asked. */
@@ -67,7 +67,7 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     release: (by, call) =>
       calls.run(async () => {
         const id = 'id' in by ? by.id : undefined
-        const hold = id === undefined ? undefined : desk.find(id)
+        const hold = id === undefined ? undefined : desk.holds.get(id)
         if (hold && hold.phase !== 'held') await hold.letGo()
         return gated(by.resource, async (found) => {
           const holder = await liveLease(found)
@@ -116,7 +116,7 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     /** A Web Lock has no TTL: what is still held or waited for would never end. */
     async close() {
       calls.close()
-      desk.leaveAll()
+      for (const hold of [...desk.holds.values()]) hold.letGo()
       records.close()
       news.close()
     },
@@ -159,7 +159,7 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     const holder = await read(ask.resource)
     // Granted to the same id through another store.
     if (holder?.id === ask.id) return { granted: true, lease: holder }
-    const place = desk.find(ask.id) ? await countAhead(ask) : null
+    const place = desk.holds.has(ask.id) ? await countAhead(ask) : null
     return { granted: false, holder, place, retryIn: ASK_AGAIN_MS }
   }
 
@@ -176,14 +176,14 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     return gated(ask.resource, async (found) => {
       const holder = await liveLease(found)
       if (holder?.token !== ask.replace) return null
-      const hold = await desk.steal(ask)
+      const hold = await desk.take(ask.id, ask.resource, { steal: true })
       return hold && grant(ask, hold, found)
     })
   }
 
   /** Under the gate, so that whoever takes the lock in between has not been granted it: it stands in line again. */
   async function evict(resource: string): Promise<void> {
-    const hold = await desk.steal({ resource, id: crypto.randomUUID() })
+    const hold = await desk.take(crypto.randomUUID(), resource, { steal: true })
     await hold?.letGo()
   }
 
