@@ -1,9 +1,6 @@
 /** State that pages of an extension share, in Chromium: beside bare `chrome.storage` and other libraries. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { buildExtension } from '../examples/extension/build.ts'
 import { createSync, memoryStorage } from '../src/sync/index.ts'
 import { type LoadedExtension, loadExtension } from '../test/browser/loaded-extension.ts'
 import { runScenario } from '../test/browser/run-scenario.ts'
@@ -28,9 +25,7 @@ const ask = <N extends keyof Scenarios>(page: Page, name: N, ...args: Parameters
 
 export async function run(): Promise<void> {
   await compareSizes()
-  const directory = await mkdtemp(join(tmpdir(), 'holdfast-bench-'))
-  await buildExtension(join(import.meta.dirname, 'sync'), directory)
-  const extension = await loadExtension(directory)
+  const extension = await loadExtension(join(import.meta.dirname, 'sync'))
   try {
     const costs = []
     for (const size of SIZES) costs.push(await measureSize(extension, size))
@@ -50,7 +45,6 @@ export async function run(): Promise<void> {
     await compareLibraries(extension)
   } finally {
     await extension[Symbol.asyncDispose]()
-    await rm(directory, { recursive: true })
   }
 }
 

@@ -179,8 +179,8 @@ describe('an entity', () => {
     expect(sync.get('a')).toEqual({ list: [1] })
   })
 
-  const cyclic: Record<string, unknown> = {}
-  cyclic['self'] = cyclic
+  const cyclic: { self?: unknown } = {}
+  cyclic.self = cyclic
   it.each([
     ['an empty id', '', {}],
     ['a broken id', '\ud800', {}],

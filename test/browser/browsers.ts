@@ -1,12 +1,9 @@
 /** The fake browser and the real one behind one face, so that the same questions can be put to both. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../src/core/index.ts'
 import type { ChromeApi } from '../../src/sync/index.ts'
 import { type FakeContext, fakeBrowser } from '../../src/testing/index.ts'
+import { serveModule } from './chromium.ts'
 import { contentScript, loadExtension } from './loaded-extension.ts'
 
 /** What code in a context is given. It may use nothing else, since it is sent to the context as text. */
@@ -47,28 +44,9 @@ export async function openFake(): Promise<Browser> {
   }
 }
 
-const FILES = {
-  'manifest.json': JSON.stringify({
-    manifest_version: 3,
-    name: 'bare',
-    version: '1',
-    permissions: ['storage'],
-    background: { service_worker: 'worker.js' },
-    content_scripts: [{ matches: ['http://127.0.0.1/*'], js: ['content.js'] }],
-  }),
-  'worker.js': '',
-  'content.js': '',
-  'blank.html': '<!doctype html>',
-}
-
 export async function openChromium(): Promise<Browser> {
-  const directory = await mkdtemp(join(tmpdir(), 'holdfast-extension-'))
-  for (const [name, text] of Object.entries(FILES)) await writeFile(join(directory, name), text)
-  const server = createServer((_request, response) => {
-    response.setHeader('content-type', 'text/html').end('<!doctype html>')
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const extension = await loadExtension(directory)
+  const extension = await loadExtension(join(import.meta.dirname, 'bare'))
+  const site = await serveModule(join(import.meta.dirname, 'pages/empty.ts'))
 
   const inScope = (code: unknown) =>
     `(${code})({ chrome, locks: navigator.locks, log: (globalThis.log ??= []) })`
@@ -86,18 +64,13 @@ export async function openChromium(): Promise<Browser> {
     },
     async openTab() {
       const page = await extension.browser.newPage()
-      await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+      await page.goto(site.url)
       return face(await contentScript(page), () => page.close())
     },
-    async worker() {
-      const worker = await extension.worker()
-      return face((text) => worker.evaluate(text), extension.killWorker)
-    },
+    worker: async () => face((text) => extension.worker.evaluate(text), extension.killWorker),
     async [Symbol.asyncDispose]() {
       await extension[Symbol.asyncDispose]()
-      server.closeAllConnections()
-      server.close()
-      await rm(directory, { recursive: true })
+      await site[Symbol.asyncDispose]()
     },
   }
 }

@@ -1,26 +1,20 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { buildExtension } from '../../examples/extension/build.ts'
 import { type Site, serveModule } from './chromium.ts'
 import { type LoadedExtension, loadExtension } from './loaded-extension.ts'
 
 const EXAMPLE = join(import.meta.dirname, '../../examples/extension/src')
 
 describe('the checklist extension', () => {
-  let directory: string
   let extension: LoadedExtension
   let site: Site
   let options: Page
   let panel: Page
   let page: Page
   beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'holdfast-example-'))
-    await buildExtension(EXAMPLE, directory)
     site = await serveModule(join(import.meta.dirname, 'pages/empty.ts'))
-    extension = await loadExtension(directory)
+    extension = await loadExtension(EXAMPLE)
     options = await extension.open('options.html')
     panel = await extension.open('panel.html')
     page = await extension.browser.newPage()
@@ -29,7 +23,6 @@ describe('the checklist extension', () => {
   afterAll(async () => {
     await extension?.[Symbol.asyncDispose]()
     await site?.[Symbol.asyncDispose]()
-    await rm(directory, { recursive: true })
   })
 
   const surfaces = () => [options, panel, page]
@@ -60,6 +53,8 @@ describe('the checklist extension', () => {
   })
 
   it('checks settings before it saves them, and obeys them on the page', async () => {
+    // Pages in the background draw once a second.
+    await options.bringToFront()
     const save = options.getByRole('button', { name: 'Save' })
     const frame = page.locator('holdfast-checklist')
     await options.getByLabel('Colour').fill('mauve')

@@ -1,24 +1,18 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { quantile } from '../../bench/measure.ts'
-import { buildExtension } from '../../examples/extension/build.ts'
 import { type Site, serveModule } from './chromium.ts'
 import { contentScript, type LoadedExtension, loadExtension } from './loaded-extension.ts'
 import { type Evaluating, runProbe } from './run-probe.ts'
 
 describe('the sync in an extension', () => {
-  let directory: string
   let extension: LoadedExtension
   let site: Site
   const pages: Page[] = []
   beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'holdfast-probe-'))
-    await buildExtension(join(import.meta.dirname, 'probe'), directory)
     site = await serveModule(join(import.meta.dirname, 'pages/empty.ts'))
-    extension = await loadExtension(directory)
+    extension = await loadExtension(join(import.meta.dirname, 'probe'))
   })
   afterEach(async () => {
     const page = await openPage()
@@ -30,7 +24,6 @@ describe('the sync in an extension', () => {
   afterAll(async () => {
     await extension?.[Symbol.asyncDispose]()
     await site?.[Symbol.asyncDispose]()
-    await rm(directory, { recursive: true })
   })
 
   async function openPage(): Promise<Page> {
@@ -60,7 +53,7 @@ describe('the sync in an extension', () => {
   }
 
   it('loses none of 600 writes of two pages and the worker at once', async () => {
-    const [one, two, worker] = [await openPage(), await openPage(), await extension.worker()]
+    const [one, two, worker] = [await openPage(), await openPage(), extension.worker]
     await Promise.all([
       runProbe(one, 'add', 'one', 200),
       runProbe(two, 'add', 'two', 200),
@@ -91,7 +84,7 @@ describe('the sync in an extension', () => {
 
   it('succeeds without anybody who hears of it, with a warning', async () => {
     const page = await openPage()
-    await (await extension.worker()).evaluate(`Promise.all([coordinator.close(), probe.close()])`)
+    await extension.worker.evaluate(`Promise.all([coordinator.close(), probe.close()])`)
     await runProbe(page, 'add', 'alone', 1)
     expect(await indexOf(page)).toEqual(['alone0'])
     await vi.waitFor(async () => expect((await runProbe(page, 'look')).codes).toEqual(['no-receiver']), 5000)

@@ -1,4 +1,8 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { BrowserContext, CDPSession, Page, Worker } from 'playwright-core'
+import { buildExtension } from '../../examples/extension/build.ts'
 import { launchChromium } from './chromium.ts'
 
 /** A Chromium that has loaded an extension. */
@@ -7,15 +11,17 @@ export interface LoadedExtension extends AsyncDisposable {
   /** Opens a page of the extension. */
   open(path: string): Promise<Page>
   /** The service worker. Playwright keeps it through its deaths; it can be asked while it lives. */
-  worker(): Promise<Worker>
+  readonly worker: Worker
   killWorker(): Promise<void>
 }
 
-export async function loadExtension(directory: string): Promise<LoadedExtension> {
+/** Builds it from its source first. */
+export async function loadExtension(source: string): Promise<LoadedExtension> {
+  const directory = await mkdtemp(join(tmpdir(), 'holdfast-extension-'))
+  await buildExtension(source, directory)
   const browser = await launchChromium({ extensions: [directory] })
-  const first = browser.serviceWorkers()[0] ?? (await browser.waitForEvent('serviceworker'))
-  const origin = `chrome-extension://${new URL(first.url()).host}`
-  const isOwn = (worker: Worker) => worker.url().startsWith(origin)
+  const worker = browser.serviceWorkers()[0] ?? (await browser.waitForEvent('serviceworker'))
+  const origin = `chrome-extension://${new URL(worker.url()).host}`
   return {
     browser,
     async open(path) {
@@ -23,7 +29,7 @@ export async function loadExtension(directory: string): Promise<LoadedExtension>
       await page.goto(`${origin}/${path}`)
       return page
     },
-    worker: async () => browser.serviceWorkers().find(isOwn) ?? browser.waitForEvent('serviceworker', isOwn),
+    worker,
     async killWorker() {
       const session = await browser.newCDPSession(browser.pages()[0] ?? (await browser.newPage()))
       const { targetInfos } = await session.send('Target.getTargets')
@@ -32,7 +38,10 @@ export async function loadExtension(directory: string): Promise<LoadedExtension>
           await session.send('Target.closeTarget', { targetId })
       await session.detach()
     },
-    [Symbol.asyncDispose]: () => browser.close(),
+    async [Symbol.asyncDispose]() {
+      await browser.close()
+      await rm(directory, { recursive: true })
+    },
   }
 }
 

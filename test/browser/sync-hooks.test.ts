@@ -1,25 +1,16 @@
-import { join } from 'node:path'
-import type { BrowserContext, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { launchChromium, type Site, serveModule } from './chromium.ts'
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { scenarios } from './pages/sync-hooks.tsx'
 import { runScenario } from './run-scenario.ts'
+import { servePage } from './served-page.ts'
 
 const SUM = (100 * 99) / 2
 
 describe('the hooks of the sync', () => {
-  let browser: BrowserContext
-  let site: Site
+  const site = servePage('sync-hooks.tsx')
   let page: Page
   beforeAll(async () => {
-    site = await serveModule(join(import.meta.dirname, 'pages/sync-hooks.tsx'))
-    browser = await launchChromium()
-    page = await browser.newPage()
-    await page.goto(site.url)
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await site?.[Symbol.asyncDispose]()
+    page = await site.open()
   })
   type Scenarios = typeof scenarios
   const run = <N extends keyof Scenarios>(name: N, ...args: Parameters<Scenarios[N]>) =>

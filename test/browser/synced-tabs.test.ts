@@ -1,28 +1,19 @@
-import { join } from 'node:path'
-import type { BrowserContext, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { launchChromium, type Site, serveModule } from './chromium.ts'
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { runProbe } from './run-probe.ts'
+import { servePage } from './served-page.ts'
 
 describe('the sync in tabs, on IndexedDB', () => {
-  let browser: BrowserContext
-  let site: Site
+  const site = servePage('synced-tab.ts')
   let one: Page
   let two: Page
   beforeAll(async () => {
-    site = await serveModule(join(import.meta.dirname, 'pages/synced-tab.ts'))
-    browser = await launchChromium()
     one = await openTab()
     two = await openTab()
   })
-  afterAll(async () => {
-    await browser?.close()
-    await site?.[Symbol.asyncDispose]()
-  })
 
   async function openTab(): Promise<Page> {
-    const tab = await browser.newPage()
-    await tab.goto(site.url)
+    const tab = await site.open()
     await runProbe(tab, 'bootstrap')
     return tab
   }

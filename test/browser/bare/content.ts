@@ -1,0 +1,2 @@
+/** Does nothing: the tests say what happens here. */
+export {}
