@@ -18,15 +18,13 @@ export interface EventChannel {
 
 /** Tells every listener of every event in one order, also of events that a listener itself causes. */
 export function createChannel(clock: Clock): EventChannel {
-  const listeners = new Set<{ readonly listener: LockEventListener }>()
+  const listeners = new Set<LockEventListener>()
   const pending: ProjectLockEvent[] = []
   let at = 0
   return {
     subscribe(listener) {
-      // An entry of its own, so that the same function may subscribe twice.
-      const entry = { listener }
-      listeners.add(entry)
-      return () => listeners.delete(entry)
+      listeners.add(listener)
+      return () => listeners.delete(listener)
     },
     emit(about, name, fields) {
       at = Math.max(at, clock.now())
@@ -34,7 +32,7 @@ export function createChannel(clock: Clock): EventChannel {
       const event = { type: `lock:${name}`, at, ...about, ...fields } as unknown as ProjectLockEvent
       if (pending.push(event) > 1) return
       for (; pending[0]; pending.shift())
-        for (const { listener } of listeners) {
+        for (const listener of listeners) {
           try {
             listener(pending[0])
           } catch {

@@ -3,14 +3,17 @@ import { type DirectorySource, openDirectory, type WebDirectory, type WebLocks }
 import { workerClock } from '../worker-clock/index.ts'
 import { acquireClaim, type Backends } from './acquiring.ts'
 import { createChannel } from './channel.ts'
-import { type Claim, createClaim } from './claim.ts'
+import { type Claim, createClaim, HEARTBEAT_MS } from './claim.ts'
 import { LockError } from './errors.ts'
 import { executeWithLock } from './executing.ts'
-import { SCOPES } from './lock-file.ts'
+import { SCOPES, TTL_MS } from './lock-file.ts'
 import { lockFileStore } from './lock-file-store.ts'
 import { retryPolicy } from './retry-policy.ts'
 import type { AcquireProjectLockOptions, LockScope, ProjectLocks } from './types.ts'
 import { projectWebLockStore } from './web-lock-store.ts'
+
+/** The time of one attempt. */
+const WEB_LOCK_WAIT_MS = 10_000
 
 export interface ProjectLocksOptions {
   /** Begins the names of the Web Locks: `${namespace}:project:${scope}`. Default `imgponic`. */
@@ -48,9 +51,8 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   )
   const backends: Backends = {
     clock,
-    hasWebLocks: () => !!webLocks(),
-    web: createLeases(webStore, { clock, onEvent }),
-    fallback: createLeases(fileStore, { clock, onEvent }),
+    web: createLeases(webStore, { clock, onEvent, heartbeat: false, wait: WEB_LOCK_WAIT_MS }),
+    fallback: createLeases(fileStore, { clock, onEvent, ttl: TTL_MS, heartbeat: HEARTBEAT_MS, wait: 0 }),
   }
   const closing = new AbortController()
   for (const type of ['pageshow', 'resume']) page?.addEventListener(type, onReturn, closing)
@@ -83,8 +85,6 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
       await Promise.all(held.map((claim) => release(claim)))
       await Promise.all([backends.web.close(), backends.fallback.close()])
     },
-
-    [Symbol.asyncDispose]: () => locks.close(),
   }
   return locks
 
@@ -98,20 +98,16 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
       throw new LeaseError('invalid-argument', `scope: expected one of ${SCOPES}, got ${scope}`)
     const policy = retryPolicy(retry)
     signal?.throwIfAborted()
-    const lease = {
-      id: crypto.randomUUID(),
-      backend: 'web',
-      scope,
-      acquiredAt: 0,
-      ttlExpiresAt: Infinity,
-    } as const
-    const claim = createClaim(lease, channel, standby)
-    claims.set(claim.id, claim)
+    const id = crypto.randomUUID()
+    const backend = webLocks() ? 'web' : 'fallback'
+    const asked = { id, backend, scope, acquiredAt: 0, ttlExpiresAt: Infinity } as const
+    const claim = createClaim(asked, channel, standby)
+    claims.set(id, claim)
     try {
       await acquireClaim(backends, claim, standby ? null : policy, signal)
       return claim
     } catch (error) {
-      claims.delete(claim.id)
+      claims.delete(id)
       throw error
     }
   }

@@ -163,7 +163,7 @@ export type ProjectLockEvent =
 export type LockEventListener = (event: ProjectLockEvent) => void
 
 /** What `createProjectLocks` makes; the module's free functions are those of one default instance. */
-export interface ProjectLocks extends AsyncDisposable {
+export interface ProjectLocks {
   acquireProjectLock(options?: AcquireProjectLockOptions): Promise<ProjectLockLease>
   /** Beats now, beside the heartbeat, and tries again as the heartbeat does. A Web Lock needs none. */
   renewProjectLock(lease: ProjectLockLease, options?: RenewProjectLockOptions): Promise<ProjectLockLease>

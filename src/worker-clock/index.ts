@@ -45,18 +45,15 @@ function makeClock(page: Document): Clock {
 
   function ring(): void {
     const now = systemClock.monotonic()
-    const inOrder = [...timers].sort((a, b) => a.dueAt - b.dueAt)
     cancelAlarm()
     alarmAt = Infinity
-    for (const timer of inOrder) {
-      if (timer.dueAt > now) {
-        setAlarm(timer.dueAt)
-        return
-      }
+    for (const timer of timers) {
+      if (timer.dueAt > now) setAlarm(timer.dueAt)
       // Each on its own: one may throw, and one may cancel the next.
-      queueMicrotask(() => {
-        if (timers.delete(timer)) timer.run()
-      })
+      else
+        queueMicrotask(() => {
+          if (timers.delete(timer)) timer.run()
+        })
     }
   }
 

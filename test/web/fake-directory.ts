@@ -92,7 +92,7 @@ export class FakeFileSystem {
     let text = ''
     let isOpen = true
     const end = () => {
-      if (!isOpen) throw new TypeError('the writer is closed')
+      if (!isOpen) return
       isOpen = false
       this.#writers.set(path, (this.#writers.get(path) ?? 1) - 1)
     }

@@ -78,7 +78,7 @@ export const platformCases: readonly PlatformCase[] = [
     expected: ['NotFoundError', 'NotFoundError', ''],
   },
   {
-    title: 'what is written is seen when the writer closes, and never after an abort',
+    title: 'what is written is seen when the writer closes, be it aborted later, and never after an abort',
     async observe({ directory }) {
       const file = await directory.getFileHandle('text', { create: true })
       const seen: string[] = []
@@ -90,6 +90,7 @@ export const platformCases: readonly PlatformCase[] = [
         await writer.write(text)
         seen.push(await textOf(file))
         await writer[end]()
+        await writer.abort()
         seen.push(await textOf(file))
       }
       return seen

@@ -8,7 +8,7 @@
  * decides again. That rests on timing; it makes a double grant unlikely, not impossible.
  */
 import type { Clock } from '../../core/index.ts'
-import { type DirectorySource, nameOf, openDirectory, type WebFile, type WebWriter } from './platform.ts'
+import { type DirectorySource, nameOf, openDirectory, type WebFile } from './platform.ts'
 
 const GATE_PAUSE_MS = 4
 /** Less than the longest that a manager waits for an answer. */
@@ -68,21 +68,19 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
   async function changeOnce<T>(decide: Decide<T>, create: boolean): Promise<T | typeof AGAIN> {
     const file = await openFile(create)
     if (!file) return (decide(null) as Change<T>).result
-    const writer = await openWriter(file)
+    const writer = await file.createWritable(EXCLUSIVE)
     let change: Change<T> | null
     try {
+      hasGate ??= await isRefusedAnother(file)
       const content = await contentOf(file)
       isMadeEmpty &&= content.text === ''
       change = decide(isMadeEmpty ? null : content)
-      if (change?.text === undefined) {
-        await writer.abort()
-        return change ? change.result : AGAIN
-      }
+      if (change?.text === undefined) return change ? change.result : AGAIN
       await writer.write(change.text)
       await writer.close()
-    } catch (error) {
-      await writer.abort().catch(() => {})
-      throw error
+    } finally {
+      // Does nothing to one that was closed.
+      await writer.abort()
     }
     const writtenAt = clock.monotonic()
     if (!hasGate && !(await isSettled(change.text))) return AGAIN
@@ -100,23 +98,6 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
     if (!create) return null
     isMadeEmpty = true
     return directory.getFileHandle(name, { create })
-  }
-
-  async function openWriter(file: WebFile): Promise<WebWriter> {
-    const writer = await file.createWritable({ mode: 'exclusive' })
-    if (hasGate !== undefined) return writer
-    try {
-      const second = await file.createWritable({ mode: 'exclusive' })
-      hasGate = false
-      await second.abort()
-    } catch (error) {
-      if (nameOf(error) !== BUSY) {
-        await writer.abort()
-        throw error
-      }
-      hasGate = true
-    }
-    return writer
   }
 
   async function isSettled(text: string): Promise<boolean> {
@@ -155,10 +136,22 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
 }
 
 const AGAIN = Symbol('again')
+const EXCLUSIVE = { mode: 'exclusive' } as const
 /** Another writer is open. */
 const BUSY = 'NoModificationAllowedError'
 /** Busy; or the file was replaced or removed between two of our steps. */
 const TRANSIENT = [BUSY, 'NotFoundError', 'NotReadableError']
+
+/** Whether a second writer cannot be opened; `undefined` if that could not be found out. */
+async function isRefusedAnother(file: WebFile): Promise<boolean | undefined> {
+  try {
+    const second = await file.createWritable(EXCLUSIVE)
+    await second.abort()
+    return false
+  } catch (error) {
+    return nameOf(error) === BUSY || undefined
+  }
+}
 
 async function contentOf(file: WebFile): Promise<Content> {
   const found = await file.getFile()
