@@ -1,0 +1,35 @@
+import type { AutoSave, AutoSaveSnapshot } from '../../../src/autosave/index.ts'
+import type { Story } from './story.ts'
+import type { Texts } from './texts.ts'
+
+export interface ReadOnlyBarProps {
+  readonly snapshot: AutoSaveSnapshot
+  readonly autosave: AutoSave<Story> | null
+  readonly words: Texts
+  readonly onRestore: (story: Story) => void
+}
+
+/** Why one cannot write here, and what one can do about it. Its room is kept while one can. */
+export function ReadOnlyBar({ snapshot, autosave, words, onRestore }: ReadOnlyBarProps) {
+  const { readOnly, backend } = snapshot
+  const takeTheirs = async () => {
+    const saves = (await autosave?.restore()) ?? []
+    const theirs = saves.find(({ source }) => source === 'current')
+    if (theirs) onRestore(await theirs.load())
+  }
+  return (
+    <div className="bar" data-read-only={readOnly !== null}>
+      <p>{readOnly ? words[readOnly] : backend ? '' : words.asking}</p>
+      {readOnly === 'conflict' && (
+        <>
+          <button type="button" onClick={() => void takeTheirs()}>
+            {words.takeTheirs}
+          </button>
+          <button type="button" onClick={() => void autosave?.flushNow({ overwrite: true })}>
+            {words.keepMine}
+          </button>
+        </>
+      )}
+    </div>
+  )
+}

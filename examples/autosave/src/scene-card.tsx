@@ -1,0 +1,59 @@
+import type { Edit, Scene } from './story.ts'
+import type { Texts } from './texts.ts'
+
+export interface SceneCardProps {
+  readonly scene: Scene
+  readonly number: number
+  readonly isLast: boolean
+  readonly isReadOnly: boolean
+  readonly words: Texts
+  readonly onEdit: (edit: Edit) => void
+}
+
+export function SceneCard({ scene, number, isLast, isReadOnly, words, onEdit }: SceneCardProps) {
+  const { id, place, text } = scene
+  const name = words.scene(number)
+  return (
+    <li className="scene" aria-label={name}>
+      <div className="frame" aria-hidden="true">
+        {number}
+      </div>
+      <div className="fields">
+        <input
+          value={place}
+          readOnly={isReadOnly}
+          placeholder={words.place}
+          aria-label={`${name}: ${words.place}`}
+          onChange={(event) => onEdit({ type: 'change', id, change: { place: event.target.value } })}
+        />
+        <textarea
+          value={text}
+          rows={3}
+          readOnly={isReadOnly}
+          placeholder={words.text}
+          aria-label={`${name}: ${words.text}`}
+          onChange={(event) => onEdit({ type: 'change', id, change: { text: event.target.value } })}
+        />
+        <div className="actions">
+          <button
+            type="button"
+            disabled={isReadOnly || number === 1}
+            onClick={() => onEdit({ type: 'move', id, by: -1 })}
+          >
+            {words.up}
+          </button>
+          <button
+            type="button"
+            disabled={isReadOnly || isLast}
+            onClick={() => onEdit({ type: 'move', id, by: 1 })}
+          >
+            {words.down}
+          </button>
+          <button type="button" disabled={isReadOnly} onClick={() => onEdit({ type: 'remove', id })}>
+            {words.remove}
+          </button>
+        </div>
+      </div>
+    </li>
+  )
+}

@@ -1,0 +1,82 @@
+import { useEffect, useReducer, useState } from 'react'
+import { createProjectLocks } from '../../../src/project/index.ts'
+import { AutoSaveIndicator, useAutoSave } from '../../../src/react/index.ts'
+import { HistoryDialog } from './history-dialog.tsx'
+import { ReadOnlyBar } from './read-only-bar.tsx'
+import { SceneCard } from './scene-card.tsx'
+import { edit, emptyStory, type Story } from './story.ts'
+import { type Language, preferredLanguage, texts } from './texts.ts'
+
+const locks = createProjectLocks({ namespace: 'storyboard' })
+
+export function Storyboard() {
+  const [story, dispatch] = useReducer(edit, emptyStory)
+  const [language, setLanguage] = useState<Language>(preferredLanguage)
+  const [showsHistory, setShowsHistory] = useState(false)
+  const restore = (restored: Story) => dispatch({ type: 'restore', story: restored })
+  const { snapshot, autosave } = useAutoSave(story, { locks, eager: true, wait: 1000, onRestore: restore })
+  const words = texts[language]
+  const isReadOnly = snapshot.backend === null || snapshot.readOnly !== null
+
+  useEffect(() => {
+    document.documentElement.lang = language
+    document.title = story.title || words.app
+  }, [language, story.title, words])
+
+  return (
+    <>
+      <header>
+        <h1>{words.app}</h1>
+        <AutoSaveIndicator autosave={autosave} lang={language} />
+        <button type="button" onClick={() => setShowsHistory(true)}>
+          {words.history}
+        </button>
+        <button type="button" onClick={() => setLanguage(language === 'en' ? 'ja' : 'en')}>
+          {words.language}
+        </button>
+      </header>
+      <ReadOnlyBar snapshot={snapshot} autosave={autosave} words={words} onRestore={restore} />
+      <main data-read-only={isReadOnly}>
+        <input
+          className="title"
+          value={story.title}
+          readOnly={isReadOnly}
+          placeholder={words.untitled}
+          aria-label={words.title}
+          onChange={(event) => dispatch({ type: 'title', title: event.target.value })}
+        />
+        {story.scenes.length === 0 && <p className="empty">{words.empty}</p>}
+        <ol>
+          {story.scenes.map((scene, index) => (
+            <SceneCard
+              key={scene.id}
+              scene={scene}
+              number={index + 1}
+              isLast={index === story.scenes.length - 1}
+              isReadOnly={isReadOnly}
+              words={words}
+              onEdit={dispatch}
+            />
+          ))}
+        </ol>
+        <button
+          type="button"
+          className="primary"
+          disabled={isReadOnly}
+          onClick={() => dispatch({ type: 'add', id: crypto.randomUUID() })}
+        >
+          {words.add}
+        </button>
+      </main>
+      {showsHistory && autosave && (
+        <HistoryDialog
+          autosave={autosave}
+          language={language}
+          isReadOnly={isReadOnly}
+          onRestore={restore}
+          onClose={() => setShowsHistory(false)}
+        />
+      )}
+    </>
+  )
+}

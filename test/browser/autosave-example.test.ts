@@ -1,0 +1,111 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { BrowserContext, Page } from 'playwright-core'
+import { build, type PreviewServer, preview } from 'vite'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { launchChromium } from './chromium.ts'
+
+const configFile = join(import.meta.dirname, '../../examples/autosave/vite.config.ts')
+
+describe('the storyboard', () => {
+  let directory: string
+  let server: PreviewServer
+  let browser: BrowserContext
+  const tabs: Page[] = []
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'holdfast-example-'))
+    const output = { outDir: directory, emptyOutDir: true }
+    await build({ configFile, logLevel: 'warn', build: output })
+    server = await preview({ configFile, logLevel: 'warn', build: output, preview: { port: 0, open: false } })
+    browser = await launchChromium()
+  })
+  afterEach(async () => {
+    const cleaner = await openTab()
+    await Promise.all(tabs.splice(0).map((page) => page !== cleaner && page.close()))
+    await cleaner.evaluate(async () => {
+      const root = await navigator.storage.getDirectory()
+      for await (const name of root.keys()) await root.removeEntry(name, { recursive: true })
+      localStorage.clear()
+    })
+    await cleaner.close()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await server?.close()
+    await rm(directory, { recursive: true })
+  })
+
+  async function openTab(): Promise<Page> {
+    const page = await browser.newPage()
+    tabs.push(page)
+    await page.goto(server.resolvedUrls?.local[0] ?? '')
+    return page
+  }
+  const title = (page: Page) => page.getByLabel('Title of the story')
+  const pill = (page: Page) => page.locator('.hf-autosave summary')
+  const becomes = <T>(read: () => Promise<T>, value: unknown) =>
+    vi.waitFor(async () => expect(await read()).toEqual(value), 10_000)
+  const saved = (page: Page) => becomes(() => pill(page).textContent(), expect.stringMatching(/^Saved \d/))
+
+  async function write(page: Page, text: string): Promise<void> {
+    await title(page).fill(text)
+    await saved(page)
+  }
+
+  it('saves what is typed, and has it after a reload', async () => {
+    const page = await openTab()
+    await page.getByRole('button', { name: 'Add a scene' }).click()
+    await page.getByLabel('Scene 1: What happens').fill('A bridge in the fog.')
+    await write(page, 'The crossing')
+    await page.reload()
+    await becomes(() => title(page).inputValue(), 'The crossing')
+    expect(await page.getByLabel('Scene 1: What happens').inputValue()).toBe('A bridge in the fog.')
+  })
+
+  it('has what was typed right before a reload', async () => {
+    const page = await openTab()
+    await write(page, 'Saved')
+    await title(page).fill('Typed at the last moment')
+    await page.reload()
+    await becomes(() => title(page).inputValue(), 'Typed at the last moment')
+    await saved(page)
+  })
+
+  it('is read-only in a second tab, which takes over when the first closes', async () => {
+    const [first, second] = [await openTab(), await openTab()]
+    await write(first, 'By the first')
+    await becomes(() => pill(second).textContent(), 'Read-only, open in another tab')
+    expect(await title(second).isEditable()).toBe(false)
+    expect(await second.getByRole('alert').textContent()).toBe('Read-only, open in another tab')
+    await first.close()
+    await becomes(() => title(second).isEditable(), true)
+    await becomes(() => title(second).inputValue(), 'By the first')
+    await write(second, 'By the second')
+  })
+
+  it('restores an older version from the history', async () => {
+    const page = await openTab()
+    await write(page, 'First draft')
+    await title(page).fill('Second draft')
+    await becomes(() => title(page).inputValue(), 'Second draft')
+    await becomes(() => page.locator('.hf-autosave').getAttribute('data-phase'), 'idle')
+    await page.getByRole('button', { name: 'History' }).click()
+    const dialog = page.getByRole('dialog')
+    await becomes(() => dialog.getByRole('listitem').count(), 2)
+    await dialog.getByRole('button', { name: 'Restore' }).last().click()
+    await becomes(() => title(page).inputValue(), 'First draft')
+    await becomes(() => dialog.count(), 0)
+    await saved(page)
+    await page.reload()
+    await becomes(() => title(page).inputValue(), 'First draft')
+  })
+
+  it('speaks Japanese', async () => {
+    const page = await openTab()
+    await page.getByRole('button', { name: '日本語' }).click()
+    await page.getByLabel('作品名').fill('橋を渡る')
+    await becomes(() => pill(page).textContent(), expect.stringMatching(/に保存$/))
+    expect(await page.locator('html').getAttribute('lang')).toBe('ja')
+  })
+})
