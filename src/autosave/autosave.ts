@@ -49,11 +49,13 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
   let disposed: Promise<void> | undefined
   /** What the directory holds; known only as long as nobody else may write there. */
   let contents: Contents | null = null
-  /** The save that the state in memory is made from. */
+  /** The save that the state in memory is made from, and the checksum of what was loaded or saved last. */
   let base: string | null = null
+  let madeFrom: string | null = null
   const started = archive.look().then(
     ({ current }) => {
       base = current?.id ?? null
+      madeFrom = current?.checksum ?? null
     },
     () => {},
   )
@@ -141,7 +143,9 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     await started
     contents ??= await archive.look()
     const { current } = contents
-    const stale = current !== null && current.id !== base
+    // A page that goes away may still commit what it also left in the journal: that is no save of another's.
+    const stale = current !== null && current.id !== base && current.checksum !== madeFrom
+    if (current && !stale) base = current.id
     dispatch({ type: 'granted', backend: lease.backend, stale, unsaved: isUnsaved() })
     if (stale && isUnsaved()) {
       const error = new AutoSaveError('conflict', 'another saved since this state was loaded')
@@ -169,6 +173,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     markSaved(included)
     if (!written) return dispatch({ type: 'finished', unsaved: isUnsaved() })
     base = written.save.id
+    madeFrom = written.save.checksum
     if (contents) contents = written.contents
     dispatch({ type: 'committed', at: timeOf(base) ?? clock.now(), unsaved: isUnsaved() })
     const tookMs = clock.monotonic() - begun
@@ -251,6 +256,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
 
   function onLoad({ source, entry }: Found, listed: string | null): void {
     base = listed
+    madeFrom = entry.checksum
     if (source === 'current') savedEdits = edits
     else edits++
     if (keeper && source === 'journal') keeper.cover(entry.key)

@@ -53,6 +53,33 @@ describe('the journal', () => {
     expect(journal.items.size).toBe(0)
   })
 
+  it('is the same as what the page that left it has committed in its last moment', async () => {
+    const { clock, disk, openEditor, save, saved } = editorBed()
+    const page = stubPage()
+    const editor = openEditor()
+    await save(editor, 'saved')
+    let commit = () => {}
+    disk.refuse = (operation, path) =>
+      operation === 'close' && path.endsWith('current.json')
+        ? new Promise<void>((resolve) => {
+            commit = resolve
+          })
+        : undefined
+    editor.edit('last words')
+    page.dispatchEvent(new Event('pagehide'))
+    await clock.advance(10)
+    disk.refuse = () => {}
+    const next = openEditor({ wait: 0 })
+    expect(await next.recover()).toBe('last words')
+    next.edit('last words, and more')
+    commit()
+    await clock.advance(10)
+    expect(saved()).toBe('last words')
+    editor.tab.close()
+    await clock.advance(2000)
+    expect(saved()).toBe('last words, and more')
+  })
+
   it('comes after the current save when somebody has saved since', async () => {
     const { openEditor, save } = editorBed()
     const page = stubPage()
