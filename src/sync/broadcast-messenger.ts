@@ -13,7 +13,7 @@ interface Envelope {
  * @example
  * createSync({ storage: indexedDbStorage(), messenger: broadcastMessenger(), locks: webLocks() })
  */
-export function broadcastMessenger(name = 'holdfast-sync-messages'): Messenger {
+export function broadcastMessenger(name = 'holdfast-sync-messages'): Messenger & { close(): void } {
   const channel = new BroadcastChannel(name)
   // In Node a channel would keep the process alive.
   ;(channel as { unref?(): void }).unref?.()
@@ -37,6 +37,7 @@ export function broadcastMessenger(name = 'holdfast-sync-messages'): Messenger {
       channel.addEventListener('message', onMessage)
       return () => channel.removeEventListener('message', onMessage)
     },
+    close: () => channel.close(),
   }
 }
 

@@ -15,7 +15,7 @@ export interface ChromeApi {
   }
   /** Content scripts have none. */
   readonly tabs?: {
-    query(query: object): Promise<readonly { readonly id?: number }[]>
+    query(query: object): Promise<readonly { readonly id?: number | undefined }[]>
     sendMessage(tabId: number, message: unknown): Promise<unknown>
   }
 }

@@ -1,14 +1,12 @@
-import { type ChromeApi, globalApi } from './chrome-api.ts'
-import { chromeMessenger } from './chrome-messenger.ts'
+import { globalApi } from './chrome-api.ts'
+import { type ChromeMessengerOptions, chromeMessenger } from './chrome-messenger.ts'
 import { type ChromeAreaName, chromeStorage } from './chrome-storage.ts'
 import { webLocks } from './locks.ts'
 import type { SyncOptions } from './sync.ts'
 
-export interface ChromeContextOptions {
+export interface ChromeContextOptions extends ChromeMessengerOptions {
   /** Default `local`. */
   readonly area?: ChromeAreaName
-  /** Default: `browser` or `chrome`. */
-  readonly api?: ChromeApi
   /** Default: `location.href`. */
   readonly href?: string
 }
@@ -24,7 +22,7 @@ export function chromeContext(
   options: ChromeContextOptions = {},
 ): Pick<SyncOptions, 'storage' | 'messenger' | 'locks' | 'writes'> {
   const { area, api = globalApi(), href = location.href } = options
-  const ports = { storage: chromeStorage(area, api), messenger: chromeMessenger({ api }) }
+  const ports = { storage: chromeStorage(area, api), messenger: chromeMessenger({ ...options, api }) }
   const ownOrigin = href.startsWith(api.runtime.getURL(''))
   return ownOrigin ? { ...ports, locks: webLocks() } : { ...ports, writes: 'coordinator' }
 }

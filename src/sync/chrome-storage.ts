@@ -20,13 +20,13 @@ export function chromeStorage(name: ChromeAreaName = 'local', api: ChromeApi = g
   const area = api.storage[name]
   if (!area) throw invalid('area', 'an area of this browser', name)
   return {
-    get: (keys) => tried(area.get([...keys])),
+    get: (keys) => tried(() => area.get([...keys])),
     async set(items) {
       if (name === 'sync') expectItemsFit(items)
-      await tried(area.set(items))
+      await tried(() => area.set(items))
     },
-    remove: (keys) => tried(area.remove([...keys])),
-    keys: () => tried(keysOf(area)),
+    remove: (keys) => tried(() => area.remove([...keys])),
+    keys: () => tried(() => keysOf(area)),
     subscribe(listener) {
       const onChanged = (changes: Parameters<typeof listener>[0], changed: string) => {
         if (changed === name) listener(changes)
@@ -56,10 +56,10 @@ function expectItemsFit(items: Items): void {
   }
 }
 
-/** Too many writes in a minute is over soon; a full storage is not. */
-async function tried<T>(call: Promise<T>): Promise<T> {
+/** Too many writes in a minute is over soon; a full storage, or an extension that was unloaded, is not. */
+async function tried<T>(call: () => Promise<T>): Promise<T> {
   try {
-    return await call
+    return await call()
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : String(cause)
     throw new LeaseError(

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { changesOf, fakeExtension, opened } from '../../test/sync/fake-extension.ts'
 import { FakeClock, fakeBrowser } from '../testing/index.ts'
-import { chromeContext, chromeStorage } from './index.ts'
+import { chromeContext, chromeMessenger, chromeStorage, createSync, webLocks } from './index.ts'
 
 describe('the area', () => {
   it.each(['local', 'session', 'sync'] as const)('%s is used, and no other', async (area) => {
@@ -64,6 +64,59 @@ describe('the area', () => {
   })
 })
 
+describe('an extension that was unloaded', () => {
+  it('gives an error, not a crash', async () => {
+    const { api } = fakeBrowser({ clock: new FakeClock() }).openTab()
+    const unloaded = () => {
+      throw new Error('Extension context invalidated.')
+    }
+    const local = { ...api.storage.local, get: unloaded }
+    const runtime = { ...api.runtime, sendMessage: unloaded }
+    const dead = { ...api, runtime, storage: { ...api.storage, local } }
+    const sync = createSync({
+      storage: chromeStorage('local', dead),
+      messenger: chromeMessenger({ api: dead }),
+    })
+    await expect(sync.setEntity('a', {})).rejects.toMatchObject({
+      code: 'store-failed',
+      message: expect.stringContaining('invalidated'),
+    })
+    await sync.close()
+  })
+})
+
+describe('a page that returns from the back/forward cache', () => {
+  it('reads everything again', async () => {
+    const clock = new FakeClock()
+    const browser = fakeBrowser({ clock })
+    const returns: ((event: { persisted: boolean }) => void)[] = []
+    vi.stubGlobal('addEventListener', (_type: string, listener: () => void) => returns.push(listener))
+    const [frozen, awake] = [browser.openPage().api, browser.openPage().api]
+    const onChanged = { addListener() {}, removeListener() {} }
+    const sync = createSync({
+      storage: chromeStorage('local', { ...frozen, storage: { ...frozen.storage, onChanged } }),
+    })
+    const other = createSync({ storage: chromeStorage('local', awake) })
+    vi.unstubAllGlobals()
+    void other.setEntities([
+      ['a', { n: 1 }],
+      ['b', { n: 1 }],
+    ])
+    await clock.advance(1000)
+    void sync.bootstrap()
+    await clock.advance(1000)
+    void other.setEntity('a', { n: 2 })
+    void other.removeEntity('b')
+    void other.updateSettings({ themeToken: '#000' })
+    await clock.advance(1000)
+    expect(sync.get('a')).toEqual({ n: 1 })
+    for (const returned of returns) returned({ persisted: true })
+    await clock.advance(1000)
+    expect(sync.entries()).toEqual([['a', { n: 2 }]])
+    expect(sync.settings.themeToken).toBe('#000')
+  })
+})
+
 describe('Firefox', () => {
   it('tells of keys that did not change, and nothing is shown twice', async () => {
     const extension = fakeExtension({ flavour: 'firefox' })
@@ -82,10 +135,16 @@ describe('a context', () => {
   const browser = fakeBrowser({ clock: new FakeClock() })
 
   it('of the extension writes under its lock, a content script through the worker', () => {
-    vi.stubGlobal('navigator', { locks: {} })
     const [page, tab] = [browser.openPage(), browser.openTab()]
+    vi.stubGlobal('navigator', { locks: page.locks })
     expect(chromeContext({ api: page.api, href: page.href })).toHaveProperty('locks')
     expect(chromeContext({ api: tab.api, href: tab.href })).toMatchObject({ writes: 'coordinator' })
+    vi.unstubAllGlobals()
+  })
+
+  it('without Web Locks says so', () => {
+    vi.stubGlobal('navigator', {})
+    expect(() => webLocks()).toThrow('Web Locks')
     vi.unstubAllGlobals()
   })
 

@@ -11,7 +11,7 @@ const ITEMS = 'items'
  * @example
  * createSync({ storage: indexedDbStorage('my-app'), messenger: broadcastMessenger(), locks: webLocks() })
  */
-export function indexedDbStorage(name = 'holdfast-sync'): StorageAdapter {
+export function indexedDbStorage(name = 'holdfast-sync'): StorageAdapter & { close(): Promise<void> } {
   const channel = new BroadcastChannel(`${name}:changes`)
   const listeners = new Set<StorageListener>()
   let opened: Promise<IDBDatabase> | undefined
@@ -41,6 +41,10 @@ export function indexedDbStorage(name = 'holdfast-sync'): StorageAdapter {
         listeners.delete(own)
         stop()
       }
+    },
+    async close() {
+      channel.close()
+      ;(await opened)?.close()
     },
   }
 

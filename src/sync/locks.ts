@@ -1,4 +1,5 @@
 import { type Clock, LeaseError, systemClock } from '../core/index.ts'
+import { invalid } from './json.ts'
 
 /** One at a time among all contexts that write to the storage. What `createLeases` returns is one as well. */
 export interface SyncLocks {
@@ -21,6 +22,8 @@ export interface WebLocksOptions {
  */
 export function webLocks(options: WebLocksOptions = {}): SyncLocks {
   const { locks = navigator.locks, wait = 10_000, clock = systemClock } = options
+  // On pages without https there are none.
+  if (typeof locks?.request !== 'function') throw invalid('locks', 'Web Locks', locks)
   return {
     async withLease(resource, work) {
       const limit = new AbortController()

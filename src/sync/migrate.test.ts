@@ -126,7 +126,10 @@ describe('a schema', () => {
   it('that is newer than this context is reported, and nothing is written over it', async () => {
     const storage = memoryStorage(versionThree)
     const old = createSync<Item>({ storage })
-    await expect(old.bootstrap()).rejects.toMatchObject({ code: 'store-failed', message: /schema 3/ })
+    await expect(old.bootstrap()).rejects.toMatchObject({
+      code: 'store-failed',
+      message: expect.stringContaining('schema 3'),
+    })
     await expect(old.setEntity('a', { n: 0 })).rejects.toMatchObject({ code: 'store-failed' })
     expect(await storage.get(await storage.keys())).toEqual(versionThree)
   })

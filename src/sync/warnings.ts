@@ -25,5 +25,11 @@ export interface SyncWarning {
 export type Warn = (code: SyncWarningCode, message: string, cause?: unknown) => void
 
 export function createWarn(onWarning: (warning: SyncWarning) => void): Warn {
-  return (code, message, cause) => onWarning({ code, message, ...(cause !== undefined && { cause }) })
+  return (code, message, cause) => {
+    try {
+      onWarning({ code, message, ...(cause !== undefined && { cause }) })
+    } catch {
+      // A listener that throws harms nobody.
+    }
+  }
 }
