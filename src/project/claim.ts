@@ -212,7 +212,7 @@ export function createClaim(asked: ProjectLockLease, channel: EventChannel, stan
   function onLost(reason: LossReason): void {
     const isExpired = reason === 'deadline'
     const retryable = !isExpired && !isDenied()
-    const message = `the project lock was lost (${reason})`
+    const message = `the lock was lost (${reason})`
     const loss = new LockError('lock-renewal-failed', message, retryable, lastFailure)
     claim.loss = loss
     ended?.abort(loss)
@@ -221,7 +221,7 @@ export function createClaim(asked: ProjectLockLease, channel: EventChannel, stan
   }
 
   function onRemovalFailed(cause: unknown, isLast: boolean): void {
-    const message = `project/.lock could not be removed: ${cause}`
+    const message = `.lock was not removed: ${cause}`
     if (isLast) claim.fail('release', new LockError('lock-release-failed', message, true, cause))
     claim.emit('cleanup-warning', { message })
   }

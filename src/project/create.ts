@@ -81,8 +81,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
 
     async close() {
       closing.abort()
-      const held = [...claims.values()].filter((claim) => claim.lease)
-      await Promise.all(held.map((claim) => release(claim)))
+      await Promise.all([...claims.values()].map((claim) => claim.lease && release(claim)))
       await Promise.all([backends.web.close(), backends.fallback.close()])
     },
   }
@@ -95,7 +94,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
     standby = false,
   }: AcquireProjectLockOptions = {}): Promise<Claim> {
     if (!SCOPES.includes(scope))
-      throw new LeaseError('invalid-argument', `scope: expected one of ${SCOPES}, got ${scope}`)
+      throw new LeaseError('invalid-argument', `scope: expected ${SCOPES}, got ${scope}`)
     const policy = retryPolicy(retry)
     signal?.throwIfAborted()
     const id = crypto.randomUUID()
@@ -136,5 +135,5 @@ async function openProject(
 }
 
 function notHeld(): LockError {
-  return new LockError('lock-renewal-failed', 'the project lock is not held', true)
+  return new LockError('lock-renewal-failed', 'the lock is not held', true)
 }

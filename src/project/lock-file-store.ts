@@ -11,8 +11,8 @@ import {
   type LeaseStore,
   type Renewal,
 } from '../core/index.ts'
-import { type Decide, type DirectorySource, gatedFile, REMOVAL_MS } from '../stores/web/index.ts'
-import { isLive, type LockRecord, type LockRecords, liveRecords, readRecords, TTL_MS } from './lock-file.ts'
+import { type DirectorySource, gatedFile, REMOVAL_MS } from '../stores/web/index.ts'
+import { isLive, type LockRecord, liveRecords, readRecords, TTL_MS } from './lock-file.ts'
 import { unlisted } from './unlisted.ts'
 
 /** Begins the id of a record that belongs to nobody: whoever wrote it is about to remove the file. */
@@ -41,8 +41,6 @@ export function lockFileStore(
   const owners = new Map<string, string>()
   /** Records of ours that could not be removed: to us they are free. */
   const leftBehind = new Set([leaving])
-  /** The file holds nothing, but could not be removed. */
-  let isLitter = false
 
   return {
     ...unlisted,
@@ -50,15 +48,13 @@ export function lockFileStore(
     supports: { queue: false, push: false, expiry: true, list: false },
 
     async acquire({ resource, id, owner, ttl }) {
-      // What cannot be removed now either is overwritten.
-      await collect(resource).catch(() => {})
       owners.set(id, owner)
       const step: Step<Answer> = ({ held, holder, now }) => {
         if (holder && holder.owner !== owner)
           // One that was cut to the TTL is written back: from now on it must end no later than that.
           return [
             { granted: false, holder, place: null, retryIn: null },
-            holder.remaining === TTL_MS ? held : undefined,
+            holder.remaining === TTL_MS && held ? { ...held } : undefined,
           ]
         const next = { id: owner, ttlExpiresAt: now + ttl, mtime: now }
         const lease = { ...describe(resource, next, now), id }
@@ -84,7 +80,6 @@ export function lockFileStore(
       const { resource } = by
       const owner = 'id' in by ? owners.get(by.id) : undefined
       try {
-        await collect(resource)
         const outcome = await change<Awaited<ReturnType<LeaseStore['release']>>>(resource, (view) => {
           const { held, holder, now } = view
           const shown = held && describe(resource, held, now)
@@ -109,36 +104,22 @@ export function lockFileStore(
     },
   }
 
-  async function change<T>(scope: string, step: Step<T>, create = false): Promise<T> {
-    const decide: Decide<T> = (content) => {
+  function change<T>(scope: string, step: Step<T>, create = false): Promise<T> {
+    return file.change((content) => {
       const now = clock.now()
-      const records = withoutOurs(readRecords(content, now))
+      const found = Object.entries(readRecords(content, now))
+      const others = found.filter(([, { id }]) => !leftBehind.has(id))
       // Another tab is removing the file.
-      if (Object.values(records).some((record) => record.id.startsWith(LEAVING) && isLive(record, now)))
-        return null
+      if (others.some(([, record]) => record.id.startsWith(LEAVING) && isLive(record, now))) return null
+      const records = Object.fromEntries(others)
       const held = records[scope]
-      const [result, next] = step({ held, holder: liveLease(scope, held, now), now })
-      if (next === undefined) return { result }
-      const { [scope]: _, ...others } = records
-      const left = liveRecords(next ? { ...others, [scope]: next } : others, now)
-      isLitter = Object.keys(left).length === 0
-      if (!isLitter) return { result, text: JSON.stringify(left) }
+      const [result, next = held] = step({ held, holder: liveLease(scope, held, now), now })
+      if (next === held && others.length === found.length) return { result }
+      const left = liveRecords({ ...records, [scope]: next }, now)
+      if (left.length > 0) return { result, text: JSON.stringify(Object.fromEntries(left)) }
       const marker = { id: leaving, ttlExpiresAt: now + REMOVAL_MS, mtime: now }
       return { result, text: JSON.stringify({ [scope]: marker }), remove: true }
-    }
-    const result = await file.change(decide, create)
-    isLitter = false
-    return result
-  }
-
-  /** Removes a file that a release had to leave. */
-  async function collect(scope: string): Promise<void> {
-    if (isLitter) await change(scope, ({ held = null }) => [undefined, held])
-  }
-
-  /** What we left behind is nobody's. */
-  function withoutOurs(records: LockRecords): LockRecords {
-    return Object.fromEntries(Object.entries(records).filter(([, { id }]) => !leftBehind.has(id)))
+    }, create)
   }
 }
 
@@ -150,6 +131,6 @@ function describe(resource: string, record: LockRecord, now: number): LeaseRecor
   const { id, mtime: acquiredAt, ttlExpiresAt: expiresAt } = record
   const remaining = Math.max(0, expiresAt - now)
   const state = remaining ? 'held' : 'expired'
-  const token = Math.floor(acquiredAt * 1000)
+  const token = acquiredAt * 1000
   return { resource, id, owner: id, token, metadata: null, acquiredAt, expiresAt, remaining, state }
 }

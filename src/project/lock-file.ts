@@ -44,12 +44,15 @@ export function readRecords(content: Content | null, now: number): LockRecords {
 }
 
 /** Records that have run out are orphans, and go with the first write. */
-export function liveRecords(records: LockRecords, now: number): LockRecords {
-  return Object.fromEntries(Object.entries(records).filter(([, record]) => isLive(record, now)))
+export function liveRecords(
+  records: Readonly<Record<string, LockRecord | null | undefined>>,
+  now: number,
+): [string, LockRecord][] {
+  return Object.entries(records).filter((entry): entry is [string, LockRecord] => isLive(entry[1], now))
 }
 
-export function isLive(record: LockRecord | undefined, now: number): record is LockRecord {
-  return record !== undefined && now < record.ttlExpiresAt
+export function isLive(record: LockRecord | null | undefined, now: number): record is LockRecord {
+  return !!record && now < record.ttlExpiresAt
 }
 
 function isRecord(found: unknown): found is LockRecord {

@@ -12,7 +12,7 @@ export function retryPolicy(given: Partial<RetryPolicyConfig> = {}): RetryPolicy
   const policy = { ...DEFAULT_RETRY, ...given }
   for (const [option, value] of Object.entries(policy))
     if (!(value >= 0 && value < Infinity))
-      throw new LeaseError('invalid-argument', `retry.${option}: expected a number from 0, got ${value}`)
+      throw new LeaseError('invalid-argument', `retry.${option}: expected a number, got ${value}`)
   return policy
 }
 

@@ -25,7 +25,7 @@ export function projectWebLockStore(locks: () => WebLocks, prefix: string, clock
       if (!hold) return { granted: false, holder: null, place: desk.holds.has(id) ? 0 : null, retryIn: null }
       hold.onStolen = () => ask.lost?.()
       const acquiredAt = clock.now()
-      const token = Math.floor(acquiredAt * 1000)
+      const token = acquiredAt * 1000
       const forEver = { expiresAt: null, remaining: null, metadata: null } as const
       const lease = { resource, id, owner, token, acquiredAt, ...forEver, state: 'held' } as const
       leases.set(hold, lease)

@@ -10,7 +10,7 @@
 import type { Clock } from '../../core/index.ts'
 import { type DirectorySource, nameOf, openDirectory, type WebFile } from './platform.ts'
 
-const GATE_PAUSE_MS = 4
+const GATE_PAUSE_MS = 10
 /** Less than the longest that a manager waits for an answer. */
 const GATE_LIMIT_MS = 4000
 const SETTLE_MS = 50
@@ -82,9 +82,8 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
       // Does nothing to one that was closed.
       await writer.abort()
     }
-    const writtenAt = clock.monotonic()
     if (!hasGate && !(await isSettled(change.text))) return AGAIN
-    if (change.remove) await removeFile(writtenAt)
+    if (change.remove) await patiently(removeOnce, REMOVAL_MS / 2)
     return change.result
   }
 
@@ -105,28 +104,26 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
     return (await patiently(readOnce))?.text === text
   }
 
-  async function removeFile(writtenAt: number): Promise<void> {
-    const directory = await openDirectory(source)
-    await patiently(async () => {
-      if (clock.monotonic() - writtenAt >= REMOVAL_MS / 2) throw new Error('too late')
-      await directory.removeEntry(name).catch((error) => {
-        if (nameOf(error) !== 'NotFoundError') throw error
-      })
-    })
+  async function removeOnce(): Promise<void> {
+    try {
+      await (await openDirectory(source)).removeEntry(name)
+    } catch (error) {
+      if (nameOf(error) !== 'NotFoundError') throw error
+    }
   }
 
   /** Tries again what fails only because another tab has the file in hand at this moment. */
-  async function patiently<T>(attempt: () => Promise<T | typeof AGAIN>): Promise<T> {
+  async function patiently<T>(attempt: () => Promise<T | typeof AGAIN>, limitMs = GATE_LIMIT_MS): Promise<T> {
     const start = clock.monotonic()
-    for (let tries = 1; ; tries++) {
+    for (;;) {
       try {
         const outcome = await attempt()
         if (outcome !== AGAIN) return outcome
       } catch (error) {
         const isTransient = TRANSIENT.includes(nameOf(error) ?? '')
-        if (!isTransient || clock.monotonic() - start > GATE_LIMIT_MS) throw error
+        if (!isTransient || clock.monotonic() - start > limitMs) throw error
       }
-      await pause(GATE_PAUSE_MS * Math.min(tries, 8) * (0.5 + clock.random()))
+      await pause(GATE_PAUSE_MS * (0.5 + clock.random()))
     }
   }
 
