@@ -1,0 +1,154 @@
+import { join } from 'node:path'
+import type { BrowserContext, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { root } from '../../scripts/run-tool.ts'
+import { launchChromium, type Site, serveModule } from './chromium.ts'
+import type { scenarios } from './pages/autosave-react.tsx'
+import { runScenario } from './run-scenario.ts'
+
+type Scenarios = typeof scenarios
+
+let browser: BrowserContext
+let site: Site
+let page: Page
+beforeAll(async () => {
+  site = await serveModule(join(import.meta.dirname, 'pages/autosave-react.tsx'))
+  browser = await launchChromium()
+})
+beforeEach(async () => {
+  page = await browser.newPage()
+  await page.goto(site.url)
+  await page.waitForFunction('globalThis.scenarios')
+})
+afterEach(async () => {
+  await page.close()
+})
+afterAll(async () => {
+  await browser?.close()
+  await site?.[Symbol.asyncDispose]()
+})
+
+const run = <N extends keyof Scenarios & string>(name: N, ...args: Parameters<Scenarios[N]>) =>
+  runScenario<Scenarios, N>(page, name, ...args)
+const becomes = <T>(read: () => Promise<T>, value: unknown) =>
+  vi.waitFor(async () => expect(await read()).toEqual(value), 10_000)
+
+describe('the hooks, in strict mode', () => {
+  const phase = () => page.locator('main').getAttribute('data-phase')
+
+  it('save a value when it changes, restore it at the next start, and let the lock go with the component', async () => {
+    await run('open')
+    await run('type', 'hello')
+    await becomes(() => page.locator('main').getAttribute('data-lock'), 'held')
+    await becomes(phase, 'idle')
+    await becomes(() => page.locator('.hf-label').textContent(), expect.stringMatching(/^Saved/))
+    await run('speak', 'ja')
+    await becomes(() => page.locator('.hf-label').textContent(), expect.stringMatching(/に保存$/))
+    expect(await run('heldLocks')).toEqual(['react:project:autosave'])
+    expect(await run('savedCount')).toBe(1)
+    await run('close')
+    await becomes(() => run('heldLocks'), [])
+    await page.reload()
+    await run('open')
+    await becomes(() => page.locator('output').textContent(), 'hello')
+    // What was restored is no edit: it is neither saved again nor a reason to take the lock.
+    await page.waitForTimeout(100)
+    expect(await run('heldLocks')).toEqual([])
+    expect(await run('savedCount')).toBe(1)
+  })
+
+  it('show the project lock, and take and release it', async () => {
+    await run('openLock')
+    const button = page.getByRole('button')
+    expect(await button.textContent()).toBe('free')
+    await button.click()
+    await becomes(() => button.textContent(), 'held')
+    expect(await run('heldLocks')).toEqual(['react:project:history'])
+    await button.click()
+    await becomes(() => button.textContent(), 'free')
+    await button.click()
+    await becomes(() => button.textContent(), 'held')
+    await run('close')
+    await becomes(() => run('heldLocks'), [])
+  })
+})
+
+describe('the indicator', () => {
+  const readOnly = { phase: 'read-only', unsaved: true } as const
+  it.each([
+    ['saved', { savedAt: 0 }, 'held', /^Saved \d\d:\d\d$/, { speaks: 'status' }],
+    [
+      'saved by the fallback',
+      { savedAt: 0, backend: 'fallback' },
+      'fallback',
+      /basic lock/,
+      { speaks: 'status' },
+    ],
+    ['unsaved', { phase: 'debouncing', unsaved: true }, 'pending', /^Unsaved/, {}],
+    ['writing', { phase: 'writing', unsaved: true }, 'pending', /^Saving/, {}],
+    ['waiting for the lock', { phase: 'awaiting-lock' }, 'waiting', /^Waiting/, {}],
+    ['trying again', { phase: 'backoff' }, 'waiting', /trying again/, { speaks: 'status', retry: true }],
+    [
+      'read-only, in line',
+      { ...readOnly, readOnly: 'held', inLine: true },
+      'lost',
+      /another tab/,
+      { speaks: 'alert' },
+    ],
+    [
+      'read-only, not in line',
+      { ...readOnly, readOnly: 'held' },
+      'lost',
+      /another tab/,
+      { speaks: 'alert', retry: true },
+    ],
+    ['lost', { ...readOnly, readOnly: 'lost', inLine: true }, 'lost', /took over/, { speaks: 'alert' }],
+    ['in conflict', { ...readOnly, readOnly: 'conflict' }, 'lost', /elsewhere/, { speaks: 'alert' }],
+    ['unsupported', { ...readOnly, readOnly: 'unsupported' }, 'lost', /no lock/, { speaks: 'alert' }],
+    ['full', { phase: 'error', code: 'quota-exceeded' }, 'lost', /no room/, { speaks: 'alert', retry: true }],
+    [
+      'refused',
+      { phase: 'error', code: 'not-allowed' },
+      'lost',
+      /no access/,
+      { speaks: 'alert', retry: true },
+    ],
+    ['unreadable', { phase: 'error', code: 'read-failed' }, 'lost', /^Not saved$/, { speaks: 'alert' }],
+    ['off', { phase: 'disabled' }, 'unknown', /off$/, { speaks: 'status' }],
+  ] as const)(
+    'says when it is %s, in words, colour and both languages',
+    async (_, state, tone, words, told) => {
+      const { speaks, retry = false } = told as { speaks?: 'status' | 'alert'; retry?: boolean }
+      const shown = await run('indicate', state)
+      expect(shown).toMatchObject({ tone, detail: true, icon: true, retried: retry ? 1 : 0 })
+      expect(shown.label).toMatch(words)
+      expect({ status: shown.status, alert: shown.alert }).toEqual({
+        status: speaks === 'status' ? shown.label : '',
+        alert: speaks === 'alert' ? shown.label : '',
+      })
+      const inJapanese = await run('indicate', state, 'ja')
+      expect(inJapanese.label).toMatch(/[\u3040-\u30ff\u4e00-\u9fff]/)
+      expect(inJapanese.tone).toBe(tone)
+    },
+  )
+
+  it('is 24 pixels high, and works by keyboard', async () => {
+    await page.addStyleTag({ path: join(root, 'src/react/styles.css') })
+    await run('open')
+    const pill = page.locator('.hf-autosave summary')
+    expect((await pill.boundingBox())?.height).toBe(24)
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    expect(await page.locator('.hf-detail').isVisible()).toBe(true)
+  })
+
+  it('does not move for who wants no motion', async () => {
+    await page.setContent('<div class="holdfast hf-autosave"><svg data-icon="arrows"></svg></div>')
+    await page.addStyleTag({ path: join(root, 'src/react/styles.css') })
+    const animation = () => page.locator('svg').evaluate((icon) => getComputedStyle(icon).animationName)
+    await page.emulateMedia({ reducedMotion: 'no-preference' })
+    expect(await animation()).toBe('hf-turn')
+    await page.emulateMedia({ reducedMotion: 'reduce' })
+    expect(await animation()).toBe('none')
+  })
+})

@@ -1,0 +1,125 @@
+/** The hooks and the indicator of AutoSave, mounted as an application would. */
+import { StrictMode, useState } from 'react'
+import { flushSync } from 'react-dom'
+import { createRoot, type Root } from 'react-dom/client'
+import {
+  type AutoSave,
+  AutoSaveError,
+  type AutoSaveSnapshot,
+  INITIAL_SNAPSHOT,
+} from '../../../src/autosave/index.ts'
+import { createProjectLocks } from '../../../src/project/index.ts'
+import { AutoSaveIndicator, useAutoSave, useProjectLock } from '../../../src/react/index.ts'
+
+const locks = createProjectLocks({ namespace: 'react' })
+let setText: (text: string) => void
+let setLang: (lang: 'en' | 'ja') => void
+let root: Root | undefined
+
+function Editor() {
+  const [text, changeText] = useState('')
+  const [lang, changeLang] = useState<'en' | 'ja'>('en')
+  setText = changeText
+  setLang = changeLang
+  const { snapshot, autosave } = useAutoSave(text, { locks, debounce: 20, onRestore: changeText })
+  const { status } = useProjectLock(locks)
+  return (
+    <main data-phase={snapshot.phase} data-lock={status}>
+      <output>{text}</output>
+      <AutoSaveIndicator autosave={autosave} lang={lang} />
+    </main>
+  )
+}
+
+function LockButton() {
+  const { status, error, acquire, release } = useProjectLock(locks, { scope: 'history' })
+  return (
+    <button
+      type="button"
+      data-error={error?.code}
+      onClick={() => (status === 'held' ? release() : acquire())}
+    >
+      {status}
+    </button>
+  )
+}
+
+function mount(tree: React.ReactNode): HTMLElement {
+  const host = document.body.appendChild(document.createElement('div'))
+  root = createRoot(host)
+  flushSync(() => root?.render(<StrictMode>{tree}</StrictMode>))
+  return host
+}
+
+/** An AutoSave that stands still in one state and counts how often it is asked to save. */
+function frozen(part: Partial<AutoSaveSnapshot>) {
+  const snapshot = { ...INITIAL_SNAPSHOT, ...part }
+  const asked = { times: 0 }
+  const autosave = {
+    snapshot: () => snapshot,
+    subscribe: () => () => {},
+    flushNow: async () => {
+      asked.times++
+      return snapshot
+    },
+  } as unknown as AutoSave<unknown>
+  return { autosave, asked }
+}
+
+export const scenarios = {
+  async open() {
+    mount(<Editor />)
+  },
+  async type(text: string) {
+    setText(text)
+  },
+  async speak(lang: 'en' | 'ja') {
+    setLang(lang)
+  },
+  async openLock() {
+    mount(<LockButton />)
+  },
+  async close() {
+    root?.unmount()
+  },
+  heldLocks: async () => (await navigator.locks.query()).held?.map(({ name }) => name),
+  async savedCount() {
+    const directory = await navigator.storage.getDirectory()
+    const project = await directory.getDirectoryHandle('project')
+    const autosave = await project.getDirectoryHandle('autosave')
+    const names: string[] = []
+    for await (const name of (await autosave.getDirectoryHandle('history')).keys())
+      if (name.endsWith('.json')) names.push(name)
+    return names.length
+  },
+
+  /** What the indicator shows and says in one state. */
+  async indicate(
+    part: Partial<Omit<AutoSaveSnapshot, 'error'>> & { code?: AutoSaveError['code'] },
+    lang: 'en' | 'ja' = 'en',
+  ) {
+    const { code, ...rest } = part
+    const { autosave, asked } = frozen({
+      ...rest,
+      error: code ? new AutoSaveError(code, 'for a test') : null,
+    })
+    const host = mount(<AutoSaveIndicator autosave={autosave} lang={lang} />)
+    const retry = host.querySelector('button')
+    retry?.click()
+    const text = (selector: string) => host.querySelector(selector)?.textContent ?? ''
+    const outcome = {
+      tone: host.querySelector('.hf-autosave')?.getAttribute('data-tone'),
+      label: text('.hf-label'),
+      detail: text('.hf-detail').length > 0,
+      icon: host.querySelector('svg path') !== null,
+      status: text('[role=status]'),
+      alert: text('[role=alert]'),
+      retried: asked.times,
+    }
+    root?.unmount()
+    host.remove()
+    return outcome
+  },
+}
+
+Object.assign(globalThis, { scenarios })
