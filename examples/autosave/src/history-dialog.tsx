@@ -46,8 +46,8 @@ export function HistoryDialog({ autosave, language, isReadOnly, onRestore, onClo
         {list.map((save) => (
           <li key={`${save.source} ${save.id}`}>
             <time dateTime={save.id}>{momentOf(save.savedAt, language)}</time>
-            <span className="size">{words.kilobytes((save.bytes / 1000).toFixed(1))}</span>
             <span className="source">{save.source === 'history' ? '' : words[save.source]}</span>
+            <span className="size">{words.kilobytes((save.bytes / 1000).toFixed(1))}</span>
             <button
               type="button"
               disabled={isReadOnly || save.source === 'current'}
