@@ -26,7 +26,7 @@ export type LockRecords = Readonly<Record<string, LockRecord>>
 export function readRecords(content: Content | null, now: number): LockRecords {
   const records: Record<string, LockRecord> = {}
   if (!content) return records
-  let isSound = false
+  let isSound: boolean
   try {
     const found: unknown = JSON.parse(content.text)
     isSound = found instanceof Object
