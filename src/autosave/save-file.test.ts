@@ -1,0 +1,55 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { measure } from './checksum.ts'
+import { decodeSave, encodeSave, fileNameOf, idOfFileName } from './save-file.ts'
+
+const ID = '2030-01-01T00:00:00.000Z'
+const save = (value: unknown) => {
+  const text = JSON.stringify(value)
+  return { id: ID, text, ...measure(text) }
+}
+
+describe('the file of a save', () => {
+  it('is JSON that others can read', () => {
+    expect(JSON.parse(encodeSave(save({ title: 'a "b" \u2028 {}' })))).toEqual({
+      ...{ holdfast: 1, savedAt: ID, bytes: 26, checksum: expect.any(String) },
+      data: { title: 'a "b" \u2028 {}' },
+    })
+  })
+
+  it('gives back whatever JSON can carry', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(decodeSave(encodeSave(save(value)))).toEqual(save(value))
+      }),
+    )
+  })
+
+  it('is refused when it ends at any other character', () => {
+    const file = encodeSave(save({ title: 'torn', more: { braces: '}}' } }))
+    for (let end = 0; end < file.length; end++) expect(decodeSave(file.slice(0, end))).toBeNull()
+  })
+
+  it('is refused when any one character of the state is another', () => {
+    const file = encodeSave(save({ title: 'damaged' }))
+    const start = file.indexOf('"data":') + '"data":'.length
+    for (let at = start; at < file.length; at++)
+      expect(decodeSave(`${file.slice(0, at)}\u0001${file.slice(at + 1)}`)).toBeNull()
+  })
+
+  it('is counted in bytes of UTF-8', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        const whole = text.toWellFormed()
+        expect(measure(whole).bytes).toBe(new TextEncoder().encode(whole).length)
+      }),
+    )
+  })
+
+  it('has a name that every file system takes, and that tells the save', () => {
+    expect(fileNameOf(ID)).toBe('2030-01-01T00-00-00.000Z.json')
+    expect(idOfFileName(fileNameOf(ID))).toBe(ID)
+    for (const other of ['', 'x.json', `${fileNameOf(ID)}.crswap`, '2030-01-01T99-00-00.000Z.json'])
+      expect(idOfFileName(other)).toBeNull()
+  })
+})
