@@ -10,7 +10,7 @@ const sheets = [
   {
     sheet: 'src/react/styles.css',
     grounds: ['--hf-card'],
-    texts: ['text', 'quiet', 'held', 'pending', 'waiting', 'fallback', 'lost', 'unknown'].map(
+    texts: ['text', 'quiet', 'accent', 'held', 'pending', 'waiting', 'fallback', 'lost', 'unknown'].map(
       (name) => `--hf-${name}`,
     ),
     button: ['--hf-on-accent', '--hf-accent'],
