@@ -76,11 +76,14 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
     const report = reporter({ settings, terminal })
     const signals = new Signals()
     return withStore(storeAddress(settings), async (opened) => {
-      const { store, onVouched } = vouchingStore(opened.store)
+      const { store, left, onVouched } = vouchingStore(opened.store)
       const leases = createLeases(store, { onEvent: report.event })
       const lease = await acquire(leases, resource, { ...options, signal: signals.end })
       if (!lease) return SIGNAL_BASE + constants.signals[signals.end.reason as NodeJS.Signals]
       try {
+        // A grant that was long on its way is short: the command is to begin with a long one.
+        if (left() < options.ttl / 2) await lease.renew().catch(() => {})
+        if (!lease.held) throw lease.signal.reason
         return await supervise(lease, {
           ...{ command, graceMs, ttlMs: options.ttl, signals, onVouched },
           onEnding: (signal) => report.ending(signal, graceMs),

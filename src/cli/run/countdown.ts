@@ -17,6 +17,7 @@ export class Countdown {
   #stage: 'running' | 'asked' | 'killed' = 'running'
   #killAt: Moment | undefined
   #timer: NodeJS.Timeout | undefined
+  #immediate: NodeJS.Immediate | undefined
 
   constructor(graceMs: number, send: (signal: 'SIGTERM' | 'SIGKILL') => void) {
     this.#graceMs = graceMs
@@ -27,7 +28,7 @@ export class Countdown {
   extend(killAt: Moment): void {
     if (this.#stage !== 'running' || (this.#killAt && killAt.mono <= this.#killAt.mono)) return
     this.#killAt = killAt
-    this.#look()
+    this.#arm()
   }
 
   /** Another has sent SIGTERM. */
@@ -39,34 +40,55 @@ export class Countdown {
   endNow(): void {
     const soonest = later(present(), this.#graceMs)
     if (!this.#killAt || soonest.mono < this.#killAt.mono) this.#killAt = soonest
-    this.#look(true)
+    if (this.#stage === 'running') this.#ask()
+    this.#arm()
   }
 
   /** Ends the command now, without grace: another may have the lease already. */
   killNow(): void {
-    this.#killAt = present()
-    this.#look()
+    if (this.#stage !== 'killed') this.#kill()
   }
 
   cancel(): void {
-    clearTimeout(this.#timer)
+    this.#disarm()
     this.#stage = 'killed'
   }
 
-  #look(isDue = false): void {
-    clearTimeout(this.#timer)
+  #arm(): void {
+    this.#disarm()
     if (!this.#killAt || this.#stage === 'killed') return
     const left = msUntil(this.#killAt)
+    const next = this.#stage === 'running' ? left - this.#graceMs : left
+    // Who was held up hears first what has come in meanwhile: it may be a renewal.
+    const look = () => {
+      this.#immediate = setImmediate(() => this.#look())
+    }
+    this.#timer = setTimeout(look, Math.max(0, Math.min(next, LOOK_EVERY_MS)))
+  }
+
+  #disarm(): void {
+    clearTimeout(this.#timer)
+    clearImmediate(this.#immediate)
+  }
+
+  #look(): void {
+    const left = this.#killAt ? msUntil(this.#killAt) : Number.POSITIVE_INFINITY
     if (left <= 0) {
-      this.#stage = 'killed'
-      this.#send('SIGKILL')
+      this.#kill()
       return
     }
-    if (this.#stage === 'running' && (isDue || left <= this.#graceMs)) {
-      this.#stage = 'asked'
-      this.#send('SIGTERM')
-    }
-    const next = this.#stage === 'running' ? left - this.#graceMs : left
-    this.#timer = setTimeout(() => this.#look(), Math.min(next, LOOK_EVERY_MS))
+    if (this.#stage === 'running' && left <= this.#graceMs) this.#ask()
+    this.#arm()
+  }
+
+  #ask(): void {
+    this.#stage = 'asked'
+    this.#send('SIGTERM')
+  }
+
+  #kill(): void {
+    this.#disarm()
+    this.#stage = 'killed'
+    this.#send('SIGKILL')
   }
 }

@@ -19,8 +19,11 @@ let leader = 0
 let isNested = false
 let countdown: Countdown | undefined
 
-for await (const line of createInterface({ input: process.stdin })) {
-  const message: GuardMessage = JSON.parse(line)
+const messages = createInterface({ input: process.stdin })
+messages.on('line', (line) => obey(JSON.parse(line)))
+messages.on('close', onOrphaned)
+
+function obey(message: GuardMessage): void {
   switch (message.type) {
     case 'guard':
       leader = message.leader
@@ -38,10 +41,12 @@ for await (const line of createInterface({ input: process.stdin })) {
   }
 }
 
-if (isNested) countdown?.killNow()
-else countdown?.endNow()
-const looking = setInterval(() => {
-  if (countdown && isAlive(leader)) return
-  clearInterval(looking)
-  countdown?.cancel()
-}, LOOK_EVERY_MS)
+function onOrphaned(): void {
+  if (isNested) countdown?.killNow()
+  else countdown?.endNow()
+  const looking = setInterval(() => {
+    if (countdown && isAlive(leader)) return
+    clearInterval(looking)
+    countdown?.cancel()
+  }, LOOK_EVERY_MS)
+}

@@ -1,8 +1,10 @@
 import type { LeaseRecord, LeaseStore } from '../../core/index.ts'
-import { later, type Moment, present } from './moment.ts'
+import { later, type Moment, msUntil, present } from './moment.ts'
 
 export interface VouchingStore {
   readonly store: LeaseStore
+  /** Milliseconds for which the store still vouches for the lease. */
+  left(): number
   /** Calls back with the latest moment until which the store vouches for the lease, and with each that follows. */
   onVouched(listener: (until: Moment) => void): void
 }
@@ -21,6 +23,7 @@ export function vouchingStore(store: LeaseStore): VouchingStore {
   }
 
   return {
+    left: () => (latest ? msUntil(latest) : 0),
     onVouched(added) {
       listener = added
       if (latest) listener(latest)
