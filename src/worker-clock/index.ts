@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../core/index.ts'
 
-const WORKER_SOURCE = 'onmessage = ({ data }) => setTimeout(postMessage, data)'
+const WORKER_SOURCE = 'onmessage = ({ data }) => setTimeout(postMessage, data, null)'
 
 let shared: Clock | undefined
 

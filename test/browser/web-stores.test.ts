@@ -1,36 +1,98 @@
 import { join } from 'node:path'
-import type { BrowserContext, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { BrowserContext } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { launchChromium, type Site, serveModule } from './chromium.ts'
 import type { scenarios } from './pages/web-stores.ts'
 import { runScenario } from './run-scenario.ts'
 
+type Scenarios = typeof scenarios
+
 describe('the web stores in Chromium', () => {
   let browser: BrowserContext
   let site: Site
-  let page: Page
   beforeAll(async () => {
     site = await serveModule(join(import.meta.dirname, 'pages/web-stores.ts'))
     browser = await launchChromium()
-    page = await browser.newPage()
-    await page.goto(site.url)
   })
   afterAll(async () => {
     await browser?.close()
     await site?.[Symbol.asyncDispose]()
   })
 
+  async function openTab(kind?: Parameters<Scenarios['open']>[0]) {
+    const page = await browser.newPage()
+    await page.goto(site.url)
+    await page.waitForFunction('globalThis.scenarios')
+    const run = <N extends keyof Scenarios & string>(name: N, ...args: Parameters<Scenarios[N]>) =>
+      runScenario<Scenarios, N>(page, name, ...args)
+    if (kind) await run('open', kind)
+    return { page, run }
+  }
+
   it.each(['locks', 'directory'] as const)('%s: passes the conformance suite', async (kind) => {
-    const results = await runScenario<typeof scenarios, 'conformance'>(page, 'conformance', kind)
+    const { page, run } = await openTab()
+    const results = await run('conformance', kind)
     expect(results.length).toBeGreaterThan(35)
     expect(results.filter((result) => result.error)).toEqual([])
+    await page.close()
   })
 
   it('does what the fakes of the unit tests do', async () => {
-    for (const { title, observed, expected } of await runScenario<typeof scenarios, 'platform'>(
-      page,
-      'platform',
-    ))
+    const { page, run } = await openTab()
+    for (const { title, observed, expected } of await run('platform'))
       expect({ title, observed }).toEqual({ title, observed: expected })
+    await page.close()
+  })
+
+  it.each(['locks', 'directory'] as const)(
+    '%s: calls the waiter in another tab, and its token is higher',
+    async (kind) => {
+      const [a, b] = [await openTab(kind), await openTab(kind)]
+      const first = await a.run('acquire', 'Mika')
+      expect(await b.run('holder')).toBe('Mika')
+      const waiting = b.run('acquire', 'Ren')
+      await vi.waitFor(async () => expect(await a.run('holder')).toBe('Mika'))
+      await a.run('release')
+      expect((await waiting).token).toBeGreaterThan(first.token)
+      expect(await a.run('holder')).toBe('Ren')
+      await b.run('release')
+      await Promise.all([a.page.close(), b.page.close()])
+    },
+  )
+
+  it.each(['locks', 'directory'] as const)(
+    '%s: frees the lease of a tab that was closed, and tells whose it was',
+    async (kind) => {
+      const [a, b] = [await openTab(kind), await openTab(kind)]
+      const first = await a.run('acquire', 'Mika')
+      await a.page.close()
+      const next = await b.run('acquire', 'Ren')
+      expect(next.token).toBeGreaterThan(first.token)
+      expect(next.replaced).toBe('Mika')
+      await b.run('release')
+      await b.page.close()
+    },
+  )
+
+  it('tells a tab that its Web Lock was taken by force', async () => {
+    const [a, b] = [await openTab('locks'), await openTab('locks')]
+    await a.run('acquire', 'Mika')
+    await b.run('force')
+    await vi.waitFor(async () => expect(await a.run('isHeld')).toBe(false), { timeout: 5000 })
+    expect(await b.run('holder')).toBe(null)
+    await Promise.all([a.page.close(), b.page.close()])
+  })
+
+  it('chooses Web Locks, or a file where there are none', async () => {
+    const { page, run } = await openTab()
+    expect(await run('open', 'default')).toBe('web-locks')
+    await page.addInitScript(() =>
+      Object.defineProperty(Navigator.prototype, 'locks', { get: () => undefined }),
+    )
+    await page.reload()
+    expect(await run('open', 'default')).toBe('directory')
+    await run('acquire', 'Mika')
+    expect(await run('holder')).toBe('Mika')
+    await page.close()
   })
 })

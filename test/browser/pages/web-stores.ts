@@ -1,10 +1,58 @@
 /** What the tests of the web stores do inside a page. */
-import { systemClock } from '../../../src/core/index.ts'
-import { directoryStore, webLockStore } from '../../../src/stores/web/index.ts'
+import {
+  createLeases,
+  type Lease,
+  type LeaseRecord,
+  type Leases,
+  systemClock,
+} from '../../../src/core/index.ts'
+import { directoryStore, webLockStore, webStore } from '../../../src/stores/web/index.ts'
 import { describeStore } from '../../../src/testing/index.ts'
 import { platformCases } from '../../web/platform-contract.ts'
 
+let leases: Leases
+let held: Lease | undefined
+const replaced: LeaseRecord[] = []
+
 export const scenarios = {
+  /** What the following scenarios use: a store that all tabs share. */
+  async open(kind: 'locks' | 'directory' | 'default') {
+    const stores = {
+      locks: () => webLockStore({ prefix: 'shared:' }),
+      // Any handle will do: one that the user picked, or, as here, one inside the private directory.
+      directory: () =>
+        directoryStore(async () => (await opfs()).getDirectoryHandle('picked', { create: true })),
+      default: () => webStore(),
+    }
+    const store = stores[kind]()
+    leases = createLeases(store, { ttl: 2000, heartbeat: 500 })
+    leases.subscribe((event) => event.type === 'expired' && replaced.push(event.lease))
+    return store.kind
+  },
+
+  async acquire(owner: string, wait = 10_000) {
+    held = await leases.acquire('page', { owner, wait, metadata: { owner } })
+    return { token: held.token, replaced: replaced.at(-1)?.owner ?? null }
+  },
+
+  async release() {
+    await held?.release()
+  },
+
+  async holder() {
+    return (await leases.inspect('page'))?.owner ?? null
+  },
+
+  async force() {
+    const [store, lease] = [webLockStore({ prefix: 'shared:' }), await leases.inspect('page')]
+    await store.release({ resource: 'page', token: lease?.token ?? 0 })
+    await store.close()
+  },
+
+  async isHeld() {
+    return held?.held === true
+  },
+
   async conformance(kind: 'locks' | 'directory') {
     const cases: { title: string; body: () => Promise<void> }[] = []
     const offset = { ms: 0 }
