@@ -1,5 +1,6 @@
 import { isObject } from './json.ts'
 import type { Messenger } from './messenger.ts'
+import { randomId } from './random-id.ts'
 
 interface Envelope {
   readonly id: string
@@ -20,7 +21,7 @@ export function broadcastMessenger(name = 'holdfast-sync-messages'): Messenger &
   return {
     send: (message, signal) =>
       new Promise((resolve) => {
-        const id = crypto.randomUUID()
+        const id = randomId()
         const onAnswer = ({ data }: MessageEvent) => {
           if (isEnvelope(data) && data.id === id && 'answer' in data) resolve(data.answer)
         }

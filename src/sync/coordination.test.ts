@@ -98,6 +98,17 @@ describe('messages', () => {
 })
 
 describe('a content script', () => {
+  it('works on a page without https, where there is no crypto.randomUUID', async () => {
+    const { getRandomValues } = crypto
+    vi.stubGlobal('crypto', { getRandomValues: getRandomValues.bind(crypto) })
+    const extension = fakeExtension()
+    extension.startWorker()
+    const [tab] = await opened(extension, 'Tab')
+    await extension.resolved(tab.setEntity('a', { n: 1 }))
+    vi.unstubAllGlobals()
+    expect(extension.browser.items()[STORAGE_KEYS.index]).toEqual({ ids: ['a'] })
+  })
+
   it('gets through although the worker dies in mid-operation', async () => {
     const extension = fakeExtension()
     extension.startWorker()

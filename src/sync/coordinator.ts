@@ -48,7 +48,8 @@ export function createCoordinator(options: SyncBaseOptions): Coordinator {
     const { requestId } = request
     const answered = answers.get(requestId) ?? carryOut(request)
     answers.set(requestId, answered)
-    for (const oldest of answers.keys()) if (answers.size > REMEMBERED) answers.delete(oldest)
+    const [oldest] = answers.keys()
+    if (answers.size > REMEMBERED && oldest) answers.delete(oldest)
     return answered
   }
 

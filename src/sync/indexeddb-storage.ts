@@ -44,7 +44,8 @@ export function indexedDbStorage(name = 'holdfast-sync'): StorageAdapter & { clo
     },
     async close() {
       channel.close()
-      ;(await opened)?.close()
+      const database = await opened?.catch(() => undefined)
+      database?.close()
     },
   }
 

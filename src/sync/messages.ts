@@ -70,5 +70,5 @@ function isRemoval(value: unknown): value is EntityPatch['ops'][number] {
 }
 
 export function malformed(message: unknown): string {
-  return `a message that cannot be understood was passed over: ${JSON.stringify(message).slice(0, 200)}`
+  return `passed over: ${JSON.stringify(message).slice(0, 200)}`
 }

@@ -17,11 +17,11 @@ export interface Meta extends Format {
 export function readMeta(items: Items): Meta {
   const stored = items[STORAGE_KEYS.meta]
   const { revision, schemaVersion, shards } = isObject(stored) ? stored : {}
-  return {
-    revision: Number.isInteger(revision) ? (revision as number) : 0,
-    schemaVersion: Number.isInteger(schemaVersion) ? (schemaVersion as number) : 1,
-    shards: Number.isInteger(shards) && (shards as number) > 0 ? (shards as number) : 1,
-  }
+  return { revision: whole(revision, 0), schemaVersion: whole(schemaVersion, 1), shards: whole(shards, 1) }
+}
+
+function whole(value: unknown, least: number): number {
+  return Number.isInteger(value) ? Math.max(least, value as number) : least
 }
 
 /** To be written together with the index. */
@@ -34,9 +34,6 @@ export function fits(meta: Meta, format: Format): boolean {
 }
 
 export function otherFormat(meta: Meta, format: Format): LeaseError {
-  const show = ({ schemaVersion, shards }: Format) => `schema ${schemaVersion} with ${shards} index shard(s)`
-  return new LeaseError(
-    'store-failed',
-    `what is stored has ${show(meta)}, and this context was made for ${show(format)}`,
-  )
+  const show = ({ schemaVersion, shards }: Format) => `schema ${schemaVersion}, index shards ${shards}`
+  return new LeaseError('store-failed', `stored: ${show(meta)}; wanted here: ${show(format)}`)
 }

@@ -109,17 +109,16 @@ describe('a schema', () => {
     })
   })
 
-  it('whose migration throws leaves everything as it is', async () => {
+  const throws = () => {
+    throw new Error('no way')
+  }
+  it.each([
+    ['throws', throws, 'no way'],
+    ['returns nothing', () => undefined as never, 'schema.migrations[2]'],
+  ])('whose migration %s leaves everything as it is', async (_what, migration, message) => {
     const storage = memoryStorage(versionOne)
-    const broken = {
-      version: 2,
-      migrations: {
-        2: () => {
-          throw new Error('no way')
-        },
-      },
-    }
-    await expect(createSync({ storage, schema: broken }).bootstrap()).rejects.toThrow('no way')
+    const broken = { version: 2, migrations: { 2: migration } }
+    await expect(createSync({ storage, schema: broken }).bootstrap()).rejects.toThrow(message)
     expect(await storage.get(await storage.keys())).toEqual(versionOne)
   })
 

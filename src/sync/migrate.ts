@@ -1,4 +1,5 @@
 import { LeaseError } from '../core/index.ts'
+import { invalid, isObject } from './json.ts'
 import { STORAGE_KEYS } from './keys.ts'
 import { type Layout, optionA, optionB } from './layout.ts'
 import { type Format, fits, type Meta, nextMeta, otherFormat, readMeta } from './meta.ts'
@@ -77,7 +78,11 @@ async function load(storage: StorageAdapter, sources: readonly Layout[], head: I
 function upgrade(state: StoredState, meta: Meta, format: Format, migrations: Migrations): StoredState {
   if (state.settings === undefined && Object.keys(state.entities).length === 0) return state
   let upgraded = state
-  for (let version = meta.schemaVersion + 1; version <= format.schemaVersion; version++)
-    upgraded = migrations[version]?.(upgraded) ?? upgraded
+  for (let version = meta.schemaVersion + 1; version <= format.schemaVersion; version++) {
+    const next = migrations[version]?.(upgraded)
+    if (!isObject(next?.entities))
+      throw invalid(`schema.migrations[${version}]`, 'one that returns { settings, entities }', next)
+    upgraded = next
+  }
   return upgraded
 }

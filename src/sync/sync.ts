@@ -66,7 +66,9 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     throw invalid('messenger', 'a Messenger to reach the coordinator', messenger)
 
   const changes = createChanges<E, S>()
-  const view = createView<E, S>(defaults, (change) => closing.signal.aborted || changes.emit(change))
+  const view = createView<E, S>(defaults, (change) => {
+    if (!closing.signal.aborted) changes.emit(change)
+  })
   const load = createLoad({ storage, layout, format, view, defaults, batch, warn })
   const ids = () => view.entries().map(([id]) => id)
   const reader = createReader({ load, layout, ids, clock, warn })

@@ -51,6 +51,16 @@ describe('apply', () => {
     expect(view.entries()).toEqual([])
   })
 
+  it('gives the same array of entries while they are the same', () => {
+    const { view } = open()
+    const before = view.entries()
+    view.applyIndex(['a', 'b'], 2)
+    view.applyEntityState('a', { n: 1 })
+    expect(view.entries()).toBe(before)
+    view.applyEntityState('a', { n: 2 })
+    expect(view.entries()).not.toBe(before)
+  })
+
   it('shows entities in the order of the index', () => {
     const { view } = open()
     view.applyIndex(['b', 'a'], 2)

@@ -41,7 +41,8 @@ export function createView<E extends object, S extends object>(
   let storedSettings = defaults
   let shownSettings = defaults
   const settingsEdits: ((settings: S) => S)[] = []
-  let sorted: readonly (readonly [string, E])[] | undefined
+  let entries: readonly (readonly [string, E])[] = []
+  let entriesAreOld = false
 
   return {
     applyIndex(ids, newRevision) {
@@ -49,7 +50,7 @@ export function createView<E extends object, S extends object>(
       index = new Set(ids)
       const gone = [...before].filter((id) => !index.has(id))
       revision = newRevision
-      sorted = undefined
+      entriesAreOld = true
       for (const id of gone) stored.delete(id)
       // What is being written stays shown; else there is nothing left.
       if (gone.length > 0 && ids.length === 0 && edits.size === 0) showNone()
@@ -77,10 +78,7 @@ export function createView<E extends object, S extends object>(
     },
     clear() {
       const ids = [...shown.keys()]
-      // Shown as one change, not as the removal of each.
-      shown.clear()
-      sorted = undefined
-      if (ids.length > 0) emit({ type: 'cleared' })
+      showNone()
       return addEdit(ids, () => undefined)
     },
 
@@ -88,7 +86,10 @@ export function createView<E extends object, S extends object>(
       return shownSettings
     },
     get: (id) => shown.get(id),
-    entries: () => (sorted ??= [...new Set([...index, ...shown.keys()])].flatMap(entryOf)),
+    entries() {
+      if (entriesAreOld) renewEntries()
+      return entries
+    },
     indexes: (id) => index.has(id),
     holds: (id) => stored.has(id),
     get revision() {
@@ -114,7 +115,7 @@ export function createView<E extends object, S extends object>(
   function show(id: string): void {
     const next = (edits.get(id) ?? []).reduce((entity, edit) => edit(entity, id), stored.get(id))
     if (isDeepEqual(shown.get(id), next)) return
-    sorted = undefined
+    entriesAreOld = true
     if (next) {
       shown.set(id, next)
       emit({ type: 'entity', id, entity: next })
@@ -124,9 +125,11 @@ export function createView<E extends object, S extends object>(
     }
   }
 
+  /** As one change, not as the removal of each. */
   function showNone(): void {
     if (shown.size === 0) return
     shown.clear()
+    entriesAreOld = true
     emit({ type: 'cleared' })
   }
 
@@ -137,8 +140,14 @@ export function createView<E extends object, S extends object>(
     emit({ type: 'settings', settings: next })
   }
 
-  function entryOf(id: string): (readonly [string, E])[] {
-    const entity = shown.get(id)
-    return entity ? [[id, entity]] : []
+  function renewEntries(): void {
+    const next = [...new Set([...index, ...shown.keys()])].flatMap((id) => {
+      const entity = shown.get(id)
+      return entity ? [[id, entity] as const] : []
+    })
+    const isSame = ([id, entity]: readonly [string, E], at: number) =>
+      entries[at]?.[0] === id && entries[at][1] === entity
+    if (next.length !== entries.length || !next.every(isSame)) entries = next
+    entriesAreOld = false
   }
 }

@@ -34,7 +34,6 @@ const OPERATIONS: Readonly<Record<keyof Writer, readonly ((value: unknown) => bo
   updateSettings: [isObject],
   cleanup: [optional(isIds)],
 }
-export const WRITER_OPERATIONS = Object.keys(OPERATIONS) as readonly (keyof Writer)[]
 
 /** `undefined` for what is no request, `null` for what says that it is and is not. */
 export function readRequest(message: unknown): WriteRequest | null | undefined {

@@ -18,7 +18,9 @@ export function openSync(): Sync<Item> {
 }
 
 export function addItem(sync: Sync<Item>, label: string): Promise<void> {
-  return sync.setEntity(crypto.randomUUID(), { label, checked: false, timestamp: Date.now() })
+  // Pages without https have no crypto.randomUUID.
+  const id = crypto.getRandomValues(new Uint32Array(4)).join('-')
+  return sync.setEntity(id, { label, checked: false, timestamp: Date.now() })
 }
 
 export function tick(sync: Sync<Item>, id: string, checked: boolean): Promise<void> {

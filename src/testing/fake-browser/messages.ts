@@ -28,30 +28,31 @@ export function deliver(
 ): Promise<unknown> {
   if (receivers.length === 0) return Promise.reject(new Error(NO_RECEIVER))
   return new Promise((resolve, reject) => {
-    let open = receivers.length
-    const close = (end: () => void) => {
-      open--
-      if (open === 0) end()
-    }
-    for (const { connection: context, messages: listeners } of receivers) {
+    /** Those who may still answer. */
+    const open = new Set(receivers)
+    for (const receiver of receivers) {
+      const { connection } = receiver
       let promised = false
-      context.onDeath(() => promised && close(() => reject(new Error(CHANNEL_CLOSED))))
+      const leave = (end: () => void) => {
+        if (open.delete(receiver) && open.size === 0) end()
+      }
+      connection.onDeath(() =>
+        leave(() => (promised ? reject(new Error(CHANNEL_CLOSED)) : resolve(undefined))),
+      )
       const arrive = () => {
-        if (!context.alive) return close(() => resolve(undefined))
+        if (!connection.alive) return
         let answered = false
-        for (const listener of listeners) {
-          const respond = (answer: unknown) => {
-            answered = true
-            const copy = jsonCopy(answer)
-            context.requests(() => resolve(copy))
-          }
-          if (listener(jsonCopy(message), { id: sender.origin }, respond) === true) promised = true
+        const respond = (answer: unknown) => {
+          answered = true
+          const copy = jsonCopy(answer)
+          connection.requests(() => resolve(copy))
         }
-        if (!promised && !answered) close(() => context.requests(() => resolve(undefined)))
+        for (const listener of receiver.messages)
+          if (listener(jsonCopy(message), { id: sender.origin }, respond) === true) promised = true
+        if (!promised && !answered) connection.requests(() => leave(() => resolve(undefined)))
       }
       const times = deliveries()
-      for (let time = 0; time < times; time++) context.messages(arrive)
-      if (times === 0) promised = true
+      for (let time = 0; time < times; time++) connection.messages(arrive)
     }
   })
 }
