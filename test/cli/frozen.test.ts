@@ -43,7 +43,7 @@ describe.each(Object.entries(STORES))('a %s that is frozen while a command runs'
     const ticking = new Ticking(directory)
     const first = ticking.start('first', { store, manner: 'stubborn' })
     await ticking.atWork('first')
-    const second = ticking.start('second', { store, forMs: 100 })
+    const second = ticking.start('second', { store, forMs: 100, flags: ['--wait', '30s'] })
     await expect.poll(() => second.stderr, { timeout: 10_000 }).toContain('waiting for')
 
     freeze()
@@ -55,7 +55,7 @@ describe.each(Object.entries(STORES))('a %s that is frozen while a command runs'
     expect((to - frozenAt) / 1000).toBeLessThan(TTL_MS)
     expect(await first.ended).toMatchObject({ code: 76 })
     expect(first.stderr).toMatch(/cannot be renewed .* sent SIGTERM/)
-    expect(await second.ended).toMatchObject({ code: 0 })
+    expect(await second.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('got job') })
     ticking.expectOneAtATime()
   })
 })
