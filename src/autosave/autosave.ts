@@ -4,6 +4,7 @@ import { compose } from './compose.ts'
 import { AutoSaveError, asWriteError } from './errors.ts'
 import { createEvents } from './events.ts'
 import { createJournalKeeper } from './journal.ts'
+import { Lineage } from './lineage.ts'
 import { settle } from './options.ts'
 import { onLeaving } from './page.ts'
 import { type Found, findRecoverable } from './recovery.ts'
@@ -40,8 +41,6 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
   const stopListening = onLeaving(onLeave)
 
   let state = INITIAL_SNAPSHOT
-  let edits = 0
-  let savedEdits = 0
   let failures = 0
   let cancelRetry: (() => void) | undefined
   /** The save under way. */
@@ -49,14 +48,9 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
   let disposed: Promise<void> | undefined
   /** What the directory holds; known only as long as nobody else may write there. */
   let contents: Contents | null = null
-  /** The save that the state in memory is made from, and the checksum of what was loaded or saved last. */
-  let base: string | null = null
-  let madeFrom: string | null = null
+  const lineage = new Lineage()
   const started = archive.look().then(
-    ({ current }) => {
-      base = current?.id ?? null
-      madeFrom = current?.checksum ?? null
-    },
+    ({ current }) => lineage.follow(current),
     () => {},
   )
   if (eager && hold === 'session') void save()
@@ -68,7 +62,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     async flushNow({ overwrite = false } = {}) {
       if (overwrite) await makeTheirsOurBase()
       await saving
-      if (isUnsaved()) await save()
+      if (lineage.isUnsaved) await save()
       return state
     },
     restore: async ({ limit = Infinity } = {}) => {
@@ -88,15 +82,12 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
 
   function changed(): void {
     if (disposed) return
-    edits++
+    lineage.edit()
     dispatch({ type: 'edited' })
-    if (state.phase === 'debouncing') schedule.edit()
+    if (state.phase !== 'debouncing') return
+    schedule.edit()
     // Whoever edits wants the lock; a refusal is the business of the save.
-    if (hold === 'session' && maySave(state)) tenure.obtain().catch(() => {})
-  }
-
-  function isUnsaved(): boolean {
-    return edits !== savedEdits
+    if (hold === 'session') tenure.obtain().catch(() => {})
   }
 
   function dispatch(action: Action): void {
@@ -142,12 +133,9 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
   async function settleIn(lease: ProjectLockLease): Promise<boolean> {
     await started
     contents ??= await archive.look()
-    const { current } = contents
-    // A page that goes away may still commit what it also left in the journal: that is no save of another's.
-    const stale = current !== null && current.id !== base && current.checksum !== madeFrom
-    if (current && !stale) base = current.id
-    dispatch({ type: 'granted', backend: lease.backend, stale, unsaved: isUnsaved() })
-    if (stale && isUnsaved()) {
+    const stale = lineage.isBehind(contents.current)
+    dispatch({ type: 'granted', backend: lease.backend, stale, unsaved: lineage.isUnsaved })
+    if (stale && lineage.isUnsaved) {
       const error = new AutoSaveError('conflict', 'another saved since this state was loaded')
       lockOut('conflict', error, false)
       return false
@@ -157,9 +145,9 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
 
   async function saveAs(lease: ProjectLockLease): Promise<void> {
     const begun = clock.monotonic()
-    const included = edits
+    const included = lineage.edits
     const before = contents
-    if (!before || !isUnsaved()) return dispatch({ type: 'finished', unsaved: isUnsaved() })
+    if (!before || !lineage.isUnsaved) return dispatch({ type: 'finished', unsaved: lineage.isUnsaved })
     dispatch({ type: 'writing' })
     const written = await writeSave(
       {
@@ -170,14 +158,16 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
       },
       before,
     )
-    markSaved(included)
-    if (!written) return dispatch({ type: 'finished', unsaved: isUnsaved() })
-    base = written.save.id
-    madeFrom = written.save.checksum
+    lineage.save(included)
+    failures = 0
+    if (keeper && !lineage.isUnsaved) keeper.clear()
+    if (!written) return dispatch({ type: 'finished', unsaved: lineage.isUnsaved })
+    const { id, bytes } = written.save
+    lineage.follow(written.save)
     if (contents) contents = written.contents
-    dispatch({ type: 'committed', at: timeOf(base) ?? clock.now(), unsaved: isUnsaved() })
+    dispatch({ type: 'committed', at: timeOf(id) ?? clock.now(), unsaved: lineage.isUnsaved })
     const tookMs = clock.monotonic() - begun
-    events.emit({ type: 'autosave:saved', bytes: written.save.bytes, tookMs, backend: lease.backend })
+    events.emit({ type: 'autosave:saved', bytes, tookMs, backend: lease.backend })
     try {
       const removed = await written.collect()
       if (removed > 0) events.emit({ type: 'autosave:collected', removed })
@@ -186,13 +176,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
       tellError('collect', asWriteError(error))
       contents = null
     }
-    dispatch({ type: 'finished', unsaved: isUnsaved() })
-  }
-
-  function markSaved(included: number): void {
-    savedEdits = included
-    failures = 0
-    if (keeper && !isUnsaved()) keeper.clear()
+    dispatch({ type: 'finished', unsaved: lineage.isUnsaved })
   }
 
   function onFailed(error: AutoSaveError): void {
@@ -208,16 +192,13 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     cancelRetry = clock.setTimer(() => void save(), delayMs)
   }
 
-  function onGranted(lease: ProjectLockLease): void {
-    const welcome = async () => {
-      try {
-        await settleIn(lease)
-      } catch (error) {
-        onFailed(asWriteError(error))
-      }
-      if (hold === 'save' && state.phase !== 'debouncing') await letGo()
-    }
-    void welcome()
+  async function onGranted(lease: ProjectLockLease): Promise<void> {
+    const { backend } = lease
+    // What cannot be looked at now will be before the next save.
+    await settleIn(lease).catch(() =>
+      dispatch({ type: 'granted', backend, stale: false, unsaved: lineage.isUnsaved }),
+    )
+    if (hold === 'save' && state.phase !== 'debouncing') await letGo()
   }
 
   function onRefused(cause: unknown): void {
@@ -250,30 +231,28 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
   }
 
   async function makeTheirsOurBase(): Promise<void> {
-    base = (await archive.look()).current?.id ?? null
-    dispatch({ type: 'loaded', savedAt: state.savedAt, unsaved: isUnsaved() })
+    lineage.follow((await archive.look()).current)
+    dispatch({ type: 'loaded', savedAt: state.savedAt, unsaved: lineage.isUnsaved })
   }
 
-  function onLoad({ source, entry }: Found, listed: string | null): void {
-    base = listed
-    madeFrom = entry.checksum
-    if (source === 'current') savedEdits = edits
-    else edits++
+  function onLoad({ source, entry }: Found, base: string | null): void {
+    lineage.load(entry, base)
     if (keeper && source === 'journal') keeper.cover(entry.key)
-    dispatch({ type: 'loaded', savedAt: base === null ? null : timeOf(base), unsaved: isUnsaved() })
+    const savedAt = base === null ? null : timeOf(base)
+    dispatch({ type: 'loaded', savedAt, unsaved: lineage.isUnsaved })
     events.emit({ type: 'autosave:restored', source })
   }
 
   function onLeave(): void {
     keepInJournal()
-    if (isUnsaved()) void save()
+    if (lineage.isUnsaved) void save()
   }
 
   function keepInJournal(): void {
-    if (!keeper || !isUnsaved()) return
+    if (!keeper || !lineage.isUnsaved) return
     try {
       const content = compose(read)
-      keeper.keep({ id: new Date(clock.now()).toISOString(), ...content }, base)
+      keeper.keep({ id: new Date(clock.now()).toISOString(), ...content }, lineage.base)
       events.emit({ type: 'autosave:journaled', bytes: content.bytes })
     } catch (error) {
       tellError('journal', new AutoSaveError('journal-failed', 'the journal could not be written', error))
@@ -299,7 +278,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     // The journal has it, so another who holds the lock cannot hold up the end.
     const cancel = clock.setTimer(tenure.stopWaiting, LAST_WAIT_MS)
     await saving
-    if (isUnsaved()) await save()
+    if (lineage.isUnsaved) await save()
     cancel()
     cancelRetry?.()
     tenure.stopWaiting()

@@ -10,7 +10,7 @@ export function settle<T>(options: AutoSaveOptions<T>) {
     generations = 20,
     maxBytes = 50 * 2 ** 20,
     hold = 'session',
-    journal = typeof localStorage === 'undefined' ? false : localStorageJournal(),
+    journal = hasLocalStorage() && localStorageJournal(),
     directory = () => navigator.storage.getDirectory(),
     clock = systemClock,
     ...given
@@ -26,6 +26,15 @@ export function settle<T>(options: AutoSaveOptions<T>) {
   if (hold !== 'session' && hold !== 'save') refuse('hold', `'session' or 'save'`, hold)
   const open = typeof directory === 'function' ? directory : () => directory
   return { ...given, debounce, idle, generations, maxBytes, hold, journal, open, clock }
+}
+
+/** Even to name it throws where the user has blocked it. */
+function hasLocalStorage(): boolean {
+  try {
+    return typeof localStorage === 'object'
+  } catch {
+    return false
+  }
 }
 
 function expectWhole(option: string, value: number, min: number): void {

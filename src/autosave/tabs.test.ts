@@ -100,6 +100,29 @@ describe('two tabs that hold the lock for their session', () => {
   })
 })
 
+describe('the first in line', () => {
+  it('writes though it could not look at the directory when its turn came', async () => {
+    const { clock, disk, openEditor, save, saved } = editorBed()
+    const first = openEditor()
+    await save(first, 'one')
+    const second = openEditor({ wait: 0 })
+    await second.recover()
+    second.edit('two')
+    await clock.advance(500)
+    disk.refuse = (operation) => {
+      if (operation === 'read') throw new DOMException('not now', 'NotReadableError')
+    }
+    first.tab.close()
+    await clock.advance(100)
+    expect(second.autosave.snapshot()).toMatchObject({ phase: 'debouncing', backend: 'web' })
+    await clock.advance(500)
+    expect(second.autosave.snapshot().phase).toBe('backoff')
+    disk.refuse = () => {}
+    await clock.advance(500)
+    expect(saved()).toBe('two')
+  })
+})
+
 describe('a lock that is lost', () => {
   it('in the middle of a save, keeps that save from being committed', async () => {
     const { clock, disk, manager, openEditor, save, saved } = editorBed()

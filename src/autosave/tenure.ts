@@ -17,9 +17,9 @@ export interface Tenure {
 
 export interface TenureEvents {
   /** The line has come to us. */
-  granted(lease: ProjectLockLease): void
+  granted(lease: ProjectLockLease): unknown
   /** Standing in line is not possible. */
-  refused(error: LockError): void
+  refused(error: unknown): void
   lost(error: LockError): void
 }
 
@@ -45,15 +45,7 @@ export function createTenure(
     standBy() {
       if (inLine || stop.signal.aborted) return
       inLine = true
-      locks
-        .acquireProjectLock({ standby: true, signal: stop.signal })
-        .then(
-          (lease) => on.granted(take(lease)),
-          (error) => stop.signal.aborted || on.refused(error),
-        )
-        .finally(() => {
-          inLine = false
-        })
+      void standInLine()
     },
 
     holds: (lease) => current?.id === lease.id && locks.holdsProjectLock(lease),
@@ -65,6 +57,17 @@ export function createTenure(
     },
 
     stopWaiting: () => stop.abort(new DOMException('AutoSave was disposed', 'AbortError')),
+  }
+
+  async function standInLine(): Promise<void> {
+    try {
+      const lease = take(await locks.acquireProjectLock({ standby: true, signal: stop.signal }))
+      inLine = false
+      on.granted(lease)
+    } catch (error) {
+      inLine = false
+      if (!stop.signal.aborted) on.refused(error)
+    }
   }
 
   async function ask(): Promise<ProjectLockLease> {
@@ -88,6 +91,11 @@ export function createTenure(
   }
 
   function take(lease: ProjectLockLease): ProjectLockLease {
+    if (stop.signal.aborted) {
+      // The grant has crossed our good-bye.
+      locks.releaseProjectLock(lease).catch(() => {})
+      throw stop.signal.reason
+    }
     current = lease
     const signal = locks.projectLockSignal(lease)
     const onAbort = () => {
