@@ -1,3 +1,5 @@
+import { invalid } from './json.ts'
+
 /** What is used of `chrome.*` and `browser.*`, so that either will do, and a fake as well. */
 export interface ChromeApi {
   readonly storage: {
@@ -41,6 +43,6 @@ export interface ChromeEvent<L> {
 export function globalApi(): ChromeApi {
   const { browser, chrome } = globalThis as { readonly browser?: ChromeApi; readonly chrome?: ChromeApi }
   const api = browser?.runtime ? browser : chrome
-  if (!api) throw new Error('neither browser.* nor chrome.* is here: this is no context of an extension')
+  if (!api) throw invalid('api', 'browser.* or chrome.*; this is no context of an extension', api)
   return api
 }
