@@ -23,11 +23,8 @@ describe('the storyboard', () => {
   afterEach(async () => {
     const cleaner = await openTab()
     await Promise.all(tabs.splice(0).map((page) => page !== cleaner && page.close()))
-    await cleaner.evaluate(async () => {
-      const root = await navigator.storage.getDirectory()
-      for await (const name of root.keys()) await root.removeEntry(name, { recursive: true })
-      localStorage.clear()
-    })
+    // The writer of a page that has just gone may keep its file for a moment.
+    await vi.waitFor(() => cleaner.evaluate(clearOrigin), 10_000)
     await cleaner.close()
   })
   afterAll(async () => {
@@ -109,3 +106,9 @@ describe('the storyboard', () => {
     expect(await page.locator('html').getAttribute('lang')).toBe('ja')
   })
 })
+
+async function clearOrigin(): Promise<void> {
+  const root = await navigator.storage.getDirectory()
+  for await (const name of root.keys()) await root.removeEntry(name, { recursive: true })
+  localStorage.clear()
+}

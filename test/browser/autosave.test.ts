@@ -20,13 +20,15 @@ describe('AutoSave in Chromium', () => {
   afterEach(async () => {
     const cleaner = await openTab()
     await Promise.all(pages.splice(0).map((page) => page !== cleaner.page && page.close()))
-    await cleaner.run('clearFiles')
+    await clear(cleaner)
     await cleaner.page.close()
   })
   afterAll(async () => {
     await browser?.close()
     await site?.[Symbol.asyncDispose]()
   })
+
+  type Tab = Awaited<ReturnType<typeof openTab>>
 
   async function openTab() {
     const page = await browser.newPage()
@@ -37,6 +39,9 @@ describe('AutoSave in Chromium', () => {
       runScenario<Scenarios, N>(page, name, ...args)
     return { page, run }
   }
+
+  /** The writer of a page that has just gone may keep its file for a moment. */
+  const clear = (tab: Tab) => eventually(() => tab.run('clearFiles'))
 
   async function devTools(page: Page) {
     const session = await browser.newCDPSession(page)
@@ -86,7 +91,7 @@ describe('AutoSave in Chromium', () => {
       await b.run('edit', 'after the crash')
       expect(await b.run('flush')).toMatchObject({ phase: 'idle', unsaved: false })
       await b.run('dispose')
-      await b.run('clearFiles')
+      await clear(b)
     }
   })
 
