@@ -83,6 +83,12 @@ describe('the web stores in Chromium', () => {
     await Promise.all([a.page.close(), b.page.close()])
   })
 
+  it('keeps no Web Lock whose record could not be written', async () => {
+    const { page, run } = await openTab('locks')
+    expect(await run('refuseRecords')).toEqual({ refused: 'store-unavailable', isHeld: true })
+    await page.close()
+  })
+
   it('chooses Web Locks, or a file where there are none', async () => {
     const { page, run } = await openTab()
     expect(await run('open', 'default')).toBe('web-locks')

@@ -80,7 +80,7 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
       await writer.close()
     } finally {
       // Does nothing to one that was closed.
-      await writer.abort()
+      await writer.abort().catch(() => {})
     }
     if (!hasGate && !(await isSettled(change.text))) return AGAIN
     if (change.remove) await patiently(removeOnce, REMOVAL_MS / 2)

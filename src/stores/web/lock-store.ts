@@ -41,6 +41,8 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
   const desk = lockDesk(() => locks, prefix, clock)
   const records = indexedDbRecords(prefix)
   const news = broadcastNews(prefix)
+  /** Those whose records were written. */
+  const granted = new WeakSet<Hold>()
   /** How many stood before each waiter when it last asked. */
   const places = new Map<string, number>()
 
@@ -52,7 +54,12 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
       calls.run(async () => {
         if (ask.replace !== undefined) return (await takeOver(ask)) ?? refusal(ask)
         const hold = await desk.ask(ask)
-        const answer = hold && (await gated(ask.resource, (found) => grant(ask, hold, found)))
+        const answer =
+          hold &&
+          (await orLetGo(
+            hold,
+            gated(ask.resource, (found) => grant(ask, hold, found)),
+          ))
         return answer ?? refusal(ask)
       }, call),
 
@@ -66,19 +73,25 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
 
     release: (by, call) =>
       calls.run(async () => {
-        const id = 'id' in by ? by.id : undefined
-        const hold = id === undefined ? undefined : desk.holds.get(id)
-        if (hold && hold.phase !== 'held') await hold.letGo()
-        return gated(by.resource, async (found) => {
-          const holder = await liveLease(found)
-          const isMeant = 'id' in by ? holder?.id === by.id : holder?.token === by.token
-          if (!found || !holder || !isMeant) return { ended: null, holder }
-          const ended = await end(found, 'released')
-          if (hold) await hold.letGo()
-          else await evict(by.resource)
-          news.publish({ changes: [ended] })
-          return { ended, holder: null }
-        })
+        const hold = 'id' in by ? desk.holds.get(by.id) : undefined
+        const isOurs = hold?.phase === 'held'
+        if ('id' in by) places.delete(by.id)
+        try {
+          return await gated(by.resource, async (found) => {
+            const holder = found && isOurs ? describe(found) : await liveLease(found)
+            const isMeant = 'id' in by ? holder?.id === by.id : holder?.token === by.token
+            if (!found || !holder || !isMeant) return { ended: null, holder }
+            const ended = await end(found, 'released')
+            // Before others hear of it: they ask at once.
+            if (isOurs) await hold?.letGo()
+            else await evict(by.resource)
+            news.publish({ changes: [ended] })
+            return { ended, holder: null }
+          })
+        } finally {
+          // Also when its record could not be written: without the lock nobody believes the record.
+          await hold?.letGo()
+        }
       }, call),
 
     read: (resources, call) =>
@@ -125,13 +138,22 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
   /** Nobody else changes the record of the resource meanwhile. */
   function gated<T>(resource: string, work: (found: StoredRecord | null) => Promise<T>): Promise<T> {
     const change = async () => work(await records.get(resource))
-    return locks.request(`${prefix}gate:${resource}`, {}, change) as Promise<T>
+    // The name of a resource has no control characters, so that no lock has the name of a gate.
+    return locks.request(`${prefix}\u0001${resource}`, {}, change) as Promise<T>
+  }
+
+  /** A lock without a record would be held by nobody, and for ever. */
+  function orLetGo<T>(hold: Hold, recorded: Promise<T>): Promise<T> {
+    return recorded.catch(async (error) => {
+      if (!granted.has(hold)) await hold.letGo()
+      throw error
+    })
   }
 
   /** Under the gate, with the lock in hand. `null`: it was stolen before its record was written. */
   async function grant(ask: Ask, hold: Hold, found: StoredRecord | null): Promise<Answer | null> {
-    if (found?.lease?.id === ask.id)
-      return hold.phase === 'held' ? { granted: true, lease: describe(found) } : null
+    if (hold.phase !== 'held') return null
+    if (found?.lease?.id === ask.id) return { granted: true, lease: describe(found) }
     const previous = found?.token ?? (await records.get(FLOOR))?.token ?? 0
     const { resource, id, owner, metadata = null } = ask
     const now = clock.now()
@@ -144,6 +166,7 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     await records.put(record)
     if (hold.phase !== 'held') return null
     hold.onStolen = () => ask.lost?.()
+    granted.add(hold)
     places.delete(id)
     const lease = describe(record)
     if (!found?.lease) {
@@ -177,7 +200,7 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
       const holder = await liveLease(found)
       if (holder?.token !== ask.replace) return null
       const hold = await desk.take(ask.id, ask.resource, { steal: true })
-      return hold && grant(ask, hold, found)
+      return hold && orLetGo(hold, grant(ask, hold, found))
     })
   }
 

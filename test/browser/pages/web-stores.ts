@@ -49,6 +49,18 @@ export const scenarios = {
     await store.close()
   },
 
+  /** Whether the lock is free again though its record could not be written, and later works as before. */
+  async refuseRecords() {
+    const { put } = IDBObjectStore.prototype
+    IDBObjectStore.prototype.put = () => {
+      throw new DOMException('full', 'QuotaExceededError')
+    }
+    const refused = await leases.tryAcquire('unwritten').then(String, (error) => error.code as string)
+    IDBObjectStore.prototype.put = put
+    const lease = await leases.tryAcquire('unwritten')
+    return { refused, isHeld: lease?.held === true }
+  },
+
   async isHeld() {
     return held?.held === true
   },
