@@ -9,7 +9,7 @@ import type { Lease, LeaseError, LeaseEvent, LossReason } from '../core/index.ts
 import { nameOf } from '../stores/web/index.ts'
 import { rejectOnAbort } from './abort.ts'
 import type { Emit, EventChannel } from './channel.ts'
-import { LockError } from './errors.ts'
+import { LockError, notHeld } from './errors.ts'
 import { UNREADABLE } from './lock-file.ts'
 import { delayAfter } from './retry-policy.ts'
 import type {
@@ -155,6 +155,7 @@ export function createClaim(asked: ProjectLockLease, channel: EventChannel, stan
     release(force) {
       claim.released ??= Promise.resolve().then(async () => {
         claim.emit('release-requested', { lease: claim.snapshot() })
+        tellWaiters(notHeld())
         try {
           await claim.lease?.release()
           await force?.()

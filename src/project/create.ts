@@ -4,7 +4,7 @@ import { workerClock } from '../worker-clock/index.ts'
 import { acquireClaim, type Backends } from './acquiring.ts'
 import { createChannel } from './channel.ts'
 import { type Claim, createClaim, HEARTBEAT_MS } from './claim.ts'
-import { LockError } from './errors.ts'
+import { notHeld } from './errors.ts'
 import { executeWithLock } from './executing.ts'
 import { SCOPES, TTL_MS } from './lock-file.ts'
 import { lockFileStore } from './lock-file-store.ts'
@@ -132,8 +132,4 @@ async function openProject(
   root: DirectorySource = () => navigator.storage.getDirectory(),
 ): Promise<WebDirectory> {
   return (await openDirectory(root)).getDirectoryHandle('project', { create: true })
-}
-
-function notHeld(): LockError {
-  return new LockError('lock-renewal-failed', 'the lock is not held', true)
 }

@@ -22,3 +22,7 @@ export class LockError extends Error {
     this.retryable = retryable
   }
 }
+
+export function notHeld(): LockError {
+  return new LockError('lock-renewal-failed', 'the lock is not held', true)
+}

@@ -145,6 +145,15 @@ describe('renewProjectLock', () => {
     expect(await bed.finished(renewing, 1000)).toBe('enough')
   })
 
+  it('ends when the lease is released meanwhile', async () => {
+    const bed = projectBed()
+    const { locks, lease } = await holding(bed)
+    bed.files.refuse = () => new Promise(() => {})
+    const renewing = locks.renewProjectLock(lease).catch((error) => error)
+    void locks.releaseProjectLock(lease)
+    expect(await bed.finished(renewing, 1000)).toMatchObject({ code: 'lock-renewal-failed' })
+  })
+
   it('does nothing for a Web Lock, and refuses what was released', async () => {
     const { openTab, finished } = projectBed()
     const { locks, told } = openTab()
