@@ -11,9 +11,10 @@ export interface BenchNode extends Disposable {
   usage(): Promise<{ readonly rss: number; readonly cpu: NodeJS.CpuUsage }>
 }
 
-export async function startNode(): Promise<BenchNode> {
+export async function startNode(synchronous: 'normal' | 'full' = 'full'): Promise<BenchNode> {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-bench-'))
-  const child: ChildProcess = fork(join(import.meta.dirname, 'node.ts'), [join(directory, 'holdfast.db')])
+  const script = join(import.meta.dirname, 'node.ts')
+  const child: ChildProcess = fork(script, [join(directory, 'holdfast.db'), synchronous])
   const [{ port, bare }] = await once(child, 'message')
   return {
     port,

@@ -6,9 +6,9 @@ import { Hono } from 'hono'
 import { createServer, openSqlite, sqliteAudit, sqliteDocuments } from '../../src/server/node/index.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 
-const [path = ''] = process.argv.slice(2)
+const [path = '', synchronous = 'full'] = process.argv.slice(2)
 const database = openSqlite(path)
-const store = sqliteStore(path, { synchronous: 'full' })
+const store = sqliteStore(path, { synchronous: synchronous === 'full' ? 'full' : 'normal' })
 const server = await createServer({
   store,
   documents: sqliteDocuments(database),
@@ -37,5 +37,6 @@ const bare = createAdaptorServer({ fetch: empty.fetch })
 bare.listen(0, '127.0.0.1')
 await once(bare, 'listening')
 
+process.on('disconnect', () => process.exit())
 process.on('message', () => process.send?.({ rss: process.memoryUsage.rss(), cpu: process.cpuUsage() }))
 process.send?.({ port: server.port, bare: (bare.address() as AddressInfo).port })

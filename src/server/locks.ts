@@ -53,7 +53,7 @@ export class Locks {
     this.#waits = new Waits(options)
     options.feed.subscribe(({ phase, lease }) => {
       const room = roomOf(lease.resource)
-      if (phase === 'started' && room !== null) this.#waits.forget(room, lease.id)
+      if (phase === 'started' && room !== null) this.#waits.granted(room, lease.id)
     })
   }
 

@@ -16,8 +16,9 @@ const POLL_BEHIND_PUSH_MS = 5000
 const POLL_MS = 500
 
 /**
- * Asks until it is granted or the wait is over; then it still has its place in line. The asker is a remote browser that renews by itself, so no manager
- * beats for it; asking again with the same id keeps the place in line, and claims what was kept for it.
+ * Asks until it is granted or the wait is over; then it still has its place in line. The asker is a remote browser
+ * that renews by itself, so no manager beats for it; asking again with the same id keeps the place in line, and
+ * claims what was kept for it.
  */
 export async function askInTime(ask: Ask, patience: Patience): Promise<Answer> {
   const { store, clock, wait, signal, onStanding } = patience
@@ -29,6 +30,8 @@ export async function askInTime(ask: Ask, patience: Patience): Promise<Answer> {
     for (;;) {
       wakeUp.reset()
       const answer = await store.acquire(asking)
+      // The party has it, whichever of its requests was first to know.
+      if (answer.granted && signal.reason instanceof Superseded) return answer
       signal.throwIfAborted()
       const left = giveUpAt - clock.monotonic()
       if (answer.granted || left < 1) return answer
@@ -42,7 +45,7 @@ export async function askInTime(ask: Ask, patience: Patience): Promise<Answer> {
   }
 }
 
-/** Another request of the same party waits in its place, with the same id: nothing is to be given up. */
+/** Another request of the same party waits, or was granted, in its place, with the same id: nothing is given up. */
 export class Superseded extends Error {
   override readonly name = 'Superseded'
 }

@@ -57,6 +57,12 @@ export class Waits {
     }
   }
 
+  /** The party has the lock: what it still asks for elsewhere must not end it when it goes away. */
+  granted(room: string, id: string): void {
+    this.#waiting.get(id)?.abort(new Superseded())
+    this.forget(room, id)
+  }
+
   /** The place is gone, or not needed any more. */
   forget(room: string, id: string): void {
     if (this.#stopLingering(id)) this.#options.line.leave(room, id)

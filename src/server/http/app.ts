@@ -8,6 +8,7 @@ import { lockRoutes } from '../routes/locks.ts'
 import { operationRoutes } from '../routes/operations.ts'
 import type { Service } from '../service.ts'
 import type { Gate } from './gate.ts'
+import { headersOf } from './header-of.ts'
 import { HttpError } from './http-error.ts'
 import { openApi } from './openapi.ts'
 import { crossOriginHeaders, PREFLIGHT_HEADERS } from './origins.ts'
@@ -40,8 +41,7 @@ export function createApp(service: Service, gate: Gate): Hono {
     app.on(one.method, one.path.replace(/\{(\w+)\}/g, ':$1'), (context) => gate.serve(one, context))
 
   app.options('*', (context) => {
-    const { raw, url } = context.req
-    const allowed = crossOriginHeaders(raw.headers, url, service.settings.origins)
+    const allowed = crossOriginHeaders(headersOf(context), context.req.url, service.settings.origins)
     const isAllowed = 'Access-Control-Allow-Origin' in allowed
     return new Response(null, { status: 204, headers: isAllowed ? { ...allowed, ...PREFLIGHT_HEADERS } : {} })
   })

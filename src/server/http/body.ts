@@ -1,9 +1,10 @@
 import * as v from 'valibot'
+import type { HeaderOf } from './header-of.ts'
 import { HttpError } from './http-error.ts'
 
 /** Whatever its content type: a beacon sends text. An empty body is an empty object. */
-export async function readJson(request: Request, limit: number): Promise<unknown> {
-  const text = await readText(request, limit)
+export async function readJson(request: Request, header: HeaderOf, limit: number): Promise<unknown> {
+  const text = await readText(request, header, limit)
   try {
     return JSON.parse(text || '{}')
   } catch {
@@ -11,12 +12,16 @@ export async function readJson(request: Request, limit: number): Promise<unknown
   }
 }
 
-export async function readForm(request: Request, limit: number): Promise<Record<string, string>> {
-  return Object.fromEntries(new URLSearchParams(await readText(request, limit)))
+export async function readForm(
+  request: Request,
+  header: HeaderOf,
+  limit: number,
+): Promise<Record<string, string>> {
+  return Object.fromEntries(new URLSearchParams(await readText(request, header, limit)))
 }
 
-export function refuseIfTooLarge(request: Request, limit: number): void {
-  if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit)
+export function refuseIfTooLarge(header: HeaderOf, limit: number): void {
+  if (Number(header('content-length') ?? 0) > limit) throw tooLarge(limit)
 }
 
 export function validated<Schema extends v.GenericSchema>(
@@ -31,11 +36,11 @@ export function validated<Schema extends v.GenericSchema>(
   throw new HttpError(400, code, where === null ? issue.message : `${where}: ${issue.message}`)
 }
 
-async function readText(request: Request, limit: number): Promise<string> {
-  refuseIfTooLarge(request, limit)
+async function readText(request: Request, header: HeaderOf, limit: number): Promise<string> {
+  refuseIfTooLarge(header, limit)
   try {
     // With a length that was announced, the HTTP parser reads no more than that.
-    if (request.headers.has('content-length')) return await request.text()
+    if (header('content-length') !== undefined) return await request.text()
     return await readCounting(request, limit)
   } catch (error) {
     if (error instanceof HttpError) throw error

@@ -3,6 +3,7 @@ import { type Caller, clientIdOf, holderKey, type Identify, type Identity, publi
 import type { Party } from '../locks.ts'
 import { type SessionCookies, sessionCookies } from '../session-cookie.ts'
 import type { Settings } from '../settings.ts'
+import type { HeaderOf } from './header-of.ts'
 import { HttpError } from './http-error.ts'
 
 /** An identity with its tabs: a heartbeat comes every few seconds, and a hash costs more than the rest. */
@@ -55,9 +56,9 @@ export class Callers {
     return new Callers(tokens, await sessionCookies(settings, clock), identify)
   }
 
-  async arrive(request: Request): Promise<Arrival> {
-    const authorization = request.headers.get('authorization')
-    if (authorization !== null && this.#tokens.length > 0) {
+  async arrive(request: Request, header: HeaderOf): Promise<Arrival> {
+    const authorization = header('authorization')
+    if (authorization !== undefined && this.#tokens.length > 0) {
       const guest = await this.#byToken(authorization)
       if (guest) return { guest, byToken: true }
     }
@@ -66,8 +67,8 @@ export class Callers {
       if (!caller) throw new HttpError(401, 'unauthenticated', 'who you are could not be told')
       return { guest: await this.#guest(caller), byToken: false }
     }
-    const isSecure = request.url.startsWith('https:') || request.headers.get('x-forwarded-proto') === 'https'
-    const { id, setCookie } = await this.#cookies.read(request.headers.get('cookie') ?? undefined, isSecure)
+    const isSecure = request.url.startsWith('https:') || header('x-forwarded-proto') === 'https'
+    const { id, setCookie } = await this.#cookies.read(header('cookie'), isSecure)
     return { guest: await this.#guest({ id }), byToken: false, ...(setCookie !== undefined && { setCookie }) }
   }
 

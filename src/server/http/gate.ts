@@ -6,6 +6,7 @@ import type { Meter } from '../meter.ts'
 import type { Settings } from '../settings.ts'
 import { readForm, readJson, refuseIfTooLarge, validated } from './body.ts'
 import type { Arrival, Callers } from './callers.ts'
+import { type HeaderOf, headersOf } from './header-of.ts'
 import { asHttpError, callerGone, HttpError } from './http-error.ts'
 import { crossOriginHeaders, isAllowedOrigin } from './origins.ts'
 import { RateLimit } from './rate-limit.ts'
@@ -58,7 +59,7 @@ export class Gate {
       reply = replyOf(errorOf(error, context.req.raw))
     }
     if (settings.origins.length > 0)
-      Object.assign(headers, crossOriginHeaders(context.req.raw.headers, context.req.url, settings.origins))
+      Object.assign(headers, crossOriginHeaders(headersOf(context), context.req.url, settings.origins))
     const { status = 200 } = reply
     const ms = clock.monotonic() - started
     meter?.request(route.path, route.method, status, ms / 1000)
@@ -83,25 +84,26 @@ export class Gate {
     const { raw: request } = context.req
     const visit = new Visit(context, this.#options.stop)
     if (route.action === null) return route.handle(visit)
-    this.#limit(route, context, request)
-    const arrival = await callers.arrive(request)
+    const { header } = visit
+    this.#limit(route, context, header)
+    const arrival = await callers.arrive(request, header)
     if (arrival.setCookie !== undefined) headers['Set-Cookie'] = arrival.setCookie
-    this.#checkOrigin(route, arrival, request)
+    this.#checkOrigin(route, arrival, header, request)
     visit.identity = arrival.guest
     const about = visit.check(settings.maxRoomBytes)
     if (route.action !== 'identified' && !(await authorize(arrival.guest, route.action, about)))
       throw new HttpError(403, 'forbidden', 'you may not do that')
     const limit = settings[route.limit ?? 'maxBody']
     if (route.body) {
-      const isForm = route.form && !request.headers.get('content-type')?.includes('json')
-      const sent = await (isForm ? readForm(request, limit) : readJson(request, limit))
+      const isForm = route.form && !header('content-type')?.includes('json')
+      const sent = await (isForm ? readForm(request, header, limit) : readJson(request, header, limit))
       visit.body = validated(route.body, sent) as never
-    } else refuseIfTooLarge(request, limit)
+    } else refuseIfTooLarge(header, limit)
     return route.handle(visit)
   }
 
-  #limit(route: Route, context: Context, request: Request): void {
-    const client = addressOf(context, request, this.#options.settings.trustProxy)
+  #limit(route: Route, context: Context, header: HeaderOf): void {
+    const client = addressOf(context, header, this.#options.settings.trustProxy)
     const wait = Math.max(
       this.#requests.take(client),
       route.rate === 'telemetry' ? this.#telemetry.take(client) : 0,
@@ -112,9 +114,9 @@ export class Gate {
   }
 
   /** A cookie comes along with whatever page makes the browser call; a token in a header does not. */
-  #checkOrigin(route: Route, { byToken }: Arrival, request: Request): void {
+  #checkOrigin(route: Route, { byToken }: Arrival, header: HeaderOf, { url }: Request): void {
     if (route.method === 'GET' || byToken) return
-    if (isAllowedOrigin(request.headers, request.url, this.#options.settings.origins)) return
+    if (isAllowedOrigin(header, url, this.#options.settings.origins)) return
     throw new HttpError(403, 'origin_not_allowed', 'pages of this origin may not call')
   }
 }

@@ -1,23 +1,24 @@
 import { CLIENT_HEADER } from '../../protocol/index.ts'
+import type { HeaderOf } from './header-of.ts'
 
 /**
  * Whether a page of this origin may call. Browsers send `Origin` with every request that changes something, or at
  * least say what site it comes from; programs send neither.
  */
-export function isAllowedOrigin(headers: Headers, url: string, origins: readonly string[]): boolean {
-  const origin = headers.get('origin')
-  if (origin === null) return !['cross-site', 'same-site'].includes(headers.get('sec-fetch-site') ?? '')
-  return isOwnOrigin(origin, headers, url) || origins.includes(origin)
+export function isAllowedOrigin(header: HeaderOf, url: string, origins: readonly string[]): boolean {
+  const origin = header('origin')
+  if (origin === undefined) return !['cross-site', 'same-site'].includes(header('sec-fetch-site') ?? '')
+  return isOwnOrigin(origin, header, url) || origins.includes(origin)
 }
 
 /** For pages of another origin that the settings name. */
 export function crossOriginHeaders(
-  headers: Headers,
+  header: HeaderOf,
   url: string,
   origins: readonly string[],
 ): Readonly<Record<string, string>> {
-  const origin = headers.get('origin')
-  if (origin === null || !origins.includes(origin) || isOwnOrigin(origin, headers, url)) return {}
+  const origin = header('origin')
+  if (origin === undefined || !origins.includes(origin) || isOwnOrigin(origin, header, url)) return {}
   return { 'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true', Vary: 'Origin' }
 }
 
@@ -28,7 +29,7 @@ export const PREFLIGHT_HEADERS = {
 }
 
 /** A proxy may end TLS, so the scheme proves nothing. */
-function isOwnOrigin(origin: string, headers: Headers, url: string): boolean {
-  const host = headers.get('host') ?? new URL(url).host
+function isOwnOrigin(origin: string, header: HeaderOf, url: string): boolean {
+  const host = header('host') ?? new URL(url).host
   return origin === `http://${host}` || origin === `https://${host}`
 }

@@ -1,25 +1,30 @@
 import type { Context } from 'hono'
 import { checkResource } from '../../core/index.ts'
 import { CLIENT_HEADER } from '../../protocol/index.ts'
-import { roomResource } from '../identity.ts'
+import { roomOf, roomResource } from '../identity.ts'
 import type { Party } from '../locks.ts'
 import { type Guest, partyOf } from './callers.ts'
+import { type HeaderOf, headersOf } from './header-of.ts'
 import { HttpError } from './http-error.ts'
 import type { QueryParameter } from './query.ts'
 import type { Call } from './route.ts'
 
+const utf8 = new TextEncoder()
+const CLIENT = CLIENT_HEADER.toLowerCase()
 const NOBODY: Guest = { id: '', publicId: '', role: 'session', tabs: new Map() }
 
 /** A request on its way to its handler. */
 export class Visit implements Call<never> {
   identity = NOBODY
   body = undefined as never
+  readonly header: HeaderOf
   readonly #context: Context
   readonly #stop: AbortSignal
   room = ''
   resource = ''
 
   constructor(context: Context, stop: AbortSignal) {
+    this.header = headersOf(context)
     this.#context = context
     this.#stop = stop
   }
@@ -30,19 +35,18 @@ export class Visit implements Call<never> {
 
   /** Checks the names of the path, and says what the call is about. */
   check(maxRoomBytes: number): string {
-    const { roomId, resource = this.#context.req.query('resource') } = this.#context.req.param() as {
-      roomId?: string
-      resource?: string
-    }
-    if (roomId !== undefined) {
-      this.room = checkRoom(roomId, maxRoomBytes)
+    const { req } = this.#context
+    const room = req.param('roomId')
+    if (room !== undefined) {
+      this.room = checkRoom(room, maxRoomBytes)
       return this.room
     }
+    const resource = req.param('resource') ?? req.query('resource')
     if (resource !== undefined) this.resource = checkResource(resource)
     return this.resource
   }
 
-  party(client = this.#context.req.header(CLIENT_HEADER) ?? ''): Promise<Party> {
+  party(client = this.header(CLIENT) ?? ''): Promise<Party> {
     if (!/^[\w-]{0,64}$/.test(client))
       throw new HttpError(
         400,
@@ -63,18 +67,22 @@ export class Visit implements Call<never> {
 }
 
 function checkRoom(room: string, maxBytes: number): string {
-  const invalid = (why: string) => new HttpError(400, 'invalid_room', `the room: ${why}`)
-  if (new TextEncoder().encode(room).length > maxBytes) throw invalid(`at most ${maxBytes} bytes`)
   try {
-    checkResource(roomResource(room))
-    return checkResource(room)
+    // A unit of UTF-16 is three bytes at the most, so that most names need not be counted.
+    if (room.length * 3 > maxBytes && utf8.encode(room).length > maxBytes) throw new RangeError()
+    return roomOf(checkResource(roomResource(room))) ?? ''
   } catch {
-    throw invalid('no control characters')
+    throw new HttpError(
+      400,
+      'invalid_room',
+      `expected a room of 1 to ${maxBytes} bytes of UTF-8 without control characters`,
+    )
   }
 }
 
-export function addressOf(context: Context, request: Request, trustProxy: boolean): string {
-  const forwarded = trustProxy ? request.headers.get('x-forwarded-for')?.split(',').at(-1)?.trim() : undefined
+/** Whom the limits count. */
+export function addressOf(context: Context, header: HeaderOf, trustProxy: boolean): string {
+  const forwarded = trustProxy ? header('x-forwarded-for')?.split(',').at(-1)?.trim() : undefined
   const { incoming } = Object(context.env) as { incoming?: { socket?: { remoteAddress?: string } } }
-  return forwarded ?? incoming?.socket?.remoteAddress ?? request.headers.get('cookie') ?? ''
+  return forwarded ?? incoming?.socket?.remoteAddress ?? header('cookie') ?? ''
 }
