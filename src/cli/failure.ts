@@ -1,4 +1,4 @@
-import type { LeaseError } from '../core/index.ts'
+import type { LeaseErrorCode } from '../core/index.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 
 /** An end that the user is told in one sentence: what is wrong, and what to do about it. */
@@ -17,35 +17,40 @@ export function usageFailure(message: string, details?: { readonly cause?: unkno
 }
 
 /** `store`: how messages name the store that was in use. */
-export function asFailure(error: unknown, store?: string): Failure {
+export function asFailure(error: unknown, store = ''): Failure {
   if (error instanceof Failure) return error
   const { name, message } = error instanceof Error ? error : new Error(String(error))
-  const of = store ? `${store}: ` : ''
-  const { code: systemCode, path } = Object(error) as NodeJS.ErrnoException
-  if (systemCode !== undefined && path !== undefined) return usageFailure(message, { cause: error })
-  if (name !== 'LeaseError')
-    return new Failure(
-      EXIT.failed,
-      `${of}${message}; --debug shows where, and that would be good to have in a report`,
-      {
-        cause: error,
-      },
-    )
-  const { code } = error as LeaseError
+  const details = { cause: error }
+  const of = store && `${store}: `
+  const { code, path } = Object(error) as { code?: string; path?: string }
+  if (name === 'LeaseError') return leaseFailure(code as LeaseErrorCode, message, store, details)
+  // What the system says of a file is about what the user named.
+  if (code !== undefined && path !== undefined) return usageFailure(message, details)
+  const report = '--debug shows where, and that would be good to have in a report'
+  return new Failure(EXIT.failed, `${of}${message}; ${report}`, details)
+}
+
+function leaseFailure(code: LeaseErrorCode, message: string, store: string, details: object): Failure {
+  const of = store && `${store}: `
   switch (code) {
     case 'invalid-argument':
-      return usageFailure(message, { cause: error })
+      return usageFailure(message, details)
     case 'lease-held':
-      return new Failure(EXIT.held, `${message}; holdfast inspect tells more, and --wait waits longer`, {
-        cause: error,
-      })
+      return new Failure(
+        EXIT.held,
+        `${message}; holdfast inspect tells more, and --wait waits longer`,
+        details,
+      )
     case 'lease-lost':
-      return new Failure(EXIT.lost, message, { cause: error })
-    case 'store-unavailable':
-      return new Failure(EXIT.unavailable, `${of}${message}; is it running, and is the address right?`, {
-        cause: error,
-      })
+      return new Failure(EXIT.lost, message, details)
+    case 'store-unavailable': {
+      const isLocal = /^(sqlite|file):/.test(store)
+      const remedy = isLocal
+        ? 'try again, or ask holdfast doctor'
+        : 'is it running, and is the address right?'
+      return new Failure(EXIT.unavailable, `${of}${message}; ${remedy}`, details)
+    }
     default:
-      return new Failure(EXIT.failed, `${of}${message}`, { cause: error })
+      return new Failure(EXIT.failed, `${of}${message}`, details)
   }
 }

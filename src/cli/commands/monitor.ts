@@ -71,7 +71,10 @@ one of them could not be told.`,
       throw usageFailure(`monitor cannot ${JSON.stringify(name)}; it can ${Object.keys(ACTIONS).join(', ')}`)
     const { exitCode, stdout, stderr } = await action(files, settings)
     terminal.write(stdout)
-    if (exitCode === 2) throw usageFailure(stderr.trim() || 'no line of the input is an event')
+    if (exitCode === 2)
+      throw usageFailure(
+        `${stderr.trim() || 'no line of the input is an event'}; see holdfast monitor --help`,
+      )
     for (const line of stderr.split('\n').filter((text) => text !== '')) terminal.remark(line)
     return exitCode
   },

@@ -16,7 +16,7 @@ export interface Report {
 
 export function reporter({ settings, terminal }: Pick<Call, 'settings' | 'terminal'>): Report {
   const isQuiet = settings.is('quiet')
-  let isSilent = false
+  let isTold = false
   let trouble = 'the store did not answer in time'
   const say = (type: string, text: string, details: object = {}) =>
     settings.is('json')
@@ -47,13 +47,13 @@ export function reporter({ settings, terminal }: Pick<Call, 'settings' | 'termin
         case 'error': {
           const { operation, error } = event
           if (operation === 'renew') trouble = error.message
-          if (operation !== 'acquire' || !error.retryable || isSilent || isQuiet) return
-          isSilent = true
+          if (operation !== 'acquire' || !error.retryable || isTold || isQuiet) return
+          isTold = true
           return void say('unavailable', `${error.message}; trying again`, { resource })
         }
         case 'lost': {
           const { reason, token } = event
-          if (reason === 'refused' || reason === 'ended') trouble = 'another ended it'
+          if (reason === 'refused' || reason === 'ended') trouble = 'another ended it, or it ran out'
           return void say('lost', `the lease of ${name} was lost: ${trouble}`, { resource, token, reason })
         }
       }
