@@ -224,6 +224,19 @@ describe('dispose', () => {
     editor.edit('too late')
     expect(editor.autosave.snapshot().unsaved).toBe(false)
   })
+
+  it('makes nothing unsaved of what is loaded from then on', async () => {
+    const { finished, openEditor, save, saved } = editorBed()
+    const editor = openEditor()
+    await save(editor, 'one')
+    await save(editor, 'two')
+    const older = (await editor.autosave.restore()).at(-1)
+    const disposal = editor.autosave.dispose()
+    expect(await older?.load()).toEqual({ title: 'one' })
+    await finished(disposal)
+    expect(saved()).toBe('two')
+    expect(editor.autosave.snapshot().unsaved).toBe(false)
+  })
 })
 
 it.each([

@@ -152,6 +152,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     const written = await writeSave(
       {
         ...{ archive, clock, read, limits: settings },
+        onComposed: ({ checksum }) => lineage.write(checksum),
         mayCommit: () => tenure.holds(lease),
         onWritten: () => dispatch({ type: 'written' }),
         onRoomMade: (removed) => events.emit({ type: 'autosave:collected', removed }),
@@ -236,7 +237,8 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
   }
 
   function onLoad({ source, entry }: Found, base: string | null): void {
-    lineage.load(entry, base)
+    if (disposed) return
+    lineage.load(entry, base, source === 'journal' ? entry.ours : [])
     if (keeper && source === 'journal') keeper.cover(entry.key)
     const savedAt = base === null ? null : timeOf(base)
     dispatch({ type: 'loaded', savedAt, unsaved: lineage.isUnsaved })
@@ -252,7 +254,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     if (!keeper || !lineage.isUnsaved) return
     try {
       const content = compose(read)
-      keeper.keep({ id: new Date(clock.now()).toISOString(), ...content }, lineage.base)
+      keeper.keep({ id: new Date(clock.now()).toISOString(), ...content }, lineage)
       events.emit({ type: 'autosave:journaled', bytes: content.bytes })
     } catch (error) {
       tellError('journal', new AutoSaveError('journal-failed', 'the journal could not be written', error))

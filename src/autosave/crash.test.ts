@@ -21,7 +21,7 @@ describe.each([
     const { done } = await saveTwice(tearing, Infinity)
     for (let step = 1; step <= done.second; step++) {
       const { disk } = await saveTwice(tearing, step)
-      const bed = editorBed(disk.reopened())
+      const bed = editorBed(disk.shared())
       const editor = bed.openEditor()
       await editor.recover()
       await bed.save(editor, 'third')
@@ -46,5 +46,5 @@ async function saveTwice(tearing: boolean, diesAt: number) {
 }
 
 async function recovered(disk: FakeDisk): Promise<string | null> {
-  return editorBed(disk.reopened()).openEditor().recover()
+  return editorBed(disk.shared()).openEditor().recover()
 }

@@ -53,31 +53,58 @@ describe('the journal', () => {
     expect(journal.items.size).toBe(0)
   })
 
-  it('is the same as what the page that left it has committed in its last moment', async () => {
-    const { clock, disk, openEditor, save, saved } = editorBed()
-    const page = stubPage()
-    const editor = openEditor()
-    await save(editor, 'saved')
-    let commit = () => {}
-    disk.refuse = (operation, path) =>
-      operation === 'close' && path.endsWith('current.json')
-        ? new Promise<void>((resolve) => {
-            commit = resolve
-          })
-        : undefined
-    editor.edit('last words')
-    page.dispatchEvent(new Event('pagehide'))
-    await clock.advance(10)
-    disk.refuse = () => {}
-    const next = openEditor({ wait: 0 })
-    expect(await next.recover()).toBe('last words')
-    next.edit('last words, and more')
-    commit()
-    await clock.advance(10)
-    expect(saved()).toBe('last words')
-    editor.tab.close()
-    await clock.advance(2000)
-    expect(saved()).toBe('last words, and more')
+  describe.each([
+    ['what it has in the journal', 'last words', 'last words'],
+    ['what was typed before that', 'last', 'last words'],
+  ])('of a page that still commits, in its last moment, %s', (_, committed, journaled) => {
+    /** A page that goes away while a save of it waits for its commit. */
+    async function leave() {
+      const bed = editorBed()
+      const page = stubPage()
+      const disk = bed.disk.shared()
+      const editor = bed.openEditor({ directory: disk.root })
+      await bed.save(editor, 'saved')
+      let commit = () => {}
+      disk.refuse = (operation, path) => {
+        if (operation !== 'close' || !path.endsWith('current.json')) return
+        return new Promise<void>((resolve) => {
+          commit = resolve
+        })
+      }
+      editor.edit(committed)
+      void editor.autosave.flushNow()
+      await bed.clock.advance(10)
+      if (journaled !== committed) editor.edit(journaled)
+      page.dispatchEvent(new Event('pagehide'))
+      const end = async () => {
+        commit()
+        await bed.clock.advance(10)
+        expect(bed.saved()).toBe(committed)
+        disk.diesAt = 0
+        editor.tab.close()
+      }
+      return { ...bed, end }
+    }
+
+    it('is what the next page goes on from', async () => {
+      const { clock, openEditor, saved, end } = await leave()
+      await end()
+      const next = openEditor()
+      expect(await next.recover()).toBe(journaled)
+      await clock.advance(1000)
+      expect(saved()).toBe(journaled)
+      expect(next.autosave.snapshot()).toMatchObject({ phase: 'idle', unsaved: false })
+    })
+
+    it('is no conflict for a page that has started before', async () => {
+      const { clock, openEditor, saved, end } = await leave()
+      const next = openEditor({ wait: 0 })
+      expect(await next.recover()).toBe(journaled)
+      next.edit('last words, and more')
+      await end()
+      await clock.advance(2000)
+      expect(saved()).toBe('last words, and more')
+    })
   })
 
   it('comes after the current save when somebody has saved since', async () => {

@@ -17,6 +17,8 @@ export interface JournaledSave extends Save {
   readonly key: string
   /** The save that it was made from. */
   readonly base: string | null
+  /** Checksums of saves that the same page may have committed in its last moment. */
+  readonly ours: readonly string[]
 }
 
 /** @param name sets the journals of several projects of one origin apart. */
@@ -34,7 +36,7 @@ export function localStorageJournal(name = 'project'): Journal {
 
 export interface JournalKeeper {
   /** Throws when there is no room. */
-  keep(save: Save, base: string | null): void
+  keep(save: Save, from: Pick<JournaledSave, 'base' | 'ours'>): void
   /** The next save makes this one needless. */
   cover(key: string): void
   /** All is saved. */
@@ -46,7 +48,7 @@ export function createJournalKeeper(journal: Journal): JournalKeeper {
   const own = crypto.randomUUID()
   const covered = new Set<string>([own])
   return {
-    keep: (save, base) => writeJournal(journal, { ...save, base, key: own }),
+    keep: (save, { base, ours }) => writeJournal(journal, { ...save, base, ours, key: own }),
     cover: (key) => covered.add(key),
     clear() {
       for (const key of covered) journal.remove(key)
@@ -55,8 +57,8 @@ export function createJournalKeeper(journal: Journal): JournalKeeper {
 }
 
 /** Keeps the state, at the cost of the oldest journals of others when there is no room. */
-function writeJournal(journal: Journal, { key, base, ...save }: JournaledSave): void {
-  const text = `${base ?? ''}\n${encodeSave(save)}`
+function writeJournal(journal: Journal, { key, base, ours, ...save }: JournaledSave): void {
+  const text = `${[base ?? '', ...ours].join(' ')}\n${encodeSave(save)}`
   const oldestFirst = readJournals(journal)
     .filter((other) => other.key !== key)
     .reverse()
@@ -79,7 +81,8 @@ export function readJournals(journal: Journal): JournaledSave[] {
     .flatMap(({ key, text }) => {
       const end = text.indexOf('\n')
       const save = decodeSave(text.slice(end + 1))
-      return save ? { ...save, key, base: text.slice(0, end) || null } : []
+      const [base, ...ours] = text.slice(0, end).split(' ')
+      return save ? { ...save, key, base: base || null, ours } : []
     })
     .toSorted((a, b) => (a.id < b.id ? 1 : -1))
 }

@@ -4,8 +4,8 @@ import type { Entry } from './save-file.ts'
 export class Lineage {
   /** The save that counted when the state was loaded or saved last. */
   base: string | null = null
-  /** The checksum of what was loaded or saved then. */
-  #content: string | null = null
+  /** Checksums of what was loaded or saved last, and of what is being saved. */
+  #ours = new Set<string>()
   #edits = 0
   #savedEdits = 0
 
@@ -17,6 +17,10 @@ export class Lineage {
     return this.#edits !== this.#savedEdits
   }
 
+  get ours(): readonly string[] {
+    return [...this.#ours]
+  }
+
   edit(): void {
     this.#edits++
   }
@@ -24,15 +28,20 @@ export class Lineage {
   /** The state goes on from what lies in the directory. */
   follow(current: Entry | null): void {
     this.base = current?.id ?? null
-    this.#content = current?.checksum ?? null
+    this.#ours = new Set(current ? [current.checksum] : [])
   }
 
   /** The state was replaced. Whatever is not the save that counts has yet to be saved. */
-  load(entry: Entry, base: string | null): void {
+  load(entry: Entry, base: string | null, ours: readonly string[]): void {
     this.base = base
-    this.#content = entry.checksum
+    this.#ours = new Set([entry.checksum, ...ours])
     if (entry.id === base) this.#savedEdits = this.#edits
     else this.#edits++
+  }
+
+  /** This is being saved: whoever finds it finds a save of ours. */
+  write(checksum: string): void {
+    this.#ours.add(checksum)
   }
 
   /** So many edits are saved. */
@@ -40,13 +49,10 @@ export class Lineage {
     this.#savedEdits = edits
   }
 
-  /**
-   * Whether this save is of another's making. A page that goes away may still commit what it also left in the
-   * journal: that is ours.
-   */
+  /** Whether this save is of another's making. A page that goes away may still commit what it had begun to save. */
   isBehind(current: Entry | null): boolean {
     if (current === null || current.id === this.base) return false
-    if (current.checksum !== this.#content) return true
+    if (!this.#ours.has(current.checksum)) return true
     this.base = current.id
     return false
   }

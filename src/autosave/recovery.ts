@@ -29,7 +29,9 @@ export async function findRecoverable<T>(
   const base = current?.id ?? null
   const journaled: Found[] = journalsBeyond(journal, current).map((entry) => ({ source: 'journal', entry }))
   const saved = entries.map((entry): Found => ({ source: entry.id === base ? 'current' : 'history', entry }))
-  const isBest = ({ source, entry }: Found) => source === 'journal' && (entry as JournaledSave).base === base
+  const isBest = (found: Found) =>
+    found.source === 'journal' &&
+    (found.entry.base === base || found.entry.ours.includes(current?.checksum ?? ''))
   const rank = (found: Found) => (isBest(found) ? 0 : found.source === 'current' ? 1 : 2)
   const candidates = [...journaled, ...saved].sort(
     (a, b) => rank(a) - rank(b) || (a.entry.id < b.entry.id ? 1 : -1),

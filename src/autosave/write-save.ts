@@ -10,6 +10,7 @@ export interface Writing {
   readonly clock: Clock
   readonly limits: Limits
   readonly read: () => unknown
+  readonly onComposed: (content: Content) => void
   /** Asked right before the commit. */
   readonly mayCommit: () => boolean
   readonly onWritten: () => void
@@ -29,7 +30,7 @@ export interface Written {
  * room for it.
  */
 export async function writeSave(writing: Writing, before: Contents): Promise<Written | null> {
-  const { archive, clock, limits, read, mayCommit, onWritten, onRoomMade } = writing
+  const { archive, clock, limits, read, onComposed, mayCommit, onWritten, onRoomMade } = writing
   let contents = before
   let content: Content | undefined
   for (;;) {
@@ -52,6 +53,7 @@ export async function writeSave(writing: Writing, before: Contents): Promise<Wri
     const discard = () => opening.then((draft) => draft.discard()).catch(() => {})
     try {
       content ??= compose(read)
+      onComposed(content)
       if (content.checksum === contents.current?.checksum) {
         await discard()
         return null

@@ -38,12 +38,14 @@ export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T>): UseAut
   useEffect(() => {
     const { onRestore: _, ...rest } = latest.current.options
     const opened = createAutoSave<T>({ ...rest, locks, read: () => latest.current.value })
+    let isMounted = true
     const restore = async () => {
       const { onRestore } = latest.current.options
       const [best] = onRestore ? await opened.restore({ limit: 1 }) : []
       // What the user typed meanwhile is worth more.
-      if (!best || opened.snapshot().unsaved || opened.snapshot().phase === 'disabled') return
+      if (!best || !isMounted || opened.snapshot().unsaved) return
       const restored = await best.load()
+      if (!isMounted) return
       known.current = { ...known.current, restored: JSON.stringify(restored) }
       onRestore?.(restored)
     }
@@ -57,6 +59,7 @@ export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T>): UseAut
     restore().catch(() => {})
     setAutosave(opened)
     return () => {
+      isMounted = false
       stop()
       setAutosave(null)
       void opened.dispose()

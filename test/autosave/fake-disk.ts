@@ -12,7 +12,7 @@ export interface FakeDiskOptions {
 /** A private directory whose page can die after any step of work. What had been closed by then stays. */
 export class FakeDisk {
   readonly files: Map<string, string>
-  readonly #directories = new Set([''])
+  readonly #directories: Set<string>
   readonly #tearing: boolean
   readonly #capacity: number
   /** Steps of work so far: every operation, and, where files tear, every character. */
@@ -22,11 +22,15 @@ export class FakeDisk {
   /** Throws to make an operation on a path fail; a promise makes it wait. */
   refuse: (operation: DiskOperation, path: string) => unknown = () => {}
 
-  constructor({ tearing = false, capacity = Infinity }: FakeDiskOptions = {}, files?: Map<string, string>) {
+  constructor(
+    { tearing = false, capacity = Infinity }: FakeDiskOptions = {},
+    files = new Map<string, string>(),
+    directories = new Set(['']),
+  ) {
     this.#tearing = tearing
     this.#capacity = capacity
-    this.files = files ?? new Map()
-    for (const path of this.files.keys()) this.#addParents(path)
+    this.files = files
+    this.#directories = directories
   }
 
   get root(): Directory {
@@ -45,9 +49,9 @@ export class FakeDisk {
     this.#directories.add('')
   }
 
-  /** The same files, as the next page finds them. */
-  reopened(): FakeDisk {
-    return new FakeDisk({}, new Map(this.files))
+  /** The same disk, for another page with a life of its own. */
+  shared(): FakeDisk {
+    return new FakeDisk({}, this.files, this.#directories)
   }
 
   #directory(path: string): Directory {
@@ -137,11 +141,6 @@ export class FakeDisk {
     const text = this.files.get(path)
     if (text === undefined) throw missing(path)
     return text
-  }
-
-  #addParents(path: string): void {
-    for (let end = path.indexOf('/', 1); end > 0; end = path.indexOf('/', end + 1))
-      this.#directories.add(path.slice(0, end))
   }
 }
 
