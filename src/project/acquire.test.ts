@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { projectBed } from '../../test/web/project-bed.ts'
-import type { WebLocks } from '../stores/web/index.ts'
+import type { WebLocks } from '../stores/browser/index.ts'
 import type { LockError } from './index.ts'
 
 const failing = (name: string): WebLocks => ({

@@ -3,7 +3,7 @@
  * is contention, and is asked again after a pause; every attempt is one acquisition of the core.
  */
 import type { Clock, LeaseError, Leases } from '../core/index.ts'
-import { nameOf } from '../stores/web/index.ts'
+import { nameOf } from '../stores/browser/index.ts'
 import { pause } from './abort.ts'
 import { type Claim, STANDBY_POLL_MS } from './claim.ts'
 import { LockError, type LockErrorCode } from './errors.ts'

@@ -6,7 +6,7 @@
  *                  └──▶ lost ──▶ gone
  */
 import type { Lease, LeaseError, LeaseEvent, LossReason } from '../core/index.ts'
-import { nameOf } from '../stores/web/index.ts'
+import { nameOf } from '../stores/browser/index.ts'
 import { rejectOnAbort } from './abort.ts'
 import type { Emit, EventChannel } from './channel.ts'
 import { LockError, notHeld } from './errors.ts'

@@ -1,5 +1,10 @@
 import { type Clock, createLeases, LeaseError, type LeaseEvent } from '../core/index.ts'
-import { type DirectorySource, openDirectory, type WebDirectory, type WebLocks } from '../stores/web/index.ts'
+import {
+  type DirectorySource,
+  openDirectory,
+  type WebDirectory,
+  type WebLocks,
+} from '../stores/browser/index.ts'
 import { workerClock } from '../worker-clock/index.ts'
 import { acquireClaim, type Backends } from './acquiring.ts'
 import { createChannel } from './channel.ts'

@@ -11,7 +11,7 @@ import {
   type LeaseStore,
   type Renewal,
 } from '../core/index.ts'
-import { type DirectorySource, gatedFile, REMOVAL_MS } from '../stores/web/index.ts'
+import { type DirectorySource, gatedFile, REMOVAL_MS } from '../stores/browser/index.ts'
 import { isLive, type LockRecord, liveRecords, readRecords, TTL_MS } from './lock-file.ts'
 import { unlisted } from './unlisted.ts'
 

@@ -6,7 +6,7 @@
  * A record counts until `ttlExpiresAt`. What cannot be read may be the record of a live holder, and counts until the
  * file's last change + TTL.
  */
-import type { Content } from '../stores/web/index.ts'
+import type { Content } from '../stores/browser/index.ts'
 import type { LockScope } from './types.ts'
 
 export const SCOPES: readonly LockScope[] = ['autosave', 'history']

@@ -3,7 +3,7 @@
  * and taking it costs one request.
  */
 import type { Clock, LeaseRecord, LeaseStore } from '../core/index.ts'
-import { type Hold, lockDesk, type WebLocks } from '../stores/web/index.ts'
+import { type Hold, lockDesk, type WebLocks } from '../stores/browser/index.ts'
 import { unlisted } from './unlisted.ts'
 
 export function projectWebLockStore(locks: () => WebLocks, prefix: string, clock: Clock): LeaseStore {

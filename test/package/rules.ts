@@ -9,7 +9,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   stores: ['core'],
   guard: ['core'],
   'worker-clock': ['core'],
-  project: ['core', 'worker-clock', 'stores/web'],
+  project: ['core', 'worker-clock', 'stores/web', 'stores/browser'],
   autosave: ['core', 'worker-clock', 'project'],
   sync: ['core'],
   once: ['core'],

@@ -1,4 +1,4 @@
-import type { WebLocks } from '../../src/stores/web/index.ts'
+import type { WebLocks } from '../../src/stores/browser/index.ts'
 
 interface Request {
   readonly name: string

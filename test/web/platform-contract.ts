@@ -1,5 +1,5 @@
 /** What the stores rely on in the browser. Run on the fakes, and on Chromium, so that both are known to agree. */
-import type { WebDirectory, WebLocks } from '../../src/stores/web/index.ts'
+import type { WebDirectory, WebLocks } from '../../src/stores/browser/index.ts'
 
 export interface Platform {
   readonly locks: WebLocks

@@ -1,5 +1,5 @@
 import { createProjectLocks, type ProjectLockEvent, type ProjectLocks } from '../../src/project/index.ts'
-import type { WebLocks } from '../../src/stores/web/index.ts'
+import type { WebLocks } from '../../src/stores/browser/index.ts'
 import { FakeClock } from '../../src/testing/index.ts'
 import { FakeFileSystem, type FileOperation } from './fake-directory.ts'
 import { FakeLockManager } from './fake-locks.ts'

@@ -1,5 +1,5 @@
 import { type CallOptions, LeaseError } from '../../core/index.ts'
-import { nameOf } from './platform.ts'
+import { nameOf } from '../browser/index.ts'
 
 /** The browser refuses this page, this context or this directory; asking again cannot help. */
 const FINAL = ['SecurityError', 'NotSupportedError', 'NotAllowedError', 'TypeError']

@@ -1,9 +1,8 @@
 import { type CallOptions, type Clock, type LeaseStore, systemClock } from '../../core/index.ts'
+import { type Decide, type DirectorySource, gatedFile } from '../browser/index.ts'
 import { ask, Effects, expire, isForgettable, liveRecord, newRow, release, renew } from '../lease-row.ts'
 import { createCalls } from './calls.ts'
-import { type Decide, gatedFile } from './gated-file.ts'
 import { broadcastNews } from './news.ts'
-import type { DirectorySource } from './platform.ts'
 import { decodeRows, encodeRows, type Table } from './row-file.ts'
 
 export interface DirectoryStoreOptions {

@@ -1,21 +1,11 @@
 import type { LeaseStore } from '../../core/index.ts'
+import type { DirectorySource, WebLocks } from '../browser/index.ts'
 import { directoryStore } from './directory-store.ts'
 import { type WebLockStoreOptions, webLockStore } from './lock-store.ts'
-import type { DirectorySource, WebLocks } from './platform.ts'
 
+export type { DirectorySource, WebDirectory, WebFile, WebLocks, WebWriter } from '../browser/index.ts'
 export { type DirectoryStoreOptions, directoryStore } from './directory-store.ts'
-export { type Content, type Decide, type GatedFile, gatedFile, REMOVAL_MS } from './gated-file.ts'
-export { type Hold, type LockDesk, lockDesk } from './lock-desk.ts'
 export { type WebLockStoreOptions, webLockStore } from './lock-store.ts'
-export {
-  type DirectorySource,
-  nameOf,
-  openDirectory,
-  type WebDirectory,
-  type WebFile,
-  type WebLocks,
-  type WebWriter,
-} from './platform.ts'
 
 export interface WebStoreOptions extends WebLockStoreOptions {
   /** For browsers without Web Locks. Default: the origin's private directory (OPFS). */

@@ -6,10 +6,9 @@ import {
   type LeaseStore,
   systemClock,
 } from '../../core/index.ts'
+import { type Hold, lockDesk, type WebLocks } from '../browser/index.ts'
 import { createCalls } from './calls.ts'
-import { type Hold, lockDesk } from './lock-desk.ts'
 import { broadcastNews } from './news.ts'
-import type { WebLocks } from './platform.ts'
 import { indexedDbRecords, type StoredRecord } from './records.ts'
 
 /** How long the record of a free resource is kept, so that its token outlives a clock that steps back. */

@@ -1,6 +1,6 @@
 import { LeaseError } from '../../core/index.ts'
+import type { Content } from '../browser/index.ts'
 import type { LeaseRow } from '../lease-row.ts'
-import type { Content } from './gated-file.ts'
 
 const FORMAT = 1
 /** A file that cannot be read may have had a live lease in it: nothing is granted for this long after it changed. */
