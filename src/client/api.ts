@@ -40,6 +40,8 @@ export interface Request {
   readonly signal?: AbortSignal | undefined
   /** Goes on when the page is left. Browsers allow that for small bodies only. */
   readonly keepalive?: boolean
+  /** Milliseconds that the answer may take. Default 10 000. */
+  readonly limit?: number
 }
 
 export type Api = (request: Request) => Promise<Answer>
@@ -52,12 +54,21 @@ export interface ApiOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
+const LIMIT_MS = 10_000
+
+/** The address with a slash at its end, so that paths are added to its own. */
+export function baseOf(url: string | URL): string {
+  if (!URL.canParse(url))
+    throw new LeaseError('invalid-argument', `url: expected the address of a Holdfast server, got ${url}`)
+  return String(url).replace(/\/?$/, '/')
+}
+
 /**
  * Calls the server. Resolves with whatever it answers below 500; rejects with a retryable `store-unavailable` when
  * it does not answer, cannot serve now, or limits the rate.
  */
 export function createApi({ url, clientId, headers }: ApiOptions): Api {
-  return async ({ method, path, body, signal, keepalive = false }) => {
+  return async ({ method, path, body, signal, keepalive = false, limit = LIMIT_MS }) => {
     let response: Response
     let text: string
     try {
@@ -71,7 +82,7 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
         credentials: 'include',
         keepalive,
         ...(body !== undefined && { body: JSON.stringify(body) }),
-        ...(signal && { signal }),
+        signal: AbortSignal.any([AbortSignal.timeout(Math.ceil(limit)), ...(signal ? [signal] : [])]),
       })
       text = await response.text()
     } catch (cause) {

@@ -1,66 +1,27 @@
-import { type Clock, type KeepOptions, type KeptLease, keepLease, LeaseError } from '../core/index.ts'
+import { type Clock, type KeptLease, keepLease, LeaseError, type LossReason } from '../core/index.ts'
 import { roomChannel } from '../protocol/index.ts'
 import { workerClock } from '../worker-clock/index.ts'
-import { type Answer, createApi, type Fields, unexpected } from './api.ts'
+import { type Answer, type Api, baseOf, createApi, type Fields, unexpected } from './api.ts'
+import type { DocumentLock, DocumentLockOptions, SavedDocument } from './document-lock-types.ts'
 import { standInLine } from './line.ts'
-import { documentPath, type Grant, lockCalls } from './lock-calls.ts'
+import { documentPath, type Grant, type LockCalls, lockCalls } from './lock-calls.ts'
 import { endsLease, newsOfAnswer, newsOfEvent } from './news.ts'
 import { followPage } from './page-life.ts'
-import { Socket } from './socket.ts'
-import { type DocumentLockAction, type DocumentLockState, INITIAL_STATE, reduce } from './state.ts'
-
-export interface DocumentLockOptions {
-  /** Where the server is. Default: where the page comes from. */
-  readonly url?: string
-  readonly roomId: string
-  /** What others see of who edits. */
-  readonly name?: string
-  /** The public key of the server's WebSocket. Default `holdfast`. */
-  readonly key?: string
-  /** Sent with every request, such as a bearer token. */
-  readonly headers?: Readonly<Record<string, string>>
-  readonly clock?: Clock
-}
-
-export interface SavedDocument {
-  readonly content: unknown
-  /** Of the save; `null` where nothing was saved yet. */
-  readonly token: number | null
-  readonly savedAt: string | null
-}
-
-export interface DocumentLock extends AsyncDisposable {
-  /** What the page shows now. The same object until something changes. */
-  readonly state: DocumentLockState
-  /** Called after every change of the state. Returns how to stop. */
-  subscribe(listener: () => void): () => void
-  /**
-   * Asks for the lock, and waits in line for `wait` milliseconds (default 0, `Infinity` never gives up). Resolves
-   * with whether this tab has it. Rejects only when asking again cannot help.
-   */
-  acquire(options?: { readonly wait?: number }): Promise<boolean>
-  /** Gives the lock, or the place in line, back. */
-  release(): Promise<void>
-  load(): Promise<SavedDocument>
-  /**
-   * Saves with the token of the latest grant. Rejects with `stale-token` when another has had the lock since:
-   * the content is not saved then, and nothing of the other's is overwritten.
-   */
-  save(content: unknown): Promise<void>
-  /** Takes the lock from its holder, who has a few seconds to save. */
-  takeOver(): Promise<boolean>
-  /** Asks the holder to hand over. Resolves with whether this tab has the lock when it has answered, or not. */
-  requestHandOver(): Promise<boolean>
-  /** Answers the request in the state. Save first: with `true` the lock goes to the other. */
-  answer(granted: boolean): Promise<void>
-  /** Gives everything up and listens no more. */
-  close(): Promise<void>
-}
-
-const SOONEST_LOOK_MS = 500
+import { Socket, type Subscription } from './socket.ts'
+import { type Demand, type DocumentLockAction, INITIAL_STATE, reduce } from './state.ts'
 
 /** Until the server has told its own. */
 const DEFAULT_TIMES = { ttl: 30_000, heartbeat: 10_000 }
+const SOONEST_LOOK_MS = 500
+/** How long after we have agreed to hand over its end is no loss. */
+const HANDING_OVER_MS = 5000
+/** Browsers send no more than this when a page is left. */
+const KEEPALIVE_BYTES = 60_000
+
+const DECISIONS: Readonly<Record<string, Demand>> = {
+  handover_declined: 'declined',
+  handover_unanswered: 'unanswered',
+}
 
 /**
  * The lock of one document for one tab: acquire, edit, save; everybody else sees who it is.
@@ -71,221 +32,314 @@ const DEFAULT_TIMES = { ttl: 30_000, heartbeat: 10_000 }
  * if (await lock.acquire({ wait: 30_000 })) await lock.save(text)
  */
 export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
-  const { roomId, name, key = 'holdfast', headers, clock = workerClock() } = options
-  const url = options.url ?? globalThis.location?.href
+  const { roomId } = options
   if (typeof roomId !== 'string' || roomId === '')
     throw new LeaseError('invalid-argument', `roomId: expected a non-empty string, got ${roomId}`)
-  if (!URL.canParse(url))
-    throw new LeaseError('invalid-argument', `url: expected the address of a Holdfast server, got ${url}`)
+  return new TabLock(options, baseOf(options.url ?? globalThis.location?.origin))
+}
 
-  const clientId = crypto.randomUUID()
-  const base = new URL(url.endsWith('/') ? url : `${new URL(url).origin}/`).href
-  const body = name === undefined ? {} : { name }
-  const api = createApi({ url: base, clientId, headers })
-  const calls = lockCalls({ api, roomId, body, clock, onAnswer: look })
-  const path = documentPath(roomId)
-  const listeners = new Set<() => void>()
-  let state = INITIAL_STATE
-  let times = DEFAULT_TIMES
-  let kept: KeptLease | undefined
-  let asking: AbortController | undefined
-  /** Lost to the network or to sleep, not to another: it is asked for again when we are back. */
-  let resumable = false
-  /** We agreed to its end. */
-  let handedOver = false
-  let cancelFollowing = () => {}
-  let isClosed = false
+class TabLock implements DocumentLock {
+  readonly #path: string
+  readonly #clock: Clock
+  readonly #api: Api
+  readonly #calls: LockCalls
+  readonly #socket: Socket
+  readonly #room: Subscription
+  readonly #listeners = new Set<() => void>()
+  readonly #unfollow: () => void
+  /** Resolves when the server has told its times, or could not. */
+  readonly #settings: Promise<void>
+  #state = INITIAL_STATE
+  #name: string | undefined
+  #times = DEFAULT_TIMES
+  #kept: KeptLease | undefined
+  #waiting: AbortController | undefined
+  #demanding: AbortController | undefined
+  /** Lost to the network or to sleep, not to another: the server may still count it as ours. */
+  #resumable = false
+  #handingOver = false
+  /** How many events were heard: an answer to an older question may be older than they are. */
+  #heard = 0
+  #failedLooks = 0
+  #cancelLook = () => {}
+  #cancelRequest = () => {}
+  #isClosed = false
 
-  const socket = new Socket({
-    url: base,
-    key,
-    clock,
-    authorize: async () => '',
-    onConnection(connected) {
-      dispatch({ type: 'connected', connected })
-      if (connected) void resume()
-    },
-  })
-  const room = socket.subscribe({ name: roomChannel(roomId), onEvent: hear, onGap: () => void refresh() })
-  const unfollow = followPage({
-    onWake() {
-      socket.hurry()
-      void resume()
-    },
-    onLeave() {
-      if (!kept?.lease.held) return
-      resumable = true
-      void kept.lease.release().catch(() => {})
-      dispatch({ type: 'lost', error: null })
-    },
-  })
-  const settings = refresh()
-
-  const lock: DocumentLock = {
-    get state() {
-      return state
-    },
-
-    subscribe(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-
-    async acquire({ wait = 0 } = {}) {
-      asking?.abort()
-      if (kept?.lease.held) return true
-      const ask = new AbortController()
-      asking = ask
-      resumable = false
-      const isTaken = state.holder !== null && !state.holder.isMe
-      dispatch(wait > 0 && isTaken ? { type: 'queued' } : { type: 'asked-for' })
-      await settings
-      try {
-        const stop = ask.signal
-        const grant = await (wait > 0 ? standInLine({ calls, clock, wait, stop }) : calls.ask(0, stop))
-        if (grant) return keep(grant)
-        if (asking === ask) dispatch({ type: 'refused' })
-        return false
-      } catch (error) {
-        if (asking === ask && !ask.signal.aborted) dispatch({ type: 'failed', error: error as LeaseError })
-        return false
-      } finally {
-        if (asking === ask) asking = undefined
-      }
-    },
-
-    async release() {
-      resumable = false
-      const wanted = asking
-      asking = undefined
-      wanted?.abort()
-      const held = kept
-      kept = undefined
-      dispatch({ type: 'released' })
-      if (wanted) await calls.withdraw().catch(() => {})
-      await held?.lease[Symbol.asyncDispose]()
-    },
-
-    async load() {
-      const answer = await api({ method: 'GET', path })
-      if (answer.status !== 200) throw unexpected(answer)
-      const { content, token, saved_at } = answer.body
-      return { content, token: token as number | null, savedAt: saved_at as string | null }
-    },
-
-    async save(content) {
-      const { token } = state
-      if (token === null)
-        throw new LeaseError('lease-lost', 'acquire the lock before you save', { resource: roomId })
-      const answer = await api({ method: 'PUT', path, body: { content, token } })
-      if (answer.status === 409) {
-        kept?.end()
-        throw new LeaseError('stale-token', 'another has had the lock since; this was not saved', {
-          resource: roomId,
-        })
-      }
-      if (answer.status !== 200) throw unexpected(answer)
-    },
-
-    async takeOver() {
-      const answer = await api({ method: 'POST', path: `${path}/lock/takeover`, body })
-      if (answer.status !== 200) {
-        look(answer)
-        return false
-      }
-      return lock.acquire()
-    },
-
-    async requestHandOver() {
-      dispatch({ type: 'asked' })
-      // Answered when the holder has answered, or has not.
-      const answer = await api({ method: 'POST', path: `${path}/lock/request`, body }).catch(() => null)
-      dispatch({ type: 'answered', granted: answer?.status === 200 })
-      return answer?.status === 200 && lock.acquire()
-    },
-
-    async answer(granted) {
-      const { request } = state
-      if (!request) return
-      dispatch({ type: 'request', request: null })
-      handedOver = granted
-      const answer = await api({
-        method: 'POST',
-        path: `${path}/lock/request/answer`,
-        body: { request_id: request.id, granted },
-      })
-      if (answer.status !== 200) throw unexpected(answer)
-    },
-
-    async close() {
-      isClosed = true
-      cancelFollowing()
-      unfollow()
-      room.end()
-      listeners.clear()
-      await lock.release()
-    },
-
-    [Symbol.asyncDispose]: () => lock.close(),
+  constructor(
+    { roomId, name, key = 'holdfast', headers, clock = workerClock() }: DocumentLockOptions,
+    url: string,
+  ) {
+    this.#path = documentPath(roomId)
+    this.#name = name
+    this.#clock = clock
+    this.#api = createApi({ url, clientId: crypto.randomUUID(), headers })
+    this.#calls = lockCalls({
+      api: this.#api,
+      roomId,
+      clock,
+      name: () => this.#name,
+      onAsk: () => this.#heard,
+      onAnswer: (answer, askedAt) => this.#look(answer, askedAt),
+    })
+    this.#socket = new Socket({
+      ...{ url, key, clock },
+      authorize: async () => '',
+      onConnection: (connected) => {
+        this.#dispatch({ type: 'connected', connected })
+        if (connected) void this.#resume()
+      },
+    })
+    this.#settings = this.#refresh()
+    this.#room = this.#socket.subscribe({
+      name: roomChannel(roomId),
+      onEvent: (event, data) => this.#hear(event, data),
+      onGap: () => void this.#refresh(),
+    })
+    // What happened between the first look and the first event.
+    this.#room.ready.then(() => this.#refresh()).catch(() => {})
+    this.#unfollow = followPage({ onWake: () => this.#wake(), onLeave: () => this.#leave() })
   }
-  return lock
 
-  function dispatch(action: DocumentLockAction): void {
-    const next = reduce(state, action)
-    if (next === state) return
-    state = next
-    for (const listener of listeners) listener()
+  get state() {
+    return this.#state
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  rename(name: string | undefined): void {
+    this.#name = name
+  }
+
+  async acquire({ wait = 0 } = {}): Promise<boolean> {
+    if (this.#kept?.lease.held) return true
+    if (this.#isClosed) return false
+    this.#waiting?.abort()
+    const own = new AbortController()
+    const stop = own.signal
+    this.#waiting = own
+    this.#resumable = false
+    const { holder } = this.#state
+    this.#dispatch({ type: wait > 0 && holder && !holder.isMe ? 'queued' : 'asked-for' })
+    try {
+      await this.#settings
+      const { clock, calls } = { clock: this.#clock, calls: this.#calls }
+      const grant = await (wait > 0 ? standInLine({ calls, clock, wait, stop }) : calls.ask(0))
+      if (stop.aborted) return await this.#giveBack(grant)
+      if (grant) return this.#keep(grant)
+      this.#dispatch({ type: 'refused' })
+    } catch (error) {
+      if (!stop.aborted) this.#dispatch({ type: 'failed', error: error as LeaseError })
+    } finally {
+      if (this.#waiting === own) this.#waiting = undefined
+    }
+    return false
+  }
+
+  async release(): Promise<void> {
+    const isAsking = this.#waiting !== undefined || this.#demanding !== undefined
+    const kept = this.#kept
+    this.#kept = undefined
+    this.#resumable = false
+    this.#waiting?.abort()
+    this.#demanding?.abort()
+    this.#waiting = undefined
+    this.#demanding = undefined
+    this.#dispatch({ type: 'released' })
+    if (isAsking) await this.#calls.withdraw().catch(() => {})
+    await kept?.lease[Symbol.asyncDispose]()
+  }
+
+  async load(): Promise<SavedDocument> {
+    const answer = await this.#api({ method: 'GET', path: this.#path })
+    if (answer.status !== 200) throw unexpected(answer)
+    const { content, token, saved_at } = answer.body
+    return { content, token: token as number | null, savedAt: saved_at as string | null }
+  }
+
+  async save(content: unknown): Promise<void> {
+    const { token } = this.#state
+    if (token === null) throw new LeaseError('lease-lost', 'acquire the lock before you save')
+    const body = { content, token }
+    const keepalive = JSON.stringify(body).length < KEEPALIVE_BYTES
+    const answer = await this.#api({ method: 'PUT', path: this.#path, body, keepalive })
+    if (answer.status === 409) {
+      if (this.#kept?.lease.token === token) this.#kept.end()
+      throw new LeaseError('stale-token', 'another has had the lock since; this was not saved')
+    }
+    if (answer.status !== 200) throw unexpected(answer)
+  }
+
+  takeOver(): Promise<boolean> {
+    return this.#demand('takeover', 'taking-over')
+  }
+
+  requestHandOver(): Promise<boolean> {
+    return this.#demand('request', 'asking')
+  }
+
+  async answer(granted: boolean): Promise<void> {
+    const { request } = this.#state
+    if (!request) return
+    const body = { request_id: request.id, granted }
+    this.#handingOver = granted
+    const answer = await this.#api({ method: 'POST', path: `${this.#path}/lock/request/answer`, body })
+    if (answer.status !== 200) {
+      this.#handingOver = false
+      throw unexpected(answer)
+    }
+    this.#dispatch({ type: 'request', request: null })
+    this.#clock.setTimer(() => (this.#handingOver = false), HANDING_OVER_MS, true)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#cancelLook()
+    this.#cancelRequest()
+    this.#unfollow()
+    this.#room.end()
+    this.#listeners.clear()
+    await this.release()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  #dispatch(action: DocumentLockAction): void {
+    const next = reduce(this.#state, action)
+    if (next === this.#state) return
+    this.#state = next
+    for (const listener of this.#listeners) listener()
   }
 
   /** False: the answer was so long on its way that the lock may be over. */
-  function keep({ lease, sent }: Grant): boolean {
-    kept = keepLease(calls, lease, { ...times, clock, sent, onEvent }) ?? undefined
-    if (kept) dispatch({ type: 'granted', token: lease.token })
-    else dispatch({ type: 'refused' })
-    return kept !== undefined
+  #keep({ lease, sent }: Grant): boolean {
+    if (this.#kept?.lease.held && this.#kept.lease.token === lease.token) return true
+    const kept = keepLease(this.#calls, lease, {
+      ...this.#times,
+      ...{ clock: this.#clock, sent },
+      onEvent: (event) => {
+        if (event.type === 'lost' && this.#kept === kept) this.#onLost(event.reason, event.error)
+      },
+    })
+    this.#kept = kept ?? undefined
+    this.#dispatch(kept ? { type: 'granted', token: lease.token } : { type: 'refused' })
+    return kept !== null
   }
 
-  function onEvent(event: Parameters<KeepOptions['onEvent']>[0]): void {
-    // What was given back is no loss, whatever the server says of it.
-    if (event.type !== 'lost' || !kept) return
-    const { reason, error } = event
-    resumable = reason === 'deadline' || reason === 'gave-up'
-    dispatch(handedOver ? { type: 'released' } : { type: 'lost', error })
-    handedOver = false
-    void refresh()
+  /** What came when nobody wanted it any more; unless a later question got the same. */
+  async #giveBack(grant: Grant | null): Promise<false> {
+    const isWanted = this.#waiting !== undefined || this.#kept !== undefined
+    if (grant && !isWanted) await this.#calls.release(grant.lease).catch(() => {})
+    return false
   }
 
-  async function refresh(): Promise<void> {
-    await calls.look().catch(followHolder)
+  async #demand(how: 'takeover' | 'request', pending: Demand): Promise<boolean> {
+    if (this.#isClosed || this.#demanding) return false
+    const own = new AbortController()
+    this.#demanding = own
+    this.#dispatch({ type: 'demand', demand: pending })
+    let demand: Demand = 'failed'
+    try {
+      const answer = await this.#calls.demand(how, own.signal)
+      // The answer was long in coming, so its grant is claimed by a question of its own.
+      const grant = answer.status === 200 ? await this.#calls.ask(0) : null
+      if (own.signal.aborted) return await this.#giveBack(grant)
+      if (grant && this.#keep(grant)) {
+        this.#waiting?.abort()
+        this.#waiting = undefined
+        return true
+      }
+      demand = DECISIONS[String(answer.body.error)] ?? demand
+    } catch {
+      // As if it had not been asked; the state says that it failed.
+    } finally {
+      if (this.#demanding === own) this.#demanding = undefined
+    }
+    if (!own.signal.aborted) this.#dispatch({ type: 'demand', demand })
+    return false
+  }
+
+  #onLost(reason: LossReason, error: LeaseError): void {
+    this.#resumable = reason === 'deadline' || reason === 'gave-up'
+    this.#dispatch(this.#handingOver ? { type: 'released' } : { type: 'lost', error })
+    this.#handingOver = false
+    void this.#resume()
+  }
+
+  #wake(): void {
+    this.#socket.hurry()
+    void this.#resume()
+  }
+
+  #leave(): void {
+    if (!this.#kept?.lease.held) return
+    void this.#kept.lease.release().catch(() => {})
+    this.#dispatch({ type: 'lost', error: null })
+  }
+
+  /** Back on the net, or awake: what is held is renewed now, and what the server still counts as ours goes on. */
+  async #resume(): Promise<void> {
+    if (this.#isClosed) return
+    if (this.#kept?.lease.held) await this.#kept.lease.renew().catch(() => {})
+    else if (!this.#resumable) await this.#refresh()
+    else {
+      // Without an answer it is tried again at the next sign of life.
+      const grant = await this.#calls.resume().catch(() => undefined)
+      if (grant === undefined || !this.#resumable) return
+      this.#resumable = false
+      if (grant) this.#keep(grant)
+    }
+  }
+
+  async #refresh(): Promise<void> {
+    try {
+      await this.#calls.look()
+      this.#failedLooks = 0
+    } catch {
+      this.#failedLooks++
+    }
+    this.#follow()
   }
 
   /** Nobody tells us of another's heartbeats, so what we know of its end is read again while there is time left. */
-  function followHolder(): void {
-    cancelFollowing()
-    const { holder } = state
-    if (isClosed || !holder || holder.isMe) return
-    const left = holder.expiresAt - clock.now()
-    const due = left > times.ttl / 2 ? left - times.ttl / 2 : left
-    cancelFollowing = clock.setTimer(() => void refresh(), Math.max(due, SOONEST_LOOK_MS), true)
+  #follow(): void {
+    this.#cancelLook()
+    const { holder } = this.#state
+    if (this.#isClosed || ((!holder || holder.isMe) && this.#failedLooks === 0)) return
+    const left = holder ? holder.expiresAt - this.#clock.now() : 0
+    const half = this.#times.ttl / 2
+    const soonest = SOONEST_LOOK_MS * 2 ** Math.min(this.#failedLooks, 6)
+    const due = Math.max(left > half ? left - half : left, soonest) * (1 + this.#clock.random() / 4)
+    this.#cancelLook = this.#clock.setTimer(() => void this.#refresh(), due, true)
   }
 
-  /** Back on the net, or awake: what is held is renewed now, and what was lost meanwhile is asked for again. */
-  async function resume(): Promise<void> {
-    if (kept?.lease.held) await kept.lease.renew().catch(() => {})
-    else if (resumable && state.phase === 'lost') await lock.acquire()
-    else await refresh()
-  }
-
-  function look(answer: Answer): void {
+  #look(answer: Answer, askedAt: number): void {
     const { ttl_ms: ttl, heartbeat_ms: heartbeat } = answer.body
-    if (typeof ttl === 'number' && typeof heartbeat === 'number') times = { ttl, heartbeat }
-    for (const action of newsOfAnswer(answer, state, clock.now())) dispatch(action)
-    followHolder()
+    if (typeof ttl === 'number' && typeof heartbeat === 'number') this.#times = { ttl, heartbeat }
+    for (const action of newsOfAnswer(answer, this.#state, this.#clock.now()))
+      if (action.type !== 'holder' || this.#isNews(action.holder, askedAt)) this.#dispatch(action)
+    this.#follow()
   }
 
-  function hear(event: string, data: Fields): void {
-    for (const action of newsOfEvent(event, data, state, clock.now())) dispatch(action)
-    if (kept && endsLease(event, data, kept.lease.token)) kept.end()
-    followHolder()
+  #isNews(holder: { readonly token: number } | null, askedAt: number): boolean {
+    return holder ? holder.token >= (this.#state.holder?.token ?? 0) : askedAt === this.#heard
+  }
+
+  #hear(event: string, data: Fields): void {
+    this.#heard++
+    for (const action of newsOfEvent(event, data, this.#state, this.#clock.now())) this.#dispatch(action)
+    if (this.#kept && endsLease(event, data, this.#kept.lease.token)) this.#kept.end()
+    const { request } = this.#state
+    this.#cancelRequest()
+    if (request) {
+      const left = request.until - this.#clock.now()
+      const end = () => this.#dispatch({ type: 'request', request: null })
+      this.#cancelRequest = this.#clock.setTimer(end, Math.max(0, left), true)
+    }
+    this.#follow()
   }
 }

@@ -9,7 +9,7 @@ import {
   systemClock,
 } from '../core/index.ts'
 import { clientChannel, LEASES_CHANNEL } from '../protocol/index.ts'
-import { type Api, createApi, type Request, unexpected } from './api.ts'
+import { type Api, baseOf, createApi, type Request, unexpected } from './api.ts'
 import { Parties } from './parties.ts'
 import { Socket, type Subscription } from './socket.ts'
 
@@ -35,9 +35,7 @@ export interface HttpStoreOptions {
  * const leases = createLeases(httpStore('https://locks.example.com', { token }))
  */
 export function httpStore(url: string | URL, options: HttpStoreOptions = {}): LeaseStore {
-  if (!URL.canParse(url))
-    throw new LeaseError('invalid-argument', `url: expected the address of a Holdfast server, got ${url}`)
-  return new HttpStore(new URL(url), options)
+  return new HttpStore(baseOf(url), options)
 }
 
 class HttpStore implements LeaseStore {
@@ -53,13 +51,12 @@ class HttpStore implements LeaseStore {
   #cancelIdle = () => {}
   #closed = false
 
-  constructor(url: URL, { token, key = 'holdfast', clock = systemClock }: HttpStoreOptions) {
+  constructor(url: string, { token, key = 'holdfast', clock = systemClock }: HttpStoreOptions) {
     const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` }
-    const base = new URL('.', url).href
     this.#clock = clock
-    this.#api = createApi({ url: base, clientId: this.#clientId, headers })
+    this.#api = createApi({ url, clientId: this.#clientId, headers })
     this.#socket = new Socket({
-      url: base,
+      url,
       key,
       clock,
       authorize: (socketId, channel) => this.#authorize(socketId, channel),
@@ -67,6 +64,7 @@ class HttpStore implements LeaseStore {
   }
 
   async acquire(ask: Parameters<LeaseStore['acquire']>[0], call?: CallOptions): Promise<AcquireAnswer> {
+    this.#checkOpen()
     const { resource, wake, lost, ...more } = ask
     if (wake || lost) {
       this.#parties.expect(ask)
@@ -163,9 +161,8 @@ class HttpStore implements LeaseStore {
   async close(): Promise<void> {
     this.#closed = true
     this.#parties.clear()
-    this.#cancelIdle()
     for (const watch of this.#watches) watch.end()
-    this.#calls?.end()
+    this.#stopListening()
   }
 
   /** Hears what concerns the leases and waits of this store, while there are any. */
@@ -181,7 +178,10 @@ class HttpStore implements LeaseStore {
       })
       this.#endWhenIdle(this.#calls)
       // What was granted before may have been ended before.
-      this.#calls.ready.then(() => this.#checkHeld()).catch(() => {})
+      this.#calls.ready.then(
+        () => this.#checkHeld(),
+        () => this.#stopListening(),
+      )
     }
     await this.#calls.ready
   }
@@ -189,13 +189,18 @@ class HttpStore implements LeaseStore {
   #endWhenIdle(calls: Subscription): void {
     this.#cancelIdle = this.#clock.setTimer(
       () => {
-        if (this.#parties.size > 0) return this.#endWhenIdle(calls)
-        this.#calls = undefined
-        calls.end()
+        if (this.#parties.size > 0) this.#endWhenIdle(calls)
+        else this.#stopListening()
       },
       IDLE_MS,
       true,
     )
+  }
+
+  #stopListening(): void {
+    this.#cancelIdle()
+    this.#calls?.end()
+    this.#calls = undefined
   }
 
   /** What was pushed while nobody could hear it. */

@@ -1,10 +1,7 @@
+export { createDocumentLock } from './document-lock.ts'
+export type { DocumentLock, DocumentLockOptions, SavedDocument } from './document-lock-types.ts'
 export {
-  createDocumentLock,
-  type DocumentLock,
-  type DocumentLockOptions,
-  type SavedDocument,
-} from './document-lock.ts'
-export {
+  type Demand,
   type DocumentHolder,
   type DocumentLockPhase,
   type DocumentLockState,

@@ -3,7 +3,7 @@ import type { Grant, LockCalls } from './lock-calls.ts'
 
 /** How long one request waits at the server. Proxies end longer ones. */
 const ASK_MS = 25_000
-const AFTER_FAILURE_MS = 1000
+const SOONEST_ASK_MS = 1000
 
 export interface LineOptions {
   readonly calls: LockCalls
@@ -20,17 +20,20 @@ export interface LineOptions {
 export async function standInLine({ calls, clock, wait, stop }: LineOptions): Promise<Grant | null> {
   const giveUpAt = clock.monotonic() + wait
   for (;;) {
-    const left = giveUpAt - clock.monotonic()
+    const asked = clock.monotonic()
+    const left = giveUpAt - asked
     if (left < 1) return null
     try {
       const isTurn = await calls.ask(Math.min(left, ASK_MS), stop)
-      const grant = isTurn && (await calls.ask(0, stop))
+      const grant = isTurn && (await calls.ask(0))
       if (grant) return grant
     } catch (error) {
       stop.throwIfAborted()
       if (!(error as LeaseError).retryable) throw error
-      await pause(clock, Math.min(left, AFTER_FAILURE_MS), stop)
     }
+    // A server that is down, or that lets nobody wait, answers at once.
+    const soonest = asked + SOONEST_ASK_MS - clock.monotonic()
+    if (soonest > 0) await pause(clock, Math.min(left, soonest), stop)
   }
 }
 

@@ -5,6 +5,7 @@ import {
   type LeaseStore,
   type Moment,
   moment,
+  type Renewal,
 } from '../core/index.ts'
 import { type Answer, type Api, unexpected } from './api.ts'
 
@@ -16,7 +17,11 @@ export interface Grant {
 
 export interface LockCalls extends Pick<LeaseStore, 'renew' | 'release'> {
   /** One question; `null` when another has the lock, or `wait` milliseconds in line were not enough. */
-  ask(wait: number, signal: AbortSignal): Promise<Grant | null>
+  ask(wait: number, signal?: AbortSignal): Promise<Grant | null>
+  /** The lease that this tab has had, if it is still its own. */
+  resume(): Promise<Grant | null>
+  /** Asks for what another has. Answered when that is decided. */
+  demand(how: 'takeover' | 'request', signal: AbortSignal): Promise<Answer>
   /** Says who has it. */
   look(): Promise<void>
   /** Gives up whatever this tab has or waits for. */
@@ -26,18 +31,25 @@ export interface LockCalls extends Pick<LeaseStore, 'renew' | 'release'> {
 export interface LockCallsOptions {
   readonly api: Api
   readonly roomId: string
-  /** Sent with a request for the lock. */
-  readonly body: object
+  /** What others are to see of who asks. */
+  readonly name: () => string | undefined
   readonly clock: Clock
-  readonly onAnswer: (answer: Answer) => void
+  /** Called before a request goes out; what it returns goes with the answer. */
+  readonly onAsk: () => number
+  readonly onAnswer: (answer: Answer, askedAt: number) => void
 }
+
+/** What an answer may take beyond the time that it was asked to wait. */
+const ANSWER_MS = 10_000
+/** The longest that a holder may be given to answer or to save. */
+const DECISION_MS = 310_000
 
 export function documentPath(roomId: string): string {
   return `api/documents/${encodeURIComponent(roomId)}`
 }
 
 /** What the server is asked about one lock. It knows a holder by session and tab, not by the id of a lease. */
-export function lockCalls({ api, roomId, body, clock, onAnswer }: LockCallsOptions): LockCalls {
+export function lockCalls({ api, roomId, name, clock, onAsk, onAnswer }: LockCallsOptions): LockCalls {
   const path = `${documentPath(roomId)}/lock`
   let latest: LeaseRecord | null = null
 
@@ -45,19 +57,21 @@ export function lockCalls({ api, roomId, body, clock, onAnswer }: LockCallsOptio
     async ask(wait, signal) {
       const sent = moment(clock)
       const query = wait > 0 ? `?wait=${Math.ceil(wait) / 1000}` : ''
-      const answer = await api({ method: 'POST', path: path + query, body, signal })
-      onAnswer(answer)
-      if (answer.status === 409) return null
-      return { lease: leaseOf(answer), sent }
+      const request = { path: path + query, body: person(), signal, limit: wait + ANSWER_MS }
+      const answer = await told(() => api({ method: 'POST', ...request }))
+      return answer.status === 409 ? null : { lease: leaseOf(answer), sent }
     },
 
-    async renew() {
-      const answer = await api({ method: 'PUT', path, body: {} })
-      onAnswer(answer)
-      // None, expired, or another's: the heartbeat ends.
-      if (answer.status === 403 || answer.status === 404) return { ok: false, holder: null }
-      return { ok: true, lease: leaseOf(answer) }
+    async resume() {
+      const sent = moment(clock)
+      const renewal = await renew()
+      return renewal.ok ? { lease: renewal.lease, sent } : null
     },
+
+    demand: (how, signal) =>
+      told(() => api({ method: 'POST', path: `${path}/${how}`, body: person(), signal, limit: DECISION_MS })),
+
+    renew,
 
     async release(by) {
       const body = { token: 'token' in by ? by.token : Number(by.id) }
@@ -71,12 +85,31 @@ export function lockCalls({ api, roomId, body, clock, onAnswer }: LockCallsOptio
     },
 
     async look() {
-      onAnswer(await api({ method: 'GET', path }))
+      await told(() => api({ method: 'GET', path }))
     },
 
     async withdraw() {
       await api({ method: 'DELETE', path, keepalive: true })
     },
+  }
+
+  function person(): object {
+    const shown = name()
+    return shown === undefined ? {} : { name: shown }
+  }
+
+  async function told(call: () => Promise<Answer>): Promise<Answer> {
+    const askedAt = onAsk()
+    const answer = await call()
+    onAnswer(answer, askedAt)
+    return answer
+  }
+
+  async function renew(): Promise<Renewal> {
+    const answer = await told(() => api({ method: 'PUT', path, body: {} }))
+    // None, expired, another's, or not allowed any more: the heartbeat ends.
+    const isOver = answer.status === 403 || answer.status === 404
+    return isOver ? { ok: false, holder: null } : { ok: true, lease: leaseOf(answer) }
   }
 
   function leaseOf(answer: Answer): LeaseRecord {

@@ -32,7 +32,7 @@ export function newsOfAnswer(
 export function newsOfEvent(
   event: string,
   data: Fields,
-  { token, phase, holder, me }: DocumentLockState,
+  { token, phase, holder, me, request }: DocumentLockState,
   now: number,
 ): DocumentLockAction[] {
   const isMine = phase === 'held' && data.token === token
@@ -46,7 +46,10 @@ export function newsOfEvent(
     case 'document.saved':
       return [{ type: 'saved', savedAt: text(data.saved_at) }]
     case 'document.takeover-requested':
-      return isMine ? [{ type: 'request', request: requestOf(data, now) }] : []
+      // One after the other: who comes second is not answered.
+      return isMine && !request ? [{ type: 'request', request: requestOf(data, now) }] : []
+    case 'document.takeover-answered':
+      return request?.id === data.request_id ? [{ type: 'request', request: null }] : []
     default:
       return []
   }

@@ -170,7 +170,10 @@ export class Socket {
       const auth = isPrivate ? await this.#options.authorize(this.#socketId, channel) : undefined
       if (this.#connection === connection) this.#send('pusher:subscribe', { channel, auth })
     } catch (error) {
-      this.#refuse(channel, error as Error)
+      if (this.#connection !== connection) return
+      // A server that cannot answer now is asked again with the next connection.
+      if ((error as LeaseError).retryable) this.#onLost()
+      else this.#refuse(channel, error as Error)
     }
   }
 

@@ -35,6 +35,9 @@ export interface HandOverRequest {
   readonly until: number
 }
 
+/** `taking-over` and `asking`: not decided yet. `failed`: the server could not be asked, or does not allow it. */
+export type Demand = 'taking-over' | 'asking' | 'declined' | 'unanswered' | 'failed'
+
 export interface DocumentLockState {
   readonly phase: DocumentLockPhase
   /** This tab, once the server has told. */
@@ -47,8 +50,8 @@ export interface DocumentLockState {
   /** How many wait in line. */
   readonly waiting: number
   readonly request: HandOverRequest | null
-  /** What became of this tab's own request to hand over. */
-  readonly asked: 'pending' | 'declined' | null
+  /** What became of this tab's own demand for the lock of another. */
+  readonly demand: Demand | null
   /** When anybody last saved, by the server's clock (ISO 8601), as far as this tab has heard. */
   readonly savedAt: string | null
   /** Hears the server's events. */
@@ -65,8 +68,7 @@ export type DocumentLockAction =
   | { readonly type: 'holder'; readonly holder: DocumentHolder | null }
   | { readonly type: 'line'; readonly waiting: number; readonly place: number | null }
   | { readonly type: 'request'; readonly request: HandOverRequest | null }
-  | { readonly type: 'asked' }
-  | { readonly type: 'answered'; readonly granted: boolean }
+  | { readonly type: 'demand'; readonly demand: Demand | null }
   | { readonly type: 'saved'; readonly savedAt: string | null }
   | { readonly type: 'connected'; readonly connected: boolean }
 
@@ -78,7 +80,7 @@ export const INITIAL_STATE: DocumentLockState = {
   place: null,
   waiting: 0,
   request: null,
-  asked: null,
+  demand: null,
   savedAt: null,
   connected: false,
   error: null,
@@ -91,7 +93,7 @@ export function reduce(state: DocumentLockState, action: DocumentLockAction): Do
     case 'queued':
       return { ...state, phase: 'waiting', place: null, error: null }
     case 'granted':
-      return { ...state, phase: 'held', token: action.token, place: null, asked: null, error: null }
+      return { ...state, phase: 'held', token: action.token, place: null, demand: null, error: null }
     case 'lost':
       return { ...state, phase: 'lost', request: null, error: action.error }
     case 'failed':
@@ -101,16 +103,17 @@ export function reduce(state: DocumentLockState, action: DocumentLockAction): Do
       return watching({ ...state, phase: 'idle', place: null, request: null })
     case 'me':
       return { ...state, me: action.me }
-    case 'holder':
-      return watching({ ...state, holder: action.holder })
+    case 'holder': {
+      // What the last holder has said is not for the next one.
+      const isSame = action.holder?.token === state.holder?.token
+      return watching({ ...state, holder: action.holder, demand: isSame ? state.demand : undecided(state) })
+    }
     case 'line':
       return { ...state, waiting: action.waiting, place: state.phase === 'waiting' ? action.place : null }
     case 'request':
       return { ...state, request: action.request }
-    case 'asked':
-      return { ...state, asked: 'pending' }
-    case 'answered':
-      return { ...state, asked: state.asked && !action.granted ? 'declined' : null }
+    case 'demand':
+      return { ...state, demand: action.demand }
     case 'saved':
       return { ...state, savedAt: action.savedAt }
     case 'connected':
@@ -122,4 +125,8 @@ export function reduce(state: DocumentLockState, action: DocumentLockAction): Do
 function watching(state: DocumentLockState): DocumentLockState {
   if (state.phase !== 'idle' && state.phase !== 'read-only') return state
   return { ...state, phase: state.holder && !state.holder.isMe ? 'read-only' : 'idle' }
+}
+
+function undecided({ demand }: DocumentLockState): Demand | null {
+  return demand === 'asking' || demand === 'taking-over' ? demand : null
 }

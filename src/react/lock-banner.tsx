@@ -10,7 +10,7 @@ export interface LockBannerProps {
   readonly lang?: 'en' | 'ja'
   /** Replaces single texts. */
   readonly texts?: Partial<LockTexts>
-  /** Runs before the lock is handed over, to save what is not saved yet. */
+  /** Runs before the lock is given back or handed over, to save what is not saved yet. If it fails, the lock stays. */
   readonly onHandOver?: () => void | Promise<void>
 }
 
@@ -40,19 +40,31 @@ interface Action {
  */
 export function LockBanner({ state, lock, lang = 'en', texts, onHandOver }: LockBannerProps) {
   const words = { ...lockTexts[lang], ...texts }
+  const banner = useRef<HTMLElement>(null)
   const { tone, text, actions, until } = sayingOf(state, lock, words, lang, onHandOver)
   const isAlarm = state.phase === 'lost' || state.phase === 'error'
+  const said = state.me === null && !isAlarm ? words.connecting : text
+  const line = state.connected || state.me === null || isAlarm ? said : `${said} ${words.offline}`
+  const press = async (run: Action['run']) => {
+    // The button may go with the answer; the focus stays here.
+    banner.current?.focus()
+    // What fails is told by the state.
+    await Promise.resolve(run()).catch(() => {})
+  }
   return (
     <section
+      ref={banner}
+      tabIndex={-1}
       className="holdfast hf-banner"
       data-tone={tone}
       data-phase={state.phase}
       aria-label={words.label}
     >
       <span className="hf-dot" aria-hidden="true" />
-      <p className="hf-text" role={isAlarm ? 'alert' : 'status'}>
-        {state.connected || isAlarm ? text : `${text} ${words.offline}`}
-      </p>
+      <div className="hf-text">
+        <p role="status">{isAlarm ? '' : line}</p>
+        <p role="alert">{isAlarm ? line : ''}</p>
+      </div>
       <span className="hf-count" aria-hidden="true">
         {until !== undefined && <Countdown until={until} words={words} />}
       </span>
@@ -62,7 +74,7 @@ export function LockBanner({ state, lock, lang = 'en', texts, onHandOver }: Lock
             key={text}
             type="button"
             className={primary ? 'hf-primary' : undefined}
-            onClick={() => void run()}
+            onClick={() => void press(run)}
           >
             {text}
           </button>
@@ -80,13 +92,14 @@ function sayingOf(
   lang: string,
   onHandOver: LockBannerProps['onHandOver'],
 ): Saying {
-  const { phase, holder, request, asked, place, error } = state
+  const { phase, holder, request, demand, place, error } = state
   const other = holder && !holder.isMe ? whoOf(holder, lang) : null
   const edit = { text: words.edit, run: () => lock?.acquire(), primary: true }
   const queue = { text: words.wait, run: () => lock?.acquire({ wait: Infinity }), primary: true }
   const leave = { text: words.leaveLine, run: () => lock?.release() }
-  const ask = { text: words.ask, run: () => lock?.requestHandOver().catch(() => {}) }
+  const ask = { text: words.ask, run: () => lock?.requestHandOver() }
   const takeOver = { text: words.takeOver, run: () => lock?.takeOver() }
+  const isPending = demand === 'asking' || demand === 'taking-over'
   const until = holder?.expiresAt
   switch (phase) {
     case 'idle':
@@ -96,21 +109,20 @@ function sayingOf(
     case 'waiting':
       return {
         tone: 'waiting',
-        text: asked ? askedText(asked, other, words) : words.waiting(other, place),
-        actions: asked === 'pending' ? [leave] : [leave, ask, takeOver],
+        text: demand ? words.demand[demand](other?.name ?? null) : words.waiting(other, place),
+        actions: isPending ? [leave] : [leave, ask, takeOver],
         until,
       }
     case 'held': {
-      if (!request) {
-        const stop = { text: words.stop, run: () => lock?.release() }
-        return { tone: 'held', text: words.editing, actions: [stop], until }
-      }
-      const handOver = async () => {
+      const afterSaving = (run: () => unknown) => async () => {
         await onHandOver?.()
-        await lock?.answer(true)
+        await run()
       }
+      const stop = { text: words.stop, run: afterSaving(() => lock?.release()) }
+      if (!request) return { tone: 'held', text: words.editing, actions: [stop], until }
+      const handOver = afterSaving(() => lock?.answer(true))
       return request.kind === 'take-over'
-        ? { tone: 'waiting', text: words.takenOver(request.name), actions: [], until: request.until }
+        ? { tone: 'waiting', text: words.takenOver(request.name), actions: [stop], until: request.until }
         : {
             tone: 'waiting',
             text: words.requested(request.name),
@@ -124,8 +136,12 @@ function sayingOf(
     case 'read-only':
       return {
         tone: 'lost',
-        text: asked ? askedText(asked, other, words) : other ? words.readOnly(other) : words.nobody,
-        actions: asked === 'pending' ? [queue] : [queue, ask, takeOver],
+        text: demand
+          ? words.demand[demand](other?.name ?? null)
+          : other
+            ? words.readOnly(other)
+            : words.nobody,
+        actions: isPending ? [queue] : [queue, ask, takeOver],
         until,
       }
     case 'lost':
@@ -142,10 +158,6 @@ function sayingOf(
         actions: error?.retryable ? [{ ...edit, text: words.editAgain }] : [],
       }
   }
-}
-
-function askedText(asked: 'pending' | 'declined', other: Who | null, words: LockTexts): string {
-  return words[asked](other?.name ?? null)
 }
 
 function whoOf({ name, since }: DocumentHolder, lang: string): Who {

@@ -1,3 +1,5 @@
+import type { Demand } from '../client/index.ts'
+
 /** Who edits, as the texts name it. */
 export interface Who {
   /** `null`: the server knows no name. */
@@ -16,12 +18,13 @@ export interface LockTexts {
   readonly waiting: (who: Who | null, ahead: number | null) => string
   readonly requested: (name: string | null) => string
   readonly takenOver: (name: string | null) => string
-  readonly pending: (name: string | null) => string
-  readonly declined: (name: string | null) => string
+  /** What became of the wish for the lock of another. */
+  readonly demand: Readonly<Record<Demand, (name: string | null) => string>>
   readonly lost: string
   readonly lostTo: (who: Who) => string
   readonly failed: (reason: string) => string
   readonly offline: string
+  readonly connecting: string
   readonly secondsLeft: (seconds: number) => string
   readonly edit: string
   readonly editAgain: string
@@ -46,14 +49,20 @@ const en: LockTexts = {
       ahead === null ? 'You are in line.' : ahead === 0 ? 'You are next.' : `${ahead} before you.`
     }`,
   requested: (name) => `${name ?? 'Somebody'} would like to edit. Hand over?`,
-  takenOver: (name) => `${name ?? 'Somebody'} is taking over. Your last changes are being saved.`,
-  pending: (name) => `You have asked ${name ?? 'the other'} to hand over.`,
-  declined: (name) => `${name ?? 'The other'} would like to go on editing.`,
+  takenOver: (name) => `${name ?? 'Somebody'} is taking over. Save what you have.`,
+  demand: {
+    asking: (name) => `You have asked ${name ?? 'the other'} to hand over.`,
+    'taking-over': (name) => `Taking over. ${name ?? 'The other'} has a moment to save.`,
+    declined: (name) => `${name ?? 'The other'} would like to go on editing.`,
+    unanswered: (name) => `${name ?? 'The other'} has not answered.`,
+    failed: () => 'That did not work. Try again, or wait in line.',
+  },
   lost: 'You are no longer editing. Your text is kept here.',
   lostTo: ({ name, since }) =>
     `${name ?? 'Somebody'} has been editing since ${since}. Your text is kept here.`,
   failed: (reason) => `The document cannot be locked: ${reason}`,
   offline: 'No connection. Trying again.',
+  connecting: 'Looking who is editing.',
   secondsLeft: (seconds) => `${seconds} s`,
   edit: 'Edit',
   editAgain: 'Edit again',
@@ -78,14 +87,20 @@ const ja: LockTexts = {
       ahead === null ? '順番を待っています。' : ahead === 0 ? '次はあなたの番です。' : `あと${ahead}人です。`
     }`,
   requested: (name) => `${person(name)}が編集したいそうです。交代しますか。`,
-  takenOver: (name) => `${person(name)}が編集を引き継ぎます。最後の変更を保存しています。`,
-  pending: (name) => `${person(name)}に交代をお願いしました。`,
-  declined: (name) => `${person(name)}はもう少し編集を続けたいそうです。`,
+  takenOver: (name) => `まもなく${person(name)}が編集を引き継ぎます。保存してください。`,
+  demand: {
+    asking: (name) => `${person(name)}に交代をお願いしました。`,
+    'taking-over': (name) => `引き継いでいます。${person(name)}が保存するまで少しお待ちください。`,
+    declined: (name) => `${person(name)}はもう少し編集を続けたいそうです。`,
+    unanswered: (name) => `${person(name)}から返事がありませんでした。`,
+    failed: () => 'うまくいきませんでした。もう一度試すか、順番を待ってください。',
+  },
   lost: '編集の権利がなくなりました。入力した内容はこの画面に残っています。',
   lostTo: ({ name, since }) =>
     `${since}から${person(name)}が編集しています。入力した内容はこの画面に残っています。`,
   failed: (reason) => `この文書は編集できません（${reason}）`,
   offline: '接続が切れています。つなぎ直しています。',
+  connecting: '編集している人を確認しています。',
   secondsLeft: (seconds) => `残り${seconds}秒`,
   edit: '編集する',
   editAgain: 'もう一度編集する',

@@ -29,7 +29,6 @@ export function useDocumentLock(
     const opened = createDocumentLock({
       roomId,
       ...(url !== undefined && { url }),
-      ...(name !== undefined && { name }),
       ...(key !== undefined && { key }),
     })
     setLock(opened)
@@ -37,7 +36,8 @@ export function useDocumentLock(
       setLock(null)
       void opened.close()
     }
-  }, [roomId, url, name, key])
+  }, [roomId, url, key])
+  useEffect(() => lock?.rename(name), [lock, name])
   const subscribe = useCallback((listener: () => void) => lock?.subscribe(listener) ?? (() => {}), [lock])
   const state = useSyncExternalStore(
     subscribe,

@@ -32,7 +32,7 @@ describe('the dashboard in Chromium', () => {
   it('shows nothing without the token of an administrator', async () => {
     await page.getByLabel('Administrator token').fill('not it')
     await page.getByRole('button', { name: 'Enter' }).click()
-    await page.getByLabel('Administrator token').waitFor()
+    await page.getByText('The server does not know this token').waitFor()
     await page.getByLabel('Administrator token').fill(ADMIN_TOKEN)
     await page.getByRole('button', { name: 'Enter' }).click()
     await page.getByText('No lease is held now').waitFor()
@@ -75,11 +75,11 @@ describe('the dashboard in Chromium', () => {
     await page.getByRole('button', { name: 'End the lease' }).click()
     await row('stuck').waitFor({ state: 'detached' })
     expect(await server.store.read(['stuck'])).toEqual([null])
-    await page.getByRole('tab', { name: 'Audit trail' }).click()
-    await page.locator('tr', { hasText: 'force-release' }).filter({ hasText: 'stuck' }).waitFor()
-    await page.getByRole('tab', { name: 'Plots' }).click()
+    await page.getByRole('button', { name: 'Audit trail' }).click()
+    await page.locator('tr', { hasText: 'released by force' }).filter({ hasText: 'stuck' }).waitFor()
+    await page.getByRole('button', { name: 'Plots' }).click()
     await page.getByRole('img', { name: /Grants and ends/ }).waitFor()
-    await page.getByRole('tab', { name: 'Leases' }).click()
+    await page.getByRole('button', { name: 'Leases' }).click()
   })
 
   it('stays smooth with thousands of leases that change all the time', async () => {

@@ -14,7 +14,15 @@ describe('the lock of a document, outside of a browser', () => {
     server = await createServer({
       store,
       settings: {
-        ...{ port: 0, ttl: TTL_MS, heartbeat: 500, grace: 100, rate: 0, logLevel: 'silent' },
+        ...{
+          port: 0,
+          ttl: TTL_MS,
+          heartbeat: 500,
+          grace: 300,
+          answerWithin: 1000,
+          rate: 0,
+          logLevel: 'silent',
+        },
         adminTokens: [TOKEN],
       },
     })
@@ -110,6 +118,66 @@ describe('the lock of a document, outside of a browser', () => {
     expect(await ken.takeOver()).toBe(true)
     await expect(mika.save('late')).rejects.toMatchObject({ code: 'stale-token' })
     await phase(mika, 'lost')
+  })
+
+  it('takes over from within the line, whoever else stands there', async () => {
+    await using mika = open('Mika')
+    await using ken = open('Ken')
+    await using ria = open('Ria')
+    await mika.acquire()
+    const waits = [ken, ria].map((lock) => lock.acquire({ wait: 10_000 }))
+    await vi.waitFor(() => expect(mika.state.waiting).toBe(2))
+    expect(await ken.takeOver()).toBe(true)
+    const { token } = ken.state
+    await new Promise((resolve) => setTimeout(resolve, TTL_MS))
+    expect(ken.state).toMatchObject({ phase: 'held', token })
+    await ria.release()
+    await Promise.all(waits)
+  })
+
+  it('wants nothing more when it is closed in the middle of a take-over', async () => {
+    await using mika = open('Mika')
+    const ken = open('Ken')
+    await mika.acquire()
+    await phase(ken, 'read-only')
+    const taking = ken.takeOver()
+    await ken.close()
+    expect(await taking).toBe(false)
+    await new Promise((resolve) => setTimeout(resolve, TTL_MS))
+    await phase(mika, 'held')
+  })
+
+  it('keeps a request until it is answered or its time is over', async () => {
+    await using mika = open('Mika')
+    await using ken = open('Ken')
+    await mika.acquire()
+    await phase(ken, 'read-only')
+    const asking = ken.requestHandOver()
+    await vi.waitFor(() => expect(mika.state.request).toMatchObject({ kind: 'request', name: 'Ken' }))
+    expect(ken.state.demand).toBe('asking')
+    await mika.answer(false)
+    expect(await asking).toBe(false)
+    expect(mika.state.request).toBeNull()
+    expect(ken.state.demand).toBe('declined')
+    const unanswered = ken.requestHandOver()
+    await vi.waitFor(() => expect(mika.state.request).not.toBeNull())
+    expect(await unanswered).toBe(false)
+    expect(ken.state.demand).toBe('unanswered')
+    await vi.waitFor(() => expect(mika.state.request).toBeNull())
+    await mika.release()
+    await vi.waitFor(() => expect(ken.state).toMatchObject({ phase: 'idle', demand: null }))
+  })
+
+  it('hands over, which is no loss', async () => {
+    await using mika = open('Mika')
+    await using ken = open('Ken')
+    await mika.acquire()
+    await phase(ken, 'read-only')
+    const asking = ken.requestHandOver()
+    await vi.waitFor(() => expect(mika.state.request).not.toBeNull())
+    await mika.answer(true)
+    expect(await asking).toBe(true)
+    await phase(mika, 'read-only')
   })
 
   it('says so when the server refuses, and when it cannot be reached', async () => {

@@ -22,8 +22,8 @@ export function AuditTrail({ entries, words }: AuditTrailProps) {
         <tbody>
           {entries.map(({ at, action, resource, token, owner, by }) => (
             <tr key={`${at} ${action} ${resource} ${token}`}>
-              <td className="mono">{new Date(at).toLocaleString()}</td>
-              <td>{action}</td>
+              <td className="mono">{new Date(at).toLocaleString(undefined, { hour12: false })}</td>
+              <td>{words.actions[action]}</td>
               <td className="name">{resource}</td>
               <td className="mono quiet">{token}</td>
               <td className="name mono">{owner}</td>

@@ -5,25 +5,24 @@ import { AuditTrail } from './audit-trail.tsx'
 import { EventStream } from './event-stream.tsx'
 import { Figures, Plots } from './figures.tsx'
 import { LeaseTable } from './lease-table.tsx'
-import { type DashboardState, LiveLeases } from './live-leases.ts'
+import { type LiveLease, LiveLeases, LOADING } from './live-leases.ts'
 import { ReleaseDialog } from './release-dialog.tsx'
 import { SignIn, useToken } from './sign-in.tsx'
 import { dashboardTexts } from './texts.ts'
 
 const TABS = ['leases', 'plots', 'audit'] as const
-const LOADING: DashboardState = { phase: 'loading', leases: [], news: [], stats: null, audit: [] }
 
 export function Dashboard() {
   const [{ lang }] = usePreferences()
   const words = dashboardTexts[lang]
   const [token, setToken] = useToken()
   const live = useLiveLeases(token)
-  const { phase, leases, news, stats, audit } = useSyncExternalStore(
+  const { phase, isLoaded, leases, news, stats, audit } = useSyncExternalStore(
     (listener) => live?.subscribe(listener) ?? (() => {}),
     () => live?.state ?? LOADING,
   )
   const [tab, setTab] = useState<(typeof TABS)[number]>('leases')
-  const [releasing, setReleasing] = useState<string | null>(null)
+  const [releasing, setReleasing] = useState<LiveLease | null>(null)
   return (
     <>
       <PageHeader current="dashboard">
@@ -33,26 +32,20 @@ export function Dashboard() {
       </PageHeader>
       <main className="dashboard">
         {phase === 'signed-out' ? (
-          <SignIn words={words} onToken={setToken} />
+          <SignIn words={words} isWrong={token !== ''} onToken={setToken} />
         ) : (
           <>
             <Figures live={leases.length} stats={stats} words={words} />
-            <div role="tablist" className="bar tabs">
+            <div className="bar tabs">
               {TABS.map((name) => (
-                <button
-                  key={name}
-                  type="button"
-                  role="tab"
-                  aria-selected={tab === name}
-                  onClick={() => setTab(name)}
-                >
+                <button key={name} type="button" aria-pressed={tab === name} onClick={() => setTab(name)}>
                   {words[name]}
                 </button>
               ))}
             </div>
             {tab === 'leases' && (
               <div className="columns">
-                <LeaseTable leases={leases} words={words} onRelease={setReleasing} />
+                <LeaseTable leases={leases} isLoading={!isLoaded} words={words} onRelease={setReleasing} />
                 <EventStream news={news} words={words} />
               </div>
             )}
@@ -63,7 +56,7 @@ export function Dashboard() {
       </main>
       {releasing !== null && live && (
         <ReleaseDialog
-          resource={releasing}
+          resource={releasing.resource}
           words={words}
           onConfirm={() => live.release(releasing)}
           onClose={() => setReleasing(null)}

@@ -41,7 +41,7 @@ export function EventStream({
         value={filter}
         onChange={({ target }) => setFilter(target.value)}
       />
-      {shown.length === 0 && <p className="quiet empty">{words.noEvents}</p>}
+      {shown.length === 0 && <p className="quiet empty">{wanted ? words.noMatch : words.noEvents}</p>}
       <ol>
         {shown.map(({ id, at, what, lease }) => (
           <li key={id}>

@@ -6,11 +6,12 @@ import { useVirtualRows } from './virtual-rows.ts'
 
 interface LeaseTableProps {
   readonly leases: readonly LiveLease[]
+  readonly isLoading: boolean
   readonly words: DashboardTexts
-  readonly onRelease: (resource: string) => void
+  readonly onRelease: (lease: LiveLease) => void
 }
 
-export function LeaseTable({ leases, words, onRelease }: LeaseTableProps) {
+export function LeaseTable({ leases, isLoading, words, onRelease }: LeaseTableProps) {
   const [filter, setFilter] = useState('')
   const wanted = useDeferredValue(filter.trim().toLowerCase())
   const shown = useMemo(() => {
@@ -33,7 +34,7 @@ export function LeaseTable({ leases, words, onRelease }: LeaseTableProps) {
         />
       </div>
       {shown.length === 0 ? (
-        <EmptyLeases isFiltered={leases.length > 0} words={words} />
+        <EmptyLeases isFiltered={leases.length > 0} isLoading={isLoading} words={words} />
       ) : (
         <table aria-rowcount={shown.length + 1}>
           <thead>
@@ -64,13 +65,13 @@ export function LeaseTable({ leases, words, onRelease }: LeaseTableProps) {
   )
 }
 
-interface LeaseRowProps extends Omit<LeaseTableProps, 'leases'> {
+interface LeaseRowProps extends Omit<LeaseTableProps, 'leases' | 'isLoading'> {
   readonly lease: LiveLease
   readonly index: number
 }
 
 function LeaseRow({ lease, index, words, onRelease }: LeaseRowProps) {
-  const { resource, owner, token, metadata, acquiredAt } = lease
+  const { resource, owner, token, metadata, since } = lease
   const { name } = Object(metadata)
   return (
     <tr className="row" aria-rowindex={index}>
@@ -82,13 +83,13 @@ function LeaseRow({ lease, index, words, onRelease }: LeaseRowProps) {
       </td>
       <td className="mono quiet">{token}</td>
       <td className="mono" data-title={words.age}>
-        <Age since={acquiredAt} />
+        <Age since={since} words={words} />
       </td>
       <td className="mono">
         <TimeLeft lease={lease} words={words} />
       </td>
       <td>
-        <button type="button" className="danger" onClick={() => onRelease(resource)}>
+        <button type="button" className="danger" onClick={() => onRelease(lease)}>
           {words.release}
           <span className="visually-hidden"> {resource}</span>
         </button>
@@ -102,9 +103,9 @@ function Filler({ height }: { readonly height: number }) {
   return <tr className="filler" ref={(element) => element?.style.setProperty('height', `${height}px`)} />
 }
 
-function Age({ since }: { readonly since: number }) {
+function Age({ since, words }: { readonly since: number; readonly words: DashboardTexts }) {
   const element = useRef<HTMLSpanElement>(null)
-  useFrames(() => show(element.current, span(Math.max(0, Date.now() - since))))
+  useFrames(() => show(element.current, span(Math.max(0, Date.now() - since), words)))
   return <span ref={element} />
 }
 
@@ -113,7 +114,7 @@ function TimeLeft({ lease: { endsAt, span: full }, words }: Pick<LeaseRowProps, 
   const bar = useRef<HTMLSpanElement>(null)
   useFrames(() => {
     const left = endsAt === null ? null : Math.max(0, endsAt - Date.now())
-    show(text.current, left === null ? words.noEnd : span(left))
+    show(text.current, left === null ? words.noEnd : span(left, words))
     const share = left === null || !full ? 1 : Math.min(1, left / full)
     if (!bar.current) return
     bar.current.style.transform = `scaleX(${share})`
@@ -129,13 +130,12 @@ function TimeLeft({ lease: { endsAt, span: full }, words }: Pick<LeaseRowProps, 
   )
 }
 
-function EmptyLeases({
-  isFiltered,
-  words,
-}: {
+interface EmptyLeasesProps extends Pick<LeaseTableProps, 'isLoading' | 'words'> {
   readonly isFiltered: boolean
-  readonly words: DashboardTexts
-}) {
+}
+
+function EmptyLeases({ isFiltered, isLoading, words }: EmptyLeasesProps) {
+  if (isLoading) return <p className="quiet empty">{words.loading}</p>
   if (isFiltered) return <p className="quiet empty">{words.noMatch}</p>
   return (
     <div className="empty">
@@ -158,12 +158,12 @@ function show(element: HTMLElement | null, text: string): void {
 }
 
 /** Two figures at the most: `4 s`, `3 min 20 s`, `2 h 05 min`. */
-function span(ms: number): string {
+function span(ms: number, { units: [h, min, sec] }: DashboardTexts): string {
   const seconds = Math.floor(ms / 1000)
-  if (seconds < 60) return `${seconds} s`
+  if (seconds < 60) return `${seconds} ${sec}`
   const minutes = Math.floor(seconds / 60)
-  if (minutes < 60) return `${minutes} min ${pad(seconds % 60)} s`
-  return `${Math.floor(minutes / 60)} h ${pad(minutes % 60)} min`
+  if (minutes < 60) return `${minutes} ${min} ${pad(seconds % 60)} ${sec}`
+  return `${Math.floor(minutes / 60)} ${h} ${pad(minutes % 60)} ${min}`
 }
 
 function pad(value: number): string {

@@ -1,14 +1,21 @@
 import { type Api, createApi, unexpected } from '../../../src/client/api.ts'
 import { Socket } from '../../../src/client/socket.ts'
 import { systemClock } from '../../../src/core/index.ts'
-import type { AuditEntry, ObservedLease, Stats } from '../../../src/protocol/index.ts'
+import {
+  type AuditEntry,
+  LEASES_CHANNEL,
+  type ObservedLease,
+  type Stats,
+} from '../../../src/protocol/index.ts'
 
 const PAGE = 1000
 const STATS_EVERY_MS = 5000
+const TRY_AGAIN_MS = 2000
 const EVENTS_KEPT = 500
 
-/** A lease as the table shows it: its end by this machine's clock. */
+/** A lease as the table shows it: its times by this machine's clock. */
 export interface LiveLease extends ObservedLease {
+  readonly since: number
   readonly endsAt: number | null
   /** What was left when it was told: the full length of the bar. */
   readonly span: number | null
@@ -24,10 +31,20 @@ export interface LeaseNews {
 export interface DashboardState {
   /** `signed-out`: the server wants a token. */
   readonly phase: 'loading' | 'live' | 'offline' | 'signed-out'
+  readonly isLoaded: boolean
   readonly leases: readonly LiveLease[]
   readonly news: readonly LeaseNews[]
   readonly stats: Stats | null
   readonly audit: readonly AuditEntry[]
+}
+
+export const LOADING: DashboardState = {
+  phase: 'loading',
+  isLoaded: false,
+  leases: [],
+  news: [],
+  stats: null,
+  audit: [],
 }
 
 /** Everything the dashboard knows: read once, then kept up by push. Told at most once a frame. */
@@ -36,7 +53,11 @@ export class LiveLeases {
   readonly #socket: Socket
   readonly #leases = new Map<string, LiveLease>()
   readonly #listeners = new Set<() => void>()
-  #state: DashboardState = { phase: 'loading', leases: [], news: [], stats: null, audit: [] }
+  /** What was heard while the list was read: it is newer than the list. */
+  #heard: Map<string, LiveLease | null> | undefined
+  #isClosed = false
+  #subscription: { end(): void } | undefined
+  #state: DashboardState = LOADING
   #news: LeaseNews[] = []
   #lastId = 0
   #frame = 0
@@ -44,9 +65,9 @@ export class LiveLeases {
 
   constructor(token: string) {
     const headers = token ? { authorization: `Bearer ${token}` } : undefined
-    this.#api = createApi({ url: location.origin, clientId: crypto.randomUUID(), headers })
+    this.#api = createApi({ url: `${location.origin}/`, clientId: crypto.randomUUID(), headers })
     this.#socket = new Socket({
-      url: location.origin,
+      url: `${location.origin}/`,
       key: 'holdfast',
       clock: systemClock,
       authorize: (socketId, channel) => this.#authorize(socketId, channel),
@@ -64,28 +85,37 @@ export class LiveLeases {
     return () => this.#listeners.delete(listener)
   }
 
-  async release(resource: string): Promise<void> {
-    const answer = await this.#api({ method: 'DELETE', path: `api/locks/${encodeURIComponent(resource)}` })
+  /** Ends this very lease, and no later one. */
+  async release({ resource, token }: ObservedLease): Promise<void> {
+    const path = `api/leases?${new URLSearchParams({ resource })}`
+    const answer = await this.#api({ method: 'DELETE', path, body: { token } })
     if (answer.status !== 200) throw unexpected(answer)
     await this.#readAudit()
   }
 
   close(): void {
+    this.#isClosed = true
     clearTimeout(this.#timer)
     cancelAnimationFrame(this.#frame)
     this.#listeners.clear()
     this.#subscription?.end()
   }
 
-  #subscription: { end(): void } | undefined
-
   async #start(): Promise<void> {
-    if (!(await this.#readAll())) return
-    this.#subscription = this.#socket.subscribe({
-      name: 'private-holdfast.leases',
+    const subscription = this.#socket.subscribe({
+      name: LEASES_CHANNEL,
       onEvent: (event, data) => this.#hear(event, data),
       onGap: () => void this.#readAll(),
     })
+    this.#subscription = subscription
+    try {
+      await subscription.ready
+    } catch {
+      subscription.end()
+      if (!this.#isClosed) this.#change({ phase: 'signed-out' })
+      return
+    }
+    await this.#readAll()
     await this.#readFigures()
   }
 
@@ -96,33 +126,42 @@ export class LiveLeases {
     return String((answer.body as { auth?: unknown }).auth)
   }
 
-  /** False: we may not. */
-  async #readAll(): Promise<boolean> {
+  async #readAll(): Promise<void> {
+    const heard = new Map<string, LiveLease | null>()
+    this.#heard = heard
+    const found = await this.#list().catch(() => null)
+    if (this.#isClosed || this.#heard !== heard) return
+    if (!found) {
+      setTimeout(() => !this.#isClosed && this.#heard === heard && void this.#readAll(), TRY_AGAIN_MS)
+      return
+    }
+    this.#heard = undefined
+    this.#leases.clear()
+    for (const lease of found) this.#leases.set(lease.resource, lease)
+    for (const [resource, lease] of heard)
+      if (lease) this.#leases.set(resource, lease)
+      else this.#leases.delete(resource)
+    this.#later()
+  }
+
+  async #list(): Promise<LiveLease[]> {
     const found: LiveLease[] = []
     for (let after: string | undefined; ; ) {
       const query = new URLSearchParams({ limit: String(PAGE), ...(after !== undefined && { after }) })
-      const answer = await this.#api({ method: 'GET', path: `api/locks?${query}` }).catch(() => null)
-      if (!answer) return true
-      if (answer.status !== 200) {
-        this.#change({ phase: 'signed-out' })
-        return false
-      }
+      const answer = await this.#api({ method: 'GET', path: `api/locks?${query}` })
+      if (answer.status !== 200) throw unexpected(answer)
       const page = answer.body as { locks?: ObservedLease[]; next?: string }
       found.push(...(page.locks ?? []).map(liveLease))
       after = page.next
-      if (after === undefined) break
+      if (after === undefined) return found
     }
-    this.#leases.clear()
-    for (const lease of found) this.#leases.set(lease.resource, lease)
-    this.#later()
-    return true
   }
 
   async #readFigures(): Promise<void> {
     const answer = await this.#api({ method: 'GET', path: 'api/stats' }).catch(() => null)
     if (answer?.status === 200) this.#change({ stats: answer.body as Stats })
     await this.#readAudit()
-    this.#timer = setTimeout(() => void this.#readFigures(), STATS_EVERY_MS)
+    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#readFigures(), STATS_EVERY_MS)
   }
 
   async #readAudit(): Promise<void> {
@@ -142,6 +181,7 @@ export class LiveLeases {
     const what = lease.state !== 'held' ? lease.state : before?.token === lease.token ? 'renewed' : 'granted'
     if (isHeld) this.#leases.set(lease.resource, liveLease(lease))
     else this.#leases.delete(lease.resource)
+    this.#heard?.set(lease.resource, isHeld ? liveLease(lease) : null)
     this.#news = [{ id: ++this.#lastId, at: Date.now(), lease, what } as const, ...this.#news].slice(
       0,
       EVENTS_KEPT,
@@ -153,7 +193,8 @@ export class LiveLeases {
   #later(): void {
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0
-      this.#change({ leases: [...this.#leases.values()], news: this.#news })
+      const isLoaded = this.#heard === undefined
+      this.#change({ leases: [...this.#leases.values()], news: this.#news, isLoaded })
     })
   }
 
@@ -164,6 +205,10 @@ export class LiveLeases {
 }
 
 function liveLease(lease: ObservedLease): LiveLease {
-  const { remaining } = lease
-  return { ...lease, endsAt: remaining === null ? null : Date.now() + remaining, span: remaining }
+  const { remaining, acquiredAt, expiresAt } = lease
+  const now = Date.now()
+  // The server's clock when it told; ours may be another.
+  const toldAt = remaining === null || expiresAt === null ? now : expiresAt - remaining
+  const endsAt = remaining === null ? null : now + remaining
+  return { ...lease, since: now - (toldAt - acquiredAt), endsAt, span: remaining }
 }

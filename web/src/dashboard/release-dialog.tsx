@@ -11,13 +11,16 @@ interface ReleaseDialogProps {
 export function ReleaseDialog({ resource, words, onConfirm, onClose }: ReleaseDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [failure, setFailure] = useState('')
+  const [isRunning, setIsRunning] = useState(false)
   useEffect(() => dialog.current?.showModal(), [])
   const confirm = async () => {
+    setIsRunning(true)
     try {
       await onConfirm()
       onClose()
     } catch (error) {
       setFailure((error as Error).message)
+      setIsRunning(false)
     }
   }
   return (
@@ -29,7 +32,7 @@ export function ReleaseDialog({ resource, words, onConfirm, onClose }: ReleaseDi
         </p>
       )}
       <div className="bar">
-        <button type="button" className="danger" onClick={() => void confirm()}>
+        <button type="button" className="danger" disabled={isRunning} onClick={() => void confirm()}>
           {words.releaseNow}
         </button>
         <button type="button" onClick={() => dialog.current?.close()}>

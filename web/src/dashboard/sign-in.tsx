@@ -22,10 +22,12 @@ export function useToken(): [string, (token: string) => void] {
 
 interface SignInProps {
   readonly words: DashboardTexts
+  /** The last one was not accepted. */
+  readonly isWrong: boolean
   readonly onToken: (token: string) => void
 }
 
-export function SignIn({ words, onToken }: SignInProps) {
+export function SignIn({ words, isWrong, onToken }: SignInProps) {
   const [token, setToken] = useState('')
   return (
     <form
@@ -46,6 +48,9 @@ export function SignIn({ words, onToken }: SignInProps) {
           onChange={({ target }) => setToken(target.value)}
         />
       </label>
+      <p className="failure" role="alert">
+        {isWrong ? words.wrongToken : ''}
+      </p>
       <button type="submit" className="primary">
         {words.enter}
       </button>

@@ -1,10 +1,11 @@
+import type { AuditEntry } from '../../../src/protocol/index.ts'
 import type { LeaseNews } from './live-leases.ts'
 
 const en = {
   live: 'Live leases',
   waiters: 'Waiting in line',
-  grants: 'Granted a minute',
-  lost: 'Lost a minute',
+  grants: 'Granted per minute',
+  lost: 'Lost per minute',
   leases: 'Leases',
   plots: 'Plots',
   audit: 'Audit trail',
@@ -36,7 +37,16 @@ const en = {
   waits: 'Wait for a grant',
   flow: 'Grants and ends',
   trouble: 'Expired and taken over',
-  noPlot: 'No figures yet.',
+  noPlot: 'Nothing in the last 15 minutes.',
+  units: ['h', 'min', 's'],
+  wrongToken: 'The server does not know this token.',
+  actions: {
+    lock: 'locked',
+    unlock: 'unlocked',
+    expired: 'expired',
+    'take-over': 'taken over',
+    'force-release': 'released by force',
+  } satisfies Record<AuditEntry['action'], string>,
   what: {
     granted: 'granted',
     renewed: 'renewed',
@@ -72,7 +82,8 @@ const ja: typeof en = {
   noEvents: 'まだ何も起きていません。',
   noAudit: '表示するものがありません。監査ログは管理者だけが見られます。',
   release: '解放',
-  releaseQuestion: (resource: string) => `${resource} のリースを終了しますか。保持者はすぐに失います。`,
+  releaseQuestion: (resource: string) =>
+    `${resource} のリースを終了しますか。保持者はすぐにリースを失います。`,
   releaseNow: '終了する',
   cancel: 'やめる',
   offline: '接続が切れています。つなぎ直しています。',
@@ -83,7 +94,16 @@ const ja: typeof en = {
   waits: '取得までの待ち時間',
   flow: '取得と終了',
   trouble: '期限切れと引き継ぎ',
-  noPlot: 'まだ数値がありません。',
+  noPlot: '直近15分間の記録はありません。',
+  units: ['時間', '分', '秒'],
+  wrongToken: 'このトークンはサーバーに登録されていません。',
+  actions: {
+    lock: 'ロック',
+    unlock: 'ロック解除',
+    expired: '期限切れ',
+    'take-over': '引き継ぎ',
+    'force-release': '強制解放',
+  },
   what: {
     granted: '取得',
     renewed: '更新',

@@ -1,31 +1,48 @@
-import type { DocumentLock } from '../../../src/client/index.ts'
+import type { DocumentLock, SavedDocument } from '../../../src/client/index.ts'
 
 const SAVE_AFTER_MS = 600
+/** Somebody who never stops typing is saved all the same. */
+const SAVE_WITHIN_MS = 2000
 const TRY_AGAIN_MS = 2000
 
 /**
  *     loading → saved ⇄ dirty → saving → saved
- *                         ↓        ↓
- *                            kept            the lock is gone, or the save was refused: the text is only here
+ *                 ↑       ↓        ↓
+ *              discard    kept, refused         the text is only here
+ *
+ * `kept`: another has saved since, or may have. `refused`: the server does not take this text.
  */
-export type DraftStatus = 'loading' | 'saved' | 'dirty' | 'saving' | 'kept'
+export type DraftStatus = 'loading' | 'saved' | 'dirty' | 'saving' | 'kept' | 'refused'
 
 export interface DraftState {
   readonly text: string
   readonly status: DraftStatus
   /** What is stored at the server, as far as is known. */
   readonly stored: string
+  /** Why it was refused. */
+  readonly reason: string
 }
 
-/** The text of one document: loaded, edited while one holds the lock, saved by itself, and never lost. */
+/**
+ * The text of one document: loaded, edited while one holds the lock, saved by itself, and never lost. A text is
+ * saved only over the very version that it was made from: the token of that version is its base.
+ */
 export class Draft {
   readonly #lock: DocumentLock
   readonly #listeners = new Set<() => void>()
   readonly #unsubscribe: () => void
-  #state: DraftState = { text: '', status: 'loading', stored: '' }
-  #heardOfSave: string | null = null
-  #wasHeld = false
+  #state: DraftState = { text: '', status: 'loading', stored: '', reason: '' }
+  /** Under which grant the version was saved that the text was made from; `null`: there was none. */
+  #base: number | null = null
+  /** The grant under which the text was last known to be safe to save. */
+  #checkedFor: number | null = null
+  /** Rises with every edit, save and load, so that a late answer is known as such. */
+  #version = 0
+  #dirtySince = 0
+  #saving: Promise<void> | undefined
+  #seen = { phase: '', savedAt: null as string | null, connected: false }
   #timer: ReturnType<typeof setTimeout> | undefined
+  #isClosed = false
 
   constructor(lock: DocumentLock) {
     this.#lock = lock
@@ -37,83 +54,129 @@ export class Draft {
     return this.#state
   }
 
+  /** Nothing would be lost if the page went away. */
+  get isSafe(): boolean {
+    return this.#state.status === 'saved' || this.#state.status === 'loading'
+  }
+
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
   edit(text: string): void {
+    this.#version++
+    if (this.#state.status !== 'dirty') this.#dirtySince = Date.now()
     this.#change({ text, status: 'dirty' })
-    this.#saveIn(SAVE_AFTER_MS)
+    this.#saveIn(Math.min(SAVE_AFTER_MS, this.#dirtySince + SAVE_WITHIN_MS - Date.now()))
   }
 
-  /** Saves now what is not saved yet. */
+  /** Saves now what is not saved yet. Rejects when it could not be saved. */
   async flush(): Promise<void> {
-    clearTimeout(this.#timer)
-    const { text, status } = this.#state
-    if (status !== 'dirty') return
-    this.#change({ status: 'saving' })
-    try {
-      await this.#lock.save(text)
-      this.#change({ stored: text, status: this.#state.text === text ? 'saved' : 'dirty' })
-      if (this.#state.status === 'dirty') this.#saveIn(SAVE_AFTER_MS)
-    } catch (error) {
-      const mayTryAgain = (error as { retryable?: boolean }).retryable === true
-      this.#change({ status: mayTryAgain ? 'dirty' : 'kept' })
-      if (mayTryAgain) this.#saveIn(TRY_AGAIN_MS)
-      else void this.#load()
-    }
+    await this.#saving
+    if (this.#state.status === 'dirty') await this.#save()
+    if (!this.isSafe) throw new Error('not saved')
   }
 
   /** Shows what is stored; the kept text is given up. */
   discard(): void {
-    this.#change({ text: this.#state.stored, status: 'saved' })
+    this.#version++
+    this.#change({ text: this.#state.stored, status: 'loading' })
     void this.#load()
   }
 
   /** Saves the kept text over what is stored. One must hold the lock. */
   async saveMine(): Promise<void> {
+    this.#checkedFor = this.#lock.state.token
     this.#change({ status: 'dirty' })
-    await this.flush()
+    await this.#save()
   }
 
   close(): void {
+    if (this.#state.status === 'dirty') void this.#save()
+    this.#isClosed = true
     clearTimeout(this.#timer)
     this.#unsubscribe()
     this.#listeners.clear()
   }
 
   #onLock(): void {
-    const { phase, savedAt } = this.#lock.state
-    const isHeld = phase === 'held'
-    const wasHeld = this.#wasHeld
-    this.#wasHeld = isHeld
-    if (savedAt !== this.#heardOfSave) {
-      this.#heardOfSave = savedAt
+    const { phase, savedAt, connected, request } = this.#lock.state
+    const before = this.#seen
+    this.#seen = { phase, savedAt, connected }
+    const isGranted = phase === 'held' && before.phase !== 'held'
+    // Others may have saved before the grant: one must not type over what is not seen yet.
+    if (isGranted && this.#state.status === 'saved') this.#change({ status: 'loading' })
+    if (isGranted || savedAt !== before.savedAt || (connected && !before.connected)) void this.#load()
+    // A lapsed holder whom nobody has followed may still save; one that is asked to go must.
+    const isEnding = (before.phase === 'held' && phase !== 'held') || request !== null
+    if (isEnding && this.#state.status === 'dirty') void this.#save()
+  }
+
+  #save(): Promise<void> {
+    this.#saving ??= this.#saveOnce().finally(() => {
+      this.#saving = undefined
+    })
+    return this.#saving
+  }
+
+  async #saveOnce(): Promise<void> {
+    clearTimeout(this.#timer)
+    const { text } = this.#state
+    const { token } = this.#lock.state
+    this.#change({ status: 'saving' })
+    try {
+      if (token !== this.#checkedFor && (await this.#lock.load()).token !== this.#base)
+        return this.#change({ status: 'kept' })
+      this.#checkedFor = token
+      await this.#lock.save(text)
+      this.#version++
+      this.#base = token
+      const isAll = this.#state.text === text
+      this.#change({ stored: text, status: isAll ? 'saved' : 'dirty' })
+      if (!isAll) this.#saveIn(SAVE_AFTER_MS)
+    } catch (error) {
+      this.#onFailure(error as Error & { retryable?: boolean; code?: string })
+    }
+  }
+
+  #onFailure({ retryable, code, message }: Error & { retryable?: boolean; code?: string }): void {
+    if (retryable) {
+      this.#change({ status: 'dirty' })
+      this.#saveIn(TRY_AGAIN_MS)
+    } else {
+      this.#change({ status: code === 'stale-token' ? 'kept' : 'refused', reason: message })
       void this.#load()
-    } else if (isHeld && !wasHeld) void this.#load()
-    // A lapsed holder whom nobody has followed may still save.
-    if (wasHeld && !isHeld) void this.flush()
+    }
   }
 
   async #load(): Promise<void> {
-    const { stored: before } = this.#state
+    const version = ++this.#version
     const loaded = await this.#lock.load().catch(() => null)
-    if (!loaded) return
-    const stored = typeof loaded.content === 'string' ? loaded.content : ''
+    if (this.#isClosed || version !== this.#version) return
+    if (!loaded)
+      setTimeout(() => !this.#isClosed && version === this.#version && void this.#load(), TRY_AGAIN_MS)
+    else this.#onLoaded(loaded)
+  }
+
+  #onLoaded({ content, token }: SavedDocument): void {
+    const stored = typeof content === 'string' ? content : ''
     const { text, status } = this.#state
-    if (status === 'loading' || status === 'saved' || text === stored)
+    const isHeld = this.#lock.state.phase === 'held'
+    if (this.isSafe || text === stored) {
+      this.#base = token
+      this.#checkedFor = isHeld ? this.#lock.state.token : null
       this.#change({ text: stored, stored, status: 'saved' })
-    else {
+    } else {
       this.#change({ stored })
-      const isMineAgain = status === 'kept' && this.#lock.state.phase === 'held'
-      if (isMineAgain && stored === before) await this.saveMine()
+      // Nobody has saved since: the text can go on from where it was.
+      if (status === 'kept' && isHeld && token === this.#base) void this.saveMine()
     }
   }
 
   #saveIn(ms: number): void {
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => void this.flush(), ms)
+    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#save(), ms)
   }
 
   #change(change: Partial<DraftState>): void {

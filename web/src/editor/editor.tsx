@@ -1,24 +1,32 @@
-import { useEffect, useState, useSyncExternalStore } from 'react'
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import type { DocumentLock } from '../../../src/client/index.ts'
 import { LockBanner, useDocumentLock } from '../../../src/react/index.ts'
 import { PageHeader } from '../ui/page-header.tsx'
 import { usePreferences } from '../ui/preferences.ts'
-import { Draft, type DraftState } from './draft.ts'
+import { Draft, type DraftState, type DraftStatus } from './draft.ts'
 import { KeptText } from './kept-text.tsx'
 import { editorTexts } from './texts.ts'
 
-const EMPTY: DraftState = { text: '', status: 'loading', stored: '' }
+const EMPTY: DraftState = { text: '', status: 'loading', stored: '', reason: '' }
+const EDITABLE: readonly DraftStatus[] = ['saved', 'dirty', 'saving', 'refused']
 
 export function Editor({ roomId }: { roomId: string }) {
   const [{ lang, name }, change] = usePreferences()
   const { state, lock } = useDocumentLock(roomId, { name })
   const draft = useDraft(lock)
-  const { text, status, stored } = useSyncExternalStore(
+  const draftState = useSyncExternalStore(
     (listener) => draft?.subscribe(listener) ?? (() => {}),
     () => draft?.state ?? EMPTY,
   )
+  const { text, status } = draftState
   const words = editorTexts[lang]
   const isHeld = state.phase === 'held'
+  const isEditable = isHeld && EDITABLE.includes(status)
+  const area = useRef<HTMLTextAreaElement>(null)
+  useEffect(() => {
+    // Whoever asked by keyboard goes on by keyboard.
+    if (isEditable && document.activeElement?.classList.contains('hf-banner')) area.current?.focus()
+  }, [isEditable])
   return (
     <>
       <PageHeader current="editor">
@@ -36,17 +44,15 @@ export function Editor({ roomId }: { roomId: string }) {
       </PageHeader>
       <main className="editor">
         <LockBanner state={state} lock={lock} lang={lang} onHandOver={() => draft?.flush()} />
-        {status === 'kept' && draft && (
-          <KeptText draft={draft} mine={text} stored={stored} isHeld={isHeld} words={words} />
+        {(status === 'kept' || status === 'refused') && draft && (
+          <KeptText draft={draft} state={draftState} isHeld={isHeld} words={words} />
         )}
-        <section className="card paper" data-writable={isHeld}>
+        <section className="card paper" data-writable={isEditable}>
           <div className="bar">
             <h2 className="grow">
               {words.document} <span className="mono">{roomId}</span>
             </h2>
-            <span className="mono quiet" title="fencing token">
-              {isHeld ? `#${state.token}` : ''}
-            </span>
+            <span className="mono quiet">{isHeld ? `#${state.token}` : ''}</span>
             <span className="status" data-status={status}>
               {words.status[status]}
             </span>
@@ -54,7 +60,8 @@ export function Editor({ roomId }: { roomId: string }) {
           <textarea
             aria-label={words.document}
             placeholder={words.placeholder}
-            readOnly={!isHeld || status === 'kept'}
+            ref={area}
+            readOnly={!isEditable}
             value={text}
             onChange={({ target }) => draft?.edit(target.value)}
           />
@@ -71,7 +78,12 @@ function useDraft(lock: DocumentLock | null): Draft | null {
     if (!lock) return
     const opened = new Draft(lock)
     setDraft(opened)
+    const stop = new AbortController()
+    const { signal } = stop
+    addEventListener('beforeunload', (event) => !opened.isSafe && event.preventDefault(), { signal })
+    document.addEventListener('visibilitychange', () => void opened.flush().catch(() => {}), { signal })
     return () => {
+      stop.abort()
       setDraft(null)
       opened.close()
     }

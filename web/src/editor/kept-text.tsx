@@ -1,25 +1,25 @@
 import { useState } from 'react'
-import type { Draft } from './draft.ts'
+import type { Draft, DraftState } from './draft.ts'
 import type { EditorTexts } from './texts.ts'
 
 interface KeptTextProps {
   readonly draft: Draft
-  readonly mine: string
-  readonly stored: string
+  readonly state: DraftState
   readonly isHeld: boolean
   readonly words: EditorTexts
 }
 
 /** A save was refused, or the lock went away first: the text is kept, and offered. */
-export function KeptText({ draft, mine, stored, isHeld, words }: KeptTextProps) {
+export function KeptText({ draft, state, isHeld, words }: KeptTextProps) {
+  const { text: mine, stored, status, reason } = state
   const [copied, setCopied] = useState(false)
   const copy = async () => {
     await navigator.clipboard.writeText(mine)
     setCopied(true)
   }
   return (
-    <section className="card kept" role="alert">
-      <p>{stored === mine || !stored ? words.keptSame : words.kept}</p>
+    <section className="card kept">
+      <p role="alert">{status === 'kept' ? words.kept : words.refused(reason)}</p>
       <div className="bar">
         <button type="button" className="primary" onClick={() => void copy()}>
           {copied ? words.copied : words.copy}

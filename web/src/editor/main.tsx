@@ -7,10 +7,19 @@ import { Editor } from './editor.tsx'
 
 const root = document.getElementById('root')
 if (!root) throw new Error('the page has no #root')
-const roomId = decodeURIComponent(location.hash.slice(1)) || 'welcome'
+const roomId = roomOf(location.hash.slice(1))
 addEventListener('hashchange', () => location.reload())
 createRoot(root).render(
   <StrictMode>
     <Editor roomId={roomId} />
   </StrictMode>,
 )
+
+/** Whatever stands behind the `#`; not every text is well encoded. */
+function roomOf(hash: string): string {
+  try {
+    return decodeURIComponent(hash) || 'welcome'
+  } catch {
+    return hash
+  }
+}

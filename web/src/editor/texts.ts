@@ -6,7 +6,7 @@ export interface EditorTexts {
   readonly placeholder: string
   readonly status: Readonly<Record<DraftStatus, string>>
   readonly kept: string
-  readonly keptSame: string
+  readonly refused: (reason: string) => string
   readonly copy: string
   readonly copied: string
   readonly compare: string
@@ -27,9 +27,10 @@ const en: EditorTexts = {
     dirty: 'Not saved yet',
     saving: 'Saving',
     kept: 'Not saved',
+    refused: 'Not saved',
   },
-  kept: 'Your text was not saved, because another has been editing since. It is kept here.',
-  keptSame: 'Your text is not saved yet. It is kept here until you edit again.',
+  kept: 'Your text is not saved: another may have changed the document since. It is kept here.',
+  refused: (reason) => `Your text was not saved. ${reason}`,
   copy: 'Copy my text',
   copied: 'Copied',
   compare: 'Compare',
@@ -50,9 +51,10 @@ const ja: EditorTexts = {
     dirty: '未保存',
     saving: '保存中',
     kept: '保存されていません',
+    refused: '保存されていません',
   },
-  kept: 'ほかの人が編集したため、あなたの文章は保存されませんでした。この画面に残っています。',
-  keptSame: '文章はまだ保存されていません。もう一度編集するまで、この画面に残ります。',
+  kept: 'ほかの人が文書を変更した可能性があるため、あなたの文章は保存されていません。この画面に残っています。',
+  refused: (reason) => `文章は保存されませんでした。${reason}`,
   copy: '文章をコピー',
   copied: 'コピーしました',
   compare: '比べる',
