@@ -78,7 +78,7 @@ describe('the web stores in Chromium', () => {
     const [a, b] = [await openTab('locks'), await openTab('locks')]
     await a.run('acquire', 'Mika')
     await b.run('force')
-    await vi.waitFor(async () => expect(await a.run('isHeld')).toBe(false), { timeout: 5000 })
+    await vi.waitFor(async () => expect(await a.run('isHeld')).toBe(false), { timeout: 10_000 })
     expect(await b.run('holder')).toBe(null)
     await Promise.all([a.page.close(), b.page.close()])
   })
