@@ -177,6 +177,19 @@ describe('the history', () => {
   })
 })
 
+it.each(['', '{"holdfast":1,', '{"holdfast":1,"savedAt":"2020-01-01T00:00:00.000Z"}'])(
+  'the newest save counts when current.json is %j',
+  async (damage) => {
+    const { disk, openEditor, save } = editorBed()
+    const editor = openEditor()
+    await save(editor, 'one')
+    await save(editor, 'two')
+    disk.files.set('/project/autosave/current.json', damage)
+    expect(await editor.autosave.history()).toMatchObject([{ current: true }, { current: false }])
+    expect(await openEditor().recover()).toBe('two')
+  },
+)
+
 describe('restoring', () => {
   it('leaves out what does not prove itself, and takes the newest that does', async () => {
     const { disk, openEditor, save } = editorBed()
