@@ -19,6 +19,7 @@ import { Locks } from './locks.ts'
 import { jsonLog, type Log } from './log.ts'
 import type { Meter } from './meter.ts'
 import { repeat } from './repeat.ts'
+import { withSecrets } from './secrets.ts'
 import type { OnTelemetry, Service } from './service.ts'
 import { type Settings, settingsOf } from './settings.ts'
 import { StatsWindow } from './stats.ts'
@@ -151,21 +152,4 @@ function channelOptions(settings: Settings) {
 function roomsOf(channel: string): string[] {
   const prefix = 'document.'
   return channel.startsWith(prefix) ? [roomResource(channel.slice(prefix.length))] : []
-}
-
-/** Without secrets of yours sessions and channels work, but end with this process, and on this node alone. */
-function withSecrets(settings: Settings, log: Log): Settings {
-  const missing = (['cookieSecrets', 'channelSecret'] as const).filter((name) => settings[name].length === 0)
-  if (missing.length === 0) return settings
-  log('warn', 'secrets made for this run only', { settings: missing })
-  const { cookieSecrets, channelSecret } = settings
-  return {
-    ...settings,
-    cookieSecrets: cookieSecrets.length > 0 ? cookieSecrets : [newSecret()],
-    channelSecret: channelSecret || newSecret(),
-  }
-}
-
-function newSecret(): string {
-  return `${crypto.randomUUID()}${crypto.randomUUID()}`
 }

@@ -43,6 +43,16 @@ export function text(byDefault: string): Option<string> {
   }
 }
 
+/** Empty: none. */
+export function path(): Option<string> {
+  return {
+    default: '',
+    expected: 'the path of a file',
+    parse: (value) => (typeof value === 'string' ? value : undefined),
+    show,
+  }
+}
+
 export function flag(byDefault: boolean): Option<boolean> {
   return {
     default: byDefault,
@@ -78,12 +88,12 @@ export function secrets(): Option<readonly string[]> {
   }
 }
 
-/** Empty by default: one is made at start. */
+/** Empty: none, and one is made at start. */
 export function secret(): Option<string> {
   return {
     default: '',
     expected: 'a text of at least 16 characters',
-    parse: (value) => (typeof value === 'string' && value.length >= 16 ? value : undefined),
+    parse: (value) => (typeof value === 'string' && (value === '' || value.length >= 16) ? value : undefined),
     show: hide,
   }
 }

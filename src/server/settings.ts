@@ -1,5 +1,17 @@
 import { LeaseError } from '../core/index.ts'
-import { bytes, choice, duration, flag, list, type Option, secret, secrets, text, whole } from './option.ts'
+import {
+  bytes,
+  choice,
+  duration,
+  flag,
+  list,
+  type Option,
+  path,
+  secret,
+  secrets,
+  text,
+  whole,
+} from './option.ts'
 
 /**
  * Everything that can be set, by its name: `heartbeat` is `--heartbeat`, `HOLDFAST_HEARTBEAT`, and `heartbeat` in
@@ -32,6 +44,8 @@ export const SETTINGS = {
   cookieMaxAge: duration('720h', '1m', '9000h'),
   channelKey: text('holdfast'),
   channelSecret: secret(),
+  /** Where secrets that were not given are kept, so that sessions outlive the process. Made when it is missing. */
+  secretsFile: path(),
   eventNames: choice('plain', ['plain', 'laravel']),
   publicChannels: flag(true),
   /** Lets the sockets of a private or presence channel send events to each other. */

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -48,6 +48,30 @@ describe('a server on SQLite', () => {
     const headers = { Authorization: `Bearer ${ADMIN_TOKEN}` }
     const { entries } = (await browser.call('GET', '/api/audit', undefined, { headers })).body
     expect(entries.map(({ action }) => action)).toEqual(['lock'])
+  })
+
+  it('keeps secrets that were not given in a file, for its owner alone', async () => {
+    const secretsFile = join(directory, 'secrets.json')
+    const settings = { secretsFile, cookieSecrets: [], channelSecret: '' }
+    const lines: string[] = []
+    const log = (_: string, message: string) => lines.push(message)
+    let cookie: string | undefined
+    {
+      await using first = await start({ settings, log })
+      const browser = browserAt(first.url)
+      await browser.call('POST', LOCK)
+      cookie = browser.cookie
+    }
+    await using second = await start({ settings, log })
+    const browser = browserAt(second.url)
+    browser.cookie = cookie
+    expect((await browser.call('PUT', LOCK)).status).toBe(200)
+    expect(statSync(secretsFile).mode & 0o777).toBe(0o600)
+    expect(lines).not.toContain('secrets made for this run only')
+    writeFileSync(secretsFile, '{"cookieSecrets":["hush')
+    await expect(start({ settings })).rejects.toThrow(
+      /^secretsFile: expected the secrets of a server in \S+$/,
+    )
   })
 
   it('counts for Prometheus', async () => {

@@ -4,8 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { systemClock } from '../../core/index.ts'
 import { createLockServer, type LockServer, type LockServerOptions } from '../create.ts'
-import type { Settings } from '../settings.ts'
+import { type Settings, settingsOf } from '../settings.ts'
 import { assetHandler } from './assets.ts'
+import { withKeptSecrets } from './kept-secrets.ts'
 import { prometheusMeter } from './prometheus.ts'
 import { attachSockets } from './sockets.ts'
 
@@ -35,8 +36,8 @@ export interface HoldfastServer {
  */
 export async function createServer(options: ServerOptions): Promise<HoldfastServer> {
   const { assets, ...rest } = options
-  const locks = await createLockServer({ meter: prometheusMeter(), ...rest })
-  const { settings } = locks
+  const settings = withKeptSecrets(settingsOf(rest.settings))
+  const locks = await createLockServer({ meter: prometheusMeter(), ...rest, settings })
   const fetch = assets === undefined ? locks.fetch : assetHandler(assets, locks.fetch)
   const server = createAdaptorServer({ fetch }) as Server
   const inFlight = new InFlight()
@@ -59,7 +60,7 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
   return {
     url: `http://${host}:${port}`,
     port,
-    settings,
+    settings: locks.settings,
     locks,
     stop() {
       stopping ??= stop()
