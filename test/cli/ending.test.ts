@@ -1,12 +1,8 @@
-import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { now } from '../processes/observation.ts'
-import { Holdfast, holdfast, MAIN, temporaryDirectory } from './holdfast.ts'
-import { Ticking } from './ticking.ts'
-
-const TTL_MS = 2000
-const PATIENCE = { timeout: 10_000 }
+import { Holdfast, holdfast, isRunning, MAIN, temporaryDirectory } from './holdfast.ts'
+import { PATIENCE, Ticking, TTL_MS } from './ticking.ts'
 
 describe('a command of holdfast run', () => {
   let store: string
@@ -25,7 +21,7 @@ describe('a command of holdfast run', () => {
       first.signal('SIGSTOP')
       const stoppedAt = now()
       const second = ticking.start('second', { store, forMs: 100 })
-      const { to } = await ticking.silent('first')
+      const { to } = await ticking.dead('first', first)
       expect((to - stoppedAt) / 1000).toBeLessThan(TTL_MS)
       expect((await second.ended).code).toBe(0)
       first.signal('SIGCONT')
@@ -35,24 +31,24 @@ describe('a command of holdfast run', () => {
   )
 
   it('that ignores SIGTERM is dead soon after holdfast was killed', async () => {
-    const run = ticking.start('first', { store, manner: 'stubborn' })
+    const first = ticking.start('first', { store, manner: 'stubborn' })
     await ticking.atWork('first')
-    run.signal('SIGKILL')
+    first.signal('SIGKILL')
     const killedAt = now()
-    const { to } = await ticking.silent('first')
+    const { to } = await ticking.dead('first', first)
     expect((to - killedAt) / 1000).toBeLessThan(TTL_MS)
   })
 
   it('is killed with all that it started when its lease is ended by force', async () => {
-    const run = ticking.start('first', { store, ttl: '60s', manner: 'forks' })
+    const first = ticking.start('first', { store, ttl: '60s', manner: 'forks' })
     await ticking.atWork('first')
     const releasedAt = now()
     const release = await holdfast(['release', '--force', '--yes', '--store', store, ticking.resource])
     expect(release.stdout).toMatch(/^Released job, which .* held\.$/m)
-    const { to } = await ticking.silent('first')
+    const { to } = await ticking.dead('first', first)
     expect((to - releasedAt) / 1000).toBeLessThan(10_000)
     const second = ticking.start('second', { store, forMs: 100 })
-    expect(await run.ended).toMatchObject({ code: 76, stderr: expect.stringContaining('another ended it') })
+    expect(await first.ended).toMatchObject({ code: 76, stderr: expect.stringContaining('another ended it') })
     expect((await second.ended).code).toBe(0)
   })
 
@@ -83,9 +79,3 @@ describe('a command of holdfast run', () => {
     expect((await outer.ended).code).toBe(76)
   })
 })
-
-/** The dead whom nobody has buried yet do not count. */
-function isRunning(pid: number): boolean {
-  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' })
-  return /^[^Z]/.test(stdout)
-}

@@ -5,9 +5,7 @@ import { startServer } from '../../scripts/services/index.ts'
 import { now } from '../processes/observation.ts'
 import { temporaryDirectory } from './holdfast.ts'
 import { startServe } from './server.ts'
-import { Ticking } from './ticking.ts'
-
-const TTL_MS = 2000
+import { PATIENCE, Ticking, TTL_MS } from './ticking.ts'
 
 interface Freezable {
   readonly store: string
@@ -44,11 +42,11 @@ describe.each(Object.entries(STORES))('a %s that is frozen while a command runs'
     const first = ticking.start('first', { store, manner: 'stubborn' })
     await ticking.atWork('first')
     const second = ticking.start('second', { store, forMs: 100, flags: ['--wait', '30s'] })
-    await expect.poll(() => second.stderr, { timeout: 10_000 }).toContain('waiting for')
+    await expect.poll(() => second.stderr, PATIENCE).toContain('waiting for')
 
     freeze()
     const frozenAt = now()
-    const { to } = await ticking.silent('first')
+    const { to } = await ticking.dead('first', first)
     thaw()
 
     // No renewal was answered after that moment, so the lease ended by then at the latest.

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -63,6 +63,12 @@ export class Holdfast {
 
 export function holdfast(args: readonly string[], surroundings?: Surroundings): Promise<Ended> {
   return new Holdfast(args, surroundings).ended
+}
+
+/** The dead whom nobody has buried yet do not count. */
+export function isRunning(pid: number): boolean {
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' })
+  return /^[^Z]/.test(stdout)
 }
 
 export function temporaryDirectory(): string {

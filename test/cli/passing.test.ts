@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { Holdfast, holdfast, temporaryDirectory } from './holdfast.ts'
-
-const PATIENCE = { timeout: 10_000 }
+import { PATIENCE } from './ticking.ts'
 
 describe('holdfast run', () => {
   let store: string

@@ -2,9 +2,7 @@ import { basename } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryDirectory } from './holdfast.ts'
 import { kindsOfStores } from './stores.ts'
-import { Ticking } from './ticking.ts'
-
-const TTL_MS = 2000
+import { PATIENCE, Ticking, TTL_MS } from './ticking.ts'
 
 const {
   HOLDFAST_TEST_REDIS_URL: redis,
@@ -27,7 +25,7 @@ describe.each(kindsOfStores({ redis, postgres, nats }))('holdfast run on %s', (_
     const first = ticking.start('first', { store })
     await ticking.atWork('first')
     const second = ticking.start('second', { store, forMs: 100 })
-    await expect.poll(() => second.stderr, { timeout: 10_000 }).toContain('waiting for')
+    await expect.poll(() => second.stderr, PATIENCE).toContain('waiting for')
     first.signal('SIGKILL')
     expect((await second.ended).code).toBe(0)
     const [lost, taken] = ticking.holds

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { Holdfast } from './holdfast.ts'
+import { PATIENCE } from './ticking.ts'
 
 export const TOKEN = 'a-token-of-a-worker'
 
@@ -14,7 +15,7 @@ export interface RunningServer {
 export async function startServe(store: string): Promise<RunningServer> {
   const server = new Holdfast(['serve', '--port', '0', '--store', store, '--lease-tokens', TOKEN])
   const address = () => /listening on (http:\S+?),/.exec(server.stderr)?.[1]
-  await expect.poll(address, { timeout: 20_000 }).toBeDefined()
+  await expect.poll(address, PATIENCE).toBeDefined()
   const url = address() ?? ''
   return { server, url, store: url.replace('://', `://${TOKEN}@`) }
 }

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { Holdfast, holdfast, temporaryDirectory } from './holdfast.ts'
 import { PseudoTerminal } from './pseudo-terminal.ts'
+import { PATIENCE } from './ticking.ts'
 
-const PATIENCE = { timeout: 10_000 }
 const ESCAPE = '\x1b['
 
 let store: string

@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, vi } from 'vitest'
 import { type Hold, holdsOf, violations } from '../processes/checker.ts'
-import { now, readLog } from '../processes/observation.ts'
-import { Holdfast } from './holdfast.ts'
+import { readLog } from '../processes/observation.ts'
+import { Holdfast, isRunning } from './holdfast.ts'
 
-const PATIENCE = { timeout: 20_000, interval: 20 }
-/** Two logs are one order only if nobody is at work when they are read. */
-const QUIET_MS = 100
+/** As long as a machine may take that has other things to do. */
+export const PATIENCE = { timeout: 30_000, interval: 50 }
+export const TTL_MS = 3000
 
 export interface TickOptions {
   readonly store: string
@@ -27,7 +27,10 @@ export class Ticking {
     this.resource = resource
   }
 
-  start(name: string, { store, ttl = '2s', forMs = 60_000, manner, flags = [] }: TickOptions): Holdfast {
+  start(
+    name: string,
+    { store, ttl = `${TTL_MS}ms`, forMs = 60_000, manner, flags = [] }: TickOptions,
+  ): Holdfast {
     const command = [join(import.meta.dirname, 'tick.ts'), this.#log, name, String(forMs)]
     if (manner) command.push(manner)
     const options = ['--store', store, '--ttl', ttl, ...flags]
@@ -44,19 +47,18 @@ export class Ticking {
     await vi.waitFor(() => expect(this.holds.map((hold) => hold.worker)).toContain(name), PATIENCE)
   }
 
-  /** Resolves with what this command has done when it does no more. */
-  async silent(name: string): Promise<Hold> {
-    await vi.waitFor(() => expect(this.#of(name)?.to).toBeLessThan(now() - QUIET_MS * 1000), PATIENCE)
-    return this.#of(name) as Hold
+  /** Resolves with what this command has done when it is dead, and all that it started. */
+  async dead(name: string, run: Holdfast): Promise<Hold> {
+    const isAnyRunning = () => run.stdout.trim().split('\n').map(Number).some(isRunning)
+    await vi.waitFor(() => expect(isAnyRunning()).toBe(false), PATIENCE)
+    const hold = this.holds.find(({ worker }) => worker === name)
+    if (!hold) throw new Error(`${name} was never at work`)
+    return hold
   }
 
   /** Nobody was at work while another was, and tokens rose. */
   expectOneAtATime(): void {
     const expectations = { longestWaitMs: Number.POSITIVE_INFINITY, killed: new Set<string>() }
     expect(violations(readLog(this.#log), expectations)).toEqual([])
-  }
-
-  #of(name: string): Hold | undefined {
-    return this.holds.find((hold) => hold.worker === name)
   }
 }
