@@ -4,21 +4,26 @@ import { defineConfig } from 'vitest/config'
 export const projects = [
   {
     name: 'unit',
-    include: ['src/**/*.test.ts', 'test/promises/**/*.test.ts', 'test/package/**/*.test.ts'],
+    include: testsIn('src', 'web/src', 'test/promises', 'test/package'),
     testTimeout: 60_000,
     hookTimeout: 60_000,
     sequence: { groupOrder: 1 },
   },
   {
     name: 'sim',
-    include: ['test/sim/**/*.test.ts'],
+    include: testsIn('test/sim'),
     testTimeout: 300_000,
     sequence: { groupOrder: 2 },
   },
   {
     name: 'stores',
-    include: ['stores', 'services', 'processes', 'server', 'cli', 'telemetry'].map(
-      (folder) => `test/${folder}/**/*.test.ts`,
+    include: testsIn(
+      'test/stores',
+      'test/services',
+      'test/processes',
+      'test/server',
+      'test/cli',
+      'test/telemetry',
     ),
     globalSetup: 'test/services/global-setup.ts',
     testTimeout: 60_000,
@@ -27,12 +32,16 @@ export const projects = [
   },
   {
     name: 'browser',
-    include: ['test/browser/**/*.test.ts'],
+    include: testsIn('test/browser'),
     testTimeout: 60_000,
     hookTimeout: 60_000,
     sequence: { groupOrder: 4 },
   },
 ]
+
+function testsIn(...folders: string[]): string[] {
+  return folders.map((folder) => `${folder}/**/*.test.ts`)
+}
 
 export default defineConfig({
   // Most of the time goes by in waiting for processes, disks and clocks: every core may have a worker.

@@ -1,0 +1,216 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type DocumentLock, type DocumentLockState, INITIAL_STATE } from '../../../src/client/index.ts'
+import { LeaseError } from '../../../src/core/index.ts'
+import { Draft } from './draft.ts'
+
+/** A server with one document, and a lock on it that a test moves by hand. */
+class FakeLock {
+  state: DocumentLockState = INITIAL_STATE
+  content = ''
+  savedUnder: number | null = null
+  /** The latest grant, whoever has it. */
+  grant = 0
+  isOnline = true
+  slowLoads: (() => void)[] | undefined
+  readonly #listeners = new Set<() => void>()
+
+  subscribe = (listener: () => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  load = async () => {
+    this.#checkOnline()
+    const answer = { content: this.content, token: this.savedUnder, savedAt: null }
+    if (this.slowLoads) await new Promise<void>((resolve) => this.slowLoads?.push(resolve))
+    return answer
+  }
+
+  save = async (content: unknown) => {
+    this.#checkOnline()
+    if (this.state.token !== this.grant) throw new LeaseError('stale-token', 'another has had the lock')
+    if (String(content).length > 100) throw new LeaseError('store-failed', 'too long')
+    this.content = String(content)
+    this.savedUnder = this.grant
+  }
+
+  change(change: Partial<DocumentLockState>): void {
+    this.state = { ...this.state, ...change }
+    for (const listener of this.#listeners) listener()
+  }
+
+  take(): void {
+    this.change({ phase: 'held', token: ++this.grant })
+  }
+
+  lose(): void {
+    this.change({ phase: 'lost' })
+  }
+
+  /** Another tab takes the lock, writes and goes. */
+  anotherWrites(text: string): void {
+    this.savedUnder = ++this.grant
+    this.content = text
+  }
+
+  #checkOnline(): void {
+    if (!this.isOnline) throw new LeaseError('store-unavailable', 'no network')
+  }
+}
+
+describe('the text of a document', () => {
+  let lock: FakeLock
+  let draft: Draft
+  beforeEach(async () => {
+    vi.useFakeTimers()
+    lock = new FakeLock()
+    lock.content = 'first'
+    draft = new Draft(lock as unknown as DocumentLock)
+    await settle()
+  })
+  afterEach(() => {
+    draft.close()
+    vi.useRealTimers()
+  })
+  const settle = (ms = 0) => vi.advanceTimersByTimeAsync(ms)
+  const edit = async () => {
+    lock.take()
+    await settle()
+  }
+
+  it('is loaded, edited and saved by itself', async () => {
+    expect(draft.state).toMatchObject({ text: 'first', status: 'saved' })
+    await edit()
+    draft.edit('second')
+    expect(draft.isSafe).toBe(false)
+    await settle(600)
+    expect(lock.content).toBe('second')
+    expect(draft.state.status).toBe('saved')
+  })
+
+  it('is saved while somebody types on and on', async () => {
+    await edit()
+    for (let n = 0; n < 10; n++) {
+      draft.edit(`word ${n}`)
+      await settle(300)
+    }
+    expect(lock.content).toMatch(/^word \d$/)
+  })
+
+  it('cannot be typed over before it was loaded', async () => {
+    lock.slowLoads = []
+    lock.take()
+    expect(draft.state.status).toBe('loading')
+    lock.content = 'what another wrote before'
+    for (const answer of lock.slowLoads) answer()
+    lock.slowLoads = undefined
+    await settle()
+    expect(draft.state.status).toBe('saved')
+  })
+
+  it('is loaded again when that failed', async () => {
+    lock.isOnline = false
+    lock.take()
+    await settle()
+    expect(draft.state.status).toBe('loading')
+    lock.isOnline = true
+    await settle(2000)
+    expect(draft.state.status).toBe('saved')
+  })
+
+  it('is not turned back by a load that comes late', async () => {
+    await edit()
+    lock.slowLoads = []
+    lock.change({ savedAt: 'now' })
+    const late = lock.slowLoads
+    lock.slowLoads = undefined
+    draft.edit('second')
+    await settle(600)
+    for (const answer of late) answer()
+    await settle()
+    expect(draft.state).toMatchObject({ text: 'second', status: 'saved' })
+  })
+
+  it('is saved by a lapsed holder whom nobody followed', async () => {
+    await edit()
+    draft.edit('second')
+    lock.lose()
+    await settle()
+    expect(lock.content).toBe('second')
+  })
+
+  it('is kept, and saved under the next grant, when nobody has saved since', async () => {
+    await edit()
+    lock.isOnline = false
+    draft.edit('second')
+    lock.lose()
+    await settle(5000)
+    expect(draft.state.status).toBe('dirty')
+    lock.isOnline = true
+    lock.take()
+    await settle(2000)
+    expect(lock.content).toBe('second')
+  })
+
+  it('is never saved over what another wrote meanwhile, unless one says so', async () => {
+    await edit()
+    lock.isOnline = false
+    draft.edit('mine')
+    lock.lose()
+    await settle(5000)
+    lock.anotherWrites('theirs')
+    lock.isOnline = true
+    await settle(2000)
+    expect(draft.state).toMatchObject({ text: 'mine', status: 'kept', stored: 'theirs' })
+    await edit()
+    await settle(5000)
+    expect(lock.content).toBe('theirs')
+    await draft.saveMine()
+    expect(lock.content).toBe('mine')
+  })
+
+  it('is never saved over it under a new grant, though it was not refused before', async () => {
+    await edit()
+    lock.isOnline = false
+    draft.edit('mine')
+    await settle(600)
+    lock.lose()
+    lock.anotherWrites('theirs')
+    lock.take()
+    lock.isOnline = true
+    await settle(5000)
+    expect(lock.content).toBe('theirs')
+    expect(draft.state.status).toBe('kept')
+    draft.discard()
+    await settle()
+    expect(draft.state).toMatchObject({ text: 'theirs', status: 'saved' })
+  })
+
+  it('is all saved before the lock is handed over', async () => {
+    await edit()
+    draft.edit('second')
+    await draft.flush()
+    expect(lock.content).toBe('second')
+    lock.isOnline = false
+    draft.edit('third')
+    await expect(draft.flush()).rejects.toThrow('not saved')
+  })
+
+  it('is saved at once when another asks for the lock', async () => {
+    await edit()
+    draft.edit('second')
+    lock.change({ request: { id: 'r', name: 'Ken', kind: 'take-over', until: 0 } })
+    await settle()
+    expect(lock.content).toBe('second')
+  })
+
+  it('that the server does not take stays editable', async () => {
+    await edit()
+    draft.edit('x'.repeat(200))
+    await settle(600)
+    expect(draft.state).toMatchObject({ status: 'refused', reason: 'too long' })
+    draft.edit('short')
+    await settle(600)
+    expect(lock.content).toBe('short')
+  })
+})
