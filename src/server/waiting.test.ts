@@ -96,6 +96,19 @@ describe('waiting in line', () => {
     expect((await later).status).toBe(200)
   })
 
+  it('of a tab that takes over meanwhile ends, and does not end what it has', async () => {
+    const first = bed.browser('first')
+    await first.call('GET', LOCK)
+    const { answer } = await stand(first, 'Aoi')
+    const taking = first.call('POST', `${LOCK}/takeover`)
+    await vi.waitFor(() => expect(heard.at(-1)?.event).toBe('document.takeover-requested'))
+    await bed.clock.advance(5000)
+    expect((await taking).status).toBe(200)
+    expect((await answer).body.error).toBe('superseded')
+    await bed.clock.advance(4000)
+    expect((await first.call('PUT', LOCK)).status).toBe(200)
+  })
+
   it('ends with 503 when the server stops', async () => {
     const { answer } = await stand(bed.browser('first'), 'Aoi')
     await bed.server.stop()
