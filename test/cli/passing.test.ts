@@ -12,6 +12,7 @@ describe('holdfast run', () => {
   const run = (resource: string, command: readonly string[], ...flags: readonly string[]) =>
     new Holdfast(['run', '--store', store, ...flags, resource, '--', ...command])
 
+  /** Where a signal is to end it, the last command is an `exec`: a shell may lose one between two commands. */
   const shell = (script: string) => ['sh', '-c', script]
 
   it('passes input, output and errors through', async () => {
@@ -35,7 +36,7 @@ describe('holdfast run', () => {
   })
 
   it('exits with 75 when another holds the lease', async () => {
-    const holder = run('job', shell('echo here; sleep 60'), '--metadata', 'why=backup')
+    const holder = run('job', shell('echo here; exec sleep 60'), '--metadata', 'why=backup')
     await expect.poll(() => holder.stdout, PATIENCE).toBe('here\n')
     for (const flags of [['--if-available'], ['--wait', '200ms']])
       expect(await run('job', ['true'], ...flags).ended).toMatchObject({
@@ -49,7 +50,7 @@ describe('holdfast run', () => {
     ['SIGINT', 130],
     ['SIGUSR1', 138],
   ] as const)('passes %s on to the command, and then releases', async (signal, code) => {
-    const running = run('job', shell('echo here; sleep 60'))
+    const running = run('job', shell('echo here; exec sleep 60'))
     await expect.poll(() => running.stdout, PATIENCE).toBe('here\n')
     running.signal(signal)
     expect((await running.ended).code).toBe(code)
@@ -67,7 +68,7 @@ describe('holdfast run', () => {
   })
 
   it('gives up its place in line on a signal', async () => {
-    const holder = run('job', shell('echo here; sleep 60'))
+    const holder = run('job', shell('echo here; exec sleep 60'))
     await expect.poll(() => holder.stdout, PATIENCE).toBe('here\n')
     const first = run('job', ['true'])
     await expect.poll(() => first.stderr, PATIENCE).toContain('waiting for job: held by ')
@@ -89,7 +90,14 @@ describe('holdfast run', () => {
   })
 
   it('shows others who holds the lease and why', async () => {
-    const holder = run('job', shell('echo here; sleep 60'), '--owner', 'mika', '--metadata', '{"ticket":7}')
+    const holder = run(
+      'job',
+      shell('echo here; exec sleep 60'),
+      '--owner',
+      'mika',
+      '--metadata',
+      '{"ticket":7}',
+    )
     await expect.poll(() => holder.stdout, PATIENCE).toBe('here\n')
     const { stdout } = await holdfast(['inspect', '--json', '--store', store, 'job'])
     expect(JSON.parse(stdout)).toMatchObject({ resource: 'job', owner: 'mika', metadata: { ticket: 7 } })

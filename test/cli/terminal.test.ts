@@ -10,7 +10,7 @@ let store: string
 let holder: Holdfast
 beforeEach(async () => {
   store = `sqlite:${join(temporaryDirectory(), 'holdfast.db')}`
-  const command = ['sh', '-c', 'echo here; sleep 60']
+  const command = ['sh', '-c', 'echo here; exec sleep 60']
   holder = new Holdfast(['run', '--store', store, '--owner', 'mika', 'backup', '--', ...command])
   await expect.poll(() => holder.stdout, PATIENCE).toBe('here\n')
 })
@@ -53,7 +53,7 @@ describe('on a terminal', () => {
 
   it('run hands the terminal to its command, and Ctrl-C too', async () => {
     const terminal = new PseudoTerminal(
-      `run --store ${store} other -- sh -c 'read line; echo got $line; sleep 60'`,
+      `run --store ${store} other -- sh -c 'read line; echo got $line; exec sleep 60'`,
     )
     terminal.type('hello\r')
     await expect.poll(() => terminal.output, PATIENCE).toContain('got hello')
