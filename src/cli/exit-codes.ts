@@ -3,6 +3,8 @@ export const EXIT = {
   ok: 0,
   /** The question was answered, and the answer is no. */
   no: 1,
+  /** `monitor` could not read what it was to judge. */
+  badInput: 2,
   usage: 64,
   unavailable: 69,
   failed: 70,

@@ -20,13 +20,13 @@ describe('holdfast monitor', () => {
   })
 
   it.each([
-    ['nothing to judge', ['score', '--directory', 'none'], /none: .*no such file/],
-    ['no file', ['collect', 'none'], /no such file.*none/],
-    ['no event', ['collect'], /no line of the input is an event/],
-    ['no action', ['guess'], /monitor cannot "guess"; it can collect, score, report/],
-  ])('says that there is %s', async (_, args, message) => {
+    ['nothing to judge', 2, ['score', '--directory', 'none'], /none: .*no such file/],
+    ['no file', 64, ['collect', 'none'], /no such file.*none/],
+    ['no event', 2, ['collect'], /no line of the input is an event/],
+    ['no action', 64, ['guess'], /monitor cannot "guess"; it can collect, score, report/],
+  ])('says that there is %s, and exits with %i', async (_, code, args, message) => {
     const ended = await holdfast(['monitor', ...args], { cwd: temporaryDirectory(), input: 'Dear diary\n' })
-    expect(ended.code).toBe(64)
+    expect(ended.code).toBe(code)
     expect(ended.stderr).toMatch(message)
   })
 })

@@ -1,11 +1,14 @@
 import { createReadStream } from 'node:fs'
-import { collect, type MonitorResult, report, score } from '../../telemetry/index-node.ts'
+import { collect, type MonitorResult, report, type ScoreOptions, score } from '../../telemetry/index-node.ts'
 import type { Call, Command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
-import { usageFailure } from '../failure.ts'
+import { Failure, usageFailure } from '../failure.ts'
 import type { Settings } from '../settings.ts'
+import type { Terminal } from '../terminal.ts'
 
-type Action = (files: readonly string[], settings: Settings) => Promise<MonitorResult>
+type OnProgress = NonNullable<ScoreOptions['onProgress']>
+
+type Action = (files: readonly string[], settings: Settings, onProgress: OnProgress) => Promise<MonitorResult>
 
 const ACTIONS: Readonly<Record<string, Action>> = {
   collect(files, settings) {
@@ -21,13 +24,14 @@ const ACTIONS: Readonly<Record<string, Action>> = {
       ...place(settings),
     })
   },
-  score: (files, settings) => score(judging(files, settings)),
-  report(files, settings) {
+  score: (files, settings, onProgress) => score({ ...judging(files, settings), onProgress }),
+  report(files, settings, onProgress) {
     const reports = settings.text('reports')
     const slackUrl = settings.text('slack-url')
     const pagerDutyKey = settings.text('pagerduty-key')
     return report({
       ...judging(files, settings),
+      onProgress,
       ...(reports && { reports }),
       ...(slackUrl && { slackUrl }),
       ...(pagerDutyKey && { pagerDutyKey }),
@@ -38,7 +42,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 export const monitor: Command = {
   usage: `monitor <${Object.keys(ACTIONS).join('|')}> [options] [file…]`,
   about: `collect writes events, one JSON object a line, from files or standard input into a folder.
-score judges what was collected, and exits with ${EXIT.no} when a rollback is required.
+score judges what was collected, and exits with ${EXIT.no} when a rollback is required, ${EXIT.badInput} on bad input.
 report writes an HTML report and a page for each incident, tells Slack and PagerDuty once, and exits with ${EXIT.no} when
 one of them could not be told.`,
   takes: [1, Number.POSITIVE_INFINITY],
@@ -69,15 +73,40 @@ one of them could not be told.`,
     const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined
     if (!action)
       throw usageFailure(`monitor cannot ${JSON.stringify(name)}; it can ${Object.keys(ACTIONS).join(', ')}`)
-    const { exitCode, stdout, stderr } = await action(files, settings)
+    const progress = new ProgressLine(terminal)
+    const { exitCode, stdout, stderr } = await action(files, settings, (made) => progress.show(made))
+    progress.clear()
     terminal.write(stdout)
-    if (exitCode === 2)
-      throw usageFailure(
+    if (exitCode === EXIT.badInput)
+      throw new Failure(
+        EXIT.badInput,
         `${stderr.trim() || 'no line of the input is an event'}; see holdfast monitor --help`,
       )
     for (const line of stderr.split('\n').filter((text) => text !== '')) terminal.remark(line)
     return exitCode
   },
+}
+
+/** One line on a terminal that tells how far the reading is, and goes when it is done. */
+class ProgressLine {
+  readonly #isShown: boolean
+
+  constructor({ isInteractive }: Terminal) {
+    this.#isShown = isInteractive && process.stderr.isTTY
+  }
+
+  show({ bytesRead, bytesTotal, lines }: Parameters<OnProgress>[0]): void {
+    const share = Math.floor((100 * bytesRead) / Math.max(1, bytesTotal))
+    this.#write(`\r${share} %, ${lines.toLocaleString('en')} lines`)
+  }
+
+  clear(): void {
+    this.#write('\r\x1b[K')
+  }
+
+  #write(text: string): void {
+    if (this.#isShown) process.stderr.write(text)
+  }
 }
 
 function place(settings: Settings) {

@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
-import { SETTINGS } from '../../server/index.ts'
+import { type OnTelemetry, SETTINGS } from '../../server/index.ts'
 import { createServer, type HoldfastServer, loadSettings, settingFlags } from '../../server/node/index.ts'
+import { receiveTelemetry, type Sink } from '../../telemetry/index.ts'
+import { fileSink } from '../../telemetry/index-node.ts'
 import { type Command, type Options, STORE_OPTIONS } from '../command.ts'
 import { formatDuration } from '../duration.ts'
 import { EXIT, SIGNAL_BASE } from '../exit-codes.ts'
@@ -44,7 +46,15 @@ export const serve: Command = {
 in the environment (HOLDFAST_PORT) or in the file. Contents and the audit trail are kept with the locks on SQLite
 and Postgres, and elsewhere in memory. SIGTERM and Ctrl-C stop it in order; locks live on.`,
   takes: [0, 0],
-  options: { ...serverOptions(), ...STORE_OPTIONS },
+  options: {
+    ...serverOptions(),
+    ...STORE_OPTIONS,
+    telemetry: {
+      type: 'string',
+      value: '<folder>',
+      help: 'keep what pages post to /telemetry there (default: refused)',
+    },
+  },
   examples: [
     { line: 'holdfast serve', does: 'on http://127.0.0.1:4321, with a SQLite file' },
     { line: 'holdfast serve --host 0.0.0.0 --port 8080 --config server.toml', does: 'for others' },
@@ -59,10 +69,13 @@ and Postgres, and elsewhere in memory. SIGTERM and Ctrl-C stop it in order; lock
     const { channelSecret, ...others } = loadSettings({ flags, ...(file && { file }) })
     return withStore(others.store, async ({ store, serverParts }) => {
       const parts = (await serverParts?.()) ?? {}
+      const folder = settings.text('telemetry')
+      const telemetry = folder ? fileSink(folder) : undefined
       const running = await createServer({
         ...{ store, ...parts },
         settings: { ...others, ...(channelSecret && { channelSecret }) },
         ...(existsSync(PAGES) && { assets: PAGES }),
+        ...(telemetry && { onTelemetry: keepIn(telemetry) }),
       }).catch(refuse)
       const ended = signalled()
       tell(terminal, running, parts)
@@ -83,6 +96,13 @@ function serverOptions(): Options {
     return [name, { type: 'string', value: '<value>', help }] as const
   })
   return Object.fromEntries(options)
+}
+
+function keepIn(files: Sink): OnTelemetry {
+  return (events) => {
+    const batch = receiveTelemetry({ events })
+    return batch.ok ? files.write(batch.records) : undefined
+  }
 }
 
 function tell(terminal: Terminal, { url, settings }: HoldfastServer, { documents }: ServerParts): void {
