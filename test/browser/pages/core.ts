@@ -52,6 +52,8 @@ export const scenarios = {
         ),
       )
     describeStore('memory', {
+      // All at once, on a machine that may be busy.
+      ttl: 2000,
       runner: { describe, it },
       create: async () => {
         const offset = { ms: 0 }
