@@ -3,12 +3,19 @@
  *
  *     history/<time>.json   a save, whole and with its checksum; written once, never changed
  *     current.json          names the save that counts; replacing it is the commit
- *     index.json            what the saves are, so that a list needs no reading; made again when it does not fit
+ *     index.json            what the saves are, so that a list needs little reading; written with every fifth save
  *
  * Each file is written aside and replaces the old one when its writer closes, so a crash leaves the old one. Should
  * a browser tear a file all the same, the newest save that proves itself counts.
  */
-import { type Directory, type FileWriter, getIfPresent, isMissing, readText } from './directory.ts'
+import {
+  type Directory,
+  type FileHandle,
+  type FileWriter,
+  getIfPresent,
+  isMissing,
+  readText,
+} from './directory.ts'
 import {
   decodeHead,
   decodeSave,
@@ -27,6 +34,8 @@ export interface Contents {
   readonly entries: readonly Entry[]
   /** What a crash left unfinished. */
   readonly debris: readonly string[]
+  /** How many saves the index does not list. */
+  readonly unlisted: number
 }
 
 export interface Archive {
@@ -34,8 +43,8 @@ export interface Archive {
   look(): Promise<Contents>
   /** The save, verified; `null` when it is gone or damaged. */
   load(id: string): Promise<Save | null>
-  /** Starts to write a save of this name. Nobody sees it before its commit. */
-  draft(id: string): Promise<Draft>
+  /** Starts to write a save of this name, and the index if that is wanted. Nobody sees it before its commit. */
+  draft(id: string, options: { readonly index: boolean }): Promise<Draft>
   remove(ids: readonly string[]): Promise<void>
 }
 
@@ -44,6 +53,8 @@ export interface Draft {
   write(save: Save, entries: readonly Entry[]): Promise<void>
   /** From here on this save counts. */
   commit(): Promise<void>
+  /** Brings the index up to date. */
+  settle(): Promise<void>
   /** Leaves the files as they were. */
   discard(): Promise<void>
 }
@@ -62,7 +73,7 @@ export function createArchive(open: () => Directory | Promise<Directory>): Archi
   return {
     async look() {
       const found = await folders(false)
-      if (!found) return { current: null, entries: [], debris: [] }
+      if (!found) return { current: null, entries: [], debris: [], unlisted: Infinity }
       const [pointer, index, ids] = await Promise.all([
         readText(found.autosave, 'current.json'),
         readText(found.autosave, 'index.json'),
@@ -79,7 +90,8 @@ export function createArchive(open: () => Directory | Promise<Directory>): Archi
       entries.sort((a, b) => (a.id < b.id ? 1 : -1))
       const named = parsePointer(pointer)
       const current = entries.find(({ id }) => id === named) ?? entries[0] ?? null
-      return { current, entries, debris }
+      const unlisted = listed.size > 0 ? entries.filter(({ id }) => !listed.has(id)).length : Infinity
+      return { current, entries, debris, unlisted }
     },
 
     async load(id) {
@@ -89,12 +101,15 @@ export function createArchive(open: () => Directory | Promise<Directory>): Archi
       return save?.id === id ? save : null
     },
 
-    async draft(id) {
-      const current = known && (await getIfPresent(known.autosave, 'current.json'))
+    async draft(id, { index }) {
+      let current = known && (await getIfPresent(known.autosave, 'current.json'))
       // Gone when the user has cleared the site's data. To create a file by a handle of before would, in Chromium,
       // spoil the directory for every tab; to look for one does no harm.
-      if (!current) known = await folders(true)
-      return openDraft(known as Folders, id)
+      if (!known || !current) {
+        known = await folders(true)
+        current = await known.autosave.getFileHandle('current.json', { create: true })
+      }
+      return openDraft(known, current, { id, index })
     },
 
     async remove(ids) {
@@ -118,31 +133,32 @@ export function createArchive(open: () => Directory | Promise<Directory>): Archi
   }
 }
 
-async function openDraft({ autosave, history }: Folders, id: string): Promise<Draft> {
+async function openDraft(
+  { autosave, history }: Folders,
+  pointer: FileHandle,
+  wanted: { readonly id: string; readonly index: boolean },
+): Promise<Draft> {
+  const { id } = wanted
   const name = fileNameOf(id)
   const [save, current, index] = await Promise.all([
     openWriter(history, name),
-    openWriter(autosave, 'current.json'),
-    openWriter(autosave, 'index.json'),
+    pointer.createWritable(),
+    wanted.index ? openWriter(autosave, 'index.json') : null,
   ])
   return {
     async write(content, entries) {
       await Promise.all([
         save.write(encodeSave(content)),
         current.write(JSON.stringify({ holdfast: VERSION, savedAt: id, file: `history/${name}` })),
-        index.write(JSON.stringify({ holdfast: VERSION, saves: entries })),
+        index?.write(JSON.stringify({ holdfast: VERSION, saves: entries })),
       ])
       await save.close()
     },
-    async commit() {
-      // An index that could not be written is no matter: what it does not list is looked at.
-      const listed = index.close().catch(() => {})
-      await current.close()
-      await listed
-    },
+    commit: () => current.close(),
+    settle: async () => index?.close(),
     async discard() {
       // What is closed already cannot be aborted, and need not be.
-      await Promise.allSettled([save, current, index].map((writer) => writer.abort()))
+      await Promise.allSettled([save, current, index].map((writer) => writer?.abort()))
       await removeFile(history, name)
     },
   }

@@ -115,7 +115,7 @@ describe('a save', () => {
     const editor = openEditor()
     for (let n = 0; n < 20; n++) await save(editor, `save ${n}`)
     expect(saved()).toBe('save 19')
-    expect((await editor.autosave.history()).length).toBeLessThan(10)
+    expect((await editor.autosave.history()).length).toBeLessThan(15)
   })
 
   it('keeps the last save and says so when it does not fit at all', async () => {

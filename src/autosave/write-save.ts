@@ -1,9 +1,12 @@
 import type { Clock } from '../core/index.ts'
-import type { Archive, Contents } from './archive.ts'
+import type { Archive, Contents, Draft } from './archive.ts'
 import { type Content, compose } from './compose.ts'
 import { AutoSaveError, asWriteError, quotaExceeded } from './errors.ts'
 import { type Limits, rotate } from './rotation.ts'
 import { type Entry, type Save, timeOf } from './save-file.ts'
+
+/** To write the index takes a tenth of a large save; to look at a few saves that it does not list takes less. */
+const MAX_UNLISTED = 4
 
 export interface Writing {
   readonly archive: Archive
@@ -21,7 +24,7 @@ export interface Writing {
 export interface Written {
   readonly save: Entry
   readonly contents: Contents
-  /** Removes what has to go. Resolves with how many saves that were. */
+  /** Removes what has to go, and brings the index up to date. Resolves with how many saves went. */
   collect(): Promise<number>
 }
 
@@ -49,7 +52,8 @@ export async function writeSave(writing: Writing, before: Contents): Promise<Wri
   async function attempt(): Promise<Written | null> {
     const id = nextId(clock, contents)
     // Goes on while the state is put into text.
-    const opening = archive.draft(id)
+    const index = contents.unlisted >= MAX_UNLISTED
+    const opening = archive.draft(id, { index })
     const discard = () => opening.then((draft) => draft.discard()).catch(() => {})
     try {
       content ??= compose(read)
@@ -66,23 +70,21 @@ export async function writeSave(writing: Writing, before: Contents): Promise<Wri
       if (!mayCommit())
         throw new AutoSaveError('lock-unavailable', 'the lock was lost before the save was committed')
       await draft.commit()
-      return written(entryOf(save), kept, dropped)
+      const unlisted = index ? 0 : contents.unlisted + 1
+      return {
+        save: entryOf(save),
+        contents: { current: entryOf(save), entries: kept, debris: [], unlisted },
+        collect: () => collect(draft, [...dropped.map((entry) => entry.id), ...contents.debris]),
+      }
     } catch (error) {
       await discard()
       throw error
     }
   }
 
-  function written(save: Entry, kept: readonly Entry[], dropped: readonly Entry[]): Written {
-    return {
-      save,
-      contents: { current: save, entries: kept, debris: [] },
-      async collect() {
-        const goes = [...dropped.map(({ id }) => id), ...contents.debris]
-        await archive.remove(goes)
-        return goes.length
-      },
-    }
+  async function collect(draft: Draft, ids: readonly string[]): Promise<number> {
+    await Promise.all([draft.settle(), archive.remove(ids)])
+    return ids.length
   }
 }
 
