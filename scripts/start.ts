@@ -15,7 +15,8 @@ if (!isBuilt()) {
   console.log('Building Holdfast, which takes a few seconds.')
   if ((await runTool('node', 'scripts/build.ts')) !== 0) process.exit(1)
 }
-const secrets = keptSecrets()
+mkdirSync(DATA, { recursive: true })
+const token = adminToken()
 const port = await freePort(FIRST_PORT)
 const server = spawn(
   process.execPath,
@@ -26,9 +27,8 @@ const server = spawn(
     env: {
       ...process.env,
       HOLDFAST_STORE: `sqlite:${join(DATA, 'holdfast.db')}`,
-      HOLDFAST_ADMIN_TOKENS: secrets.admin,
-      HOLDFAST_COOKIE_SECRETS: secrets.cookie,
-      HOLDFAST_CHANNEL_SECRET: secrets.channel,
+      HOLDFAST_SECRETS_FILE: join(DATA, 'secrets.json'),
+      HOLDFAST_ADMIN_TOKENS: token,
     },
   },
 )
@@ -43,7 +43,7 @@ Holdfast is running.
 
   Editor     ${url}/
              Open it in two windows and edit in one.
-  Dashboard  ${url}/dashboard#token=${secrets.admin}
+  Dashboard  ${url}/dashboard#token=${token}
 
 Locks and texts are kept in .holdfast/. Ctrl-C stops the server.
 `)
@@ -56,16 +56,15 @@ function isBuilt(): boolean {
   return sources.every((source) => statSync(join(root, source)).mtimeMs <= built)
 }
 
-/** Made once, so that sessions outlive a restart. */
-function keptSecrets(): { admin: string; cookie: string; channel: string } {
-  const file = join(DATA, 'secrets.json')
-  mkdirSync(DATA, { recursive: true })
-  if (!existsSync(file)) {
-    const secret = () => randomBytes(24).toString('base64url')
-    const made = { admin: secret(), cookie: secret(), channel: secret() }
-    writeFileSync(file, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 })
+/** Made once. Of two first starts at the same time, one is first. */
+function adminToken(): string {
+  const file = join(DATA, 'admin-token')
+  try {
+    writeFileSync(file, randomBytes(24).toString('base64url'), { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
-  return JSON.parse(readFileSync(file, 'utf8'))
+  return readFileSync(file, 'utf8')
 }
 
 async function freePort(from: number): Promise<number> {
