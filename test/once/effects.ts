@@ -6,10 +6,13 @@ export class Effects {
 
   constructor(path: string) {
     this.#database = new DatabaseSync(path, { timeout: 5000 })
-    this.#database.exec(`pragma journal_mode = wal; pragma synchronous = off;
+    // Not in WAL mode: of several processes that change to it at once, all but one fail without waiting.
+    this.#database.exec(`pragma synchronous = off;
+      begin immediate;
       create table if not exists fences (job text primary key, token integer not null);
       create table if not exists effects (job text primary key, token integer not null, worker text not null);
-      create table if not exists refused (job text not null, token integer not null, worker text not null)`)
+      create table if not exists refused (job text not null, token integer not null, worker text not null);
+      commit`)
   }
 
   /** Whether it was let through; the effect of an earlier attempt counts as this one's. */

@@ -6,10 +6,12 @@ export class GuardedFile {
 
   constructor(path: string) {
     this.#database = new DatabaseSync(path, { timeout: 10_000 })
+    // Not in WAL mode: of several processes that change to it at once, all but one fail without waiting.
     this.#database.exec(`
-      pragma journal_mode = wal;
       pragma synchronous = off;
+      begin immediate;
       create table if not exists guarded (resource text primary key, token integer, writer text);
+      commit;
     `)
   }
 

@@ -29,8 +29,22 @@ export function sqliteAudit(database: DatabaseSync, options: SqlAuditOptions = {
 /** A connection for both of them, set as for a server: what was answered is on the disk. */
 export function openSqlite(path: string): DatabaseSync {
   const database = new DatabaseSync(path)
-  database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma busy_timeout = 0')
+  changeToWal(database)
+  database.exec('pragma synchronous = full; pragma busy_timeout = 0')
   return database
+}
+
+/** Of several that change to it at once, all but one are refused without waiting, whatever the timeout is. */
+function changeToWal(database: DatabaseSync): void {
+  const giveUpAt = systemClock.monotonic() + PATIENCE_MS
+  for (;;) {
+    try {
+      return database.exec('pragma journal_mode = wal')
+    } catch (error) {
+      if (!isBusy(error) || systemClock.monotonic() >= giveUpAt) throw explain(error, isBusy(error))
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS)
+    }
+  }
 }
 
 function dialectOf(database: DatabaseSync): Dialect {
