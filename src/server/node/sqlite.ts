@@ -39,7 +39,8 @@ function changeToWal(database: DatabaseSync): void {
   const giveUpAt = systemClock.monotonic() + PATIENCE_MS
   for (;;) {
     try {
-      return database.exec('pragma journal_mode = wal')
+      database.exec('pragma journal_mode = wal')
+      return
     } catch (error) {
       if (!isBusy(error) || systemClock.monotonic() >= giveUpAt) throw explain(error, isBusy(error))
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS)
