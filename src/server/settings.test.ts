@@ -3,7 +3,7 @@ import { LeaseError } from '../core/index.ts'
 import { type SettingName, settingsOf } from './settings.ts'
 
 describe('the settings', () => {
-  it('have defaults as the seed has them', () => {
+  it('have defaults: 30 s to live, a heartbeat every 10', () => {
     const { ttl, heartbeat, sweep, grace, answerWithin, unanswered, port, host } = settingsOf()
     expect({ ttl, heartbeat, sweep, grace, answerWithin }).toEqual({
       ttl: 30_000,
