@@ -9,7 +9,7 @@ import { root, runTool } from './run-tool.ts'
 
 const DATA = join(root, '.holdfast')
 const HOST = '127.0.0.1'
-const FIRST_PORT = 4321
+const { HOLDFAST_PORT: FIRST_PORT = '4321' } = process.env
 
 if (!isBuilt()) {
   console.log('Building Holdfast, which takes a few seconds.')
@@ -17,7 +17,7 @@ if (!isBuilt()) {
 }
 mkdirSync(DATA, { recursive: true })
 const token = adminToken()
-const port = await freePort(FIRST_PORT)
+const port = await freePort(Number(FIRST_PORT))
 const server = spawn(
   process.execPath,
   ['dist/cli/main.js', 'serve', '--host', HOST, '--port', String(port), '--log-level', 'warn'],
@@ -27,7 +27,6 @@ const server = spawn(
     env: {
       ...process.env,
       HOLDFAST_STORE: `sqlite:${join(DATA, 'holdfast.db')}`,
-      HOLDFAST_SECRETS_FILE: join(DATA, 'secrets.json'),
       HOLDFAST_ADMIN_TOKENS: token,
     },
   },

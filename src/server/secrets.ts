@@ -5,7 +5,11 @@ import type { Settings } from './settings.ts'
 export function withSecrets(settings: Settings, log: Log): Settings {
   const missing = (['cookieSecrets', 'channelSecret'] as const).filter((name) => settings[name].length === 0)
   if (missing.length === 0) return settings
-  log('warn', 'secrets made for this run only', { settings: missing })
+  log(
+    'warn',
+    'secrets made for this run: sessions end with it, unless secretsFile or these settings are given',
+    { settings: missing },
+  )
   const { cookieSecrets, channelSecret } = settings
   return {
     ...settings,

@@ -68,12 +68,16 @@ and Postgres, and elsewhere in memory. SIGTERM and Ctrl-C stop it in order; lock
     // An empty secret is none: the server makes one.
     const { channelSecret, ...others } = loadSettings({ flags, ...(file && { file }) })
     return withStore(others.store, async ({ store, serverParts }) => {
-      const parts = (await serverParts?.()) ?? {}
+      const { secretsFile = '', ...parts } = (await serverParts?.()) ?? {}
       const folder = settings.text('telemetry')
       const telemetry = folder ? fileSink(folder) : undefined
       const running = await createServer({
         ...{ store, ...parts },
-        settings: { ...others, ...(channelSecret && { channelSecret }) },
+        settings: {
+          ...others,
+          secretsFile: others.secretsFile || secretsFile,
+          ...(channelSecret && { channelSecret }),
+        },
         ...(existsSync(PAGES) && { assets: PAGES }),
         ...(telemetry && { onTelemetry: keepIn(telemetry) }),
       }).catch(refuse)
@@ -107,6 +111,10 @@ function keepIn(files: Sink): OnTelemetry {
 
 function tell(terminal: Terminal, { url, settings }: HoldfastServer, { documents }: ServerParts): void {
   terminal.remark(`listening on ${url}, locks in ${withoutPassword(settings.store)}`)
+  if (existsSync(PAGES)) {
+    const hint = settings.adminTokens.length > 0 ? '' : ', which needs --admin-tokens'
+    terminal.remark(`the editor is at ${url}/, the dashboard at ${url}/dashboard${hint}`)
+  }
   if (!documents)
     terminal.remark(
       'contents are kept in memory and end with this process; a sqlite: or postgres: store keeps them',

@@ -18,6 +18,8 @@ export interface ServerParts {
   readonly audit?: AuditLog
   /** Between the nodes of a server. */
   readonly bus?: Bus
+  /** Where secrets that nobody gave are kept, so that sessions outlive a restart. */
+  readonly secretsFile?: string
 }
 
 export interface Examination {

@@ -15,7 +15,8 @@ export async function openSqlite(address: string, opening: Opening): Promise<Ope
     async serverParts() {
       const { openSqlite: open, sqliteAudit, sqliteDocuments } = await import('../../server/node/index.ts')
       const database = open(path)
-      return { documents: sqliteDocuments(database), audit: sqliteAudit(database) }
+      const secretsFile = `${path}.secrets`
+      return { documents: sqliteDocuments(database), audit: sqliteAudit(database), secretsFile }
     },
     close: () => store.close(),
   }

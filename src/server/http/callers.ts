@@ -58,9 +58,12 @@ export class Callers {
 
   async arrive(request: Request, header: HeaderOf): Promise<Arrival> {
     const authorization = header('authorization')
-    if (authorization !== undefined && this.#tokens.length > 0) {
+    if (authorization !== undefined) {
       const guest = await this.#byToken(authorization)
       if (guest) return { guest, byToken: true }
+      // A token of another kind is for `identify`; a cookie's session must not take its place in silence.
+      if (!this.#identify && /^Bearer /i.test(authorization))
+        throw new HttpError(401, 'unauthenticated', 'this token is not known')
     }
     if (this.#identify) {
       const caller = await this.#identify(request)

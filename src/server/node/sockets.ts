@@ -1,4 +1,5 @@
-import type { IncomingMessage, Server } from 'node:http'
+import type { EventEmitter } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocket, WebSocketServer } from 'ws'
 import { systemClock } from '../../core/index.ts'
@@ -32,7 +33,7 @@ export interface SocketsOptions {
  * const sockets = attachSockets(server, channels, { origins: ['https://app.example.com'] })
  */
 export function attachSockets(
-  server: Server,
+  server: EventEmitter,
   hub: ChannelsHub,
   options: SocketsOptions = {},
 ): AsyncDisposable {
