@@ -18,6 +18,9 @@ const HANDING_OVER_MS = 5000
 /** Browsers send no more than this when a page is left. */
 const KEEPALIVE_BYTES = 60_000
 
+const NO_SESSION =
+  'the server does not know this session from one request to the next: its cookie is not kept, so send a token'
+
 const DECISIONS: Readonly<Record<string, Demand>> = {
   handover_declined: 'declined',
   handover_unanswered: 'unanswered',
@@ -126,7 +129,10 @@ class TabLock implements DocumentLock {
     try {
       await this.#settings
       const { clock, calls } = { clock: this.#clock, calls: this.#calls }
+      const before = this.#state.me?.sessionId
       const grant = await (wait > 0 ? standInLine({ calls, clock, wait, stop }) : calls.ask(0))
+      const isAnother = before !== undefined && before !== this.#state.me?.sessionId
+      if (grant && isAnother && !(await calls.resume())) throw new LeaseError('store-failed', NO_SESSION)
       if (stop.aborted) return await this.#giveBack(grant)
       if (grant) return this.#keep(grant)
       this.#dispatch({ type: 'refused' })

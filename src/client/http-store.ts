@@ -22,7 +22,7 @@ const IDLE_MS = 2000
 
 export interface HttpStoreOptions {
   /** One of the server's `leaseTokens` or `adminTokens`. */
-  readonly token?: string
+  readonly token?: string | undefined
   /** The public key of the server's WebSocket. Default `holdfast`. */
   readonly key?: string
   readonly clock?: Clock
@@ -219,6 +219,11 @@ class HttpStore implements LeaseStore {
   async #call<T>(request: Request, { signal }: CallOptions = {}, expected = [200]): Promise<T> {
     this.#checkOpen()
     const answer = await this.#inTime(this.#api({ ...request, signal }), signal)
+    if (answer.status === 401 || answer.status === 403)
+      throw new LeaseError(
+        'store-failed',
+        `${unexpected(answer).message}; give one of its leaseTokens as token`,
+      )
     if (!expected.includes(answer.status)) throw unexpected(answer)
     // What an error says for people is no part of the port.
     const { error: _error, message: _message, ...body } = answer.body

@@ -192,6 +192,13 @@ describe('the lock of a document, outside of a browser', () => {
     expect(nameless.state).toMatchObject({ phase: 'error', error: { code: 'store-failed' } })
   })
 
+  it('says so when the server does not know it again, since nobody keeps its cookie', async () => {
+    await using lock = open('Mika', { headers: {} })
+    await vi.waitFor(() => expect(lock.state.me).not.toBeNull())
+    expect(await lock.acquire()).toBe(false)
+    expect(lock.state).toMatchObject({ phase: 'error', error: { message: /cookie is not kept/ } })
+  })
+
   it('refuses what is no room, no address', () => {
     expect(() => createDocumentLock({ url: server.url, roomId: '' })).toThrow(/roomId: expected/)
     expect(() => createDocumentLock({ url: 'nowhere', roomId: 'r' })).toThrow(/url: expected/)
