@@ -49,7 +49,12 @@ export function assemble<S extends object>(options: SyncBaseOptions<S>) {
       throw invalid(`schema.migrations[${version}]`, 'a function', schema.migrations[version])
   const defaults = jsonCopy('defaults', { ...DEFAULT_SETTINGS, ...options.defaults } as unknown as S)
   const [problem] = Object.entries(settingsProblems(defaults))
-  if (problem) throw invalid(`defaults.${problem[0]}`, problem[1], defaults[problem[0] as keyof S])
+  if (problem)
+    throw invalid(
+      `defaults.${problem[0]}`,
+      problem[1].replace('expected ', ''),
+      defaults[problem[0] as keyof S],
+    )
 
   const layout = option === 'A' ? optionA : optionB(shards)
   const format = { schemaVersion: schema.version, shards }

@@ -70,7 +70,12 @@ export function storageWriter(options: StorageWriterOptions): Writer {
         const stored = (await readFitting([STORAGE_KEYS.settings])).items[STORAGE_KEYS.settings]
         const settings = { ...options.defaults, ...(isObject(stored) && stored), ...fields }
         const [problem] = Object.entries(settingsProblems(settings))
-        if (problem) throw invalid(problem[0], problem[1], new Map(Object.entries(settings)).get(problem[0]))
+        if (problem)
+          throw invalid(
+            problem[0],
+            problem[1].replace('expected ', ''),
+            new Map(Object.entries(settings)).get(problem[0]),
+          )
         await storage.set({ [STORAGE_KEYS.settings]: settings })
         return UNCHANGED
       }),

@@ -102,6 +102,8 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     setEntity: (id, entity) => sync.setEntities([[id, entity]]),
     async setEntities(entities) {
       const entries = new Map<string, E>()
+      if (!(Symbol.iterator in Object(entities)))
+        throw invalid('entities', 'pairs of id and entity', entities)
       for (const [id, entity] of entities) {
         expectId(id)
         entries.set(id, jsonCopy(`entity ${id}`, entity))
