@@ -1,18 +1,16 @@
 import { type Clock, type KeptLease, keepLease, LeaseError, type LossReason } from '../core/index.ts'
 import { roomChannel } from '../protocol/index.ts'
 import { workerClock } from '../worker-clock/index.ts'
-import { type Answer, type Api, baseOf, createApi, type Fields, unexpected } from './api.ts'
+import { type Api, baseOf, createApi, type Fields, unexpected } from './api.ts'
 import type { DocumentLock, DocumentLockOptions, SavedDocument } from './document-lock-types.ts'
 import { standInLine } from './line.ts'
 import { documentPath, type Grant, type LockCalls, lockCalls } from './lock-calls.ts'
-import { endsLease, newsOfAnswer, newsOfEvent } from './news.ts'
+import { endsLease } from './news.ts'
 import { followPage } from './page-life.ts'
+import { RoomView } from './room-view.ts'
 import { Socket, type Subscription } from './socket.ts'
-import { type Demand, type DocumentLockAction, INITIAL_STATE, reduce } from './state.ts'
+import type { Demand } from './state.ts'
 
-/** Until the server has told its own. */
-const DEFAULT_TIMES = { ttl: 30_000, heartbeat: 10_000 }
-const SOONEST_LOOK_MS = 500
 /** How long after we have agreed to hand over its end is no loss. */
 const HANDING_OVER_MS = 5000
 /** Browsers send no more than this when a page is left. */
@@ -48,24 +46,17 @@ class TabLock implements DocumentLock {
   readonly #calls: LockCalls
   readonly #socket: Socket
   readonly #room: Subscription
-  readonly #listeners = new Set<() => void>()
+  readonly #view: RoomView
   readonly #unfollow: () => void
   /** Resolves when the server has told its times, or could not. */
   readonly #settings: Promise<void>
-  #state = INITIAL_STATE
   #name: string | undefined
-  #times = DEFAULT_TIMES
   #kept: KeptLease | undefined
   #waiting: AbortController | undefined
   #demanding: AbortController | undefined
   /** Lost to the network or to sleep, not to another: the server may still count it as ours. */
   #resumable = false
   #handingOver = false
-  /** How many events were heard: an answer to an older question may be older than they are. */
-  #heard = 0
-  #failedLooks = 0
-  #cancelLook = () => {}
-  #cancelRequest = () => {}
   #isClosed = false
 
   constructor(
@@ -76,40 +67,41 @@ class TabLock implements DocumentLock {
     this.#name = name
     this.#clock = clock
     this.#api = createApi({ url, clientId: crypto.randomUUID(), headers })
+    const view = new RoomView(clock, () => this.#calls.look())
+    this.#view = view
     this.#calls = lockCalls({
       api: this.#api,
       roomId,
       clock,
       name: () => this.#name,
-      onAsk: () => this.#heard,
-      onAnswer: (answer, askedAt) => this.#look(answer, askedAt),
+      onAsk: () => view.heard,
+      onAnswer: (answer, askedAt) => view.look(answer, askedAt),
     })
     this.#socket = new Socket({
       ...{ url, key, clock },
       authorize: async () => '',
       onConnection: (connected) => {
-        this.#dispatch({ type: 'connected', connected })
+        this.#view.dispatch({ type: 'connected', connected })
         if (connected) void this.#resume()
       },
     })
-    this.#settings = this.#refresh()
+    this.#settings = view.refresh()
     this.#room = this.#socket.subscribe({
       name: roomChannel(roomId),
       onEvent: (event, data) => this.#hear(event, data),
-      onGap: () => void this.#refresh(),
+      onGap: () => void view.refresh(),
     })
     // What happened between the first look and the first event.
-    this.#room.ready.then(() => this.#refresh()).catch(() => {})
+    this.#room.ready.then(() => view.refresh()).catch(() => {})
     this.#unfollow = followPage({ onWake: () => this.#wake(), onLeave: () => this.#leave() })
   }
 
   get state() {
-    return this.#state
+    return this.#view.state
   }
 
   subscribe(listener: () => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#view.subscribe(listener)
   }
 
   rename(name: string | undefined): void {
@@ -124,20 +116,20 @@ class TabLock implements DocumentLock {
     const stop = own.signal
     this.#waiting = own
     this.#resumable = false
-    const { holder } = this.#state
-    this.#dispatch({ type: wait > 0 && holder && !holder.isMe ? 'queued' : 'asked-for' })
+    const { holder } = this.state
+    this.#view.dispatch({ type: wait > 0 && holder && !holder.isMe ? 'queued' : 'asked-for' })
     try {
       await this.#settings
-      const { clock, calls } = { clock: this.#clock, calls: this.#calls }
-      const before = this.#state.me?.sessionId
-      const grant = await (wait > 0 ? standInLine({ calls, clock, wait, stop }) : calls.ask(0))
-      const isAnother = before !== undefined && before !== this.#state.me?.sessionId
+      const calls = this.#calls
+      const before = this.state.me?.sessionId
+      const grant = await (wait > 0 ? standInLine({ calls, clock: this.#clock, wait, stop }) : calls.ask(0))
+      const isAnother = before !== undefined && before !== this.state.me?.sessionId
       if (grant && isAnother && !(await calls.resume())) throw new LeaseError('store-failed', NO_SESSION)
       if (stop.aborted) return await this.#giveBack(grant)
       if (grant) return this.#keep(grant)
-      this.#dispatch({ type: 'refused' })
+      this.#view.dispatch({ type: 'refused' })
     } catch (error) {
-      if (!stop.aborted) this.#dispatch({ type: 'failed', error: error as LeaseError })
+      if (!stop.aborted) this.#view.dispatch({ type: 'failed', error: error as LeaseError })
     } finally {
       if (this.#waiting === own) this.#waiting = undefined
     }
@@ -153,7 +145,7 @@ class TabLock implements DocumentLock {
     this.#demanding?.abort()
     this.#waiting = undefined
     this.#demanding = undefined
-    this.#dispatch({ type: 'released' })
+    this.#view.dispatch({ type: 'released' })
     if (isAsking) await this.#calls.withdraw().catch(() => {})
     await kept?.lease[Symbol.asyncDispose]()
   }
@@ -166,7 +158,7 @@ class TabLock implements DocumentLock {
   }
 
   async save(content: unknown): Promise<void> {
-    const { token } = this.#state
+    const { token } = this.state
     if (token === null) throw new LeaseError('lease-lost', 'acquire the lock before you save')
     const body = { content, token }
     const keepalive = JSON.stringify(body).length < KEEPALIVE_BYTES
@@ -187,7 +179,7 @@ class TabLock implements DocumentLock {
   }
 
   async answer(granted: boolean): Promise<void> {
-    const { request } = this.#state
+    const { request } = this.state
     if (!request) return
     const body = { request_id: request.id, granted }
     this.#handingOver = granted
@@ -196,17 +188,15 @@ class TabLock implements DocumentLock {
       this.#handingOver = false
       throw unexpected(answer)
     }
-    this.#dispatch({ type: 'request', request: null })
+    this.#view.dispatch({ type: 'request', request: null })
     this.#clock.setTimer(() => (this.#handingOver = false), HANDING_OVER_MS, true)
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#cancelLook()
-    this.#cancelRequest()
+    this.#view.close()
     this.#unfollow()
     this.#room.end()
-    this.#listeners.clear()
     await this.release()
   }
 
@@ -214,25 +204,18 @@ class TabLock implements DocumentLock {
     return this.close()
   }
 
-  #dispatch(action: DocumentLockAction): void {
-    const next = reduce(this.#state, action)
-    if (next === this.#state) return
-    this.#state = next
-    for (const listener of this.#listeners) listener()
-  }
-
   /** False: the answer was so long on its way that the lock may be over. */
   #keep({ lease, sent }: Grant): boolean {
     if (this.#kept?.lease.held && this.#kept.lease.token === lease.token) return true
     const kept = keepLease(this.#calls, lease, {
-      ...this.#times,
+      ...this.#view.times,
       ...{ clock: this.#clock, sent },
       onEvent: (event) => {
         if (event.type === 'lost' && this.#kept === kept) this.#onLost(event.reason, event.error)
       },
     })
     this.#kept = kept ?? undefined
-    this.#dispatch(kept ? { type: 'granted', token: lease.token } : { type: 'refused' })
+    this.#view.dispatch(kept ? { type: 'granted', token: lease.token } : { type: 'refused' })
     return kept !== null
   }
 
@@ -247,7 +230,7 @@ class TabLock implements DocumentLock {
     if (this.#isClosed || this.#demanding) return false
     const own = new AbortController()
     this.#demanding = own
-    this.#dispatch({ type: 'demand', demand: pending })
+    this.#view.dispatch({ type: 'demand', demand: pending })
     let demand: Demand = 'failed'
     try {
       const answer = await this.#calls.demand(how, own.signal)
@@ -265,13 +248,13 @@ class TabLock implements DocumentLock {
     } finally {
       if (this.#demanding === own) this.#demanding = undefined
     }
-    if (!own.signal.aborted) this.#dispatch({ type: 'demand', demand })
+    if (!own.signal.aborted) this.#view.dispatch({ type: 'demand', demand })
     return false
   }
 
   #onLost(reason: LossReason, error: LeaseError): void {
     this.#resumable = reason === 'deadline' || reason === 'gave-up'
-    this.#dispatch(this.#handingOver ? { type: 'released' } : { type: 'lost', error })
+    this.#view.dispatch(this.#handingOver ? { type: 'released' } : { type: 'lost', error })
     this.#handingOver = false
     void this.#resume()
   }
@@ -284,14 +267,14 @@ class TabLock implements DocumentLock {
   #leave(): void {
     if (!this.#kept?.lease.held) return
     void this.#kept.lease.release().catch(() => {})
-    this.#dispatch({ type: 'lost', error: null })
+    this.#view.dispatch({ type: 'lost', error: null })
   }
 
   /** Back on the net, or awake: what is held is renewed now, and what the server still counts as ours goes on. */
   async #resume(): Promise<void> {
     if (this.#isClosed) return
     if (this.#kept?.lease.held) await this.#kept.lease.renew().catch(() => {})
-    else if (!this.#resumable) await this.#refresh()
+    else if (!this.#resumable) await this.#view.refresh()
     else {
       // Without an answer it is tried again at the next sign of life.
       const grant = await this.#calls.resume().catch(() => undefined)
@@ -301,51 +284,8 @@ class TabLock implements DocumentLock {
     }
   }
 
-  async #refresh(): Promise<void> {
-    try {
-      await this.#calls.look()
-      this.#failedLooks = 0
-    } catch {
-      this.#failedLooks++
-    }
-    this.#follow()
-  }
-
-  /** Nobody tells us of another's heartbeats, so what we know of its end is read again while there is time left. */
-  #follow(): void {
-    this.#cancelLook()
-    const { holder } = this.#state
-    if (this.#isClosed || ((!holder || holder.isMe) && this.#failedLooks === 0)) return
-    const left = holder ? holder.expiresAt - this.#clock.now() : 0
-    const half = this.#times.ttl / 2
-    const soonest = SOONEST_LOOK_MS * 2 ** Math.min(this.#failedLooks, 6)
-    const due = Math.max(left > half ? left - half : left, soonest) * (1 + this.#clock.random() / 4)
-    this.#cancelLook = this.#clock.setTimer(() => void this.#refresh(), due, true)
-  }
-
-  #look(answer: Answer, askedAt: number): void {
-    const { ttl_ms: ttl, heartbeat_ms: heartbeat } = answer.body
-    if (typeof ttl === 'number' && typeof heartbeat === 'number') this.#times = { ttl, heartbeat }
-    for (const action of newsOfAnswer(answer, this.#state, this.#clock.now()))
-      if (action.type !== 'holder' || this.#isNews(action.holder, askedAt)) this.#dispatch(action)
-    this.#follow()
-  }
-
-  #isNews(holder: { readonly token: number } | null, askedAt: number): boolean {
-    return holder ? holder.token >= (this.#state.holder?.token ?? 0) : askedAt === this.#heard
-  }
-
   #hear(event: string, data: Fields): void {
-    this.#heard++
-    for (const action of newsOfEvent(event, data, this.#state, this.#clock.now())) this.#dispatch(action)
+    this.#view.hear(event, data)
     if (this.#kept && endsLease(event, data, this.#kept.lease.token)) this.#kept.end()
-    const { request } = this.#state
-    this.#cancelRequest()
-    if (request) {
-      const left = request.until - this.#clock.now()
-      const end = () => this.#dispatch({ type: 'request', request: null })
-      this.#cancelRequest = this.#clock.setTimer(end, Math.max(0, left), true)
-    }
-    this.#follow()
   }
 }
