@@ -44,6 +44,15 @@ function testsIn(...folders: string[]): string[] {
 }
 
 export default defineConfig({
-  // Most of the time goes by in waiting for processes, disks and clocks: every core may have a worker.
-  test: { projects: projects.map((test) => ({ test: { ...test, maxWorkers: '100%' } })) },
+  test: {
+    projects: projects.map((project) => ({
+      test: {
+        ...project,
+        // Most of the time goes by in waiting for processes, disks and clocks: every core may have a worker.
+        maxWorkers: '100%',
+        // What must be fast is measured; what must happen may take its time on a busy machine.
+        expect: { poll: { timeout: 15_000 } },
+      },
+    })),
+  },
 })

@@ -6,6 +6,7 @@ import type { DocumentLock, DocumentLockOptions, SavedDocument } from './documen
 import { standInLine } from './line.ts'
 import { documentPath, type Grant, type LockCalls, lockCalls } from './lock-calls.ts'
 import { endsLease } from './news.ts'
+import { inOneSession } from './one-session.ts'
 import { followPage } from './page-life.ts'
 import { RoomView } from './room-view.ts'
 import { Socket, type Subscription } from './socket.ts'
@@ -16,8 +17,7 @@ const HANDING_OVER_MS = 5000
 /** Browsers send no more than this when a page is left. */
 const KEEPALIVE_BYTES = 60_000
 
-const NO_SESSION =
-  'the server does not know this session from one request to the next: its cookie is not kept, so send a token'
+const NO_SESSION = 'the browser does not keep the session cookie: send a token'
 
 const DECISIONS: Readonly<Record<string, Demand>> = {
   handover_declined: 'declined',
@@ -66,7 +66,7 @@ class TabLock implements DocumentLock {
     this.#path = documentPath(roomId)
     this.#name = name
     this.#clock = clock
-    this.#api = createApi({ url, clientId: crypto.randomUUID(), headers })
+    this.#api = inOneSession(createApi({ url, clientId: crypto.randomUUID(), headers }))
     const view = new RoomView(clock, () => this.#calls.look())
     this.#view = view
     this.#calls = lockCalls({

@@ -92,13 +92,12 @@ export class Socket {
   #connect(): void {
     const { url, key } = this.#options
     this.#cancelTimer()
-    const address = new URL(`app/${encodeURIComponent(key)}?protocol=${PUSHER_PROTOCOL}&client=holdfast`, url)
+    const address = new URL(`app/${encodeURIComponent(key)}?protocol=${PUSHER_PROTOCOL}`, url)
     address.protocol = address.protocol.replace('http', 'ws')
     const connection = new WebSocket(address)
     this.#connection = connection
     connection.onmessage = ({ data }) => this.#onFrame(String(data))
     connection.onclose = () => this.#connection === connection && this.#onLost()
-    connection.onerror = () => {}
     this.#expect(PONG_MS)
   }
 

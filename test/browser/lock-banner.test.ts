@@ -47,4 +47,22 @@ describe('the banner of a document, in strict mode and from another origin', () 
     await expect.poll(() => store.read(['document:other'])).toEqual([null])
     await expect.poll(sockets).toBe(0)
   })
+
+  it('is in one session, though two pages ask twice each at the same time', async () => {
+    const pages = [await site.open(), await site.open()]
+    await page.context().clearCookies()
+    // What is asked within this time goes out together.
+    await page.context().route(`${server.url}/**`, (asked) => setTimeout(() => asked.continue(), 300))
+    const issued: string[] = []
+    page.context().on('response', async (answer) => {
+      const cookie = await answer.headerValue('set-cookie')
+      if (cookie !== null) issued.push(cookie)
+    })
+    const shown = (at: Page) => runScenario<Scenarios, 'show'>(at, 'show', server.url, 'both', 'Mika')
+    await Promise.all(pages.map(shown))
+    await pages[0]?.getByRole('button', { name: 'Write' }).click()
+    await pages[0]?.getByText('You are editing').waitFor()
+    await pages[1]?.getByText('Mika is editing').waitFor()
+    expect(issued).toHaveLength(1)
+  })
 })

@@ -196,7 +196,10 @@ describe('the lock of a document, outside of a browser', () => {
     await using lock = open('Mika', { headers: {} })
     await vi.waitFor(() => expect(lock.state.me).not.toBeNull())
     expect(await lock.acquire()).toBe(false)
-    expect(lock.state).toMatchObject({ phase: 'error', error: { message: /cookie is not kept/ } })
+    expect(lock.state).toMatchObject({
+      phase: 'error',
+      error: { message: /does not keep the session cookie/ },
+    })
   })
 
   it('refuses what is no room, no address', () => {
