@@ -1,5 +1,5 @@
 import { bounded, CALL_LIMIT_MS } from './bounded.ts'
-import { moment } from './clock.ts'
+import { type Moment, moment } from './clock.ts'
 import type { Context } from './context.ts'
 import { asLeaseError, LeaseError } from './errors.ts'
 import { HeldLease } from './held-lease.ts'
@@ -75,11 +75,11 @@ export async function acquire(context: Context, wish: Wish, stop: AbortSignal): 
   }
 
   async function attempt(): Promise<HeldLease | Refusal | LeaseError> {
+    const sent = moment(clock)
     state = reduce(state, { type: 'ask' })
-    emit(ask, { type: 'attempt', attempt: ++attempts })
+    emit(ask, { type: 'attempt', attempt: ++attempts }, sent.wall)
     // The answer will tell all that earlier wake-ups told; later ones must stay latched.
     bell.reset()
-    const sent = moment(clock)
     const call = store.acquire(ask, { signal: stop })
     owing = true
     let answer: Answer
@@ -92,20 +92,21 @@ export async function acquire(context: Context, wish: Wish, stop: AbortSignal): 
       return onFailed(asLeaseError(cause, resource))
     }
     stop.throwIfAborted()
-    if (!answer.granted) return onRefused(answer)
-    const { remaining } = answer.lease
-    state = reduce(state, { type: 'granted', sent, at: moment(clock), wish, remaining })
-    if (state.phase === 'held') return onGranted(answer, new HeldLease(context, wish, answer.lease, state))
-    return onFailed(new LeaseError('store-unavailable', 'the grant came late', { resource }))
+    return answer.granted ? onGranted(answer, sent) : onRefused(answer)
   }
 
-  function onGranted({ replaced, lease: { expiresAt } }: Grant, held: HeldLease): HeldLease {
-    granted = held
+  function onGranted({ lease, replaced }: Grant, sent: Moment): HeldLease | LeaseError {
+    const { expiresAt, remaining } = lease
+    const at = moment(clock)
+    state = reduce(state, { type: 'granted', sent, at, wish, remaining })
+    if (state.phase !== 'held')
+      return onFailed(new LeaseError('store-unavailable', 'the grant came late', { resource }))
+    granted = new HeldLease(context, wish, lease, state)
     owing = false
-    if (replaced?.state === 'expired') emit(ask, { type: 'expired', lease: replaced })
-    emit(held, { type: 'acquired', expiresAt, attempts, waited: clock.monotonic() - started })
-    if (endedEarly) HeldLease.endedByStore(held)
-    return held
+    if (replaced?.state === 'expired') emit(ask, { type: 'expired', lease: replaced }, at.wall)
+    emit(granted, { type: 'acquired', expiresAt, attempts, waited: at.mono - started }, at.wall)
+    if (endedEarly) HeldLease.endedByStore(granted)
+    return granted
   }
 
   function onRefused(refusal: Refusal): Refusal {

@@ -17,7 +17,8 @@ export interface Context {
   /** Present where the store keeps no line. */
   readonly line: LocalLine | undefined
   readonly held: Set<HeldLease>
-  emit(about: About, body: EventBody): void
+  /** `at`, by default now: when it happened. */
+  emit(about: About, body: EventBody, at?: number): void
   /** Tells the store, without anybody waiting for it, that this id wants nothing any more. */
   giveUp(id: string, wish: Wish): void
 }

@@ -10,7 +10,8 @@ export interface Events {
 /** Tells every listener of every event in one order, also of events that a listener itself causes. */
 export function createEvents(): Events {
   const listeners = new Set<{ readonly listener: LeaseListener }>()
-  const pending: LeaseEvent[] = []
+  /** What is being told now. */
+  let telling: LeaseEvent[] | undefined
   return {
     subscribe(listener) {
       // An entry of its own, so that the same function may subscribe twice.
@@ -20,16 +21,20 @@ export function createEvents(): Events {
     },
     wanted: () => listeners.size > 0,
     emit(event) {
-      // Whoever delivers already will come to this one in its turn.
-      if (pending.push(event) > 1) return
-      for (let next: LeaseEvent | undefined = event; next; pending.shift(), next = pending[0]) {
-        for (const { listener } of listeners) {
-          try {
-            listener(next)
-          } catch {
-            // A listener that throws harms neither the lease nor the other listeners.
+      // Whoever tells already comes to this one in its turn.
+      if (telling) telling.push(event)
+      else {
+        telling = [event]
+        for (const next of telling) {
+          for (const { listener } of listeners) {
+            try {
+              listener(next)
+            } catch {
+              // A listener that throws harms neither the lease nor the other listeners.
+            }
           }
         }
+        telling = undefined
       }
     },
   }

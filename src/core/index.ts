@@ -25,3 +25,4 @@ export type {
   StoreEvent,
   StoreSupport,
 } from './store.ts'
+export { Bell } from './waiting.ts'

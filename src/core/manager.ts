@@ -161,9 +161,10 @@ export function createLeases(
 
   function contextOf(ready: LeaseStore): Context {
     if (typeof ready?.acquire !== 'function' || !ready.supports) refuse('store', 'a LeaseStore', ready)
-    const emit: Context['emit'] = ({ resource, owner, id, token }, body) => {
+    const emit: Context['emit'] = ({ resource, owner, id, token }, body, at) => {
+      // The body first: engines copy it much faster than into an object that has properties already.
       if (events.wanted())
-        events.emit({ at: clock.now(), resource, owner, leaseId: id, token, ...body } as LeaseEvent)
+        events.emit({ ...body, at: at ?? clock.now(), resource, owner, leaseId: id, token } as LeaseEvent)
     }
     const shared: Context = {
       store: ready,

@@ -1,4 +1,4 @@
-import type { Answer, Ask, Clock, LeaseStore } from '../core/index.ts'
+import { type Answer, type Ask, Bell, type Clock, type LeaseStore } from '../core/index.ts'
 
 export interface Patience {
   readonly store: LeaseStore
@@ -23,12 +23,12 @@ const POLL_MS = 500
 export async function askInTime(ask: Ask, patience: Patience): Promise<Answer> {
   const { store, clock, wait, signal, onStanding } = patience
   const giveUpAt = clock.monotonic() + wait
-  const wakeUp = new WakeUp(clock)
-  const asking = store.supports.queue ? { ...ask, wake: (inMs: number) => wakeUp.ring(inMs) } : ask
+  const bell = new Bell(clock)
+  const asking = store.supports.queue ? { ...ask, wake: (inMs: number) => bell.ring(inMs) } : ask
   const poll = store.supports.push ? POLL_BEHIND_PUSH_MS : POLL_MS
   try {
     for (;;) {
-      wakeUp.reset()
+      bell.reset()
       const answer = await store.acquire(asking)
       // The party has it, whichever of its requests was first to know.
       if (answer.granted && signal.reason instanceof Superseded) return answer
@@ -36,7 +36,7 @@ export async function askInTime(ask: Ask, patience: Patience): Promise<Answer> {
       const left = giveUpAt - clock.monotonic()
       if (answer.granted || left < 1) return answer
       onStanding()
-      await wakeUp.sleep(Math.min(answer.retryIn ?? poll, poll, left), signal)
+      await bell.sleep(Math.min(answer.retryIn ?? poll, poll, left), signal)
     }
   } catch (error) {
     // Whatever it has left behind: a place, a reservation, a grant that came when nobody waited for it any more.
@@ -48,46 +48,4 @@ export async function askInTime(ask: Ask, patience: Patience): Promise<Answer> {
 /** Another request of the same party waits, or was granted, in its place, with the same id: nothing is given up. */
 export class Superseded extends Error {
   override readonly name = 'Superseded'
-}
-
-/** Latches: one that comes while the question is on its way ends the sleep that follows. */
-class WakeUp {
-  readonly #clock: Clock
-  #due = Infinity
-  #rearm: () => void = () => {}
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  ring(inMs: number): void {
-    this.#due = Math.min(this.#due, this.#clock.monotonic() + inMs)
-    this.#rearm()
-  }
-
-  reset(): void {
-    this.#due = Infinity
-  }
-
-  async sleep(ms: number, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted()
-    this.ring(ms)
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    let cancel = () => {}
-    const onAbort = () => reject(signal.reason)
-    this.#rearm = () => {
-      cancel()
-      const left = this.#due - this.#clock.monotonic()
-      // A timer would take a millisecond at least.
-      if (left > 0) cancel = this.#clock.setTimer(resolve, left)
-      else resolve()
-    }
-    signal.addEventListener('abort', onAbort)
-    this.#rearm()
-    await promise.finally(() => {
-      cancel()
-      signal.removeEventListener('abort', onAbort)
-      this.#rearm = () => {}
-    })
-  }
 }
