@@ -120,5 +120,5 @@ export function refuse(option: string, expected: string, value: unknown): never 
 
 function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)
-  return Object(value) === value ? `a ${(value as object).constructor?.name}` : String(value)
+  return Object(value) === value ? (value as object).constructor?.name : String(value)
 }

@@ -39,7 +39,7 @@ describe('promise 7, errors', () => {
       [{ wait: -1 }, /^wait: .* got -1$/],
       [{ wait: Number.NaN }, /^wait: /],
       [{ owner: '' }, /^owner: expected a non-empty string, got ""$/],
-      [{ metadata: [] as never }, /^metadata: expected a JSON object of at most 4096 bytes, got a Array$/],
+      [{ metadata: [] as never }, /^metadata: expected a JSON object of at most 4096 bytes, got Array$/],
       [{ metadata: { long: 'x'.repeat(5000) } }, /^metadata: /],
       [{ metadata: { big: 1n } as never }, /^metadata: /],
       [{ retry: 5 as never }, /^retry: /],
@@ -54,10 +54,10 @@ describe('promise 7, errors', () => {
     }
     expect(() => createLeases(store, { ttl: 1 })).toThrow(/^ttl: /)
     expect(() => createLeases(store, { owner: '' })).toThrow(/^owner: /)
-    expect(() => createLeases({} as never)).toThrow(/^store: expected a LeaseStore, got a Object$/)
+    expect(() => createLeases({} as never)).toThrow(/^store: expected a LeaseStore, got Object$/)
     expect(() => createLeases(undefined as never)).toThrow(/^store: /)
     await expect(leases.withLease('r', {} as never)).rejects.toThrow(
-      /^work: expected a function, got a Object$/,
+      /^work: expected a function, got Object$/,
     )
     expect(() => leases.subscribe(null as never)).toThrow(/^listener: /)
     await expect(leases.list({ limit: 0 })).rejects.toThrow(/^limit: /)
