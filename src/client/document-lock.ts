@@ -257,11 +257,13 @@ class TabLock implements DocumentLock {
     this.#view.dispatch(this.#handingOver ? { type: 'released' } : { type: 'lost', error })
     this.#handingOver = false
     void this.#resume()
+    void this.#view.refresh()
   }
 
   #wake(): void {
     this.#socket.hurry()
     void this.#resume()
+    void this.#view.refresh()
   }
 
   #leave(): void {
@@ -274,8 +276,7 @@ class TabLock implements DocumentLock {
   async #resume(): Promise<void> {
     if (this.#isClosed) return
     if (this.#kept?.lease.held) await this.#kept.lease.renew().catch(() => {})
-    else if (!this.#resumable) await this.#view.refresh()
-    else {
+    else if (this.#resumable) {
       // Without an answer it is tried again at the next sign of life.
       const grant = await this.#calls.resume().catch(() => undefined)
       if (grant === undefined || !this.#resumable) return

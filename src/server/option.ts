@@ -9,6 +9,8 @@ export interface Option<T> {
   show(value: unknown): string
 }
 
+const MIN_SECRET = 16
+const MAKE_SECRET = '`openssl rand -hex 16` makes one'
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
 export function duration(byDefault: string, min: string, max: string): Option<number> {
@@ -79,12 +81,12 @@ export function list(): Option<readonly string[]> {
 export function secrets(): Option<readonly string[]> {
   return {
     default: [],
-    expected: 'a list of texts of at least 16 characters each, or one text with commas',
+    expected: `a list of texts of at least ${MIN_SECRET} characters each (${MAKE_SECRET}), or one text with commas`,
     parse: (value) => {
       const found = parseList(value)
-      return found?.every((secret) => secret.length >= 16) ? found : undefined
+      return found?.some(isShort) ? undefined : found
     },
-    show: hide,
+    show: (value) => hide(parseList(value)?.find(isShort) ?? value),
   }
 }
 
@@ -92,10 +94,14 @@ export function secrets(): Option<readonly string[]> {
 export function secret(): Option<string> {
   return {
     default: '',
-    expected: 'a text of at least 16 characters',
-    parse: (value) => (typeof value === 'string' && (value === '' || value.length >= 16) ? value : undefined),
+    expected: `a text of at least ${MIN_SECRET} characters (${MAKE_SECRET})`,
+    parse: (value) => (typeof value === 'string' && (value === '' || !isShort(value)) ? value : undefined),
     show: hide,
   }
+}
+
+function isShort(secret: string): boolean {
+  return secret.length < MIN_SECRET
 }
 
 function parseDuration(value: unknown): number | undefined {
@@ -125,5 +131,7 @@ function show(value: unknown): string {
 }
 
 function hide(value: unknown): string {
-  return typeof value === 'string' ? `a text of ${value.length} characters` : `a ${typeof value}`
+  if (typeof value === 'string') return `a text of ${value.length} characters`
+  if (value === null) return 'null'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }

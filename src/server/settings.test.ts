@@ -47,7 +47,13 @@ describe('the settings', () => {
     [{ takeover: 'maybe' }, 'takeover: expected true or false, got "maybe"'],
     [{ unanswered: 'ask' }, 'unanswered: expected one of decline, grant, got "ask"'],
     [{ origins: 7 }, 'origins: expected a list of texts'],
-    [{ cookieSecrets: 'short' }, 'got a text of 5 characters'],
+    [
+      { adminTokens: 'short,a token that is long enough' },
+      'adminTokens: expected a list of texts of at least 16 characters each (`openssl rand -hex 16` makes one), or one text with commas, got a text of 5 characters',
+    ],
+    [{ leaseTokens: ['short'] }, /^leaseTokens: .*, got a text of 5 characters$/],
+    [{ cookieSecrets: [5] }, /^cookieSecrets: .*, got an object$/],
+    [{ channelSecret: null }, /^channelSecret: expected a text of at least 16 characters .*, got null$/],
     [{ ttll: 1 }, 'ttll (settings): there is no such setting'],
     [
       { ttl: '10s', heartbeat: '10s' },

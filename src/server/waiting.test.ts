@@ -52,6 +52,19 @@ describe('waiting in line', () => {
     expect((await answer).body).toMatchObject({ error: 'already_locked', place: 0 })
   })
 
+  it('is as long as the server allows, which a wait that is none is told', async () => {
+    await using brief = await serviceBed({ settings: { maxWait: 5000 } })
+    await brief.browser('holder').call('POST', LOCK)
+    const waiting = brief.browser('first').call('POST', `${LOCK}?wait=3600`)
+    await vi.waitFor(async () =>
+      expect((await brief.browser().call('GET', LOCK)).body.waiting).toHaveLength(1),
+    )
+    await brief.clock.advance(5000)
+    expect((await waiting).body.error).toBe('already_locked')
+    const { body } = await brief.browser().call('POST', `${LOCK}?wait=1e9`)
+    expect(body.message).toBe('wait: expected a number of seconds such as 30, of which this server allows 5')
+  })
+
   it('keeps its place for a caller that asks again', async () => {
     const [first, second] = [bed.browser('first'), bed.browser('second')]
     const early = await stand(first, 'Aoi', 4)

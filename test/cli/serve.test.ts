@@ -46,7 +46,7 @@ describe('holdfast serve', () => {
       holdfast(['serve', '--port', new URL(url).port], { cwd }),
       holdfast(['serve', '--port', 'none', '--ttl', '1ms'], { cwd }),
     ])
-    expect(taken).toMatchObject({ code: 69, stderr: expect.stringContaining('name another by --port') })
+    expect(taken).toMatchObject({ code: 69, stderr: expect.stringContaining('or choose another port') })
     expect(wrong).toMatchObject({
       code: 64,
       stderr: expect.stringMatching(/--port: expected .*--ttl: expected/s),

@@ -127,6 +127,29 @@ describe('a server on SQLite', () => {
   })
 })
 
+describe('a start', () => {
+  it('on a port that is taken says which, and what to do', async () => {
+    await using first = await start()
+    const second = createServer({ store: memoryStore(), log: () => {}, settings: { port: first.port } })
+    await expect(second).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: `port: ${first.port} of 127.0.0.1 is in use; stop the program that listens there, or choose another port (0 is any)`,
+      cause: { code: 'EADDRINUSE' },
+    })
+  })
+
+  it.each(['nowhere', 'a file'])('with pages %s is refused', async (place) => {
+    const assets = join(directory, place)
+    if (place === 'a file') writeFileSync(assets, '')
+    await expect(createServer({ store: memoryStore(), assets, settings: { port: 0 } })).rejects.toMatchObject(
+      {
+        code: 'invalid-argument',
+        message: `assets: expected a directory of pages, got ${assets}`,
+      },
+    )
+  })
+})
+
 describe('a stop', () => {
   it('ends waits, tells sockets, and takes nobody new', async () => {
     await using server = await start()

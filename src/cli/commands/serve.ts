@@ -121,10 +121,9 @@ function tell(terminal: Terminal, { url, settings }: HoldfastServer, { documents
     )
 }
 
-function refuse(error: NodeJS.ErrnoException): never {
-  if (error.code === 'EADDRINUSE')
-    throw new Failure(EXIT.unavailable, 'the port is in use; name another by --port', { cause: error })
-  throw error
+function refuse(error: Error): never {
+  const { code } = Object(error.cause) as NodeJS.ErrnoException
+  throw code === 'EADDRINUSE' ? new Failure(EXIT.unavailable, error.message, { cause: error }) : error
 }
 
 /** The second signal does not wait for the order of the first. */

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
   ADMIN_TOKEN,
   type Browser,
+  LEASE_TOKEN,
   ORIGIN,
   type ServiceBed,
   serviceBed,
@@ -82,11 +83,24 @@ const BAD: readonly (readonly [
   ['an unknown method', ['PATCH', LOCK], 405, 'method_not_allowed'],
 ]
 
+/** What a refusal tells its reader to do. */
+const REMEDIES: readonly (readonly [title: string, who: string, path: string, message: string])[] = [
+  ['a token of nobody', 'nonsense', '/api/audit', 'send one of the adminTokens or leaseTokens of the server'],
+  ['a token of others', LEASE_TOKEN, '/api/audit', 'it takes one of the adminTokens of the server'],
+  ['no token', '', '/api/leases', 'it takes one of the leaseTokens of the server'],
+  ['no token for names', '', '/api/leases?resource=job', 'it takes one of the leaseTokens of the server'],
+]
+
 describe('bad input', () => {
   it.each(BAD)('%s', async (_, [method, path, body, headers], status, error) => {
     const answer = await user.call(method, path, body, headers && { headers })
     expect([answer.status, answer.body.error ?? '']).toEqual([status, error])
     if (status >= 400) expect(answer.body.message).toEqual(expect.any(String))
+  })
+
+  it.each(REMEDIES)('%s is told what to send', async (_, token, path, message) => {
+    const caller = token === '' ? user : bed.program(token)
+    expect((await caller.call('GET', path)).body.message).toContain(message)
   })
 
   it('that comes from a stranger site without an origin is refused by what the browser says of it', async () => {

@@ -23,6 +23,8 @@ interface KnownToken {
   readonly role: 'lease' | 'admin'
 }
 
+const TOKEN_UNKNOWN =
+  'this token is not known; send one of the adminTokens or leaseTokens of the server, or no Authorization header'
 const REMEMBERED = 20_000
 const TABS = 100
 
@@ -63,7 +65,7 @@ export class Callers {
       if (guest) return { guest, byToken: true }
       // A token of another kind is for `identify`; a cookie's session must not take its place in silence.
       if (!this.#identify && /^Bearer /i.test(authorization))
-        throw new HttpError(401, 'unauthenticated', 'this token is not known')
+        throw new HttpError(401, 'unauthenticated', TOKEN_UNKNOWN)
     }
     if (this.#identify) {
       const caller = await this.#identify(request)

@@ -7,7 +7,7 @@ import type { Settings } from '../settings.ts'
 import { readForm, readJson, refuseIfTooLarge, validated } from './body.ts'
 import type { Arrival, Callers } from './callers.ts'
 import { type HeaderOf, headersOf } from './header-of.ts'
-import { asHttpError, callerGone, HttpError } from './http-error.ts'
+import { asHttpError, callerGone, forbidden, HttpError } from './http-error.ts'
 import { crossOriginHeaders, isAllowedOrigin } from './origins.ts'
 import { RateLimit } from './rate-limit.ts'
 import type { Reply, Route } from './route.ts'
@@ -92,7 +92,7 @@ export class Gate {
     visit.identity = arrival.guest
     const about = visit.check(settings.maxRoomBytes)
     if (route.action !== 'identified' && !(await authorize(arrival.guest, route.action, about)))
-      throw new HttpError(403, 'forbidden', 'you may not do that')
+      throw forbidden(route.action)
     const limit = settings[route.limit ?? 'maxBody']
     if (route.body) {
       const isForm = route.form && !header('content-type')?.includes('json')

@@ -1,4 +1,5 @@
 import { LeaseError } from '../../core/index.ts'
+import type { Action } from '../identity.ts'
 import { Superseded } from '../waiting.ts'
 
 /** What a caller did wrong, or cannot have now, as the answer will say it. */
@@ -40,6 +41,19 @@ export function asHttpError(error: unknown): HttpError {
   if (isCode(error, 'invalid-argument'))
     return new HttpError(400, 'invalid_argument', (error as LeaseError).message)
   return new HttpError(500, 'internal', 'something went wrong; the log of the server says what')
+}
+
+/** Whose callers may do what sessions may not, unless an `authorize` says otherwise. */
+const TOKENS: Partial<Record<Action, string>> = {
+  lease: 'leaseTokens',
+  observe: 'leaseTokens',
+  admin: 'adminTokens',
+}
+
+export function forbidden(action: Action): HttpError {
+  const tokens = TOKENS[action]
+  const remedy = tokens ? `; by default it takes one of the ${tokens} of the server` : ''
+  return new HttpError(403, 'forbidden', `you may not do that${remedy}`)
 }
 
 /** For the log; nobody reads the answer. */

@@ -19,14 +19,15 @@ export function integer(from: number, to: number, description: string): QueryPar
   }
 }
 
-export function seconds(max: number, description: string): QueryParameter<number> {
+/** More than the most counts as the most. */
+export function seconds(most: number, description: string): QueryParameter<number> {
   return {
-    schema: { type: 'number', minimum: 0, maximum: max },
-    description,
+    schema: { type: 'number', minimum: 0 },
+    description: `${description} More than ${most} count as ${most}.`,
     parse(name, text) {
-      const value = /^\d{1,4}(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN
-      if (value <= max) return value
-      throw new HttpError(400, 'invalid_query', `${name}: expected a number of seconds up to ${max}`)
+      if (/^\d{1,9}(\.\d{1,6})?$/.test(text)) return Math.min(Number(text), most)
+      const expected = `a number of seconds such as 30, of which this server allows ${most}`
+      throw new HttpError(400, 'invalid_query', `${name}: expected ${expected}`)
     },
   }
 }

@@ -1,5 +1,7 @@
+import { statSync } from 'node:fs'
 import { serveStatic } from '@hono/node-server/serve-static'
 import { Hono } from 'hono'
+import { LeaseError } from '../../core/index.ts'
 import type { LockServer } from '../create.ts'
 
 /** Pages may load what is theirs alone; a worker may be made from a blob. */
@@ -7,6 +9,11 @@ const PAGE_POLICY =
   "default-src 'self'; connect-src 'self' ws: wss:; worker-src 'self' blob:; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
 /** Names that a bundler made from the content. */
 const HASHED = /-[\w-]{8,}\.\w+$/
+
+export function expectPages(directory: string): void {
+  if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory())
+    throw new LeaseError('invalid-argument', `assets: expected a directory of pages, got ${directory}`)
+}
 
 /** Serves the files of a directory, and leaves every other request to the service. */
 export function assetHandler(directory: string, service: LockServer['fetch']): LockServer['fetch'] {

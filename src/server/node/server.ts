@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
-import { systemClock } from '../../core/index.ts'
+import { LeaseError, systemClock } from '../../core/index.ts'
 import { createLockServer, type LockServer, type LockServerOptions } from '../create.ts'
 import { type Settings, settingsOf } from '../settings.ts'
-import { assetHandler } from './assets.ts'
+import { assetHandler, expectPages } from './assets.ts'
 import { withKeptSecrets } from './kept-secrets.ts'
 import { prometheusMeter } from './prometheus.ts'
 import { attachSockets } from './sockets.ts'
@@ -36,6 +36,7 @@ export interface HoldfastServer {
  */
 export async function createServer(options: ServerOptions): Promise<HoldfastServer> {
   const { assets, ...rest } = options
+  if (assets !== undefined) expectPages(assets)
   const settings = withKeptSecrets(settingsOf(rest.settings))
   const locks = await createLockServer({ meter: prometheusMeter(), ...rest, settings })
   const fetch = assets === undefined ? locks.fetch : assetHandler(assets, locks.fetch)
@@ -51,7 +52,7 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
     await once(server, 'listening')
   } catch (error) {
     await locks.stop()
-    throw error
+    throw (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? portTaken(settings, error) : error
   }
   const { port } = server.address() as AddressInfo
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host
@@ -80,6 +81,11 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
     await closed
     cancel()
   }
+}
+
+function portTaken({ host, port }: Settings, cause: unknown): LeaseError {
+  const remedy = 'stop the program that listens there, or choose another port (0 is any)'
+  return new LeaseError('invalid-argument', `port: ${port} of ${host} is in use; ${remedy}`, { cause })
 }
 
 /** Requests that are not answered yet. */

@@ -13,7 +13,7 @@ import {
   leasesSwept,
   sweepQuery,
 } from '../../protocol/index.ts'
-import { HttpError } from '../http/http-error.ts'
+import { forbidden, HttpError } from '../http/http-error.ts'
 import { integer, text } from '../http/query.ts'
 import { type Call, type Route, route } from '../http/route.ts'
 import type { Service } from '../service.ts'
@@ -115,9 +115,7 @@ export function leaseRoutes(service: Service): Route[] {
   async function readNamed({ identity }: Call<unknown>, names: readonly string[]) {
     if (names.length > READ_AT_ONCE)
       throw new HttpError(400, 'invalid_query', `resource: expected at most ${READ_AT_ONCE}`)
-    for (const name of names)
-      if (!(await authorize(identity, 'lease', name)))
-        throw new HttpError(403, 'forbidden', 'you may not do that')
+    for (const name of names) if (!(await authorize(identity, 'lease', name))) throw forbidden('lease')
     return { leases: await store.read(names.map(checkResource)) }
   }
 

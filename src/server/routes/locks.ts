@@ -14,12 +14,12 @@ import { type Route, route } from '../http/route.ts'
 import type { Service } from '../service.ts'
 import { LOCK_PATH, LockReplies, lockNotFound, named, notYours, unlockingReply } from './lock-replies.ts'
 
-const wait = seconds(600, 'Seconds to stand in line; the server may allow fewer.')
 const token = integer(0, Number.MAX_SAFE_INTEGER, 'End only the lock with this token.')
 
 /** What a browser calls to hold a room: lock, beat, unlock, look. */
 export function lockRoutes({ locks, line, settings }: Service): Route[] {
   const replies = new LockReplies(settings)
+  const wait = seconds(settings.maxWait / 1000, 'Seconds to stand in line.')
   return [
     route({
       ...{ method: 'POST', path: LOCK_PATH, id: 'lock', action: 'lock' },
@@ -28,7 +28,7 @@ export function lockRoutes({ locks, line, settings }: Service): Route[] {
       answers: { 200: lockGranted, 409: alreadyLocked },
       async handle(call) {
         const party = named(await call.party(), call.body.name)
-        const ms = Math.min((call.query('wait', wait) ?? 0) * 1000, settings.maxWait)
+        const ms = (call.query('wait', wait) ?? 0) * 1000
         const request = ms > 0 ? { wait: { ms, signal: call.signal } } : {}
         return replies.locking(await locks.lock(call.room, party, request), party)
       },
