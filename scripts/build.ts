@@ -11,5 +11,5 @@ rmSync(directory, { recursive: true, force: true })
 process.exitCode =
   (await runTool('tsc', '-p', 'tsconfig.build.json', '--outDir', directory)) ||
   (await runTool('vite', ...pages, '--emptyOutDir', '--logLevel', 'warn'))
-for (const sheet of globSync('**/*.css', { cwd: join(root, 'src') }))
+for (const sheet of globSync(['**/*.css', '**/*.css.d.ts'], { cwd: join(root, 'src') }))
   cpSync(join(root, 'src', sheet), join(directory, sheet))

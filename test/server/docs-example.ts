@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, afterEach, expect, vi } from 'vitest'
@@ -14,10 +15,10 @@ afterEach(() => {
 })
 afterAll(() => rmSync(directory, { recursive: true }))
 
-/** The code blocks of a page that begin with ```js and this word. */
+/** The code blocks of a page that begin with ```js or ```ts and this word. */
 export function docsExamples(page: string, kind: string): { readonly name: string; readonly code: string }[] {
   const text = readFileSync(join(root, page), 'utf8')
-  return Array.from(text.matchAll(/^```js (\w+)\n(.*?)^```/gms), ([, name = '', code = '']) => ({
+  return Array.from(text.matchAll(/^```[jt]s (\w+)\n(.*?)^```/gms), ([, name = '', code = '']) => ({
     name,
     code,
   })).filter(({ name }) => name === kind)
@@ -29,7 +30,7 @@ export function runExample(code: string, port: number): () => string {
     .replace(/from '(holdfast[/\w]*)'/g, (_, specifier) => `from '${sourceOf(specifier)}'`)
     .replaceAll('4321', String(port))
   const file = join(directory, `${crypto.randomUUID()}.mjs`)
-  writeFileSync(file, source)
+  writeFileSync(file, stripTypeScriptTypes(source))
   const child = spawn(process.execPath, [file], { cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] })
   running.push(child)
   let output = ''
