@@ -2,6 +2,7 @@
 import { LeaseError } from '../core/index.ts'
 import { collectInput } from './collect-node.ts'
 import { describeVerdict } from './describe-verdict.ts'
+import { fileProblem } from './file-problem-node.ts'
 import type { CollectOptions, MonitorResult, ReportOptions, ScoreOptions } from './monitor-options.ts'
 import { writeReport } from './report-node.ts'
 import { scoreFiles } from './score-node.ts'
@@ -48,10 +49,16 @@ async function answer(work: () => Promise<MonitorResult>): Promise<MonitorResult
   try {
     return await work()
   } catch (error) {
-    if (error instanceof LeaseError && error.code === 'invalid-argument')
-      return { exitCode: 2, stdout: '', stderr: `${error.message}\n` }
-    throw error
+    const problem = inputProblem(error)
+    if (problem === undefined) throw error
+    return { exitCode: 2, stdout: '', stderr: `${problem}\n` }
   }
+}
+
+function inputProblem(error: unknown): string | undefined {
+  if (error instanceof LeaseError) return error.code === 'invalid-argument' ? error.message : undefined
+  const { path } = Object(error) as NodeJS.ErrnoException
+  return path === undefined ? undefined : fileProblem(path, error)
 }
 
 function toJson(value: unknown): string {

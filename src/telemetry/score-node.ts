@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { parse as parseToml } from 'smol-toml'
 import { LeaseError } from '../core/index.ts'
 import { Analysis } from './analysis.ts'
+import { fileProblem } from './file-problem-node.ts'
 import { judge, type Verdict } from './judge.ts'
 import type { ScoreOptions } from './monitor-options.ts'
 import { readFileLines } from './read-lines-node.ts'
@@ -9,6 +10,7 @@ import { telemetryFiles } from './retention-node.ts'
 import { DEFAULT_THRESHOLDS, makeThresholds, type Thresholds } from './thresholds.ts'
 
 const PROGRESS_BYTES = 4 * 2 ** 20
+const NO_TELEMETRY = 'there is no telemetry in this folder, so collect some first or name another'
 
 /** Reads the files and judges them. Throws a `LeaseError` that says what is wrong with the input. */
 export async function scoreFiles(options: ScoreOptions, now: number): Promise<Verdict> {
@@ -27,8 +29,10 @@ export async function loadThresholds(path: string): Promise<Thresholds> {
 }
 
 async function filesIn(directory: string): Promise<string[]> {
-  const files = await telemetryFiles(directory).catch((cause) => refuse(directory, cause))
-  return files.length > 0 ? files : refuse(directory, new Error('no files of telemetry'))
+  const files = await telemetryFiles(directory).catch((cause) =>
+    cause.code === 'ENOENT' ? [] : refuse(directory, cause),
+  )
+  return files.length > 0 ? files : refuse(directory, new Error(NO_TELEMETRY))
 }
 
 export async function analyzeFiles(
@@ -69,6 +73,5 @@ export async function analyzeFiles(
 }
 
 function refuse(path: string, cause: unknown): never {
-  const message = cause instanceof Error ? cause.message : String(cause)
-  throw new LeaseError('invalid-argument', `${path}: ${message}`, { cause })
+  throw new LeaseError('invalid-argument', fileProblem(path, cause), { cause })
 }

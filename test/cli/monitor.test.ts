@@ -1,5 +1,10 @@
-import { readdirSync } from 'node:fs'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { root } from '../../scripts/run-tool.ts'
 import type { TelemetryRecord } from '../../src/telemetry/index.ts'
 import { acquires, linesOf, NOON, WINDOW } from '../telemetry/records.ts'
 import { holdfast, temporaryDirectory } from './holdfast.ts'
@@ -20,14 +25,63 @@ describe('holdfast monitor', () => {
   })
 
   it.each([
-    ['nothing to judge', 2, ['score', '--directory', 'none'], /none: .*no such file/],
-    ['no file', 64, ['collect', 'none'], /no such file.*none/],
-    ['no event', 2, ['collect'], /no line of the input is an event/],
+    [
+      'nothing to judge',
+      2,
+      ['score', '--directory', 'none'],
+      /none: .*, so collect some first or name another;/,
+    ],
+    [
+      'nothing to report',
+      2,
+      ['report', '--directory', 'none'],
+      /none: .*, so collect some first or name another;/,
+    ],
+    ['no file', 2, ['collect', 'none'], /none: there is no such file or folder; see holdfast monitor --help/],
+    [
+      'no folder',
+      2,
+      ['collect', '--directory', process.execPath],
+      /: a file is where a folder should be; see/,
+    ],
+    ['no event', 2, ['collect'], /no line of the input is an event; see holdfast monitor --help/],
     ['no action', 64, ['guess'], /monitor cannot "guess"; it can collect, score, report/],
   ])('says that there is %s, and exits with %i', async (_, code, args, message) => {
-    const ended = await holdfast(['monitor', ...args], { cwd: temporaryDirectory(), input: 'Dear diary\n' })
+    const input = args.includes('--directory') ? linesOf(acquires(0, 1, 0)) : 'Dear diary\n'
+    const ended = await holdfast(['monitor', ...args], { cwd: temporaryDirectory(), input })
     expect(ended.code).toBe(code)
+    expect(ended.stderr).toMatch(/^holdfast: [^\n]+\n$/)
     expect(ended.stderr).toMatch(message)
+  })
+})
+
+/** Every line of a crontab in the pages. */
+const cronLines = ['docs/cli.md', 'docs/telemetry.md'].flatMap((page) =>
+  Array.from(
+    readFileSync(join(root, page), 'utf8').matchAll(/^(\S+ \* \* \* \*)(.*)$/gm),
+    ([, , line]) => line,
+  ),
+)
+
+describe('secrets', () => {
+  it.each(cronLines)('are not in the command of cron:%s', (line) => {
+    expect(line).toMatch(/^ {2}app {2}holdfast \w/)
+    expect(line).not.toMatch(/--slack-url|--pagerduty-key/)
+  })
+
+  it('come from the environment', async () => {
+    const told: string[] = []
+    await using slack = createServer((request, response) => {
+      told.push(request.url ?? '')
+      response.end()
+    }).listen(0, '127.0.0.1')
+    await once(slack, 'listening')
+    const { port } = slack.address() as AddressInfo
+    const cwd = temporaryDirectory()
+    await holdfast(['monitor', 'collect'], { cwd, input: linesOf(acquires(0, 30, 10).map(lately)) })
+    const env = { HOLDFAST_SLACK_URL: `http://127.0.0.1:${port}/hook` }
+    expect(await holdfast(['monitor', 'report'], { cwd, env })).toMatchObject({ code: 0, stderr: '' })
+    expect(told).toEqual(['/hook'])
   })
 })
 

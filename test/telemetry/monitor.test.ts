@@ -73,11 +73,15 @@ describe('score', () => {
   })
 
   it.each([
-    ['no folder', () => ({ directory: join(home, 'elsewhere') }), 'elsewhere'],
-    ['an empty folder', () => ({}), 'no files of telemetry'],
-    ['no file', () => ({ files: [join(home, 'none.jsonl')] }), 'none.jsonl'],
-    ['a folder for a file', () => ({ files: [home] }), 'EISDIR'],
-    ['no configuration', () => ({ config: join(home, 'none.toml') }), 'none.toml'],
+    [
+      'no folder',
+      () => ({ directory: join(home, 'elsewhere') }),
+      'elsewhere: there is no telemetry in this folder, so collect some first',
+    ],
+    ['an empty folder', () => ({}), 'telemetry: there is no telemetry in this folder'],
+    ['no file', () => ({ files: [join(home, 'none.jsonl')] }), 'none.jsonl: there is no such file'],
+    ['a folder for a file', () => ({ files: [home] }), ': this is a folder, not a file'],
+    ['no configuration', () => ({ config: join(home, 'none.toml') }), 'none.toml: there is no such file'],
     ['a broken configuration', () => ({ config: write('rules = [', 'x.toml') }), 'x.toml'],
     ['a wrong configuration', () => ({ config: write('{"clear_at": 9}', 'x.json') }), 'clear_at: expected'],
   ])('answers 2 to %s', async (_, options, message) => {
