@@ -89,10 +89,10 @@ export function createLeases(
       const stop = new AbortController()
       if (closed) throw closedError()
       waiting.add(stop)
-      const unlisten = onAbort(wish.signal, () => {
-        const cause = wish.signal?.reason
-        stop.abort(new LeaseError('aborted', `the wait was aborted`, { cause }))
-      })
+      const { signal } = wish
+      const unlisten = onAbort(signal, () =>
+        stop.abort(new LeaseError('aborted', 'the wait was aborted', { cause: signal?.reason })),
+      )
       try {
         stop.signal.throwIfAborted()
         return await track(acquire(await ready(stop.signal), wish, stop.signal))

@@ -87,7 +87,7 @@ export function makeWish(
 /** The name in NFC, so that one name has one spelling; throws when it is none. */
 export function checkResource(resource: string): string {
   const name = typeof resource === 'string' && resource.isWellFormed() ? resource.normalize('NFC') : ''
-  if (!name || /\p{Cc}/u.test(name) || utf8Length(name) > MAX_NAME_BYTES)
+  if (!name || /\p{Cc}/u.test(name) || isLonger(name, MAX_NAME_BYTES))
     refuse('resource', `1 to ${MAX_NAME_BYTES} bytes of UTF-8 without control characters`, resource)
   return name
 }
@@ -105,13 +105,14 @@ function checkMetadata(metadata: JsonObject): JsonObject {
   } catch {
     // Cyclic, or a BigInt: refused below like any other value that JSON cannot carry.
   }
-  if (text?.[0] !== '{' || utf8Length(text) > MAX_METADATA_BYTES)
+  if (text?.[0] !== '{' || isLonger(text, MAX_METADATA_BYTES))
     refuse('metadata', `a JSON object of at most ${MAX_METADATA_BYTES} bytes`, metadata)
   return JSON.parse(text)
 }
 
-function utf8Length(text: string): number {
-  return utf8.encode(text).length
+function isLonger(text: string, bytes: number): boolean {
+  // No unit of a string takes more than three bytes, so most need not be encoded.
+  return text.length > bytes / 3 && utf8.encode(text).length > bytes
 }
 
 export function refuse(option: string, expected: string, value: unknown): never {
