@@ -27,11 +27,13 @@ export function expectSignal(signal: AbortSignal | undefined): void {
 }
 
 export function refuse(option: string, expected: string, value: unknown): never {
-  const got = typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : typeof value
-  throw new LeaseError(
-    'invalid-argument',
-    `${option}: expected ${expected}, got ${typeof value === 'number' ? value : got}`,
-  )
+  throw new LeaseError('invalid-argument', `${option}: expected ${expected}, got ${show(value)}`)
+}
+
+function show(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 60))
+  if (typeof value === 'function') return 'a function'
+  return Object(value) === value ? 'an object' : String(value)
 }
 
 export function notFound(id: string): LeaseError {

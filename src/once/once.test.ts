@@ -124,7 +124,13 @@ describe('a run', () => {
     await expect(once.run('job', vi.fn(), { signal: {} as AbortSignal })).rejects.toMatchObject(invalid)
     await expect(once.wait('job', { timeout: -1 })).rejects.toMatchObject(invalid)
     await expect(once.run('job', vi.fn(), { maxAttempts: 0.5 })).rejects.toMatchObject(invalid)
-    expect(() => createOnce(null as never)).toThrow('jobs')
+    for (const [jobs, got] of [
+      [null, 'null'],
+      ['sqlite:jobs.db', '"sqlite:jobs.db"'],
+      [Promise.resolve(), 'an object'],
+      [() => {}, 'a function'],
+    ])
+      expect(() => createOnce(jobs as never)).toThrow(`jobs: expected a JobStore, got ${got}`)
     expect(() => createOnce(jobs, { worker: '' })).toThrow('worker')
   })
 })

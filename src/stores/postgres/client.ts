@@ -1,4 +1,5 @@
 import { LeaseError } from '../../core/index.ts'
+import { whatCame } from '../what-came.ts'
 import {
   isPgClient,
   isPgPool,
@@ -74,7 +75,5 @@ export function listenOf(
 }
 
 function refusal(option: string, expected: string, value: unknown): LeaseError {
-  const got =
-    value === null || typeof value !== 'object' ? typeof value : (value.constructor?.name ?? 'object')
-  return new LeaseError('invalid-argument', `${option}: expected ${expected}, got ${got}`)
+  return new LeaseError('invalid-argument', `${option}: expected ${expected}, got ${whatCame(value)}`)
 }

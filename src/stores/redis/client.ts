@@ -1,4 +1,5 @@
 import { LeaseError } from '../../core/index.ts'
+import { whatCame } from '../what-came.ts'
 
 /** `Redis` of `ioredis`: what is used of it. */
 export interface IoRedis extends Emitter {
@@ -81,10 +82,9 @@ export function dialectOf(client: RedisClient, option: string): RedisDialect {
     if (has('getRandomNode', 'nodeClient')) return nodeRedisCluster(client as NodeRedisCluster)
     if (has('duplicate', 'subscribe', 'connect')) return nodeRedis(client as NodeRedis)
   }
-  const got = typeof client === 'object' ? `a ${client?.constructor?.name ?? 'null'}` : typeof client
   throw new LeaseError(
     'invalid-argument',
-    `${option}: expected a Redis or Cluster of ioredis, or a client or cluster of redis (node-redis), got ${got}`,
+    `${option}: expected a Redis or Cluster of ioredis, or a client or cluster of redis (node-redis), got ${whatCame(client)}`,
   )
 }
 

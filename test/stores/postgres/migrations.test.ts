@@ -143,13 +143,13 @@ describe('a role without the right to create', () => {
 
 describe('a Postgres store', () => {
   it.each([
-    ['nothing', undefined],
-    ['an address', 'postgres://localhost/db'],
-    ['a client of something else', { query() {}, connect() {} }],
-    ['the module', pg],
-  ])('refuses %s in place of a client', (_, client) => {
+    ['nothing', undefined, 'undefined'],
+    ['an address', 'postgres://localhost/db', 'a string'],
+    ['a client of something else', { query() {}, connect() {} }, 'an object'],
+    ['the module', pg, 'a PG'],
+  ])('refuses %s in place of a client', (_, client, got) => {
     expect(() => postgresStore(client as never)).toThrow(
-      /^client: expected a Pool or Client of pg, or the sql of postgres, got \w+/,
+      `client: expected a Pool or Client of pg, or the sql of postgres, got ${got}`,
     )
   })
 })

@@ -98,7 +98,7 @@ describe('behind PgBouncer in transaction mode', () => {
   it('the sql of postgres cannot listen by a configuration', () => {
     const sql = postgres(pooler.url)
     expect(() => bed.storeOn(sql, { listen: { connectionString: url } })).toThrow(
-      'listen: expected another sql, since the client is of postgres, got Object',
+      'listen: expected another sql, since the client is of postgres, got an object',
     )
   })
 })

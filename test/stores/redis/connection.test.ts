@@ -104,8 +104,11 @@ describe('a server that does not answer', () => {
 describe('a client that is none', () => {
   it.each([
     ['nothing', undefined, 'got undefined'],
-    ['an address', 'redis://127.0.0.1', 'got string'],
-    ['options', { host: '127.0.0.1' }, 'got a Object'],
+    ['null', null, 'got null'],
+    ['an address', 'redis://127.0.0.1', 'got a string'],
+    ['options', { host: '127.0.0.1' }, 'got an object'],
+    ['a client that is not there yet', Promise.resolve(), 'got a Promise'],
+    ['what waits for one', new AbortController(), 'got an AbortController'],
     ['a pool', createClientPool(), 'got a '],
   ])('is refused: %s', (_, client, got) => {
     const make = () => redisStore(client as unknown as RedisClient)
