@@ -14,7 +14,7 @@ export interface Snippet {
   readonly code: string
 }
 
-/** What `tsc --init` writes, with the types that pages and servers need. */
+/** What `tsc --init` writes, but for a bundler, which `pusher-js` needs, and with types for servers and extensions. */
 const READERS_OPTIONS = {
   ...{ module: 'preserve', target: 'esnext', jsx: 'react-jsx', types: ['node', 'chrome'] },
   ...{ strict: true, noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true },
@@ -54,9 +54,9 @@ export async function compile(snippets: readonly Snippet[]): Promise<void> {
       await mkdir(dirname(file), { recursive: true })
       await writeFile(file, '\n'.repeat(snippet.line) + snippet.code)
     }
-    await run(directory, 'tsc', '-p', '.', '--pretty', 'false')
-  } catch (error) {
-    throw new Error(String(error).replace(/^(\S+)\.\d+\.tsx?\((\d+),\d+\)/gm, '$1:$2'))
+    await run(directory, 'tsc', '-p', '.', '--pretty', 'false').catch(({ message }: Error) => {
+      throw new Error(message.replace(/^(\S+)\.\d+\.tsx?\((\d+),\d+\)/gm, '$1:$2'))
+    })
   } finally {
     await rm(directory, { recursive: true })
   }
