@@ -1,35 +1,20 @@
-import { join } from 'node:path'
-import type { BrowserContext, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { launchChromium, type Site, serveModule } from './chromium.ts'
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { scenarios } from './pages/core.ts'
+import { runScenario } from './run-scenario.ts'
+import { servePage } from './served-page.ts'
+
+type Scenarios = typeof scenarios
 
 describe('the core in a page of Chromium', () => {
-  let browser: BrowserContext
-  let site: Site
+  const served = servePage('core.ts')
   let page: Page
   beforeAll(async () => {
-    site = await serveModule(join(import.meta.dirname, 'pages/core.ts'))
-    browser = await launchChromium()
-    page = await browser.newPage()
-    await page.goto(site.url)
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await site?.[Symbol.asyncDispose]()
+    page = await served.open()
   })
 
-  type Scenarios = typeof scenarios
   const run = <N extends keyof Scenarios>(name: N, ...args: Parameters<Scenarios[N]>) =>
-    page.evaluate(
-      ([name, args]) => {
-        const { scenarios } = globalThis as unknown as {
-          scenarios: Record<string, (...args: unknown[]) => unknown>
-        }
-        return scenarios[name]?.(...args)
-      },
-      [name, args] as const,
-    ) as ReturnType<Scenarios[N]>
+    runScenario<Scenarios, N>(page, name, ...args)
 
   it('holds a lease while the work runs, and frees it then', async () => {
     expect(await run('withLease')).toEqual({

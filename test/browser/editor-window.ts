@@ -1,4 +1,4 @@
-import type { BrowserContext, Page } from 'playwright-core'
+import type { BrowserContext, Dialog, Page } from 'playwright-core'
 import { type CuttableProxy, cuttableProxy } from '../stores/cuttable-proxy.ts'
 import type { PagesServer } from './pages-server.ts'
 
@@ -73,6 +73,16 @@ export class EditorWindow {
 
   async token(): Promise<string> {
     return (await this.page.locator('.paper .mono.quiet').textContent()) ?? ''
+  }
+
+  /** Closes the tab as a person does; says what the browser asked, and stays if it asked. */
+  async leave(): Promise<string | undefined> {
+    const asked = new Promise<Dialog>((resolve) => this.page.once('dialog', resolve))
+    const closed = new Promise<undefined>((resolve) => this.page.once('close', () => resolve(undefined)))
+    await this.page.close({ runBeforeUnload: true })
+    const dialog = await Promise.race([asked, closed])
+    await dialog?.dismiss()
+    return dialog?.type()
   }
 
   async close(): Promise<void> {

@@ -105,6 +105,21 @@ describe('the editor in windows of Chromium', () => {
     expect(after).toBeLessThan(1000 * BUSY)
   })
 
+  it('asks before a tab with unsaved text is closed, and does not when all is saved', async () => {
+    const [mika] = await openTwo()
+    await mika.page.route('**/api/documents/*', (route) =>
+      route.request().method() === 'PUT' ? route.abort() : route.continue(),
+    )
+    // Its click counts: browsers ask only where a person has done something.
+    await mika.edit()
+    await mika.write('not saved')
+    await mika.untilStatus('dirty')
+    expect(await mika.leave()).toBe('beforeunload')
+    await mika.page.unrouteAll()
+    await mika.untilStatus('saved')
+    expect(await mika.leave()).toBeUndefined()
+  })
+
   it('frees the document within its TTL and a second when the tab crashes', async () => {
     const [mika, ken] = await openTwo()
     await mika.edit()

@@ -3,6 +3,7 @@ import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { quantile } from '../../bench/measure.ts'
 import { launchChromium, type Site, serveModule } from './chromium.ts'
+import { crash } from './crash.ts'
 import type { scenarios } from './pages/project.ts'
 import { runScenario } from './run-scenario.ts'
 
@@ -192,11 +193,4 @@ describe('the project lock in Chromium', () => {
 
 function eventually(check: () => Promise<void>): Promise<void> {
   return vi.waitFor(check, { timeout: 10_000 })
-}
-
-async function crash(page: Page): Promise<void> {
-  const session = await page.context().newCDPSession(page)
-  const crashed = new Promise((resolve) => page.once('crash', resolve))
-  session.send('Page.crash').catch(() => {})
-  await crashed
 }
