@@ -35,7 +35,10 @@ const DECISIONS: Readonly<Record<string, Demand>> = {
 export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
   const { roomId } = options
   if (typeof roomId !== 'string' || roomId === '')
-    throw new LeaseError('invalid-argument', `roomId: expected a non-empty string, got ${roomId}`)
+    throw new LeaseError(
+      'invalid-argument',
+      `roomId: expected a non-empty string, got ${JSON.stringify(roomId)}`,
+    )
   return new TabLock(options, baseOf(options.url ?? globalThis.location?.origin))
 }
 

@@ -203,7 +203,9 @@ describe('the lock of a document, outside of a browser', () => {
   })
 
   it('refuses what is no room, no address', () => {
-    expect(() => createDocumentLock({ url: server.url, roomId: '' })).toThrow(/roomId: expected/)
+    expect(() => createDocumentLock({ url: server.url, roomId: '' })).toThrow(
+      'roomId: expected a non-empty string, got ""',
+    )
     expect(() => createDocumentLock({ url: 'nowhere', roomId: 'r' })).toThrow(/url: expected/)
     expect(() => createDocumentLock({ roomId: 'r' })).toThrow(/url: expected/)
   })
