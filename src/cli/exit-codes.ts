@@ -3,7 +3,7 @@ export const EXIT = {
   ok: 0,
   /** The question was answered, and the answer is no. */
   no: 1,
-  /** `monitor` could not read what it was to judge. */
+  /** `monitor` was given a folder, a file or lines that it cannot use. */
   badInput: 2,
   usage: 64,
   unavailable: 69,
