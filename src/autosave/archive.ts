@@ -55,7 +55,7 @@ export interface Draft {
   commit(): Promise<void>
   /** Brings the index up to date. */
   settle(): Promise<void>
-  /** Leaves the files as they were. */
+  /** Leaves the files as they were; of a committed save, the index alone. */
   discard(): Promise<void>
 }
 
@@ -145,6 +145,7 @@ async function openDraft(
     pointer.createWritable(),
     wanted.index ? openWriter(autosave, 'index.json') : null,
   ])
+  let isCommitted = false
   return {
     async write(content, entries) {
       await Promise.all([
@@ -154,12 +155,15 @@ async function openDraft(
       ])
       await save.close()
     },
-    commit: () => current.close(),
+    async commit() {
+      await current.close()
+      isCommitted = true
+    },
     settle: async () => index?.close(),
     async discard() {
       // What is closed already cannot be aborted, and need not be.
       await Promise.allSettled([save, current, index].map((writer) => writer?.abort()))
-      await removeFile(history, name)
+      if (!isCommitted) await removeFile(history, name)
     },
   }
 }

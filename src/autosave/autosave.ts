@@ -153,7 +153,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
       {
         ...{ archive, clock, read, limits: settings },
         onComposed: ({ checksum }) => lineage.write(checksum),
-        mayCommit: () => tenure.holds(lease),
+        holdsLock: () => tenure.holds(lease),
         onWritten: () => dispatch({ type: 'written' }),
         onRoomMade: (removed) => events.emit({ type: 'autosave:collected', removed }),
       },

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { editorBed } from '../../test/autosave/editor-bed.ts'
+import { FakeDisk } from '../../test/autosave/fake-disk.ts'
 
 /** Long enough for every attempt at a lock that another keeps. */
 const ALL_ATTEMPTS_MS = 60_000
@@ -124,24 +125,33 @@ describe('the first in line', () => {
 })
 
 describe('a lock that is lost', () => {
-  it('in the middle of a save, keeps that save from being committed', async () => {
-    const { clock, disk, manager, openEditor, save, saved } = editorBed()
-    const editor = openEditor({ wait: 100 })
-    await save(editor, 'one')
+  /** Another takes the lock when the disk is asked for this operation. */
+  function stealAt({ clock, disk, manager }: ReturnType<typeof editorBed>, operation: string, path: string) {
     const thief = manager.tab()
-    disk.refuse = async (operation, path) => {
-      if (operation !== 'close' || !path.includes('history')) return
-      await new Promise((granted) =>
+    const steal = () =>
+      new Promise((granted) =>
         thief.request('imgponic:project:autosave', { steal: true }, () => {
           granted(null)
           return new Promise(() => {})
         }),
       )
+    disk.refuse = async (asked, at) => {
+      if (asked !== operation || !at.includes(path)) return
+      disk.refuse = () => {}
+      await steal()
       await clock.advance(1)
     }
+    return thief
+  }
+
+  it('in the middle of a save, keeps that save from being committed', async () => {
+    const bed = editorBed()
+    const { clock, openEditor, save, saved } = bed
+    const editor = openEditor({ wait: 100 })
+    await save(editor, 'one')
+    const thief = stealAt(bed, 'close', 'history')
     editor.edit('two')
     await clock.advance(600)
-    disk.refuse = () => {}
     await clock.advance(10_000)
     expect(saved()).toBe('one')
     expect(await editor.autosave.history()).toHaveLength(1)
@@ -151,6 +161,32 @@ describe('a lock that is lost', () => {
     thief.close()
     await clock.advance(1000)
     expect(saved()).toBe('two')
+  })
+
+  it('on a full disk, removes no save to make room', async () => {
+    const bed = editorBed(new FakeDisk({ capacity: 2000 }))
+    const editor = bed.openEditor({ wait: 100 })
+    for (const title of ['one', 'two', 'three']) await bed.save(editor, title)
+    stealAt(bed, 'write', 'history')
+    editor.edit('x'.repeat(2000))
+    await bed.clock.advance(600)
+    await bed.clock.advance(10_000)
+    expect(await editor.autosave.history()).toHaveLength(3)
+    expect(editor.autosave.snapshot()).toMatchObject({ phase: 'read-only', readOnly: 'held', inLine: true })
+  })
+
+  it('right after the commit, keeps the index and the old saves from being touched', async () => {
+    const bed = editorBed()
+    const editor = bed.openEditor({ wait: 100, generations: 5 })
+    for (const title of ['one', 'two', 'three', 'four', 'five']) await bed.save(editor, title)
+    const index = () => bed.disk.files.get('/project/autosave/index.json')
+    const before = index()
+    stealAt(bed, 'close', 'current.json')
+    await bed.save(editor, 'six')
+    expect(bed.saved()).toBe('six')
+    expect(await editor.autosave.history()).toHaveLength(6)
+    expect(index()).toBe(before)
+    expect(editor.autosave.snapshot()).toMatchObject({ unsaved: false })
   })
 
   it('for good, makes the tab read-only, and writing comes back with the lock', async () => {

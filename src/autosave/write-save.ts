@@ -14,8 +14,8 @@ export interface Writing {
   readonly limits: Limits
   readonly read: () => unknown
   readonly onComposed: (content: Content) => void
-  /** Asked right before the commit. */
-  readonly mayCommit: () => boolean
+  /** Asked right before the commit and before each removal. */
+  readonly holdsLock: () => boolean
   readonly onWritten: () => void
   /** Old saves went early, to make room. */
   readonly onRoomMade: (removed: number) => void
@@ -33,7 +33,7 @@ export interface Written {
  * room for it.
  */
 export async function writeSave(writing: Writing, before: Contents): Promise<Written | null> {
-  const { archive, clock, limits, read, onComposed, mayCommit, onWritten, onRoomMade } = writing
+  const { archive, clock, limits, read, onComposed, holdsLock, onWritten, onRoomMade } = writing
   let contents = before
   let content: Content | undefined
   for (;;) {
@@ -43,6 +43,7 @@ export async function writeSave(writing: Writing, before: Contents): Promise<Wri
       const failure = (await isFull(error, content?.bytes)) ? quotaExceeded(error) : asWriteError(error)
       const oldest = contents.entries.at(-1)
       if (failure.code !== 'quota-exceeded' || !oldest || oldest.id === contents.current?.id) throw failure
+      expectLock()
       await archive.remove([oldest.id])
       contents = { ...contents, entries: contents.entries.slice(0, -1) }
       onRoomMade(1)
@@ -67,8 +68,7 @@ export async function writeSave(writing: Writing, before: Contents): Promise<Wri
       const draft = await opening
       await draft.write(save, kept)
       onWritten()
-      if (!mayCommit())
-        throw new AutoSaveError('lock-unavailable', 'the lock was lost before the save was committed')
+      expectLock()
       await draft.commit()
       const unlisted = index ? 0 : contents.unlisted + 1
       return {
@@ -83,8 +83,14 @@ export async function writeSave(writing: Writing, before: Contents): Promise<Wri
   }
 
   async function collect(draft: Draft, ids: readonly string[]): Promise<number> {
+    if (!holdsLock()) await draft.discard()
+    expectLock()
     await Promise.all([draft.settle(), archive.remove(ids)])
     return ids.length
+  }
+
+  function expectLock(): void {
+    if (!holdsLock()) throw new AutoSaveError('lock-unavailable', 'the lock was lost during the save')
   }
 }
 
