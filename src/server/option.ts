@@ -1,3 +1,5 @@
+import { durationMs } from '../duration/index.ts'
+
 /** What a setting may be, whether it comes as text from the environment or as a value from a file. */
 export interface Option<T> {
   readonly default: T
@@ -11,7 +13,6 @@ export interface Option<T> {
 
 const MIN_SECRET = 16
 const MAKE_SECRET = '`openssl rand -hex 16` makes one'
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
 export function duration(byDefault: string, min: string, max: string): Option<number> {
   const [from, to] = [parseDuration(min) ?? 0, parseDuration(max) ?? 0]
@@ -106,8 +107,7 @@ function isShort(secret: string): boolean {
 
 function parseDuration(value: unknown): number | undefined {
   if (typeof value === 'number') return value
-  const [, amount, unit = 'ms'] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(String(value)) ?? []
-  return amount === undefined ? undefined : Number(amount) * (UNITS[unit] ?? 1)
+  return typeof value === 'string' ? durationMs(value) : undefined
 }
 
 function parseWhole(value: unknown): number | undefined {

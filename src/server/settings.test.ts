@@ -21,6 +21,8 @@ describe('the settings', () => {
     ['ttl', '45000', 45_000],
     ['grace', '1500ms', 1500],
     ['grace', '0.5s', 500],
+    ['grace', '1.001s', 1001],
+    ['cookieMaxAge', '30d', 2_592_000_000],
     ['takeover', 'false', false],
     ['takeover', false, false],
     ['port', '8080', 8080],

@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest'
+import { durationMs } from './index.ts'
+
+describe('a duration', () => {
+  it.each([
+    ['500ms', 500],
+    ['30s', 30_000],
+    ['1.001s', 1001],
+    ['1.5m', 90_000],
+    ['2h', 7_200_000],
+    ['30d', 2_592_000_000],
+    ['250', 250],
+    ['0', 0],
+    [' 5s ', 5000],
+  ])('%j is %d ms', (text, ms) => {
+    expect(durationMs(text)).toBe(ms)
+  })
+
+  it.each(['', 'soon', '5 miles', '-1s', '1w', '1e3', 's'])('is not %j', (text) => {
+    expect(durationMs(text)).toBeUndefined()
+  })
+})
