@@ -102,6 +102,20 @@ describe('the collector', () => {
     expect(clock.pending).toBe(0)
   })
 
+  it('writes nothing twice when who is told of the failure fails too', async () => {
+    const write = vi.fn(async (_: readonly TelemetryRecord[]) => {
+      if (write.mock.calls.length === 1) throw new Error('away')
+    })
+    const onError = () => {
+      throw new Error('nobody listens')
+    }
+    const { collector } = setUp({ sinks: [{ write }], onError })
+    collector.listen('sync')({ type: 'a' })
+    await expect(collector.flush()).rejects.toThrow('nobody listens')
+    await collector.flush()
+    expect(write.mock.lastCall?.[0]).toHaveLength(1)
+  })
+
   it('keeps the order when events come while a write fails', async () => {
     const taken: string[][] = []
     let refuse: ((error: Error) => void) | undefined

@@ -1,5 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { record } from '../../test/telemetry/records.ts'
+import { FakeClock } from '../testing/index.ts'
+import { createCollector } from './collector.ts'
 import { httpSink, type RecordBuffer } from './http-sink.ts'
 import { receiveTelemetry } from './receive.ts'
 import type { TelemetryRecord } from './record.ts'
@@ -30,6 +32,34 @@ describe('the sink for a server', () => {
     server.status = 202
     await sink.write([record('lock:released', 2)])
     expect(server.received.map(({ type }) => type)).toEqual(['lock:released', 'lock:acquired'])
+  })
+
+  it.each([
+    ['the collector', undefined],
+    ['the buffer', memoryBuffer()],
+  ])('sends nothing twice when only a part was taken, and %s keeps the rest', async (_, buffer) => {
+    const server = fakeServer()
+    const clock = new FakeClock()
+    const sink = httpSink('/telemetry', { fetch: server.fetch, ...(buffer && { buffer }) })
+    const collector = createCollector({ sinks: [sink], clock })
+    const listen = collector.listen('lease')
+    for (let token = 0; token < 1200; token++) listen({ type: 'acquired', token } as { type: string })
+    server.statuses = [202, 503]
+    await collector.flush()
+    expect(server.received).not.toHaveLength(0)
+    // What waits is cut off in mid-way as well.
+    server.statuses = [202, 503]
+    for (const token of [1200, 1201]) {
+      listen({ type: 'acquired', token } as { type: string })
+      await collector.flush()
+    }
+    expect(tokensOf(server.received)).toEqual(Array.from({ length: 1202 }, (_, n) => n))
+  })
+
+  it('counts as taken what the server took, also when the connection breaks after its status', async () => {
+    const body = new ReadableStream({ cancel: () => Promise.reject(new Error('reset')) })
+    const fetch = async () => new Response(body, { status: 202 })
+    await expect(httpSink('/telemetry', { fetch }).write(many(1))).resolves.toBeUndefined()
   })
 
   it('fails without a buffer, so that the collector keeps the records', async () => {
@@ -70,16 +100,23 @@ function many(count: number): TelemetryRecord[] {
   return Array.from({ length: count }, (_, n) => record('lock:acquired', n))
 }
 
+function tokensOf(records: readonly TelemetryRecord[]): (number | undefined)[] {
+  return records.map(({ token }) => token).toSorted((a = 0, b = 0) => a - b)
+}
+
 function fakeServer() {
   const received: TelemetryRecord[] = []
   const server = {
     status: 202,
+    /** Of the next requests, before `status` holds again. */
+    statuses: [] as number[],
     received,
     fetch: vi.fn(async (_url: string | URL | Request, request?: RequestInit) => {
       const batch = receiveTelemetry(JSON.parse(String(request?.body)))
       if (!batch.ok) throw new Error(batch.error)
-      if (server.status === 202) received.push(...batch.records)
-      return new Response(null, { status: server.status })
+      const status = server.statuses.shift() ?? server.status
+      if (status === 202) received.push(...batch.records)
+      return new Response(null, { status })
     }),
   }
   return server
@@ -90,8 +127,7 @@ function memoryBuffer(): RecordBuffer {
   return {
     append: async (records) => void kept.push(...records),
     async drain(take) {
-      await take(kept)
-      kept = []
+      while (kept.length > 0) kept = kept.slice(await take(kept))
     },
   }
 }

@@ -6,8 +6,11 @@ import type { TelemetryRecord } from './record.ts'
 export interface RecordBuffer {
   /** Adds to what is kept; the oldest go when there is no room. */
   append(records: readonly TelemetryRecord[]): Promise<void>
-  /** Hands over what is kept, oldest first, and forgets what was taken. */
-  drain(take: (records: readonly TelemetryRecord[]) => Promise<void>): Promise<void>
+  /**
+   * Hands over what is kept, oldest first, until nothing is left. `take` takes some, from the first on, and says
+   * how many: these are forgotten before it is called again.
+   */
+  drain(take: (records: readonly TelemetryRecord[]) => Promise<number>): Promise<void>
 }
 
 export interface HttpSinkOptions {
@@ -33,12 +36,17 @@ export function httpSink(url: string, options: HttpSinkOptions = {}): Sink {
   const { buffer, headers } = options
   const send = options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args))
   return {
-    async write(records) {
+    async write(records, onTaken) {
+      let rest = records
       try {
-        await post(records)
+        while (rest.length > 0) {
+          const taken = await post(rest)
+          rest = rest.slice(taken)
+          onTaken?.(taken)
+        }
       } catch (error) {
         if (!buffer) throw error
-        await buffer.append(records)
+        await buffer.append(rest)
         return
       }
       // It can be reached, so what waited may follow; if not all of it can, the rest goes on waiting.
@@ -46,18 +54,20 @@ export function httpSink(url: string, options: HttpSinkOptions = {}): Sink {
     },
   }
 
-  async function post(records: readonly TelemetryRecord[]): Promise<void> {
-    for (const body of batchesOf(records)) {
-      const response = await send(url, {
-        method: 'POST',
-        headers: { ...headers, 'content-type': 'application/json' },
-        body,
-        keepalive: body.length <= MAX_KEEPALIVE_LENGTH,
-      })
-      await response.body?.cancel()
-      // What it will never take must not hold up what comes after it.
-      if (!response.ok && !isFinal(response.status)) throw new Error(`${url} answered ${response.status}`)
-    }
+  /** Sends as many of the records as one request may bring, and says how many. */
+  async function post(records: readonly TelemetryRecord[]): Promise<number> {
+    const { body, count } = firstBatchOf(records)
+    const response = await send(url, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body,
+      keepalive: body.length <= MAX_KEEPALIVE_LENGTH,
+    })
+    // Its status has come: a connection that breaks now takes nothing back.
+    response.body?.cancel().catch(() => {})
+    // What it will never take must not hold up what comes after it.
+    if (!response.ok && !isFinal(response.status)) throw new Error(`${url} answered ${response.status}`)
+    return count
   }
 }
 
@@ -65,23 +75,15 @@ function isFinal(status: number): boolean {
   return status === 400 || status === 413 || status === 422
 }
 
-/** Bodies of requests, each within what a server takes. Lines are ASCII but for names that were revealed. */
-function* batchesOf(records: readonly TelemetryRecord[]): Generator<string> {
-  let lines: string[] = []
+/** Within what a server takes. Lines are ASCII but for names that were revealed. */
+function firstBatchOf(records: readonly TelemetryRecord[]): { body: string; count: number } {
+  const lines: string[] = []
   let length = 0
-  for (const record of records) {
+  for (const record of records.slice(0, MAX_BATCH_RECORDS)) {
     const line = JSON.stringify(record)
-    if (lines.length === MAX_BATCH_RECORDS || length + line.length > MAX_BATCH_LENGTH) {
-      yield bodyOf(lines)
-      lines = []
-      length = 0
-    }
-    lines.push(line)
     length += line.length + 1
+    if (lines.length > 0 && length > MAX_BATCH_LENGTH) break
+    lines.push(line)
   }
-  if (lines.length > 0) yield bodyOf(lines)
-}
-
-function bodyOf(lines: readonly string[]): string {
-  return `{"events":[${lines.join()}]}`
+  return { body: `{"events":[${lines.join()}]}`, count: lines.length }
 }

@@ -12,8 +12,6 @@ export interface OpfsBufferOptions {
 const FILE = 'waiting.jsonl'
 const DEFAULT_FOLDER = 'holdfast-telemetry'
 const DEFAULT_MAX_BYTES = 2 ** 20
-/** Few enough that a page which is closed in mid-way sends only few of them twice. */
-const DRAIN_RECORDS = 200
 
 /**
  * Keeps records in one file of the origin while the server cannot be reached. All pages share the file; a Web
@@ -25,17 +23,16 @@ export function opfsBuffer(options: OpfsBufferOptions = {}): RecordBuffer {
   return {
     append: (records) =>
       alone(async (file) => {
-        const lines = `${await textOf(file)}${records.map((record) => `${JSON.stringify(record)}\n`).join('')}`
+        const lines = `${await textOf(file)}${linesOf(records)}`
         const excess = lines.length - maxBytes
         await replace(file, excess > 0 ? lines.slice(lines.indexOf('\n', excess - 1) + 1) : lines)
       }),
     drain: (take) =>
       alone(async (file) => {
-        const lines = (await textOf(file)).split('\n').filter((line) => line !== '')
-        while (lines.length > 0) {
-          await take(lines.slice(0, DRAIN_RECORDS).flatMap(parse))
-          lines.splice(0, DRAIN_RECORDS)
-          await replace(file, lines.map((line) => `${line}\n`).join(''))
+        let records = (await textOf(file)).split('\n').flatMap(parse)
+        while (records.length > 0) {
+          records = records.slice(await take(records))
+          await replace(file, linesOf(records))
         }
       }),
   }
@@ -58,6 +55,10 @@ async function replace(file: FileSystemFileHandle, text: string): Promise<void> 
   const writable = await file.createWritable()
   await writable.write(text)
   await writable.close()
+}
+
+function linesOf(records: readonly TelemetryRecord[]): string {
+  return records.map((record) => `${JSON.stringify(record)}\n`).join('')
 }
 
 function parse(line: string): TelemetryRecord[] {

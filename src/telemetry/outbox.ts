@@ -2,8 +2,11 @@ import type { TelemetryRecord } from './record.ts'
 
 /** Where lines go: a file, a server, a meter. What it throws or rejects is tried again later. */
 export interface Sink {
-  /** Takes all of the records, or fails and has taken none. */
-  write(records: readonly TelemetryRecord[]): void | Promise<void>
+  /**
+   * Takes all of the records, or fails and has taken none. One that takes them in parts says after each how many
+   * those were, from the first on: when it fails, only the others come again.
+   */
+  write(records: readonly TelemetryRecord[], onTaken?: (count: number) => void): void | Promise<void>
   close?(): void | Promise<void>
 }
 
@@ -33,27 +36,27 @@ export function createOutbox(
       if (waiting.length === 0) return
       const batch = waiting
       waiting = []
-      try {
-        const pending = sink.write(batch)
-        if (!pending) return
-        writing = pending.then(
-          () => {
-            writing = undefined
-          },
-          (error) => {
-            writing = undefined
-            putBack(batch, error)
-          },
-        )
-        await writing
-      } catch (error) {
-        putBack(batch, error)
+      let taken = 0
+      const onTaken = (count: number) => {
+        taken += count
       }
+      const onFailed = (error: unknown) => putBack(batch.slice(taken), error)
+      let pending: void | Promise<void>
+      try {
+        pending = sink.write(batch, onTaken)
+      } catch (error) {
+        return onFailed(error)
+      }
+      if (!pending) return
+      writing = pending.catch(onFailed).finally(() => {
+        writing = undefined
+      })
+      await writing
     },
   }
 
-  function putBack(batch: readonly TelemetryRecord[], error: unknown): void {
-    waiting = [...batch, ...waiting]
+  function putBack(untaken: readonly TelemetryRecord[], error: unknown): void {
+    waiting = [...untaken, ...waiting]
     trim()
     onFailure(error)
   }
