@@ -1,17 +1,19 @@
 import { LeaseError } from '../core/index.ts'
-import { refuse } from './checks.ts'
+import { expectCallback, refuse } from './checks.ts'
 import type { FirestoreClient } from './firestore-client.ts'
 import { type FirestoreJobsOptions, firestoreJobs } from './firestore-jobs.ts'
+import { type OnWarning, releaseOrWarn } from './telling.ts'
 
 export interface AnalysisRepoOptions extends FirestoreJobsOptions {
   /** Hears of releases that failed. Default: `console.warn`. */
-  readonly onWarning?: (message: string, error: unknown) => void
+  readonly onWarning?: OnWarning
 }
 
 export interface AnalysisRepo {
   /**
    * Locks the analysis for `lockOwner`, which is unique to one run. Not getting it is no error: `reason` is
-   * `already_finished` or `locked`. Rejects with `not-found` when there is no such document.
+   * `already_finished` or `locked`. Asking again with the owner of the live lock is granted again and extends it,
+   * so that a run whose answer was lost may ask again. Rejects with `not-found` when there is no such document.
    */
   acquireAnalysisLock(
     analysisId: string,
@@ -34,20 +36,18 @@ const TTL_SEC = 300
  */
 export function createAnalysisRepo(
   firestore: FirestoreClient,
-  { onWarning = warn, ...options }: AnalysisRepoOptions = {},
+  { onWarning, ...options }: AnalysisRepoOptions = {},
 ): AnalysisRepo {
   const jobs = firestoreJobs(firestore, options)
+  expectCallback('onWarning', onWarning)
   return {
     async acquireAnalysisLock(analysisId, lockOwner, ttlSec = TTL_SEC) {
       const answer = await jobs.acquire(analysisId, lockOwner, millis(ttlSec))
       return answer.acquired ? { acquired: true } : { acquired: false, reason: answer.reason }
     },
     async releaseAnalysisLock(analysisId, lockOwner) {
-      try {
-        await jobs.release(analysisId, lockOwner)
-      } catch (error) {
-        onWarning(`the lock of analysis ${analysisId} could not be released; it ends with its TTL`, error)
-      }
+      const release = () => jobs.release(analysisId, lockOwner)
+      await releaseOrWarn(release, `analysis ${analysisId}`, onWarning)
     },
     async refreshAnalysisLock(analysisId, lockOwner, ttlSec = TTL_SEC) {
       if (await jobs.refresh(analysisId, lockOwner, millis(ttlSec))) return
@@ -61,8 +61,4 @@ export function createAnalysisRepo(
 function millis(ttlSec: number): number {
   if (!(ttlSec > 0)) refuse('ttlSec', 'seconds above 0', ttlSec)
   return ttlSec * 1000
-}
-
-function warn(message: string, error: unknown): void {
-  console.warn(message, error)
 }

@@ -26,6 +26,15 @@ export function expectSignal(signal: AbortSignal | undefined): void {
     refuse('signal', 'an AbortSignal', signal)
 }
 
+export function expectCallback(option: string, callback: unknown): void {
+  if (callback !== undefined && typeof callback !== 'function') refuse(option, 'a function', callback)
+}
+
+/** Of an id that a store cannot keep. Names the job, so that nobody takes it for a wrong option. */
+export function refuseId(id: string, expected: string): never {
+  throw new LeaseError('invalid-argument', `id: expected ${expected}, got ${show(id)}`, { resource: id })
+}
+
 export function refuse(option: string, expected: string, value: unknown): never {
   throw new LeaseError('invalid-argument', `${option}: expected ${expected}, got ${show(value)}`)
 }

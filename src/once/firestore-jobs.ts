@@ -1,5 +1,5 @@
 import { LeaseError } from '../core/index.ts'
-import { expectName, refuse } from './checks.ts'
+import { expectName, refuse, refuseId } from './checks.ts'
 import { type Documents, documentJobs, type JobDocument, type Verdict } from './document-jobs.ts'
 import type {
   DocumentReference,
@@ -80,7 +80,7 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
 
   function documentOf(id: string): DocumentReference {
     if (id.includes('/') || id === '.' || id === '..' || /^__.*__$/.test(id))
-      refuse('id', 'the id of a document of Firestore', id)
+      refuseId(id, 'the id of a document of Firestore')
     return firestore.collection(collection).doc(id)
   }
 }

@@ -3,7 +3,8 @@ import type { JsonValue } from '../core/index.ts'
 /**
  * The port under `once`: jobs, each with its lock on its own record. A store judges time by its own clock, makes
  * each call atomic, and rejects with a `LeaseError`: `not-found` when there is no such job, `store-unavailable`
- * (retryable) when the backend did not answer, `store-failed` when asking again cannot help.
+ * (retryable) when the backend did not answer, `store-failed` when asking again cannot help, `invalid-argument`
+ * with the id as its `resource` when no job of this store can have that id.
  */
 export interface JobStore {
   /** Short name for messages, such as `memory` or `firestore`. */

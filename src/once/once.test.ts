@@ -1,22 +1,25 @@
 import { getEventListeners } from 'node:events'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, type Mock, vi } from 'vitest'
 import { LeaseError, type LeaseEvent } from '../core/index.ts'
 import { FakeClock } from '../testing/index.ts'
 import type { JobStore } from './job-store.ts'
 import { memoryJobs } from './memory-jobs.ts'
 import { createOnce, type Once } from './once.ts'
 import type { RunningJob } from './run.ts'
+import type { OnWarning } from './telling.ts'
 
 let clock: FakeClock
 let jobs: JobStore
 let events: LeaseEvent[]
+let onWarning: Mock<OnWarning>
 let once: Once
 let another: Once
 beforeEach(async () => {
   clock = new FakeClock()
   jobs = memoryJobs({ clock })
   events = []
-  once = createOnce(jobs, { clock, worker: 'me', onEvent: (event) => events.push(event) })
+  onWarning = vi.fn()
+  once = createOnce(jobs, { clock, worker: 'me', onEvent: (event) => events.push(event), onWarning })
   another = createOnce(jobs, { clock })
   await jobs.add('job')
 })
@@ -132,6 +135,8 @@ describe('a run', () => {
     ])
       expect(() => createOnce(jobs as never)).toThrow(`jobs: expected a JobStore, got ${got}`)
     expect(() => createOnce(jobs, { worker: '' })).toThrow('worker')
+    expect(() => createOnce(jobs, { onEvent: 5 as never })).toThrow('onEvent: expected a function')
+    expect(() => createOnce(jobs, { onWarning: 5 as never })).toThrow('onWarning: expected a function')
   })
 })
 
@@ -249,16 +254,34 @@ describe('a store that fails', () => {
     expect(await once.read('job')).toMatchObject({ status: 'FAILED', error: 'LeaseError: too large' })
   })
 
-  it('at the release harms nobody: it is told as an event, and the lock ends with its TTL', async () => {
+  const runWithoutRelease = async (by: Once) => {
     vi.spyOn(jobs, 'release').mockImplementation(down)
-    const running = once.run('job', () => Promise.reject(retryable('busy')))
-    const rejected = expect(running).rejects.toThrow('busy')
-    await clock.advance(5000)
+    const rejected = expect(by.run('job', () => Promise.reject(retryable('busy')))).rejects.toThrow('busy')
+    await clock.advance(10_000)
     await rejected
+  }
+
+  it('at the release harms nobody: it is told, and the lock ends with its TTL', async () => {
+    onWarning.mockImplementation(down)
+    await runWithoutRelease(once)
+    expect(onWarning).toHaveBeenCalledExactlyOnceWith(
+      'the lock of job job could not be released; it ends with its TTL',
+      expect.objectContaining({ code: 'store-unavailable' }),
+    )
     expect(events.some((event) => event.type === 'error' && event.operation === 'release')).toBe(true)
     expect(await another.run('job', vi.fn())).toEqual({ ran: false, reason: 'locked' })
     await clock.advance(300_000)
     expect(await another.run('job', () => 1)).toEqual({ ran: true, result: 1 })
+  })
+
+  it('at the release warns on the console unless told otherwise', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    await runWithoutRelease(another)
+    expect(warn).toHaveBeenCalledExactlyOnceWith(
+      expect.stringContaining('could not be released'),
+      expect.any(LeaseError),
+    )
+    warn.mockRestore()
   })
 })
 

@@ -1,8 +1,9 @@
 import { type Clock, LeaseError, type LeaseListener, systemClock } from '../core/index.ts'
-import { expectName, refuse } from './checks.ts'
+import { expectCallback, expectName, refuse } from './checks.ts'
 import type { Job, JobStore } from './job-store.ts'
 import { answered } from './patience.ts'
 import { type RunContext, type RunOptions, type RunResult, runJob, type Work } from './run.ts'
+import type { OnWarning } from './telling.ts'
 import { type WaitOptions, waitForJob } from './wait.ts'
 
 export interface OnceOptions {
@@ -10,6 +11,8 @@ export interface OnceOptions {
   readonly worker?: string
   /** Hears what happens to the locks. */
   readonly onEvent?: LeaseListener
+  /** Hears of releases that failed. Default: `console.warn`. */
+  readonly onWarning?: OnWarning
   readonly clock?: Clock
 }
 
@@ -40,12 +43,14 @@ export interface Once extends AsyncDisposable {
  * await once.run('analysis-42', async ({ signal }) => analyse(signal))
  */
 export function createOnce(jobs: JobStore, options: OnceOptions = {}): Once {
-  const { worker, onEvent, clock = systemClock } = options
+  const { worker, onEvent, onWarning, clock = systemClock } = options
   if (typeof jobs?.acquire !== 'function') refuse('jobs', 'a JobStore', jobs)
   if (worker !== undefined) expectName('worker', worker)
+  expectCallback('onEvent', onEvent)
+  expectCallback('onWarning', onWarning)
   const closing = new AbortController()
   const underWay = new Set<Promise<unknown>>()
-  const context: RunContext = { jobs, clock, worker, onEvent, closing: closing.signal, track }
+  const context: RunContext = { jobs, clock, worker, onEvent, onWarning, closing: closing.signal, track }
 
   const once: Once = {
     async run(id, work, runOptions = {}) {

@@ -11,6 +11,7 @@ import { type JobLock, jobLock } from './job-lock.ts'
 import type { JobStore, Outcome, SkipReason } from './job-store.ts'
 import { linkSignals } from './linked-signal.ts'
 import { answered, backoff, isRetryable, sleep } from './patience.ts'
+import { type OnWarning, releaseOrWarn } from './telling.ts'
 
 /** What all runs of one `once` share. */
 export interface RunContext {
@@ -18,6 +19,7 @@ export interface RunContext {
   readonly clock: Clock
   readonly worker: string | undefined
   readonly onEvent: LeaseListener | undefined
+  readonly onWarning: OnWarning | undefined
   /** Aborts when `once` is closed. */
   readonly closing: AbortSignal
   /** Keeps what nobody waits for until `once` is closed. */
@@ -52,13 +54,26 @@ export type RunResult<T> =
   | { readonly ran: true; readonly result: T }
   | { readonly ran: false; readonly reason: SkipReason }
 
+const TTL_MS = 300_000
+const heartbeatOf = (ttl: number) => Math.floor(ttl * 0.3)
+
+/** Throws for options with which no run can start. A manager that is never asked is the core's own check of them. */
+export function checkRunOptions({
+  ttl = TTL_MS,
+  heartbeat = heartbeatOf(ttl),
+  maxAttempts,
+}: RunOptions): void {
+  expectAttempts(maxAttempts)
+  createLeases(new Promise(() => {}), { ttl, heartbeat })
+}
+
 export async function runJob<T>(
   context: RunContext,
   id: string,
   work: Work<T>,
-  { ttl = 300_000, heartbeat = Math.floor(ttl * 0.3), maxAttempts, signal }: RunOptions,
+  { ttl = TTL_MS, heartbeat = heartbeatOf(ttl), maxAttempts, signal }: RunOptions,
 ): Promise<RunResult<T>> {
-  const { jobs, clock, worker, onEvent, closing, track } = context
+  const { jobs, clock, worker, onEvent, onWarning, closing, track } = context
   expectId(id)
   expectAttempts(maxAttempts)
   if (typeof work !== 'function') refuse('work', 'a function', work)
@@ -72,8 +87,7 @@ export async function runJob<T>(
     try {
       return { ran: true, result: await runLocked(lease, lock) }
     } finally {
-      // A release that fails was told by an event; the lock then ends with its TTL.
-      await lease[Symbol.asyncDispose]()
+      await releaseOrWarn(() => lease.release(), `job ${id}`, onWarning)
     }
   } finally {
     unlink()

@@ -22,6 +22,9 @@ const handler = (options: Partial<TaskHandlerOptions> = {}) =>
 const deliver = (body: unknown = { analysisId: '42' }, init: RequestInit = {}) =>
   new Request(URL, { method: 'POST', body: JSON.stringify(body), ...init })
 const answer = async (response: Response) => ({ status: response.status, body: await response.json() })
+const fail = () => {
+  throw new Error('secret detail')
+}
 const retryable = Object.assign(new Error('secret detail'), { retryable: true })
 
 describe('a delivery', () => {
@@ -100,6 +103,27 @@ describe('a delivery', () => {
     expect(await jobs.read('42')).toMatchObject({ status: 'PENDING' })
   })
 
+  it.each([
+    ['is blamed on the id when the store cannot have it', '42', 400, 'invalid_analysis_id'],
+    ['is not blamed on the id when something else is wrong', undefined, 503, 'retry_later'],
+  ])('that is refused as a bad argument %s', async (_, resource, status, error) => {
+    const onError = vi.fn()
+    const refusal = new LeaseError('invalid-argument', 'expected something else', { resource })
+    vi.spyOn(jobs, 'acquire').mockRejectedValue(refusal)
+    expect(await answer(await handler({ onError })(deliver()))).toEqual({ status, body: { error } })
+    expect(onError.mock.calls).toEqual(status === 503 ? [[refusal, '42']] : [])
+  })
+
+  it.each([
+    ['throws', () => fail()],
+    ['rejects', async () => fail()],
+  ])('is answered though onError %s', async (_, onError) => {
+    const failing = handler({ work: () => Promise.reject(retryable), onError })
+    expect(await answer(await failing(deliver()))).toMatchObject({ body: { error: 'retry_later' } })
+    const closed = handler({ authorize: () => fail(), onError })
+    expect(await answer(await closed(deliver()))).toMatchObject({ body: { error: 'unavailable' } })
+  })
+
   it('of a job that does not exist is answered 404', async () => {
     const response = await handler()(deliver({ analysisId: 'nobody' }))
     expect(await answer(response)).toEqual({ status: 404, body: { error: 'not_found' } })
@@ -166,10 +190,32 @@ describe('a request that is no delivery', () => {
     expect(await answer(await handler()(request))).toEqual({ status: 413, body: { error: 'body_too_large' } })
     expect(sent).toBeLessThan(40_000)
   })
+})
 
-  it('of options is refused at once', () => {
-    expect(() => handler({ retryAfter: 0.5 })).toThrow('retryAfter')
-    expect(() => handler({ onLocked: 'ask' as 'ack' })).toThrow('onLocked')
-    expect(() => handler({ work: null as never })).toThrow('work')
+describe('a handler that could not work', () => {
+  it.each([
+    ['retryAfter', 0.5],
+    ['onLocked', 'ask'],
+    ['work', null],
+    ['authorize', 5],
+    ['onError', 'log'],
+    ['path', 5],
+    ['path', 'internal/tasks'],
+    ['ttl', -1],
+    ['ttl', '300'],
+    ['heartbeat', 'q'],
+    ['heartbeat', 300_000],
+    ['maxAttempts', 0],
+  ])('is refused when it is made, by the name of what is wrong: %s %j', (option, value) => {
+    expect(() => handler({ [option]: value })).toThrow(
+      expect.objectContaining({
+        code: 'invalid-argument',
+        message: expect.stringMatching(`^${option}: expected .+`),
+      }),
+    )
+  })
+
+  it.each([{}, null, undefined])('is refused without a once: %j', (none) => {
+    expect(() => createTaskHandler(none as never, { work: () => 1 })).toThrow('once: expected')
   })
 })

@@ -1,8 +1,9 @@
 import { LeaseError } from '../core/index.ts'
-import { expectId, refuse } from './checks.ts'
+import { expectCallback, expectId, refuse } from './checks.ts'
 import type { Once } from './once.ts'
-import type { RunOptions, Work } from './run.ts'
+import { checkRunOptions, type RunOptions, type Work } from './run.ts'
 import { BadRequest, readJson } from './task-body.ts'
+import { tell } from './telling.ts'
 
 export interface TaskHandlerOptions extends Pick<RunOptions, 'ttl' | 'heartbeat' | 'maxAttempts'> {
   /** The job itself. */
@@ -35,7 +36,11 @@ export type TaskHandler = (request: Request) => Promise<Response>
 export function createTaskHandler(once: Once, options: TaskHandlerOptions): TaskHandler {
   const { work, authorize, onLocked = 'retry', retryAfter = 30, onError } = options
   const { path = '/internal/tasks/analysis', ttl, heartbeat, maxAttempts } = options
+  if (typeof once?.run !== 'function') refuse('once', 'what createOnce returns', once)
   if (typeof work !== 'function') refuse('work', 'a function', work)
+  expectCallback('authorize', authorize)
+  expectCallback('onError', onError)
+  if (typeof path !== 'string' || path[0] !== '/') refuse('path', 'a path that begins with /', path)
   if (onLocked !== 'retry' && onLocked !== 'ack') refuse('onLocked', `'retry' or 'ack'`, onLocked)
   if (!Number.isInteger(retryAfter) || retryAfter < 0)
     refuse('retryAfter', 'whole seconds from 0', retryAfter)
@@ -44,6 +49,7 @@ export function createTaskHandler(once: Once, options: TaskHandlerOptions): Task
     ...(heartbeat !== undefined && { heartbeat }),
     maxAttempts,
   }
+  checkRunOptions(runOptions)
 
   return async (request) => {
     if (new URL(request.url).pathname !== path) return failure(404, 'not_found')
@@ -51,7 +57,7 @@ export function createTaskHandler(once: Once, options: TaskHandlerOptions): Task
     try {
       if (authorize && !(await authorize(request))) return failure(403, 'forbidden')
     } catch (error) {
-      onError?.(error, '')
+      tell(() => onError?.(error, ''))
       return later('unavailable')
     }
     try {
@@ -78,10 +84,10 @@ export function createTaskHandler(once: Once, options: TaskHandlerOptions): Task
       return onLocked === 'ack' ? success('locked') : later('locked')
     } catch (error) {
       // An error of the same class that the work threw is the work's own affair.
-      const code = !started && error instanceof LeaseError ? error.code : undefined
+      const { code, resource } = !started && error instanceof LeaseError ? error : {}
       if (code === 'not-found') return failure(404, 'not_found')
-      if (code === 'invalid-argument') return failure(400, 'invalid_analysis_id')
-      onError?.(error, id)
+      if (code === 'invalid-argument' && resource === id) return failure(400, 'invalid_analysis_id')
+      tell(() => onError?.(error, id))
       return afterFailure(id)
     }
   }

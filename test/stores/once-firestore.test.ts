@@ -141,7 +141,10 @@ describe('a job in a document of Firestore', () => {
 
   it('has an id that Firestore allows', async () => {
     for (const id of ['a/b', '..', '__x__'])
-      await expect(jobs.acquire(id, 'a', 1000)).rejects.toMatchObject({ code: 'invalid-argument' })
+      await expect(jobs.acquire(id, 'a', 1000)).rejects.toMatchObject({
+        code: 'invalid-argument',
+        resource: id,
+      })
   })
 })
 
@@ -198,6 +201,15 @@ describe('the repository of analyses', () => {
     await repo().releaseAnalysisLock('42', 'run-1')
     expect(await fieldsOf('42')).toMatchObject({ lockOwner: null })
     expect(await repo().acquireAnalysisLock('42', 'run-2')).toEqual({ acquired: true })
+  })
+
+  it('grants the owner of the live lock again, and extends it', async () => {
+    await set({ status: 'PROCESSING' })
+    await repo().acquireAnalysisLock('42', 'run-1', 60)
+    expect(await repo().acquireAnalysisLock('42', 'run-1', 300)).toEqual({ acquired: true })
+    const { lockExpiresAt, attempts } = (await fieldsOf('42')) ?? {}
+    expect(Date.parse(lockExpiresAt)).toBeGreaterThan(Date.now() + 200_000)
+    expect(attempts).toBe(1)
   })
 
   it('only warns of a release that failed', async () => {
