@@ -38,6 +38,8 @@ export function useProjectLock(
 ): UseProjectLock {
   const [state, hear] = useReducer(reduce, FREE)
   const mine = useRef<ProjectLockLease | null>(null)
+  /** Aborts when the component goes, or asks for another lock. */
+  const leaving = useRef(new AbortController())
 
   const release = useCallback(async () => {
     const lease = mine.current
@@ -46,23 +48,35 @@ export function useProjectLock(
   }, [locks])
 
   const acquire = useCallback<UseProjectLock['acquire']>(
-    async (options) => {
+    async ({ signal, ...options } = {}) => {
+      const left = leaving.current.signal
       try {
-        mine.current = await locks.acquireProjectLock({ ...options, scope })
+        const either = signal ? AbortSignal.any([signal, left]) : left
+        const lease = await locks.acquireProjectLock({ ...options, scope, signal: either })
+        if (!left.aborted) {
+          mine.current = lease
+          return lease
+        }
+        // The grant has crossed our leaving.
+        await locks.releaseProjectLock(lease)
       } catch {
-        return null
+        // Of a wait that was aborted there is no event.
+        hear({ type: 'gave-up' })
       }
-      return mine.current
+      return null
     },
     [locks, scope],
   )
 
   useEffect(() => {
+    if (leaving.current.signal.aborted) leaving.current = new AbortController()
     const stop = locks.subscribeLockEvents((event) => {
       if (event.scope === scope) hear(event)
     })
     return () => {
       stop()
+      leaving.current.abort()
+      hear({ type: 'left' })
       void release()
     }
   }, [locks, scope, release])
@@ -70,21 +84,37 @@ export function useProjectLock(
   return { ...state, acquire, release }
 }
 
-function reduce(state: ProjectLockStatus, event: ProjectLockEvent): ProjectLockStatus {
+type Action = ProjectLockEvent | { readonly type: 'gave-up' | 'left' }
+
+function reduce(state: ProjectLockStatus, event: Action): ProjectLockStatus {
   switch (event.type) {
+    case 'left':
+      return FREE
+    case 'gave-up':
+      return state.status === 'waiting' ? FREE : state
     case 'lock:attempt':
       return state.status === 'held' || event.operation === 'renew' ? state : { ...state, status: 'waiting' }
     case 'lock:acquired':
       return { status: 'held', lease: event.lease, error: null }
     case 'lock:renewed':
-      return state.lease?.id === event.leaseId ? { ...state, lease: event.lease } : state
+      return isHeldBy(event, state) ? { ...state, lease: event.lease } : state
     case 'lock:released':
-      return state.lease?.id === event.leaseId ? FREE : state
-    case 'lock:error':
-      return { ...state, error: event.error }
-    case 'lock:readonly-entered':
-      return { status: 'read-only', lease: null, error: event.lastError }
+      return isHeldBy(event, state) ? FREE : state
+    case 'lock:error': {
+      const { error, operation } = event
+      // It was lost, or given up though its file is still there. What an executor threw ends in a release.
+      const isOver = isHeldBy(event, state) && operation !== 'execute'
+      return isOver ? { status: 'free', lease: null, error } : { ...state, error }
+    }
+    case 'lock:readonly-entered': {
+      const isAnothers = state.lease !== null && !isHeldBy(event, state)
+      return isAnothers ? state : { status: 'read-only', lease: null, error: event.lastError }
+    }
     default:
       return state
   }
+}
+
+function isHeldBy({ leaseId }: ProjectLockEvent, { lease }: ProjectLockStatus): boolean {
+  return lease?.id === leaseId
 }

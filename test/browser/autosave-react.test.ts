@@ -71,6 +71,32 @@ describe('the hooks, in strict mode', () => {
     await run('close')
     await becomes(() => run('heldLocks'), [])
   })
+
+  it('show that the project lock was lost', async () => {
+    await run('openLock')
+    const button = page.getByRole('button')
+    await button.click()
+    await becomes(() => button.textContent(), 'held')
+    await run('takeLock')
+    await becomes(() => button.textContent(), 'free')
+    expect(await button.getAttribute('data-error')).toBe('lock-renewal-failed')
+  })
+
+  it('wait no more for the project lock when the caller aborts, or when the component goes', async () => {
+    await run('takeLock')
+    await run('openLock')
+    const button = page.getByRole('button')
+    await run('acquire')
+    await becomes(() => button.textContent(), 'waiting')
+    expect(await run('abort')).toBeNull()
+    await becomes(() => button.textContent(), 'free')
+    await button.click()
+    await becomes(() => button.textContent(), 'waiting')
+    await run('close')
+    await becomes(() => run('waitingLocks'), [])
+    await run('giveBack')
+    await becomes(() => run('heldLocks'), [])
+  })
 })
 
 describe('the indicator', () => {

@@ -9,11 +9,21 @@ import {
   INITIAL_SNAPSHOT,
 } from '../../../src/autosave/index.ts'
 import { createProjectLocks } from '../../../src/project/index.ts'
-import { AutoSaveIndicator, useAutoSave, useProjectLock } from '../../../src/react/index.ts'
+import {
+  AutoSaveIndicator,
+  type UseProjectLock,
+  useAutoSave,
+  useProjectLock,
+} from '../../../src/react/index.ts'
 
 const locks = createProjectLocks({ namespace: 'react' })
 let setText: (text: string) => void
 let setLang: (lang: 'en' | 'ja') => void
+let acquire: UseProjectLock['acquire']
+const caller = new AbortController()
+let acquiring: Promise<unknown>
+/** Lets go of what `takeLock` took. */
+let giveBack: () => void
 let root: Root | undefined
 
 function Editor() {
@@ -32,12 +42,14 @@ function Editor() {
 }
 
 function LockButton() {
-  const { status, error, acquire, release } = useProjectLock(locks, { scope: 'history' })
+  const lock = useProjectLock(locks, { scope: 'history' })
+  const { status, error, release } = lock
+  acquire = lock.acquire
   return (
     <button
       type="button"
       data-error={error?.code}
-      onClick={() => (status === 'held' ? release() : acquire())}
+      onClick={() => (status === 'held' ? release() : lock.acquire())}
     >
       {status}
     </button>
@@ -79,10 +91,32 @@ export const scenarios = {
   async openLock() {
     mount(<LockButton />)
   },
+  /** As another tab would, that asks nobody. */
+  takeLock: () =>
+    new Promise<void>((taken) => {
+      const hold = () => {
+        taken()
+        return new Promise<void>((resolve) => {
+          giveBack = resolve
+        })
+      }
+      void navigator.locks.request('react:project:history', { steal: true }, hold)
+    }),
+  async giveBack() {
+    giveBack()
+  },
+  async acquire() {
+    acquiring = acquire({ signal: caller.signal })
+  },
+  async abort() {
+    caller.abort()
+    return acquiring
+  },
   async close() {
     root?.unmount()
   },
   heldLocks: async () => (await navigator.locks.query()).held?.map(({ name }) => name),
+  waitingLocks: async () => (await navigator.locks.query()).pending?.map(({ name }) => name),
   async savedCount() {
     const directory = await navigator.storage.getDirectory()
     const project = await directory.getDirectoryHandle('project')
