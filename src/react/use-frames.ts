@@ -7,19 +7,31 @@ let isLooping = false
 export function useFrames(run: () => void): void {
   const latest = useRef(run)
   latest.current = run
-  useEffect(() => {
-    const tick = () => latest.current()
-    tick()
-    running.add(tick)
-    if (!isLooping) loop()
-    return () => {
-      running.delete(tick)
-    }
-  }, [])
+  useEffect(() => everyFrame(() => latest.current()), [])
+}
+
+/** Runs now and with every frame from now on. Returns how to stop. */
+export function everyFrame(tick: () => void): () => void {
+  running.add(tick)
+  if (isLooping) attempt(tick)
+  else loop()
+  return () => {
+    running.delete(tick)
+  }
 }
 
 function loop(): void {
-  for (const tick of running) tick()
+  for (const tick of running) attempt(tick)
   isLooping = running.size > 0
   if (isLooping) requestAnimationFrame(loop)
+}
+
+/** One that throws is told once and stops; the others go on. */
+function attempt(tick: () => void): void {
+  try {
+    tick()
+  } catch (error) {
+    running.delete(tick)
+    reportError(error)
+  }
 }
