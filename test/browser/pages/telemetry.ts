@@ -1,7 +1,7 @@
 import { createCollector, httpSink, opfsBuffer } from '../../../src/telemetry/index.ts'
 
 const collector = createCollector({
-  sinks: [httpSink('/telemetry', { buffer: opfsBuffer({ maxBytes: 4000 }) })],
+  sinks: [httpSink('/telemetry', { buffer: opfsBuffer({ maxBytes: 100_000 }) })],
   interval: 3_600_000,
 })
 const listen = collector.listen('project')
