@@ -1,7 +1,9 @@
 import { describe, expect, it, vi } from 'vitest'
+import { projectBed } from '../../test/web/project-bed.ts'
 import { createLeases, LeaseError } from '../core/index.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { FakeClock } from '../testing/index.ts'
+import { Analysis } from './analysis.ts'
 import { type CollectorOptions, createCollector } from './collector.ts'
 import type { TelemetryRecord } from './record.ts'
 import { isRecord } from './validate.ts'
@@ -255,6 +257,24 @@ describe('the events of a project lock', () => {
       attempts: 1,
       waitedMs: 7500,
     })
+  })
+
+  it('count no heartbeat as missed when an executor is run again', async () => {
+    const { clock, openTab, finished } = projectBed()
+    const { collector, written } = setUp({ clock })
+    const { locks } = openTab()
+    locks.subscribeLockEvents(collector.listen('project'))
+    let runs = 0
+    const executor = async () => {
+      if (++runs <= 3) throw Object.assign(new Error('busy'), { retryable: true })
+    }
+    await finished(locks.withProjectLock(executor))
+    await collector.close()
+    const analysis = new Analysis()
+    for (const one of written) analysis.add(one)
+    expect(analysis.metrics()).toMatchObject([{ acquires: 4, heartbeats: 0, heartbeat_success: null }])
+    const retried = written.filter(({ type }) => type === 'lock:retry')
+    expect(retried.map(({ operation }) => operation)).toEqual(['execute', 'execute', 'execute'])
   })
 
   it('take no memory for leases whose end is never heard', async () => {

@@ -9,6 +9,8 @@ interface Track {
   attempts: number
   acquiredMs?: number
   releaseRequestedMs?: number
+  /** The executor has just failed. */
+  executorFailed?: boolean
   /** By the clock of the events. */
   ttlExpiresAt?: number
 }
@@ -44,8 +46,7 @@ export class LockTracker {
           : { leftMs: Math.max(0, before - event.at) }
       }
       case 'lock:retry':
-        // The event does not tell what is tried again; a lease that is held can only be renewed.
-        return { operation: track.acquiredMs === undefined ? 'acquire' : 'renew' }
+        return { operation: retriedOperation(track) }
       case 'lock:release-requested':
         track.releaseRequestedMs = nowMs
         return {}
@@ -53,6 +54,7 @@ export class LockTracker {
         this.#tracks.delete(id)
         return endOfLease(track, nowMs)
       case 'lock:error':
+        track.executorFailed = event.operation === 'execute'
         if (event.operation !== 'acquire' || event.retryable !== false) return {}
         this.#tracks.delete(id)
         return endOfAcquire(track, nowMs)
@@ -72,6 +74,14 @@ export class LockTracker {
     if (this.#tracks.size > MAX_TRACKED && oldest !== undefined) this.#tracks.delete(oldest)
     return track
   }
+}
+
+/** The event does not tell. It follows the error of an executor; without one, a lease that is held is renewed. */
+function retriedOperation(track: Track): string {
+  const { acquiredMs, executorFailed } = track
+  track.executorFailed = false
+  if (executorFailed) return 'execute'
+  return acquiredMs === undefined ? 'acquire' : 'renew'
 }
 
 function endOfAcquire({ startedMs, attempts }: Track, nowMs: number): RecordFields {
