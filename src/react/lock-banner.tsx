@@ -20,6 +20,8 @@ type Tone = 'held' | 'pending' | 'waiting' | 'lost' | 'unknown'
 interface Saying {
   readonly tone: Tone
   readonly text: string
+  /** For whoever runs the page. */
+  readonly detail?: string | undefined
   readonly actions: readonly Action[]
   /** Until when the thin line empties. */
   readonly until?: number | undefined
@@ -41,7 +43,7 @@ interface Action {
 export function LockBanner({ state, lock, lang = 'en', texts, onHandOver }: LockBannerProps) {
   const words = { ...lockTexts[lang], ...texts }
   const banner = useRef<HTMLElement>(null)
-  const { tone, text, actions, until } = sayingOf(state, lock, words, lang, onHandOver)
+  const { tone, text, detail, actions, until } = sayingOf(state, lock, words, lang, onHandOver)
   const isAlarm = state.phase === 'lost' || state.phase === 'error'
   const said = state.me === null && !isAlarm ? words.connecting : text
   const line = state.connected || state.me === null || isAlarm ? said : `${said} ${words.offline}`
@@ -63,7 +65,9 @@ export function LockBanner({ state, lock, lang = 'en', texts, onHandOver }: Lock
       <span className="hf-dot" aria-hidden="true" />
       <div className="hf-text">
         <p role="status">{isAlarm ? '' : line}</p>
-        <p role="alert">{isAlarm ? line : ''}</p>
+        <p role="alert" title={detail}>
+          {isAlarm ? line : ''}
+        </p>
       </div>
       <span className="hf-count" aria-hidden="true">
         {until !== undefined && <Countdown until={until} words={words} />}
@@ -154,7 +158,8 @@ function sayingOf(
     case 'error':
       return {
         tone: 'lost',
-        text: words.failed(error?.message ?? ''),
+        text: words.failed(error?.message ?? '', error?.code),
+        detail: error?.message,
         actions: error?.retryable ? [{ ...edit, text: words.editAgain }] : [],
       }
   }

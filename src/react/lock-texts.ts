@@ -1,4 +1,5 @@
 import type { Demand } from '../client/index.ts'
+import type { LeaseErrorCode } from '../core/index.ts'
 
 /** Who edits, as the texts name it. */
 export interface Who {
@@ -22,7 +23,8 @@ export interface LockTexts {
   readonly demand: Readonly<Record<Demand, (name: string | null) => string>>
   readonly lost: string
   readonly lostTo: (who: Who) => string
-  readonly failed: (reason: string) => string
+  /** `reason` is for whoever runs the page, and in English; what to do about it follows from `code`. */
+  readonly failed: (reason: string, code?: LeaseErrorCode) => string
   readonly offline: string
   readonly connecting: string
   readonly secondsLeft: (seconds: number) => string
@@ -60,7 +62,10 @@ const en: LockTexts = {
   lost: 'You are no longer editing. Your text is kept here.',
   lostTo: ({ name, since }) =>
     `${name ?? 'Somebody'} has been editing since ${since}. Your text is kept here.`,
-  failed: (reason) => `The document cannot be locked: ${reason}`,
+  failed: (_, code) =>
+    code === 'store-unavailable'
+      ? 'The server does not answer now. Try again in a moment.'
+      : 'You cannot edit this document. Reload the page; if that does not help, ask whoever runs it.',
   offline: 'No connection. Trying again.',
   connecting: 'Looking who is editing.',
   secondsLeft: (seconds) => `${seconds} s`,
@@ -98,7 +103,10 @@ const ja: LockTexts = {
   lost: '編集の権利がなくなりました。入力した内容はこの画面に残っています。',
   lostTo: ({ name, since }) =>
     `${since}から${person(name)}が編集しています。入力した内容はこの画面に残っています。`,
-  failed: (reason) => `この文書は編集できません（${reason}）`,
+  failed: (_, code) =>
+    code === 'store-unavailable'
+      ? 'いまサーバーにつながりません。少し待ってからもう一度お試しください。'
+      : 'この文書は編集できません。ページを再読み込みしても直らないときは、管理者にお問い合わせください。',
   offline: '接続が切れています。つなぎ直しています。',
   connecting: '編集している人を確認しています。',
   secondsLeft: (seconds) => `残り${seconds}秒`,

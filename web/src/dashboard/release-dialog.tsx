@@ -27,8 +27,8 @@ export function ReleaseDialog({ resource, words, onConfirm, onClose }: ReleaseDi
     <dialog ref={dialog} className="card" onClose={onClose}>
       <p>{words.releaseQuestion(resource)}</p>
       {failure && (
-        <p className="failure" role="alert">
-          {failure}
+        <p className="failure" role="alert" title={failure}>
+          {words.notReleased}
         </p>
       )}
       <div className="bar">

@@ -28,6 +28,7 @@ const en = {
   release: 'Release',
   releaseQuestion: (resource: string) => `End the lease of ${resource}? Its holder will lose it at once.`,
   releaseNow: 'End the lease',
+  notReleased: 'The lease was not ended. Try again, or reload the page.',
   cancel: 'Cancel',
   offline: 'No connection. Trying again.',
   loading: 'Loading',
@@ -85,6 +86,7 @@ const ja: typeof en = {
   releaseQuestion: (resource: string) =>
     `${resource} のリースを終了しますか。保持者はすぐにリースを失います。`,
   releaseNow: '終了する',
+  notReleased: 'リースを終了できませんでした。もう一度試すか、ページを再読み込みしてください。',
   cancel: 'やめる',
   offline: '接続が切れています。つなぎ直しています。',
   loading: '読み込み中',

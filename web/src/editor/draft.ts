@@ -19,7 +19,7 @@ export interface DraftState {
   readonly status: DraftStatus
   /** What is stored at the server, as far as is known. */
   readonly stored: string
-  /** Why it was refused. */
+  /** Why it was refused, for whoever runs the page. */
   readonly reason: string
 }
 

@@ -19,7 +19,9 @@ export function KeptText({ draft, state, isHeld, words }: KeptTextProps) {
   }
   return (
     <section className="card kept">
-      <p role="alert">{status === 'kept' ? words.kept : words.refused(reason)}</p>
+      <p role="alert" title={status === 'refused' ? reason : undefined}>
+        {words[status === 'kept' ? 'kept' : 'refused']}
+      </p>
       <div className="bar">
         <button type="button" className="primary" onClick={() => void copy()}>
           {copied ? words.copied : words.copy}

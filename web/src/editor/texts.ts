@@ -6,7 +6,7 @@ export interface EditorTexts {
   readonly placeholder: string
   readonly status: Readonly<Record<DraftStatus, string>>
   readonly kept: string
-  readonly refused: (reason: string) => string
+  readonly refused: string
   readonly copy: string
   readonly copied: string
   readonly compare: string
@@ -30,7 +30,8 @@ const en: EditorTexts = {
     refused: 'Not saved',
   },
   kept: 'Your text is not saved: another may have changed the document since. It is kept here.',
-  refused: (reason) => `Your text was not saved. ${reason}`,
+  refused:
+    'Your text was not saved. It may be too long, or you may not write here any more. It is kept here: shorten it, or copy it.',
   copy: 'Copy my text',
   copied: 'Copied',
   compare: 'Compare',
@@ -54,7 +55,8 @@ const ja: EditorTexts = {
     refused: '保存されていません',
   },
   kept: 'ほかの人が文書を変更した可能性があるため、あなたの文章は保存されていません。この画面に残っています。',
-  refused: (reason) => `文章は保存されませんでした。${reason}`,
+  refused:
+    '文章を保存できませんでした。長すぎるか、書き込みが許可されていない可能性があります。この画面に残っていますので、短くするか、コピーしてください。',
   copy: '文章をコピー',
   copied: 'コピーしました',
   compare: '比べる',
