@@ -12,8 +12,10 @@ const LOCK = '/api/documents/room-1/lock'
 let bed: ServiceBed
 let holder: Browser
 let heard: Heard[]
+let logged: [level: string, status: unknown][]
 beforeEach(async () => {
-  bed = await serviceBed()
+  logged = []
+  bed = await serviceBed({ log: (level, _, fields) => logged.push([level, Object(fields).status]) })
   holder = bed.browser('holder')
   heard = bed.socket('room-1')
   await holder.call('POST', LOCK)
@@ -122,11 +124,13 @@ describe('waiting in line', () => {
     expect((await first.call('PUT', LOCK)).status).toBe(200)
   })
 
-  it('ends with 503 when the server stops', async () => {
+  it('ends with 503 when the server stops, which is no error of the server', async () => {
     const { answer } = await stand(bed.browser('first'), 'Aoi')
     await bed.server.stop()
     expect((await answer).body.error).toBe('stopping')
     expect((await holder.call('GET', '/readyz')).status).toBe(503)
+    expect(logged).toContainEqual(['info', 503])
+    expect(logged.map(([level]) => level)).not.toContain('error')
   })
 
   it('lasts no longer than the server allows', async () => {

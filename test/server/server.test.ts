@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { getRequestListener, serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { WebSocket as ForwardedSocket } from 'ws'
 import { createLockServer } from '../../src/server/index.ts'
 import {
   attachSockets,
@@ -201,6 +202,31 @@ describe('a stop', () => {
     await expect(waiting).rejects.toThrow()
     await waiters(0)
     expect(statuses).toContain(499)
+  })
+})
+
+describe('the sockets of one client are limited', () => {
+  it.each([
+    ['by connection, whatever a header says', false, ['1.1.1.1', '2.2.2.2'], [null, 4004]],
+    [
+      'behind a proxy, by what it names',
+      true,
+      ['1.1.1.1', '2.2.2.2', '7.7.7.7, 1.1.1.1'],
+      [null, null, 4004],
+    ],
+    ['by connection, where the proxy names nobody', true, ['', '1.1.1.1', ' '], [null, null, 4004]],
+  ])('%s', async (_, trustProxy, forwarded, codes) => {
+    await using server = await start({ settings: { maxSockets: 1, trustProxy } })
+    const found: (number | null)[] = []
+    for (const hops of forwarded) {
+      const url = `${server.url.replace('http', 'ws')}/app/holdfast?protocol=7`
+      const socket = new ForwardedSocket(url, { headers: { 'X-Forwarded-For': hops } })
+      const closed = new Promise<number>((resolve) => socket.once('close', resolve))
+      const [text] = await once(socket, 'message')
+      const { event } = JSON.parse(String(text))
+      found.push(event === 'pusher:connection_established' ? null : await closed)
+    }
+    expect(found).toEqual(codes)
   })
 })
 

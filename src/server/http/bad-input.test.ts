@@ -28,7 +28,9 @@ const BAD: readonly (readonly [
 ])[] = [
   ['a room that is too long', ['POST', `/api/documents/${'x'.repeat(201)}/lock`], 400, 'invalid_room'],
   ['a room with control characters', ['POST', '/api/documents/a%00b/lock'], 400, 'invalid_room'],
-  ['a room with broken UTF-8', ['GET', '/api/documents/%ff/lock'], 200, ''],
+  ['a room with broken UTF-8', ['POST', '/api/documents/%ff/lock'], 400, 'invalid_room'],
+  ['a room with a percent sign alone', ['GET', '/api/documents/100%/lock'], 400, 'invalid_room'],
+  ['a room whose name has percent signs', ['GET', '/api/documents/%25ff/lock?about=%ff'], 200, ''],
   ['a room that is a path', ['GET', '/api/documents/../lock'], 404, 'not_found'],
   [
     'a megabyte for a lock',

@@ -6,12 +6,13 @@ import type { Meter } from '../meter.ts'
 import type { Settings } from '../settings.ts'
 import { readForm, readJson, refuseIfTooLarge, validated } from './body.ts'
 import type { Arrival, Callers } from './callers.ts'
+import { addressOf } from './client-address.ts'
 import { type HeaderOf, headersOf } from './header-of.ts'
 import { asHttpError, callerGone, forbidden, HttpError } from './http-error.ts'
 import { crossOriginHeaders, isAllowedOrigin } from './origins.ts'
 import { RateLimit } from './rate-limit.ts'
 import type { Reply, Route } from './route.ts'
-import { addressOf, Visit } from './visit.ts'
+import { Visit } from './visit.ts'
 
 export interface GateOptions {
   readonly settings: Settings
@@ -51,12 +52,15 @@ export class Gate {
     const started = clock.monotonic()
     const headers: Record<string, string> = {}
     let failure: unknown
+    let isStopping = false
     let reply: Reply
     try {
       reply = await this.#answer(route, context, headers)
     } catch (error) {
       failure = error
-      reply = replyOf(errorOf(error, context.req.raw))
+      const refusal = errorOf(error, context.req.raw)
+      isStopping = refusal.code === 'stopping'
+      reply = replyOf(refusal)
     }
     if (settings.origins.length > 0)
       Object.assign(headers, crossOriginHeaders(headersOf(context), context.req.url, settings.origins))
@@ -64,7 +68,7 @@ export class Gate {
     const ms = clock.monotonic() - started
     meter?.request(route.path, route.method, status, ms / 1000)
     const fields = { method: route.method, path: context.req.path, status, ms: Math.round(ms * 100) / 100 }
-    if (status >= 500) log('error', 'request', { ...fields, error: describe(failure) })
+    if (status >= 500 && !isStopping) log('error', 'request', { ...fields, error: describe(failure) })
     else log(route.id === 'beat' ? 'debug' : 'info', 'request', fields)
     return respond(reply, headers)
   }

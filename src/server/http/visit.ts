@@ -38,11 +38,16 @@ export class Visit implements Call<never> {
     const { req } = this.#context
     const room = req.param('roomId')
     if (room !== undefined) {
+      const [path = ''] = req.url.split('?', 1)
+      if (!isDecodable(path)) throw invalidRoom(maxRoomBytes)
       this.room = checkRoom(room, maxRoomBytes)
       return this.room
     }
     const resource = req.param('resource') ?? req.query('resource')
-    if (resource !== undefined) this.resource = checkResource(resource)
+    if (resource === undefined) return ''
+    if (!isDecodable(req.url))
+      throw new HttpError(400, 'invalid_argument', 'resource: expected UTF-8 behind the percent signs')
+    this.resource = checkResource(resource)
     return this.resource
   }
 
@@ -72,17 +77,20 @@ function checkRoom(room: string, maxBytes: number): string {
     if (room.length * 3 > maxBytes && utf8.encode(room).length > maxBytes) throw new RangeError()
     return roomOf(checkResource(roomResource(room))) ?? ''
   } catch {
-    throw new HttpError(
-      400,
-      'invalid_room',
-      `expected a room of 1 to ${maxBytes} bytes of UTF-8 without control characters`,
-    )
+    throw invalidRoom(maxBytes)
   }
 }
 
-/** Whom the limits count. */
-export function addressOf(context: Context, header: HeaderOf, trustProxy: boolean): string {
-  const forwarded = trustProxy ? header('x-forwarded-for')?.split(',').at(-1)?.trim() : undefined
-  const { incoming } = Object(context.env) as { incoming?: { socket?: { remoteAddress?: string } } }
-  return forwarded ?? incoming?.socket?.remoteAddress ?? header('cookie') ?? ''
+function invalidRoom(maxBytes: number): HttpError {
+  const expected = `a room of 1 to ${maxBytes} bytes of UTF-8 without control characters`
+  return new HttpError(400, 'invalid_room', `expected ${expected}`)
+}
+
+/** What is no UTF-8 the router leaves as it stands, so `%ff` would be the same name as `%25ff`. */
+function isDecodable(url: string): boolean {
+  try {
+    return !url.includes('%') || decodeURIComponent(url) !== ''
+  } catch {
+    return false
+  }
 }

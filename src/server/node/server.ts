@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { LeaseError, systemClock } from '../../core/index.ts'
 import { createLockServer, type LockServer, type LockServerOptions } from '../create.ts'
+import { lastHop } from '../http/client-address.ts'
 import { type Settings, settingsOf } from '../settings.ts'
 import { assetHandler, expectPages } from './assets.ts'
 import { withKeptSecrets } from './kept-secrets.ts'
@@ -45,7 +46,7 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
   server.on('request', (_, response) => inFlight.add(response))
   const sockets = attachSockets(server, locks.channels, {
     origins: settings.origins,
-    ...(settings.trustProxy && { clientOf: lastForwarded }),
+    ...(settings.trustProxy && { clientOf: forwardedClient }),
   })
   try {
     server.listen(settings.port, settings.host)
@@ -109,7 +110,6 @@ class InFlight {
   }
 }
 
-function lastForwarded(request: IncomingMessage): string {
-  const forwarded = String(request.headers['x-forwarded-for'] ?? '')
-  return forwarded.split(',').at(-1)?.trim() || (request.socket.remoteAddress ?? '')
+function forwardedClient({ headers, socket }: IncomingMessage): string {
+  return lastHop(String(headers['x-forwarded-for'] ?? '')) || (socket.remoteAddress ?? '')
 }
