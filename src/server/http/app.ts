@@ -28,7 +28,7 @@ export function allRoutes(service: Service): Route[] {
     ...{ method: 'GET', path: '/openapi.json', id: 'openApi', action: null },
     summary: 'This document.',
     answers: { 200: v.looseObject({ openapi: v.string() }) },
-    handle: () => ({ body: openApi([...routes, document]) }),
+    handle: () => ({ body: openApi([...routes, document], service.settings) }),
   })
   return [...routes, document]
 }

@@ -1,9 +1,11 @@
+import * as v from 'valibot'
 import { errorBody } from '../../protocol/index.ts'
+import type { Settings } from '../settings.ts'
 import { type JsonSchema, jsonSchema } from './json-schema.ts'
 import type { Route } from './route.ts'
 
 /** The document of `GET /openapi.json`, made from the same table as the router. */
-export function openApi(routes: readonly Route[]): JsonSchema {
+export function openApi(routes: readonly Route[], { cookieName }: Pick<Settings, 'cookieName'>): JsonSchema {
   const paths: Record<string, Record<string, JsonSchema>> = {}
   for (const route of routes) {
     const operations = paths[route.path] ?? {}
@@ -16,14 +18,14 @@ export function openApi(routes: readonly Route[]): JsonSchema {
     paths,
     components: {
       securitySchemes: {
-        session: { type: 'apiKey', in: 'cookie', name: 'holdfast_session' },
+        session: { type: 'apiKey', in: 'cookie', name: cookieName },
         token: { type: 'http', scheme: 'bearer' },
       },
     },
   }
 }
 
-function operation({ id, summary, path, query = {}, body, answers, action }: Route): JsonSchema {
+function operation({ id, summary, path, query = {}, body, form, answers, action }: Route): JsonSchema {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     ...{ name, in: 'path', required: true },
     schema: { type: 'string' },
@@ -37,7 +39,7 @@ function operation({ id, summary, path, query = {}, body, answers, action }: Rou
     summary,
     ...(action !== null && { security: [{ session: [] }, { token: [] }] }),
     parameters: [...inPath, ...inQuery],
-    ...(body && { requestBody: { required: true, content: json(jsonSchema(body)) } }),
+    ...(body && { requestBody: requestBody(body, form) }),
     responses: {
       ...Object.fromEntries(
         Object.entries(answers).map(([status, schema]) => [
@@ -50,6 +52,15 @@ function operation({ id, summary, path, query = {}, body, answers, action }: Rou
       ),
       default: { description: 'Refused, with a stable `error`.', content: json(jsonSchema(errorBody)) },
     },
+  }
+}
+
+/** An empty body is an empty object. */
+function requestBody(body: v.GenericSchema, isForm = false): JsonSchema {
+  const schema = jsonSchema(body)
+  return {
+    required: !v.is(body, {}),
+    content: { ...json(schema), ...(isForm && { 'application/x-www-form-urlencoded': { schema } }) },
   }
 }
 

@@ -170,9 +170,23 @@ const CALLS: readonly (readonly [
   [
     'a lease with too much to show',
     [],
-    ['lease', 'POST', LEASE, { ...ASK, metadata: { text: 'x'.repeat(5000) } }],
+    ['lease', 'POST', LEASE, { ...ASK, metadata: { text: '鍵'.repeat(1400) } }],
     400,
     { error: 'invalid_body' },
+  ],
+  [
+    'a lease whose name is no UTF-8',
+    [],
+    ['lease', 'POST', '/api/leases/%ff', ASK],
+    400,
+    { error: 'invalid_argument' },
+  ],
+  [
+    'a lease whose name in the query is no UTF-8',
+    [],
+    ['lease', 'GET', '/api/leases?resource=%ff'],
+    400,
+    { error: 'invalid_argument' },
   ],
   ['a lease without a name', [], ['lease', 'POST', '/api/leases', ASK], 400, { error: 'invalid_query' }],
   [
@@ -364,15 +378,31 @@ describe('the routes', () => {
       expect(inQuery?.map(({ name }) => name)).toEqual(Object.keys(query))
     }
   })
+
+  it('say in it which bodies may be empty or a form, and what the cookie is called', async () => {
+    await using other = await serviceBed({ settings: { cookieName: 'sid' } })
+    const answer = await other.browser().call('GET', '/openapi.json')
+    const { paths, components } = answer.body as unknown as OpenApi
+    const bodies = Object.values(paths)
+      .flatMap((operations) => Object.values(operations))
+      .flatMap(({ operationId, requestBody }) => (requestBody ? [{ operationId, ...requestBody }] : []))
+    const idsOf = (found: typeof bodies) => found.map(({ operationId }) => operationId)
+    expect(idsOf(bodies.filter(({ required }) => !required))).toEqual(['lock', 'takeOver', 'requestLock'])
+    const form = 'application/x-www-form-urlencoded'
+    expect(idsOf(bodies.filter(({ content }) => form in content))).toEqual(['authorizeChannel'])
+    expect(components).toMatchObject({ securitySchemes: { session: { in: 'cookie', name: 'sid' } } })
+  })
 })
 
 interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: object
 }
 
 interface Operation {
+  readonly operationId: string
   readonly responses: object
-  readonly requestBody?: object
+  readonly requestBody?: { readonly required: boolean; readonly content: object }
   readonly parameters: readonly { readonly name: string; readonly in: string }[]
 }
 

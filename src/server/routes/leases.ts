@@ -22,7 +22,8 @@ const PATH = '/api/leases/{resource}'
 const COLLECTION = '/api/leases'
 const READ_AT_ONCE = 100
 /** As the core has it for its own callers. */
-const MAX_METADATA = 4096
+const MAX_METADATA_BYTES = 4096
+const utf8 = new TextEncoder()
 
 const resource = text(512, 'The resource, where its name cannot stand in a path: `.` and `..`.')
 
@@ -143,8 +144,8 @@ export function listQuery(call: Call<unknown>): { prefix?: string; after?: strin
 
 function askOf({ announcer, log }: Service, { resource, body }: Call<LeaseAsk>): Ask {
   const { id, wait, client, metadata, ...ask } = body
-  if (JSON.stringify(metadata ?? {}).length > MAX_METADATA)
-    throw new HttpError(400, 'invalid_body', `metadata: expected at most ${MAX_METADATA} characters of JSON`)
+  if (utf8.encode(JSON.stringify(metadata ?? {})).length > MAX_METADATA_BYTES)
+    throw new HttpError(400, 'invalid_body', `metadata: expected at most ${MAX_METADATA_BYTES} bytes of JSON`)
   const push = (name: 'lease.wake' | 'lease.lost', more: { in_ms?: number }) => {
     if (client === undefined) return
     // The client asks again by itself all the same.
