@@ -1,4 +1,7 @@
-import type { Incident } from './incidents.ts'
+import * as v from 'valibot'
+import { INCIDENT_ID, type Incident } from './incidents.ts'
+import { STREAMS } from './record.ts'
+import { RULES, type RuleName } from './thresholds.ts'
 
 export const CHANNELS = ['slack', 'pagerduty'] as const
 export type Channel = (typeof CHANNELS)[number]
@@ -6,6 +9,32 @@ export type Channel = (typeof CHANNELS)[number]
 /** An incident, and what each channel was last told of it. It is remembered between runs. */
 export interface LoggedIncident extends Incident {
   readonly told: Readonly<Partial<Record<Channel, 'opened' | 'closed'>>>
+}
+
+const time = v.pipe(v.string(), v.isoTimestamp())
+const span = { since: time, until: v.nullable(time) }
+const firing = v.object({
+  ...span,
+  rule: v.picklist(Object.keys(RULES) as RuleName[]),
+  stream: v.picklist(STREAMS),
+  severity: v.picklist(['rollback', 'warn']),
+  bound: v.number(),
+  value: v.number(),
+  worst: v.number(),
+  samples: v.number(),
+  windows: v.array(time),
+})
+const news = v.exactOptional(v.picklist(['opened', 'closed']))
+const loggedIncident: v.GenericSchema<unknown, LoggedIncident> = v.object({
+  ...span,
+  id: v.pipe(v.string(), v.regex(INCIDENT_ID)),
+  firings: v.array(firing),
+  told: v.object({ slack: news, pagerduty: news }),
+})
+
+/** Whether what was read can be one of this version's: another one may have written it, or a person. */
+export function isLoggedIncident(value: unknown): value is LoggedIncident {
+  return v.is(loggedIncident, value)
 }
 
 /**

@@ -31,7 +31,9 @@ function join(incident: Incident, firing: Firing): Incident {
   }
 }
 
-/** `incident-20300101T0015Z`. */
+/** `incident-20300101T0015Z`; a file is named so. */
+export const INCIDENT_ID = /^incident-\d{8}T\d{4}Z$/
+
 function idOf(since: string): string {
   return `incident-${since.slice(0, 16).replaceAll(/[-:]/g, '')}Z`
 }

@@ -1,6 +1,13 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { CHANNELS, type Channel, type LoggedIncident, newsFor, recognize } from './incident-log.ts'
+import {
+  CHANNELS,
+  type Channel,
+  isLoggedIncident,
+  type LoggedIncident,
+  newsFor,
+  recognize,
+} from './incident-log.ts'
 import { incidentMarkdown } from './incident-markdown.ts'
 import type { Incident } from './incidents.ts'
 import type { Verdict } from './judge.ts'
@@ -43,11 +50,16 @@ export async function writeReport(
 }
 
 async function readLog(path: string, failures: string[]): Promise<LoggedIncident[]> {
+  const complain = (problem: string) => failures.push(`${path}: ${problem}, so an incident may be told again`)
   try {
-    return JSON.parse(await readFile(path, 'utf8'))
+    const entries: unknown = JSON.parse(await readFile(path, 'utf8'))
+    if (!Array.isArray(entries)) throw new Error('this is no list of incidents')
+    const sound = entries.filter(isLoggedIncident)
+    if (sound.length < entries.length)
+      complain(`${entries.length - sound.length} of ${entries.length} entries are skipped as no incidents`)
+    return sound
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
-      failures.push(`${path} cannot be read, so an incident may be told again: ${(error as Error).message}`)
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') complain((error as Error).message)
     return []
   }
 }

@@ -175,13 +175,39 @@ describe('report', () => {
     expect(alert()).toContain(': closed')
   })
 
-  it('goes on when what it remembered cannot be read', async () => {
+  const gone = { since: '2030-01-01T11:00:00.000Z', until: null, firings: [], told: {} }
+  it.each([
+    ['torn', '{"torn', 'JSON'],
+    ['null', 'null', 'no list of incidents'],
+    ['no list', '{}', 'no list of incidents'],
+    ['a text', '"x"', 'no list of incidents'],
+    ['a list of nothing', '[null]', '1 of 1 entries are skipped'],
+    ['empty entries', '[{}, []]', '2 of 2 entries are skipped'],
+    ['a way out of its folder', JSON.stringify([{ ...gone, id: '../../evil' }]), '1 of 1 entries'],
+    [
+      'a rule of another version',
+      JSON.stringify([{ ...gone, id: 'incident-20300101T1100Z', firings: [{ rule: 'moon_phase' }] }]),
+      '1 of 1 entries',
+    ],
+  ])('goes on when what it remembered is %s', async (_, text, problem) => {
     await reportOn(failing)
-    writeFileSync(join(home, 'reports/alerts/incidents.json'), '{"torn')
-    expect(await reportOn(failing)).toMatchObject({
-      exitCode: 1,
-      stderr: expect.stringContaining('incidents.json'),
-    })
+    const before = alert()
+    writeFileSync(join(home, 'reports/alerts/incidents.json'), text)
+    const { exitCode, stderr } = await reportOn(failing)
+    expect(exitCode).toBe(1)
+    expect(stderr).toContain('incidents.json: ')
+    expect(stderr).toContain(problem)
+    expect(alert()).toBe(before)
+    expect(readdirSync(home).toSorted()).toEqual(['reports', 'telemetry'])
+    expect(await reportOn(failing)).toMatchObject({ exitCode: 0, stderr: '' })
+  })
+
+  it('skips only the entry that is no incident', async () => {
+    await reportOn(failing)
+    const path = join(home, 'reports/alerts/incidents.json')
+    writeFileSync(path, JSON.stringify([null, ...JSON.parse(readFileSync(path, 'utf8'))]))
+    expect(await reportOn(failing)).toMatchObject({ exitCode: 1 })
+    expect(told()).toHaveLength(2)
   })
 })
 
