@@ -1,11 +1,14 @@
 import { LeaseError } from '../core/index.ts'
-import { CLIENT_HEADER } from '../protocol/index.ts'
+import { CLIENT_HEADER, parseJson } from '../protocol/index.ts'
 
 /** What is read of answers and events. They come from the network, so no type is taken for granted. */
 export type Fields = Readonly<Partial<Record<FieldName, unknown>>>
 type FieldName =
   | 'answer_within_ms'
+  | 'auth'
   | 'by'
+  | 'channel'
+  | 'channel_key'
   | 'client_id'
   | 'content'
   | 'error'
@@ -38,7 +41,7 @@ export interface Request {
   readonly path: string
   readonly body?: unknown
   readonly signal?: AbortSignal | undefined
-  /** Goes on when the page is left. Browsers allow that for small bodies only. */
+  /** Goes on when the page is left. Browsers refuse that where it is too much, so then it is sent without. */
   readonly keepalive?: boolean
   /** Milliseconds that the answer may take. Default 10 000. */
   readonly limit?: number
@@ -69,10 +72,8 @@ export function baseOf(url: string | URL): string {
  */
 export function createApi({ url, clientId, headers }: ApiOptions): Api {
   return async ({ method, path, body, signal, keepalive = false, limit = LIMIT_MS }) => {
-    let response: Response
-    let text: string
-    try {
-      response = await fetch(new URL(path, url), {
+    const send = (keepsAlive: boolean) =>
+      fetch(new URL(path, url), {
         method,
         headers: {
           ...headers,
@@ -80,17 +81,21 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
           ...(body !== undefined && { 'content-type': 'application/json' }),
         },
         credentials: 'include',
-        keepalive,
+        keepalive: keepsAlive,
         ...(body !== undefined && { body: JSON.stringify(body) }),
         signal: AbortSignal.any([AbortSignal.timeout(Math.ceil(limit)), ...(signal ? [signal] : [])]),
       })
+    let response: Response
+    let text: string
+    try {
+      response = await send(keepalive).catch((cause) => (keepalive ? send(false) : Promise.reject(cause)))
       text = await response.text()
     } catch (cause) {
       if (signal?.aborted) throw new LeaseError('aborted', 'the call was aborted', { cause: signal.reason })
       throw new LeaseError('store-unavailable', 'the server cannot be reached', { cause })
     }
     const { status } = response
-    const answer = { status, body: parse(text) }
+    const answer = { status, body: Object(parseJson(text)) }
     if (status >= 500 || status === 429)
       throw new LeaseError('store-unavailable', `the server answered ${status}: ${reasonOf(answer)}`)
     return answer
@@ -104,12 +109,4 @@ export function unexpected(answer: Answer): LeaseError {
 
 function reasonOf({ body: { message, error } }: Answer): string {
   return String(message ?? error ?? 'no reason given')
-}
-
-function parse(text: string): Fields {
-  try {
-    return Object(JSON.parse(text))
-  } catch {
-    return {}
-  }
 }

@@ -7,8 +7,6 @@ export interface DocumentLockOptions {
   readonly roomId: string
   /** What others see of who edits. */
   readonly name?: string
-  /** The public key of the server's WebSocket. Default `holdfast`. */
-  readonly key?: string
   /** Sent with every request, such as a bearer token. */
   readonly headers?: Readonly<Record<string, string>>
   readonly clock?: Clock
@@ -22,7 +20,7 @@ export interface SavedDocument {
 }
 
 export interface DocumentLock extends AsyncDisposable {
-  /** What the page shows now. The same object until something changes. */
+  /** What the page shows now: another object after each change. */
   readonly state: DocumentLockState
   /** Called after every change of the state. Returns how to stop. */
   subscribe(listener: () => void): () => void

@@ -1,5 +1,11 @@
-import { type Clock, type KeptLease, keepLease, LeaseError, type LossReason } from '../core/index.ts'
-import { roomChannel } from '../protocol/index.ts'
+import {
+  type Clock,
+  type KeptLease,
+  keepLease,
+  LeaseError,
+  type LossReason,
+  randomId,
+} from '../core/index.ts'
 import { workerClock } from '../worker-clock/index.ts'
 import { type Api, baseOf, createApi, type Fields, unexpected } from './api.ts'
 import type { DocumentLock, DocumentLockOptions, SavedDocument } from './document-lock-types.ts'
@@ -14,8 +20,6 @@ import type { Demand } from './state.ts'
 
 /** How long after we have agreed to hand over its end is no loss. */
 const HANDING_OVER_MS = 5000
-/** Browsers send no more than this when a page is left. */
-const KEEPALIVE_BYTES = 60_000
 
 const NO_SESSION = 'the browser does not keep the session cookie: send a token'
 
@@ -47,13 +51,13 @@ class TabLock implements DocumentLock {
   readonly #clock: Clock
   readonly #api: Api
   readonly #calls: LockCalls
-  readonly #socket: Socket
-  readonly #room: Subscription
   readonly #view: RoomView
   readonly #unfollow: () => void
   /** Resolves when the server has told its times, or could not. */
   readonly #settings: Promise<void>
   #name: string | undefined
+  #socket: Socket | undefined
+  #room: Subscription | undefined
   #kept: KeptLease | undefined
   #waiting: AbortController | undefined
   #demanding: AbortController | undefined
@@ -62,14 +66,11 @@ class TabLock implements DocumentLock {
   #handingOver = false
   #isClosed = false
 
-  constructor(
-    { roomId, name, key = 'holdfast', headers, clock = workerClock() }: DocumentLockOptions,
-    url: string,
-  ) {
+  constructor({ roomId, name, headers, clock = workerClock() }: DocumentLockOptions, url: string) {
     this.#path = documentPath(roomId)
     this.#name = name
     this.#clock = clock
-    this.#api = inOneSession(createApi({ url, clientId: crypto.randomUUID(), headers }))
+    this.#api = inOneSession(createApi({ url, clientId: randomId(), headers }))
     const view = new RoomView(clock, () => this.#calls.look())
     this.#view = view
     this.#calls = lockCalls({
@@ -78,24 +79,30 @@ class TabLock implements DocumentLock {
       clock,
       name: () => this.#name,
       onAsk: () => view.heard,
-      onAnswer: (answer, askedAt) => view.look(answer, askedAt),
-    })
-    this.#socket = new Socket({
-      ...{ url, key, clock },
-      authorize: async () => '',
-      onConnection: (connected) => {
-        this.#view.dispatch({ type: 'connected', connected })
-        if (connected) void this.#resume()
+      onAnswer: (answer, askedAt) => {
+        view.look(answer, askedAt)
+        listen(answer.body)
       },
     })
+    /** The first look tells where the room's events are. */
+    const listen = ({ channel, channel_key: key }: Fields) => {
+      if (this.#room || this.#isClosed || !channel) return
+      this.#socket = new Socket({
+        ...{ url, key: String(key), clock, api: this.#api },
+        onConnection: (connected) => {
+          view.dispatch({ type: 'news', news: { connected } })
+          if (connected) void this.#resume()
+        },
+      })
+      this.#room = this.#socket.subscribe({
+        name: String(channel),
+        onEvent: (event, data) => this.#hear(event, data),
+        onGap: () => void view.refresh(),
+      })
+      // What happened between the first look and the first event.
+      this.#room.ready.then(() => view.refresh()).catch(() => {})
+    }
     this.#settings = view.refresh()
-    this.#room = this.#socket.subscribe({
-      name: roomChannel(roomId),
-      onEvent: (event, data) => this.#hear(event, data),
-      onGap: () => void view.refresh(),
-    })
-    // What happened between the first look and the first event.
-    this.#room.ready.then(() => view.refresh()).catch(() => {})
     this.#unfollow = followPage({ onWake: () => this.#wake(), onLeave: () => this.#leave() })
   }
 
@@ -164,8 +171,7 @@ class TabLock implements DocumentLock {
     const { token } = this.state
     if (token === null) throw new LeaseError('lease-lost', 'acquire the lock before you save')
     const body = { content, token }
-    const keepalive = JSON.stringify(body).length < KEEPALIVE_BYTES
-    const answer = await this.#api({ method: 'PUT', path: this.#path, body, keepalive })
+    const answer = await this.#api({ method: 'PUT', path: this.#path, body, keepalive: true })
     if (answer.status === 409) {
       if (this.#kept?.lease.token === token) this.#kept.end()
       throw new LeaseError('stale-token', 'another has had the lock since; this was not saved')
@@ -186,12 +192,14 @@ class TabLock implements DocumentLock {
     if (!request) return
     const body = { request_id: request.id, granted }
     this.#handingOver = granted
-    const answer = await this.#api({ method: 'POST', path: `${this.#path}/lock/request/answer`, body })
-    if (answer.status !== 200) {
+    try {
+      const answer = await this.#api({ method: 'POST', path: `${this.#path}/lock/request/answer`, body })
+      if (answer.status !== 200) throw unexpected(answer)
+    } catch (error) {
       this.#handingOver = false
-      throw unexpected(answer)
+      throw error
     }
-    this.#view.dispatch({ type: 'request', request: null })
+    this.#view.dispatch({ type: 'news', news: { request: null } })
     this.#clock.setTimer(() => (this.#handingOver = false), HANDING_OVER_MS, true)
   }
 
@@ -199,7 +207,7 @@ class TabLock implements DocumentLock {
     this.#isClosed = true
     this.#view.close()
     this.#unfollow()
-    this.#room.end()
+    this.#room?.end()
     await this.release()
   }
 
@@ -233,7 +241,7 @@ class TabLock implements DocumentLock {
     if (this.#isClosed || this.#demanding) return false
     const own = new AbortController()
     this.#demanding = own
-    this.#view.dispatch({ type: 'demand', demand: pending })
+    this.#view.dispatch({ type: 'news', news: { demand: pending } })
     let demand: Demand = 'failed'
     try {
       const answer = await this.#calls.demand(how, own.signal)
@@ -251,7 +259,7 @@ class TabLock implements DocumentLock {
     } finally {
       if (this.#demanding === own) this.#demanding = undefined
     }
-    if (!own.signal.aborted) this.#view.dispatch({ type: 'demand', demand })
+    if (!own.signal.aborted) this.#view.dispatch({ type: 'news', news: { demand } })
     return false
   }
 
@@ -264,7 +272,7 @@ class TabLock implements DocumentLock {
   }
 
   #wake(): void {
-    this.#socket.hurry()
+    this.#socket?.hurry()
     void this.#resume()
     void this.#view.refresh()
   }

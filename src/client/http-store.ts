@@ -5,6 +5,7 @@ import {
   LeaseError,
   type LeaseRecord,
   type LeaseStore,
+  randomId,
   type StoreEvent,
   systemClock,
 } from '../core/index.ts'
@@ -44,7 +45,7 @@ class HttpStore implements LeaseStore {
   readonly #api: Api
   readonly #socket: Socket
   readonly #clock: Clock
-  readonly #clientId = crypto.randomUUID()
+  readonly #clientId = randomId()
   readonly #parties = new Parties()
   readonly #watches = new Set<Subscription>()
   #calls: Subscription | undefined
@@ -59,7 +60,7 @@ class HttpStore implements LeaseStore {
       url,
       key,
       clock,
-      authorize: (socketId, channel) => this.#authorize(socketId, channel),
+      api: this.#api,
     })
   }
 
@@ -208,12 +209,6 @@ class HttpStore implements LeaseStore {
     const held = this.#parties.leases()
     const found = await this.read(held.map(({ resource }) => resource)).catch(() => null)
     for (const [n, { id }] of held.entries()) if (found && found[n]?.id !== id) this.#parties.lose(id)
-  }
-
-  async #authorize(socketId: string, channel: string): Promise<string> {
-    const body = { socket_id: socketId, channel_name: channel }
-    const { auth } = await this.#call<{ auth: string }>({ method: 'POST', path: 'broadcasting/auth', body })
-    return auth
   }
 
   async #call<T>(request: Request, { signal }: CallOptions = {}, expected = [200]): Promise<T> {

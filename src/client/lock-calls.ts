@@ -1,8 +1,8 @@
 import {
   type Clock,
+  type KeepStore,
   LeaseError,
   type LeaseRecord,
-  type LeaseStore,
   type Moment,
   moment,
   type Renewal,
@@ -15,7 +15,7 @@ export interface Grant {
   readonly sent: Moment
 }
 
-export interface LockCalls extends Pick<LeaseStore, 'renew' | 'release'> {
+export interface LockCalls extends KeepStore {
   /** One question; `null` when another has the lock, or `wait` milliseconds in line were not enough. */
   ask(wait: number, signal?: AbortSignal): Promise<Grant | null>
   /** The lease that this tab has had, if it is still its own. */
@@ -51,7 +51,6 @@ export function documentPath(roomId: string): string {
 /** What the server is asked about one lock. It knows a holder by session and tab, not by the id of a lease. */
 export function lockCalls({ api, roomId, name, clock, onAsk, onAnswer }: LockCallsOptions): LockCalls {
   const path = `${documentPath(roomId)}/lock`
-  let latest: LeaseRecord | null = null
 
   return {
     async ask(wait, signal) {
@@ -73,15 +72,12 @@ export function lockCalls({ api, roomId, name, clock, onAsk, onAnswer }: LockCal
 
     renew,
 
-    async release(by) {
-      const body = { token: 'token' in by ? by.token : Number(by.id) }
+    async release({ id }) {
+      const body = { token: Number(id) }
       const answer = await api({ method: 'POST', path: `${path}/release`, body, keepalive: true })
       // Another's, or one of a later grant: it is not ours to end.
       if (![200, 403, 409].includes(answer.status)) throw unexpected(answer)
-      return {
-        ended: latest && answer.status === 200 ? { ...latest, state: 'released' } : null,
-        holder: null,
-      }
+      return { ended: { state: 'released' } }
     },
 
     async look() {
@@ -117,7 +113,7 @@ export function lockCalls({ api, roomId, name, clock, onAsk, onAnswer }: LockCal
     if (answer.status !== 200) throw unexpected(answer)
     if (typeof token !== 'number' || typeof expires_in_ms !== 'number')
       throw new LeaseError('store-failed', 'the server granted a lock without token or end')
-    latest = {
+    return {
       resource: roomId,
       // The server releases by token.
       id: String(token),
@@ -129,6 +125,5 @@ export function lockCalls({ api, roomId, name, clock, onAsk, onAnswer }: LockCal
       remaining: expires_in_ms,
       state: 'held',
     }
-    return latest
   }
 }

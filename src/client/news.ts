@@ -16,7 +16,7 @@ export function newsOfAnswer(
 ): DocumentLockAction[] {
   const news: DocumentLockAction[] = []
   const me = body.you === undefined ? state.me : personOf(body.you)
-  if (me !== state.me) news.push({ type: 'me', me })
+  if (me !== state.me) news.push({ type: 'news', news: { me } })
   if (body.is_locked === false || status === 404) news.push({ type: 'holder', holder: null })
   else if (typeof body.expires_in_ms === 'number') {
     // A grant and a renewal are the caller's own, and do not say so.
@@ -44,12 +44,12 @@ export function newsOfEvent(
     case 'document.line':
       return Array.isArray(data.line) ? [lineNews(data.line, me)] : []
     case 'document.saved':
-      return [{ type: 'saved', savedAt: text(data.saved_at) }]
+      return [{ type: 'news', news: { savedAt: text(data.saved_at) } }]
     case 'document.takeover-requested':
       // One after the other: who comes second is not answered.
-      return isMine && !request ? [{ type: 'request', request: requestOf(data, now) }] : []
+      return isMine && !request ? [{ type: 'news', news: { request: requestOf(data, now) } }] : []
     case 'document.takeover-answered':
-      return request?.id === data.request_id ? [{ type: 'request', request: null }] : []
+      return request?.id === data.request_id ? [{ type: 'news', news: { request: null } }] : []
     default:
       return []
   }

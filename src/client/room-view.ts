@@ -1,6 +1,7 @@
 import type { Clock } from '../core/index.ts'
 import type { Answer, Fields } from './api.ts'
 import { newsOfAnswer, newsOfEvent } from './news.ts'
+import { quietly } from './socket.ts'
 import { type DocumentLockAction, INITIAL_STATE, reduce } from './state.ts'
 
 const SOONEST_LOOK_MS = 500
@@ -49,10 +50,8 @@ export class RoomView {
   }
 
   dispatch(action: DocumentLockAction): void {
-    const next = reduce(this.#state, action)
-    if (next === this.#state) return
-    this.#state = next
-    for (const listener of this.#listeners) listener()
+    this.#state = reduce(this.#state, action)
+    for (const listener of this.#listeners) quietly(listener)
   }
 
   async refresh(): Promise<void> {
@@ -96,7 +95,7 @@ export class RoomView {
     const { request } = this.#state
     if (!request) return
     const left = Math.max(0, request.until - this.#clock.now())
-    const end = () => this.dispatch({ type: 'request', request: null })
+    const end = () => this.dispatch({ type: 'news', news: { request: null } })
     this.#cancelRequest = this.#clock.setTimer(end, left, true)
   }
 

@@ -1,8 +1,10 @@
 import { type Clock, LeaseError } from '../core/index.ts'
 import { PUSHER_PROTOCOL, parseFrame } from '../protocol/index.ts'
+import { type Api, unexpected } from './api.ts'
 
-/** Waits for the first, second, … time in a row that a connection failed. */
-const RECONNECT_MS = [500, 1000, 2000, 5000, 10_000, 20_000]
+/** Doubled with every time in a row that a connection failed. */
+const RECONNECT_MS = 500
+const LONGEST_RECONNECT_MS = 20_000
 /** What the server has to answer a ping. */
 const PONG_MS = 10_000
 
@@ -10,8 +12,8 @@ export interface SocketOptions {
   readonly url: string
   readonly key: string
   readonly clock: Clock
-  /** Signs the subscription to a private channel. */
-  readonly authorize: (socketId: string, channel: string) => Promise<string>
+  /** Where the server signs the subscription to a private channel. */
+  readonly api: Api
   /** It is connected after all, or no more. */
   readonly onConnection?: (connected: boolean) => void
 }
@@ -30,7 +32,8 @@ export interface Channel {
 }
 
 interface Entry extends Channel {
-  readonly settle: (error?: Error) => void
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
   /** Has been told that it hears the channel. */
   isReady: boolean
 }
@@ -56,12 +59,9 @@ export class Socket {
   }
 
   subscribe(channel: Channel): Subscription {
-    let settle: Entry['settle'] = () => {}
-    const ready = new Promise<void>((resolve, reject) => {
-      settle = (error) => (error ? reject(error) : resolve())
-    })
+    const { promise: ready, resolve, reject } = Promise.withResolvers<void>()
     ready.catch(() => {})
-    const entry = { ...channel, settle, isReady: false }
+    const entry = { ...channel, resolve, reject, isReady: false }
     const isShared = this.#names().has(channel.name)
     this.#entries.add(entry)
     if (!this.#connection) this.#connect()
@@ -71,7 +71,7 @@ export class Socket {
       ready,
       end: () => {
         if (!this.#entries.delete(entry)) return
-        settle(new LeaseError('closed', 'the subscription was ended'))
+        reject(new LeaseError('closed', 'the subscription was ended'))
         if (this.#entries.size === 0) this.#disconnect()
         else if (!this.#names().has(channel.name)) this.#leave(channel.name)
       },
@@ -91,7 +91,6 @@ export class Socket {
 
   #connect(): void {
     const { url, key } = this.#options
-    this.#cancelTimer()
     const address = new URL(`app/${encodeURIComponent(key)}?protocol=${PUSHER_PROTOCOL}`, url)
     address.protocol = address.protocol.replace('http', 'ws')
     const connection = new WebSocket(address)
@@ -115,15 +114,18 @@ export class Socket {
   #onLost(): void {
     this.#disconnect()
     if (this.#entries.size === 0) return
-    const pause = RECONNECT_MS[Math.min(this.#failures++, RECONNECT_MS.length - 1)] ?? 0
-    const { clock } = this.#options
-    this.#cancelTimer = clock.setTimer(() => this.#connect(), pause * (0.5 + clock.random()), true)
+    const pause = Math.min(LONGEST_RECONNECT_MS, RECONNECT_MS * 2 ** this.#failures++)
+    this.#after(pause * (0.5 + this.#options.clock.random()), () => this.#connect())
   }
 
   /** Gives the connection up unless something comes in time. */
   #expect(ms: number): void {
+    this.#after(ms, () => this.#onLost())
+  }
+
+  #after(ms: number, run: () => void): void {
     this.#cancelTimer()
-    this.#cancelTimer = this.#options.clock.setTimer(() => this.#onLost(), ms, true)
+    this.#cancelTimer = this.#options.clock.setTimer(run, ms, true)
   }
 
   #ping(): void {
@@ -136,8 +138,7 @@ export class Socket {
     if (!frame) return
     const data = Object(frame.data)
     if (frame.event === 'pusher:connection_established') this.#onConnected(data)
-    this.#cancelTimer()
-    this.#cancelTimer = this.#options.clock.setTimer(() => this.#ping(), this.#activityMs, true)
+    this.#after(this.#activityMs, () => this.#ping())
     if (frame.event === 'pusher:ping') this.#send('pusher:pong', {})
     if (frame.channel !== undefined) this.#onChannel(frame.channel, frame.event, data)
   }
@@ -166,7 +167,7 @@ export class Socket {
     const connection = this.#connection
     try {
       const isPrivate = channel.startsWith('private-')
-      const auth = isPrivate ? await this.#options.authorize(this.#socketId, channel) : undefined
+      const auth = isPrivate ? await this.#sign(channel) : undefined
       if (this.#connection === connection) this.#send('pusher:subscribe', { channel, auth })
     } catch (error) {
       if (this.#connection !== connection) return
@@ -176,19 +177,26 @@ export class Socket {
     }
   }
 
+  async #sign(channel: string): Promise<unknown> {
+    const body = { socket_id: this.#socketId, channel_name: channel }
+    const answer = await this.#options.api({ method: 'POST', path: 'broadcasting/auth', body })
+    if (answer.status !== 200) throw unexpected(answer)
+    return answer.body.auth
+  }
+
   #leave(channel: string): void {
     this.#joined.delete(channel)
     this.#send('pusher:unsubscribe', { channel })
   }
 
   #refuse(channel: string, error: Error): void {
-    for (const entry of this.#entries) if (entry.name === channel) entry.settle(error)
+    for (const entry of this.#entries) if (entry.name === channel) entry.reject(error)
   }
 
   #onJoined(entry: Entry): void {
     if (entry.isReady) quietly(entry.onGap)
     entry.isReady = true
-    entry.settle()
+    entry.resolve()
   }
 
   #send(event: string, data: object): void {
@@ -197,7 +205,7 @@ export class Socket {
 }
 
 /** A listener that throws harms neither the connection nor the other listeners. */
-function quietly(tell: () => void): void {
+export function quietly(tell: () => void): void {
   try {
     tell()
   } catch {

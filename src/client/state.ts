@@ -64,13 +64,12 @@ export type DocumentLockAction =
   | { readonly type: 'granted'; readonly token: number }
   | { readonly type: 'lost'; readonly error: LeaseError | null }
   | { readonly type: 'failed'; readonly error: LeaseError }
-  | { readonly type: 'me'; readonly me: Person | null }
   | { readonly type: 'holder'; readonly holder: DocumentHolder | null }
   | { readonly type: 'line'; readonly waiting: number; readonly place: number | null }
-  | { readonly type: 'request'; readonly request: HandOverRequest | null }
-  | { readonly type: 'demand'; readonly demand: Demand | null }
-  | { readonly type: 'saved'; readonly savedAt: string | null }
-  | { readonly type: 'connected'; readonly connected: boolean }
+  | { readonly type: 'news'; readonly news: Partial<News> }
+
+/** What changes nothing else. */
+type News = Pick<DocumentLockState, 'me' | 'request' | 'demand' | 'savedAt' | 'connected'>
 
 export const INITIAL_STATE: DocumentLockState = {
   phase: 'idle',
@@ -101,8 +100,6 @@ export function reduce(state: DocumentLockState, action: DocumentLockAction): Do
     case 'refused':
     case 'released':
       return watching({ ...state, phase: 'idle', place: null, request: null })
-    case 'me':
-      return { ...state, me: action.me }
     case 'holder': {
       // What the last holder has said is not for the next one.
       const isSame = action.holder?.token === state.holder?.token
@@ -110,14 +107,8 @@ export function reduce(state: DocumentLockState, action: DocumentLockAction): Do
     }
     case 'line':
       return { ...state, waiting: action.waiting, place: state.phase === 'waiting' ? action.place : null }
-    case 'request':
-      return { ...state, request: action.request }
-    case 'demand':
-      return { ...state, demand: action.demand }
-    case 'saved':
-      return { ...state, savedAt: action.savedAt }
-    case 'connected':
-      return { ...state, connected: action.connected }
+    case 'news':
+      return { ...state, ...action.news }
   }
 }
 

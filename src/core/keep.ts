@@ -16,6 +16,14 @@ export interface KeepOptions {
   readonly onEvent: (event: EventBody) => void
 }
 
+/** All that a lease needs once it is granted. */
+export interface KeepStore extends Pick<LeaseStore, 'renew'> {
+  release(by: {
+    readonly resource: string
+    readonly id: string
+  }): Promise<{ readonly ended: Pick<LeaseRecord, 'state'> | null }>
+}
+
 export interface KeptLease {
   readonly lease: Lease
   /** The other side told that it was ended. */
@@ -27,7 +35,7 @@ export interface KeptLease {
  * with the same heartbeat, deadline and loss as any other. `null`: the grant came after its own deadline.
  */
 export function keepLease(
-  store: Pick<LeaseStore, 'renew' | 'release'>,
+  store: KeepStore,
   record: LeaseRecord,
   { ttl, heartbeat, clock, sent, onEvent }: KeepOptions,
 ): KeptLease | null {
@@ -35,7 +43,6 @@ export function keepLease(
   const shared = { ttl, heartbeat, retry: backoff(clock) }
   const wish: Wish = { ...shared, resource, owner, wait: 0, metadata: undefined, signal: undefined }
   const context: Context = {
-    // A lease that was granted needs no more of the port.
     store: store as LeaseStore,
     clock,
     line: undefined,

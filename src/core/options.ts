@@ -44,7 +44,6 @@ export interface Wish {
   readonly signal: AbortSignal | undefined
 }
 
-const utf8 = new TextEncoder()
 const MAX_NAME_BYTES = 512
 const MAX_METADATA_BYTES = 4096
 const MIN_TTL_MS = 10
@@ -112,7 +111,7 @@ function checkMetadata(metadata: JsonObject): JsonObject {
 
 function isLonger(text: string, bytes: number): boolean {
   // No unit of a string takes more than three bytes, so most need not be encoded.
-  return text.length > bytes / 3 && utf8.encode(text).length > bytes
+  return text.length > bytes / 3 && new TextEncoder().encode(text).length > bytes
 }
 
 export function refuse(option: string, expected: string, value: unknown): never {

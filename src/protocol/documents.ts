@@ -32,10 +32,11 @@ export const alreadyLocked = v.object({
   place: v.nullable(v.number()),
   ...terms,
 })
-const line = v.array(person)
+/** Who waits, and where to hear of changes: the key of the WebSocket and the room's channel. */
+const watched = { waiting: v.array(person), channel: v.string(), channel_key: v.string() }
 export const lockState = v.union([
-  v.object({ is_locked: v.literal(false), waiting: line, ...terms }),
-  v.object({ is_locked: v.literal(true), ...held, token, holder, waiting: line, ...terms }),
+  v.object({ is_locked: v.literal(false), ...watched, ...terms }),
+  v.object({ is_locked: v.literal(true), ...held, token, holder, ...watched, ...terms }),
 ])
 
 /** Of `sendBeacon`, which can set no header. */

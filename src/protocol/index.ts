@@ -10,5 +10,6 @@ export {
   PUSHER_PROTOCOL,
   type PusherFrame,
   parseFrame,
+  parseJson,
   publicNameOf,
 } from './pusher.ts'

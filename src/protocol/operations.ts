@@ -35,6 +35,8 @@ export const stats = v.object({
   live: count,
   /** Those who wait in line at this node. */
   waiters: count,
+  /** Of the WebSocket. */
+  channel_key: v.string(),
   bucket_ms: count,
   /** The last 15 minutes, oldest first. */
   buckets: v.array(statsBucket),

@@ -45,7 +45,8 @@ export function formatFrame(event: string, data: unknown, more: { channel?: stri
   return JSON.stringify({ event, ...more, data: JSON.stringify(data ?? {}) })
 }
 
-function parseJson(text: string): unknown {
+/** `undefined`: it is none. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

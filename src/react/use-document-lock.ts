@@ -22,21 +22,17 @@ export interface UseDocumentLock {
  */
 export function useDocumentLock(
   roomId: string,
-  { url, name, key }: Pick<DocumentLockOptions, 'url' | 'name' | 'key'> = {},
+  { url, name }: Pick<DocumentLockOptions, 'url' | 'name'> = {},
 ): UseDocumentLock {
   const [lock, setLock] = useState<DocumentLock | null>(null)
   useEffect(() => {
-    const opened = createDocumentLock({
-      roomId,
-      ...(url !== undefined && { url }),
-      ...(key !== undefined && { key }),
-    })
+    const opened = createDocumentLock({ roomId, ...(url !== undefined && { url }) })
     setLock(opened)
     return () => {
       setLock(null)
       void opened.close()
     }
-  }, [roomId, url, key])
+  }, [roomId, url])
   useEffect(() => lock?.rename(name), [lock, name])
   const subscribe = useCallback((listener: () => void) => lock?.subscribe(listener) ?? (() => {}), [lock])
   const state = useSyncExternalStore(

@@ -41,7 +41,7 @@ export class StatsWindow {
     bucket.waits[place] = ms
   }
 
-  read(live: number, waiters: number): Stats {
+  read(live: number, waiters: number): Omit<Stats, 'channel_key'> {
     const last = this.#current().number
     const byNumber = new Map(this.#buckets.map((bucket) => [bucket.number, bucket]))
     const buckets = Array.from({ length: BUCKETS }, (_, n) => {

@@ -1,6 +1,6 @@
+import { randomId } from '../core/index.ts'
 import { isObject } from './json.ts'
 import type { Messenger } from './messenger.ts'
-import { randomId } from './random-id.ts'
 
 interface Envelope {
   readonly id: string

@@ -1,8 +1,7 @@
-import { type Clock, LeaseError } from '../core/index.ts'
+import { type Clock, LeaseError, randomId } from '../core/index.ts'
 import { SYNC_ACTIONS } from './keys.ts'
 import type { Messenger } from './messenger.ts'
 import { ask, pause, TIMED_OUT } from './patience.ts'
-import { randomId } from './random-id.ts'
 import { isAnswer, type WriteAnswer, type WriteRequest } from './write-request.ts'
 import type { Writer } from './writer.ts'
 

@@ -10,7 +10,15 @@ const before = integer(1, Number.MAX_SAFE_INTEGER, 'The `next` of the page befor
 const resource = text(512, 'Only entries about this resource.')
 
 /** For those who run the service, and for the dashboard. */
-export function administrationRoutes({ store, locks, line, audit, stats: figures, feed }: Service): Route[] {
+export function administrationRoutes({
+  store,
+  locks,
+  line,
+  audit,
+  stats: figures,
+  feed,
+  settings,
+}: Service): Route[] {
   return [
     route({
       ...{ method: 'GET', path: '/api/locks', id: 'listLocks', action: 'observe' },
@@ -52,7 +60,7 @@ export function administrationRoutes({ store, locks, line, audit, stats: figures
       ...{ method: 'GET', path: '/api/stats', id: 'readStats', action: 'observe' },
       summary: 'The last 15 minutes in buckets of ten seconds.',
       answers: { 200: stats },
-      handle: () => ({ body: figures.read(feed.live, line.size) }),
+      handle: () => ({ body: { ...figures.read(feed.live, line.size), channel_key: settings.channelKey } }),
     }),
   ]
 }

@@ -1,5 +1,11 @@
 import type { LeaseRecord } from '../../core/index.ts'
-import type { AlreadyLocked, LockGranted, LockState, Person } from '../../protocol/index.ts'
+import {
+  type AlreadyLocked,
+  type LockGranted,
+  type LockState,
+  type Person,
+  roomChannel,
+} from '../../protocol/index.ts'
 import { personOf, timesOf } from '../announcer.ts'
 import { HttpError } from '../http/http-error.ts'
 import type { Reply } from '../http/route.ts'
@@ -11,20 +17,24 @@ export const LOCK_PATH = '/api/documents/{roomId}/lock'
 
 /** What a browser is told of a lock. */
 export class LockReplies {
-  readonly #ttl: number
-  readonly #heartbeat: number
+  readonly #settings: Settings
 
-  constructor({ ttl, heartbeat }: Settings) {
-    this.#ttl = ttl
-    this.#heartbeat = heartbeat
+  constructor(settings: Settings) {
+    this.#settings = settings
   }
 
   locking(locking: Locking, party: Party): Reply {
     return locking.granted ? this.#granted(locking.lease, party) : this.#refused(locking, party)
   }
 
-  state(lease: LeaseRecord | null, isYou: boolean, party: Party, waiting: Person[]): Reply {
-    const common = { waiting, ...this.#terms(party) }
+  state(
+    { room, lease, isYou }: { room: string; lease: LeaseRecord | null; isYou: boolean },
+    party: Party,
+    waiting: Person[],
+  ): Reply {
+    const { channelKey, publicChannels } = this.#settings
+    const channel = `${publicChannels ? '' : 'private-'}${roomChannel(room)}`
+    const common = { waiting, channel, channel_key: channelKey, ...this.#terms(party) }
     const body: LockState = lease
       ? {
           is_locked: true,
@@ -55,7 +65,8 @@ export class LockReplies {
   }
 
   #terms({ person }: Party) {
-    return { ttl_ms: this.#ttl, heartbeat_ms: this.#heartbeat, you: person }
+    const { ttl, heartbeat } = this.#settings
+    return { ttl_ms: ttl, heartbeat_ms: heartbeat, you: person }
   }
 }
 

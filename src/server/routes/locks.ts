@@ -69,7 +69,8 @@ export function lockRoutes({ locks, line, settings }: Service): Route[] {
       async handle(call) {
         const party = await call.party()
         const lease = await locks.holder(call.room)
-        return replies.state(lease, locks.isHolder(call.room, party, lease), party, line.of(call.room))
+        const { room } = call
+        return replies.state({ room, lease, isYou: locks.isHolder(room, party, lease) }, party, line.of(room))
       },
     }),
   ]

@@ -1,6 +1,6 @@
 import { type Api, createApi, unexpected } from '../../../src/client/api.ts'
 import { Socket } from '../../../src/client/socket.ts'
-import { systemClock } from '../../../src/core/index.ts'
+import { randomId, systemClock } from '../../../src/core/index.ts'
 import {
   type AuditEntry,
   LEASES_CHANNEL,
@@ -50,7 +50,6 @@ export const LOADING: DashboardState = {
 /** Everything the dashboard knows: read once, then kept up by push. Told at most once a frame. */
 export class LiveLeases {
   readonly #api: Api
-  readonly #socket: Socket
   readonly #leases = new Map<string, LiveLease>()
   readonly #listeners = new Set<() => void>()
   /** What was heard while the list was read: it is newer than the list. */
@@ -65,14 +64,7 @@ export class LiveLeases {
 
   constructor(token: string) {
     const headers = token ? { authorization: `Bearer ${token}` } : undefined
-    this.#api = createApi({ url: `${location.origin}/`, clientId: crypto.randomUUID(), headers })
-    this.#socket = new Socket({
-      url: `${location.origin}/`,
-      key: 'holdfast',
-      clock: systemClock,
-      authorize: (socketId, channel) => this.#authorize(socketId, channel),
-      onConnection: (connected) => this.#change({ phase: connected ? 'live' : 'offline' }),
-    })
+    this.#api = createApi({ url: `${location.origin}/`, clientId: randomId(), headers })
     void this.#start()
   }
 
@@ -102,7 +94,20 @@ export class LiveLeases {
   }
 
   async #start(): Promise<void> {
-    const subscription = this.#socket.subscribe({
+    const stats = await this.#readStats()
+    if (this.#isOver) return
+    if (!stats) {
+      this.#timer = setTimeout(() => void this.#start(), TRY_AGAIN_MS)
+      return
+    }
+    const socket = new Socket({
+      url: `${location.origin}/`,
+      key: stats.channel_key,
+      clock: systemClock,
+      api: this.#api,
+      onConnection: (connected) => this.#change({ phase: connected ? 'live' : 'offline' }),
+    })
+    const subscription = socket.subscribe({
       name: LEASES_CHANNEL,
       onEvent: (event, data) => this.#hear(event, data),
       onGap: () => void this.#readAll(),
@@ -117,13 +122,6 @@ export class LiveLeases {
     }
     await this.#readAll()
     await this.#readFigures()
-  }
-
-  async #authorize(socketId: string, channel: string): Promise<string> {
-    const body = { socket_id: socketId, channel_name: channel }
-    const answer = await this.#api({ method: 'POST', path: 'broadcasting/auth', body })
-    if (answer.status !== 200) throw unexpected(answer)
-    return String((answer.body as { auth?: unknown }).auth)
   }
 
   async #readAll(): Promise<void> {
@@ -158,10 +156,21 @@ export class LiveLeases {
   }
 
   async #readFigures(): Promise<void> {
-    const answer = await this.#api({ method: 'GET', path: 'api/stats' }).catch(() => null)
-    if (answer?.status === 200) this.#change({ stats: answer.body as Stats })
+    await this.#readStats()
     await this.#readAudit()
-    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#readFigures(), STATS_EVERY_MS)
+    if (!this.#isOver) this.#timer = setTimeout(() => void this.#readFigures(), STATS_EVERY_MS)
+  }
+
+  async #readStats(): Promise<Stats | null> {
+    const answer = await this.#api({ method: 'GET', path: 'api/stats' }).catch(() => null)
+    const stats = answer?.status === 200 ? (answer.body as Stats) : null
+    if (stats) this.#change({ stats })
+    else if (answer) this.#change({ phase: 'signed-out' })
+    return stats
+  }
+
+  get #isOver(): boolean {
+    return this.#isClosed || this.#state.phase === 'signed-out'
   }
 
   async #readAudit(): Promise<void> {
