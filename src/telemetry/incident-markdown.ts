@@ -4,6 +4,9 @@ import type { Firing, Verdict } from './judge.ts'
 import { likelyCauses } from './likely-causes.ts'
 import type { WindowMetrics } from './metrics.ts'
 
+/** Says to readers and programs which parts to expect; another set of parts is another template. */
+const TEMPLATE = 'Incident-001'
+
 /** `reports/alerts/<incident>.md`: what, since when, figures, likely cause, what to do, how to roll back. */
 export function incidentMarkdown(incident: Incident, { windows, thresholds }: Verdict): string {
   const { id, since, until, firings } = incident
@@ -16,6 +19,7 @@ export function incidentMarkdown(incident: Incident, { windows, thresholds }: Ve
 
 | | |
 |---|---|
+| Template | ${TEMPLATE} |
 | State | ${until === null ? '**open**' : 'closed'} |
 | Since | ${shortTime(since)} |
 | Until | ${until === null ? 'it lasts' : shortTime(until)} |

@@ -2,7 +2,10 @@ import type { StreamName } from './record.ts'
 
 /** What a command prints and how it ends. With `json`, `stdout` is one JSON document. */
 export interface MonitorResult {
-  /** 0 healthy or done; 1 rollback required (`score`), alert not delivered (`report`); 2 bad input. */
+  /**
+   * 0 healthy or done; 1 rollback required (`score`), alert not delivered or what was remembered not readable
+   * (`report`); 2 bad input.
+   */
   readonly exitCode: 0 | 1 | 2
   readonly stdout: string
   readonly stderr: string

@@ -57,6 +57,7 @@ describe('the file of an incident', () => {
   it('says what, since when, figures against thresholds, the likely cause, what to do and how to roll back', () => {
     const text = incidentMarkdown(incident, open)
     expect(text).toContain('# incident-20300101T1215Z: rollback required')
+    expect(text).toContain('| Template | Incident-001 |')
     expect(text).toContain('| Since | 2030-01-01 12:15 UTC |')
     expect(text).toContain(
       '| Acquires that ended with retryable=false | project | 40 % | 40 % | 5 % | 20 | 2 |',
