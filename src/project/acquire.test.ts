@@ -197,14 +197,32 @@ describe('the .lock that an acquisition finds', () => {
     })
   })
 
-  it('counts for no longer than the TTL, though its time lies far ahead', async () => {
+  it.each([
+    ['counts for no longer than the TTL', 'x', 40_000],
+    ['is thought to be removed for no longer than a second', 'leaving:x', 1500],
+  ])('%s, though its time lies far ahead', async (_, id, limitMs) => {
     const { clock, files, openTab, finished } = projectBed()
     const now = clock.now()
-    const record = { id: 'x', ttlExpiresAt: now + 86_400_000, mtime: now }
+    const record = { id, ttlExpiresAt: now + 86_400_000, mtime: now }
     files.put('project/.lock', JSON.stringify({ autosave: record }))
     const { locks } = openTab({ locks: null })
     await finished(locks.acquireProjectLock({ retry: { maxAttempts: 100 } }))
-    expect(clock.now() - now).toBeLessThan(40_000)
+    expect(clock.now() - now).toBeLessThan(limitMs)
+  })
+
+  it('fails an attempt when others remove it again and again', async () => {
+    const { clock, files, openTab, finished } = projectBed()
+    files.refuse = () => {
+      const now = clock.now()
+      const mark = { id: 'leaving:x', ttlExpiresAt: now + 500, mtime: now }
+      files.put('project/.lock', JSON.stringify({ autosave: mark }))
+    }
+    const { locks } = openTab({ locks: null })
+    const failure = await finished(caught(locks.acquireProjectLock({ retry: { maxAttempts: 1 } })))
+    expect(failure).toMatchObject({
+      code: 'lock-unavailable',
+      cause: { code: 'store-unavailable', message: '.lock was in other hands for too long' },
+    })
   })
 
   it('is warned of when it was slow', async () => {

@@ -11,12 +11,9 @@ import {
   type LeaseStore,
   type Renewal,
 } from '../core/index.ts'
-import { type DirectorySource, gatedFile, REMOVAL_MS } from '../stores/browser/index.ts'
-import { isLive, type LockRecord, liveRecords, readRecords, TTL_MS } from './lock-file.ts'
+import { AGAIN, type DirectorySource, gatedFile, REMOVAL_MS } from '../stores/browser/index.ts'
+import { isLive, LEAVING, type LockRecord, liveRecords, readRecords, TTL_MS } from './lock-file.ts'
 import { unlisted } from './unlisted.ts'
-
-/** Begins the id of a record that belongs to nobody: whoever wrote it is about to remove the file. */
-const LEAVING = 'leaving:'
 
 interface View {
   /** The record of the scope, live or not. */
@@ -109,9 +106,14 @@ export function lockFileStore(
       const now = clock.now()
       const found = Object.entries(readRecords(content, now))
       const others = found.filter(([, { id }]) => !leftBehind.has(id))
-      // Another tab is removing the file.
-      if (others.some(([, record]) => record.id.startsWith(LEAVING) && isLive(record, now))) return null
       const records = Object.fromEntries(others)
+      const removal = others.find(([, record]) => record.id.startsWith(LEAVING) && isLive(record, now))?.[1]
+      // Another tab is removing the file. A mark that was cut is written back, as above.
+      if (removal)
+        return {
+          result: AGAIN,
+          ...(removal.ttlExpiresAt === now + REMOVAL_MS && { text: JSON.stringify(records) }),
+        }
       const held = records[scope]
       const [result, next = held] = step({ held, holder: liveLease(scope, held, now), now })
       if (next === held && others.length === found.length) return { result }

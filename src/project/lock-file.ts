@@ -6,11 +6,13 @@
  * A record counts until `ttlExpiresAt`. What cannot be read may be the record of a live holder, and counts until the
  * file's last change + TTL.
  */
-import type { Content } from '../stores/browser/index.ts'
+import { type Content, REMOVAL_MS } from '../stores/browser/index.ts'
 import type { LockScope } from './types.ts'
 
 export const SCOPES: readonly LockScope[] = ['autosave', 'history']
 export const TTL_MS = 30_000
+/** Begins the id of a record that belongs to nobody: whoever wrote it is about to remove the file. */
+export const LEAVING = 'leaving:'
 /** Stands for the id of a record that cannot be read. */
 export const UNREADABLE = 'unreadable'
 
@@ -31,8 +33,10 @@ export function readRecords(content: Content | null, now: number): LockRecords {
     const found: unknown = JSON.parse(content.text)
     isSound = found instanceof Object
     for (const [scope, record] of Object.entries(found as object))
-      if (!isRecord(record)) isSound = false
-      else records[scope] = { ...record, ttlExpiresAt: Math.min(record.ttlExpiresAt, now + TTL_MS) }
+      if (isRecord(record)) {
+        const longest = record.id.startsWith(LEAVING) ? REMOVAL_MS : TTL_MS
+        records[scope] = { ...record, ttlExpiresAt: Math.min(record.ttlExpiresAt, now + longest) }
+      } else isSound = false
   } catch {
     isSound = false
   }

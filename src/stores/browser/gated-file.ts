@@ -7,7 +7,7 @@
  * there is no gate: then each change is written, left to settle and read back, and whoever finds something else
  * decides again. That rests on timing; it makes a double grant unlikely, not impossible.
  */
-import type { Clock } from '../../core/index.ts'
+import { type Clock, LeaseError } from '../../core/index.ts'
 import { type DirectorySource, nameOf, openDirectory, type WebFile } from './platform.ts'
 
 const GATE_PAUSE_MS = 10
@@ -22,8 +22,11 @@ export interface Content {
   readonly lastModified: number
 }
 
+/** The result of a change by which nothing was decided yet: ask again soon. */
+export const AGAIN = Symbol('again')
+
 export interface Change<T> {
-  readonly result: T
+  readonly result: T | typeof AGAIN
   /** What the file is to hold; absent: it stays as it is. */
   readonly text?: string
   /**
@@ -33,8 +36,7 @@ export interface Change<T> {
   readonly remove?: boolean
 }
 
-/** `null`: nothing can be decided now, ask again soon. */
-export type Decide<T> = (content: Content | null) => Change<T> | null
+export type Decide<T> = (content: Content | null) => Change<T>
 
 export interface GatedFile {
   /** The content at some moment, without the gate; `null` where there is no file. */
@@ -67,15 +69,15 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
 
   async function changeOnce<T>(decide: Decide<T>, create: boolean): Promise<T | typeof AGAIN> {
     const file = await openFile(create)
-    if (!file) return (decide(null) as Change<T>).result
+    if (!file) return decide(null).result
     const writer = await file.createWritable(EXCLUSIVE)
-    let change: Change<T> | null
+    let change: Change<T>
     try {
       hasGate ??= await isRefusedAnother(file)
       const content = await contentOf(file)
       isMadeEmpty &&= content.text === ''
       change = decide(isMadeEmpty ? null : content)
-      if (change?.text === undefined) return change ? change.result : AGAIN
+      if (change.text === undefined) return change.result
       await writer.write(change.text)
       await writer.close()
     } finally {
@@ -116,13 +118,16 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
   async function patiently<T>(attempt: () => Promise<T | typeof AGAIN>, limitMs = GATE_LIMIT_MS): Promise<T> {
     const start = clock.monotonic()
     for (;;) {
+      let failure: unknown
       try {
         const outcome = await attempt()
         if (outcome !== AGAIN) return outcome
+        failure = new LeaseError('store-unavailable', `${name} was in other hands for too long`)
       } catch (error) {
-        const isTransient = TRANSIENT.includes(nameOf(error) ?? '')
-        if (!isTransient || clock.monotonic() - start > limitMs) throw error
+        if (!TRANSIENT.includes(nameOf(error) ?? '')) throw error
+        failure = error
       }
+      if (clock.monotonic() - start > limitMs) throw failure
       await pause(GATE_PAUSE_MS * (0.5 + clock.random()))
     }
   }
@@ -132,7 +137,6 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
   }
 }
 
-const AGAIN = Symbol('again')
 const EXCLUSIVE = { mode: 'exclusive' } as const
 /** Another writer is open. */
 const BUSY = 'NoModificationAllowedError'

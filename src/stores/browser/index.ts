@@ -1,5 +1,5 @@
 /** What the web stores and the project lock are built of. */
-export { type Content, type Decide, type GatedFile, gatedFile, REMOVAL_MS } from './gated-file.ts'
+export { AGAIN, type Content, type Decide, type GatedFile, gatedFile, REMOVAL_MS } from './gated-file.ts'
 export { type Hold, type LockDesk, lockDesk } from './lock-desk.ts'
 export {
   type DirectorySource,
