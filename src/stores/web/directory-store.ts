@@ -1,9 +1,9 @@
 import { type CallOptions, type Clock, type LeaseStore, systemClock } from '../../core/index.ts'
-import { type Decide, type DirectorySource, gatedFile } from '../browser/index.ts'
+import { AGAIN, type Decide, type DirectorySource, gatedFile } from '../browser/index.ts'
 import { ask, Effects, expire, isForgettable, liveRecord, newRow, release, renew } from '../lease-row.ts'
 import { createCalls } from './calls.ts'
 import { broadcastNews } from './news.ts'
-import { decodeRows, encodeRows, type Table } from './row-file.ts'
+import { decodeRows, encodeRows, isUndated, type Table } from './row-file.ts'
 
 export interface DirectoryStoreOptions {
   /** The file in the directory, and the channel by which its tabs wake each other. Default `holdfast.json`. */
@@ -123,6 +123,8 @@ export function directoryStore(directory: DirectorySource, options: DirectorySto
     const decide: Decide<T> = (content) => {
       effects = new Effects()
       const now = clock.now()
+      // The same text again: by that it has a date.
+      if (content && isUndated(content, now)) return { result: AGAIN, text: content.text }
       const table = decodeRows(content, now)
       const outcome = step(table, now, effects)
       if (create) forget(table, now)
