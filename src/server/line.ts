@@ -46,13 +46,16 @@ export class Line {
     return [...this.#own.values()].reduce((sum, line) => sum + line.size, 0)
   }
 
-  /** `id` names the place: joining again keeps it. */
+  /** `id` names the place: joining again keeps it, and so does a tab that comes from another node. */
   join(room: string, id: string, person: Person): void {
     const line = this.#own.get(room) ?? new Map<string, Standing>()
     this.#own.set(room, line)
     const toldAt = this.#toldAt.get(room) ?? -Infinity
     if (line.has(id) && this.#options.clock.monotonic() < toldAt + TELL_AGAIN_MS) return
-    if (!line.has(id)) line.set(id, { since: this.#options.clock.now(), person })
+    if (!line.has(id)) {
+      const { since = this.#options.clock.now() } = this.#elsewhereOf(room, person) ?? {}
+      line.set(id, { since, person })
+    }
     this.#tellOthers(room)
   }
 
@@ -65,11 +68,14 @@ export class Line {
     this.#toldAt.delete(room)
   }
 
+  /** Since when somebody stands here, by the clock on the wall; `undefined`: they do not. */
+  since(room: string, id: string): number | undefined {
+    return this.#own.get(room)?.get(id)?.since
+  }
+
   /** Whether the same tab waits at another node by now. */
-  hasMoved(room: string, { session_id, client_id }: Person): boolean {
-    return this.#elsewhere(room).some(
-      ({ person }) => person.session_id === session_id && person.client_id === client_id,
-    )
+  hasMoved(room: string, person: Person): boolean {
+    return this.#elsewhereOf(room, person) !== undefined
   }
 
   of(room: string): Person[] {
@@ -84,6 +90,12 @@ export class Line {
       return
     if (node !== this.#node) this.#remember(room, node, line as unknown as readonly Standing[])
     this.#options.onChange({ room_id: room, line: this.of(room) })
+  }
+
+  #elsewhereOf(room: string, { session_id, client_id }: Person): Standing | undefined {
+    return this.#elsewhere(room).find(
+      ({ person }) => person.session_id === session_id && person.client_id === client_id,
+    )
   }
 
   #elsewhere(room: string): Standing[] {

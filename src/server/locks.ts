@@ -2,15 +2,14 @@
  * The lock of a document, without HTTP: who may write a room now. A holder is a remote browser, so it asks, beats
  * and releases through the store's port with an id of its own, the same for every call that it makes about a room.
  */
-import type { Ask, Clock, Grant, LeaseRecord, LeaseStore, Refusal, Renewal } from '../core/index.ts'
+import type { Ask, Grant, LeaseRecord, Refusal, Renewal } from '../core/index.ts'
 import type { AuditEntry, Person } from '../protocol/index.ts'
 import type { AuditLog } from './audit.ts'
 import type { DocumentStore } from './documents.ts'
 import { roomOf, roomResource } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
-import type { Line } from './line.ts'
 import type { OnError } from './service.ts'
-import { Waits } from './waits.ts'
+import { Waits, type WaitsOptions } from './waits.ts'
 
 /** Who asks: a session and its tab. */
 export interface Party {
@@ -20,16 +19,11 @@ export interface Party {
   readonly person: Person
 }
 
-export interface LocksOptions {
-  readonly store: LeaseStore
+export interface LocksOptions extends WaitsOptions {
   readonly documents: DocumentStore
   readonly audit: AuditLog
   readonly feed: LeaseFeed
-  readonly line: Line
-  readonly clock: Clock
   readonly ttl: number
-  /** How long somebody was in line before the grant. */
-  readonly onWaited: (ms: number) => void
   readonly onError: OnError
 }
 
@@ -58,9 +52,8 @@ export class Locks {
   }
 
   async lock(room: string, party: Party, { wait, replace }: LockRequest = {}): Promise<Locking> {
-    const { store, ttl, clock, onWaited } = this.#options
+    const { store, ttl } = this.#options
     const { session_id, client_id, name } = party.person
-    const started = clock.monotonic()
     const ask: Ask = {
       resource: roomResource(room),
       id: this.idOf(room, party),
@@ -76,7 +69,6 @@ export class Locks {
       ? this.#waits.ask(ask, { room, person: party.person, ...wait })
       : store.acquire(ask))
     if (!answer.granted) return answer
-    if (wait) onWaited(clock.monotonic() - started)
     await this.settle(answer, session_id)
     return { granted: true, lease: answer.lease }
   }

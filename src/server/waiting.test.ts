@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import {
+  ADMIN_TOKEN,
   type Answer,
   type Browser,
   type Heard,
@@ -79,6 +80,22 @@ describe('waiting in line', () => {
     expect((await again).status).toBe(200)
     await first.call('DELETE', LOCK)
     expect((await late.answer).status).toBe(200)
+  })
+
+  it('is counted from when the place was taken, however often the caller asked again', async () => {
+    const first = bed.browser('first')
+    const { answer } = await stand(first, 'Aoi', 20)
+    await bed.clock.advance(20_000)
+    await answer
+    await holder.call('PUT', LOCK)
+    const asked = vi.spyOn(bed.store, 'acquire')
+    const again = first.call('POST', `${LOCK}?wait=20`)
+    await vi.waitFor(() => expect(asked).toHaveBeenCalled())
+    await bed.clock.advance(15_000)
+    await holder.call('DELETE', LOCK)
+    expect((await again).status).toBe(200)
+    const { buckets } = Object((await bed.program(ADMIN_TOKEN).call('GET', '/api/stats')).body)
+    expect(buckets.at(-1).waits).toMatchObject({ count: 1, p50: 35_000 })
   })
 
   it('gives up the place of a caller that does not ask again', async () => {

@@ -7,6 +7,8 @@ export interface WaitsOptions {
   readonly store: LeaseStore
   readonly clock: Clock
   readonly line: Line
+  /** How long somebody was in line before the grant, over all requests that kept the place. */
+  readonly onWaited: (ms: number) => void
 }
 
 export interface Wait {
@@ -35,8 +37,9 @@ export class Waits {
   }
 
   async ask(ask: Ask, { room, person, ms, signal }: Wait): Promise<Answer> {
-    const { store, clock, line } = this.#options
+    const { store, clock, line, onWaited } = this.#options
     const { id } = ask
+    const askedAt = clock.now()
     this.#waiting.get(id)?.abort(new Superseded())
     this.#stopLingering(id)
     const own = new AbortController()
@@ -46,6 +49,8 @@ export class Waits {
     try {
       const answer = await askInTime(ask, { ...patience, onStanding: () => line.join(room, id, person) })
       keepsPlace = !answer.granted
+      // A clock that was set back counts as no wait.
+      if (answer.granted) onWaited(Math.max(0, clock.now() - (line.since(room, id) ?? askedAt)))
       return answer
     } finally {
       // Unless it was superseded, it is for us to clear up.
