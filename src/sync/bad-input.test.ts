@@ -1,13 +1,17 @@
 import { describe, expect, it, vi } from 'vitest'
 import { fakeExtension, type Item, opened } from '../../test/sync/fake-extension.ts'
+import { FakeClock } from '../testing/index.ts'
 import {
   createCoordinator,
   createSync,
+  memoryMessengers,
   memoryStorage,
   STORAGE_KEYS,
-  type SyncOptions,
   type SyncWarning,
 } from './index.ts'
+
+const cyclic: { self?: unknown } = {}
+cyclic.self = cyclic
 
 describe('a message', () => {
   const strangers = [null, 7, 'hello', [], {}, { action: 'other' }, { action: 7 }]
@@ -43,6 +47,38 @@ describe('a message', () => {
     expect(extension.browser.items()).toEqual(before)
     expect(page.entries()).toEqual([['a', { n: 1 }]])
   })
+
+  it.each([
+    ['a BigInt', { big: 1n }],
+    ['a cycle', cyclic],
+  ])('with %s in it, which a channel may carry and JSON may not, is one like any other', async (_, odd) => {
+    const [storage, connect] = [memoryStorage(), memoryMessengers()]
+    const onWarning = vi.fn()
+    createSync({ storage, messenger: connect(), onWarning })
+    createCoordinator({ storage, messenger: connect(), onWarning })
+    const malformed = ['entityDelta', 'entityWrite'].map((action) => ({ action, ...odd }))
+    for (const message of malformed)
+      expect(await connect().send(message, AbortSignal.abort())).toBeUndefined()
+    expect(onWarning.mock.calls).toEqual(
+      malformed.map((cause) => [expect.objectContaining({ code: 'malformed-message', cause })]),
+    )
+  })
+
+  it.each([[{ result: null }], [{ result: {}, error: null }], [{}], ['done']])(
+    'that answers a write with %j is no answer',
+    async (answer) => {
+      const [connect, clock] = [memoryMessengers(), new FakeClock()]
+      connect().subscribe(() => answer)
+      const sync = createSync<Item>({
+        ...{ storage: memoryStorage(), messenger: connect(), writes: 'coordinator', clock },
+      })
+      const written = expect(sync.setEntity('a', { n: 1 })).rejects.toMatchObject({
+        code: 'store-unavailable',
+      })
+      await clock.advance(1000)
+      await written
+    },
+  )
 })
 
 describe('what is stored', () => {
@@ -125,6 +161,18 @@ describe('what is stored', () => {
     },
   )
 
+  it('as an entity with a cycle in it, which a storage may clone, is shown and stops no other', async () => {
+    const storage = memoryStorage({ [STORAGE_KEYS.index]: { ids: ['a', 'b'] }, 'trackedEntity:a': cyclic })
+    const onWarning = vi.fn()
+    const sync = createSync<object>({ storage, onWarning })
+    await sync.bootstrap()
+    vi.spyOn(storage, 'get').mockResolvedValue({ 'trackedEntity:a': { self: cyclic }, 'trackedEntity:b': {} })
+    await storage.set({ 'trackedEntity:b': { n: 1 }, 'trackedEntity:a': { n: 1 } })
+    await vi.waitFor(() => expect(sync.get('b')).toEqual({}))
+    expect(sync.get('a')).toEqual({ self: cyclic })
+    expect(onWarning).not.toHaveBeenCalled()
+  })
+
   it('that cannot be read is read again', async () => {
     const { sync, storage, codes } = await read({})
     vi.useFakeTimers()
@@ -179,8 +227,6 @@ describe('an entity', () => {
     expect(sync.get('a')).toEqual({ list: [1] })
   })
 
-  const cyclic: { self?: unknown } = {}
-  cyclic.self = cyclic
   it.each([
     ['an empty id', '', {}],
     ['a broken id', '\ud800', {}],
@@ -196,29 +242,5 @@ describe('an entity', () => {
       code: 'invalid-argument',
     })
     expect(sync.entries()).toEqual([])
-  })
-})
-
-describe('options', () => {
-  const storage = memoryStorage()
-  it.each<[string, object]>([
-    ['storage', { storage: undefined }],
-    ['option', { option: 'C' }],
-    ['shards', { shards: 0 }],
-    ['shards', { shards: 2, option: 'A' }],
-    ['ackTimeout', { ackTimeout: 100 }],
-    ['ackTimeout', { ackTimeout: 500 }],
-    ['resend', { resend: -1 }],
-    ['batch', { batch: 0.5 }],
-    ['messenger', { writes: 'coordinator' }],
-    ['schema.version', { schema: { version: 0, migrations: {} } }],
-    ['schema.migrations[2]', { schema: { version: 2, migrations: {} } }],
-    ['defaults.themeToken', { defaults: { themeToken: 'red' } }],
-  ])('name the bad one: %s', (name, options) => {
-    expect(() => createSync({ storage, ...options } as SyncOptions)).toThrow(name)
-  })
-
-  it('are those of the coordinator as well', () => {
-    expect(() => createCoordinator({ storage, shards: 5000 })).toThrow('shards')
   })
 })

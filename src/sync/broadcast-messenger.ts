@@ -32,8 +32,12 @@ export function broadcastMessenger(name = 'holdfast-sync-messages'): Messenger &
     subscribe(listener) {
       const onMessage = async ({ data }: MessageEvent) => {
         if (!isEnvelope(data) || !('message' in data)) return
-        const answer = await listener(data.message)
-        if (answer !== undefined) channel.postMessage({ id: data.id, answer } satisfies Envelope)
+        try {
+          const answer = await listener(data.message)
+          if (answer !== undefined) channel.postMessage({ id: data.id, answer } satisfies Envelope)
+        } catch {
+          // Closed meanwhile, or an answer that cannot be cloned: to the sender it is no answer.
+        }
       }
       channel.addEventListener('message', onMessage)
       return () => channel.removeEventListener('message', onMessage)

@@ -17,7 +17,7 @@ export interface ChromeMessengerOptions {
 export function chromeMessenger({ tabs = {}, api = globalApi() }: ChromeMessengerOptions = {}): Messenger {
   return {
     async send(message) {
-      const contentScripts = tabs ? ((await api.tabs?.query(tabs)) ?? []) : []
+      const contentScripts = tabs ? ((await api.tabs?.query(tabs).catch(() => [])) ?? []) : []
       return firstAnswer([
         api.runtime.sendMessage(message),
         ...contentScripts.flatMap(({ id }) => (id === undefined ? [] : api.tabs?.sendMessage(id, message))),
@@ -27,7 +27,10 @@ export function chromeMessenger({ tabs = {}, api = globalApi() }: ChromeMessenge
       const onMessage = (message: unknown, _sender: unknown, sendResponse: (answer: unknown) => void) => {
         const answer = listener(message)
         if (answer === undefined) return undefined
-        void Promise.resolve(answer).then(sendResponse)
+        // To one who has gone meanwhile no answer can be given.
+        Promise.resolve(answer)
+          .then(sendResponse)
+          .catch(() => {})
         // Keeps the way for the answer open.
         return true
       }

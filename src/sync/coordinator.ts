@@ -1,6 +1,6 @@
-import type { LeaseError } from '../core/index.ts'
+import { LeaseError } from '../core/index.ts'
 import { SYNC_ACTIONS } from './keys.ts'
-import { malformed, readMessage } from './messages.ts'
+import { readMessage } from './messages.ts'
 import { assemble, type SyncBaseOptions } from './options.ts'
 import type { StorageListener } from './storage.ts'
 import { readRequest, type WriteAnswer, type WriteRequest } from './write-request.ts'
@@ -43,7 +43,7 @@ export function createCoordinator(options: SyncBaseOptions): Coordinator {
   function answer(message: unknown): unknown {
     if (readMessage(message)) return { action: SYNC_ACTIONS.ack }
     const request = readRequest(message)
-    if (request === null) warn('malformed-message', malformed(message))
+    if (request === null) warn('malformed-message', 'a request was passed over', message)
     if (!request) return undefined
     const { requestId } = request
     const answered = answers.get(requestId) ?? carryOut(request)
@@ -59,8 +59,8 @@ export function createCoordinator(options: SyncBaseOptions): Coordinator {
         result: await (writer[operation] as (...args: readonly unknown[]) => Promise<unknown>)(...args),
       }
     } catch (error) {
-      const { code = 'store-failed', message } = error as Partial<LeaseError> & Error
-      return { error: { code, message } }
+      const code = error instanceof LeaseError ? error.code : 'store-failed'
+      return { error: { code, message: error instanceof Error ? error.message : String(error) } }
     }
   }
 
@@ -69,7 +69,7 @@ export function createCoordinator(options: SyncBaseOptions): Coordinator {
     const touched = Object.entries(changes ?? {}).filter(([key]) => layout.indexKeys.includes(key))
     if (touched.length === 0 || layout.inIndex) return
     const idsIn = (side: 'oldValue' | 'newValue') =>
-      layout.ids(Object.fromEntries(touched.map(([key, change]) => [key, change[side]]))) ?? []
+      layout.ids(Object.fromEntries(touched.map(([key, change]) => [key, change?.[side]]))) ?? []
     const current = new Set(idsIn('newValue'))
     const removed = idsIn('oldValue').filter((id) => !current.has(id))
     if (removed.length > 0)

@@ -1,5 +1,6 @@
 import { LeaseError } from '../core/index.ts'
 import { isDeepEqual, isObject } from './json.ts'
+import { subscribeTo } from './listeners.ts'
 import { onPageReturn } from './page-return.ts'
 import type { Items, StorageAdapter, StorageChange, StorageListener } from './storage.ts'
 
@@ -33,13 +34,9 @@ export function indexedDbStorage(name = 'holdfast-sync'): StorageAdapter & { clo
       return (keys as unknown[]).map(String)
     },
     subscribe(listener) {
-      // A function of its own, so that the same one may subscribe twice.
-      const own: StorageListener = (changes) => listener(changes)
-      listeners.add(own)
-      const stop = onPageReturn(() => own(null))
+      const stops = [subscribeTo(listeners, listener), onPageReturn(() => listener(null))]
       return () => {
-        listeners.delete(own)
-        stop()
+        for (const stop of stops) stop()
       }
     },
     async close() {
@@ -63,7 +60,11 @@ export function indexedDbStorage(name = 'holdfast-sync'): StorageAdapter & { clo
         .filter(([, { oldValue, newValue }]) => !isDeepEqual(oldValue, newValue)),
     )
     if (Object.keys(changes).length === 0) return
-    channel.postMessage(changes)
+    try {
+      channel.postMessage(changes)
+    } catch {
+      // Closed meanwhile. It is stored all the same.
+    }
     queueMicrotask(() => tell(structuredClone(changes)))
   }
 

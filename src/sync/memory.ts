@@ -1,4 +1,5 @@
 import { isDeepEqual } from './json.ts'
+import { subscribeTo } from './listeners.ts'
 import type { MessageListener, Messenger } from './messenger.ts'
 import type { StorageAdapter, StorageChange, StorageListener } from './storage.ts'
 
@@ -64,11 +65,4 @@ export function memoryMessengers(): () => Messenger {
       subscribe: (listener) => subscribeTo(own, listener),
     }
   }
-}
-
-function subscribeTo<T extends (argument: never) => unknown>(listeners: Set<T>, listener: T): () => void {
-  // A function of its own, so that the same one may subscribe twice.
-  const own = ((argument) => listener(argument)) as T
-  listeners.add(own)
-  return () => listeners.delete(own)
 }

@@ -1,4 +1,4 @@
-import { isObject } from './json.ts'
+import { isId, isObject } from './json.ts'
 import { SYNC_ACTIONS } from './keys.ts'
 
 /** Says which entities changed; `null` for one that was removed. Values are for others to see: receivers of ours read the storage. */
@@ -66,9 +66,5 @@ export function readMessage(message: unknown): Hint | null | undefined {
 function isRemoval(value: unknown): value is EntityPatch['ops'][number] {
   if (!isObject(value)) return false
   const { op, entityId } = value
-  return op === 'remove' && typeof entityId === 'string' && entityId !== ''
-}
-
-export function malformed(message: unknown): string {
-  return `passed over: ${JSON.stringify(message).slice(0, 200)}`
+  return op === 'remove' && isId(entityId)
 }

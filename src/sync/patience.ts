@@ -15,11 +15,13 @@ export async function ask(
   signal.addEventListener('abort', stop)
   try {
     return await Promise.race([
-      messenger.send(message, limit.signal).catch(() => undefined),
+      messenger.send(message, limit.signal),
       new Promise((resolve) => {
         limit.signal.addEventListener('abort', () => resolve(TIMED_OUT))
       }),
     ])
+  } catch {
+    return undefined
   } finally {
     cancel()
     signal.removeEventListener('abort', stop)

@@ -1,4 +1,4 @@
-import { isObject } from './json.ts'
+import { invalid, isId, isObject } from './json.ts'
 
 /** How the whole extension behaves. Fields that are not named here are kept as they are. */
 export interface SyncSettings {
@@ -22,12 +22,11 @@ const COLOUR = /^#([\da-f]{3,4}|[\da-f]{6}|[\da-f]{8})$/i
 export function settingsProblems(settings: unknown): Readonly<Record<string, string>> {
   if (!isObject(settings)) return { settings: 'expected an object' }
   const { featureEnabled, scopeMode, scopeTargetId, themeToken } = settings
-  const named = typeof scopeTargetId === 'string' && scopeTargetId !== ''
   return {
     ...(typeof featureEnabled !== 'boolean' && { featureEnabled: 'expected true or false' }),
     ...(scopeMode !== 'all' && scopeMode !== 'specific' && { scopeMode: 'expected all or specific' }),
     ...((scopeMode === 'specific'
-      ? !named
+      ? !isId(scopeTargetId)
       : scopeTargetId !== undefined && typeof scopeTargetId !== 'string') && {
       scopeTargetId: 'expected a non-empty string',
     }),
@@ -35,4 +34,9 @@ export function settingsProblems(settings: unknown): Readonly<Record<string, str
       themeToken: 'expected a colour such as #6441a5',
     }),
   }
+}
+
+export function expectSettings(settings: object, prefix = ''): void {
+  for (const [field, problem] of Object.entries(settingsProblems(settings)))
+    throw invalid(prefix + field, problem.replace('expected ', ''), settings[field as keyof typeof settings])
 }

@@ -1,12 +1,12 @@
 import { LeaseError } from '../core/index.ts'
-import { invalid, isObject } from './json.ts'
+import { isObject } from './json.ts'
 import { LOCK_NAME, STORAGE_KEYS } from './keys.ts'
 import type { EntityEntries, Layout } from './layout.ts'
 import type { SyncLocks } from './locks.ts'
 import { deltaMessage, patchMessage, type SyncMessage } from './messages.ts'
 import { type Format, fits, nextMeta, otherFormat, readMeta } from './meta.ts'
 import { type Migrations, migrate } from './migrate.ts'
-import { settingsProblems } from './settings.ts'
+import { expectSettings } from './settings.ts'
 import type { StorageAdapter } from './storage.ts'
 import type { Writer, Written } from './writer.ts'
 
@@ -69,13 +69,7 @@ export function storageWriter(options: StorageWriterOptions): Writer {
       exclusively(async () => {
         const stored = (await readFitting([STORAGE_KEYS.settings])).items[STORAGE_KEYS.settings]
         const settings = { ...options.defaults, ...(isObject(stored) && stored), ...fields }
-        const [problem] = Object.entries(settingsProblems(settings))
-        if (problem)
-          throw invalid(
-            problem[0],
-            problem[1].replace('expected ', ''),
-            new Map(Object.entries(settings)).get(problem[0]),
-          )
+        expectSettings(settings)
         await storage.set({ [STORAGE_KEYS.settings]: settings })
         return UNCHANGED
       }),
@@ -90,7 +84,7 @@ export function storageWriter(options: StorageWriterOptions): Writer {
       }),
   }
 
-  function exclusively<T>(work: () => Promise<T>): Promise<T> {
+  async function exclusively<T>(work: () => Promise<T>): Promise<T> {
     return locks ? locks.withLease(LOCK_NAME, work) : work()
   }
 

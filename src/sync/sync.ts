@@ -3,7 +3,7 @@ import { type ChangeListener, createChanges } from './changes.ts'
 import { expectId, expectWhole, invalid, jsonCopy } from './json.ts'
 import { STORAGE_KEYS, SYNC_ACTIONS } from './keys.ts'
 import { createLoad, headKeys } from './load.ts'
-import { type Hint, malformed, readMessage } from './messages.ts'
+import { type Hint, readMessage } from './messages.ts'
 import { needsMigration } from './migrate.ts'
 import { assemble, type SyncBaseOptions } from './options.ts'
 import { createReader, type Stale } from './reader.ts'
@@ -62,6 +62,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   const parts = assemble(options)
   const { storage, messenger, layout, format, defaults, clock, warn, closing } = parts
   expectWhole('batch', batch, 1, 1_000_000)
+  if (writes !== 'here' && writes !== 'coordinator') throw invalid('writes', 'here or coordinator', writes)
   if (writes === 'coordinator' && !messenger)
     throw invalid('messenger', 'a Messenger to reach the coordinator', messenger)
 
@@ -196,7 +197,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
 
   function receive(message: unknown): unknown {
     const hint = readMessage(message)
-    if (hint === null) warn('malformed-message', malformed(message))
+    if (hint === null) warn('malformed-message', 'a message was passed over', message)
     if (!hint) return undefined
     if (bootstrapped) follow(hint)
     else pendingMessages.push(hint)

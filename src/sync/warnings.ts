@@ -3,7 +3,7 @@ export type SyncWarningCode =
   | 'no-receiver'
   /** Somebody may be there and did not answer in time. */
   | 'no-ack'
-  /** A message with one of our actions that is none. It was passed over. */
+  /** A message with one of our actions that is none, the `cause`. It was passed over. */
   | 'malformed-message'
   /** What is stored cannot be used; the last good state stays, and nothing was overwritten. */
   | 'malformed-settings'

@@ -1,6 +1,6 @@
 /** What a context without locks of its own asks of the coordinator, and what it is answered. */
 import type { LeaseErrorCode } from '../core/index.ts'
-import { isObject } from './json.ts'
+import { isId, isObject } from './json.ts'
 import { SYNC_ACTIONS } from './keys.ts'
 import type { Writer } from './writer.ts'
 
@@ -18,7 +18,6 @@ export type WriteAnswer =
 
 const optional = (check: (value: unknown) => boolean) => (value: unknown) =>
   value === undefined || check(value)
-const isId = (value: unknown): value is string => typeof value === 'string' && value !== ''
 const isIds = (value: unknown) => Array.isArray(value) && value.every(isId)
 const isRevision = (value: unknown) => Number.isInteger(value)
 const isEntries = (value: unknown) =>
@@ -49,6 +48,6 @@ export function readRequest(message: unknown): WriteRequest | null | undefined {
 
 export function isAnswer(answer: unknown): answer is WriteAnswer {
   if (!isObject(answer)) return false
-  const { error } = answer
-  return 'result' in answer || isObject(error)
+  const { result, error } = answer
+  return 'error' in answer ? isObject(error) : Object(result) === result
 }
