@@ -1,3 +1,5 @@
+import { expectFunction } from './json.ts'
+
 /** What a view has to redraw: never more than this. */
 export type SyncChange<E extends object = object, S extends object = object> =
   | { readonly type: 'entity'; readonly id: string; readonly entity: E }
@@ -21,6 +23,7 @@ export function createChanges<E extends object, S extends object>(): Changes<E, 
   const pending: SyncChange<E, S>[] = []
   return {
     subscribe(listener, id) {
+      expectFunction('listener', listener)
       const entry = { listener }
       const group = listeners.get(id) ?? new Set()
       listeners.set(id, group.add(entry))

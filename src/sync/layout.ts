@@ -1,3 +1,4 @@
+import { isId, isObject } from './json.ts'
 import { STORAGE_KEYS } from './keys.ts'
 import type { Items } from './storage.ts'
 
@@ -56,7 +57,7 @@ export const optionA: Layout = {
 
 function readAll(items: Items): Map<string, unknown> | null {
   const all = items[STORAGE_KEYS.all] ?? {}
-  return typeof all === 'object' && !Array.isArray(all) ? new Map(Object.entries(all)) : null
+  return isObject(all) ? new Map(Object.entries(all)) : null
 }
 
 /** Option B: an index, in one key or in shards, and a key for each entity. */
@@ -121,7 +122,7 @@ function indexKey(shard: number): string {
 function readIndex(index: unknown): readonly string[] | null {
   if (index === undefined) return []
   const { ids } = Object(index) as { ids?: unknown }
-  return Array.isArray(ids) ? [...new Set(ids.filter((id) => typeof id === 'string' && id !== ''))] : null
+  return Array.isArray(ids) ? [...new Set(ids.filter(isId))] : null
 }
 
 /** FNV-1a: every context has to come to the same shard. */

@@ -1,11 +1,11 @@
 import { type Clock, systemClock } from '../core/index.ts'
 import { createAnnounce } from './announce.ts'
-import { expectWhole, invalid, jsonCopy } from './json.ts'
+import { expectFunction, expectMethods, expectWhole, invalid, jsonCopy } from './json.ts'
 import { optionA, optionB } from './layout.ts'
 import type { SyncLocks } from './locks.ts'
 import type { Messenger } from './messenger.ts'
 import type { Migrations } from './migrate.ts'
-import { DEFAULT_SETTINGS, settingsProblems } from './settings.ts'
+import { DEFAULT_SETTINGS, expectSettings } from './settings.ts'
 import type { StorageAdapter } from './storage.ts'
 import { storageWriter } from './storage-writer.ts'
 import { createWarn, type SyncWarning } from './warnings.ts'
@@ -38,23 +38,21 @@ export interface SyncBaseOptions<S extends object = object> {
 export function assemble<S extends object>(options: SyncBaseOptions<S>) {
   const { storage, messenger, locks, option = 'B', shards = 1, ackTimeout = 200, resend = 1 } = options
   const { clock = systemClock, onWarning = console.warn, schema = { version: 1, migrations: {} } } = options
-  if (typeof storage?.subscribe !== 'function') throw invalid('storage', 'a StorageAdapter', storage)
+  expectMethods('storage', storage, 'get', 'set', 'remove', 'keys', 'subscribe')
+  if (messenger !== undefined) expectMethods('messenger', messenger, 'send', 'subscribe')
+  if (locks !== undefined) expectMethods('locks', locks, 'withLease')
+  expectMethods('clock', clock, 'setTimer')
+  expectFunction('onWarning', onWarning)
   if (option !== 'A' && option !== 'B') throw invalid('option', 'A or B', option)
   expectWhole('shards', shards, 1, option === 'A' ? 1 : 1024)
   expectWhole('ackTimeout', ackTimeout, 150, 300)
   expectWhole('resend', resend, 0, 10)
   expectWhole('schema.version', schema.version, 1, Number.MAX_SAFE_INTEGER)
   for (let version = 2; version <= schema.version; version++)
-    if (typeof schema.migrations[version] !== 'function')
-      throw invalid(`schema.migrations[${version}]`, 'a function', schema.migrations[version])
-  const defaults = jsonCopy('defaults', { ...DEFAULT_SETTINGS, ...options.defaults } as unknown as S)
-  const [problem] = Object.entries(settingsProblems(defaults))
-  if (problem)
-    throw invalid(
-      `defaults.${problem[0]}`,
-      problem[1].replace('expected ', ''),
-      defaults[problem[0] as keyof S],
-    )
+    expectFunction(`schema.migrations[${version}]`, schema.migrations?.[version])
+  const given = jsonCopy('defaults', options.defaults ?? {})
+  const defaults = { ...DEFAULT_SETTINGS, ...given } as unknown as S
+  expectSettings(defaults, 'defaults.')
 
   const layout = option === 'A' ? optionA : optionB(shards)
   const format = { schemaVersion: schema.version, shards }
