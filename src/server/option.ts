@@ -125,12 +125,23 @@ function parseList(value: unknown): readonly string[] | undefined {
   return items.every((item) => typeof item === 'string' && item !== '') ? items : undefined
 }
 
-function show(value: unknown): string {
-  const shown = JSON.stringify(value) ?? String(value)
+/** For an error. */
+export function show(value: unknown): string {
+  const shown = jsonOf(value) ?? (typeof value === 'object' ? 'an object' : String(value))
   return shown.length > 60 ? `${shown.slice(0, 60)}…` : shown
 }
 
-function hide(value: unknown): string {
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    // Cyclic, or a BigInt.
+    return undefined
+  }
+}
+
+/** For an error about a secret. */
+export function hide(value: unknown): string {
   if (typeof value === 'string') return `a text of ${value.length} characters`
   if (value === null) return 'null'
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`

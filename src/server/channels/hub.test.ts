@@ -27,6 +27,9 @@ const complained = (code: number | null = null) => [
   { event: 'pusher:error', data: { code, message: expect.any(String) } },
 ]
 
+const CYCLIC: { self?: object } = {}
+CYCLIC.self = CYCLIC
+
 describe('a connection', () => {
   it('is told its id and after how many seconds of silence it should ping', () => {
     const sent: string[] = []
@@ -361,11 +364,18 @@ describe('close', () => {
 })
 
 it.each([
-  ['key', { key: 'a b' }],
-  ['secret', { secret: '' }],
-  ['naming', { naming: 'other' as 'plain' }],
-  ['activityTimeout', { activityTimeout: 10 }],
-  ['limits.socketsPerClient', { limits: { socketsPerClient: 0 } }],
-])('createChannels refuses a bad %s', (option, options) => {
-  expect(() => open(options)).toThrow(`${option}: expected`)
+  ['key', { key: 'a b' }, '"a b"'],
+  ['key', { key: undefined }, 'undefined'],
+  ['secret', { secret: '' }, 'a text of 0 characters'],
+  ['secret', { secret: { hush: 'hush' } }, 'an object'],
+  ['naming', { naming: 'other' }, '"other"'],
+  ['naming', { naming: { laravel: true } }, '{"laravel":true}'],
+  ['naming', { naming: CYCLIC }, 'an object'],
+  ['activityTimeout', { activityTimeout: 10 }, '10'],
+  ['limits.socketsPerClient', { limits: { socketsPerClient: 0 } }, '0'],
+  ['limits.socketsPerClient', { limits: { socketsPerClient: {} } }, '{}'],
+])('createChannels refuses a bad %s and says what came: %#', (option, options, came) => {
+  const opening = () => open(options as Partial<ChannelsOptions>)
+  expect(opening).toThrow(`${option}: expected`)
+  expect(opening).toThrow(`, got ${came}`)
 })

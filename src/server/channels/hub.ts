@@ -1,11 +1,13 @@
-import { type Clock, LeaseError, systemClock } from '../../core/index.ts'
+import { type Clock, systemClock } from '../../core/index.ts'
 import { formatFrame, PUSHER_CLOSE, PUSHER_PROTOCOL } from '../../protocol/index.ts'
 import type { Bus, BusMessage } from '../bus.ts'
+import { hide } from '../option.ts'
 import type { ChannelsHub, ChannelsOptions, Connection, ConnectionRequest, Visitor } from './index.ts'
 import { type ChannelLimits, limitsOf } from './limits.ts'
 import { type EventNaming, eventName } from './naming.ts'
 import { Presence } from './presence.ts'
 import { PRESENCE } from './presence-news.ts'
+import { refuse } from './refuse.ts'
 import { Rooms } from './rooms.ts'
 import type { MemberChange } from './rosters.ts'
 import { isSigned, Signing } from './signing.ts'
@@ -37,8 +39,8 @@ export class Hub implements ChannelsHub {
 
   constructor(options: ChannelsOptions) {
     const { key, secret, bus, clock = systemClock, naming = 'plain', activityTimeout = 30_000 } = options
-    if (!/^[\w-]+$/.test(key)) refuse('key', 'letters, digits, - and _', key)
-    if (typeof secret !== 'string' || secret === '') refuse('secret', 'a non-empty string', typeof secret)
+    if (typeof key !== 'string' || !/^[\w-]+$/.test(key)) refuse('key', 'letters, digits, - and _', key)
+    if (typeof secret !== 'string' || secret === '') refuse('secret', 'a non-empty string', secret, hide)
     if (naming !== 'plain' && naming !== 'laravel') refuse('naming', 'plain or laravel', naming)
     if (!(activityTimeout >= 1000)) refuse('activityTimeout', 'milliseconds from 1000 on', activityTimeout)
     this.#key = key
@@ -190,8 +192,4 @@ export class Hub implements ChannelsHub {
 /** Two numbers by chance, so that no two nodes give the same. */
 function freshSocketId(): string {
   return crypto.getRandomValues(new Uint32Array(2)).join('.')
-}
-
-function refuse(option: string, expected: string, value: unknown): never {
-  throw new LeaseError('invalid-argument', `${option}: expected ${expected}, got ${value}`)
 }

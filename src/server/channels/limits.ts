@@ -1,4 +1,4 @@
-import { LeaseError } from '../../core/index.ts'
+import { refuse } from './refuse.ts'
 
 export interface ChannelLimits {
   /** Open sockets of one client, by default one address. Default 1000. */
@@ -26,8 +26,7 @@ const DEFAULTS: ChannelLimits = {
 
 export function limitsOf(limits: Partial<ChannelLimits> = {}): ChannelLimits {
   for (const [name, limit] of Object.entries(limits))
-    if (!Number.isInteger(limit) || limit < 1)
-      throw new LeaseError('invalid-argument', `limits.${name}: expected a whole number from 1, got ${limit}`)
+    if (!Number.isInteger(limit) || limit < 1) refuse(`limits.${name}`, 'a whole number from 1', limit)
   return { ...DEFAULTS, ...limits }
 }
 

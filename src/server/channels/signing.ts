@@ -1,4 +1,4 @@
-import { LeaseError } from '../../core/index.ts'
+import { refuse } from './refuse.ts'
 
 const SIGNATURE = /^[0-9a-f]{64}$/
 /** Without a colon, since the signed text would be that of another channel otherwise. */
@@ -59,8 +59,4 @@ function hexOf(bytes: Uint8Array): string {
 
 function bytesOf(hex: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(hex.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16))
-}
-
-function refuse(argument: string, expected: string, value: unknown): never {
-  throw new LeaseError('invalid-argument', `${argument}: expected ${expected}, got ${JSON.stringify(value)}`)
 }
