@@ -14,6 +14,8 @@ const FLAGS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  // A host whose pages are not secure, unlike those of localhost.
+  '--host-resolver-rules=MAP plain.test 127.0.0.1',
 ]
 
 export interface LaunchOptions {

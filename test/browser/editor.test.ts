@@ -47,6 +47,23 @@ describe('the editor in windows of Chromium', () => {
     expect(await ken.page.getByRole('textbox', { name: 'Document' }).isEditable()).toBe(false)
   })
 
+  it('saves more than a request may carry that goes on when the page is left', async () => {
+    const [mika] = await open('Mika')
+    await mika?.edit()
+    await mika?.write('あ'.repeat(25_000))
+    await mika?.untilStatus('saved')
+  })
+
+  it('works on plain http, where browsers offer less', async () => {
+    const page = await browser.newPage()
+    await page.goto(`http://plain.test:${server.port}/#plain`)
+    expect(await page.evaluate(() => globalThis.isSecureContext)).toBe(false)
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    await page.getByRole('textbox', { name: 'Document' }).fill('minutes')
+    await page.waitForSelector('[data-status="saved"]')
+    await page.close()
+  })
+
   it('gives the document to those who wait in line, in their order', async () => {
     const [mika, ken, ria] = await open('Mika', 'Ken', 'Ria')
     if (!mika || !ken || !ria) throw new Error('no windows')

@@ -39,6 +39,7 @@ export async function servePages(): Promise<PagesServer> {
         adminTokens: [ADMIN_TOKEN],
         cookieSecrets: ['one-secret-for-every-start-of-it'],
         channelSecret: 'another-secret-for-every-start',
+        channelKey: 'pages',
         rate: 0,
         logLevel: 'silent',
       },

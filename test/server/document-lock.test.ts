@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createDocumentLock, type DocumentLock } from '../../src/client/index.ts'
+import type { Settings } from '../../src/server/index.ts'
 import { createServer, type HoldfastServer } from '../../src/server/node/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 
@@ -10,22 +11,20 @@ describe('the lock of a document, outside of a browser', () => {
   const store = memoryStore()
   let server: HoldfastServer
   let roomId: string
+  const start = (more: Partial<Settings> = {}) => {
+    const times = { ttl: TTL_MS, heartbeat: 500, grace: 300, answerWithin: 1000 }
+    const settings = {
+      ...times,
+      port: 0,
+      rate: 0,
+      logLevel: 'silent',
+      adminTokens: [TOKEN],
+      ...more,
+    } as const
+    return createServer({ store, settings })
+  }
   beforeAll(async () => {
-    server = await createServer({
-      store,
-      settings: {
-        ...{
-          port: 0,
-          ttl: TTL_MS,
-          heartbeat: 500,
-          grace: 300,
-          answerWithin: 1000,
-          rate: 0,
-          logLevel: 'silent',
-        },
-        adminTokens: [TOKEN],
-      },
-    })
+    server = await start()
   })
   afterAll(() => server?.stop())
   beforeEach(() => {
@@ -62,6 +61,30 @@ describe('the lock of a document, outside of a browser', () => {
     listener.mockClear()
     await lock.release()
     expect(listener).not.toHaveBeenCalled()
+  })
+
+  it('goes on after a listener threw, and tells the others', async () => {
+    await using lock = open('Mika')
+    const listener = vi.fn()
+    lock.subscribe(() => {
+      throw new Error('a bad listener')
+    })
+    lock.subscribe(listener)
+    expect(await lock.acquire()).toBe(true)
+    expect(listener).toHaveBeenCalled()
+  })
+
+  it('hears of rooms that are closed to strangers, by whatever key', async () => {
+    const shut = await start({ publicChannels: false, channelKey: 'another' })
+    onTestFinished(() => shut.stop())
+    await using mika = open('Mika', { url: shut.url })
+    await using ken = open('Ken', { url: shut.url })
+    await mika.acquire()
+    await phase(ken, 'read-only')
+    const taking = ken.takeOver()
+    await vi.waitFor(() => expect(mika.state.request).toMatchObject({ kind: 'take-over', name: 'Ken' }))
+    expect(await taking).toBe(true)
+    await phase(mika, 'lost')
   })
 
   it('does not wait unless told to, and leaves the line when released', async () => {
@@ -178,6 +201,19 @@ describe('the lock of a document, outside of a browser', () => {
     await mika.answer(true)
     expect(await asking).toBe(true)
     await phase(mika, 'read-only')
+  })
+
+  it('is lost when it could not say that it hands over', async () => {
+    const away = await start()
+    await using mika = open('Mika', { url: away.url })
+    await using ken = open('Ken', { url: away.url })
+    await mika.acquire()
+    await phase(ken, 'read-only')
+    void ken.requestHandOver()
+    await vi.waitFor(() => expect(mika.state.request).not.toBeNull())
+    await away.stop()
+    await expect(mika.answer(true)).rejects.toMatchObject({ code: 'store-unavailable' })
+    await phase(mika, 'lost')
   })
 
   it('says so when the server refuses, and when it cannot be reached', async () => {
