@@ -62,6 +62,28 @@ describe('the sink for a server', () => {
     await expect(httpSink('/telemetry', { fetch }).write(many(1))).resolves.toBeUndefined()
   })
 
+  it('counts in bytes what browsers take from a page that may go away', async () => {
+    const server = fakeServer()
+    const records = many(500).map((plain) => ({ ...plain, resource: '錠'.repeat(100) }))
+    await httpSink('/telemetry', { fetch: server.fetch }).write(records)
+    expect(server.received).toEqual(records)
+    expect(server.fetch.mock.calls.every(([, request]) => request?.keepalive)).toBe(true)
+  })
+
+  it('sends without keepalive, once, what a browser refuses with it', async () => {
+    const server = fakeServer()
+    const sink = httpSink('/telemetry', { fetch: server.fetch })
+    server.keepaliveBytes = 0
+    await sink.write(many(3))
+    expect(server.received).toEqual(many(3))
+    server.fetch.mockRejectedValue(new TypeError('Failed to fetch'))
+    await expect(sink.write(many(1))).rejects.toThrow('Failed to fetch')
+    expect(server.fetch.mock.calls.map(([, request]) => request?.keepalive === true)).toEqual([
+      ...[true, false],
+      ...[true, false],
+    ])
+  })
+
   it('fails without a buffer, so that the collector keeps the records', async () => {
     const server = fakeServer()
     server.status = 429
@@ -111,7 +133,11 @@ function fakeServer() {
     /** Of the next requests, before `status` holds again. */
     statuses: [] as number[],
     received,
+    /** What a browser lets requests carry that may outlive their page; the others are refused. */
+    keepaliveBytes: 65_536,
     fetch: vi.fn(async (_url: string | URL | Request, request?: RequestInit) => {
+      if (request?.keepalive && Buffer.byteLength(String(request.body)) > server.keepaliveBytes)
+        throw new TypeError('Failed to fetch')
       const batch = receiveTelemetry(JSON.parse(String(request?.body)))
       if (!batch.ok) throw new Error(batch.error)
       const status = server.statuses.shift() ?? server.status

@@ -21,9 +21,9 @@ export interface HttpSinkOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Browsers refuse more with `keepalive`, which lets a request outlive its page. */
-const MAX_KEEPALIVE_LENGTH = 60_000
-const MAX_BATCH_LENGTH = 50_000
+/** Browsers refuse more than 64 KiB with `keepalive`, which lets a request outlive its page. */
+const MAX_BATCH_BYTES = 50_000
+const utf8 = new TextEncoder()
 
 /**
  * Posts records in batches to a server's `POST /telemetry`.
@@ -56,18 +56,19 @@ export function httpSink(url: string, options: HttpSinkOptions = {}): Sink {
 
   /** Sends as many of the records as one request may bring, and says how many. */
   async function post(records: readonly TelemetryRecord[]): Promise<number> {
-    const { body, count } = firstBatchOf(records)
-    const response = await send(url, {
+    const lines = firstBatchOf(records)
+    const request = {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },
-      body,
-      keepalive: body.length <= MAX_KEEPALIVE_LENGTH,
-    })
+      body: `{"events":[${lines.join()}]}`,
+    }
+    // All requests in flight share the limit: one that is refused for the others may go without.
+    const response = await send(url, { ...request, keepalive: true }).catch(() => send(url, request))
     // Its status has come: a connection that breaks now takes nothing back.
     response.body?.cancel().catch(() => {})
     // What it will never take must not hold up what comes after it.
     if (!response.ok && !isFinal(response.status)) throw new Error(`${url} answered ${response.status}`)
-    return count
+    return lines.length
   }
 }
 
@@ -75,15 +76,15 @@ function isFinal(status: number): boolean {
   return status === 400 || status === 413 || status === 422
 }
 
-/** Within what a server takes. Lines are ASCII but for names that were revealed. */
-function firstBatchOf(records: readonly TelemetryRecord[]): { body: string; count: number } {
+/** Within what a browser and a server take. */
+function firstBatchOf(records: readonly TelemetryRecord[]): readonly string[] {
   const lines: string[] = []
-  let length = 0
+  let bytes = 0
   for (const record of records.slice(0, MAX_BATCH_RECORDS)) {
     const line = JSON.stringify(record)
-    length += line.length + 1
-    if (lines.length > 0 && length > MAX_BATCH_LENGTH) break
+    bytes += utf8.encode(line).length + 1
+    if (lines.length > 0 && bytes > MAX_BATCH_BYTES) break
     lines.push(line)
   }
-  return { body: `{"events":[${lines.join()}]}`, count: lines.length }
+  return lines
 }
