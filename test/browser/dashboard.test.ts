@@ -9,6 +9,8 @@ import { ADMIN_TOKEN, type PagesServer, servePages } from './pages-server.ts'
 
 const MANY = 5000
 const LONG_MS = 3_600_000
+/** Of a sparkline, which is 96 wide and has its highest value at 2. */
+const HIGHEST_AT_THE_END = /[ML]96\.0 2\.0(h0)?$/
 
 describe('the dashboard in Chromium', () => {
   let browser: BrowserContext
@@ -27,6 +29,7 @@ describe('the dashboard in Chromium', () => {
 
   const take = (resource: string, ttl = LONG_MS) =>
     server.store.acquire({ resource, id: resource, owner: 'a worker', ttl })
+  const end = (resource: string) => server.store.release({ resource, id: resource })
   const row = (resource: string) => page.locator('tbody .row', { hasText: resource })
 
   it('shows nothing without the token of an administrator', async () => {
@@ -53,7 +56,7 @@ describe('the dashboard in Chromium', () => {
     await page.getByLabel('Renewals too').check()
     await server.store.renew({ resource: 'invoice:1', id: 'invoice:1', ttl: LONG_MS + 1000 })
     await page.locator('.events li', { hasText: 'renewed' }).waitFor()
-    await server.store.release({ resource: 'invoice:1', id: 'invoice:1' })
+    await end('invoice:1')
     await row('invoice:1').waitFor({ state: 'detached' })
     await page.locator('.events li', { hasText: 'released' }).waitFor()
   })
@@ -63,6 +66,30 @@ describe('the dashboard in Chromium', () => {
     await row('short').waitFor()
     await page.locator('.events li', { hasText: 'expired' }).waitFor()
     await row('short').waitFor({ state: 'detached' })
+  })
+
+  it('shows how many wait in line, now and since it looks', async () => {
+    await take('document:busy')
+    const stop = new AbortController()
+    const ask = { method: 'POST', signal: stop.signal }
+    const waiting = fetch(`${server.url}/api/documents/busy/lock?wait=60`, ask).catch(() => {})
+    const figure = page.locator('.figure', { hasText: 'Waiting in line' })
+    await figure.locator('.value', { hasText: /^1$/ }).waitFor()
+    await expect.poll(() => figure.locator('.line').getAttribute('d')).toMatch(HIGHEST_AT_THE_END)
+    stop.abort()
+    await waiting
+    await end('document:busy')
+  })
+
+  it('says in plain words that a lease could not be ended', async () => {
+    await take('unreachable')
+    await page.route('**/api/leases?*', (asked) => asked.abort())
+    await row('unreachable').getByRole('button').click()
+    await page.getByRole('button', { name: 'End the lease' }).click()
+    await page.getByRole('alert').getByText('The lease was not ended.').waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.unroute('**/api/leases?*')
+    await end('unreachable')
   })
 
   it('ends a lease by force, after asking', async () => {

@@ -1,6 +1,7 @@
 import type { Stats, StatsBucket } from '../../../src/protocol/index.ts'
 import { Plot, Sparkline } from './plot.tsx'
 import type { DashboardTexts } from './texts.ts'
+import { useWaiters } from './waiters.ts'
 
 interface FiguresProps {
   readonly live: number
@@ -10,6 +11,7 @@ interface FiguresProps {
 
 /** The four figures on top, each with its last 15 minutes. */
 export function Figures({ live, stats, words }: FiguresProps) {
+  const waiters = useWaiters(stats)
   const buckets = stats?.buckets ?? []
   const perMinute = (of: (bucket: StatsBucket) => number) => {
     const lastMinute = buckets.slice(-Math.max(1, Math.round(60_000 / (stats?.bucket_ms ?? 10_000))))
@@ -19,11 +21,7 @@ export function Figures({ live, stats, words }: FiguresProps) {
   return (
     <div className="figures">
       <Figure title={words.live} value={live} values={liveOverTime(live, buckets)} />
-      <Figure
-        title={words.waiters}
-        value={stats?.waiters ?? 0}
-        values={buckets.map(({ waits }) => waits.count)}
-      />
+      <Figure title={words.waiters} value={stats?.waiters ?? 0} values={waiters} />
       <Figure
         title={words.grants}
         value={perMinute(({ grants }) => grants)}
@@ -50,7 +48,7 @@ function liveOverTime(live: number, buckets: readonly StatsBucket[]): number[] {
 function Figure(props: {
   readonly title: string
   readonly value: number
-  readonly values: readonly number[]
+  readonly values: readonly (number | null)[]
 }) {
   return (
     <div className="card figure">

@@ -82,8 +82,8 @@ export function Plot({ title, unit, times, lines, empty }: PlotProps) {
   )
 }
 
-export function Sparkline({ values }: { readonly values: readonly number[] }) {
-  const top = Math.max(1, ...values)
+export function Sparkline({ values }: { readonly values: readonly (number | null)[] }) {
+  const top = Math.max(1, ...values.map((value) => value ?? 0))
   const x = (index: number) => (index * 96) / Math.max(1, values.length - 1)
   return (
     <svg className="spark" viewBox="0 0 96 24" aria-hidden="true">
@@ -92,7 +92,7 @@ export function Sparkline({ values }: { readonly values: readonly number[] }) {
   )
 }
 
-/** A gap where there is no value. */
+/** A gap where there is no value, and a dot where one stands alone. */
 function pathOf(
   values: readonly (number | null)[],
   x: (index: number) => number,
@@ -105,7 +105,7 @@ function pathOf(
         pen = 'M'
         return ''
       }
-      const step = `${pen}${x(index).toFixed(1)} ${y(value).toFixed(1)}`
+      const step = `${pen}${x(index).toFixed(1)} ${y(value).toFixed(1)}${pen === 'M' ? 'h0' : ''}`
       pen = 'L'
       return step
     })
