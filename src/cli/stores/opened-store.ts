@@ -37,6 +37,8 @@ export interface Concern {
 export interface Opening {
   /** Fail rather than make a file or directory that is not there: who only looks must not create. */
   readonly mustExist?: boolean
+  /** Clients elsewhere outlive a power failure here, and must not meet a store that forgot them. */
+  readonly isServed?: boolean
 }
 
 /** Loads the first of these packages that is installed. */

@@ -4,7 +4,10 @@ import { type OpenedStore, type Opening, optional } from './opened-store.ts'
 
 export async function openSqlite(address: string, opening: Opening): Promise<OpenedStore> {
   const { path, parameters } = placeOf(address, opening)
-  const store = sqliteStore(path, optional('table', parameters.get('table')))
+  const store = sqliteStore(path, {
+    ...optional('table', parameters.get('table')),
+    ...(opening.isServed && { synchronous: 'full' }),
+  })
   const { sqlite, node } = process.versions
   return {
     store,
