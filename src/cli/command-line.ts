@@ -7,15 +7,16 @@ import { openTerminal, type Terminal } from './terminal.ts'
 
 /** Understands the arguments, runs the command, and tells of its failure. Resolves with the exit code. */
 export async function runCommandLine(args: readonly string[]): Promise<number> {
-  const terminal = openTerminal(process.env)
+  const end = args.indexOf('--')
+  const own = end < 0 ? args : args.slice(0, end)
+  const isJson = own.includes('--json')
+  const terminal = openTerminal(process.env, isJson)
   calmWarnings(terminal)
   try {
     return await dispatch(args, terminal)
   } catch (error) {
     const { message, exitCode } = asFailure(error)
-    const end = args.indexOf('--')
-    const own = end < 0 ? args : args.slice(0, end)
-    if (own.includes('--json')) process.stderr.write(`${JSON.stringify({ error: { message, exitCode } })}\n`)
+    if (isJson) process.stderr.write(`${JSON.stringify({ error: { message, exitCode } })}\n`)
     else terminal.remark(message)
     if (own.includes('--debug')) console.error(error)
     return exitCode

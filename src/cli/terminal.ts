@@ -10,6 +10,12 @@ const CODES: Readonly<Record<Style, readonly [on: number, off: number]>> = {
   red: [31, 39],
 }
 
+export interface RemarkDetails {
+  /** What kind of remark it is. Default `remark`. */
+  readonly type?: string
+  readonly [detail: string]: unknown
+}
+
 /** Where a command's results and remarks go. */
 export interface Terminal {
   /** Standard output is a terminal: tables and colours are for people. */
@@ -20,12 +26,12 @@ export interface Terminal {
   print(line: string): void
   /** Text of the result that ends no line, or moves the cursor. */
   write(text: string): void
-  /** A remark beside the result, on standard error. */
-  remark(text: string): void
+  /** A remark beside the result, on standard error; with `--json` a line of JSON, which has the details too. */
+  remark(text: string, details?: RemarkDetails): void
   style(style: Style, text: string): string
 }
 
-export function openTerminal(env: NodeJS.ProcessEnv): Terminal {
+export function openTerminal(env: NodeJS.ProcessEnv, isJson: boolean): Terminal {
   const { stdout, stderr } = process
   const { TERM, NO_COLOR } = env
   const isInteractive = stdout.isTTY === true && TERM !== 'dumb'
@@ -44,7 +50,10 @@ export function openTerminal(env: NodeJS.ProcessEnv): Terminal {
     },
     print: (line) => void stdout.write(`${line}\n`),
     write: (text) => void stdout.write(text),
-    remark: (text) => void stderr.write(`holdfast: ${text}\n`),
+    remark(text, details) {
+      const fact = { at: new Date().toISOString(), type: 'remark', text, ...details }
+      stderr.write(isJson ? `${JSON.stringify(fact)}\n` : `holdfast: ${text}\n`)
+    },
     style(style, text) {
       const [on, off] = CODES[style]
       return hasColours ? `\x1b[${on}m${text}\x1b[${off}m` : text

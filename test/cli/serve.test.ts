@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { HOLDFAST, holdfast, temporaryDirectory } from './holdfast.ts'
+import { HOLDFAST, Holdfast, holdfast, temporaryDirectory } from './holdfast.ts'
 import { startServe, TOKEN } from './server.ts'
+import { PATIENCE } from './ticking.ts'
 
 describe('holdfast serve', () => {
   it('serves locks that outlive it, and that the other commands see', async () => {
@@ -35,6 +36,25 @@ describe('holdfast serve', () => {
     expect(await holdfast(['ls', '--store', url])).toMatchObject({
       code: 70,
       stderr: expect.stringMatching(/wants a token; name one of its lease-tokens/),
+    })
+  })
+
+  it('tells where it listens in one line of JSON with --json', async () => {
+    const directory = temporaryDirectory()
+    const store = `file:${join(directory, 'locks')}`
+    const server = new Holdfast(['serve', '--json', '--port', '0', '--store', store])
+    await expect.poll(() => server.stderr, PATIENCE).toMatch(/\n/)
+    server.signal('SIGTERM')
+    const { code, stderr } = await server.ended
+    expect(code).toBe(0)
+    expect(JSON.parse(stderr)).toEqual({
+      at: expect.stringMatching(/Z$/),
+      type: 'listening',
+      text: expect.stringMatching(/^listening on http:/),
+      url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      store,
+      pages: null,
+      contents: 'memory',
     })
   })
 

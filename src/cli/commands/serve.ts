@@ -10,7 +10,7 @@ import { formatDuration } from '../duration.ts'
 import { EXIT, SIGNAL_BASE } from '../exit-codes.ts'
 import { Failure } from '../failure.ts'
 import { withoutPassword, withStore } from '../stores/index.ts'
-import type { ServerParts } from '../stores/opened-store.ts'
+import type { OpenedStore, ServerParts } from '../stores/opened-store.ts'
 import type { Terminal } from '../terminal.ts'
 
 /** The dashboard and the demo editor, where they were built. */
@@ -67,7 +67,7 @@ and Postgres, and elsewhere in memory. SIGTERM and Ctrl-C stop it in order; lock
     const { file } = settings
     // An empty secret is none: the server makes one.
     const { channelSecret, ...others } = loadSettings({ flags, ...(file && { file }) })
-    return withStore(others.store, async ({ store, serverParts }) => {
+    const serve = async ({ store, serverParts }: OpenedStore) => {
       const { secretsFile = '', ...parts } = (await serverParts?.()) ?? {}
       const folder = settings.text('telemetry')
       const telemetry = folder ? fileSink(folder) : undefined
@@ -82,11 +82,13 @@ and Postgres, and elsewhere in memory. SIGTERM and Ctrl-C stop it in order; lock
         ...(telemetry && { onTelemetry: keepIn(telemetry) }),
       }).catch(refuse)
       const ended = signalled()
-      tell(terminal, running, parts)
+      if (settings.is('json')) tellPrograms(terminal, running, parts)
+      else tell(terminal, running, parts)
       const code = await ended
       await running.stop()
       return code
-    })
+    }
+    return withStore(others.store, serve, { isServed: true })
   },
 }
 
@@ -107,6 +109,20 @@ function keepIn(files: Sink): OnTelemetry {
     const batch = receiveTelemetry({ events })
     return batch.ok ? files.write(batch.records) : undefined
   }
+}
+
+function tellPrograms(
+  terminal: Terminal,
+  { url, settings }: HoldfastServer,
+  { documents }: ServerParts,
+): void {
+  terminal.remark(`listening on ${url}`, {
+    type: 'listening',
+    url,
+    store: withoutPassword(settings.store),
+    pages: existsSync(PAGES) ? { editor: `${url}/`, dashboard: `${url}/dashboard` } : null,
+    contents: documents ? 'store' : 'memory',
+  })
 }
 
 function tell(terminal: Terminal, { url, settings }: HoldfastServer, { documents }: ServerParts): void {

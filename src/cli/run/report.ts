@@ -19,9 +19,7 @@ export function reporter({ settings, terminal }: Pick<Call, 'settings' | 'termin
   let isTold = false
   let trouble = 'the store did not answer in time'
   const say = (type: string, text: string, details: object = {}) =>
-    settings.is('json')
-      ? process.stderr.write(`${JSON.stringify({ at: new Date().toISOString(), type, text, ...details })}\n`)
-      : terminal.remark(text)
+    terminal.remark(text, { type, ...details })
 
   return {
     event(event) {
@@ -34,7 +32,7 @@ export function reporter({ settings, terminal }: Pick<Call, 'settings' | 'termin
           const by = holder
             ? `held by ${printable(holder.owner)}, ${timeLeft(holder)} left`
             : 'others are first'
-          return void say('waiting', `waiting for ${name}: ${by}`, {
+          return say('waiting', `waiting for ${name}: ${by}`, {
             resource,
             holder: holder?.owner ?? null,
           })
@@ -42,19 +40,19 @@ export function reporter({ settings, terminal }: Pick<Call, 'settings' | 'termin
         case 'acquired': {
           const { token, waited, attempts } = event
           if (isQuiet || (attempts === 1 && !settings.is('json'))) return
-          return void say('acquired', `got ${name} after ${formatDuration(waited)}`, { resource, token })
+          return say('acquired', `got ${name} after ${formatDuration(waited)}`, { resource, token })
         }
         case 'error': {
           const { operation, error } = event
           if (operation === 'renew') trouble = error.message
           if (operation !== 'acquire' || !error.retryable || isTold || isQuiet) return
           isTold = true
-          return void say('unavailable', `${error.message}; trying again`, { resource })
+          return say('unavailable', `${error.message}; trying again`, { resource })
         }
         case 'lost': {
           const { reason, token } = event
           if (reason === 'refused' || reason === 'ended') trouble = 'another ended it, or it ran out'
-          return void say('lost', `the lease of ${name} was lost: ${trouble}`, { resource, token, reason })
+          return say('lost', `the lease of ${name} was lost: ${trouble}`, { resource, token, reason })
         }
       }
     },
