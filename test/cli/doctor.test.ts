@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { holdfast, temporaryDirectory } from './holdfast.ts'
@@ -34,9 +36,12 @@ describe('the doctor', () => {
   it.each([
     ['no server', 'redis://127.0.0.1:1', /✗ reachable .*ECONNREFUSED.*\n +→ is it running/],
     ['no directory', 'sqlite:./none/holdfast.db', /✗ schema .*unable to open.*\n +→ /],
+    ['no database', 'sqlite:./text.db', /✗ schema .*not a database\n +→ name another file, or /],
     ['no store', 'mysql:x', /✗ reachable .*is no store\n +→ one begins with sqlite:/],
   ])('finds that there is %s, and what to do', async (_, store, finding) => {
-    const { code, stdout } = await holdfast(['doctor', store], { cwd: temporaryDirectory() })
+    const cwd = temporaryDirectory()
+    writeFileSync(join(cwd, 'text.db'), 'this is no database, and never was one'.repeat(100))
+    const { code, stdout } = await holdfast(['doctor', store], { cwd })
     expect(stdout).toMatch(finding)
     expect(code).toBe(1)
   })

@@ -1,5 +1,7 @@
+import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { createServer as createHttpServer } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { holdfast, temporaryDirectory } from './holdfast.ts'
@@ -80,6 +82,20 @@ describe('what is wrong is told in one line, with a remedy', () => {
           /^holdfast: .*not a database; name another file, or restore this one\n$/,
         ),
       })
+  })
+
+  it('a server that is none of Holdfast', async () => {
+    const server = createHttpServer((_, response) => {
+      response.writeHead(404).end(JSON.stringify({ message: 'there is no room 403' }))
+    })
+    onTestFinished(() => void server.close())
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    expect(await holdfast(['ls', '--store', `http://127.0.0.1:${port}`])).toMatchObject({
+      code: 70,
+      stderr: `holdfast: http://127.0.0.1:${port}: the server answered 404: there is no room 403\n`,
+    })
   })
 
   it('a server that does not answer', async () => {

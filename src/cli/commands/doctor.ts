@@ -45,8 +45,7 @@ async function examine(address: string, tell: (found: readonly Finding[]) => voi
   try {
     opened = await openStore(address)
   } catch (error) {
-    const [text = '', ...remedy] = asFailure(error).message.split('; ')
-    return tell([failure('reachable', text, remedy.join('; ') || 'check the address')])
+    return tell([failureOf('reachable', asFailure(error).message, 'check the address')])
   }
   tell([ok('reachable', `in ${(performance.now() - started).toFixed(0)} ms`)])
   const patient: Patient = { opened, resource: `holdfast-doctor-${crypto.randomUUID()}` }
@@ -55,11 +54,17 @@ async function examine(address: string, tell: (found: readonly Finding[]) => voi
       tell(await inTime(run(patient)))
     } catch (error) {
       // What follows builds on it.
-      tell([failure(name, (error as Error).message, remedy)])
+      tell([failureOf(name, (error as Error).message, remedy)])
       break
     }
   }
   await inTime(opened.close()).catch(() => {})
+}
+
+/** What an error itself says to do, after a semicolon, fits better than what the check knows. */
+function failureOf(check: string, message: string, usualRemedy: string): Finding {
+  const [text = '', ...remedy] = message.split('; ')
+  return failure(check, text, remedy.join('; ') || usualRemedy)
 }
 
 function inTime<T>(work: Promise<T>): Promise<T> {
