@@ -3,7 +3,7 @@ import { type Contents, createArchive } from './archive.ts'
 import { compose } from './compose.ts'
 import { AutoSaveError, asWriteError } from './errors.ts'
 import { createEvents } from './events.ts'
-import { createJournalKeeper } from './journal.ts'
+import { createJournalKeeper, forgivingJournal } from './journal.ts'
 import { Lineage } from './lineage.ts'
 import { settle } from './options.ts'
 import { onLeaving } from './page.ts'
@@ -31,10 +31,11 @@ const LAST_WAIT_MS = 1000
  * editor.onChange(() => autosave.changed())
  */
 export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
-  const { read, open, clock, journal, hold, eager, onEvent, ...settings } = settle(options)
+  const { read, open, clock, hold, eager, onEvent, ...settings } = settle(options)
   const events = createEvents(() => clock.now())
   if (onEvent) events.subscribe(onEvent)
   const archive = createArchive(open)
+  const journal = settings.journal && forgivingJournal(settings.journal, onJournalFailed)
   const keeper = journal && createJournalKeeper(journal)
   const tenure = createTenure(settings, clock, { granted: onGranted, refused: onRefused, lost: onLost })
   const schedule = createSchedule(clock, settings, () => void save())
@@ -257,8 +258,15 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
       keeper.keep({ id: new Date(clock.now()).toISOString(), ...content }, lineage)
       events.emit({ type: 'autosave:journaled', bytes: content.bytes })
     } catch (error) {
-      tellError('journal', new AutoSaveError('journal-failed', 'the journal could not be written', error))
+      onJournalFailed(error)
     }
+  }
+
+  function onJournalFailed(cause: unknown): void {
+    tellError(
+      'journal',
+      new AutoSaveError('journal-failed', 'the journal could not be read or written', cause),
+    )
   }
 
   function tellError(

@@ -13,7 +13,7 @@ export type AutoSaveErrorCode =
   | 'read-failed'
   /** A file is not what was saved. */
   | 'corrupt'
-  /** The journal did not fit where it is kept. */
+  /** The journal could not be read, or did not fit where it is kept. */
   | 'journal-failed'
 
 /** Decide by `code`; `retryable` says whether the same save may succeed later without anybody's help. */

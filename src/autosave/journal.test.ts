@@ -148,6 +148,31 @@ describe('the journal', () => {
     )
   })
 
+  it.each(['read', 'remove'] as const)(
+    'that fails to %s is told of, and neither a save nor what was saved suffers',
+    async (operation) => {
+      const { finished, journal, openEditor, save, saved } = editorBed()
+      const broken = () => {
+        throw new DOMException('denied', 'SecurityError')
+      }
+      const editor = openEditor({ journal: { ...journal, [operation]: broken } })
+      await save(editor, 'one')
+      expect(editor.autosave.snapshot()).toMatchObject({
+        phase: 'idle',
+        savedAt: expect.any(Number),
+        error: null,
+      })
+      expect(await editor.recover()).toBe('one')
+      editor.edit('two')
+      await finished(editor.autosave.dispose())
+      expect(saved()).toBe('two')
+      expect(new Set(editor.events.flatMap((event) => ('code' in event ? event.code : [])))).toEqual(
+        new Set(['journal-failed']),
+      )
+      expect(editor.events.filter(({ type }) => type === 'autosave:saved')).toHaveLength(2)
+    },
+  )
+
   it('in localStorage keeps apart what other names and other programs have there', () => {
     const items: Record<string, string> = { unrelated: '1' }
     vi.stubGlobal(

@@ -34,6 +34,24 @@ export function localStorageJournal(name = 'project'): Journal {
   }
 }
 
+/** What is kept in the files must not suffer from a journal that cannot be read. Only `write` throws. */
+export function forgivingJournal(journal: Journal, onFailure: (error: unknown) => void): Journal {
+  return {
+    write: (key, text) => journal.write(key, text),
+    read: () => attempt(() => journal.read()) ?? [],
+    remove: (key) => attempt(() => journal.remove(key)),
+  }
+
+  function attempt<T>(call: () => T): T | undefined {
+    try {
+      return call()
+    } catch (error) {
+      onFailure(error)
+      return undefined
+    }
+  }
+}
+
 export interface JournalKeeper {
   /** Throws when there is no room. */
   keep(save: Save, from: Pick<JournaledSave, 'base' | 'ours'>): void
