@@ -82,11 +82,18 @@ export function createArchive(open: () => Directory | Promise<Directory>): Archi
       const listed = new Map(parseIndex(index).map((entry) => [entry.id, entry]))
       const entries: Entry[] = []
       const debris: string[] = []
+      let failure: unknown
       for (const id of ids) {
-        const entry = listed.get(id) ?? (await entryOf(found.history, id))
-        if (entry) entries.push(entry)
-        else debris.push(id)
+        try {
+          const entry = listed.get(id) ?? (await entryOf(found.history, id))
+          if (entry) entries.push(entry)
+          else debris.push(id)
+        } catch (error) {
+          // It may be read another time: it is no debris, and stands in no other's way.
+          failure = error
+        }
       }
+      if (failure && entries.length === 0) throw failure
       entries.sort((a, b) => (a.id < b.id ? 1 : -1))
       const named = parsePointer(pointer)
       const current = entries.find(({ id }) => id === named) ?? entries[0] ?? null

@@ -37,20 +37,27 @@ export async function findRecoverable<T>(
     (a, b) => rank(a) - rank(b) || (a.entry.id < b.entry.id ? 1 : -1),
   )
   const recoverable: Recoverable<T>[] = []
+  let failure: unknown
   for (const found of candidates) {
     if (recoverable.length >= limit) break
-    if (!(await readSave(archive, found))) continue
+    const save = await readSave(archive, found).catch((error: unknown) => {
+      failure = error
+    })
+    if (!save) continue
     const { id, bytes } = found.entry
     recoverable.push({
       ...{ id, bytes, source: found.source, savedAt: timeOf(id) ?? 0 },
       async load() {
         const save = await readSave(archive, found)
         if (!save) throw new AutoSaveError('corrupt', `the save of ${id} is gone or damaged`)
+        const state = JSON.parse(save.text)
         onLoad(found, base)
-        return JSON.parse(save.text)
+        return state
       },
     })
   }
+  // To find nothing is another thing than to be unable to look.
+  if (failure && recoverable.length === 0) throw failure
   return recoverable
 }
 
