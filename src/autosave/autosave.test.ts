@@ -190,41 +190,6 @@ it.each(['', '{"holdfast":1,', '{"holdfast":1,"savedAt":"2020-01-01T00:00:00.000
   },
 )
 
-describe('restoring', () => {
-  it('leaves out what does not prove itself, and takes the newest that does', async () => {
-    const { disk, openEditor, save } = editorBed()
-    const editor = openEditor()
-    await save(editor, 'one')
-    await save(editor, 'two')
-    const [newest] = await editor.autosave.restore()
-    const path = disk.paths.filter((path) => path.includes('history')).at(-1)
-    disk.files.set(`/${path}`, disk.files.get(`/${path}`)?.replace('two', 'tow') ?? '')
-    await expect(newest?.load()).rejects.toMatchObject({ code: 'corrupt' })
-    expect(await openEditor().recover()).toBe('one')
-  })
-
-  it('finds nothing where nothing was saved, and makes nothing', async () => {
-    const { disk, openEditor } = editorBed()
-    const editor = openEditor()
-    expect(await editor.recover()).toBeNull()
-    expect(await editor.autosave.history()).toEqual([])
-    expect(disk.paths).toEqual([])
-  })
-
-  it('of an older save is saved as a new one', async () => {
-    const { clock, openEditor, save, saved } = editorBed()
-    const editor = openEditor()
-    await save(editor, 'one')
-    await save(editor, 'two')
-    const older = (await editor.autosave.restore()).find(({ source }) => source === 'history')
-    editor.title = (await older?.load())?.title ?? ''
-    expect(editor.autosave.snapshot().unsaved).toBe(true)
-    await clock.advance(500)
-    expect(saved()).toBe('one')
-    expect(await editor.autosave.history()).toHaveLength(3)
-  })
-})
-
 describe('dispose', () => {
   it('saves what is unsaved, frees the lock and ends', async () => {
     const { finished, openEditor, saved, manager } = editorBed()
@@ -258,6 +223,12 @@ it.each([
   ['debounce', { debounce: -1 }],
   ['generations', { generations: 0 }],
   ['hold', { hold: 'never' }],
+  ['hold', { hold: Object.create(null) }],
+  ['onEvent', { onEvent: 5 }],
+  ['journal', { journal: {} }],
+  ['journal', { journal: null }],
+  ['directory', { directory: {} }],
+  ['directory', { directory: 'project' }],
 ])('a bad %s is refused at once', (option, bad) => {
   const { openTab } = editorBed()
   const options = { read: () => 1, locks: openTab().locks, ...bad }

@@ -24,6 +24,12 @@ export function settle<T>(options: AutoSaveOptions<T>) {
   expectWhole('maxBytes', maxBytes, 0)
   if (given.wait !== undefined) expectWhole('wait', given.wait, 0)
   if (hold !== 'session' && hold !== 'save') refuse('hold', `'session' or 'save'`, hold)
+  if (given.onEvent !== undefined && typeof given.onEvent !== 'function')
+    refuse('onEvent', 'a function', given.onEvent)
+  if (journal !== false && typeof journal?.write !== 'function')
+    refuse('journal', 'a Journal or false', journal)
+  if (typeof directory !== 'function' && typeof directory?.getDirectoryHandle !== 'function')
+    refuse('directory', 'a directory or a function', directory)
   const open = typeof directory === 'function' ? directory : () => directory
   return { ...given, debounce, idle, generations, maxBytes, hold, journal, open, clock }
 }
@@ -42,5 +48,6 @@ function expectWhole(option: string, value: number, min: number): void {
 }
 
 function refuse(option: string, expected: string, value: unknown): never {
-  throw new LeaseError('invalid-argument', `${option}: expected ${expected}, got ${String(value)}`)
+  const shown = Object(value) === value ? 'an object' : String(value)
+  throw new LeaseError('invalid-argument', `${option}: expected ${expected}, got ${shown}`)
 }
