@@ -53,4 +53,22 @@ describe('the sync in tabs, on IndexedDB', () => {
     await runProbe(tab, 'add', 'new', 1)
     await shows(tab, 1)
   })
+
+  it('stores what was being written when the storage was closed, and tells all listeners', async () => {
+    const tab = await openTab()
+    const outcome = await tab.evaluate(async () => {
+      const { indexedDbStorage } = globalThis as unknown as typeof import('../../src/sync/index.ts')
+      const [closing, other] = [indexedDbStorage('closing'), indexedDbStorage('closing')]
+      await closing.keys()
+      closing.subscribe(() => {
+        throw new Error('a bad listener')
+      })
+      const told = new Promise<unknown>((resolve) => closing.subscribe(resolve))
+      const writing = closing.set({ a: 1 })
+      await closing.close()
+      await writing
+      return { told: await told, stored: await other.get(['a']) }
+    })
+    expect(outcome).toEqual({ told: { a: { newValue: 1 } }, stored: { a: 1 } })
+  })
 })

@@ -2,4 +2,5 @@
 import { broadcastMessenger, indexedDbStorage, webLocks } from '../../../src/sync/index.ts'
 import { exposeProbe } from '../probe/probe.ts'
 
+Object.assign(globalThis, { indexedDbStorage })
 exposeProbe({ storage: indexedDbStorage(), messenger: broadcastMessenger(), locks: webLocks() })
