@@ -4,7 +4,12 @@ import type { AuditEntry, AuditPage } from '../protocol/index.ts'
 export interface AuditLog {
   append(entry: AuditEntry): Promise<void>
   /** The newest first; `before` is the `next` of the page before. */
-  read(query: AuditQuery): Promise<AuditPage>
+  read(query: AuditQuery): Promise<AuditReading>
+}
+
+export interface AuditReading extends AuditPage {
+  /** Numbers of entries that were passed over, since they cannot be read. */
+  readonly damaged?: readonly number[]
 }
 
 export interface AuditQuery {
@@ -36,15 +41,17 @@ export function memoryAudit(maxEntries = 10_000): AuditLog {
   }
 }
 
-/** Of one more row than was asked for, if there are more. */
+/** Of one more row than was asked for, if there are more; `null` is an entry that cannot be read. */
 export function pageOf(
-  found: readonly { readonly number: number; readonly entry: AuditEntry }[],
+  found: readonly { readonly number: number; readonly entry: AuditEntry | null }[],
   limit: number,
-): AuditPage {
+): AuditReading {
   const page = found.slice(0, limit)
   const last = page.at(-1)
+  const damaged = page.flatMap(({ number, entry }) => (entry ? [] : number))
   return {
-    entries: page.map(({ entry }) => entry),
+    entries: page.flatMap(({ entry }) => entry ?? []),
     ...(last && found.length > limit && { next: last.number }),
+    ...(damaged.length > 0 && { damaged }),
   }
 }

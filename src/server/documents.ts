@@ -8,7 +8,7 @@ import { type Clock, type JsonValue, systemClock } from '../core/index.ts'
 export interface DocumentStore {
   /** Raises the fence to a grant; true if it was lower. Never lowers it. */
   fence(room: string, grant: Grant): Promise<boolean>
-  /** `null`: nothing was saved. */
+  /** `null`: nothing was saved. Rejects with `UnreadableContent` for what is there and cannot be read. */
   read(room: string): Promise<SavedDocument | null>
   /** Saves if the fence is at this very grant, in one step. Otherwise says where it is; `null`: there is none. */
   save(room: string, grant: Grant, content: JsonValue): Promise<Saving>
@@ -25,6 +25,15 @@ export interface SavedDocument {
   /** Of the grant under which it was saved. */
   readonly token: number
   readonly savedAt: number
+}
+
+/** What is stored was damaged, or another version wrote it. It is kept until a save replaces it. */
+export class UnreadableContent extends Error {
+  override readonly name = 'UnreadableContent'
+
+  constructor(room: string, details?: { readonly cause?: unknown }) {
+    super(`the stored content of ${JSON.stringify(room)} cannot be read`, details)
+  }
 }
 
 export type Saving =

@@ -1,4 +1,4 @@
-export { type AuditLog, type AuditQuery, memoryAudit } from './audit.ts'
+export { type AuditLog, type AuditQuery, type AuditReading, memoryAudit } from './audit.ts'
 export type { Bus, BusMessage } from './bus.ts'
 export { memoryBus } from './buses/memory.ts'
 export { type NatsBusConnection, type NatsBusOptions, natsBus } from './buses/nats.ts'
@@ -22,6 +22,7 @@ export {
   memoryDocuments,
   type SavedDocument,
   type Saving,
+  UnreadableContent,
 } from './documents.ts'
 export {
   type Action,

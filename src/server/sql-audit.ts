@@ -1,4 +1,5 @@
-import type { AuditEntry } from '../protocol/index.ts'
+import * as v from 'valibot'
+import { type AuditEntry, auditEntry } from '../protocol/index.ts'
 import { type AuditLog, pageOf } from './audit.ts'
 import { checkTable, type Dialect, prepared } from './sql.ts'
 
@@ -39,9 +40,19 @@ export function sqlAudit(dialect: Dialect, options: SqlAuditOptions = {}): Audit
       )
       const found = rows.map(({ number, entry }) => ({
         number: Number(number),
-        entry: JSON.parse(String(entry)) as AuditEntry,
+        entry: entryIn(String(entry)),
       }))
       return pageOf(found, limit)
     },
+  }
+}
+
+/** `null`: it was damaged, or another version wrote it. */
+function entryIn(text: string): AuditEntry | null {
+  try {
+    const entry: unknown = JSON.parse(text)
+    return v.is(auditEntry, entry) ? entry : null
+  } catch {
+    return null
   }
 }

@@ -1,4 +1,4 @@
-import type { DocumentStore } from './documents.ts'
+import { type DocumentStore, type SavedDocument, UnreadableContent } from './documents.ts'
 import { checkTable, type Dialect, prepared, type SqlRow } from './sql.ts'
 
 export interface SqlDocumentsOptions {
@@ -28,9 +28,7 @@ export function sqlDocuments(dialect: Dialect, options: SqlDocumentsOptions = {}
     },
     async read(room) {
       const row = await one(`select content, token, saved_at from ${table} where room = ?1`, [room])
-      const { content, token, saved_at } = row ?? {}
-      if (typeof content !== 'string') return null
-      return { content: JSON.parse(content), token: Number(token), savedAt: Number(saved_at) }
+      return row?.content == null ? null : savedIn(room, row)
     },
     async save(room, { token, holder }, content) {
       const saved = await one(
@@ -42,5 +40,16 @@ export function sqlDocuments(dialect: Dialect, options: SqlDocumentsOptions = {}
       const row = await one(`select fence from ${table} where room = ?1`, [room])
       return { saved: false, fence: row ? Number(row.fence) : null }
     },
+  }
+}
+
+function savedIn(room: string, row: SqlRow): SavedDocument {
+  const [token, savedAt] = [Number(row.token), Number(row.saved_at)]
+  try {
+    if (![token, savedAt].every((number) => Number.isSafeInteger(number) && number > 0))
+      throw new RangeError(`expected a token and a time, got ${row.token} and ${row.saved_at}`)
+    return { content: JSON.parse(String(row.content)), token, savedAt }
+  } catch (cause) {
+    throw new UnreadableContent(room, { cause })
   }
 }

@@ -40,6 +40,8 @@ export function asHttpError(error: unknown): HttpError {
   if (isCode(error, 'store-unavailable')) return tryLater('store_unavailable', 'the store does not answer')
   if (isCode(error, 'invalid-argument'))
     return new HttpError(400, 'invalid_argument', (error as LeaseError).message)
+  if (isCode(error, 'store-failed'))
+    return new HttpError(500, 'store_failed', 'the store cannot do that; the log of the server says why')
   return new HttpError(500, 'internal', 'something went wrong; the log of the server says what')
 }
 

@@ -18,7 +18,16 @@ export function administrationRoutes({
   stats: figures,
   feed,
   settings,
+  log,
 }: Service): Route[] {
+  /** Once each, since a dashboard asks every few seconds. */
+  const told = new Set<number>()
+  const tellOfDamaged = (numbers: readonly number[]) => {
+    const news = numbers.filter((number) => !told.has(number))
+    if (news.length === 0) return
+    for (const number of news) told.add(number)
+    log('warn', 'audit', { error: 'entries of the trail cannot be read, and are passed over', numbers: news })
+  }
   return [
     route({
       ...{ method: 'GET', path: '/api/locks', id: 'listLocks', action: 'observe' },
@@ -47,13 +56,13 @@ export function administrationRoutes({
       answers: { 200: auditPage },
       async handle(call) {
         const from = call.query('before', before)
-        return {
-          body: await audit.read({
-            limit: call.query('limit', limit) ?? 100,
-            ...(from !== undefined && { before: from }),
-            ...(call.resource !== '' && { resource: call.resource }),
-          }),
-        }
+        const { damaged = [], ...page } = await audit.read({
+          limit: call.query('limit', limit) ?? 100,
+          ...(from !== undefined && { before: from }),
+          ...(call.resource !== '' && { resource: call.resource }),
+        })
+        tellOfDamaged(damaged)
+        return { body: page }
       },
     }),
     route({

@@ -1,0 +1,101 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { LeaseStore } from '../../src/core/index.ts'
+import { openSqlite, sqliteAudit, sqliteDocuments } from '../../src/server/node/index.ts'
+import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { ADMIN_TOKEN, type Browser, type ServiceBed, serviceBed } from './service-bed.ts'
+
+const DOCUMENT = '/api/documents/room-1'
+const LOCK = `${DOCUMENT}/lock`
+
+let directory: string
+let database: DatabaseSync
+let store: LeaseStore
+let bed: ServiceBed
+let holder: Browser
+let logged: object[]
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'holdfast-damaged-'))
+  const path = join(directory, 'holdfast.db')
+  database = openSqlite(path)
+  store = sqliteStore(path)
+  logged = []
+  bed = await serviceBed({
+    ...{ store, documents: sqliteDocuments(database), audit: sqliteAudit(database) },
+    log(level, message, fields) {
+      if (level !== 'info') logged.push({ level, message, ...fields })
+    },
+  })
+  holder = bed.browser('holder')
+})
+afterEach(async () => {
+  await bed[Symbol.asyncDispose]()
+  await store.close()
+  database.close()
+  rmSync(directory, { recursive: true })
+})
+
+const damage = (statement: string) => database.exec(statement)
+
+describe('a damaged entry of the audit trail', () => {
+  const trail = async () => {
+    const { status, body } = await bed.program(ADMIN_TOKEN).call('GET', '/api/audit')
+    return { status, actions: body.entries.map(({ action }) => action) }
+  }
+
+  it.each([
+    ['is no JSON', '{"at":'],
+    ['is of another version', '{"happened":"lock"}'],
+  ])('that %s is passed over, and told once', async (_, entry) => {
+    await holder.call('POST', LOCK)
+    await holder.call('DELETE', LOCK)
+    await holder.call('POST', LOCK)
+    await vi.waitFor(async () => expect((await trail()).actions).toEqual(['lock', 'unlock', 'lock']))
+    damage(`update holdfast_audit set entry = '${entry}' where number = 2`)
+    for (let n = 0; n < 2; n++) expect(await trail()).toEqual({ status: 200, actions: ['lock', 'lock'] })
+    expect(logged).toEqual([expect.objectContaining({ level: 'warn', message: 'audit', numbers: [2] })])
+  })
+})
+
+describe('a damaged document', () => {
+  it.each([
+    ['no JSON', `content = '{"text":'`],
+    ['bytes', `content = x'ff00'`],
+    ['without a token', 'token = null'],
+    ['of no time', `saved_at = 'noon'`],
+  ])('that is %s is told as such, and mended by a save', async (_, change) => {
+    const { token } = (await holder.call('POST', LOCK)).body
+    await holder.call('PUT', DOCUMENT, { content: 'first', token })
+    damage(`update holdfast_documents set ${change}`)
+    const answer = await bed.browser().call('GET', DOCUMENT)
+    expect([answer.status, answer.body.error]).toEqual([409, 'content_unreadable'])
+    expect(answer.body.message).toMatch(/cannot be read.*a save replaces it/)
+    expect(logged).toEqual([expect.objectContaining({ level: 'error', message: 'content' })])
+    expect((await holder.call('PUT', DOCUMENT, { content: 'second', token })).status).toBe(200)
+    expect((await holder.call('GET', DOCUMENT)).body).toMatchObject({ content: 'second', token })
+  })
+})
+
+describe('a damaged lease', () => {
+  it('is neither free nor to be had, and those who ask are told the same', async () => {
+    expect((await holder.call('GET', LOCK)).body).toMatchObject({ is_locked: false })
+    await holder.call('POST', LOCK)
+    damage(`update holdfast_leases set metadata = 'Mika'`)
+    const other = bed.browser('other')
+    for (const method of ['GET', 'POST', 'PUT', 'DELETE']) {
+      const { status, body } = await other.call(method, LOCK)
+      expect([method, status, body.error]).toEqual([method, 500, 'store_failed'])
+    }
+    expect(logged).toContainEqual(
+      expect.objectContaining({
+        level: 'error',
+        error: expect.stringContaining('the row of document:room-1'),
+      }),
+    )
+    damage('update holdfast_leases set metadata = null')
+    expect((await other.call('GET', LOCK)).body).toMatchObject({ is_locked: true })
+  })
+})
