@@ -16,11 +16,15 @@ const POLL_BEHIND_PUSH_MS = 5000
  * harmless: the store grants the same lease again. Between attempts the asker sleeps until the store wakes it,
  * the holder's expiry comes, or, where the store cannot push, the backoff is over.
  */
-export async function acquire(context: Context, wish: Wish, stop: AbortSignal): Promise<HeldLease> {
+export async function acquire(
+  context: Context,
+  wish: Wish,
+  stop: AbortSignal,
+  started: number,
+): Promise<HeldLease> {
   const { clock, store, line, emit } = context
   const { resource, owner, ttl, metadata, wait, retry } = wish
   const bell = new Bell(clock)
-  const started = clock.monotonic()
   let state: LeaseState = FREE
   let attempts = 0
   let granted: HeldLease | undefined
@@ -84,7 +88,7 @@ export async function acquire(context: Context, wish: Wish, stop: AbortSignal): 
     owing = true
     let answer: Answer
     try {
-      const ms = Math.min(CALL_LIMIT_MS, ttl, wait > 0 ? left() : Infinity)
+      const ms = Math.min(CALL_LIMIT_MS, ttl, left() || Infinity)
       answer = await bounded(clock, call, { ms, stop, resource })
     } catch (cause) {
       call.then(giveBackIfLate, () => {})
@@ -135,9 +139,8 @@ export async function acquire(context: Context, wish: Wish, stop: AbortSignal): 
   /** How long to sleep at the most before asking again; throws when asking again is not to be. */
   function pauseAfter(outcome: Refusal | LeaseError): number {
     const failed = outcome instanceof LeaseError
-    if (left() === 0 || (failed && !outcome.retryable)) throw reason(outcome)
     const pause = !failed && store.supports.push ? POLL_BEHIND_PUSH_MS : retry(attempts)
-    if (pause === null) throw reason(outcome)
+    if (pause === null || (failed && !outcome.retryable)) throw reason(outcome)
     return failed ? pause : Math.min(outcome.retryIn ?? Infinity, pause)
   }
 

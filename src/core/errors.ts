@@ -31,7 +31,7 @@ export class LeaseError extends Error {
   override readonly name = 'LeaseError'
   readonly code: LeaseErrorCode
   readonly retryable: boolean
-  declare readonly resource?: string
+  declare readonly resource?: string | undefined
   declare readonly holder?: LeaseRecord
 
   constructor(code: LeaseErrorCode, message: string, details: LeaseErrorDetails = {}) {
@@ -49,6 +49,6 @@ export function asLeaseError(error: unknown, resource?: string): LeaseError {
   const message = error instanceof Error ? error.message : String(error)
   return new LeaseError('store-failed', message, {
     cause: error,
-    ...(resource !== undefined && { resource }),
+    resource,
   })
 }

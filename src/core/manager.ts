@@ -65,7 +65,7 @@ export function createLeases(
   /** A promise only as long as the store is one. */
   let context: Context | Promise<Context>
   if ('then' in Object(store)) {
-    const coming = Promise.resolve(store).then(contextOf, (error) => Promise.reject(asLeaseError(error)))
+    const coming = Promise.resolve(store).then(contextOf)
     context = coming
     coming.then((ready) => (context = ready)).catch(() => {})
   } else context = contextOf(store as LeaseStore)
@@ -85,21 +85,12 @@ export function createLeases(
     },
 
     async acquire(resource, callOptions = {}) {
+      const started = clock.monotonic()
       const wish = makeWish(resource, defaults, callOptions, clock)
-      const stop = new AbortController()
-      if (closed) throw closedError()
-      waiting.add(stop)
-      const { signal } = wish
-      const unlisten = onAbort(signal, () =>
-        stop.abort(new LeaseError('aborted', 'the wait was aborted', { cause: signal?.reason })),
+      return whileOpen(
+        async (stop) => track(acquire(await ready(stop, wish.wait), wish, stop, started)),
+        wish.signal,
       )
-      try {
-        stop.signal.throwIfAborted()
-        return await track(acquire(await ready(stop.signal), wish, stop.signal))
-      } finally {
-        unlisten()
-        waiting.delete(stop)
-      }
     },
 
     async tryAcquire(resource, callOptions) {
@@ -177,16 +168,38 @@ export function createLeases(
     return shared
   }
 
-  function ready(stop?: AbortSignal): Context | Promise<Context> {
-    return context instanceof Promise ? bounded(clock, context, { ms: CALL_LIMIT_MS, stop }) : context
+  function ready(stop: AbortSignal, wait = 0): Context | Promise<Context> {
+    const ms = Math.min(CALL_LIMIT_MS, wait || Infinity)
+    return context instanceof Promise ? bounded(clock, context, { ms, stop }) : context
   }
 
-  async function call<T>(ask: (ready: LeaseStore) => Promise<T>): Promise<T> {
+  function call<T>(ask: (ready: LeaseStore) => Promise<T>): Promise<T> {
+    return whileOpen(async (stop) => {
+      const { store } = await ready(stop)
+      return bounded(clock, ask(store), { ms: CALL_LIMIT_MS, stop })
+    })
+  }
+
+  /** The work is told to stop by `close`, and by the caller's signal. */
+  async function whileOpen<T>(
+    work: (stop: AbortSignal) => Promise<T>,
+    signal?: AbortSignal | undefined,
+  ): Promise<T> {
+    const stop = new AbortController()
     if (closed) throw closedError()
-    const { store } = await ready()
-    return bounded(clock, ask(store), { ms: CALL_LIMIT_MS }).catch((error) =>
-      Promise.reject(asLeaseError(error)),
+    waiting.add(stop)
+    const unlisten = onAbort(signal, () =>
+      stop.abort(new LeaseError('aborted', 'the wait was aborted', { cause: signal?.reason })),
     )
+    try {
+      stop.signal.throwIfAborted()
+      return await work(stop.signal)
+    } catch (error) {
+      throw asLeaseError(error)
+    } finally {
+      unlisten()
+      waiting.delete(stop)
+    }
   }
 }
 

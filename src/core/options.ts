@@ -77,7 +77,10 @@ export function makeWish(
     ttl,
     heartbeat: heartbeat || Infinity,
     wait,
-    retry,
+    retry(failures) {
+      const pause = retry(failures) as number
+      return pause >= 0 ? pause : null
+    },
     metadata: metadata === undefined ? metadata : checkMetadata(metadata),
     signal,
   }
@@ -119,6 +122,6 @@ export function refuse(option: string, expected: string, value: unknown): never 
 }
 
 function show(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)
+  if (typeof value === 'string') return JSON.stringify(value).slice(0, 60)
   return Object(value) === value ? (value as object).constructor?.name : String(value)
 }

@@ -81,7 +81,8 @@ export function createLine(store: LeaseStore, emit: Context['emit']): LocalLine 
     place(resource, bell) {
       const line = lines.get(resource) ?? []
       lines.set(resource, line)
-      return line.includes(bell) ? line.indexOf(bell) : line.push(bell) - 1
+      const place = line.indexOf(bell)
+      return place < 0 ? line.push(bell) - 1 : place
     },
     leave(resource, bell) {
       const rest = lines.get(resource)?.filter((other) => other !== bell)

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { createLeases, type LeaseStore } from '../../src/core/index.ts'
 import type { FakeClock } from '../../src/testing/index.ts'
 import { setUp } from './set-up.ts'
 
@@ -12,6 +13,55 @@ describe('promise 3, nothing hangs', () => {
     expect(await Promise.race([failure, 'still waiting'])).toBe('still waiting')
     await clock.advance(1)
     expect(await failure).toMatchObject({ code: 'lease-held', holder: { owner: 'Mika' } })
+  })
+
+  it('waits ten seconds unless told otherwise', async () => {
+    const { clock, leases, another } = setUp()
+    await another().acquire('r', { ttl: 60_000 })
+    const failure = leases.acquire('r').catch((error) => error)
+    await clock.advance(9999)
+    expect(await Promise.race([failure, 'still waiting'])).toBe('still waiting')
+    await clock.advance(1)
+    expect(await failure).toMatchObject({ code: 'lease-held' })
+  })
+
+  it('counts the time that a store takes to come as waited', async () => {
+    const { clock, store, another } = setUp()
+    await another().acquire('r', { ttl: 60_000 })
+    const waitFor = (coming: Promise<LeaseStore>) =>
+      createLeases(coming, { clock })
+        .acquire('r', { wait: 200 })
+        .catch((error) => error.code)
+    const late = new Promise<LeaseStore>((resolve) => clock.setTimer(() => resolve(store), 150))
+    const outcomes = Promise.all([waitFor(new Promise(() => {})), waitFor(late)])
+    await clock.advance(200)
+    expect(await Promise.race([outcomes, 'still waiting'])).toEqual(['store-unavailable', 'lease-held'])
+  })
+
+  it('asks no longer than its lease would live', async () => {
+    const { clock, network, leases } = setUp()
+    network.faults = { loseRequest: 1 }
+    const failure = leases.tryAcquire('r', { ttl: 300 }).catch((error) => error)
+    await clock.advance(300)
+    expect(await Promise.race([failure, 'still asking'])).toMatchObject({ code: 'store-unavailable' })
+  })
+
+  it('tries to release no longer than the lease lives', async () => {
+    const { clock, network, leases } = setUp()
+    const lease = await leases.acquire('r', { ttl: 300 })
+    network.faults = { loseRequest: 1 }
+    const failure = lease.release().catch((error) => error)
+    await clock.advance(300)
+    expect(await Promise.race([failure, 'still trying'])).toMatchObject({ code: 'store-unavailable' })
+  })
+
+  it.each([Number.NaN, undefined, -1])('gives up when `retry` says %s', async (pause) => {
+    const { clock, leases, another, asks } = setUp({ queue: false, push: false })
+    await another().acquire('r')
+    const waiting = leases.acquire('r', { retry: () => pause as number }).catch((error) => error)
+    await clock.advance(0)
+    expect(await Promise.race([waiting, 'still waiting'])).toMatchObject({ code: 'lease-held' })
+    expect(asks()).toBe(1)
   })
 
   it('leaves no place in line and no timer behind', async () => {
@@ -57,13 +107,17 @@ describe('promise 3, nothing hangs', () => {
   })
 
   it('closes: ends every wait and releases what is held', async () => {
-    const { clock, leases, another, store } = setUp()
+    const { clock, leases, another, store, network } = setUp()
     await leases.acquire('mine')
     await another().acquire('theirs')
     const waiting = leases.acquire('theirs', { wait: Infinity }).catch((error) => error)
     await clock.advance(0)
+    network.faults = { loseAnswer: 1 }
+    const reading = [leases.inspect('theirs'), leases.list()].map((call) => call.catch((error) => error))
+    await clock.advance(0)
+    network.faults = {}
     await leases.close()
-    expect(await waiting).toMatchObject({ code: 'closed' })
+    for (const ended of [waiting, ...reading]) expect(await ended).toMatchObject({ code: 'closed' })
     expect((await store.list({ limit: 10 })).leases.map(({ resource }) => resource)).toEqual(['theirs'])
     await expect(leases.acquire('r')).rejects.toMatchObject({ code: 'closed' })
     await expect(leases.inspect('r')).rejects.toMatchObject({ code: 'closed' })

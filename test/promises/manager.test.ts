@@ -32,6 +32,13 @@ describe('a manager', () => {
     expect((await paged.list()).map(({ resource }) => resource)).toEqual(['a', 'b', 'c'])
   })
 
+  it('lists a hundred unless told otherwise', async () => {
+    const { store, leases } = setUp()
+    for (let n = 0; n < 101; n++)
+      await store.acquire({ resource: `r${n}`, id: `${n}`, owner: 'x', ttl: 30_000 })
+    expect(await leases.list()).toHaveLength(100)
+  })
+
   it('has an owner of its own unless told otherwise', async () => {
     const { store } = setUp()
     const [a, b] = [createLeases(store), createLeases(store)]
