@@ -103,18 +103,6 @@ export class Locks {
     return lease
   }
 
-  /**
-   * As `holder`, for whoever is told that the room is free: where many are read a store passes over a lease that it
-   * cannot understand, and grants nothing. A renewal of nobody's changes nothing, and fails as a grant would.
-   */
-  async look(room: string): Promise<LeaseRecord | null> {
-    const { store, ttl } = this.#options
-    const lease = await this.holder(room)
-    if (lease) return lease
-    const renewal = await store.renew({ resource: roomResource(room), id: 'nobody', ttl })
-    return renewal.ok ? renewal.lease : renewal.holder
-  }
-
   /** Of every lease that the party has on the room. */
   idOf(room: string, { key }: Party): string {
     return `${key}:${room}`

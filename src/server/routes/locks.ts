@@ -68,7 +68,7 @@ export function lockRoutes({ locks, line, settings }: Service): Route[] {
       answers: { 200: lockState },
       async handle(call) {
         const party = await call.party()
-        const lease = await locks.look(call.room)
+        const lease = await locks.holder(call.room)
         const { room } = call
         return replies.state({ room, lease, isYou: locks.isHolder(room, party, lease) }, party, line.of(room))
       },
