@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { projectBed } from '../../test/web/project-bed.ts'
 import type { WebLocks } from '../stores/browser/index.ts'
 import type { LockError } from './index.ts'
@@ -30,6 +30,13 @@ describe('acquireProjectLock', () => {
       [2, 21_500],
       [3, 33_500],
       [4, 47_500],
+    ])
+    const waits = events.filter((event) => event.type === 'lock:waiting')
+    expect(waits.map(({ retry, delayMs }) => [retry, delayMs])).toEqual([
+      [1, 500],
+      [2, 1000],
+      [3, 2000],
+      [4, 4000],
     ])
     expect(events.at(-1)).toMatchObject({
       type: 'lock:readonly-entered',
@@ -96,8 +103,19 @@ describe('acquireProjectLock', () => {
     stop.abort('enough')
     expect(await finished(waiting)).toBe('enough')
     expect(told()).not.toContain('readonly-entered')
+    expect(clock.pending).toBe(0)
     await finished(holder.locks.releaseProjectLock(lease))
     expect(await finished(openTab().locks.acquireProjectLock())).toMatchObject({ backend: 'web' })
+  })
+
+  it('leaves nothing on a signal that outlives it', async () => {
+    const { openTab, finished } = projectBed()
+    await finished(openTab().locks.acquireProjectLock())
+    const { signal } = new AbortController()
+    const [add, remove] = [vi.spyOn(signal, 'addEventListener'), vi.spyOn(signal, 'removeEventListener')]
+    await finished(caught(openTab().locks.acquireProjectLock({ signal })))
+    expect(add.mock.calls.length).toBeGreaterThan(0)
+    expect(remove).toHaveBeenCalledTimes(add.mock.calls.length)
   })
 
   it('takes the place of a tab that was closed', async () => {
@@ -221,7 +239,7 @@ describe('the .lock that an acquisition finds', () => {
     const failure = await finished(caught(locks.acquireProjectLock({ retry: { maxAttempts: 1 } })))
     expect(failure).toMatchObject({
       code: 'lock-unavailable',
-      cause: { code: 'store-unavailable', message: '.lock was in other hands for too long' },
+      cause: { code: 'store-unavailable', message: '.lock is busy' },
     })
   })
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../core/index.ts'
+import { refuse } from './options.ts'
 import type { LockEventListener, ProjectLockEvent, ProjectLockEventBase } from './types.ts'
 
 type Name<T> = T extends `lock:${infer N}` ? N : never
@@ -18,27 +19,35 @@ export interface EventChannel {
 
 /** Tells every listener of every event in one order, also of events that a listener itself causes. */
 export function createChannel(clock: Clock): EventChannel {
-  const listeners = new Set<LockEventListener>()
-  const pending: ProjectLockEvent[] = []
+  const listeners = new Set<{ readonly listener: LockEventListener }>()
+  /** What is being told now. */
+  let telling: ProjectLockEvent[] | undefined
   let at = 0
   return {
     subscribe(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
+      if (typeof listener !== 'function') refuse('listener', 'a function', listener)
+      // An entry of its own, so that the same function may subscribe twice.
+      const entry = { listener }
+      listeners.add(entry)
+      return () => listeners.delete(entry)
     },
     emit(about, name, fields) {
       at = Math.max(at, clock.now())
       // Whoever delivers already will come to this one in its turn.
       const event = { type: `lock:${name}`, at, ...about, ...fields } as unknown as ProjectLockEvent
-      if (pending.push(event) > 1) return
-      for (; pending[0]; pending.shift())
-        for (const listener of listeners) {
-          try {
-            listener(pending[0])
-          } catch {
-            // A listener that throws harms neither the lock nor the other listeners.
+      if (telling) telling.push(event)
+      else {
+        telling = [event]
+        for (const next of telling)
+          for (const { listener } of listeners) {
+            try {
+              listener(next)
+            } catch {
+              // A listener that throws harms neither the lock nor the other listeners.
+            }
           }
-        }
+        telling = undefined
+      }
     },
   }
 }

@@ -5,9 +5,15 @@
  *     asking ──▶ held ──▶ releasing ──▶ gone
  *                  └──▶ lost ──▶ gone
  */
-import type { Lease, LeaseError, LeaseEvent, LossReason } from '../core/index.ts'
+import {
+  Bell,
+  type Clock,
+  type Lease,
+  type LeaseError,
+  type LeaseEvent,
+  type LossReason,
+} from '../core/index.ts'
 import { nameOf } from '../stores/browser/index.ts'
-import { rejectOnAbort } from './abort.ts'
 import type { Emit, EventChannel } from './channel.ts'
 import { LockError, notHeld } from './errors.ts'
 import { UNREADABLE } from './lock-file.ts'
@@ -18,7 +24,6 @@ import type {
   LockErrorEvent,
   LockReadonlyEnteredEvent,
   LockRetryScheduledEvent,
-  LockScope,
   ProjectLockLease,
 } from './types.ts'
 
@@ -31,7 +36,6 @@ export const STANDBY_POLL_MS = 2000
 
 export interface Claim {
   readonly id: string
-  readonly scope: LockScope
   backend: LockBackend
   /** The core's lease, once it was granted. */
   lease: Lease | undefined
@@ -44,7 +48,7 @@ export interface Claim {
   emit: Emit
   isHeld(): boolean
   snapshot(): ProjectLockLease
-  granted(lease: Lease, attempt: number, tookMs: number): ProjectLockLease
+  granted(lease: Lease, attempt: number, tookMs: number): void
   /** The core's `retry`: after failed renewals, and after a `.lock` that could not be removed. */
   pauseAfter(failures: number): number | null
   hear(event: LeaseEvent): void
@@ -72,7 +76,12 @@ export interface Claim {
 }
 
 /** `asked` is what is known of the lease before it is granted; of another's lease, all. */
-export function createClaim(asked: ProjectLockLease, channel: EventChannel, standsBy: boolean): Claim {
+export function createClaim(
+  asked: ProjectLockLease,
+  channel: EventChannel,
+  clock: Clock,
+  standsBy: boolean,
+): Claim {
   const { id, scope } = asked
   /** Made when first asked for: most leases end without anybody looking at their signal. */
   let ended: AbortController | undefined
@@ -84,12 +93,11 @@ export function createClaim(asked: ProjectLockLease, channel: EventChannel, stan
   let replacedUnreadable = false
   /** The page was away, and the lease was not renewed since. */
   let isChecking = false
-  /** Called with the next renewal, or with the loss. */
-  let waiters: ((loss?: LockError) => void)[] = []
+  /** Rung by the next renewal, and by the end. */
+  const waiters: Bell[] = []
 
   const claim: Claim = {
     id,
-    scope,
     backend: asked.backend,
     loss: undefined,
     lease: undefined,
@@ -117,7 +125,6 @@ export function createClaim(asked: ProjectLockLease, channel: EventChannel, stan
       }
       claim.emit('acquired', { attempt, lease: snapshot })
       tellNextBeat()
-      return snapshot
     },
 
     pauseAfter(count) {
@@ -142,27 +149,30 @@ export function createClaim(asked: ProjectLockLease, channel: EventChannel, stan
 
     beat: () => claim.emit('attempt', { operation: 'renew', strategy: claim.backend, retry: failures }),
 
-    renewNow: (signal) =>
-      new Promise((resolve, reject) => {
-        if (claim.loss) return reject(claim.loss)
-        if (claim.backend === 'web') return resolve(claim.snapshot())
-        waiters.push((loss) => (loss ? reject(loss) : resolve(claim.snapshot())))
-        rejectOnAbort(signal, reject)
+    async renewNow(signal = new AbortController().signal) {
+      if (!claim.loss && claim.backend === 'fallback') {
+        const bell = new Bell(clock)
+        waiters.push(bell)
         // The failure of one beat is told by events, and the core tries again; the loss is told to all who wait.
         claim.lease?.renew().catch(() => {})
-      }),
+        await bell.sleep(Infinity, signal)
+      }
+      if (claim.loss) throw claim.loss
+      if (claim.released) throw notHeld()
+      return claim.snapshot()
+    },
 
     release(force) {
       claim.released ??= Promise.resolve().then(async () => {
         claim.emit('release-requested', { lease: claim.snapshot() })
-        tellWaiters(notHeld())
+        wakeWaiters()
         try {
           await claim.lease?.release()
           await force?.()
           claim.emit('released', {})
         } catch (error) {
           // The others were told one by one. The work goes on, and what is left ends with its TTL.
-          if (force) onRemovalFailed(error, true)
+          if (force && removals < MAX_REMOVALS) onRemovalFailed(error, true)
         }
       })
       return claim.released
@@ -207,7 +217,7 @@ export function createClaim(asked: ProjectLockLease, channel: EventChannel, stan
     if (claim.backend === 'fallback')
       claim.emit('renewed', { ttlExpiresAt: renewed.ttlExpiresAt, lease: renewed })
     tellNextBeat()
-    tellWaiters()
+    wakeWaiters()
   }
 
   function onLost(reason: LossReason): void {
@@ -218,7 +228,7 @@ export function createClaim(asked: ProjectLockLease, channel: EventChannel, stan
     claim.loss = loss
     ended?.abort(loss)
     claim.fail('renew', loss, !retryable && (isExpired ? 'lease-expired' : 'renewal-denied'))
-    tellWaiters(loss)
+    wakeWaiters()
   }
 
   function onRemovalFailed(cause: unknown, isLast: boolean): void {
@@ -227,9 +237,7 @@ export function createClaim(asked: ProjectLockLease, channel: EventChannel, stan
     claim.emit('cleanup-warning', { message })
   }
 
-  function tellWaiters(loss?: LockError): void {
-    const told = waiters
-    waiters = []
-    for (const settle of told) settle(loss)
+  function wakeWaiters(): void {
+    for (const bell of waiters.splice(0)) bell.ring()
   }
 }

@@ -1,4 +1,4 @@
-import { type Clock, createLeases, LeaseError, type LeaseEvent } from '../core/index.ts'
+import { type Clock, createLeases, type LeaseEvent } from '../core/index.ts'
 import {
   type DirectorySource,
   openDirectory,
@@ -11,10 +11,10 @@ import { createChannel } from './channel.ts'
 import { type Claim, createClaim, HEARTBEAT_MS } from './claim.ts'
 import { notHeld } from './errors.ts'
 import { executeWithLock } from './executing.ts'
-import { SCOPES, TTL_MS } from './lock-file.ts'
+import { TTL_MS } from './lock-file.ts'
 import { lockFileStore } from './lock-file-store.ts'
-import { retryPolicy } from './retry-policy.ts'
-import type { AcquireProjectLockOptions, LockScope, ProjectLocks } from './types.ts'
+import { makeWish, refuse, type Wish } from './options.ts'
+import type { ProjectLocks } from './types.ts'
 import { projectWebLockStore } from './web-lock-store.ts'
 
 /** The time of one attempt. */
@@ -42,6 +42,8 @@ export interface ProjectLocksOptions {
  */
 export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLocks {
   const { namespace = 'imgponic', clock = workerClock(), page = globalThis.window } = options
+  if (typeof namespace !== 'string' || !/^[^-]/.test(namespace))
+    refuse('namespace', 'a name that does not begin with -', namespace)
   const channel = createChannel(clock)
   /** By the id of the lease, from the first attempt until it was released. */
   const claims = new Map<string, Claim>()
@@ -63,7 +65,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   for (const type of ['pageshow', 'resume']) page?.addEventListener(type, onReturn, closing)
 
   const locks: ProjectLocks = {
-    acquireProjectLock: async (acquireOptions) => (await acquire(acquireOptions)).snapshot(),
+    acquireProjectLock: async (acquireOptions) => (await acquire(makeWish(acquireOptions))).snapshot(),
 
     async renewProjectLock({ id }, { signal } = {}) {
       const claim = claims.get(id)
@@ -72,12 +74,15 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
     },
 
     async releaseProjectLock(lease, { force = false } = {}) {
-      const claim = claims.get(lease.id) ?? (force && createClaim(lease, channel, false))
-      if (claim) await release(claim, force ? () => removeRecord(lease.scope) : undefined)
+      const claim = claims.get(lease.id) ?? (force && createClaim(lease, channel, clock, false))
+      if (claim) await release(claim, force ? () => fileStore.clear(lease.scope) : undefined)
     },
 
-    withProjectLock: (executor, withOptions = {}) =>
-      executeWithLock(() => acquire(withOptions), release, executor, withOptions, clock),
+    async withProjectLock(executor, withOptions) {
+      if (typeof executor !== 'function') refuse('executor', 'a function', executor)
+      const wish = makeWish(withOptions)
+      return executeWithLock(() => acquire(wish), release, executor, wish, clock)
+    },
 
     subscribeLockEvents: channel.subscribe,
     projectLockEvents: { subscribe: channel.subscribe },
@@ -92,23 +97,16 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   }
   return locks
 
-  async function acquire({
-    scope = 'autosave',
-    signal,
-    retry,
-    standby = false,
-  }: AcquireProjectLockOptions = {}): Promise<Claim> {
-    if (!SCOPES.includes(scope))
-      throw new LeaseError('invalid-argument', `scope: expected ${SCOPES}, got ${scope}`)
-    const policy = retryPolicy(retry)
-    signal?.throwIfAborted()
+  async function acquire(wish: Wish): Promise<Claim> {
+    const { scope, signal, standby } = wish
+    signal.throwIfAborted()
     const id = crypto.randomUUID()
     const backend = webLocks() ? 'web' : 'fallback'
     const asked = { id, backend, scope, acquiredAt: 0, ttlExpiresAt: Infinity } as const
-    const claim = createClaim(asked, channel, standby)
+    const claim = createClaim(asked, channel, clock, standby)
     claims.set(id, claim)
     try {
-      await acquireClaim(backends, claim, standby ? null : policy, signal)
+      await acquireClaim(backends, claim, wish)
       return claim
     } catch (error) {
       claims.delete(id)
@@ -124,12 +122,6 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   function onReturn(event: Event): void {
     const isFirstShow = (event as PageTransitionEvent).persisted === false
     if (!isFirstShow) for (const claim of claims.values()) claim.check()
-  }
-
-  /** Ends the record of the scope in `project/.lock`, whoever wrote it. */
-  async function removeRecord(scope: LockScope): Promise<void> {
-    let [holder] = await fileStore.read([scope])
-    while (holder) ({ holder } = await fileStore.release({ resource: scope, token: holder.token }))
   }
 }
 

@@ -3,6 +3,8 @@ export type LockErrorCode =
   | 'web-lock-unsupported'
   /** One attempt's time was over; seen as a `cause`. */
   | 'lock-timeout'
+  /** One attempt found the `.lock` of another; seen as a `cause`. */
+  | 'fallback-conflict'
   /** Every attempt failed. `cause` says which backend refused. */
   | 'lock-unavailable'
   /** The lease ended because it could not be renewed. */

@@ -1,5 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
+import { FakeLockManager } from '../../test/web/fake-locks.ts'
 import { projectBed } from '../../test/web/project-bed.ts'
+import { FakeClock } from '../testing/index.ts'
 import type { ProjectLockEvent } from './index.ts'
 
 /** Every event, with the fields that it must have beside those of all events. */
@@ -66,10 +68,31 @@ describe('the events of the project lock', () => {
   })
 })
 
+it('one function that listens twice hears on when it has stopped once', async () => {
+  const { openTab, finished } = projectBed()
+  const { locks } = openTab()
+  const listener = vi.fn()
+  const [stop] = [locks.subscribeLockEvents(listener), locks.subscribeLockEvents(listener)]
+  stop()
+  await finished(locks.acquireProjectLock())
+  expect(listener).toHaveBeenCalledTimes(2)
+})
+
+it('an instance has the clock of a worker when it is given none', async () => {
+  vi.resetModules()
+  const clock = new FakeClock()
+  vi.doMock('../worker-clock/index.ts', () => ({ workerClock: () => clock }))
+  const { createProjectLocks } = await import('./index.ts')
+  const locks = createProjectLocks({ locks: new FakeLockManager().tab() })
+  const lease = await locks.acquireProjectLock()
+  expect(lease.acquiredAt).toBe(clock.now())
+  await locks.close()
+  vi.doUnmock('../worker-clock/index.ts')
+})
+
 describe('the default instance', () => {
   it('has the namespace imgponic, and one channel for both ways to subscribe', async () => {
     vi.resetModules()
-    const { FakeLockManager } = await import('../../test/web/fake-locks.ts')
     const tab = new FakeLockManager().tab()
     vi.stubGlobal('navigator', { locks: tab })
     const project = await import('./index.ts')

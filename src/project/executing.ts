@@ -1,9 +1,9 @@
-import type { Clock } from '../core/index.ts'
-import { pause } from './abort.ts'
+import { Bell, type Clock } from '../core/index.ts'
 import type { Claim } from './claim.ts'
 import { LockError } from './errors.ts'
-import { delayAfter, retryPolicy } from './retry-policy.ts'
-import type { ProjectLockLease, WithProjectLockOptions } from './types.ts'
+import type { Wish } from './options.ts'
+import { delayAfter } from './retry-policy.ts'
+import type { ProjectLockLease } from './types.ts'
 
 /**
  * Acquires, executes, always releases. What the executor throws is told, and only an error that says
@@ -13,10 +13,9 @@ export async function executeWithLock<T>(
   acquire: () => Promise<Claim>,
   release: (claim: Claim) => Promise<void>,
   executor: (lease: ProjectLockLease) => Promise<T>,
-  { retry, signal }: WithProjectLockOptions,
+  { policy, signal }: Wish,
   clock: Clock,
 ): Promise<T> {
-  const policy = retryPolicy(retry)
   for (let attempt = 1; ; attempt++) {
     const claim = await acquire()
     let delay: number | null
@@ -28,13 +27,15 @@ export async function executeWithLock<T>(
     } catch (cause) {
       const error = asLockError(cause)
       delay = error.retryable ? delayAfter(attempt, policy) : null
-      claim.fail('execute', error, delay === null && 'executor-failed')
+      // A loss that is final has entered read-only already.
+      const isKnown = claim.loss?.retryable === false
+      claim.fail('execute', error, delay === null && !isKnown && 'executor-failed')
       if (delay === null) throw cause
       claim.tellRetry(attempt, delay, 'transient-error')
     } finally {
       await release(claim)
     }
-    await pause(clock, delay, signal)
+    await new Bell(clock).sleep(delay, signal)
   }
 }
 

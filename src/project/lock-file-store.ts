@@ -1,7 +1,7 @@
 /**
  * The port on `project/.lock`. The resource is the scope, and the owner is the id of the project lease: that is what
- * the file shows. The file has no room for a token; the time of the last change stands for one, which is enough to
- * end by force just what was seen.
+ * the file shows. The file has no room for a token: the time of the last change stands for it, and nobody ends a
+ * lease by it.
  */
 import {
   type Answer,
@@ -12,7 +12,8 @@ import {
   type Renewal,
 } from '../core/index.ts'
 import { AGAIN, type DirectorySource, gatedFile, REMOVAL_MS } from '../stores/browser/index.ts'
-import { isLive, LEAVING, type LockRecord, liveRecords, readRecords, TTL_MS } from './lock-file.ts'
+import { isLive, LEAVING, type LockRecord, readRecords, TTL_MS } from './lock-file.ts'
+import type { LockScope } from './types.ts'
 import { unlisted } from './unlisted.ts'
 
 interface View {
@@ -26,12 +27,17 @@ interface View {
 /** An answer, and what is to take the record's place: `null` nothing, absent it stays. */
 type Step<T> = (view: View) => readonly [answer: T, next?: LockRecord | null | undefined]
 
+export interface LockFileStore extends LeaseStore {
+  /** Removes the record of the scope, whoever wrote it. */
+  clear(scope: LockScope): Promise<void>
+}
+
 /** `onBeat` is told of each renewal when it goes out: the core tells of it when it is answered. */
 export function lockFileStore(
   project: DirectorySource,
   clock: Clock,
   onBeat: (owner: string) => void,
-): LeaseStore {
+): LockFileStore {
   const file = gatedFile(project, '.lock', clock)
   const leaving = LEAVING + crypto.randomUUID()
   /** The project leases behind the ids of the core. */
@@ -66,25 +72,25 @@ export function lockFileStore(
     renew({ resource, id, ttl }) {
       const owner = owners.get(id) ?? ''
       onBeat(owner)
-      return change<Renewal>(resource, ({ held, holder, now }) => {
-        if (!held || !holder || held.id !== owner) return [{ ok: false, holder }]
-        const next = { ...held, ttlExpiresAt: now + ttl, mtime: now }
+      return change<Renewal>(resource, ({ holder, now }) => {
+        if (holder?.id !== owner) return [{ ok: false, holder }]
+        const next = { id: owner, ttlExpiresAt: now + ttl, mtime: now }
         return [{ ok: true, lease: describe(resource, next, now) }, next]
       })
     },
 
     async release(by) {
       const { resource } = by
-      const owner = 'id' in by ? owners.get(by.id) : undefined
+      const id = 'id' in by ? by.id : ''
+      const owner = owners.get(id)
       try {
         const outcome = await change<Awaited<ReturnType<LeaseStore['release']>>>(resource, (view) => {
           const { held, holder, now } = view
-          const shown = held && describe(resource, held, now)
-          const isMeant = 'id' in by ? held?.id === owner : shown?.token === by.token
-          if (!shown || !isMeant) return [{ ended: null, holder }]
-          return [{ ended: { ...shown, state: holder ? 'released' : 'expired' }, holder: null }, null]
+          if (!held || held.id !== owner) return [{ ended: null, holder }]
+          const state = holder ? 'released' : 'expired'
+          return [{ ended: { ...describe(resource, held, now), state }, holder: null }, null]
         })
-        if ('id' in by) owners.delete(by.id)
+        owners.delete(id)
         return outcome
       } catch (cause) {
         if (owner) leftBehind.add(owner)
@@ -92,6 +98,8 @@ export function lockFileStore(
         throw new LeaseError('store-unavailable', `${cause}`, { cause })
       }
     },
+
+    clear: (scope) => change<void>(scope, ({ held }) => [undefined, held && null]),
 
     async read(resources) {
       const content = await file.read()
@@ -107,17 +115,17 @@ export function lockFileStore(
       const found = Object.entries(readRecords(content, now))
       const others = found.filter(([, { id }]) => !leftBehind.has(id))
       const records = Object.fromEntries(others)
-      const removal = others.find(([, record]) => record.id.startsWith(LEAVING) && isLive(record, now))?.[1]
+      const removal = Object.values(records).find(({ id }) => id.startsWith(LEAVING))
       // Another tab is removing the file. A mark that was cut is written back, as above.
-      if (removal)
-        return {
-          result: AGAIN,
-          ...(removal.ttlExpiresAt === now + REMOVAL_MS && { text: JSON.stringify(records) }),
-        }
+      if (isLive(removal, now)) {
+        const wasCut = removal.ttlExpiresAt === now + REMOVAL_MS
+        return { result: AGAIN, text: wasCut ? JSON.stringify(records) : undefined }
+      }
       const held = records[scope]
       const [result, next = held] = step({ held, holder: liveLease(scope, held, now), now })
       if (next === held && others.length === found.length) return { result }
-      const left = liveRecords({ ...records, [scope]: next }, now)
+      // Records that have run out are orphans, and go with the first write.
+      const left = Object.entries({ ...records, [scope]: next }).filter(([, record]) => isLive(record, now))
       if (left.length > 0) return { result, text: JSON.stringify(Object.fromEntries(left)) }
       const marker = { id: leaving, ttlExpiresAt: now + REMOVAL_MS, mtime: now }
       return { result, text: JSON.stringify({ [scope]: marker }), remove: true }

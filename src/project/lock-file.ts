@@ -47,14 +47,6 @@ export function readRecords(content: Content | null, now: number): LockRecords {
   return records
 }
 
-/** Records that have run out are orphans, and go with the first write. */
-export function liveRecords(
-  records: Readonly<Record<string, LockRecord | null | undefined>>,
-  now: number,
-): [string, LockRecord][] {
-  return Object.entries(records).filter((entry): entry is [string, LockRecord] => isLive(entry[1], now))
-}
-
 export function isLive(record: LockRecord | null | undefined, now: number): record is LockRecord {
   return !!record && now < record.ttlExpiresAt
 }

@@ -96,6 +96,16 @@ describe('releaseProjectLock', () => {
     expect(told()).toEqual(['release-requested', 'error', 'cleanup-warning'])
   })
 
+  it('tells of three failed removals and no more, also by force', async () => {
+    const { openTab, finished, refuse } = projectBed()
+    const { locks, told } = openTab({ locks: null })
+    const lease = await finished(locks.acquireProjectLock())
+    refuse('remove', 'InvalidStateError')
+    await finished(locks.releaseProjectLock(lease, { force: true }))
+    const warning = 'cleanup-warning'
+    expect(told().slice(-5)).toEqual(['release-requested', warning, warning, 'error', warning])
+  })
+
   it('frees one scope of a damaged file by force; the other may still be held', async () => {
     const { files, openTab, finished, lockFile } = projectBed()
     const { locks } = openTab({ locks: null })

@@ -1,4 +1,3 @@
-import { LeaseError } from '../core/index.ts'
 import type { RetryPolicyConfig } from './types.ts'
 
 export const DEFAULT_RETRY: RetryPolicyConfig = {
@@ -6,14 +5,6 @@ export const DEFAULT_RETRY: RetryPolicyConfig = {
   maxDelayMs: 4000,
   multiplier: 2,
   maxAttempts: 5,
-}
-
-export function retryPolicy(given: Partial<RetryPolicyConfig> = {}): RetryPolicyConfig {
-  const policy = { ...DEFAULT_RETRY, ...given }
-  for (const [option, value] of Object.entries(policy))
-    if (!(value >= 0 && value < Infinity))
-      throw new LeaseError('invalid-argument', `retry.${option}: expected a number, got ${value}`)
-  return policy
 }
 
 /** How long to pause after the attempt of this number, from 1; `null` when it was the last. */

@@ -3,16 +3,13 @@
  * and taking it costs one request.
  */
 import type { Clock, LeaseRecord, LeaseStore } from '../core/index.ts'
-import { type Hold, lockDesk, type WebLocks } from '../stores/browser/index.ts'
+import { lockDesk, type WebLocks } from '../stores/browser/index.ts'
 import { unlisted } from './unlisted.ts'
 
 export function projectWebLockStore(locks: () => WebLocks, prefix: string, clock: Clock): LeaseStore {
   const desk = lockDesk(locks, prefix, clock)
-  const leases = new WeakMap<Hold, LeaseRecord>()
-
-  function leaseOf(hold: Hold | undefined): LeaseRecord | null {
-    return (hold && leases.get(hold)) ?? null
-  }
+  /** Those that are held, by their ids. */
+  const leases = new Map<string, LeaseRecord>()
 
   return {
     ...unlisted,
@@ -23,27 +20,31 @@ export function projectWebLockStore(locks: () => WebLocks, prefix: string, clock
       const { resource, id, owner } = ask
       const hold = await desk.ask(ask)
       if (!hold) return { granted: false, holder: null, place: desk.holds.has(id) ? 0 : null, retryIn: null }
-      hold.onStolen = () => ask.lost?.()
+      hold.onStolen = () => {
+        leases.delete(id)
+        ask.lost?.()
+      }
       const acquiredAt = clock.now()
       const token = acquiredAt * 1000
       const forEver = { expiresAt: null, remaining: null, metadata: null } as const
       const lease = { resource, id, owner, token, acquiredAt, ...forEver, state: 'held' } as const
-      leases.set(hold, lease)
+      leases.set(id, lease)
       return { granted: true, lease }
     },
 
     async renew({ id }) {
       // The answer comes after the news of a steal that happened before it.
       await locks().query()
-      const lease = leaseOf(desk.holds.get(id))
+      const lease = leases.get(id)
       return lease ? { ok: true, lease } : { ok: false, holder: null }
     },
 
     async release(by) {
-      const hold = desk.holds.get('id' in by ? by.id : '')
-      const lease = leaseOf(hold)
-      await hold?.letGo()
-      return { ended: lease && { ...lease, state: 'released' }, holder: null }
+      const id = 'id' in by ? by.id : ''
+      const lease = leases.get(id)
+      leases.delete(id)
+      await desk.holds.get(id)?.letGo()
+      return { ended: lease ? { ...lease, state: 'released' } : null, holder: null }
     },
 
     /** A Web Lock does not say who holds it. */

@@ -42,6 +42,15 @@ describe('withProjectLock', () => {
     expect(told().at(-1)).toBe(last)
   })
 
+  it('pauses between two runs as the caller says', async () => {
+    const { openTab, finished } = projectBed()
+    const { locks, events } = openTab()
+    const busy = Object.assign(new Error('busy'), { retryable: true })
+    const retry = { initialDelayMs: 10, multiplier: 3, maxAttempts: 3 }
+    await expect(finished(locks.withProjectLock(() => Promise.reject(busy), { retry }))).rejects.toBe(busy)
+    expect(events.flatMap((event) => (event.type === 'lock:waiting' ? event.delayMs : []))).toEqual([10, 30])
+  })
+
   it('rejects when the lock was lost while the executor ran', async () => {
     const { clock, files, openTab, finished } = projectBed()
     const { locks, told } = openTab({ locks: null })
@@ -54,6 +63,21 @@ describe('withProjectLock', () => {
     )
     await expect(finished(running)).rejects.toMatchObject({ code: 'lock-renewal-failed' })
     expect(told().at(-1)).toBe('released')
+  })
+
+  it('enters read-only once when the lease expires while the executor runs', async () => {
+    const { clock, files, openTab, finished } = projectBed()
+    const { locks, events, told } = openTab({ locks: null })
+    const running = locks.withProjectLock(async () => {
+      files.refuse = () => new Promise(() => {})
+      await new Promise<void>((resolve) => clock.setTimer(resolve, 40_000))
+      files.refuse = () => {}
+    })
+    await expect(finished(running)).rejects.toMatchObject({ code: 'lock-renewal-failed' })
+    expect(events.filter(({ type }) => type === 'lock:readonly-entered')).toMatchObject([
+      { reason: 'lease-expired' },
+    ])
+    expect(told()).toContain('error')
   })
 
   it('does not run the executor without the lock', async () => {

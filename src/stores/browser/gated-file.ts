@@ -28,7 +28,7 @@ export const AGAIN = Symbol('again')
 export interface Change<T> {
   readonly result: T | typeof AGAIN
   /** What the file is to hold; absent: it stays as it is. */
-  readonly text?: string
+  readonly text?: string | undefined
   /**
    * Removes the file after `text` was written. The gate cannot be held while it is removed, so `text` must make
    * everybody else keep from changing the file for `REMOVAL_MS`.
@@ -122,7 +122,7 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
       try {
         const outcome = await attempt()
         if (outcome !== AGAIN) return outcome
-        failure = new LeaseError('store-unavailable', `${name} was in other hands for too long`)
+        failure = new LeaseError('store-unavailable', `${name} is busy`)
       } catch (error) {
         if (!TRANSIENT.includes(nameOf(error) ?? '')) throw error
         failure = error
