@@ -18,6 +18,8 @@ const count = v.number()
 export const statsBucket = v.object({
   at: instant,
   grants: count,
+  /** Requests at this node that were not granted. */
+  refusals: count,
   ends: count,
   expiries: count,
   /** Leases that another took over. */

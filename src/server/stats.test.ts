@@ -27,11 +27,12 @@ describe('the figures', () => {
     for (const state of ['released', 'expired', 'taken-over', 'expired'] as const)
       stats.onTransition({ phase: 'ended', lease: { ...LEASE, state } })
     for (let ms = 1; ms <= 100; ms++) stats.onWaited(ms)
+    stats.onRefused()
     const { buckets, live, waiters } = stats.read(3, 2)
     expect([live, waiters, buckets.length]).toEqual([3, 2, 90])
     expect(buckets.at(-2)).toMatchObject({ at: '2030-01-01T00:00:00.000Z', grants: 1, ends: 0 })
     expect(buckets.at(-1)).toMatchObject({
-      ...{ grants: 0, ends: 1, expiries: 2, lost: 1 },
+      ...{ grants: 0, refusals: 1, ends: 1, expiries: 2, lost: 1 },
       waits: { count: 100, p50: 51, p95: 96, p99: 100 },
     })
     await clock.advance(15 * 60_000)

@@ -10,6 +10,7 @@ const SAMPLES = 500
 interface Bucket {
   readonly number: number
   grants: number
+  refusals: number
   ends: number
   expiries: number
   lost: number
@@ -17,7 +18,7 @@ interface Bucket {
   readonly waits: number[]
 }
 
-/** The last 15 minutes in buckets of ten seconds. Every node counts all leases, and the waits of its own callers. */
+/** The last 15 minutes in buckets of ten seconds. Every node counts all leases, and the waits and refusals of its own callers. */
 export class StatsWindow {
   readonly #clock: Clock
   readonly #buckets: Bucket[] = []
@@ -33,6 +34,10 @@ export class StatsWindow {
     else if (lease.state === 'expired') bucket.expiries++
     else if (lease.state === 'taken-over') bucket.lost++
     else bucket.ends++
+  }
+
+  onRefused(): void {
+    this.#current().refusals++
   }
 
   onWaited(ms: number): void {
@@ -64,15 +69,15 @@ export class StatsWindow {
 }
 
 function emptyBucket(number: number): Bucket {
-  return { number, grants: 0, ends: 0, expiries: 0, lost: 0, waited: 0, waits: [] }
+  return { number, grants: 0, refusals: 0, ends: 0, expiries: 0, lost: 0, waited: 0, waits: [] }
 }
 
-function shown({ number, grants, ends, expiries, lost, waited, waits }: Bucket): StatsBucket {
+function shown({ number, grants, refusals, ends, expiries, lost, waited, waits }: Bucket): StatsBucket {
   const sorted = waits.toSorted((a, b) => a - b)
   const quantile = (q: number) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? null
   return {
     at: new Date(number * BUCKET_MS).toISOString(),
-    ...{ grants, ends, expiries, lost },
+    ...{ grants, refusals, ends, expiries, lost },
     waits: { count: waited, p50: quantile(0.5), p95: quantile(0.95), p99: quantile(0.99) },
   }
 }

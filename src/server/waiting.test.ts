@@ -7,6 +7,7 @@ import {
   type ServiceBed,
   serviceBed,
 } from '../../test/server/service-bed.ts'
+import type { Stats } from '../protocol/index.ts'
 
 const LOCK = '/api/documents/room-1/lock'
 
@@ -53,6 +54,15 @@ describe('waiting in line', () => {
     const { answer } = await stand(bed.browser('first'), 'Aoi', 4)
     await bed.clock.advance(4000)
     expect((await answer).body).toMatchObject({ error: 'already_locked', place: 0 })
+  })
+
+  it('counts whom it refuses, at either API', async () => {
+    const admin = bed.program(ADMIN_TOKEN)
+    await bed.browser('other').call('POST', LOCK)
+    const ask = { id: 'a', owner: 'x', ttl: 1000 }
+    await admin.call('POST', '/api/leases?resource=document:room-1', ask)
+    const { buckets } = (await admin.call('GET', '/api/stats')).body as unknown as Stats
+    expect(buckets.at(-1)).toMatchObject({ grants: 1, refusals: 2 })
   })
 
   it('is as long as the server allows, which a wait that is none is told', async () => {

@@ -106,6 +106,7 @@ describe('the dashboard in Chromium', () => {
     await page.locator('tr', { hasText: 'released by force' }).filter({ hasText: 'stuck' }).waitFor()
     await page.getByRole('button', { name: 'Plots' }).click()
     await page.getByRole('img', { name: /Grants and ends/ }).waitFor()
+    await page.getByRole('img', { name: /Granted, of all that asked/ }).waitFor()
     await page.getByRole('button', { name: 'Leases' }).click()
   })
 

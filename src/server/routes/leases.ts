@@ -32,7 +32,7 @@ const resource = text(512, 'The resource, where its name cannot stand in a path:
  * by id or by token. Pushes go to the client's private channel. For callers that `authorize` trusts: ids are shown.
  */
 export function leaseRoutes(service: Service): Route[] {
-  const { store, authorize, locks } = service
+  const { store, authorize, locks, stats } = service
   const perResource = [
     route({
       ...{ method: 'POST', path: PATH, id: 'acquireLease', action: 'lease' },
@@ -41,8 +41,10 @@ export function leaseRoutes(service: Service): Route[] {
       answers: { 200: leaseGrant, 409: leaseRefusal },
       async handle(call) {
         const answer = await store.acquire(askOf(service, call))
-        if (!answer.granted)
+        if (!answer.granted) {
+          stats.onRefused()
           return { status: 409, body: { error: 'lease_held', message: 'another has it', ...answer } }
+        }
         await locks.settle(answer, call.identity.publicId)
         return { body: answer }
       },

@@ -17,7 +17,7 @@ import { LOCK_PATH, LockReplies, lockNotFound, named, notYours, unlockingReply }
 const token = integer(0, Number.MAX_SAFE_INTEGER, 'End only the lock with this token.')
 
 /** What a browser calls to hold a room: lock, beat, unlock, look. */
-export function lockRoutes({ locks, line, settings }: Service): Route[] {
+export function lockRoutes({ locks, line, settings, stats }: Service): Route[] {
   const replies = new LockReplies(settings)
   const wait = seconds(settings.maxWait / 1000, 'Seconds to stand in line.')
   return [
@@ -30,7 +30,9 @@ export function lockRoutes({ locks, line, settings }: Service): Route[] {
         const party = named(await call.party(), call.body.name)
         const ms = (call.query('wait', wait) ?? 0) * 1000
         const request = ms > 0 ? { wait: { ms, signal: call.signal } } : {}
-        return replies.locking(await locks.lock(call.room, party, request), party)
+        const locking = await locks.lock(call.room, party, request)
+        if (!locking.granted) stats.onRefused()
+        return replies.locking(locking, party)
       },
     }),
     route({

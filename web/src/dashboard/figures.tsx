@@ -32,6 +32,11 @@ export function Figures({ live, stats, words }: FiguresProps) {
   )
 }
 
+function grantedShare({ grants, refusals }: StatsBucket): number | null {
+  const asked = grants + refusals
+  return asked === 0 ? null : (100 * grants) / asked
+}
+
 /** Counted back from now: what came in a bucket was not there before it, and what ended in it was. */
 function liveOverTime(live: number, buckets: readonly StatsBucket[]): number[] {
   let before = live
@@ -73,6 +78,12 @@ export function Plots({ stats, words }: Omit<FiguresProps, 'live'>) {
           { name: 'p95', colour: 'waiting', values: buckets.map(({ waits }) => waits.p95) },
           { name: 'p99', colour: 'lost', values: buckets.map(({ waits }) => waits.p99) },
         ]}
+      />
+      <Plot
+        {...shared}
+        title={words.success}
+        unit="%"
+        lines={[{ name: words.share, colour: 'held', values: buckets.map(grantedShare) }]}
       />
       <Plot
         {...shared}
