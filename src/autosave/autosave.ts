@@ -1,7 +1,7 @@
 import type { ProjectLockLease } from '../project/index.ts'
 import { type Contents, createArchive } from './archive.ts'
 import { compose } from './compose.ts'
-import { AutoSaveError, asWriteError } from './errors.ts'
+import { AutoSaveError, asWriteError, whyRefused } from './errors.ts'
 import { createEvents } from './events.ts'
 import { createJournalKeeper, forgivingJournal } from './journal.ts'
 import { Lineage } from './lineage.ts'
@@ -167,9 +167,10 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     const { id, bytes } = written.save
     lineage.follow(written.save)
     if (contents) contents = written.contents
-    dispatch({ type: 'committed', at: timeOf(id) ?? clock.now(), unsaved: lineage.isUnsaved })
+    const { backend } = lease
+    dispatch({ type: 'committed', at: timeOf(id) ?? clock.now(), by: backend, unsaved: lineage.isUnsaved })
     const tookMs = clock.monotonic() - begun
-    events.emit({ type: 'autosave:saved', bytes, tookMs, backend: lease.backend })
+    events.emit({ type: 'autosave:saved', bytes, tookMs, backend })
     try {
       const removed = await written.collect()
       if (removed > 0) events.emit({ type: 'autosave:collected', removed })
@@ -205,12 +206,10 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
 
   function onRefused(cause: unknown): void {
     if (disposed) return
-    const isFinal = (cause as { code?: unknown } | null)?.code === 'web-lock-unsupported'
-    const error = new AutoSaveError('lock-unavailable', 'the project lock could not be had', cause)
+    const { reason, error } = whyRefused(cause)
     tellError('acquire', error)
     // A second refusal means that there is no line to stand in.
-    const inLine = !isFinal && state.phase !== 'read-only'
-    lockOut(isFinal ? 'unsupported' : 'held', error, inLine)
+    lockOut(reason, error, reason === 'held' && state.phase !== 'read-only')
   }
 
   function onLost(cause: Error & { readonly retryable?: boolean }): void {

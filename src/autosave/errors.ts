@@ -1,3 +1,5 @@
+import type { ReadOnlyReason } from './types.ts'
+
 export type AutoSaveErrorCode =
   /** The lock could not be had, or was lost while a save was on its way. */
   | 'lock-unavailable'
@@ -45,4 +47,24 @@ export function asWriteError(error: unknown): AutoSaveError {
 
 export function quotaExceeded(cause: unknown): AutoSaveError {
   return new AutoSaveError('quota-exceeded', 'there is no room left to save in', cause)
+}
+
+/** Says in our words why the lock could not be had. */
+export function whyRefused(cause: unknown): {
+  readonly reason: ReadOnlyReason
+  readonly error: AutoSaveError
+} {
+  if (isDenied(cause)) {
+    const error = new AutoSaveError('not-allowed', 'the file of the lock may not be written to', cause)
+    return { reason: 'denied', error }
+  }
+  const isUnsupported = (cause as { code?: unknown } | null)?.code === 'web-lock-unsupported'
+  const error = new AutoSaveError('lock-unavailable', 'the project lock could not be had', cause)
+  return { reason: isUnsupported ? 'unsupported' : 'held', error }
+}
+
+/** The lock tells what the browser said as the cause of its own words. */
+function isDenied(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return error.name === 'NotAllowedError' || isDenied(error.cause)
 }

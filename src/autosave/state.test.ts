@@ -8,7 +8,7 @@ const conflict: Action = { type: 'locked-out', reason: 'conflict', error, inLine
 const held: Action = { type: 'locked-out', reason: 'held', error, inLine: true }
 const granted: Action = { type: 'granted', backend: 'web', stale: false, unsaved: true }
 const saving: Action[] = [{ type: 'edited' }, { type: 'due' }, granted, { type: 'writing' }]
-const committed: Action = { type: 'committed', at: 1, unsaved: false }
+const committed: Action = { type: 'committed', at: 1, by: 'web', unsaved: false }
 
 function stateAfter(...actions: Action[]): AutoSaveSnapshot {
   return actions.reduce(reduce, INITIAL_SNAPSHOT)

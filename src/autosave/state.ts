@@ -25,7 +25,12 @@ export type Action =
     }
   | { readonly type: 'writing' }
   | { readonly type: 'written' }
-  | { readonly type: 'committed'; readonly at: number; readonly unsaved: boolean }
+  | {
+      readonly type: 'committed'
+      readonly at: number
+      readonly by: LockBackend
+      readonly unsaved: boolean
+    }
   /** The save was all there already, or has been cleaned up after. */
   | { readonly type: 'finished'; readonly unsaved: boolean }
   | { readonly type: 'failed'; readonly error: AutoSaveError; readonly retryAt: number | null }
@@ -46,6 +51,7 @@ export const INITIAL_SNAPSHOT: AutoSaveSnapshot = {
   unsaved: false,
   savedAt: null,
   backend: null,
+  savedBy: null,
   readOnly: null,
   inLine: false,
   stale: false,
@@ -73,10 +79,12 @@ export function reduce(state: AutoSaveSnapshot, action: Action): AutoSaveSnapsho
       return phase === 'awaiting-lock' ? { ...state, phase: 'writing' } : state
     case 'written':
       return phase === 'writing' ? { ...state, phase: 'committing' } : state
-    case 'committed':
+    case 'committed': {
+      const { at: savedAt, by: savedBy, unsaved } = action
       return phase === 'committing'
-        ? { ...state, phase: 'gc', savedAt: action.at, unsaved: action.unsaved, stale: false, error: null }
+        ? { ...state, phase: 'gc', savedAt, savedBy, unsaved, stale: false, error: null }
         : state
+    }
     case 'finished':
       return SAVING.includes(phase) ? writable({ ...state, unsaved: action.unsaved }) : state
     case 'failed': {
@@ -107,7 +115,7 @@ export function reduce(state: AutoSaveSnapshot, action: Action): AutoSaveSnapsho
 
 /** Whether it makes sense to try: not while saving, in line, or until somebody decides which save is right. */
 export function maySave({ phase, inLine, readOnly }: AutoSaveSnapshot): boolean {
-  if (phase === 'read-only') return !inLine && readOnly === 'held'
+  if (phase === 'read-only') return !inLine && (readOnly === 'held' || readOnly === 'denied')
   return phase === 'idle' || phase === 'debouncing' || phase === 'backoff' || phase === 'error'
 }
 

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { editorBed } from '../../test/autosave/editor-bed.ts'
 import { FakeDisk } from '../../test/autosave/fake-disk.ts'
+import { messageOf } from '../react/autosave-texts.ts'
+import { canRetry } from './index.ts'
 
 /** Long enough for every attempt at a lock that another keeps. */
 const ALL_ATTEMPTS_MS = 60_000
@@ -252,6 +254,32 @@ describe('a browser without Web Locks', () => {
     await save(editor, 'by file')
     expect(saved()).toBe('by file')
     expect(editor.autosave.snapshot().backend).toBe('fallback')
+  })
+
+  it('still says so when the lock was for one save alone', async () => {
+    const { openEditor, openTab, save } = editorBed()
+    const editor = openEditor({ tab: openTab({ locks: null }), hold: 'save' })
+    await save(editor, 'by file')
+    expect(editor.autosave.snapshot()).toMatchObject({ backend: null, savedBy: 'fallback' })
+    expect(messageOf(editor.autosave.snapshot())).toBe('fallback')
+  })
+
+  it('says once that it may not write the file of the lock, and can be retried', async () => {
+    const { clock, files, finished, openEditor, openTab, refuse, saved } = editorBed()
+    const editor = openEditor({ tab: openTab({ locks: null }) })
+    refuse('open', 'NotAllowedError')
+    editor.edit('one')
+    await clock.advance(60_000)
+    const snapshot = editor.autosave.snapshot()
+    expect(snapshot).toMatchObject({ phase: 'read-only', readOnly: 'denied', inLine: false })
+    expect([messageOf(snapshot), canRetry(snapshot)]).toEqual(['denied', true])
+    expect(editor.events.filter(({ type }) => type === 'autosave:error')).toMatchObject([
+      { operation: 'acquire', code: 'not-allowed', retryable: false },
+    ])
+    files.refuse = () => {}
+    await finished(editor.autosave.flushNow())
+    expect(saved()).toBe('one')
+    expect(editor.autosave.snapshot()).toMatchObject({ phase: 'idle', readOnly: null })
   })
 
   it('takes the lock again after renewals failed, and saves on', async () => {

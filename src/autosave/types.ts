@@ -62,6 +62,8 @@ export type ReadOnlyReason =
   | 'lost'
   /** Another saved since this state was loaded. */
   | 'conflict'
+  /** The browser refuses access to the file of the lock. */
+  | 'denied'
   /** This browser has nothing to lock with. */
   | 'unsupported'
 
@@ -74,6 +76,8 @@ export interface AutoSaveSnapshot {
   readonly savedAt: number | null
   /** What the lock is made of while it is held; `null` while it is not. */
   readonly backend: LockBackend | null
+  /** What the lock of the last save was made of; `null` before the first. */
+  readonly savedBy: LockBackend | null
   readonly readOnly: ReadOnlyReason | null
   /** Stands in line for the lock: nobody has to do anything. */
   readonly inLine: boolean

@@ -29,13 +29,14 @@ export interface AutoSaveText {
   readonly detail: string
 }
 
-export function messageOf({ phase, savedAt, backend, readOnly, error }: AutoSaveSnapshot): AutoSaveMessage {
+export function messageOf(snapshot: AutoSaveSnapshot): AutoSaveMessage {
+  const { phase, savedAt, backend, savedBy, readOnly, error } = snapshot
   switch (phase) {
     case 'disabled':
       return 'off'
     case 'idle':
       if (savedAt === null) return 'nothing'
-      return backend === 'fallback' ? 'fallback' : 'saved'
+      return (backend ?? savedBy) === 'fallback' ? 'fallback' : 'saved'
     case 'debouncing':
       return 'unsaved'
     case 'awaiting-lock':

@@ -110,6 +110,13 @@ describe('the indicator', () => {
       /basic lock/,
       { speaks: 'status' },
     ],
+    [
+      'saved by the fallback, for one save alone',
+      { savedAt: 0, savedBy: 'fallback' },
+      'fallback',
+      /basic lock/,
+      { speaks: 'status' },
+    ],
     ['unsaved', { phase: 'debouncing', unsaved: true }, 'pending', /^Unsaved/, {}],
     ['writing', { phase: 'writing', unsaved: true }, 'pending', /^Saving/, {}],
     ['waiting for the lock', { phase: 'awaiting-lock' }, 'waiting', /^Waiting/, {}],
@@ -130,6 +137,13 @@ describe('the indicator', () => {
     ],
     ['lost', { ...readOnly, readOnly: 'lost', inLine: true }, 'lost', /took over/, { speaks: 'alert' }],
     ['in conflict', { ...readOnly, readOnly: 'conflict' }, 'lost', /elsewhere/, { speaks: 'alert' }],
+    [
+      'read-only, denied',
+      { ...readOnly, readOnly: 'denied' },
+      'lost',
+      /no access/,
+      { speaks: 'alert', retry: true },
+    ],
     ['unsupported', { ...readOnly, readOnly: 'unsupported' }, 'lost', /no lock/, { speaks: 'alert' }],
     ['full', { phase: 'error', code: 'quota-exceeded' }, 'lost', /no room/, { speaks: 'alert', retry: true }],
     [

@@ -15,6 +15,7 @@ const en = {
   asking: 'Asking for the right to edit.',
   held: 'Another tab is editing this story. This one takes over when that tab closes.',
   lost: 'Another tab has taken over. What you typed is kept here.',
+  denied: 'The browser refuses access to the folder. Allow it, then retry. What you typed is kept here.',
   unsupported: 'This browser cannot keep two tabs from writing at once, so the story can only be read.',
   conflict: 'Another tab saved after this one was opened. Your version is kept here.',
   takeTheirs: 'Load their version',
@@ -48,6 +49,8 @@ const ja: Texts = {
   asking: '編集できるか確認しています。',
   held: '別のタブで編集中です。そのタブを閉じると、ここで編集できます。',
   lost: '編集は別のタブに移りました。入力した内容はここに残っています。',
+  denied:
+    'フォルダーへのアクセスが許可されていません。許可してから再試行してください。入力した内容は残っています。',
   unsupported: 'このブラウザーでは同時書き込みを防げないため、閲覧のみできます。',
   conflict: 'このタブを開いたあとに、別のタブが保存しました。こちらの内容は残っています。',
   takeTheirs: '別のタブの内容を読み込む',
