@@ -164,6 +164,16 @@ describe('the history', () => {
     expect(await editor.autosave.history()).toMatchObject([{ bytes: 112, current: true }])
   })
 
+  it('keeps 50 MiB where nobody says how many', async () => {
+    const { openEditor, save } = editorBed()
+    const editor = openEditor()
+    const lengths = async () => (await editor.autosave.history()).length
+    for (const part of ['a', 'b', 'c']) await save(editor, part.repeat(17 * 2 ** 20))
+    expect(await lengths()).toBe(2)
+    for (const part of ['d', 'e', 'f']) await save(editor, part.repeat(16 * 2 ** 20))
+    expect(await lengths()).toBe(3)
+  })
+
   it('is made again from the files when the index is damaged', async () => {
     const { disk, openEditor, save } = editorBed()
     const editor = openEditor()
@@ -201,6 +211,20 @@ describe('dispose', () => {
     expect(editor.autosave.snapshot().phase).toBe('disabled')
     editor.edit('too late')
     expect(editor.autosave.snapshot().unsaved).toBe(false)
+  })
+
+  it('waits a second for a lock that another holds, and no longer', async () => {
+    const { clock, openEditor, save, saved } = editorBed()
+    await save(openEditor(), 'theirs')
+    const editor = openEditor()
+    editor.edit('mine')
+    const disposal = editor.autosave.dispose()
+    await clock.advance(950)
+    expect(editor.autosave.snapshot().phase).toBe('awaiting-lock')
+    await clock.advance(50)
+    expect(editor.autosave.snapshot().phase).toBe('disabled')
+    await disposal
+    expect(saved()).toBe('theirs')
   })
 
   it('makes nothing unsaved of what is loaded from then on', async () => {
