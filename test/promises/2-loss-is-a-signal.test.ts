@@ -29,6 +29,31 @@ describe('promise 2, loss is a signal', () => {
     expect(events.at(-1)).toMatchObject({ type: 'lost', reason: 'deadline', token: lease.token })
   })
 
+  it('asks every sixth of the TTL while no answer comes', async () => {
+    const { clock, network, leases } = setUp()
+    await leases.acquire('r', { ttl: 3000 })
+    const sent: number[] = []
+    network.renew = () => {
+      sent.push(clock.monotonic())
+      return new Promise(() => {})
+    }
+    const started = clock.monotonic()
+    await clock.advance(10_000)
+    expect(sent.map((at) => at - started)).toEqual([1000, 1500, 2000, 2500])
+  })
+
+  it('gives a lost lease back when the work has ended, though the store still counts it', async () => {
+    const { clock, network, leases, store } = setUp()
+    const lease = await leases.acquire('r', { ttl: 30_000 })
+    network.faults = { loseRequest: 1 }
+    await clock.advance(29_400)
+    expect([lease.held, (await store.read(['r']))[0]?.id]).toEqual([false, lease.id])
+    network.faults = {}
+    await lease.release()
+    await clock.advance(0)
+    expect(await store.read(['r'])).toEqual([null])
+  })
+
   it('warns when a third of the TTL is left, and only once', async () => {
     const { clock, network, leases, events } = setUp()
     await leases.acquire('r', { ttl: 3000 })

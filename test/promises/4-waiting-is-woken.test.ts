@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { createLeases, type LeaseStore, type StoreEvent } from '../../src/core/index.ts'
 import { setUp } from './set-up.ts'
 
 describe('promise 4, waiting is woken', () => {
@@ -26,6 +27,28 @@ describe('promise 4, waiting is woken', () => {
     expect(events).toContainEqual(
       expect.objectContaining({ type: 'expired', lease: expect.objectContaining({ owner: 'dead' }) }),
     )
+  })
+
+  it('asks again when the store may have missed something', async () => {
+    const { clock, store } = setUp()
+    let tell: (event: StoreEvent) => void = () => {}
+    const forgetful: LeaseStore = {
+      ...store,
+      supports: { ...store.supports, queue: false },
+      async watch(on) {
+        tell = on
+        return { async [Symbol.asyncDispose]() {} }
+      },
+    }
+    const holder = await createLeases(store, { clock }).acquire('r')
+    const acquiring = createLeases(forgetful, { clock }).acquire('r', { wait: Infinity })
+    await clock.advance(100)
+    await holder.release()
+    await clock.advance(100)
+    expect(await Promise.race([acquiring, 'still waiting'])).toBe('still waiting')
+    tell({ type: 'gap' })
+    await clock.advance(0)
+    expect((await acquiring).held).toBe(true)
   })
 
   it('asks again by itself when the push was lost', async () => {
