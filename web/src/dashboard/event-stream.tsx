@@ -41,8 +41,8 @@ export function EventStream({
         value={filter}
         onChange={({ target }) => setFilter(target.value)}
       />
-      {shown.length === 0 && <p className="quiet empty">{wanted ? words.noMatch : words.noEvents}</p>}
       <ol>
+        {shown.length === 0 && <li className="quiet empty">{wanted ? words.noMatch : words.noEvents}</li>}
         {shown.map(({ id, at, what, lease }) => (
           <li key={id}>
             <time className="mono quiet" dateTime={new Date(at).toISOString()}>

@@ -17,9 +17,11 @@ interface PlotProps {
 }
 
 const WIDTH = 640
-const HEIGHT = 180
+const HEIGHT = 194
 const LEFT = 48
-const BOTTOM = 20
+/** Room for half a line of text. */
+const TOP = 10
+const BOTTOM = 24
 
 /** One question a plot: values over the last minutes, with the figures under the pointer. */
 export function Plot({ title, unit, times, lines, empty }: PlotProps) {
@@ -27,7 +29,7 @@ export function Plot({ title, unit, times, lines, empty }: PlotProps) {
   const highest = Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)))
   const top = niceCeiling(highest)
   const x = (index: number) => LEFT + ((WIDTH - LEFT) * index) / Math.max(1, times.length - 1)
-  const y = (value: number) => (HEIGHT - BOTTOM) * (1 - value / top) + 4
+  const y = (value: number) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / top)
   const shownAt = at ?? times.length - 1
   return (
     <figure className="card plot">
@@ -43,7 +45,7 @@ export function Plot({ title, unit, times, lines, empty }: PlotProps) {
         <p className="quiet empty">{empty}</p>
       ) : (
         <svg
-          viewBox={`0 0 ${WIDTH} ${HEIGHT + 8}`}
+          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
           role="img"
           aria-label={`${title}: ${lines.map(({ name, values }) => `${name} ${format(values.at(-1) ?? null, unit)}`).join(', ')}`}
           onPointerMove={({ clientX, currentTarget }) => {
@@ -66,7 +68,7 @@ export function Plot({ title, unit, times, lines, empty }: PlotProps) {
             <text
               key={times[index]}
               x={x(index)}
-              y={HEIGHT + 6}
+              y={HEIGHT - 4}
               textAnchor={(['start', 'middle', 'end'] as const)[n]}
             >
               {clockOf(times[index])}
@@ -75,7 +77,7 @@ export function Plot({ title, unit, times, lines, empty }: PlotProps) {
           {lines.map(({ name, colour, values }) => (
             <path key={name} className="line" data-colour={colour} d={pathOf(values, x, y)} />
           ))}
-          {at !== null && <line className="cursor" x1={x(at)} x2={x(at)} y1={4} y2={HEIGHT - BOTTOM + 4} />}
+          {at !== null && <line className="cursor" x1={x(at)} x2={x(at)} y1={TOP} y2={HEIGHT - BOTTOM} />}
         </svg>
       )}
     </figure>
