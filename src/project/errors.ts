@@ -3,8 +3,6 @@ export type LockErrorCode =
   | 'web-lock-unsupported'
   /** One attempt's time was over; seen as a `cause`. */
   | 'lock-timeout'
-  /** One attempt found the `.lock` of another; seen as a `cause`. */
-  | 'fallback-conflict'
   /** Every attempt failed. `cause` says which backend refused. */
   | 'lock-unavailable'
   /** The lease ended because it could not be renewed. */
@@ -18,9 +16,15 @@ export class LockError extends Error {
   readonly code: LockErrorCode
   readonly retryable: boolean
 
-  constructor(code: LockErrorCode, message: string, retryable: boolean, cause?: unknown) {
+  /** `fallback-conflict`: one attempt found the `.lock` of another. It is never thrown, only seen as a `cause`. */
+  constructor(
+    code: LockErrorCode | 'fallback-conflict',
+    message: string,
+    retryable: boolean,
+    cause?: unknown,
+  ) {
     super(message, { cause })
-    this.code = code
+    this.code = code as LockErrorCode
     this.retryable = retryable
   }
 }
