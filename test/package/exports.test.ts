@@ -9,7 +9,7 @@ import { manifest } from './manifest.ts'
 import { type Packed, pack, run } from './packed.ts'
 
 /** Parts that nobody imports by name. */
-const PRIVATE_PARTS = ['src/protocol/index.ts', 'src/cli/index.ts']
+const PRIVATE_PARTS = ['src/protocol/index.ts', 'src/cli/index.ts', 'src/duration/index.ts']
 
 const entries = Object.entries(manifest.exports).filter(([subpath]) => !/\.(json|css)$/.test(subpath))
 const specifiers = entries.map(([subpath]) => subpath.replace(/^\./, 'holdfast'))

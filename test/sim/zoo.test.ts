@@ -11,6 +11,8 @@ import { simulate } from './simulation.ts'
 import { storeBugs } from './zoo-stores.ts'
 
 const SEEDS = 400
+/** Some faults need a rare schedule; the search ends with the first that shows it. */
+const SEEDS_TO_CATCH = 5000
 
 describe('the conformance suite', () => {
   it('passes the store without a planted fault', async () => {
@@ -27,7 +29,7 @@ describe('the conformance suite', () => {
 
 describe('the simulation', () => {
   it('passes the store without a planted fault', async () => {
-    expect(await firstViolation((seed) => simulate(seed))).toBeUndefined()
+    expect(await firstViolation((seed) => simulate(seed), SEEDS)).toBeUndefined()
   })
 
   for (const { name, plant, caughtBy } of storeBugs) {
@@ -65,7 +67,7 @@ describe('the simulation, with a part of the core replaced', () => {
 
   it('catches: a deadline on the monotonic clock alone', async () => {
     await replaceHeld((held) => ({ ...held, until: { ...held.until, wall: Infinity } }))
-    expect(await firstViolationOfReplaced()).toMatch(/hold .* at the same time/)
+    expect(await firstViolationOfReplaced()).toMatch(/hold .* at the same time|after its deadline/)
   })
 
   it('catches: no margin for the rates of clocks', async () => {
@@ -151,8 +153,9 @@ describe('the simulation, with a part of the core replaced', () => {
 
 async function firstViolation(
   run: (seed: number) => ReturnType<typeof simulate>,
+  seeds = SEEDS_TO_CATCH,
 ): Promise<string | undefined> {
-  for (let seed = 1; seed <= SEEDS; seed++) {
+  for (let seed = 1; seed <= seeds; seed++) {
     const { violations } = await run(seed)
     if (violations.length > 0) return violations[0]
   }
