@@ -84,7 +84,7 @@ class TabLock implements DocumentLock {
         listen(answer.body)
       },
     })
-    /** The first look tells where the room's events are. */
+    /** The first answer tells where the room's events are. */
     const listen = ({ channel, channel_key: key }: Fields) => {
       if (this.#room || this.#isClosed || !channel) return
       this.#socket = new Socket({

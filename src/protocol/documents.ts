@@ -10,8 +10,17 @@ const personal = {
 export const person = v.object(personal)
 
 const held = { locked_at: instant, expires_at: instant, expires_in_ms: milliseconds }
-/** To the caller: how long a lock lives and how often to beat, and what others see of the caller. */
-const terms = { ttl_ms: milliseconds, heartbeat_ms: milliseconds, you: person }
+/**
+ * To the caller: how long a lock lives and how often to beat, where to hear of the room (its channel and the key of
+ * the WebSocket), and what others see of the caller.
+ */
+const terms = {
+  ttl_ms: milliseconds,
+  heartbeat_ms: milliseconds,
+  channel: v.string(),
+  channel_key: v.string(),
+  you: person,
+}
 const holder = v.object({ ...personal, is_you: v.boolean() })
 
 /** The body of all that asks for a lock; it may be empty. */
@@ -32,11 +41,10 @@ export const alreadyLocked = v.object({
   place: v.nullable(v.number()),
   ...terms,
 })
-/** Who waits, and where to hear of changes: the key of the WebSocket and the room's channel. */
-const watched = { waiting: v.array(person), channel: v.string(), channel_key: v.string() }
+const line = v.array(person)
 export const lockState = v.union([
-  v.object({ is_locked: v.literal(false), ...watched, ...terms }),
-  v.object({ is_locked: v.literal(true), ...held, token, holder, ...watched, ...terms }),
+  v.object({ is_locked: v.literal(false), waiting: line, ...terms }),
+  v.object({ is_locked: v.literal(true), ...held, token, holder, waiting: line, ...terms }),
 ])
 
 /** Of `sendBeacon`, which can set no header. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createDocumentLock, type DocumentLock } from '../../src/client/index.ts'
-import type { Settings } from '../../src/server/index.ts'
+import type { Identify, Settings } from '../../src/server/index.ts'
 import { createServer, type HoldfastServer } from '../../src/server/node/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 
@@ -11,7 +11,7 @@ describe('the lock of a document, outside of a browser', () => {
   const store = memoryStore()
   let server: HoldfastServer
   let roomId: string
-  const start = (more: Partial<Settings> = {}) => {
+  const start = (more: Partial<Settings> = {}, identify?: Identify) => {
     const times = { ttl: TTL_MS, heartbeat: 500, grace: 300, answerWithin: 1000 }
     const settings = {
       ...times,
@@ -21,7 +21,7 @@ describe('the lock of a document, outside of a browser', () => {
       adminTokens: [TOKEN],
       ...more,
     } as const
-    return createServer({ store, settings })
+    return createServer({ store, settings, ...(identify && { identify }) })
   }
   beforeAll(async () => {
     server = await start()
@@ -85,6 +85,17 @@ describe('the lock of a document, outside of a browser', () => {
     await vi.waitFor(() => expect(mika.state.request).toMatchObject({ kind: 'take-over', name: 'Ken' }))
     expect(await taking).toBe(true)
     await phase(mika, 'lost')
+  })
+
+  it('hears of its room though the first look was refused', async () => {
+    let isKnown = false
+    const later = await start({}, () => (isKnown ? { id: 'mika' } : null))
+    onTestFinished(() => later.stop())
+    await using lock = open('Mika', { url: later.url, headers: {} })
+    expect(await lock.acquire()).toBe(false)
+    isKnown = true
+    expect(await lock.acquire()).toBe(true)
+    await vi.waitFor(() => expect(lock.state.connected).toBe(true))
   })
 
   it('does not wait unless told to, and leaves the line when released', async () => {

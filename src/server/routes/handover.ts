@@ -21,8 +21,9 @@ export function handoverRoutes({ handover, locks, settings }: Service): Route[] 
       body: lockAsk,
       answers: { 200: lockGranted, 409: alreadyLocked },
       async handle(call) {
+        const { room } = call
         const party = named(await call.party(), call.body.name)
-        return replies.locking(await handover.takeOver(call.room, party, call.signal), party)
+        return replies.locking(await handover.takeOver(room, party, call.signal), { room, party })
       },
     }),
     route({
@@ -31,9 +32,10 @@ export function handoverRoutes({ handover, locks, settings }: Service): Route[] 
       body: lockAsk,
       answers: { 200: lockGranted, 409: errorBody },
       async handle(call) {
+        const { room } = call
         const party = named(await call.party(), call.body.name)
-        const asked = await handover.request(call.room, party, call.signal)
-        if (typeof asked === 'object') return replies.locking(asked, party)
+        const asked = await handover.request(room, party, call.signal)
+        if (typeof asked === 'object') return replies.locking(asked, { room, party })
         const how = asked === 'declined' ? 'the holder declined' : 'the holder did not answer'
         throw new HttpError(409, `handover_${asked}`, how)
       },

@@ -15,6 +15,12 @@ import type { Settings } from '../settings.ts'
 /** Of all calls about a room's lock. */
 export const LOCK_PATH = '/api/documents/{roomId}/lock'
 
+/** Who asks, about which room. */
+interface Caller {
+  readonly room: string
+  readonly party: Party
+}
+
 /** What a browser is told of a lock. */
 export class LockReplies {
   readonly #settings: Settings
@@ -23,18 +29,12 @@ export class LockReplies {
     this.#settings = settings
   }
 
-  locking(locking: Locking, party: Party): Reply {
-    return locking.granted ? this.#granted(locking.lease, party) : this.#refused(locking, party)
+  locking(locking: Locking, caller: Caller): Reply {
+    return locking.granted ? this.#granted(locking.lease, caller) : this.#refused(locking, caller)
   }
 
-  state(
-    { room, lease, isYou }: { room: string; lease: LeaseRecord | null; isYou: boolean },
-    party: Party,
-    waiting: Person[],
-  ): Reply {
-    const { channelKey, publicChannels } = this.#settings
-    const channel = `${publicChannels ? '' : 'private-'}${roomChannel(room)}`
-    const common = { waiting, channel, channel_key: channelKey, ...this.#terms(party) }
+  state(lease: LeaseRecord | null, isYou: boolean, caller: Caller, waiting: Person[]): Reply {
+    const common = { waiting, ...this.#terms(caller) }
     const body: LockState = lease
       ? {
           is_locked: true,
@@ -47,26 +47,27 @@ export class LockReplies {
     return { body }
   }
 
-  #granted(lease: LeaseRecord, party: Party): Reply {
+  #granted(lease: LeaseRecord, caller: Caller): Reply {
     const { token } = lease
-    const body: LockGranted = { success: true, ...timesOf(lease), token, ...this.#terms(party) }
+    const body: LockGranted = { success: true, ...timesOf(lease), token, ...this.#terms(caller) }
     return { body }
   }
 
-  #refused({ holder, place }: Locking & { granted: false }, party: Party): Reply {
+  #refused({ holder, place }: Locking & { granted: false }, caller: Caller): Reply {
     const body: AlreadyLocked = {
       error: 'already_locked',
       message: holder ? 'another has locked this document' : 'the lock is kept for the first in line',
       ...(holder && { ...timesOf(holder), holder: { ...personOf(holder), is_you: false } }),
       place,
-      ...this.#terms(party),
+      ...this.#terms(caller),
     }
     return { status: 409, body }
   }
 
-  #terms({ person }: Party) {
-    const { ttl, heartbeat } = this.#settings
-    return { ttl_ms: ttl, heartbeat_ms: heartbeat, you: person }
+  #terms({ room, party }: Caller) {
+    const { ttl, heartbeat, channelKey, publicChannels } = this.#settings
+    const channel = `${publicChannels ? '' : 'private-'}${roomChannel(room)}`
+    return { ttl_ms: ttl, heartbeat_ms: heartbeat, channel, channel_key: channelKey, you: party.person }
   }
 }
 

@@ -27,12 +27,13 @@ export function lockRoutes({ locks, line, settings, stats }: Service): Route[] {
       ...{ query: { wait }, body: lockAsk },
       answers: { 200: lockGranted, 409: alreadyLocked },
       async handle(call) {
+        const { room } = call
         const party = named(await call.party(), call.body.name)
         const ms = (call.query('wait', wait) ?? 0) * 1000
         const request = ms > 0 ? { wait: { ms, signal: call.signal } } : {}
-        const locking = await locks.lock(call.room, party, request)
+        const locking = await locks.lock(room, party, request)
         if (!locking.granted) stats.onRefused()
-        return replies.locking(locking, party)
+        return replies.locking(locking, { room, party })
       },
     }),
     route({
@@ -69,10 +70,11 @@ export function lockRoutes({ locks, line, settings, stats }: Service): Route[] {
       summary: 'Whether the room is locked, and by whom, and who waits.',
       answers: { 200: lockState },
       async handle(call) {
-        const party = await call.party()
-        const lease = await locks.holder(call.room)
         const { room } = call
-        return replies.state({ room, lease, isYou: locks.isHolder(room, party, lease) }, party, line.of(room))
+        const party = await call.party()
+        const lease = await locks.holder(room)
+        const isYou = locks.isHolder(room, party, lease)
+        return replies.state(lease, isYou, { room, party }, line.of(room))
       },
     }),
   ]
