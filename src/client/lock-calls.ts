@@ -112,7 +112,7 @@ export function lockCalls({ api, roomId, name, clock, onAsk, onAnswer }: LockCal
     const { token, locked_at, expires_at, expires_in_ms } = answer.body
     if (answer.status !== 200) throw unexpected(answer)
     if (typeof token !== 'number' || typeof expires_in_ms !== 'number')
-      throw new LeaseError('store-failed', 'the server granted a lock without token or end')
+      throw new LeaseError('store-failed', 'the server granted no token or end')
     return {
       resource: roomId,
       // The server releases by token.

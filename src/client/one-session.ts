@@ -8,7 +8,8 @@ let turn: Promise<unknown> = Promise.resolve()
  * plain http there are no Web Locks: then at least those of one page do.
  */
 export function inOneSession(api: Api): Api {
-  let isKnown = false
+  // Where there are no cookies, Web Locks are refused too.
+  let isKnown = !globalThis.navigator?.cookieEnabled
   return (request) => {
     if (isKnown) return api(request)
     const meet = async () => {
@@ -16,7 +17,7 @@ export function inOneSession(api: Api): Api {
       isKnown = true
       return answer
     }
-    const met = globalThis.navigator?.locks?.request('holdfast:session', meet) ?? turn.then(meet, meet)
+    const met = navigator.locks?.request('holdfast:session', meet) ?? turn.then(meet, meet)
     turn = met
     return met
   }

@@ -68,7 +68,7 @@ export class RoomView {
     const { ttl_ms: ttl, heartbeat_ms: heartbeat } = answer.body
     if (typeof ttl === 'number' && typeof heartbeat === 'number') this.#times = { ttl, heartbeat }
     for (const action of newsOfAnswer(answer, this.#state, this.#clock.now()))
-      if (action.type !== 'holder' || this.#isNews(action.holder, askedAt)) this.dispatch(action)
+      if (this.#isNews(action, askedAt)) this.dispatch(action)
     this.#follow()
   }
 
@@ -86,8 +86,11 @@ export class RoomView {
     this.#listeners.clear()
   }
 
-  #isNews(holder: { readonly token: number } | null, askedAt: number): boolean {
-    return holder ? holder.token >= (this.#state.holder?.token ?? 0) : askedAt === this.#heard
+  /** What an answer says of holder and line may be older than what was heard since the question. */
+  #isNews(action: DocumentLockAction, askedAt: number): boolean {
+    if (action.type === 'holder' && action.holder)
+      return action.holder.token >= (this.#state.holder?.token ?? 0)
+    return action.type === 'news' || askedAt === this.#heard
   }
 
   #endRequestInTime(): void {
