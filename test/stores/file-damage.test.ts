@@ -168,9 +168,9 @@ describe('what a dead process left', () => {
   it('is tidied up by those who take leases, now and then', async () => {
     await using fresh = await freshStore()
     const { store, directory, clock } = fresh
+    clock.random = () => 0.5
     await grab(store, 'r')
     await leaveLitter(directory)
-    clock.random = () => 0.5
     await grab(store, 'a')
     expect(await readdir(join(directory, 'changes'))).toHaveLength(3)
     clock.random = () => 0
