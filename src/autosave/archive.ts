@@ -24,6 +24,7 @@ import {
   fileNameOf,
   HEAD_LENGTH,
   idOfFileName,
+  piecesOf,
   type Save,
 } from './save-file.ts'
 
@@ -155,8 +156,11 @@ async function openDraft(
   let isCommitted = false
   return {
     async write(content, entries) {
+      const writeSave = async () => {
+        for (const piece of piecesOf(encodeSave(content), content.bytes)) await save.write(piece)
+      }
       await Promise.all([
-        save.write(encodeSave(content)),
+        writeSave(),
         current.write(JSON.stringify({ holdfast: VERSION, savedAt: id, file: `history/${name}` })),
         index?.write(JSON.stringify({ holdfast: VERSION, saves: entries })),
       ])

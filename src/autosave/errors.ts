@@ -36,17 +36,13 @@ export function asWriteError(error: unknown): AutoSaveError {
   if (error instanceof AutoSaveError) return error
   switch ((error as Error | undefined)?.name) {
     case 'QuotaExceededError':
-      return quotaExceeded(error)
+      return new AutoSaveError('quota-exceeded', 'there is no room left to save in', error)
     case 'NotAllowedError':
     case 'SecurityError':
       return new AutoSaveError('not-allowed', 'the directory may not be written to', error)
     default:
       return new AutoSaveError('write-failed', 'the directory could not be written to', error)
   }
-}
-
-export function quotaExceeded(cause: unknown): AutoSaveError {
-  return new AutoSaveError('quota-exceeded', 'there is no room left to save in', cause)
 }
 
 /** Says in our words why the lock could not be had. */

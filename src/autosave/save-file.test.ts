@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { measure } from './checksum.ts'
-import { decodeSave, encodeSave, fileNameOf, idOfFileName } from './save-file.ts'
+import { decodeSave, encodeSave, fileNameOf, idOfFileName, piecesOf } from './save-file.ts'
 
 const ID = '2030-01-01T00:00:00.000Z'
 const save = (value: unknown) => {
@@ -35,6 +35,15 @@ describe('the file of a save', () => {
     const start = file.indexOf('"data":') + '"data":'.length
     for (let at = start; at < file.length; at++)
       expect(decodeSave(`${file.slice(0, at)}\u0001${file.slice(at + 1)}`)).toBeNull()
+  })
+
+  it('is written in pieces that a browser takes whole, none of which ends within a character', () => {
+    const long = 'a😀'.repeat(700_000)
+    const pieces = [...piecesOf(long, 3_500_000)]
+    expect(pieces.join('')).toBe(long)
+    expect(pieces.every((piece) => piece.isWellFormed())).toBe(true)
+    expect(Math.max(...pieces.map((piece) => new TextEncoder().encode(piece).length))).toBeLessThan(2 ** 21)
+    expect([...piecesOf('a'.repeat(1_000_000), 1_000_000)]).toHaveLength(1)
   })
 
   it('is counted in bytes of UTF-8', () => {

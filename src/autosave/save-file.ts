@@ -26,6 +26,25 @@ export function encodeSave({ id, bytes, checksum, text }: Save): string {
   return `{"holdfast":1,"savedAt":"${id}","bytes":${bytes},"checksum":"${checksum}","data":${text}}`
 }
 
+/**
+ * What to write at once. Chromium breaks off a longer write that exceeds the quota (its pipe holds 2 MiB), and does
+ * not say then that it was the quota.
+ */
+export function* piecesOf(file: string, bytes: number): Generator<string> {
+  const length = bytes < 2_000_000 ? file.length : 600_000
+  for (let from = 0; from < file.length; ) {
+    const to = from + length
+    // A pair of surrogates is one character: halves would be written as none.
+    const piece = file.slice(from, isHighSurrogate(file.charCodeAt(to - 1)) ? to + 1 : to)
+    yield piece
+    from += piece.length
+  }
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit < 0xdc00
+}
+
 /** The save that the file holds; `null` when it is torn, damaged or no save at all. */
 export function decodeSave(file: string): Save | null {
   const entry = decodeHead(file)

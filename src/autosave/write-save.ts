@@ -1,7 +1,7 @@
 import type { Clock } from '../core/index.ts'
 import type { Archive, Contents, Draft } from './archive.ts'
 import { type Content, compose } from './compose.ts'
-import { AutoSaveError, asWriteError, quotaExceeded } from './errors.ts'
+import { AutoSaveError, asWriteError } from './errors.ts'
 import { type Limits, rotate } from './rotation.ts'
 import { type Entry, type Save, timeOf } from './save-file.ts'
 
@@ -40,7 +40,7 @@ export async function writeSave(writing: Writing, before: Contents): Promise<Wri
     try {
       return await attempt()
     } catch (error) {
-      const failure = (await isFull(error, content?.bytes)) ? quotaExceeded(error) : asWriteError(error)
+      const failure = asWriteError(error)
       const oldest = contents.entries.at(-1)
       if (failure.code !== 'quota-exceeded' || !oldest || oldest.id === contents.current?.id) throw failure
       expectLock()
@@ -92,13 +92,6 @@ export async function writeSave(writing: Writing, before: Contents): Promise<Wri
   function expectLock(): void {
     if (!holdsLock()) throw new AutoSaveError('lock-unavailable', 'the lock was lost during the save')
   }
-}
-
-/** Chromium may break off a long write that exceeds the quota without a word about the quota. */
-async function isFull(error: unknown, bytes = 0): Promise<boolean> {
-  if ((error as Error | undefined)?.name !== 'AbortError' || typeof navigator === 'undefined') return false
-  const { quota = Infinity, usage = 0 } = (await navigator.storage?.estimate()) ?? {}
-  return quota - usage < bytes
 }
 
 function entryOf({ id, checksum, bytes }: Save) {
