@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { WorkerMessage, WorkerOptions, WorkerOrder } from './worker.ts'
 
 /** Nothing that a worker is waited for may take longer. */
-export const PATIENCE_MS = 40_000
+const PATIENCE_MS = 40_000
 
 type Holding = Extract<WorkerMessage, { type: 'holds' }>
 type Loss = Extract<WorkerMessage, { type: 'lost' }>
