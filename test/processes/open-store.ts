@@ -41,7 +41,11 @@ const OPENERS: Readonly<Record<string, (address: string) => Promise<OpenStore>>>
   'nats:': async (address) => {
     const { connect } = await import('@nats-io/transport-node')
     const { natsStore } = await import('../../src/stores/nats/index.ts')
-    const connection = await connect({ servers: address, maxReconnectAttempts: -1, reconnectTimeWait: 100 })
+    const connection = await connect({
+      ...{ servers: address, maxReconnectAttempts: -1, reconnectTimeWait: 100 },
+      // A server that crashes during a greeting is asked again, also for the first time.
+      ...{ timeout: 2000, waitOnFirstConnect: true },
+    })
     return withClient(natsStore(connection), () => connection.close())
   },
   'firestore:': async (address) => {
