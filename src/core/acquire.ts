@@ -1,4 +1,4 @@
-import { bounded, CALL_LIMIT_MS } from './bounded.ts'
+import { bounded, CALL_LIMIT_MS, type Stop } from './bounded.ts'
 import { type Moment, moment } from './clock.ts'
 import type { Context } from './context.ts'
 import { asLeaseError, LeaseError } from './errors.ts'
@@ -6,7 +6,7 @@ import { HeldLease } from './held-lease.ts'
 import type { Wish } from './options.ts'
 import { FREE, type LeaseState, reduce } from './state.ts'
 import type { Answer, Ask, Grant, Refusal } from './store.ts'
-import { Bell } from './waiting.ts'
+import { Bell, type LocalLine } from './waiting.ts'
 
 /** A push may be lost; a waiter asks again after this long whatever it was told. */
 const POLL_BEHIND_PUSH_MS = 5000
@@ -17,11 +17,12 @@ const POLL_BEHIND_PUSH_MS = 5000
  * the holder's expiry comes, or, where the store cannot push, the backoff is over.
  */
 export async function acquire(
-  context: Context,
+  shared: Context | Promise<Context>,
   wish: Wish,
-  stop: AbortSignal,
+  stop: Stop,
   started: number,
 ): Promise<HeldLease> {
+  const context = shared instanceof Promise ? await shared : shared
   const { clock, store, line, emit } = context
   const { resource, owner, ttl, metadata, wait, retry } = wish
   const bell = new Bell(clock)
@@ -49,8 +50,25 @@ export async function acquire(
 
   try {
     for (;;) {
-      await localTurn()
-      const outcome = await attempt()
+      if (line) await localTurn(line)
+      const sent = moment(clock)
+      state = reduce(state, { type: 'ask' })
+      emit(ask, { type: 'attempt', attempt: ++attempts }, sent.wall)
+      // The answer will tell all that earlier wake-ups told; later ones must stay latched.
+      bell.reset()
+      const call = store.acquire(ask, stop)
+      owing = true
+      let outcome: Answer | HeldLease | LeaseError
+      try {
+        outcome = await bounded(clock, call, Math.min(CALL_LIMIT_MS, ttl, left() || Infinity), resource, stop)
+      } catch (cause) {
+        call.then(giveBackIfLate, () => {})
+        outcome = asLeaseError(cause, resource)
+      }
+      stop.throwIfAborted()
+      if ('code' in outcome) onFailed(outcome)
+      else if (outcome.granted) outcome = onGranted(outcome, sent)
+      else onRefused(outcome)
       if (outcome instanceof HeldLease) return outcome
       await sleep(pauseAfter(outcome), outcome)
     }
@@ -61,42 +79,16 @@ export async function acquire(
   }
 
   /** Where the store keeps no line, the manager's own is first in, first out, and only its head asks. */
-  async function localTurn(): Promise<void> {
-    if (!line) return
+  async function localTurn(line: LocalLine): Promise<void> {
     if (wait > 0) {
       for (let place = line.place(resource, bell); place > 0; place = line.place(resource, bell)) {
         await sleep(Infinity, onRefused({ granted: false, holder: null, place, retryIn: null }))
         bell.reset()
       }
     } else if (line.has(resource)) {
-      const [holder = null] = await bounded(clock, store.read([resource]), {
-        ms: CALL_LIMIT_MS,
-        stop,
-        resource,
-      })
+      const [holder = null] = await bounded(clock, store.read([resource]), CALL_LIMIT_MS, resource, stop)
       throw reason({ granted: false, holder, place: null, retryIn: null })
     }
-  }
-
-  async function attempt(): Promise<HeldLease | Refusal | LeaseError> {
-    const sent = moment(clock)
-    state = reduce(state, { type: 'ask' })
-    emit(ask, { type: 'attempt', attempt: ++attempts }, sent.wall)
-    // The answer will tell all that earlier wake-ups told; later ones must stay latched.
-    bell.reset()
-    const call = store.acquire(ask, { signal: stop })
-    owing = true
-    let answer: Answer
-    try {
-      const ms = Math.min(CALL_LIMIT_MS, ttl, left() || Infinity)
-      answer = await bounded(clock, call, { ms, stop, resource })
-    } catch (cause) {
-      call.then(giveBackIfLate, () => {})
-      stop.throwIfAborted()
-      return onFailed(asLeaseError(cause, resource))
-    }
-    stop.throwIfAborted()
-    return answer.granted ? onGranted(answer, sent) : onRefused(answer)
   }
 
   function onGranted({ lease, replaced }: Grant, sent: Moment): HeldLease | LeaseError {
@@ -145,7 +137,7 @@ export async function acquire(
   }
 
   async function sleep(ms: number, outcome: Refusal | LeaseError): Promise<void> {
-    await bell.sleep(Math.min(ms, left()), stop)
+    await bell.sleep(Math.min(ms, left()), stop.signal)
     if (left() === 0) throw reason(outcome)
   }
 

@@ -15,7 +15,7 @@ export interface Context {
   readonly store: LeaseStore
   readonly clock: Clock
   /** Present where the store keeps no line. */
-  readonly line: LocalLine | undefined
+  readonly line?: LocalLine | undefined
   readonly held: Set<HeldLease>
   /** `at`, by default now: when it happened. */
   emit(about: About, body: EventBody, at?: number): void

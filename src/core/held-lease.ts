@@ -1,4 +1,4 @@
-import { bounded, CALL_LIMIT_MS } from './bounded.ts'
+import { bounded, CALL_LIMIT_MS, Stop } from './bounded.ts'
 import { type Moment, moment } from './clock.ts'
 import type { Context } from './context.ts'
 import { asLeaseError, LeaseError } from './errors.ts'
@@ -23,9 +23,7 @@ export class HeldLease implements Lease {
   /** Renewals that failed since the last one that succeeded. */
   #failures = 0
   #lastFailure: LeaseError | undefined
-  #lossError: LeaseError | undefined
-  /** Made when first asked for: most leases end without anybody looking at their signal. */
-  #loss: AbortController | undefined
+  readonly #loss = new Stop()
   #cancelTimer: (() => void) | undefined
   #released: Promise<void> | undefined
 
@@ -55,19 +53,15 @@ export class HeldLease implements Lease {
   }
 
   get signal(): AbortSignal {
-    if (!this.#loss) {
-      this.#loss = new AbortController()
-      if (this.#lossError) this.#loss.abort(this.#lossError)
-    }
     return this.#loss.signal
   }
 
   async renew(): Promise<void> {
     const { resource } = this
     if (!this.held)
-      throw this.#lossError ?? new LeaseError('lease-lost', `${resource} was released`, { resource })
-    await bounded(this.#context.clock, this.#beat(), { ms: this.#answerLimit, stop: this.signal, resource })
-    if (this.#lossError) throw this.#lossError
+      throw this.#loss.reason ?? new LeaseError('lease-lost', `${resource} was released`, { resource })
+    await bounded(this.#context.clock, this.#beat(), this.#answerLimit, resource, this.#loss)
+    this.#loss.throwIfAborted()
   }
 
   release(): Promise<void> {
@@ -87,8 +81,7 @@ export class HeldLease implements Lease {
 
   /** The manager closes: the work is told before the lease is given away. */
   static close(lease: HeldLease, error: LeaseError): Promise<void> {
-    lease.#lossError = error
-    lease.#loss?.abort(error)
+    lease.#loss.abort(error)
     return lease[Symbol.asyncDispose]()
   }
 
@@ -172,10 +165,9 @@ export class HeldLease implements Lease {
       resource,
       ...(this.#lastFailure && { cause: this.#lastFailure }),
     })
-    this.#lossError = error
     this.#context.held.delete(this)
     this.#context.line?.ring(resource)
-    this.#loss?.abort(error)
+    this.#loss.abort(error)
     this.#context.emit(this, { type: 'lost', reason, error, heldFor: this.#heldFor })
   }
 

@@ -40,12 +40,10 @@ export function keepLease(
   { ttl, heartbeat, clock, sent, onEvent }: KeepOptions,
 ): KeptLease | null {
   const { resource, owner, remaining } = record
-  const shared = { ttl, heartbeat, retry: backoff(clock) }
-  const wish: Wish = { ...shared, resource, owner, wait: 0, metadata: undefined, signal: undefined }
+  const wish: Wish = { resource, owner, ttl, heartbeat, wait: 0, retry: backoff(clock) }
   const context: Context = {
     store: store as LeaseStore,
     clock,
-    line: undefined,
     held: new Set(),
     emit: (_, event) => onEvent(event),
     giveUp: (id) => void releaseInTime(context, id, wish).catch(() => {}),

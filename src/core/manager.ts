@@ -1,12 +1,12 @@
 import { acquire } from './acquire.ts'
-import { bounded, CALL_LIMIT_MS, onAbort } from './bounded.ts'
+import { bounded, CALL_LIMIT_MS, onAbort, Stop } from './bounded.ts'
 import { systemClock } from './clock.ts'
 import type { Context } from './context.ts'
 import { asLeaseError, LeaseError } from './errors.ts'
 import { createEvents } from './events.ts'
 import { HeldLease } from './held-lease.ts'
 import type { Lease, LeaseEvent, LeaseListener, LeaseRecord } from './lease.ts'
-import { checkResource, type LeaseOptions, type LeasesOptions, makeWish, refuse } from './options.ts'
+import { backoff, checkResource, type LeaseOptions, type LeasesOptions, makeWish, refuse } from './options.ts'
 import { releaseInTime } from './release.ts'
 import type { LeaseStore } from './store.ts'
 import { createLine } from './waiting.ts'
@@ -52,11 +52,11 @@ export function createLeases(
   options: LeasesOptions = {},
 ): Leases {
   const { clock = systemClock, onEvent } = options
-  const defaults = { owner: crypto.randomUUID(), ...options }
-  makeWish('-', defaults, {}, clock)
+  const defaults = { owner: crypto.randomUUID(), retry: backoff(clock), ...options }
+  makeWish('-', defaults)
   const events = createEvents()
   const held = new Set<HeldLease>()
-  const waiting = new Set<AbortController>()
+  const waiting = new Set<Stop>()
   /** What `close` must see the end of. */
   const underWay = new Set<Promise<unknown>>()
   let closed: Promise<void> | undefined
@@ -84,14 +84,11 @@ export function createLeases(
       return result
     },
 
-    async acquire(resource, callOptions = {}) {
-      const started = clock.monotonic()
-      const wish = makeWish(resource, defaults, callOptions, clock)
-      return whileOpen(
-        async (stop) => track(acquire(await ready(stop, wish.wait), wish, stop, started)),
-        wish.signal,
-      )
-    },
+    acquire: (resource, callOptions) =>
+      whileOpen((stop) => {
+        const wish = makeWish(resource, defaults, callOptions)
+        return acquire(ready(stop, wish.wait), wish, stop, clock.monotonic())
+      }, callOptions?.signal),
 
     async tryAcquire(resource, callOptions) {
       try {
@@ -139,8 +136,9 @@ export function createLeases(
   async function closeAll(): Promise<void> {
     for (const stop of waiting) stop.abort(closedError())
     for (const lease of held) track(HeldLease.close(lease, closedError()))
-    // An acquisition that ends may leave a release behind it.
-    while (underWay.size > 0) await Promise.allSettled(underWay)
+    // An acquisition that ends may leave a release behind it, and one that calls us itself is not yet tracked.
+    do await Promise.allSettled(underWay)
+    while (underWay.size > 0)
   }
 
   function track<T>(work: Promise<T>): Promise<T> {
@@ -168,32 +166,31 @@ export function createLeases(
     return shared
   }
 
-  function ready(stop: AbortSignal, wait = 0): Context | Promise<Context> {
+  function ready(stop: Stop, wait = 0): Context | Promise<Context> {
     const ms = Math.min(CALL_LIMIT_MS, wait || Infinity)
-    return context instanceof Promise ? bounded(clock, context, { ms, stop }) : context
+    return context instanceof Promise ? bounded(clock, context, ms, '', stop) : context
   }
 
   function call<T>(ask: (ready: LeaseStore) => Promise<T>): Promise<T> {
     return whileOpen(async (stop) => {
       const { store } = await ready(stop)
-      return bounded(clock, ask(store), { ms: CALL_LIMIT_MS, stop })
+      return bounded(clock, ask(store), CALL_LIMIT_MS, '', stop)
     })
   }
 
   /** The work is told to stop by `close`, and by the caller's signal. */
-  async function whileOpen<T>(
-    work: (stop: AbortSignal) => Promise<T>,
-    signal?: AbortSignal | undefined,
-  ): Promise<T> {
-    const stop = new AbortController()
+  async function whileOpen<T>(work: (stop: Stop) => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (closed) throw closedError()
-    waiting.add(stop)
+    if (signal !== undefined && typeof signal?.addEventListener !== 'function')
+      refuse('signal', 'an AbortSignal', signal)
+    const stop = new Stop()
     const unlisten = onAbort(signal, () =>
       stop.abort(new LeaseError('aborted', 'the wait was aborted', { cause: signal?.reason })),
     )
+    waiting.add(stop)
     try {
-      stop.signal.throwIfAborted()
-      return await work(stop.signal)
+      stop.throwIfAborted()
+      return await track(work(stop))
     } catch (error) {
       throw asLeaseError(error)
     } finally {

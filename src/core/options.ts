@@ -40,8 +40,7 @@ export interface Wish {
   readonly heartbeat: number
   readonly wait: number
   readonly retry: Retry
-  readonly metadata: JsonObject | undefined
-  readonly signal: AbortSignal | undefined
+  readonly metadata?: JsonObject | undefined
 }
 
 const MAX_NAME_BYTES = 512
@@ -52,13 +51,8 @@ export function backoff(clock: Clock): Retry {
   return (failures) => Math.min(2000, 50 * 2 ** (failures - 1)) * (0.8 + 0.4 * clock.random())
 }
 
-export function makeWish(
-  resource: string,
-  defaults: LeasesOptions,
-  options: LeaseOptions,
-  clock: Clock,
-): Wish {
-  const { metadata, signal } = options
+export function makeWish(resource: string, defaults: LeasesOptions, options: LeaseOptions = {}): Wish {
+  const { metadata } = options
   const ttl = options.ttl ?? defaults.ttl ?? 30_000
   expectDuration('ttl', ttl, MIN_TTL_MS)
   const heartbeat = options.heartbeat ?? defaults.heartbeat ?? Math.floor(ttl / 3)
@@ -67,10 +61,8 @@ export function makeWish(
   if (wait !== Infinity) expectDuration('wait', wait, 0)
   const owner = options.owner ?? defaults.owner
   if (typeof owner !== 'string' || owner === '') refuse('owner', 'a non-empty string', owner)
-  const retry = options.retry ?? defaults.retry ?? backoff(clock)
+  const retry = options.retry ?? defaults.retry
   if (typeof retry !== 'function') refuse('retry', 'a function', retry)
-  if (signal !== undefined && typeof signal?.addEventListener !== 'function')
-    refuse('signal', 'an AbortSignal', signal)
   return {
     resource: checkResource(resource),
     owner,
@@ -82,7 +74,6 @@ export function makeWish(
       return pause >= 0 ? pause : null
     },
     metadata: metadata === undefined ? metadata : checkMetadata(metadata),
-    signal,
   }
 }
 

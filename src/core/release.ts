@@ -20,7 +20,7 @@ export async function releaseInTime(
   for (let failures = 0; ; ) {
     try {
       const call = store.release({ resource, id })
-      const { ended } = await bounded(clock, call, { ms: giveUpAt - clock.monotonic(), resource })
+      const { ended } = await bounded(clock, call, giveUpAt - clock.monotonic(), resource)
       return failures ? 'released' : ended?.state
     } catch (cause) {
       const error = asLeaseError(cause, resource)

@@ -161,6 +161,27 @@ describe('promise 3, nothing hangs', () => {
     expect(await acquiring).toMatchObject({ code: 'closed' })
     expect(await store.read(['r'])).toEqual([null])
   })
+
+  it('gives back a lease that is asked for at the moment of a close by a listener', async () => {
+    const { clock, network, leases, store } = setUp()
+    network.faults = { delay: [10, 10] }
+    const order: string[] = []
+    const { release } = network
+    network.release = async (by) => {
+      const released = await release(by)
+      order.push('given back')
+      return released
+    }
+    leases.subscribe(({ type }) => {
+      if (type === 'attempt') leases.close().then(() => order.push('closed'))
+    })
+    const acquiring = leases.acquire('r').catch((error) => error)
+    await clock.advance(100)
+    expect(await acquiring).toMatchObject({ code: 'closed' })
+    // Once when the wait ends, and once more when the grant has come after all.
+    expect(order).toEqual(['given back', 'given back', 'closed'])
+    expect(await store.read(['r'])).toEqual([null])
+  })
 })
 
 async function settle(clock: FakeClock, work: Promise<unknown>, ms: number): Promise<void> {

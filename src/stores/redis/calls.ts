@@ -1,11 +1,14 @@
-import type { LeaseError } from '../../core/index.ts'
+import type { CallOptions, LeaseError } from '../../core/index.ts'
 import type { RedisDialect } from './client.ts'
 import { isReply, storeError } from './errors.ts'
 import { abortError, LIMIT_MS, silenceError } from './limit.ts'
-import { MANY, ONE } from './scripts.ts'
+import { type Scripts, scriptsFor } from './scripts.ts'
 
-/** So that no batch keeps the server to itself for long. */
-const MAX_BATCH = 256
+/**
+ * More are sent in several calls: so the server works on one while we read the answers to the one before, and none
+ * keeps it to itself for long.
+ */
+const MAX_BATCH = 32
 const LOOK_EVERY_MS = 50
 
 /** What the script answered to one operation. */
@@ -19,7 +22,7 @@ interface Operation {
   readonly shard: number
   readonly keys: string[]
   readonly args: string[]
-  readonly signal: AbortSignal | undefined
+  readonly call: CallOptions | undefined
   resolve(reply: Reply): void
   reject(error: LeaseError): void
 }
@@ -33,7 +36,7 @@ type Batch = readonly Operation[]
  */
 export class Calls {
   readonly #redis: RedisDialect
-  readonly #prefix: string
+  readonly #scripts: Scripts
   readonly #shas = new Map<string, string>()
   #byShard: boolean
   #next: Operation[] = []
@@ -43,16 +46,13 @@ export class Calls {
 
   constructor(redis: RedisDialect, prefix: string) {
     this.#redis = redis
-    this.#prefix = prefix
+    this.#scripts = scriptsFor(prefix)
     this.#byShard = redis.cluster
-    for (const script of [ONE, MANY]) void this.#learnSha(script)
+    for (const script of Object.values(this.#scripts)) void this.#learnSha(script)
   }
 
-  call(shard: number, keys: string[], args: string[], signal?: AbortSignal): Promise<Reply> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) reject(abortError(signal))
-      else this.#enqueue({ shard, keys, args, signal, resolve, reject })
-    })
+  call(shard: number, keys: string[], args: string[], call?: CallOptions): Promise<Reply> {
+    return new Promise((resolve, reject) => this.#enqueue({ shard, keys, args, call, resolve, reject }))
   }
 
   #enqueue(operation: Operation): void {
@@ -70,21 +70,18 @@ export class Calls {
   }
 
   async #send(batch: Batch): Promise<void> {
-    const script = batch.length === 1 ? ONE : MANY
+    const only = batch.length === 1 ? batch[0] : undefined
+    const script = only ? this.#scripts.one : this.#scripts.many
+    const keys = only?.keys ?? batch.flatMap((operation) => operation.keys)
+    const args = only?.args ?? batch.flatMap((operation) => operation.args)
     const sha = this.#shas.get(script)
-    const keys: string[] = []
-    const args = [this.#prefix]
-    for (const operation of batch) {
-      keys.push(...operation.keys)
-      args.push(...operation.args)
-    }
-    this.#sent.set(batch, performance.now())
-    if (!this.#timer) this.#startLooking()
+    const sent = performance.now()
     try {
-      deliver(
-        batch,
-        await (sha ? this.#redis.evalSha(sha, keys, args) : this.#redis.eval(script, keys, args)),
-      )
+      const reply = sha ? this.#redis.evalSha(sha, keys, args) : this.#redis.eval(script, keys, args)
+      // Not before the request has left: the server is at work meanwhile.
+      this.#sent.set(batch, sent)
+      if (!this.#timer) this.#startLooking()
+      deliver(batch, await reply)
     } catch (cause) {
       if (isReply(cause, 'NOSCRIPT')) await this.#bring(script, keys, args, batch)
       else this.#fail(batch, cause)
@@ -101,7 +98,8 @@ export class Calls {
   }
 
   #fail(batch: Batch, cause: unknown): void {
-    if (isReply(cause, 'CROSSSLOT') && !this.#byShard) {
+    const mixed = batch.some(({ shard }) => shard !== batch[0]?.shard)
+    if (mixed && isReply(cause, 'CROSSSLOT')) {
       // A plain client before a cluster, or a proxy of one. Nothing was done.
       this.#byShard = true
       for (const operation of batch) this.#enqueue(operation)
@@ -122,7 +120,7 @@ export class Calls {
   }
 
   #look(batch: Batch, ms: number): void {
-    for (const { signal, reject } of batch) if (signal?.aborted) reject(abortError(signal))
+    for (const { call, reject } of batch) if (call?.signal?.aborted) reject(abortError(call.signal))
     if (ms < LIMIT_MS) return
     this.#sent.delete(batch)
     this.#fail(batch, silenceError())
@@ -137,12 +135,13 @@ export class Calls {
 
 function deliver(batch: Batch, reply: unknown): void {
   const replies = batch.length === 1 ? [reply] : (reply as unknown[])
-  for (const [at, { resolve, reject }] of batch.entries()) {
-    const value = replies[at]
-    const text = String(value)
-    if (Array.isArray(value)) resolve({ now: 0, value })
-    else if (text.startsWith('error ')) reject(storeError(new Error(`ERR ${text.slice(6)}`)))
-    // A text comes after the clock and a space.
-    else resolve({ now: Number(text.slice(0, 16)), value: text.slice(17) })
-  }
+  for (const [at, operation] of batch.entries()) answer(operation, replies[at])
+}
+
+function answer({ resolve, reject }: Operation, value: unknown): void {
+  const text = String(value)
+  if (Array.isArray(value)) resolve({ now: 0, value })
+  else if (text.startsWith('error ')) reject(storeError(new Error(`ERR ${text.slice(6)}`)))
+  // A text comes after the clock and a space.
+  else resolve({ now: Number(text.slice(0, 16)), value: text.slice(17) })
 }

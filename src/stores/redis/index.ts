@@ -84,7 +84,7 @@ class RedisStore implements LeaseStore {
     this.#checkOpen()
     const { shard, row, watched, line } = this.#keysOf(resource)
     const args = ['renew', packId(id), packSpan(ttl)]
-    const { now, value } = await this.#calls.call(shard, [row, watched, line], args, call?.signal)
+    const { now, value } = await this.#calls.call(shard, [row, watched, line], args, call)
     const [verb, shown = ''] = String(value).split('\n')
     const lease = unpackLive(shown, now)
     return verb === 'renewed' && lease ? { ok: true, lease } : { ok: false, holder: lease }
@@ -98,7 +98,7 @@ class RedisStore implements LeaseStore {
       'id' in by
         ? [known ? 'end' : 'release', packWho(this.#push.channel, by.id)]
         : ['force', String(by.token)]
-    const { now, value } = await this.#calls.call(shard, [row, watched, line], args, call?.signal)
+    const { now, value } = await this.#calls.call(shard, [row, watched, line], args, call)
     const [state, ended = '', holder = ''] = String(value).split('\n')
     return {
       ended: state ? unpackEnded(ended, state as LeaseRecord['state'], now, known) : null,
@@ -108,17 +108,17 @@ class RedisStore implements LeaseStore {
 
   async read(resources: readonly string[], call?: CallOptions): Promise<(LeaseRecord | null)[]> {
     this.#checkOpen()
-    return this.#listing.read(resources, call?.signal)
+    return this.#listing.read(resources, call)
   }
 
   async list(query: ListQuery, call?: CallOptions): Promise<LeasePage> {
     this.#checkOpen()
-    return this.#listing.list(query, call?.signal)
+    return this.#listing.list(query, call)
   }
 
   async sweep({ limit }: { limit: number }, call?: CallOptions): Promise<LeaseRecord[]> {
     this.#checkOpen()
-    return this.#listing.sweep(limit, call?.signal)
+    return this.#listing.sweep(limit, call)
   }
 
   async watch(on: (event: StoreEvent) => void, { prefix = '' } = {}): Promise<AsyncDisposable> {
@@ -168,9 +168,9 @@ class RedisStore implements LeaseStore {
     this.#checkOpen()
     const { resource, id, ttl, wake, replace } = ask
     const { shard, row, watched, line, index } = this.#keysOf(resource)
-    const about = packWho(this.#push.channel, id) + packAbout(ask)
-    const args = ['acquire', packSpan(ttl), about, `${wake ? 'wait' : ''}${replace ?? ''}`]
-    const reply = this.#calls.call(shard, [row, watched, line, index], args, call?.signal)
+    const lease = `${packSpan(ttl)} ${packWho(this.#push.channel, id)}${packAbout(ask)}`
+    const args = ['acquire', lease, `${wake ? 'wait' : ''}${replace ?? ''}`]
+    const reply = this.#calls.call(shard, [row, watched, line, index], args, call)
     // What concerns it may come in before the answer does.
     const { parties } = this.#push
     parties.expect(ask)

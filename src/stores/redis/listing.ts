@@ -1,4 +1,10 @@
-import { LeaseError, type LeasePage, type LeaseRecord, type ListQuery } from '../../core/index.ts'
+import {
+  type CallOptions,
+  LeaseError,
+  type LeasePage,
+  type LeaseRecord,
+  type ListQuery,
+} from '../../core/index.ts'
 import type { Calls } from './calls.ts'
 import { compareBytes, indexOf, Keys, SHARDS, unpack, unpackLive, watchedOf } from './layout.ts'
 import { WATCHED_MS } from './watchers.ts'
@@ -22,16 +28,16 @@ export class Listing {
     this.#prefix = prefix
   }
 
-  async read(resources: readonly string[], signal?: AbortSignal): Promise<(LeaseRecord | null)[]> {
-    return Promise.all(resources.map((resource) => this.#readOne(resource, signal)))
+  async read(resources: readonly string[], call?: CallOptions): Promise<(LeaseRecord | null)[]> {
+    return Promise.all(resources.map((resource) => this.#readOne(resource, call)))
   }
 
-  async list({ prefix = '', limit, after = '' }: ListQuery, signal?: AbortSignal): Promise<LeasePage> {
+  async list({ prefix = '', limit, after = '' }: ListQuery, call?: CallOptions): Promise<LeasePage> {
     const perShard = 2 * Math.ceil(limit / SHARDS) + 6
     for (let last = after; ; ) {
       const from = compareBytes(last, prefix) < 0 ? `[${prefix}` : `(${last}`
-      const { names, horizon } = await this.#names(from, prefix, perShard, signal)
-      const leases = await this.#readSound(names, signal)
+      const { names, horizon } = await this.#names(from, prefix, perShard, call)
+      const leases = await this.#readSound(names, call)
       const end = leases.length > limit ? leases[limit - 1]?.resource : horizon
       if (leases.length > 0 || end === undefined)
         return { leases: leases.slice(0, limit), ...(end !== undefined && { next: end }) }
@@ -39,12 +45,12 @@ export class Listing {
     }
   }
 
-  async sweep(limit: number, signal?: AbortSignal): Promise<LeaseRecord[]> {
-    const found = await Promise.all(shards().map((shard) => this.#due(shard, limit, signal)))
+  async sweep(limit: number, call?: CallOptions): Promise<LeaseRecord[]> {
+    const found = await Promise.all(shards().map((shard) => this.#due(shard, limit, call)))
     const entries = found.flat().sort((a, b) => Number(a.due) - Number(b.due))
     const swept: LeaseRecord[] = []
     while (entries.length > 0 && swept.length < limit) {
-      const looks = entries.splice(0, limit - swept.length).map((entry) => this.#look(entry, 'hand', signal))
+      const looks = entries.splice(0, limit - swept.length).map((entry) => this.#look(entry, 'hand', call))
       const outcomes = await Promise.allSettled(looks)
       for (const outcome of outcomes) if (outcome.status === 'fulfilled') swept.push(...outcome.value)
       const failure = outcomes.find((outcome) => outcome.status === 'rejected')
@@ -68,17 +74,17 @@ export class Listing {
     return replies.every(({ value }) => value === 'known')
   }
 
-  async #readOne(resource: string, signal?: AbortSignal): Promise<LeaseRecord | null> {
+  async #readOne(resource: string, call?: CallOptions): Promise<LeaseRecord | null> {
     const { shard, row } = new Keys(this.#prefix, resource)
-    const { now, value } = await this.#calls.call(shard, [row], ['read'], signal)
+    const { now, value } = await this.#calls.call(shard, [row], ['read'], call)
     return unpackLive(String(value), now)
   }
 
   /** A value that is no lease is told to who asks for that resource, and does not stop the others' list. */
-  async #readSound(names: readonly string[], signal?: AbortSignal): Promise<LeaseRecord[]> {
+  async #readSound(names: readonly string[], call?: CallOptions): Promise<LeaseRecord[]> {
     const read = names.map(async (name) => {
       try {
-        return await this.#readOne(name, signal)
+        return await this.#readOne(name, call)
       } catch (error) {
         if (isPassing(error)) throw error
         return null
@@ -91,10 +97,10 @@ export class Listing {
    * The names that follow `from`, in order. A shard that gave as many as it was asked for may have more; up to the
    * first such shard's last name, the horizon, none is missing.
    */
-  async #names(from: string, prefix: string, perShard: number, signal?: AbortSignal) {
+  async #names(from: string, prefix: string, perShard: number, call?: CallOptions) {
     const ask = async (shard: number) => {
       const args = ['names', from, prefix, String(perShard)]
-      const { value } = await this.#calls.call(shard, [indexOf(this.#prefix, shard)], args, signal)
+      const { value } = await this.#calls.call(shard, [indexOf(this.#prefix, shard)], args, call)
       return [...value].map((member) => String(member).slice('name:'.length))
     }
     const pages = await Promise.all(shards().map(ask))
@@ -104,12 +110,12 @@ export class Listing {
     return { names: names.sort(compareBytes), horizon }
   }
 
-  async #due(shard: number, limit: number, signal?: AbortSignal): Promise<Due[]> {
+  async #due(shard: number, limit: number, call?: CallOptions): Promise<Due[]> {
     const { value } = await this.#calls.call(
       shard,
       [indexOf(this.#prefix, shard)],
       ['due', String(limit)],
-      signal,
+      call,
     )
     return [...value].flatMap((member) => {
       const [, due = '', resource = ''] = /^due:(\d+) (.*)$/s.exec(String(member)) ?? []
@@ -118,10 +124,10 @@ export class Listing {
   }
 
   /** Brings a resource up to date; with `hand`, a lease that ran out is ended and handed over. */
-  async #look({ due, resource }: Due, hand: 'hand' | 'keep', signal?: AbortSignal): Promise<LeaseRecord[]> {
+  async #look({ due, resource }: Due, hand: 'hand' | 'keep', call?: CallOptions): Promise<LeaseRecord[]> {
     const { shard, row, watched, line, index } = new Keys(this.#prefix, resource)
     const keys = [row, watched, line, index]
-    const { now, value } = await this.#calls.call(shard, keys, ['expire', due, hand], signal)
+    const { now, value } = await this.#calls.call(shard, keys, ['expire', due, hand], call)
     const [, ended] = String(value).split('\n')
     return ended ? [unpack(ended, 'expired', now)] : []
   }

@@ -29,14 +29,14 @@ local clock = time[1] .. sub('00000' .. time[2], -6)
 /** The short ways, while nobody waits: to take a free row in good order, and to give it back in the same store. */
 const SHORT = `
 if op == 'acquire' then
-  local found, ends = call('MGET', row, watched), now + first
+  local found, ends = call('MGET', row, watched), now + sub(first, 1, 13)
   local free = found[1] or ''
   if #free == 35 and sub(free, 1, 1) == 'F' then
     local due = sub(free, 20)
     if tonumber(sub(free, 3, 18)) < now and tonumber(due) <= ends and ends <= due + HOUR then
-      local held = 'F ' .. clock .. ' ' .. due .. ' ' .. clock .. ' ' .. clock .. ' ' .. first .. ' ' .. second
+      local held = 'F ' .. clock .. ' ' .. due .. ' ' .. clock .. ' ' .. clock .. ' ' .. first
       call('SET', row, held, 'KEEPTTL')
-      if found[2] then call('PUBLISH', ARGV[1] .. ':changes', 'held ' .. held) end
+      if found[2] then call('PUBLISH', PREFIX .. ':changes', 'held ' .. held) end
       return clock .. ' fresh'
     end
   end
@@ -46,7 +46,7 @@ elseif op == 'end' then
   if sub(held, 85, 84 + #first) == first and sub(held, 1, 1) == 'F' then
     local state = now < sub(held, 54, 69) + sub(held, 71, 83) and 'released' or 'expired'
     call('SET', row, sub(held, 1, 35), 'KEEPTTL')
-    if found[2] then call('PUBLISH', ARGV[1] .. ':changes', state .. ' ' .. held) end
+    if found[2] then call('PUBLISH', PREFIX .. ':changes', state .. ' ' .. held) end
     return clock .. ' ' .. state .. '\\n' .. sub(held, 54, 83)
   end
 end
@@ -56,9 +56,9 @@ end
 const OPERATIONS = `
 ${TRANSITIONS}
 
-local slow, key, arg = nil, 1, 2
+local slow, key, arg = nil, 1, 1
 local SHAPES = {
-  acquire = { 4, 4 }, release = { 3, 2 }, ['end'] = { 3, 2 }, force = { 3, 2 }, renew = { 3, 3 },
+  acquire = { 4, 3 }, release = { 3, 2 }, ['end'] = { 3, 2 }, force = { 3, 2 }, renew = { 3, 3 },
   expire = { 4, 3 }, read = { 1, 1 }, names = { 1, 4 }, due = { 1, 2 }, watch = { 1, 2 },
 }
 
@@ -69,7 +69,7 @@ local function step()
   ${SHORT}
   local line, index = KEYS[k + 2], KEYS[k + 3]
   slow = slow or transitions()
-  if op == 'acquire' then return clock .. ' ' .. slow.acquire(row, watched, line, index, first, second, third) end
+  if op == 'acquire' then return clock .. ' ' .. slow.acquire(row, watched, line, index, first, second) end
   if op == 'release' or op == 'end' then return clock .. ' ' .. slow.release(row, watched, line, first) end
   if op == 'force' then return clock .. ' ' .. slow.force(row, watched, line, first) end
   if op == 'renew' then return clock .. ' ' .. slow.renew(row, watched, line, first, second) end
@@ -88,16 +88,24 @@ local function step()
 end
 `
 
-/** One operation. Its answer is a list, or a text after the clock and a space. */
-export const ONE = `${HEAD}
-local op, row, watched, first, second = ARGV[2], KEYS[1], KEYS[2], ARGV[3], ARGV[4]
+export interface Scripts {
+  /** One operation. Its answer is a list, or a text after the clock and a space. */
+  readonly one: string
+  /** Several operations and their answers, in a list. One that fails does not harm the others. */
+  readonly many: string
+}
+
+/** The prefix is part of the text, since it is the same in every call. JSON quotes it well for Lua. */
+export function scriptsFor(prefix: string): Scripts {
+  const head = `local PREFIX = ${JSON.stringify(prefix)}${HEAD}`
+  return {
+    one: `${head}
+local op, row, watched, first = ARGV[1], KEYS[1], KEYS[2], ARGV[2]
 ${SHORT}
 ${OPERATIONS}
 return step()
-`
-
-/** Several operations and their answers, in a list. One that fails does not harm the others. */
-export const MANY = `${HEAD}
+`,
+    many: `${head}
 ${OPERATIONS}
 local replies = {}
 while ARGV[arg] do
@@ -106,4 +114,6 @@ while ARGV[arg] do
   replies[#replies + 1] = reply
 end
 return replies
-`
+`,
+  }
+}

@@ -55,10 +55,10 @@ local function transitions()
   end
 
   local function tell(r, state)
-    if r.watched then call('PUBLISH', ARGV[1] .. ':changes', state .. ' ' .. text(r)) end
+    if r.watched then call('PUBLISH', PREFIX .. ':changes', state .. ' ' .. text(r)) end
   end
 
-  local function push(channel, message) return call('PUBLISH', ARGV[1] .. ':wake:' .. channel, message) end
+  local function push(channel, message) return call('PUBLISH', PREFIX .. ':wake:' .. channel, message) end
   local function isElsewhere(channel) return sub(channel, 1, 1) == '*' end
 
   local function finish(r, state, by)
@@ -145,7 +145,7 @@ local function transitions()
     return call('ZRANGEBYLEX', index, '[floor:', '(floor;', 'LIMIT', 0, 1)[1]
   end
 
-  local function grant(r, ttl, about)
+  local function grant(r, ask)
     local replaced = r.id and '\\n' .. finish(r, live(r) and 'taken-over' or 'expired') or ''
     local last = r.token
     if not last then
@@ -154,8 +154,8 @@ local function transitions()
     end
     local verb = r.token and 'granted' or 'created'
     r.token = digits(math.max(last + 1, now))
-    r.acquired, r.since, r.span = clock, clock, ttl
-    r.channel, r.id, r.about = match(about, '^(%S+) (%S+) (.+)$')
+    r.acquired, r.since = clock, clock
+    r.span, r.channel, r.id, r.about = match(ask, '^(%S+) (%S+) (%S+) (.+)$')
     if r.waits then leave(r, r.id) end
     r.reserved = nil
     return verb, replaced
@@ -175,16 +175,16 @@ local function transitions()
     return 'refused', '\\n' .. (place and digits(place / 2) or '') .. '\\n' .. digits(free)
   end
 
-  function slow.acquire(row, watched, line, index, ttl, about, mode)
+  function slow.acquire(row, watched, line, index, ask, mode)
     local r = load(row, watched, line, index)
-    local channel, id = match(about, '^(%S+) (%S+) ')
+    local ttl, channel, id = match(ask, '^(%S+) (%S+) (%S+) ')
     stepBack(r)
     settle(r, id)
     local held, verb, more = live(r), 'granted', ''
     if held and r.id == id then
       extend(r, ttl)
     elseif held and r.token == match(mode, '%d+') or not held and (not r.reserved or r.reserved == id) then
-      verb, more = grant(r, ttl, about)
+      verb, more = grant(r, ask)
     else
       verb, more = stand(r, id, channel, sub(mode, 1, 4) == 'wait')
     end

@@ -100,6 +100,7 @@ it('takes three operations for an acquisition under contention, first in, first 
   })
   const [first, second] = processes
   if (!first || !second) throw new Error('no processes')
+  await Promise.all(['so that', 'the scripts', 'are known'].map((name) => first.leases.inspect(name)))
   // Each holds one, so that both listen.
   const held = [await first.leases.acquire('r'), await second.leases.acquire('s')]
   for (const { client } of processes)

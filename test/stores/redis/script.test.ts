@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { startServer } from '../../../scripts/services/index.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { Keys } from '../../../src/stores/redis/layout.ts'
-import { ONE } from '../../../src/stores/redis/scripts.ts'
+import { scriptsFor } from '../../../src/stores/redis/scripts.ts'
 import { asking, granted } from '../asking.ts'
 import { clientNames, freshPrefix, HOLDFAST_TEST_REDIS_URL, openStore } from './clients.ts'
 
@@ -13,12 +13,12 @@ afterAll(() => admin.disconnect())
 describe.each(clientNames)('the script on %s', (client) => {
   it('is brought again when the server has forgotten it', async () => {
     await using opened = await openStore({ client })
-    const { store } = opened
+    const { store, prefix } = opened
     const lease = granted(await store.acquire(asking('r')))
     await admin.script('FLUSH')
     const renewal = await store.renew({ resource: 'r', id: lease.id, ttl: 60_000 })
     expect(renewal).toMatchObject({ ok: true, lease: { token: lease.token } })
-    const [known] = (await admin.script('EXISTS', await shaOf(ONE))) as number[]
+    const [known] = (await admin.script('EXISTS', await shaOf(scriptsFor(prefix).one))) as number[]
     expect(known).toBe(1)
   })
 
