@@ -12,6 +12,8 @@ export interface OpfsBufferOptions {
 const FILE = 'waiting.jsonl'
 const DEFAULT_FOLDER = 'holdfast-telemetry'
 const DEFAULT_MAX_BYTES = 2 ** 20
+const NEWLINE = 0x0a
+const utf8 = new TextEncoder()
 
 /**
  * Keeps records in one file of the origin while the server cannot be reached. All pages share the file; a Web
@@ -23,9 +25,9 @@ export function opfsBuffer(options: OpfsBufferOptions = {}): RecordBuffer {
   return {
     append: (records) =>
       alone(async (file) => {
-        const lines = `${await textOf(file)}${linesOf(records)}`
+        const lines = utf8.encode(`${await textOf(file)}${linesOf(records)}`)
         const excess = lines.length - maxBytes
-        await replace(file, excess > 0 ? lines.slice(lines.indexOf('\n', excess - 1) + 1) : lines)
+        await replace(file, excess > 0 ? lines.subarray(lines.indexOf(NEWLINE, excess - 1) + 1) : lines)
       }),
     drain: (take) =>
       alone(async (file) => {
@@ -51,7 +53,7 @@ async function textOf(file: FileSystemFileHandle): Promise<string> {
 }
 
 /** A writable stream works on a copy until it is closed, so a page that dies leaves the old text. */
-async function replace(file: FileSystemFileHandle, text: string): Promise<void> {
+async function replace(file: FileSystemFileHandle, text: FileSystemWriteChunkType): Promise<void> {
   const writable = await file.createWritable()
   await writable.write(text)
   await writable.close()

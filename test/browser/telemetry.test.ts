@@ -91,10 +91,10 @@ describe('the telemetry of a page', () => {
     expect(received).toHaveLength(12)
   })
 
-  it('takes no more room than it may: the oldest go', async () => {
+  it.each(['Mika', '美香'])('takes no more room than it may: the oldest go (%s)', async (owner) => {
     reachable = 0
     const types = Array.from({ length: 2000 }, (_, n) => `event-${n}`)
-    await call(page, 'tell', types)
+    await call(page, 'tell', types, owner)
     const kept = await call(page, 'waiting')
     expect(kept.bytes).toBeLessThanOrEqual(100_000)
     expect(kept.types.length).toBeGreaterThan(500)

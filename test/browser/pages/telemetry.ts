@@ -3,12 +3,13 @@ import { createCollector, httpSink, opfsBuffer } from '../../../src/telemetry/in
 const collector = createCollector({
   sinks: [httpSink('/telemetry', { buffer: opfsBuffer({ maxBytes: 100_000 }) })],
   interval: 3_600_000,
+  reveal: ['owner'],
 })
 const listen = collector.listen('project')
 
 export const scenarios = {
-  async tell(types: readonly string[]) {
-    for (const type of types) listen({ type })
+  async tell(types: readonly string[], owner = 'Mika') {
+    for (const event of types.map((type) => ({ type, owner }))) listen(event)
     await collector.flush()
   },
 
