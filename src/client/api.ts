@@ -1,4 +1,4 @@
-import { LeaseError } from '../core/index.ts'
+import { LeaseError, type LeaseErrorCode } from '../core/index.ts'
 import { CLIENT_HEADER, parseJson } from '../protocol/index.ts'
 
 /** What is read of answers and events. They come from the network, so no type is taken for granted. */
@@ -96,17 +96,17 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
     }
     const { status } = response
     const answer = { status, body: Object(parseJson(text)) }
-    if (status >= 500 || status === 429)
-      throw new LeaseError('store-unavailable', `the server answered ${status}: ${reasonOf(answer)}`)
+    if (status >= 500 || status === 429) throw failure('store-unavailable', answer)
     return answer
   }
 }
 
 /** For what no caller knows how to go on from. */
 export function unexpected(answer: Answer): LeaseError {
-  return new LeaseError('store-failed', `the server answered ${answer.status}: ${reasonOf(answer)}`)
+  return failure('store-failed', answer)
 }
 
-function reasonOf({ body: { message, error } }: Answer): string {
-  return String(message ?? error ?? 'no reason given')
+function failure(code: LeaseErrorCode, { status, body }: Answer): LeaseError {
+  const reason = body.message ?? body.error ?? 'no reason given'
+  return new LeaseError(code, `the server answered ${status}: ${reason}`, { cause: body })
 }

@@ -31,6 +31,10 @@ export interface DocumentLock extends AsyncDisposable {
   acquire(options?: { readonly wait?: number }): Promise<boolean>
   /** Gives the lock, or the place in line, back. */
   release(): Promise<void>
+  /**
+   * What was last saved. Rejects with `store-failed` where it cannot be read; then `cause.error` is
+   * `content_unreadable`, and a save of the holder's replaces it.
+   */
   load(): Promise<SavedDocument>
   /**
    * Saves with the token of the latest grant. Rejects with `stale-token` when another has had the lock since:

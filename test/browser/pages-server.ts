@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../scripts/run-tool.ts'
 import type { LeaseStore } from '../../src/core/index.ts'
-import { memoryDocuments } from '../../src/server/index.ts'
-import { createServer } from '../../src/server/node/index.ts'
+import { createServer, openSqlite, sqliteDocuments } from '../../src/server/node/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 
 export const ADMIN_TOKEN = 'the-token-of-an-administrator'
@@ -15,6 +14,8 @@ export interface PagesServer extends AsyncDisposable {
   readonly store: LeaseStore
   /** How many WebSockets are open. */
   sockets(): number
+  /** What was saved of the room cannot be read any more. */
+  damage(room: string): void
   /** Stops it, and starts another one on the same port and data. */
   restart(): Promise<void>
 }
@@ -24,7 +25,8 @@ export async function servePages(): Promise<PagesServer> {
   const assets = join(root, 'dist/web')
   if (!existsSync(assets)) throw new Error('the pages are not built: npm run build')
   const store = memoryStore()
-  const documents = memoryDocuments()
+  const database = openSqlite(':memory:')
+  const documents = sqliteDocuments(database)
   const start = (port: number) =>
     createServer({
       store,
@@ -51,12 +53,16 @@ export async function servePages(): Promise<PagesServer> {
     port,
     store,
     sockets: () => server.locks.channels.sockets,
+    damage(room) {
+      database.prepare(`update holdfast_documents set content = '{"text":' where room = ?`).run(room)
+    },
     async restart() {
       await server.stop()
       server = await start(port)
     },
     async [Symbol.asyncDispose]() {
       await server.stop()
+      database.close()
     },
   }
 }

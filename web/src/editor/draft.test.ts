@@ -3,6 +3,10 @@ import { type DocumentLock, type DocumentLockState, INITIAL_STATE } from '../../
 import { LeaseError } from '../../../src/core/index.ts'
 import { Draft } from './draft.ts'
 
+const UNREADABLE = new LeaseError('store-failed', 'cannot be read', {
+  cause: { error: 'content_unreadable' },
+})
+
 /** A server with one document, and a lock on it that a test moves by hand. */
 class FakeLock {
   state: DocumentLockState = INITIAL_STATE
@@ -11,6 +15,7 @@ class FakeLock {
   /** The latest grant, whoever has it. */
   grant = 0
   isOnline = true
+  isDamaged = false
   slowLoads: (() => void)[] | undefined
   readonly #listeners = new Set<() => void>()
 
@@ -21,6 +26,7 @@ class FakeLock {
 
   load = async () => {
     this.#checkOnline()
+    if (this.isDamaged) throw UNREADABLE
     const answer = { content: this.content, token: this.savedUnder, savedAt: null }
     if (this.slowLoads) await new Promise<void>((resolve) => this.slowLoads?.push(resolve))
     return answer
@@ -32,6 +38,7 @@ class FakeLock {
     if (String(content).length > 100) throw new LeaseError('store-failed', 'too long')
     this.content = String(content)
     this.savedUnder = this.grant
+    this.isDamaged = false
   }
 
   change(change: Partial<DocumentLockState>): void {
@@ -51,6 +58,7 @@ class FakeLock {
   anotherWrites(text: string): void {
     this.savedUnder = ++this.grant
     this.content = text
+    this.isDamaged = false
   }
 
   #checkOnline(): void {
@@ -212,5 +220,81 @@ describe('the text of a document', () => {
     draft.edit('short')
     await settle(600)
     expect(lock.content).toBe('short')
+  })
+
+  describe('where what is stored cannot be read', () => {
+    beforeEach(async () => {
+      lock.isDamaged = true
+      await edit()
+    })
+
+    it('is saved over it only when one says so, and by itself from then on', async () => {
+      expect(draft.state).toMatchObject({ text: 'first', status: 'unreadable' })
+      draft.edit('second')
+      await settle(5000)
+      expect(lock.isDamaged).toBe(true)
+      await expect(draft.flush()).rejects.toThrow('not saved')
+      await draft.saveMine()
+      expect([lock.content, draft.state.status]).toEqual(['second', 'saved'])
+      draft.edit('third')
+      await settle(600)
+      expect(lock.content).toBe('third')
+    })
+
+    it('can be given up', async () => {
+      draft.edit('second')
+      draft.discard()
+      await settle()
+      expect(draft.state).toMatchObject({ text: 'first', status: 'unreadable' })
+      await draft.flush()
+      expect(lock.isDamaged).toBe(true)
+    })
+
+    it('is not saved over what another has put there since', async () => {
+      draft.edit('mine')
+      lock.lose()
+      lock.anotherWrites('theirs')
+      await edit()
+      expect(draft.state).toMatchObject({ text: 'mine', status: 'kept', stored: 'theirs' })
+      await draft.saveMine()
+      expect(lock.content).toBe('mine')
+    })
+
+    it('is not saved over what another has put there since, though one has just said so', async () => {
+      draft.edit('mine')
+      lock.lose()
+      lock.anotherWrites('theirs')
+      lock.take()
+      await draft.saveMine()
+      expect(lock.content).toBe('theirs')
+      expect(draft.state).toMatchObject({ text: 'mine', status: 'kept', stored: 'theirs' })
+    })
+
+    it('is shown as soon as it can be', async () => {
+      lock.anotherWrites('theirs')
+      lock.change({ savedAt: 'now' })
+      await settle()
+      expect(draft.state).toMatchObject({ text: 'theirs', status: 'saved' })
+    })
+  })
+
+  it('that was not saved yet is not saved over what became unreadable before the next grant', async () => {
+    await edit()
+    lock.isOnline = false
+    draft.edit('mine')
+    lock.lose()
+    await settle(5000)
+    lock.isDamaged = true
+    lock.isOnline = true
+    lock.take()
+    await settle(5000)
+    expect(lock.isDamaged).toBe(true)
+    expect(draft.state).toMatchObject({ text: 'mine', status: 'unreadable' })
+  })
+
+  it('is not typed over what is no text', async () => {
+    Object.assign(lock, { content: { title: 'of another program' } })
+    await edit()
+    expect(draft.state.status).toBe('unreadable')
   })
 })

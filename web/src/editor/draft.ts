@@ -1,4 +1,4 @@
-import type { DocumentLock, SavedDocument } from '../../../src/client/index.ts'
+import type { DocumentLock } from '../../../src/client/index.ts'
 
 const SAVE_AFTER_MS = 600
 /** Somebody who never stops typing is saved all the same. */
@@ -10,17 +10,27 @@ const TRY_AGAIN_MS = 2000
  *                 ↑       ↓        ↓
  *              discard    kept, refused         the text is only here
  *
- * `kept`: another has saved since, or may have. `refused`: the server does not take this text.
+ * `kept`: another has saved since, or may have. `refused`: the server does not take this text. `unreadable`: what
+ * is stored cannot be shown, so it is saved over only when somebody says so.
  */
-export type DraftStatus = 'loading' | 'saved' | 'dirty' | 'saving' | 'kept' | 'refused'
+export type DraftStatus = 'loading' | 'saved' | 'dirty' | 'saving' | 'kept' | 'refused' | 'unreadable'
 
 export interface DraftState {
   readonly text: string
   readonly status: DraftStatus
-  /** What is stored at the server, as far as is known. */
+  /** What is stored at the server, as far as is known and can be read. */
   readonly stored: string
   /** Why it was refused, for whoever runs the page. */
   readonly reason: string
+}
+
+/** Under which grant a version was saved; `null`: there is none yet. */
+type Base = number | null | 'unreadable'
+
+interface Stored {
+  readonly base: Base
+  /** `null`: it cannot be read. */
+  readonly text: string | null
 }
 
 /**
@@ -32,8 +42,8 @@ export class Draft {
   readonly #listeners = new Set<() => void>()
   readonly #unsubscribe: () => void
   #state: DraftState = { text: '', status: 'loading', stored: '', reason: '' }
-  /** Under which grant the version was saved that the text was made from; `null`: there was none. */
-  #base: number | null = null
+  /** The version that the text was made from. */
+  #base: Base = null
   /** The grant under which the text was last known to be safe to save. */
   #checkedFor: number | null = null
   /** Rises with every edit, save and load, so that a late answer is known as such. */
@@ -56,7 +66,8 @@ export class Draft {
 
   /** Nothing would be lost if the page went away. */
   get isSafe(): boolean {
-    return this.#state.status === 'saved' || this.#state.status === 'loading'
+    const { status, text, stored } = this.#state
+    return status === 'saved' || status === 'loading' || (status === 'unreadable' && text === stored)
   }
 
   subscribe(listener: () => void): () => void {
@@ -65,8 +76,13 @@ export class Draft {
   }
 
   edit(text: string): void {
+    const { status } = this.#state
+    if (status === 'unreadable') {
+      this.#change({ text })
+      return
+    }
     this.#version++
-    if (this.#state.status !== 'dirty') this.#dirtySince = Date.now()
+    if (status !== 'dirty') this.#dirtySince = Date.now()
     this.#change({ text, status: 'dirty' })
     this.#saveIn(Math.min(SAVE_AFTER_MS, this.#dirtySince + SAVE_WITHIN_MS - Date.now()))
   }
@@ -85,9 +101,10 @@ export class Draft {
     void this.#load()
   }
 
-  /** Saves the kept text over what is stored. One must hold the lock. */
+  /** Saves the text over what is stored. One must hold the lock. */
   async saveMine(): Promise<void> {
-    this.#checkedFor = this.#lock.state.token
+    // What could not be read may have been replaced since: it is looked at once more.
+    this.#checkedFor = this.#state.status === 'unreadable' ? null : this.#lock.state.token
     this.#change({ status: 'dirty' })
     await this.#save()
   }
@@ -126,8 +143,11 @@ export class Draft {
     const { token } = this.#lock.state
     this.#change({ status: 'saving' })
     try {
-      if (token !== this.#checkedFor && (await this.#lock.load()).token !== this.#base)
-        return this.#change({ status: 'kept' })
+      const stored = token === this.#checkedFor ? null : await this.#read()
+      if (stored && stored.base !== this.#base) {
+        this.#change({ status: 'kept' })
+        return this.#onLoaded(stored)
+      }
       this.#checkedFor = token
       await this.#lock.save(text)
       this.#version++
@@ -152,25 +172,40 @@ export class Draft {
 
   async #load(): Promise<void> {
     const version = ++this.#version
-    const loaded = await this.#lock.load().catch(() => null)
+    const loaded = await this.#read().catch(() => null)
     if (this.#isClosed || version !== this.#version) return
     if (!loaded)
       setTimeout(() => !this.#isClosed && version === this.#version && void this.#load(), TRY_AGAIN_MS)
     else this.#onLoaded(loaded)
   }
 
-  #onLoaded({ content, token }: SavedDocument): void {
-    const stored = typeof content === 'string' ? content : ''
+  /** What is stored. What is no text is another program's, and not to be typed over either. */
+  async #read(): Promise<Stored> {
+    try {
+      const { content, token } = await this.#lock.load()
+      if (content === null || typeof content === 'string') return { base: token, text: content ?? '' }
+    } catch (error) {
+      if (Object((error as Error).cause).error !== 'content_unreadable') throw error
+    }
+    return { base: 'unreadable', text: null }
+  }
+
+  #onLoaded({ base, text: stored }: Stored): void {
     const { text, status } = this.#state
     const isHeld = this.#lock.state.phase === 'held'
-    if (this.isSafe || text === stored) {
-      this.#base = token
+    if (stored === null) {
+      // These are saved over the version that they were made from, which is looked at again where it may be another.
+      if (status === 'dirty' || status === 'saving' || status === 'refused') return
+      this.#base = base
+      this.#change({ status: 'unreadable' })
+    } else if (this.isSafe || text === stored) {
+      this.#base = base
       this.#checkedFor = isHeld ? this.#lock.state.token : null
       this.#change({ text: stored, stored, status: 'saved' })
     } else {
-      this.#change({ stored })
+      this.#change({ stored, status: status === 'unreadable' ? 'kept' : status })
       // Nobody has saved since: the text can go on from where it was.
-      if (status === 'kept' && isHeld && token === this.#base) void this.saveMine()
+      if (status === 'kept' && isHeld && base === this.#base) void this.saveMine()
     }
   }
 

@@ -6,9 +6,10 @@ import { usePreferences } from '../ui/preferences.ts'
 import { Draft, type DraftState, type DraftStatus } from './draft.ts'
 import { KeptText } from './kept-text.tsx'
 import { editorTexts } from './texts.ts'
+import { UnreadableText } from './unreadable-text.tsx'
 
 const EMPTY: DraftState = { text: '', status: 'loading', stored: '', reason: '' }
-const EDITABLE: readonly DraftStatus[] = ['saved', 'dirty', 'saving', 'refused']
+const EDITABLE: readonly DraftStatus[] = ['saved', 'dirty', 'saving', 'refused', 'unreadable']
 
 export function Editor({ roomId }: { roomId: string }) {
   const [{ lang, name }, change] = usePreferences()
@@ -47,6 +48,9 @@ export function Editor({ roomId }: { roomId: string }) {
         {(status === 'kept' || status === 'refused') && draft && (
           <KeptText draft={draft} state={draftState} isHeld={isHeld} words={words} />
         )}
+        {status === 'unreadable' && draft && (
+          <UnreadableText draft={draft} state={draftState} isHeld={isHeld} words={words} />
+        )}
         <section className="card paper" data-writable={isEditable}>
           <div className="bar">
             <h2 className="grow">
@@ -59,7 +63,7 @@ export function Editor({ roomId }: { roomId: string }) {
           </div>
           <textarea
             aria-label={words.document}
-            placeholder={words.placeholder}
+            placeholder={status === 'saved' ? words.placeholder : undefined}
             ref={area}
             readOnly={!isEditable}
             value={text}

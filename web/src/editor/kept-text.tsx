@@ -2,7 +2,7 @@ import { useState } from 'react'
 import type { Draft, DraftState } from './draft.ts'
 import type { EditorTexts } from './texts.ts'
 
-interface KeptTextProps {
+export interface KeptTextProps {
   readonly draft: Draft
   readonly state: DraftState
   readonly isHeld: boolean

@@ -7,6 +7,7 @@ export interface EditorTexts {
   readonly status: Readonly<Record<DraftStatus, string>>
   readonly kept: string
   readonly refused: string
+  readonly unreadable: string
   readonly copy: string
   readonly copied: string
   readonly compare: string
@@ -14,6 +15,7 @@ export interface EditorTexts {
   readonly theirs: string
   readonly saveMine: string
   readonly discard: string
+  readonly drop: string
   readonly hint: string
 }
 
@@ -28,10 +30,13 @@ const en: EditorTexts = {
     saving: 'Saving',
     kept: 'Not saved',
     refused: 'Not saved',
+    unreadable: 'Cannot be read',
   },
   kept: 'Your text is not saved: another may have changed the document since. It is kept here.',
   refused:
     'Your text was not saved. It may be too long, or you may not write here any more. It is kept here: shorten it, or copy it.',
+  unreadable:
+    'The stored text cannot be read. It may be damaged, or another program wrote it. It stays until you edit, write, and save yours over it.',
   copy: 'Copy my text',
   copied: 'Copied',
   compare: 'Compare',
@@ -39,6 +44,7 @@ const en: EditorTexts = {
   theirs: 'Stored',
   saveMine: 'Save mine over it',
   discard: 'Show the stored text',
+  drop: 'Drop my text',
   hint: 'Open this page in a second window to see what the other sees.',
 }
 
@@ -53,10 +59,13 @@ const ja: EditorTexts = {
     saving: '保存中',
     kept: '保存されていません',
     refused: '保存されていません',
+    unreadable: '読み取れません',
   },
   kept: 'ほかの人が文書を変更した可能性があるため、あなたの文章は保存されていません。この画面に残っています。',
   refused:
     '文章を保存できませんでした。長すぎるか、書き込みが許可されていない可能性があります。この画面に残っていますので、短くするか、コピーしてください。',
+  unreadable:
+    '保存されている文章を読み取れません。壊れているか、別のプログラムが書いた可能性があります。編集を始めて自分の文章で保存するまで、そのまま残ります。',
   copy: '文章をコピー',
   copied: 'コピーしました',
   compare: '比べる',
@@ -64,6 +73,7 @@ const ja: EditorTexts = {
   theirs: '保存されている文章',
   saveMine: '自分の文章で保存する',
   discard: '保存されている文章を表示',
+  drop: '自分の文章を破棄',
   hint: '別のウィンドウでも開くと、相手にどう見えるかがわかります。',
 }
 

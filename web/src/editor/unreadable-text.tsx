@@ -1,0 +1,25 @@
+import type { KeptTextProps } from './kept-text.tsx'
+
+/** What is stored cannot be shown: nothing is saved over it by itself. */
+export function UnreadableText({ draft, state: { text, stored }, isHeld, words }: KeptTextProps) {
+  return (
+    <section className="card kept">
+      <p role="alert">{words.unreadable}</p>
+      {isHeld && (
+        <div className="bar">
+          <button
+            type="button"
+            className="primary"
+            disabled={text === ''}
+            onClick={() => void draft.saveMine()}
+          >
+            {words.saveMine}
+          </button>
+          <button type="button" disabled={text === stored} onClick={() => draft.discard()}>
+            {words.drop}
+          </button>
+        </div>
+      )}
+    </section>
+  )
+}
