@@ -1,17 +1,42 @@
 import { createElement } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
 import { describe, expect, it, vi } from 'vitest'
-import { INITIAL_STATE } from '../client/index.ts'
+import { type DocumentLockState, INITIAL_STATE } from '../client/index.ts'
 import { LeaseError, type LeaseErrorCode } from '../core/index.ts'
 import { LockBanner, type LockBannerProps } from './lock-banner.tsx'
 
 const REASON = 'the server answered 413: a body may have 1048576 bytes here'
 const LATIN_WORD = /[a-z]{2,}/i
 
+function markupOf(
+  change: Partial<DocumentLockState>,
+  props?: Pick<LockBannerProps, 'lang' | 'texts'>,
+): string {
+  const state = { ...INITIAL_STATE, ...change }
+  return renderToStaticMarkup(createElement(LockBanner, { state, lock: null, ...props }))
+}
+
+describe('while another edits', () => {
+  it.each([
+    ['read-only', 'Wait in line'],
+    ['waiting', 'Leave the line'],
+  ] as const)(
+    '(%s) one action stands out, the others are there without asking for attention',
+    (phase, main) => {
+      const found = markupOf({ phase }).matchAll(/<button type="button"(?: class="([^"]*)")?>([^<]*)/g)
+      const actions = Array.from(found, ([, look, text]) => ({ text, isQuiet: look === 'hf-quiet' }))
+      expect(actions).toEqual([
+        { text: main, isQuiet: false },
+        { text: 'Ask for it', isQuiet: true },
+        { text: 'Take over', isQuiet: true },
+      ])
+    },
+  )
+})
+
 /** What the banner says of an error, and what only stands behind it. */
 function alertOf(code: LeaseErrorCode, props: Pick<LockBannerProps, 'lang' | 'texts'>) {
-  const state = { ...INITIAL_STATE, phase: 'error' as const, error: new LeaseError(code, REASON) }
-  const markup = renderToStaticMarkup(createElement(LockBanner, { state, lock: null, ...props }))
+  const markup = markupOf({ phase: 'error', error: new LeaseError(code, REASON) }, props)
   const [, title, text = ''] = /<p role="alert" title="([^"]*)">([^<]*)<\/p>/.exec(markup) ?? []
   return { title, text }
 }

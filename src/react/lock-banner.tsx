@@ -30,7 +30,8 @@ interface Saying {
 interface Action {
   readonly text: string
   readonly run: () => unknown
-  readonly primary?: boolean
+  /** `primary`: what one most likely wants. `quiet`: what else one may do, without asking for attention. */
+  readonly rank?: 'primary' | 'quiet'
 }
 
 /**
@@ -73,13 +74,8 @@ export function LockBanner({ state, lock, lang = 'en', texts, onHandOver }: Lock
         {until !== undefined && <Countdown until={until} words={words} />}
       </span>
       <span className="hf-actions">
-        {actions.map(({ text, run, primary }) => (
-          <button
-            key={text}
-            type="button"
-            className={primary ? 'hf-primary' : undefined}
-            onClick={() => void press(run)}
-          >
+        {actions.map(({ text, run, rank }) => (
+          <button key={text} type="button" className={rank && `hf-${rank}`} onClick={() => void press(run)}>
             {text}
           </button>
         ))}
@@ -98,11 +94,11 @@ function sayingOf(
 ): Saying {
   const { phase, holder, request, demand, place, error } = state
   const other = holder && !holder.isMe ? whoOf(holder, lang) : null
-  const edit = { text: words.edit, run: () => lock?.acquire(), primary: true }
-  const queue = { text: words.wait, run: () => lock?.acquire({ wait: Infinity }), primary: true }
-  const leave = { text: words.leaveLine, run: () => lock?.release() }
-  const ask = { text: words.ask, run: () => lock?.requestHandOver() }
-  const takeOver = { text: words.takeOver, run: () => lock?.takeOver() }
+  const edit: Action = { text: words.edit, run: () => lock?.acquire(), rank: 'primary' }
+  const queue: Action = { text: words.wait, run: () => lock?.acquire({ wait: Infinity }), rank: 'primary' }
+  const leave: Action = { text: words.leaveLine, run: () => lock?.release() }
+  const ask: Action = { text: words.ask, run: () => lock?.requestHandOver(), rank: 'quiet' }
+  const takeOver: Action = { text: words.takeOver, run: () => lock?.takeOver(), rank: 'quiet' }
   const isPending = demand === 'asking' || demand === 'taking-over'
   const until = holder?.expiresAt
   switch (phase) {
@@ -131,7 +127,7 @@ function sayingOf(
             tone: 'waiting',
             text: words.requested(request.name),
             actions: [
-              { text: words.handOver, run: handOver, primary: true },
+              { text: words.handOver, run: handOver, rank: 'primary' },
               { text: words.keep, run: () => lock?.answer(false) },
             ],
             until: request.until,

@@ -42,6 +42,16 @@ export class EditorWindow {
     await this.page.getByRole('button', { name: button, exact: true }).click()
   }
 
+  /** Presses it without a mouse; says how the focus shows. */
+  async pressByKeyboard(button: string): Promise<string> {
+    const found = this.page.getByRole('button', { name: button, exact: true })
+    while (!(await found.evaluate((element) => element === document.activeElement)))
+      await this.page.keyboard.press('Tab')
+    const outline = await found.evaluate((element) => getComputedStyle(element).outlineStyle)
+    await this.page.keyboard.press('Enter')
+    return outline
+  }
+
   async edit(): Promise<void> {
     await this.press('Edit')
     await this.until('held')

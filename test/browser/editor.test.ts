@@ -241,19 +241,14 @@ describe('the editor in windows of Chromium', () => {
 
   it('works by keyboard, and speaks changes once: politely, and loss assertively', async () => {
     const [mika, ken] = await openTwo()
-    const edit = mika.page.getByRole('button', { name: 'Edit', exact: true })
-    while (!(await edit.evaluate((button) => button === document.activeElement)))
-      await mika.page.keyboard.press('Tab')
-    const { outlineStyle } = await edit.evaluate((button) => ({ ...getComputedStyle(button) }))
-    expect(outlineStyle).toBe('solid')
-    await mika.page.keyboard.press('Enter')
+    expect(await mika.pressByKeyboard('Edit')).toBe('solid')
     await mika.until('held')
     await expect.poll(() => mika.page.evaluate(() => document.activeElement?.tagName)).toBe('TEXTAREA')
     expect(await mika.page.locator('.hf-banner [role=status]').textContent()).toBe(
       'You are editing. Others can read.',
     )
     await ken.until('read-only')
-    await ken.press('Take over')
+    expect(await ken.pressByKeyboard('Take over')).toBe('solid')
     await mika.until('lost')
     expect(await mika.page.locator('.hf-banner [role=alert]').textContent()).toContain('Ken has been editing')
   })
