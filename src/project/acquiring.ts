@@ -16,7 +16,7 @@ export interface Backends {
   readonly fallback: Leases
 }
 
-/** On standby it stands in line for as long as it takes, and tells of nothing but the grant. */
+/** On standby it stands in line for as long as it takes. */
 export async function acquireClaim(
   backends: Backends,
   claim: Claim,
@@ -27,7 +27,7 @@ export async function acquireClaim(
   const options = { owner, retry, signal, ...(standby && { wait: Infinity }) }
   for (let attempt = 1; ; ) {
     const { backend } = claim
-    if (!standby) claim.emit('attempt', { operation: 'acquire', strategy: backend, retry: attempt - 1 })
+    claim.emit('attempt', { operation: 'acquire', strategy: backend, retry: attempt - 1 })
     const asked = clock.monotonic()
     let failure: Failure
     try {
@@ -45,10 +45,10 @@ export async function acquireClaim(
     const delay = final ? null : standby ? STANDBY_POLL_MS : delayAfter(attempt, policy)
     if (delay === null) {
       const error = new LockError(final || 'lock-unavailable', cause.message, false, cause)
-      if (!standby) claim.fail('acquire', error, 'acquire-failed')
+      claim.fail('acquire', error, 'acquire-failed')
       throw error
     }
-    if (!standby) claim.tellRetry(attempt++, delay, reason)
+    claim.tellRetry(attempt++, delay, reason)
     await new Bell(clock).sleep(delay, signal)
   }
 }

@@ -19,15 +19,15 @@ export interface EventChannel {
 
 /** Tells every listener of every event in one order, also of events that a listener itself causes. */
 export function createChannel(clock: Clock): EventChannel {
-  const listeners = new Set<{ readonly listener: LockEventListener }>()
+  const listeners = new Set<LockEventListener>()
   /** What is being told now. */
-  let telling: ProjectLockEvent[] | undefined
+  let telling: ProjectLockEvent[] = []
   let at = 0
   return {
     subscribe(listener) {
       if (typeof listener !== 'function') refuse('listener', 'a function', listener)
       // An entry of its own, so that the same function may subscribe twice.
-      const entry = { listener }
+      const entry: LockEventListener = (event) => listener(event)
       listeners.add(entry)
       return () => listeners.delete(entry)
     },
@@ -35,19 +35,16 @@ export function createChannel(clock: Clock): EventChannel {
       at = Math.max(at, clock.now())
       // Whoever delivers already will come to this one in its turn.
       const event = { type: `lock:${name}`, at, ...about, ...fields } as unknown as ProjectLockEvent
-      if (telling) telling.push(event)
-      else {
-        telling = [event]
-        for (const next of telling)
-          for (const { listener } of listeners) {
-            try {
-              listener(next)
-            } catch {
-              // A listener that throws harms neither the lock nor the other listeners.
-            }
+      if (telling.push(event) > 1) return
+      for (const next of telling)
+        for (const listener of listeners) {
+          try {
+            listener(next)
+          } catch {
+            // A listener that throws harms neither the lock nor the other listeners.
           }
-        telling = undefined
-      }
+        }
+      telling = []
     },
   }
 }

@@ -102,13 +102,16 @@ export function createClaim(
     loss: undefined,
     lease: undefined,
     released: undefined,
-    emit: (name, fields) => channel.emit({ leaseId: id, backend: claim.backend, scope }, name, fields),
+    emit(name, fields) {
+      if (standsBy && !claim.lease) return
+      channel.emit({ leaseId: id, backend: claim.backend, scope }, name, fields)
+    },
     signal() {
       ended ??= new AbortController()
       if (claim.loss) ended.abort(claim.loss)
       return ended.signal
     },
-    isHeld: () => claim.lease?.held === true && !isChecking,
+    isHeld: () => !!claim.lease?.held && !isChecking,
     snapshot() {
       const { lease, backend } = claim
       if (!lease) return asked

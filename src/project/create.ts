@@ -41,7 +41,12 @@ export interface ProjectLocksOptions {
  * await locks.withProjectLock(async () => save(project))
  */
 export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLocks {
-  const { namespace = 'imgponic', clock = workerClock(), page = globalThis.window } = options
+  const {
+    namespace = 'imgponic',
+    locks: webLocks = globalThis.navigator?.locks,
+    clock = workerClock(),
+    page = globalThis.window,
+  } = options
   if (typeof namespace !== 'string' || !/^[^-]/.test(namespace))
     refuse('namespace', 'a name that does not begin with -', namespace)
   const channel = createChannel(clock)
@@ -49,8 +54,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   const claims = new Map<string, Claim>()
   const onEvent = (event: LeaseEvent) => claims.get(event.owner)?.hear(event)
 
-  const webLocks = () => (options.locks === undefined ? globalThis.navigator?.locks : options.locks)
-  const webStore = projectWebLockStore(webLocks as () => WebLocks, `${namespace}:project:`, clock)
+  const webStore = projectWebLockStore(() => webLocks as WebLocks, `${namespace}:project:`, clock)
   const fileStore = lockFileStore(
     () => openProject(options.directory),
     clock,
@@ -86,7 +90,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
 
     subscribeLockEvents: channel.subscribe,
     projectLockEvents: { subscribe: channel.subscribe },
-    holdsProjectLock: ({ id }) => claims.get(id)?.isHeld() === true,
+    holdsProjectLock: ({ id }) => !!claims.get(id)?.isHeld(),
     projectLockSignal: ({ id }) => claims.get(id)?.signal() ?? AbortSignal.abort(notHeld()),
 
     async close() {
@@ -101,7 +105,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
     const { scope, signal, standby } = wish
     signal.throwIfAborted()
     const id = crypto.randomUUID()
-    const backend = webLocks() ? 'web' : 'fallback'
+    const backend = webLocks ? 'web' : 'fallback'
     const asked = { id, backend, scope, acquiredAt: 0, ttlExpiresAt: Infinity } as const
     const claim = createClaim(asked, channel, clock, standby)
     claims.set(id, claim)

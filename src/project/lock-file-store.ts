@@ -79,17 +79,17 @@ export function lockFileStore(
       })
     },
 
-    async release(by) {
-      const { resource } = by
-      const id = 'id' in by ? by.id : ''
+    async release({ resource, id }: { resource: string; id: string }) {
       const owner = owners.get(id)
       try {
-        const outcome = await change<Awaited<ReturnType<LeaseStore['release']>>>(resource, (view) => {
-          const { held, holder, now } = view
-          if (!held || held.id !== owner) return [{ ended: null, holder }]
-          const state = holder ? 'released' : 'expired'
-          return [{ ended: { ...describe(resource, held, now), state }, holder: null }, null]
-        })
+        const outcome = await change<Awaited<ReturnType<LeaseStore['release']>>>(
+          resource,
+          ({ held, holder, now }) => {
+            if (!held || held.id !== owner) return [{ ended: null, holder }]
+            const state = holder ? 'released' : 'expired'
+            return [{ ended: { ...describe(resource, held, now), state }, holder: null }, null]
+          },
+        )
         owners.delete(id)
         return outcome
       } catch (cause) {

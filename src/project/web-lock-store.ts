@@ -39,8 +39,7 @@ export function projectWebLockStore(locks: () => WebLocks, prefix: string, clock
       return lease ? { ok: true, lease } : { ok: false, holder: null }
     },
 
-    async release(by) {
-      const id = 'id' in by ? by.id : ''
+    async release({ id }: { resource: string; id: string }) {
       const lease = leases.get(id)
       leases.delete(id)
       await desk.holds.get(id)?.letGo()
