@@ -103,6 +103,7 @@ describe('acquireProjectLock', () => {
     stop.abort('enough')
     expect(await finished(waiting)).toBe('enough')
     expect(told()).not.toContain('readonly-entered')
+    expect(told().at(-1)).toBe('released')
     expect(clock.pending).toBe(0)
     await finished(holder.locks.releaseProjectLock(lease))
     expect(await finished(openTab().locks.acquireProjectLock())).toMatchObject({ backend: 'web' })

@@ -114,6 +114,8 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
       return claim
     } catch (error) {
       claims.delete(id)
+      // A failure was told; that a wait was ended is told here.
+      if (signal.aborted || closing.signal.aborted) claim.emit('released', {})
       throw error
     }
   }

@@ -127,6 +127,7 @@ export interface LockReleaseRequestedEvent extends ProjectLockEventBase {
   readonly lease: ProjectLockLease
 }
 
+/** The release has ended, or a wait was ended by its signal or by `close`. */
 export interface LockReleasedEvent extends ProjectLockEventBase {
   readonly type: 'lock:released'
 }

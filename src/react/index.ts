@@ -11,6 +11,7 @@ export {
 } from './autosave-texts.ts'
 export { LockBanner, type LockBannerProps } from './lock-banner.tsx'
 export { type LockTexts, lockTexts, type Who } from './lock-texts.ts'
+export type { ProjectLockStatus } from './project-lock-status.ts'
 export {
   SyncProvider,
   type SyncProviderProps,
@@ -22,4 +23,4 @@ export {
 } from './sync.tsx'
 export { type UseAutoSave, type UseAutoSaveOptions, useAutoSave } from './use-autosave.ts'
 export { type UseDocumentLock, useDocumentLock } from './use-document-lock.ts'
-export { type ProjectLockStatus, type UseProjectLock, useProjectLock } from './use-project-lock.ts'
+export { type UseProjectLock, useProjectLock } from './use-project-lock.ts'

@@ -82,14 +82,23 @@ describe('the hooks, in strict mode', () => {
     expect(await button.getAttribute('data-error')).toBe('lock-renewal-failed')
   })
 
-  it('wait no more for the project lock when the caller aborts, or when the component goes', async () => {
+  it.each([
+    ['the caller', 'acquire'],
+    ['another that waits in the page', 'acquireBeside'],
+  ] as const)('show that nobody waits any more when %s aborts', async (_, ask) => {
     await run('takeLock')
     await run('openLock')
     const button = page.getByRole('button')
-    await run('acquire')
+    await run(ask)
     await becomes(() => button.textContent(), 'waiting')
     expect(await run('abort')).toBeNull()
     await becomes(() => button.textContent(), 'free')
+  })
+
+  it('wait no more for the project lock when the component goes', async () => {
+    await run('takeLock')
+    await run('openLock')
+    const button = page.getByRole('button')
     await button.click()
     await becomes(() => button.textContent(), 'waiting')
     await run('close')

@@ -108,6 +108,10 @@ export const scenarios = {
   async acquire() {
     acquiring = acquire({ signal: caller.signal })
   },
+  /** As another part of the page would, without the hook. */
+  async acquireBeside() {
+    acquiring = locks.acquireProjectLock({ scope: 'history', signal: caller.signal }).catch(() => null)
+  },
   async abort() {
     caller.abort()
     return acquiring
