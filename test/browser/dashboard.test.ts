@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import type { BrowserContext, Page } from 'playwright-core'
+import type { BrowserContext, Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run-tool.ts'
 import { launchChromium } from './chromium.ts'
@@ -81,6 +81,21 @@ describe('the dashboard in Chromium', () => {
     await end('document:busy')
   })
 
+  it('asks for no figures while it is hidden, and at once when it is looked at', async () => {
+    // The last of what is asked for at a time.
+    await page.waitForResponse('**/api/audit')
+    await page.evaluate(turnPage, true)
+    const asked: string[] = []
+    const onRequest = (request: Request) => asked.push(request.url())
+    page.on('request', onRequest)
+    await take('unseen')
+    await page.waitForTimeout(6000)
+    page.off('request', onRequest)
+    expect(asked).toEqual([])
+    await Promise.all([page.waitForRequest('**/api/stats'), page.evaluate(turnPage, false)])
+    await end('unseen')
+  })
+
   it('says in plain words that a lease could not be ended', async () => {
     await take('unreachable')
     await page.route('**/api/leases?*', (asked) => asked.abort())
@@ -150,6 +165,11 @@ describe('the pages', () => {
     expect(bytes).toBeLessThanOrEqual(120_000)
   })
 })
+
+function turnPage(hidden: boolean): void {
+  Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden })
+  document.dispatchEvent(new Event('visibilitychange'))
+}
 
 function countFrames(ms: number): Promise<{ count: number; longest: number }> {
   return new Promise((resolve) => {

@@ -7,9 +7,9 @@ import {
   type ObservedLease,
   type Stats,
 } from '../../../src/protocol/index.ts'
+import { WhileVisible } from './while-visible.ts'
 
 const PAGE = 1000
-const STATS_EVERY_MS = 5000
 const TRY_AGAIN_MS = 2000
 const EVENTS_KEPT = 500
 
@@ -56,6 +56,7 @@ export class LiveLeases {
   #heard: Map<string, LiveLease | null> | undefined
   #isClosed = false
   #subscription: { end(): void } | undefined
+  #figures: WhileVisible | undefined
   #state: DashboardState = LOADING
   #news: LeaseNews[] = []
   #lastId = 0
@@ -88,6 +89,7 @@ export class LiveLeases {
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#timer)
+    this.#figures?.close()
     cancelAnimationFrame(this.#frame)
     this.#listeners.clear()
     this.#subscription?.end()
@@ -121,7 +123,7 @@ export class LiveLeases {
       return
     }
     await this.#readAll()
-    await this.#readFigures()
+    if (!this.#isOver) this.#figures = new WhileVisible(() => this.#readFigures())
   }
 
   async #readAll(): Promise<void> {
@@ -157,8 +159,8 @@ export class LiveLeases {
 
   async #readFigures(): Promise<void> {
     await this.#readStats()
-    await this.#readAudit()
-    if (!this.#isOver) this.#timer = setTimeout(() => void this.#readFigures(), STATS_EVERY_MS)
+    if (this.#isOver) this.#figures?.close()
+    else await this.#readAudit()
   }
 
   async #readStats(): Promise<Stats | null> {
@@ -188,6 +190,7 @@ export class LiveLeases {
     if (before && before.token > lease.token) return
     const isHeld = lease.state === 'held'
     const what = lease.state !== 'held' ? lease.state : before?.token === lease.token ? 'renewed' : 'granted'
+    if (what !== 'renewed') this.#figures?.hurry()
     if (isHeld) this.#leases.set(lease.resource, liveLease(lease))
     else this.#leases.delete(lease.resource)
     this.#heard?.set(lease.resource, isHeld ? liveLease(lease) : null)
