@@ -5,22 +5,45 @@ import { createProjectLocks, type ProjectLocks } from './index.ts'
 /** Whatever a caller without types may pass. */
 type Loose = Record<keyof ProjectLocks, (...args: unknown[]) => Promise<unknown>>
 
-it.each<[name: string, call: (locks: Loose) => unknown]>([
-  ['executor', (locks) => locks.withProjectLock(5)],
-  ['listener', (locks) => locks.subscribeLockEvents(5)],
-  ['options', (locks) => locks.acquireProjectLock(null)],
-  ['options', (locks) => locks.withProjectLock(async () => {}, null)],
-  ['scope', (locks) => locks.acquireProjectLock({ scope: 'all' })],
-  ['signal', (locks) => locks.acquireProjectLock({ signal: 5 })],
-  ['signal', (locks) => locks.withProjectLock(async () => {}, { signal: null })],
-  ['retry.maxAttempts', (locks) => locks.acquireProjectLock({ retry: { maxAttempts: 'many' } })],
-  ['retry.initialDelayMs', (locks) => locks.acquireProjectLock({ retry: { initialDelayMs: -1 } })],
-])('a bad %s is refused before anything is done', async (name, call) => {
+it.each<[said: string, call: (locks: Loose) => unknown]>([
+  ['executor: expected a function, got 5', (locks) => locks.withProjectLock(5)],
+  ['listener: expected a function, got an object', (locks) => locks.subscribeLockEvents({})],
+  ['options: expected an object, got null', (locks) => locks.acquireProjectLock(null)],
+  ['options: expected an object, got null', (locks) => locks.withProjectLock(async () => {}, null)],
+  ['scope: expected autosave,history, got all', (locks) => locks.acquireProjectLock({ scope: 'all' })],
+  [
+    'scope: expected autosave,history, got Symbol(all)',
+    (locks) => locks.acquireProjectLock({ scope: Symbol('all') }),
+  ],
+  ['signal: expected an AbortSignal, got an object', (locks) => locks.acquireProjectLock({ signal: {} })],
+  [
+    'signal: expected an AbortSignal, got null',
+    (locks) => locks.withProjectLock(async () => {}, { signal: null }),
+  ],
+  ['retry: expected an object, got null', (locks) => locks.acquireProjectLock({ retry: null })],
+  ['retry: expected an object, got 5', (locks) => locks.withProjectLock(async () => {}, { retry: 5 })],
+  [
+    'retry.maxAttempts: expected a number from 0, got many',
+    (locks) => locks.acquireProjectLock({ retry: { maxAttempts: 'many' } }),
+  ],
+  [
+    'retry.maxAttempts: expected a number from 0, got an object',
+    (locks) => locks.acquireProjectLock({ retry: { maxAttempts: {} } }),
+  ],
+  [
+    'retry.multiplier: expected a number from 0, got 2',
+    (locks) => locks.acquireProjectLock({ retry: { multiplier: '2' } }),
+  ],
+  ['options: expected an object, got null', (locks) => locks.renewProjectLock({ id: '' }, null)],
+  ['signal: expected an AbortSignal, got 5', (locks) => locks.renewProjectLock({ id: '' }, { signal: 5 })],
+  [
+    'retry.initialDelayMs: expected a number from 0, got -1',
+    (locks) => locks.acquireProjectLock({ retry: { initialDelayMs: -1 } }),
+  ],
+])('bad input is refused before anything is done: %s', async (said, call) => {
   const { locks, events } = projectBed().openTab()
-  await expect((async () => call(locks as unknown as Loose))()).rejects.toMatchObject({
-    code: 'invalid-argument',
-    message: expect.stringContaining(`${name}: expected`),
-  })
+  const refusal = { name: 'LeaseError', code: 'invalid-argument', message: said }
+  await expect((async () => call(locks as unknown as Loose))()).rejects.toMatchObject(refusal)
   expect(events).toEqual([])
 })
 

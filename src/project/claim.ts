@@ -58,7 +58,7 @@ export interface Claim {
    * Renews now; resolves with the renewal that succeeds, be it a later one, and rejects with the loss. A Web Lock
    * needs no renewal.
    */
-  renewNow(signal?: AbortSignal): Promise<ProjectLockLease>
+  renewNow(signal: AbortSignal): Promise<ProjectLockLease>
   /**
    * Resolves whether or not the `.lock` could be removed; calling it twice is calling it once. `force` removes what
    * another wrote.
@@ -152,7 +152,7 @@ export function createClaim(
 
     beat: () => claim.emit('attempt', { operation: 'renew', strategy: claim.backend, retry: failures }),
 
-    async renewNow(signal = new AbortController().signal) {
+    async renewNow(signal) {
       if (!claim.loss && claim.backend === 'fallback') {
         const bell = new Bell(clock)
         waiters.push(bell)

@@ -71,7 +71,8 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   const locks: ProjectLocks = {
     acquireProjectLock: async (acquireOptions) => (await acquire(makeWish(acquireOptions))).snapshot(),
 
-    async renewProjectLock({ id }, { signal } = {}) {
+    async renewProjectLock({ id }, renewOptions) {
+      const { signal } = makeWish(renewOptions)
       const claim = claims.get(id)
       if (!claim || claim.released) throw notHeld()
       return claim.renewNow(signal)

@@ -12,19 +12,25 @@ export interface Wish {
 }
 
 export function makeWish(options: AcquireProjectLockOptions = {}): Wish {
-  if (Object(options) !== options) refuse('options', 'an object', options)
+  if (!isObject(options)) refuse('options', 'an object', options)
   const { scope = 'autosave', signal = new AbortController().signal, retry = {}, standby = false } = options
   if (!SCOPES.includes(scope)) refuse('scope', `${SCOPES}`, scope)
   if (typeof signal?.addEventListener !== 'function') refuse('signal', 'an AbortSignal', signal)
+  if (!isObject(retry)) refuse('retry', 'an object', retry)
   const policy = { ...DEFAULT_RETRY }
   for (const name of Object.keys(policy) as (keyof RetryPolicyConfig)[]) {
     const { [name]: value = policy[name] } = retry
-    if (!(value >= 0 && value < Infinity)) refuse(`retry.${name}`, 'a number from 0', value)
+    if (!(Number.isFinite(value) && value >= 0)) refuse(`retry.${name}`, 'a number from 0', value)
     policy[name] = value
   }
   return { scope, signal, policy, standby }
 }
 
+function isObject(given: unknown): boolean {
+  return Object(given) === given
+}
+
 export function refuse(name: string, expected: string, given: unknown): never {
-  throw new LeaseError('invalid-argument', `${name}: expected ${expected}, got ${given}`)
+  const shown = isObject(given) ? 'an object' : String(given)
+  throw new LeaseError('invalid-argument', `${name}: expected ${expected}, got ${shown}`)
 }
