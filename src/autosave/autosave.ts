@@ -12,7 +12,7 @@ import { timeOf } from './save-file.ts'
 import { createSchedule } from './schedule.ts'
 import { type Action, INITIAL_SNAPSHOT, maySave, reduce } from './state.ts'
 import { createTenure } from './tenure.ts'
-import type { AutoSave, AutoSaveEvent, AutoSaveOptions, ReadOnlyReason } from './types.ts'
+import type { AutoSave, AutoSaveOperation, AutoSaveOptions, ReadOnlyReason } from './types.ts'
 import { writeSave } from './write-save.ts'
 
 /** After the last of these a failing save is an error, until the next edit or `flushNow`. */
@@ -107,6 +107,8 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
 
   function save(): Promise<void> {
     if (!maySave(state)) return saving ?? Promise.resolve()
+    // It has lost the lock, and must not end in the midst of the next one.
+    if (saving) return saving.then(save)
     cancelRetry?.()
     dispatch({ type: 'due' })
     saving = takeLockAndSave().finally(() => {
@@ -134,6 +136,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
   async function settleIn(lease: ProjectLockLease): Promise<boolean> {
     await started
     contents ??= await archive.look()
+    if (!tenure.holds(lease)) throw new AutoSaveError('lock-unavailable', 'the lock is not ours now')
     const stale = lineage.isBehind(contents.current)
     dispatch({ type: 'granted', backend: lease.backend, stale, unsaved: lineage.isUnsaved })
     if (stale && lineage.isUnsaved) {
@@ -196,11 +199,13 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
   }
 
   async function onGranted(lease: ProjectLockLease): Promise<void> {
-    const { backend } = lease
-    // What cannot be looked at now will be before the next save.
-    await settleIn(lease).catch(() =>
-      dispatch({ type: 'granted', backend, stale: false, unsaved: lineage.isUnsaved }),
-    )
+    try {
+      await settleIn(lease)
+    } catch {
+      if (!tenure.keeps(lease)) return tenure.standBy()
+      // What cannot be looked at now will be before the next save.
+      dispatch({ type: 'granted', backend: lease.backend, stale: false, unsaved: lineage.isUnsaved })
+    }
     if (hold === 'save' && state.phase !== 'debouncing') await letGo()
   }
 
@@ -262,16 +267,10 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
   }
 
   function onJournalFailed(cause: unknown): void {
-    tellError(
-      'journal',
-      new AutoSaveError('journal-failed', 'the journal could not be read or written', cause),
-    )
+    tellError('journal', new AutoSaveError('journal-failed', 'the journal cannot be read or written', cause))
   }
 
-  function tellError(
-    operation: (AutoSaveEvent & { type: 'autosave:error' })['operation'],
-    error: AutoSaveError,
-  ) {
+  function tellError(operation: AutoSaveOperation, error: AutoSaveError): void {
     const { code, retryable } = error
     events.emit({ type: 'autosave:error', operation, code, retryable, error })
   }

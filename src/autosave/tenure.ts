@@ -10,6 +10,8 @@ export interface Tenure {
   standBy(): void
   /** Whether this lease may write at this moment. */
   holds(lease: ProjectLockLease): boolean
+  /** Whether this lease was neither lost nor released. */
+  keeps(lease: ProjectLockLease): boolean
   release(): Promise<void>
   /** Ends every wait. */
   stopWaiting(): void
@@ -35,7 +37,8 @@ export function createTenure(
 
   return {
     async obtain() {
-      if (current && locks.holdsProjectLock(current)) return current
+      // Also one that has yet to be confirmed, after the page was away: to ask anew is to wait for ourselves.
+      if (current) return current
       asking ??= ask().finally(() => {
         asking = null
       })
@@ -48,7 +51,8 @@ export function createTenure(
       void standInLine()
     },
 
-    holds: (lease) => current?.id === lease.id && locks.holdsProjectLock(lease),
+    holds: (lease) => keeps(lease) && locks.holdsProjectLock(lease),
+    keeps,
 
     async release() {
       const lease = current
@@ -57,6 +61,10 @@ export function createTenure(
     },
 
     stopWaiting: () => stop.abort(new DOMException('AutoSave was disposed', 'AbortError')),
+  }
+
+  function keeps(lease: ProjectLockLease): boolean {
+    return current?.id === lease.id
   }
 
   async function standInLine(): Promise<void> {
@@ -99,7 +107,7 @@ export function createTenure(
     current = lease
     const signal = locks.projectLockSignal(lease)
     const onAbort = () => {
-      if (current?.id !== lease.id) return
+      if (!keeps(lease)) return
       current = null
       on.lost(signal.reason)
     }

@@ -133,6 +133,8 @@ export interface AutoSave<T> extends AsyncDisposable {
   dispose(): Promise<void>
 }
 
+export type AutoSaveOperation = 'acquire' | 'write' | 'collect' | 'journal'
+
 interface EventBase {
   /** Milliseconds since 1970. */
   readonly at: number
@@ -162,7 +164,7 @@ export type AutoSaveEvent = EventBase &
     | { readonly type: 'autosave:readonly-left' }
     | {
         readonly type: 'autosave:error'
-        readonly operation: 'acquire' | 'write' | 'collect' | 'journal'
+        readonly operation: AutoSaveOperation
         readonly code: AutoSaveError['code']
         readonly retryable: boolean
         readonly error: AutoSaveError

@@ -19,6 +19,7 @@ export class FakeDisk {
   steps = 0
   /** With this step the page dies, and no call of it ever returns. */
   diesAt = Infinity
+  readonly #pauses = new Set<{ operation: DiskOperation; inPath: string; ended: Promise<void> }>()
   /** Throws to make an operation on a path fail; a promise makes it wait. */
   refuse: (operation: DiskOperation, path: string) => unknown = () => {}
 
@@ -47,6 +48,13 @@ export class FakeDisk {
     this.files.clear()
     this.#directories.clear()
     this.#directories.add('')
+  }
+
+  /** Makes the next such operation, on a path with this in it, wait. Returns how to end that. */
+  pause(operation: DiskOperation, inPath = ''): () => void {
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+    this.#pauses.add({ operation, inPath, ended })
+    return end
   }
 
   /** The same disk, for another page with a life of its own. */
@@ -133,6 +141,11 @@ export class FakeDisk {
 
   async #work(operation: DiskOperation, path: string): Promise<void> {
     if (this.steps >= this.diesAt) await death()
+    const pause = [...this.#pauses].find(
+      ({ operation: paused, inPath }) => paused === operation && path.includes(inPath),
+    )
+    if (pause) this.#pauses.delete(pause)
+    await pause?.ended
     await this.refuse(operation, path.slice(1))
     if (++this.steps >= this.diesAt) await death()
   }
