@@ -237,15 +237,18 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
   }
 
   async function makeTheirsOurBase(): Promise<void> {
-    lineage.follow((await archive.look()).current)
+    const { base } = lineage
+    const { current } = await archive.look()
+    // A save of ours that has ended meanwhile is later than what was seen.
+    if (lineage.base === base) lineage.follow(current)
     dispatch({ type: 'loaded', savedAt: state.savedAt, unsaved: lineage.isUnsaved })
   }
 
-  function onLoad({ source, entry }: Found, base: string | null): void {
+  function onLoad({ source, entry }: Found, listed: string | null): void {
     if (disposed) return
-    lineage.load(entry, base, source === 'journal' ? entry.ours : [])
+    lineage.load(entry, listed, source === 'journal' ? entry.ours : [])
     if (keeper && source === 'journal') keeper.cover(entry.key)
-    const savedAt = base === null ? null : timeOf(base)
+    const savedAt = timeOf(lineage.base ?? '')
     dispatch({ type: 'loaded', savedAt, unsaved: lineage.isUnsaved })
     events.emit({ type: 'autosave:restored', source })
   }

@@ -31,12 +31,16 @@ export class Lineage {
     this.#ours = new Set(current ? [current.checksum] : [])
   }
 
-  /** The state was replaced. Whatever is not the save that counts has yet to be saved. */
-  load(entry: Entry, base: string | null, ours: readonly string[]): void {
-    this.base = base
+  /**
+   * The state was replaced. Whatever is not the save that counts has yet to be saved. `listed` is the one that counted
+   * when this was found; a later one is our own.
+   */
+  load(entry: Entry, listed: string | null, ours: readonly string[]): void {
+    if (listed !== null && listed > (this.base ?? '')) this.base = listed
     this.#ours = new Set([entry.checksum, ...ours])
-    if (entry.id === base) this.#savedEdits = this.#edits
-    else this.#edits++
+    // An edit in any case: a save that is under way has what was there before.
+    this.#edits++
+    if (entry.id === this.base) this.#savedEdits = this.#edits
   }
 
   /** This is being saved: whoever finds it finds a save of ours. */
