@@ -1,4 +1,5 @@
 import { type Answer, type Ask, LeaseError, type LeaseStore } from '../../core/index.ts'
+import { hearErrors } from '../hear-errors.ts'
 import { answered } from './answered.ts'
 import { databaseOf, listenOf, type PostgresClient } from './client.ts'
 import { asStoreError } from './errors.ts'
@@ -44,6 +45,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
   const { migrate = true } = options
   const queries = once(async () => queriesOf(database, await install(database, place, migrate)))
   const push = new Push(listen, queries)
+  const unhear = hearErrors(client)
   let closed = false
 
   async function run<T>(
@@ -129,6 +131,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
 
     async close() {
       closed = true
+      unhear()
       await push.close()
     },
   }

@@ -10,6 +10,7 @@ import {
   type Renewal,
   type StoreEvent,
 } from '../../core/index.ts'
+import { hearErrors } from '../hear-errors.ts'
 import { RESERVATION_MS } from '../lease-row.ts'
 import { Calls, type Reply } from './calls.ts'
 import { dialectOf, type RedisClient } from './client.ts'
@@ -55,6 +56,7 @@ class RedisStore implements LeaseStore {
   readonly #calls: Calls
   readonly #listing: Listing
   readonly #push: Push
+  readonly #unhear: () => void
   #created = 0
   #closed = false
 
@@ -62,6 +64,7 @@ class RedisStore implements LeaseStore {
     const redis = dialectOf(client, 'client')
     const subscribing = listen ? dialectOf(listen, 'listen') : redis
     this.#prefix = prefix
+    this.#unhear = hearErrors(client)
     this.#calls = new Calls(redis, prefix)
     this.#listing = new Listing(this.#calls, prefix)
     this.#push = new Push({
@@ -136,6 +139,7 @@ class RedisStore implements LeaseStore {
   async close(): Promise<void> {
     this.#closed = true
     this.#push.close()
+    this.#unhear()
   }
 
   #checkOpen(): void {

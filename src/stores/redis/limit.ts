@@ -12,6 +12,7 @@ export function inTime<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
       clearTimeout(timer)
       signal?.removeEventListener('abort', onAbort)
     }
+    if (signal?.aborted) onAbort()
     signal?.addEventListener('abort', onAbort)
     work.then(resolve, reject).then(settle)
   })

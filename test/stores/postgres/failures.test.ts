@@ -119,6 +119,17 @@ describe('a server of Postgres', () => {
     await Promise.all([holding.close(), waiting.close()])
   })
 
+  it('that was crashed does not end the process, though nobody hears the errors of the client', async () => {
+    const pool = new pg.Pool({ connectionString: server.address })
+    const store = bed.storeOn(pool)
+    const { token } = await grab(store, 'r')
+    await server.restart()
+    await expect.poll(() => store.read(['r']).catch(() => [])).toMatchObject([{ token }])
+    await store.close()
+    expect(pool.listenerCount('error')).toBe(0)
+    await pool.end()
+  })
+
   it('that stops answering on one connection does not keep it', async () => {
     const store = bed.storeOn(bed.pool({ max: 1 }))
     await grab(store, 'r')

@@ -65,6 +65,25 @@ describe.each(clientNames)('connections of %s', (client) => {
   })
 })
 
+describe('a client whose errors nobody hears', () => {
+  it.each([
+    ['ioredis', (url: string) => new Redis(url, { retryStrategy: () => 20 })],
+    ['node-redis', (url: string) => createClient({ url, socket: { reconnectStrategy: 20 } })],
+  ] as const)('does not end the process when the server restarts: %s', async (_, connect) => {
+    await using server = await startServer('redis')
+    const client = connect(server.address)
+    if ('isOpen' in client) await client.connect()
+    const store = redisStore(client)
+    const lease = granted(await store.acquire(asking('r')))
+    await server.restart()
+    await expect.poll(() => store.read(['r']).catch(() => [])).toMatchObject([{ token: lease.token }])
+    await store.close()
+    expect(client.listenerCount('error')).toBe(0)
+    if ('isOpen' in client) client.destroy()
+    else client.disconnect()
+  })
+})
+
 describe('a server that does not answer', () => {
   it.each([
     ['ioredis', (url: string) => new Redis(url)],
