@@ -94,16 +94,27 @@ interface ConfigurationFile {
   readonly values: Readonly<Record<string, unknown>>
 }
 
-async function readConfiguration(path: string | undefined): Promise<ConfigurationFile | undefined> {
-  const { existsSync, readFileSync } = await import('node:fs')
-  if (path === undefined && !existsSync(DEFAULT_FILE)) return undefined
-  const file = path ?? DEFAULT_FILE
+async function readConfiguration(named: string | undefined): Promise<ConfigurationFile | undefined> {
+  const { existsSync } = await import('node:fs')
+  if (named === undefined && !existsSync(DEFAULT_FILE)) return undefined
+  const path = named ?? DEFAULT_FILE
+  const values = await readValues(path)
+  // All commands share the file. A misspelt store would else be the default one, which is nobody else's.
+  const { unknownSettings } = await import('../server/settings.ts')
+  const mistakes = unknownSettings({ name: path, values })
+  if (mistakes.length > 0) throw usageFailure(mistakes.join('\n'))
+  return { path, values }
+}
+
+async function readValues(path: string): Promise<Record<string, unknown>> {
+  const { readFileSync } = await import('node:fs')
   try {
-    const text = readFileSync(file, 'utf8')
-    const values = file.endsWith('.json') ? JSON.parse(text) : (await import('smol-toml')).parse(text)
-    return { path: file, values: Object(values) }
+    const text = readFileSync(path, 'utf8')
+    const values = path.endsWith('.json') ? JSON.parse(text) : (await import('smol-toml')).parse(text)
+    if (Array.isArray(values) || Object(values) !== values) throw new SyntaxError('expected an object')
+    return values
   } catch (error) {
     const [reason] = (error as Error).message.split('\n')
-    throw usageFailure(`the configuration ${file} cannot be used: ${reason}`, { cause: error })
+    throw usageFailure(`the configuration ${path} cannot be used: ${reason}`, { cause: error })
   }
 }

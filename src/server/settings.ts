@@ -84,11 +84,8 @@ export interface SettingsSource {
 
 /** The first source that has a setting decides. Throws an `invalid-argument` that names every mistake. */
 export function resolveSettings(sources: readonly SettingsSource[]): Settings {
-  const mistakes: string[] = []
+  const mistakes = sources.flatMap(unknownSettings)
   const names = Object.keys(SETTINGS) as SettingName[]
-  for (const { name, values } of sources)
-    for (const unknown of Object.keys(values).filter((key) => !Object.hasOwn(SETTINGS, key)))
-      mistakes.push(`${unknown} (${name}): there is no such setting`)
   const resolved = names.map((setting) => {
     const option: Option<unknown> = SETTINGS[setting]
     const source = sources.find(({ values }) => values[setting] !== undefined)
@@ -107,6 +104,13 @@ export function resolveSettings(sources: readonly SettingsSource[]): Settings {
     )
   if (mistakes.length > 0) throw new LeaseError('invalid-argument', mistakes.join('\n'))
   return settings
+}
+
+/** A mistake for each name that is none of a setting. */
+export function unknownSettings({ name, values }: Pick<SettingsSource, 'name' | 'values'>): string[] {
+  return Object.keys(values)
+    .filter((key) => !Object.hasOwn(SETTINGS, key))
+    .map((key) => `${key} (${name}): there is no such setting`)
 }
 
 /** Settings by their names, as code gives them: the rest are the defaults. */

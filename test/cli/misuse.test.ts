@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
@@ -128,12 +128,45 @@ describe('settings', () => {
       mkdirSync(join(cwd, name))
       await holdfast(['run', '--store', `file:${join(cwd, name)}`, '--owner', name, 'job', '--', 'true'])
     }
-    writeFileSync(join(cwd, 'holdfast.toml'), 'store = "file:./by-file"\nowner = "of the file"\nttl = 2000\n')
+    writeFileSync(join(cwd, 'holdfast.toml'), 'store = "file:./by-file"\nttl = 2000\nport = 8080\n')
     const env = { HOLDFAST_STORE: 'file:./by-env' }
     const storeOf = async (args: readonly string[], env: Record<string, string>) =>
       JSON.parse((await holdfast(['doctor', '--json', ...args], { cwd, env })).stdout).store
     expect(await storeOf(['--store', 'file:./by-flag'], env)).toBe('file:./by-flag')
     expect(await storeOf([], env)).toBe('file:./by-env')
     expect(await storeOf([], {})).toBe('file:./by-file')
+  })
+
+  it.each([
+    ['run', 'job', '--', 'true'],
+    ['ls'],
+    ['inspect', 'job'],
+    ['watch'],
+    ['release', '--force', '--yes', 'job'],
+    ['doctor'],
+    ['bench'],
+    ['serve', '--port', '0'],
+  ])(
+    'that nobody knows are refused by %s, since a store by default is not the one that was meant',
+    async (...args) => {
+      const cwd = temporaryDirectory()
+      const unknown = '(holdfast.toml): there is no such setting'
+      writeFileSync(join(cwd, 'holdfast.toml'), 'stroe = "redis://db.internal"\ntll = "1m"\nport = 8080\n')
+      expect(await holdfast(args, { cwd })).toEqual({
+        code: 64,
+        stdout: '',
+        stderr: `holdfast: stroe ${unknown}\ntll ${unknown}\n`,
+      })
+      expect(readdirSync(cwd)).toEqual(['holdfast.toml'])
+    },
+  )
+
+  it('are an object', async () => {
+    const cwd = temporaryDirectory()
+    writeFileSync(join(cwd, 'holdfast.json'), '[]')
+    expect(await holdfast(['ls', '--config', 'holdfast.json'], { cwd })).toMatchObject({
+      code: 64,
+      stderr: 'holdfast: the configuration holdfast.json cannot be used: expected an object\n',
+    })
   })
 })

@@ -26,7 +26,7 @@ const TOP = 'cli'
 
 /** Where one part enters another. Stores have a door each. */
 const DOORS =
-  /^src\/([\w-]+\/index|server\/node\/index|client\/http-store|telemetry\/index-node|stores\/[\w-]+|stores\/[\w-]+\/index)\.ts$/
+  /^src\/([\w-]+\/index|server\/node\/index|server\/settings|client\/http-store|telemetry\/index-node|stores\/[\w-]+|stores\/[\w-]+\/index)\.ts$/
 const NODE_ALLOWED = /^src\/(stores\/(sqlite|file)[./]|server\/node|telemetry\/[\w-]*-node\.ts|cli\/)/
 const BROWSER_ALLOWED =
   /^src\/(stores\/web|worker-clock|project|autosave|sync|client|react|telemetry\/[\w-]*-browser)[./]/
