@@ -90,6 +90,22 @@ describe('the sink for a server', () => {
     await expect(httpSink('/telemetry', { fetch: server.fetch }).write(many(1))).rejects.toThrow('429')
   })
 
+  it('waits no longer than it may for an answer, and the buffer keeps the records', async () => {
+    const server = fakeServer()
+    const buffer = memoryBuffer()
+    server.fetch.mockImplementationOnce(
+      (_, request) =>
+        new Promise((_answer, reject) =>
+          request?.signal?.addEventListener('abort', () => reject(request.signal?.reason)),
+        ),
+    )
+    const sink = httpSink('/telemetry', { fetch: server.fetch, buffer, timeout: 1 })
+    await sink.write([record('lock:acquired', 1)])
+    expect(server.received).toEqual([])
+    await sink.write([record('lock:released', 2)])
+    expect(server.received.map(({ type }) => type)).toEqual(['lock:released', 'lock:acquired'])
+  })
+
   it('does not send for ever what the server will never take', async () => {
     const server = fakeServer()
     server.status = 400
@@ -136,6 +152,7 @@ function fakeServer() {
     /** What a browser lets requests carry that may outlive their page; the others are refused. */
     keepaliveBytes: 65_536,
     fetch: vi.fn(async (_url: string | URL | Request, request?: RequestInit) => {
+      request?.signal?.throwIfAborted()
       if (request?.keepalive && Buffer.byteLength(String(request.body)) > server.keepaliveBytes)
         throw new TypeError('Failed to fetch')
       const batch = receiveTelemetry(JSON.parse(String(request?.body)))

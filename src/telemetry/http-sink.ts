@@ -19,7 +19,11 @@ export interface HttpSinkOptions {
   readonly fetch?: typeof fetch
   /** Sent with each request, such as an authorization. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Milliseconds to wait for an answer. Default 30 000. */
+  readonly timeout?: number
 }
+
+const DEFAULT_TIMEOUT_MS = 30_000
 
 /** Browsers refuse more than 64 KiB with `keepalive`, which lets a request outlive its page. */
 const MAX_BATCH_BYTES = 50_000
@@ -33,7 +37,7 @@ const utf8 = new TextEncoder()
  * addEventListener('pagehide', () => collector.flush())
  */
 export function httpSink(url: string, options: HttpSinkOptions = {}): Sink {
-  const { buffer, headers } = options
+  const { buffer, headers, timeout = DEFAULT_TIMEOUT_MS } = options
   const send = options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args))
   return {
     async write(records, onTaken) {
@@ -61,6 +65,8 @@ export function httpSink(url: string, options: HttpSinkOptions = {}): Sink {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },
       body: `{"events":[${lines.join()}]}`,
+      // Whoever waits for ever keeps all others from the buffer.
+      signal: AbortSignal.timeout(timeout),
     }
     // All requests in flight share the limit: one that is refused for the others may go without.
     const response = await send(url, { ...request, keepalive: true }).catch(() => send(url, request))
