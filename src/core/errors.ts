@@ -30,8 +30,10 @@ export interface LeaseErrorDetails {
 export class LeaseError extends Error {
   override readonly name = 'LeaseError'
   readonly code: LeaseErrorCode
+  /** Whether the same call may succeed later. */
   readonly retryable: boolean
   declare readonly resource?: string | undefined
+  /** With `lease-held`: who has it, as far as the store told. */
   declare readonly holder?: LeaseRecord
 
   constructor(code: LeaseErrorCode, message: string, details: LeaseErrorDetails = {}) {

@@ -33,6 +33,7 @@ export interface Lease extends AsyncDisposable {
   readonly resource: string
   readonly id: string
   readonly owner: string
+  /** Higher than that of every earlier lease of the resource: write it with your data, and refuse lower ones. */
   readonly token: number
   readonly metadata: JsonObject | null
   readonly acquiredAt: number

@@ -51,8 +51,8 @@ export function createLeases(
   store: LeaseStore | PromiseLike<LeaseStore>,
   options: LeasesOptions = {},
 ): Leases {
-  const { clock = systemClock, onEvent } = options
-  const defaults = { owner: crypto.randomUUID(), retry: backoff(clock), ...options }
+  const { clock = systemClock, onEvent, owner = crypto.randomUUID(), retry = backoff(clock) } = options
+  const defaults = { ...options, owner, retry }
   makeWish('-', defaults)
   const events = createEvents()
   const held = new Set<HeldLease>()
@@ -166,9 +166,10 @@ export function createLeases(
     return shared
   }
 
-  function ready(stop: Stop, wait = 0): Context | Promise<Context> {
-    const ms = Math.min(CALL_LIMIT_MS, wait || Infinity)
-    return context instanceof Promise ? bounded(clock, context, ms, '', stop) : context
+  function ready(stop: Stop, wait?: number): Context | Promise<Context> {
+    return context instanceof Promise
+      ? bounded(clock, context, Math.min(CALL_LIMIT_MS, wait || Infinity), '', stop)
+      : context
   }
 
   function call<T>(ask: (ready: LeaseStore) => Promise<T>): Promise<T> {

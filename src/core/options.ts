@@ -10,25 +10,25 @@ export type Retry = (failures: number) => number | null
 
 export interface LeaseOptions {
   /** Milliseconds that a lease lives without a renewal. Default 30 000. */
-  readonly ttl?: number
+  readonly ttl?: number | undefined
   /** Milliseconds between renewals, or `false` for none. Default: a third of the TTL. */
-  readonly heartbeat?: number | false
+  readonly heartbeat?: number | false | undefined
   /** Milliseconds to wait for the lease; 0 asks once, `Infinity` never gives up. Default 10 000. */
-  readonly wait?: number
+  readonly wait?: number | undefined
   /** Default: 50 ms, doubled up to 2 s, ± 20 %. */
-  readonly retry?: Retry
+  readonly retry?: Retry | undefined
   /** Who asks, as shown to others. Default: a fresh UUID for each manager. */
-  readonly owner?: string
+  readonly owner?: string | undefined
   /** A small JSON object shown to others, at most 4 KiB. */
-  readonly metadata?: JsonObject
+  readonly metadata?: JsonObject | undefined
   /** Ends the wait; a lease that was already granted is not affected. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface LeasesOptions extends Pick<LeaseOptions, 'owner' | 'ttl' | 'heartbeat' | 'wait' | 'retry'> {
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
   /** The first listener; more by `subscribe`. */
-  readonly onEvent?: LeaseListener
+  readonly onEvent?: LeaseListener | undefined
 }
 
 /** What an acquisition asks for, every default filled in and every value checked. */

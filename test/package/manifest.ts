@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { root } from '../../scripts/run-tool.ts'
 
 interface Manifest {
+  readonly files: readonly string[]
   readonly bin: { readonly holdfast: string }
   readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
   readonly dependencies: Readonly<Record<string, string>>

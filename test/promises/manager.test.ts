@@ -48,6 +48,19 @@ describe('a manager', () => {
     await Promise.all([a.close(), b.close()])
   })
 
+  it('takes an option that is undefined as one that is not given', async () => {
+    const { store } = setUp()
+    const none = { owner: undefined, ttl: undefined, heartbeat: undefined, wait: undefined, retry: undefined }
+    const leases = createLeases(store, { ...none, clock: undefined, onEvent: undefined })
+    const lease = await leases.acquire('r', { ...none, metadata: undefined, signal: undefined })
+    expect(lease).toMatchObject({
+      held: true,
+      owner: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      metadata: null,
+    })
+    await leases.close()
+  })
+
   it('shows metadata as it was when it asked', async () => {
     const { leases } = setUp()
     const metadata = { user: 'Mika' }
