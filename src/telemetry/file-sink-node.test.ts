@@ -1,5 +1,6 @@
 import {
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -94,6 +95,27 @@ describe('the sink for files', () => {
     expect(parts.at(-1)).toContain('.006.')
     expect(parts.length).toBeLessThan(4)
     for (const name of foreign) expect(existsSync(join(directory, name))).toBe(true)
+  })
+
+  it('deletes of one day the files that were written to longest ago, whatever their names', async () => {
+    const sink = open({ maxTotalBytes: linesOf([first, second]).length })
+    mkdirSync(directory)
+    const others = ['2030-01-01.ffffffff.001.jsonl', '2030-01-01.00000000.001.jsonl']
+    for (const [index, name] of others.entries()) {
+      writeFileSync(join(directory, name), linesOf([first]))
+      utimesSync(join(directory, name), index + 1, index + 1)
+    }
+    sink.write([second])
+    await sink.close?.()
+    expect(names()).toEqual([others[1], expect.not.stringContaining('ffffffff')])
+  })
+
+  it('goes on in another file when its own was deleted', () => {
+    const sink = open()
+    sink.write([first])
+    rmSync(join(directory, names()[0] ?? ''))
+    sink.write([second])
+    expect(contentOf(0)).toBe(linesOf([second]))
   })
 
   it('never continues a file that another has begun, so that a torn line stays the last one', () => {

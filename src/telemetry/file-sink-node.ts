@@ -3,7 +3,7 @@
  * another has begun, so a line that a crash has torn stays the last one of its file. Writes are synchronous:
  * they are few and large, and nothing is under way when the process is told to end.
  */
-import { closeSync, ftruncateSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../core/index.ts'
 import type { Sink } from './outbox.ts'
@@ -61,7 +61,7 @@ export function fileSink(directory: string, options: FileSinkOptions = {}): Sink
   }
 
   function fileFor(day: string): OpenFile {
-    if (file?.day === day && file.bytes < maxFileBytes) return file
+    if (file?.day === day && file.bytes < maxFileBytes && isThere(file)) return file
     closeFile()
     mkdirSync(directory, { recursive: true })
     const path = join(directory, `${day}.${writer}.${String(++part).padStart(3, '0')}.jsonl`)
@@ -74,4 +74,9 @@ export function fileSink(directory: string, options: FileSinkOptions = {}): Sink
     if (file) closeSync(file.descriptor)
     file = undefined
   }
+}
+
+/** Another process that needs room may have deleted it: it can be written to still, but never read. */
+function isThere({ descriptor }: OpenFile): boolean {
+  return fstatSync(descriptor).nlink > 0
 }

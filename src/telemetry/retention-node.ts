@@ -1,6 +1,6 @@
 import { createReadStream, createWriteStream, type Dirent } from 'node:fs'
 import { readdir, rename, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 
@@ -61,12 +61,19 @@ async function compress(path: string): Promise<void> {
 
 async function deleteOldest(directory: string, maxTotalBytes: number): Promise<void> {
   const paths = await telemetryFiles(directory)
-  const sizes = await Promise.all(paths.map(async (path) => (await statOrNothing(path))?.size ?? 0))
-  let total = sizes.reduce((sum, size) => sum + size, 0)
-  for (const [index, path] of paths.slice(0, -1).entries()) {
+  const files = await Promise.all(
+    paths.map(async (path) => {
+      const { size = 0, mtimeMs = 0 } = (await statOrNothing(path)) ?? {}
+      return { path, day: basename(path).slice(0, 10), size, mtimeMs }
+    }),
+  )
+  // Of one day, those that nobody writes to any more come first: their names do not tell.
+  files.sort((a, b) => a.day.localeCompare(b.day) || a.mtimeMs - b.mtimeMs)
+  let total = files.reduce((sum, { size }) => sum + size, 0)
+  for (const { path, size } of files.slice(0, -1)) {
     if (total <= maxTotalBytes) return
     await rm(path, { force: true })
-    total -= sizes[index] ?? 0
+    total -= size
   }
 }
 
