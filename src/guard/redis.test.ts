@@ -41,3 +41,20 @@ describe('the fence of a key in Redis', () => {
     expect(() => redisGuard(client, '')).toThrow('key: expected one without "}" or with a {tag}, got ""')
   })
 })
+
+describe('a guarded value in Redis', () => {
+  it.each([
+    [{ a: 1 }, {}, 'value: expected a string, got object'],
+    ['text', { px: -1 }, 'px: expected a whole number of milliseconds from 1, got -1'],
+    ['text', { px: 1.5 }, 'px: expected a whole number of milliseconds from 1, got 1.5'],
+  ])('is refused before the fence is raised: %j, %j', async (value, options, message) => {
+    let scripts = 0
+    const guard = redisGuard({ eval: async () => ++scripts }, 'document:42')
+    const lease = { resource: 'r', token: 1, id: 'a' }
+    await expect(guard.set(lease, value as string, options)).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message,
+    })
+    expect(scripts).toBe(0)
+  })
+})

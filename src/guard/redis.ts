@@ -65,8 +65,13 @@ export function redisGuard(client: IoredisGuardClient | NodeRedisGuardClient, ke
   return {
     fenceKey,
     check: (lease) => run(lease, CHECK, [fenceKey], []),
-    set: (lease, value, { px } = {}) =>
-      run(lease, SET, [fenceKey, key], [value, px === undefined ? '' : String(px)]),
+    async set(lease, value, { px } = {}) {
+      // Before the script, which would raise the fence and then fail.
+      if (typeof value !== 'string') refuse('value', 'a string', typeof value)
+      if (px !== undefined && !(Number.isSafeInteger(px) && px > 0))
+        refuse('px', 'a whole number of milliseconds from 1', px)
+      await run(lease, SET, [fenceKey, key], [value, px === undefined ? '' : String(px)])
+    },
   }
 }
 
@@ -74,8 +79,9 @@ export function redisGuard(client: IoredisGuardClient | NodeRedisGuardClient, ke
 function fenceKeyOf(key: string): string {
   if (/^[^{]*\{[^}]+\}/.test(key)) return `${key}:fence`
   if (key !== '' && !key.includes('}')) return `{${key}}:fence`
-  throw new LeaseError(
-    'invalid-argument',
-    `key: expected one without "}" or with a {tag}, got ${JSON.stringify(key)}`,
-  )
+  return refuse('key', 'one without "}" or with a {tag}', JSON.stringify(key))
+}
+
+function refuse(argument: string, expected: string, came: unknown): never {
+  throw new LeaseError('invalid-argument', `${argument}: expected ${expected}, got ${came}`)
 }

@@ -33,10 +33,8 @@ export function expectWritten(lease: Fence, changedRows: number | bigint | null)
   const { resource, token } = lease
   throw new LeaseError(
     'stale-token',
-    `token ${token} of ${resource} is refused: its fenced update changed nothing`,
-    {
-      resource,
-    },
+    `token ${token} of ${resource} is refused: its fenced update changed nothing, or there is no such row`,
+    { resource },
   )
 }
 
