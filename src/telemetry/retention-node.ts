@@ -20,8 +20,10 @@ interface Keeping {
 
 /** Paths of the files of telemetry in a folder, oldest day first. */
 export async function telemetryFiles(directory: string): Promise<string[]> {
-  const entries = await readdir(directory, { withFileTypes: true })
-  return namesOf(entries, TELEMETRY_FILE).map((name) => join(directory, name))
+  const names = new Set(namesOf(await readdir(directory, { withFileTypes: true }), TELEMETRY_FILE))
+  // Until the plain file is removed, both are there.
+  for (const name of names) names.delete(`${name}.gz`)
+  return [...names].map((name) => join(directory, name))
 }
 
 /** Compresses the files of past days, and deletes the oldest ones while there is too much. */

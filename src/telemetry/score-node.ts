@@ -10,13 +10,33 @@ import { telemetryFiles } from './retention-node.ts'
 import { DEFAULT_THRESHOLDS, makeThresholds, type Thresholds } from './thresholds.ts'
 
 const PROGRESS_BYTES = 4 * 2 ** 20
+/** How often a folder is listed before a file that is gone counts as missing. */
+const LISTINGS = 3
 const NO_TELEMETRY = 'there is no telemetry in this folder, so collect some first or name another'
 
 /** Reads the files and judges them. Throws a `LeaseError` that says what is wrong with the input. */
 export async function scoreFiles(options: ScoreOptions, now: number): Promise<Verdict> {
   const thresholds = options.config === undefined ? DEFAULT_THRESHOLDS : await loadThresholds(options.config)
-  const files = options.files ?? (await filesIn(options.directory ?? 'telemetry'))
-  return judge(await analyzeFiles(files, now, options.onProgress), { thresholds, now })
+  const { files, directory = 'telemetry', onProgress } = options
+  const analysis = await (files
+    ? analyzeFiles(files, now, onProgress)
+    : analyzeFolder(directory, now, onProgress))
+  return judge(analysis, { thresholds, now })
+}
+
+/** Whoever writes there compresses and deletes files: what was listed may be gone when its turn comes. */
+async function analyzeFolder(
+  directory: string,
+  now: number,
+  onProgress: ScoreOptions['onProgress'],
+  listings = LISTINGS,
+): Promise<Analysis> {
+  try {
+    return await analyzeFiles(await filesIn(directory), now, onProgress)
+  } catch (error) {
+    if (listings === 1 || !isMissing((error as Error).cause)) throw error
+    return analyzeFolder(directory, now, onProgress, listings - 1)
+  }
 }
 
 export async function loadThresholds(path: string): Promise<Thresholds> {
@@ -30,7 +50,7 @@ export async function loadThresholds(path: string): Promise<Thresholds> {
 
 async function filesIn(directory: string): Promise<string[]> {
   const files = await telemetryFiles(directory).catch((cause) =>
-    cause.code === 'ENOENT' ? [] : refuse(directory, cause),
+    isMissing(cause) ? [] : refuse(directory, cause),
   )
   return files.length > 0 ? files : refuse(directory, new Error(NO_TELEMETRY))
 }
@@ -70,6 +90,10 @@ export async function analyzeFiles(
     }).catch((cause) => refuse(path, cause))
   }
   return analysis
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT'
 }
 
 function refuse(path: string, cause: unknown): never {

@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { acquires, linesOf, NOON, WINDOW } from '../../test/telemetry/records.ts'
+import { scoreFiles } from './score-node.ts'
+
+let directory: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'holdfast-score-'))
+})
+afterEach(() => rmSync(directory, { recursive: true }))
+
+const put = (name: string, content: string | Uint8Array) => writeFileSync(join(directory, name), content)
+const remove = (name: string) => rmSync(join(directory, name), { force: true })
+const lines = linesOf(acquires(0, 40, 0))
+const name = '2030-01-01.00000001.001.jsonl'
+
+async function acquiresCounted(onProgress?: () => void): Promise<number | undefined> {
+  const { windows } = await scoreFiles({ directory, ...(onProgress && { onProgress }) }, NOON + WINDOW)
+  return windows[0]?.acquires
+}
+
+it('counts a file once that was compressed and is there still', async () => {
+  put(name, lines)
+  put(`${name}.gz`, gzipSync(lines))
+  expect(await acquiresCounted()).toBe(40)
+})
+
+it('counts a file that another process compresses meanwhile', async () => {
+  const long = 'x'.repeat(5 * 2 ** 20)
+  put('2030-01-01.00000000.001.jsonl', long)
+  put(name, lines)
+  const compress = () => {
+    put(`${name}.gz`, gzipSync(lines))
+    remove(name)
+  }
+  expect(await acquiresCounted(compress)).toBe(40)
+})
+
+it('says which file is missing of those that it was told to read', async () => {
+  const gone = join(directory, name)
+  await expect(scoreFiles({ files: [gone] }, NOON)).rejects.toMatchObject({
+    code: 'invalid-argument',
+    message: expect.stringContaining(gone),
+  })
+})
