@@ -35,7 +35,7 @@ describe.each(kindsOfStores({ redis, postgres, nats }))('%s', (_, storeIn) => {
 describe('the doctor', () => {
   it.each([
     ['no server', 'redis://127.0.0.1:1', /✗ reachable .*ECONNREFUSED.*\n +→ is it running/],
-    ['no directory', 'sqlite:./none/holdfast.db', /✗ schema .*unable to open.*\n +→ /],
+    ['no directory', 'sqlite:./none/holdfast.db', /db\n {2}✗ reachable .*no directory \.\/none\n +→ make it/],
     ['no database', 'sqlite:./text.db', /✗ schema .*not a database\n +→ name another file, or /],
     ['no store', 'mysql:x', /✗ reachable .*is no store\n +→ one begins with sqlite:/],
   ])('finds that there is %s, and what to do', async (_, store, finding) => {
