@@ -98,6 +98,42 @@ describe('what is wrong is told in one line, with a remedy', () => {
     })
   })
 
+  it.each([
+    ['redis', 'NOAUTH', '-NOAUTH HELLO must be called with the client already authenticated\r\n'],
+    ['redis', 'WRONGPASS', '-WRONGPASS invalid username-password pair or user is disabled.\r\n'],
+    ['redis', 'ERR invalid password', '-ERR invalid password\r\n'],
+    [
+      'nats',
+      'Authorization Violation',
+      `-ERR 'Authorization Violation'\r\n`,
+      'INFO {"version":"2.10.0","proto":1,"max_payload":1048576,"auth_required":true}\r\n',
+    ],
+  ])('a server that does not let us in: %s, %s', async (scheme, reason, refusal, greeting = '') => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {})
+      // Clients of Redis send several commands at once, each of which begins with a star.
+      socket.on('data', (sent) => socket.write(refusal.repeat(String(sent).match(/^\*/gm)?.length ?? 1)))
+      socket.write(greeting)
+    }).listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await once(server, 'listening')
+    const store = `${scheme}://me:secret@127.0.0.1:${(server.address() as AddressInfo).port}`
+    const [{ code, stderr }, doctor] = await Promise.all([
+      holdfast(['ls', '--store', store]),
+      holdfast(['doctor', store]),
+    ])
+    expect(stderr).toMatch(
+      /^holdfast: [^\n]+ does not let you in [^\n]+; check the user and the password[^\n]+\n$/,
+    )
+    expect(stderr).toContain(`(${reason})`)
+    expect(code).toBe(70)
+    expect(doctor.stdout).toMatch(
+      /✓ reachable .*\n {2}✗ access .* does not let you in .*\n +→ check the user and the/,
+    )
+    expect(doctor.code).toBe(1)
+    expect(stderr + doctor.stdout).not.toContain('secret')
+  })
+
   it('a server that does not answer', async () => {
     const server = createServer().listen(0, '127.0.0.1')
     onTestFinished(() => void server.close())

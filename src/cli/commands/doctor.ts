@@ -1,3 +1,4 @@
+import { LeaseError } from '../../core/index.ts'
 import { type Command, STORE_OPTIONS } from '../command.ts'
 import { CHECKS, type Patient } from '../doctor/checks.ts'
 import { type Finding, failure, ok } from '../doctor/finding.ts'
@@ -41,13 +42,17 @@ is missing. Exits with ${EXIT.no} when a check failed.`,
 
 async function examine(address: string, tell: (found: readonly Finding[]) => void): Promise<void> {
   const started = performance.now()
+  const reached = () => ok('reachable', `in ${(performance.now() - started).toFixed(0)} ms`)
   let opened: OpenedStore
   try {
     opened = await openStore(address)
   } catch (error) {
-    return tell([failureOf('reachable', asFailure(error).message, 'check the address')])
+    const { message, cause } = asFailure(error)
+    const isReached = cause instanceof LeaseError && cause.code === 'store-failed'
+    if (isReached) tell([reached()])
+    return tell([failureOf(isReached ? 'access' : 'reachable', message, 'check the address')])
   }
-  tell([ok('reachable', `in ${(performance.now() - started).toFixed(0)} ms`)])
+  tell([reached()])
   const patient: Patient = { opened, resource: `holdfast-doctor-${crypto.randomUUID()}` }
   for (const { name, remedy, run } of CHECKS) {
     try {

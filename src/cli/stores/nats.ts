@@ -1,7 +1,7 @@
 import { LeaseError } from '../../core/index.ts'
 import { natsStore } from '../../stores/nats/index.ts'
 import { usageFailure } from '../failure.ts'
-import { loadClient, type OpenedStore, optional, takeParameter } from './opened-store.ts'
+import { loadClient, notLetIn, type OpenedStore, optional, takeParameter } from './opened-store.ts'
 
 const CONNECT_LIMIT_MS = 5000
 
@@ -22,8 +22,9 @@ export async function openNats(url: URL): Promise<OpenedStore> {
     timeout: CONNECT_LIMIT_MS,
     maxReconnectAttempts: -1,
     reconnectTimeWait: 250,
-  }).catch((cause) => {
-    throw new LeaseError('store-unavailable', (cause as Error).message, { cause })
+  }).catch((cause: Error) => {
+    if (cause.name === 'AuthorizationError') throw notLetIn(cause.message, 'nats', cause)
+    throw new LeaseError('store-unavailable', cause.message, { cause })
   })
   const store = natsStore(connection, {
     ...optional('bucket', bucket),

@@ -1,4 +1,4 @@
-import type { LeaseStore } from '../../core/index.ts'
+import { LeaseError, type LeaseStore } from '../../core/index.ts'
 import type { AuditLog, Bus, DocumentStore } from '../../server/index.ts'
 import { EXIT } from '../exit-codes.ts'
 import { Failure } from '../failure.ts'
@@ -59,6 +59,12 @@ export async function loadClient<T>(
     EXIT.failed,
     `${scheme} needs a client that is not installed: npm install ${first}${or}, beside holdfast itself`,
   )
+}
+
+/** A server was reached and refused who came. `reason`: in its own words. */
+export function notLetIn(reason: string, scheme: string, cause: unknown): LeaseError {
+  const remedy = `check the user and the password, as in ${scheme}://USER:PASSWORD@host`
+  return new LeaseError('store-failed', `the server does not let you in (${reason}); ${remedy}`, { cause })
 }
 
 /** Takes one of our own parameters out of a URL, since the client may not know it. */

@@ -1,9 +1,18 @@
 import { LeaseError } from '../../core/index.ts'
 import type { RedisBusClient } from '../../server/index.ts'
 import { redisStore } from '../../stores/redis/index.ts'
-import { type Concern, loadClient, type OpenedStore, optional, takeParameter } from './opened-store.ts'
+import {
+  type Concern,
+  loadClient,
+  notLetIn,
+  type OpenedStore,
+  optional,
+  takeParameter,
+} from './opened-store.ts'
 
 const CONNECT_LIMIT_MS = 5000
+/** Replies to who has no password or a wrong one; the last is that of Redis before version 6. */
+const NOT_LET_IN = /^(NOAUTH|WRONGPASS|NOPERM|ERR invalid password)\b/
 
 interface Connected {
   readonly client: Parameters<typeof redisStore>[0] & RedisBusClient
@@ -69,7 +78,12 @@ function connected(client: Emitter, connect: () => Promise<unknown>): Promise<vo
     const fail = (cause: Error) => {
       // Several addresses were tried: the list has no message of its own.
       const [first = cause] = cause instanceof AggregateError ? cause.errors : []
-      reject(new LeaseError('store-unavailable', first.message, { cause }))
+      const [reason] = NOT_LET_IN.exec(first.message) ?? []
+      reject(
+        reason
+          ? notLetIn(reason, 'redis', cause)
+          : new LeaseError('store-unavailable', first.message, { cause }),
+      )
     }
     client.on('error', fail)
     const silence = new Error(`the server was silent for ${CONNECT_LIMIT_MS} ms`)
