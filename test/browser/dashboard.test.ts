@@ -41,11 +41,25 @@ describe('the dashboard in Chromium', () => {
     await page.getByText('No lease is held now').waitFor()
   })
 
-  it('takes the token from the address, which forgets it', async () => {
+  it('can be read also under the pointer', async () => {
     const other = await browser.newPage()
+    await other.emulateMedia({ reducedMotion: 'reduce' })
+    await other.goto(`${server.url}/dashboard`)
+    const enter = other.getByRole('button', { name: 'Enter' })
+    const ground = () => enter.evaluate((button) => getComputedStyle(button).backgroundColor)
+    const before = await ground()
+    await enter.hover()
+    expect(await ground()).toBe(before)
+    await other.close()
+  })
+
+  it('takes the token from the address, which forgets it, and fits a phone while it is empty', async () => {
+    const other = await browser.newPage()
+    await other.setViewportSize({ width: 360, height: 740 })
     await other.goto(`${server.url}/dashboard#token=${ADMIN_TOKEN}`)
     await other.getByText('No lease is held now').waitFor()
     expect(other.url()).not.toContain(ADMIN_TOKEN)
+    expect(await widthOf(other)).toBeLessThanOrEqual(360)
     await other.close()
   })
 
@@ -151,8 +165,7 @@ describe('the dashboard in Chromium', () => {
 
   it('fits a phone', async () => {
     await page.setViewportSize({ width: 360, height: 740 })
-    const width = await page.evaluate(() => document.documentElement.scrollWidth)
-    expect(width).toBeLessThanOrEqual(360)
+    expect(await widthOf(page)).toBeLessThanOrEqual(360)
   })
 })
 
@@ -165,6 +178,10 @@ describe('the pages', () => {
     expect(bytes).toBeLessThanOrEqual(120_000)
   })
 })
+
+function widthOf(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollWidth)
+}
 
 function turnPage(hidden: boolean): void {
   Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden })

@@ -1,14 +1,19 @@
 import type { AuditEntry } from '../../../src/protocol/index.ts'
 import type { DashboardTexts } from './texts.ts'
 
+/** Sweden writes `2026-01-31 12:04:05`, which all can read, and which lines up. */
+const LIKE_ISO = 'sv-SE'
+
 interface AuditTrailProps {
-  readonly entries: readonly AuditEntry[]
+  /** `null`: the server does not show them. */
+  readonly entries: readonly AuditEntry[] | null
   readonly words: DashboardTexts
 }
 
 /** Who locked, unlocked, took over and was released by force. */
 export function AuditTrail({ entries, words }: AuditTrailProps) {
-  if (entries.length === 0) return <p className="card quiet empty">{words.noAudit}</p>
+  if (entries === null || entries.length === 0)
+    return <p className="card quiet empty">{entries ? words.noEvents : words.noAudit}</p>
   return (
     <section className="card audit">
       <table>
@@ -22,7 +27,7 @@ export function AuditTrail({ entries, words }: AuditTrailProps) {
         <tbody>
           {entries.map(({ at, action, resource, token, owner, by }) => (
             <tr key={`${at} ${action} ${resource} ${token}`}>
-              <td className="mono">{new Date(at).toLocaleString(undefined, { hour12: false })}</td>
+              <td className="mono">{new Date(at).toLocaleString(LIKE_ISO)}</td>
               <td>{words.actions[action]}</td>
               <td className="name">{resource}</td>
               <td className="mono quiet">{token}</td>

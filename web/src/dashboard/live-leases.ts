@@ -35,7 +35,8 @@ export interface DashboardState {
   readonly leases: readonly LiveLease[]
   readonly news: readonly LeaseNews[]
   readonly stats: Stats | null
-  readonly audit: readonly AuditEntry[]
+  /** `null`: the server does not show it. */
+  readonly audit: readonly AuditEntry[] | null
 }
 
 export const LOADING: DashboardState = {
@@ -177,8 +178,9 @@ export class LiveLeases {
 
   async #readAudit(): Promise<void> {
     const answer = await this.#api({ method: 'GET', path: 'api/audit' }).catch(() => null)
-    if (answer?.status === 200)
-      this.#change({ audit: (answer.body as { entries?: AuditEntry[] }).entries ?? [] })
+    if (!answer) return
+    const { entries = [] } = answer.body as { entries?: AuditEntry[] }
+    this.#change({ audit: answer.status === 200 ? entries : null })
   }
 
   #hear(event: string, data: object): void {

@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { type RefObject, useLayoutEffect, useRef, useState } from 'react'
 
 export interface Line {
   readonly name: string
@@ -16,7 +16,6 @@ interface PlotProps {
   readonly empty: string
 }
 
-const WIDTH = 640
 const HEIGHT = 194
 const LEFT = 48
 /** Room for half a line of text. */
@@ -26,13 +25,15 @@ const BOTTOM = 24
 /** One question a plot: values over the last minutes, with the figures under the pointer. */
 export function Plot({ title, unit, times, lines, empty }: PlotProps) {
   const [at, setAt] = useState<number | null>(null)
+  const figure = useRef<HTMLElement>(null)
+  const width = useInnerWidth(figure)
   const highest = Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)))
   const top = niceCeiling(highest)
-  const x = (index: number) => LEFT + ((WIDTH - LEFT) * index) / Math.max(1, times.length - 1)
+  const x = (index: number) => LEFT + ((width - LEFT) * index) / Math.max(1, times.length - 1)
   const y = (value: number) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / top)
   const shownAt = at ?? times.length - 1
   return (
-    <figure className="card plot">
+    <figure ref={figure} className="card plot">
       <figcaption className="bar">
         <h2 className="grow">{title}</h2>
         {lines.map(({ name, colour, values }) => (
@@ -45,20 +46,20 @@ export function Plot({ title, unit, times, lines, empty }: PlotProps) {
         <p className="quiet empty">{empty}</p>
       ) : (
         <svg
-          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+          viewBox={`0 0 ${width} ${HEIGHT}`}
           role="img"
           aria-label={`${title}: ${lines.map(({ name, values }) => `${name} ${format(values.at(-1) ?? null, unit)}`).join(', ')}`}
           onPointerMove={({ clientX, currentTarget }) => {
-            const { left, width } = currentTarget.getBoundingClientRect()
-            const share = ((clientX - left) / width) * WIDTH - LEFT
-            const index = Math.round((share / (WIDTH - LEFT)) * (times.length - 1))
+            const { left } = currentTarget.getBoundingClientRect()
+            const share = (clientX - left - LEFT) / (width - LEFT)
+            const index = Math.round(share * (times.length - 1))
             setAt(Math.min(times.length - 1, Math.max(0, index)))
           }}
           onPointerLeave={() => setAt(null)}
         >
           {[0, 0.5, 1].map((share) => (
             <g key={share}>
-              <line className="grid" x1={LEFT} x2={WIDTH} y1={y(top * share)} y2={y(top * share)} />
+              <line className="grid" x1={LEFT} x2={width} y1={y(top * share)} y2={y(top * share)} />
               <text x={LEFT - 6} y={y(top * share) + 4} textAnchor="end">
                 {format(top * share, '')}
               </text>
@@ -75,13 +76,32 @@ export function Plot({ title, unit, times, lines, empty }: PlotProps) {
             </text>
           ))}
           {lines.map(({ name, colour, values }) => (
-            <path key={name} className="line" data-colour={colour} d={pathOf(values, x, y)} />
+            <g key={name} data-colour={colour}>
+              <path className="line" d={pathOf(values, x, y)} />
+              {values.map((value, index) =>
+                value === null || !standsAlone(values, index) ? null : (
+                  <circle key={times[index]} cx={x(index)} cy={y(value)} r="2.5" />
+                ),
+              )}
+            </g>
           ))}
           {at !== null && <line className="cursor" x1={x(at)} x2={x(at)} y1={TOP} y2={HEIGHT - BOTTOM} />}
         </svg>
       )}
     </figure>
   )
+}
+
+/** A plot is drawn in the size in which it is shown: scaled, its text could not be read on a phone. */
+function useInnerWidth(element: RefObject<HTMLElement | null>): number {
+  const [width, setWidth] = useState(640)
+  useLayoutEffect(() => {
+    if (!element.current) return
+    const observer = new ResizeObserver(([entry]) => entry && setWidth(entry.contentRect.width))
+    observer.observe(element.current)
+    return () => observer.disconnect()
+  }, [element])
+  return width
 }
 
 export function Sparkline({ values }: { readonly values: readonly (number | null)[] }) {
@@ -92,6 +112,10 @@ export function Sparkline({ values }: { readonly values: readonly (number | null
       <path className="line" d={pathOf(values, x, (value) => 22 - (20 * value) / top)} />
     </svg>
   )
+}
+
+function standsAlone(values: readonly (number | null)[], index: number): boolean {
+  return (values[index - 1] ?? null) === null && (values[index + 1] ?? null) === null
 }
 
 /** A gap where there is no value, and a dot where one stands alone. */

@@ -24,7 +24,7 @@ const en = {
   none: 'No lease is held now. Take the first one:',
   noMatch: 'Nothing matches the filter.',
   noEvents: 'Nothing has happened yet.',
-  noAudit: 'Nothing to show. The trail is for administrators.',
+  noAudit: 'The trail is for administrators.',
   release: 'Release',
   releaseQuestion: (resource: string) => `End the lease of ${resource}? Its holder will lose it at once.`,
   releaseNow: 'End the lease',
@@ -83,7 +83,7 @@ const ja: typeof en = {
   none: 'いま保持されているリースはありません。最初のリースを取るには：',
   noMatch: '条件に合うものはありません。',
   noEvents: 'まだ何も起きていません。',
-  noAudit: '表示するものがありません。監査ログは管理者だけが見られます。',
+  noAudit: '監査ログは管理者だけが見られます。',
   release: '解放',
   releaseQuestion: (resource: string) =>
     `${resource} のリースを終了しますか。保持者はすぐにリースを失います。`,

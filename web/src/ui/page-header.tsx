@@ -38,23 +38,25 @@ export function PageHeader({ current, children }: { current: 'editor' | 'dashboa
       </nav>
       <span className="grow" />
       {children}
-      <select
-        aria-label={text.theme}
-        value={theme}
-        onChange={(event) => change({ theme: event.target.value as Theme })}
-      >
-        <option value="auto">{text.auto}</option>
-        <option value="light">{text.light}</option>
-        <option value="dark">{text.dark}</option>
-      </select>
-      <select
-        aria-label="Language / 言語"
-        value={lang}
-        onChange={(event) => change({ lang: event.target.value as Lang })}
-      >
-        <option value="en">English</option>
-        <option value="ja">日本語</option>
-      </select>
+      <span className="bar">
+        <select
+          aria-label={text.theme}
+          value={theme}
+          onChange={(event) => change({ theme: event.target.value as Theme })}
+        >
+          <option value="auto">{text.auto}</option>
+          <option value="light">{text.light}</option>
+          <option value="dark">{text.dark}</option>
+        </select>
+        <select
+          aria-label="Language / 言語"
+          value={lang}
+          onChange={(event) => change({ lang: event.target.value as Lang })}
+        >
+          <option value="en">English</option>
+          <option value="ja">日本語</option>
+        </select>
+      </span>
     </header>
   )
 }
