@@ -56,7 +56,7 @@ export function Editor({ roomId }: { roomId: string }) {
             <h2 className="grow">
               {words.document} <span className="mono">{roomId}</span>
             </h2>
-            <span className="mono quiet">{isHeld ? `#${state.token}` : ''}</span>
+            <span className="token mono quiet">{isHeld ? `#${state.token}` : ''}</span>
             <span className="status" data-status={status}>
               {words.status[status]}
             </span>
