@@ -81,8 +81,27 @@ export class EditorWindow {
     return (await this.page.locator('.hf-text').textContent()) ?? ''
   }
 
+  /** Sees also what the banner says for a moment only. */
+  async untilBanner(text: string): Promise<void> {
+    await this.page.waitForFunction(
+      (wanted) => document.querySelector('.hf-text')?.textContent.includes(wanted),
+      text,
+      { polling: 20, timeout: 15_000 },
+    )
+  }
+
   async token(): Promise<string> {
-    return (await this.page.locator('.paper .mono.quiet').textContent()) ?? ''
+    return (await this.page.locator('.paper .token').textContent()) ?? ''
+  }
+
+  /** What Chrome does to a page that has been hidden for five minutes: its timers run once a minute. */
+  async holdTimersBack(): Promise<void> {
+    await this.page.evaluate(() => {
+      Object.defineProperty(document, 'hidden', { get: () => true })
+      const { setTimeout: usual } = globalThis
+      globalThis.setTimeout = ((run: () => void, ms = 0) => usual(run, Math.max(ms, 60_000))) as typeof usual
+      document.dispatchEvent(new Event('visibilitychange'))
+    })
   }
 
   /** Closes the tab as a person does; says what the browser asked, and stays if it asked. */

@@ -103,7 +103,7 @@ describe('the editor in windows of Chromium', () => {
     await mika.untilStatus('saved')
     await ken.until('read-only')
     const pressed = performance.now()
-    await Promise.all([ken.press('Take over'), mika.page.getByText('Ken is taking over').waitFor()])
+    await Promise.all([ken.press('Take over'), mika.untilBanner('Ken is taking over')])
     const toldAfter = performance.now() - pressed
     await Promise.all([ken.until('held'), mika.until('lost')])
     expect(await mika.text()).toBe('mine')
@@ -233,7 +233,7 @@ describe('the editor in windows of Chromium', () => {
     const [mika, ken] = await openTwo()
     await mika.edit()
     await ken.until('read-only')
-    await mika.page.evaluate(holdTimersBack)
+    await mika.holdTimersBack()
     await ken.page.waitForTimeout(2 * TTL_MS)
     expect(await ken.page.locator('.hf-banner').getAttribute('data-phase')).toBe('read-only')
     await mika.until('held')
@@ -284,11 +284,3 @@ describe('the editor in windows of Chromium', () => {
     expect(dark).toBe('rgb(17, 20, 22)')
   })
 })
-
-/** What Chrome does to a page that has been hidden for five minutes: its timers run once a minute. */
-function holdTimersBack(): void {
-  Object.defineProperty(document, 'hidden', { get: () => true })
-  const { setTimeout: usual } = globalThis
-  globalThis.setTimeout = ((run: () => void, ms = 0) => usual(run, Math.max(ms, 60_000))) as typeof usual
-  document.dispatchEvent(new Event('visibilitychange'))
-}
