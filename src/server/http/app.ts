@@ -37,10 +37,12 @@ export function allRoutes(service: Service): Route[] {
 export function createApp(service: Service, gate: Gate): Hono {
   const app = new Hono()
   const routes = allRoutes(service)
-  for (const one of routes)
-    app.on(one.method, one.path.replace(/\{(\w+)\}/g, ':$1'), (context) => gate.serve(one, context))
+  const patternOf = (path: string) => path.replace(/\{(\w+)\}/g, ':$1')
+  for (const one of routes) app.on(one.method, patternOf(one.path), (context) => gate.serve(one, context))
 
-  app.options('*', (context) => {
+  // Not those of all paths: an app that this one is mounted in answers its own.
+  const paths = [...new Set(routes.map(({ path }) => patternOf(path)))]
+  app.on('OPTIONS', paths, (context) => {
     const allowed = crossOriginHeaders(headersOf(context), context.req.url, service.settings.origins)
     const isAllowed = 'Access-Control-Allow-Origin' in allowed
     return new Response(null, { status: 204, headers: isAllowed ? { ...allowed, ...PREFLIGHT_HEADERS } : {} })
@@ -48,7 +50,7 @@ export function createApp(service: Service, gate: Gate): Hono {
 
   const patterns = routes.map(({ path, method }) => ({
     method,
-    pattern: new RegExp(`${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
+    pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
   }))
   app.notFound((context) => {
     const allowed = patterns

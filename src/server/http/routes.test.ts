@@ -341,6 +341,14 @@ const CALLS: readonly (readonly [
   ['metrics that nobody keeps', [], ['user', 'GET', '/metrics'], 404, { error: 'metrics_off' }],
   ['the description', [], ['user', 'GET', '/openapi.json'], 200, { openapi: '3.1.0' }],
   ['nothing there', [], ['user', 'GET', '/api/nothing'], 404, { error: 'not_found' }],
+  [
+    'nothing at a path that ends like one',
+    [],
+    ['user', 'GET', '/foo/api/leases'],
+    404,
+    { error: 'not_found' },
+  ],
+  ['a preflight of nothing', [], ['user', 'OPTIONS', '/api/nothing'], 404, { error: 'not_found' }],
   ['another method', [], ['user', 'PUT', '/api/locks'], 405, { error: 'method_not_allowed' }],
 ]
 
