@@ -100,13 +100,6 @@ export function lockFileStore(
     },
 
     clear: (scope) => change<void>(scope, ({ held }) => [undefined, held && null]),
-
-    async read(resources) {
-      const content = await file.read()
-      const now = clock.now()
-      const records = readRecords(content, now)
-      return resources.map((resource) => liveLease(resource, records[resource], now))
-    },
   }
 
   function change<T>(scope: string, step: Step<T>, create = false): Promise<T> {
@@ -122,7 +115,8 @@ export function lockFileStore(
         return { result: AGAIN, text: wasCut ? JSON.stringify(records) : undefined }
       }
       const held = records[scope]
-      const [result, next = held] = step({ held, holder: liveLease(scope, held, now), now })
+      const holder = isLive(held, now) ? describe(scope, held, now) : null
+      const [result, next = held] = step({ held, holder, now })
       if (next === held && others.length === found.length) return { result }
       // Records that have run out are orphans, and go with the first write.
       const left = Object.entries({ ...records, [scope]: next }).filter(([, record]) => isLive(record, now))
@@ -131,10 +125,6 @@ export function lockFileStore(
       return { result, text: JSON.stringify({ [scope]: marker }), remove: true }
     }, create)
   }
-}
-
-function liveLease(resource: string, record: LockRecord | undefined, now: number): LeaseRecord | null {
-  return isLive(record, now) ? describe(resource, record, now) : null
 }
 
 function describe(resource: string, record: LockRecord, now: number): LeaseRecord {

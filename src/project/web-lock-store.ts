@@ -45,8 +45,5 @@ export function projectWebLockStore(locks: () => WebLocks, prefix: string, clock
       await desk.holds.get(id)?.letGo()
       return { ended: lease ? { ...lease, state: 'released' } : null, holder: null }
     },
-
-    /** A Web Lock does not say who holds it. */
-    read: async (resources) => resources.map(() => null),
   }
 }
