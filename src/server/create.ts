@@ -142,10 +142,11 @@ async function sweepAll(locks: Locks): Promise<void> {
 }
 
 function channelOptions(settings: Settings) {
-  const { channelKey, channelSecret, eventNames, publicChannels, clientEvents, activityTimeout } = settings
+  const { channelKey, channelSecret, eventNames, publicChannels, clientEvents, activityTimeout, origins } =
+    settings
   return {
     ...{ key: channelKey, secret: channelSecret, naming: eventNames, publicChannels, clientEvents },
-    ...{ activityTimeout, limits: { socketsPerClient: settings.maxSockets } },
+    ...{ activityTimeout, origins, limits: { socketsPerClient: settings.maxSockets } },
   }
 }
 

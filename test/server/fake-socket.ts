@@ -37,7 +37,7 @@ export function fakeSocket(hub: ChannelsHub, request: Partial<ConnectionRequest>
     },
   }
   const asked = {
-    ...{ key: KEY, protocol: '7', library: 'js', originAllowed: true, client: '127.0.0.1' },
+    ...{ key: KEY, protocol: '7', library: 'js', client: '127.0.0.1' },
     ...request,
   }
   const visitor: Visitor | null = hub.accept(connection, asked)

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { getRequestListener, serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { WebSocket as ForwardedSocket } from 'ws'
+import { WebSocket as ClientSocket } from 'ws'
 import { createLockServer } from '../../src/server/index.ts'
 import {
   attachSockets,
@@ -220,7 +220,7 @@ describe('the sockets of one client are limited', () => {
     const found: (number | null)[] = []
     for (const hops of forwarded) {
       const url = `${server.url.replace('http', 'ws')}/app/holdfast?protocol=7`
-      const socket = new ForwardedSocket(url, { headers: { 'X-Forwarded-For': hops } })
+      const socket = new ClientSocket(url, { headers: { 'X-Forwarded-For': hops } })
       const closed = new Promise<number>((resolve) => socket.once('close', resolve))
       const [text] = await once(socket, 'message')
       const { event } = JSON.parse(String(text))
@@ -232,7 +232,9 @@ describe('the sockets of one client are limited', () => {
 
 describe('embedded', () => {
   it('in a plain node:http server', async () => {
-    const locks = await createLockServer({ store: memoryStore(), settings: SECRETS, log: () => {} })
+    const origin = 'https://app.example.com'
+    const settings = { ...SECRETS, origins: [origin] }
+    const locks = await createLockServer({ store: memoryStore(), settings, log: () => {} })
     const listener = getRequestListener(locks.fetch)
     const server = createHttpServer((request, response) => {
       if (request.url === '/hello') response.end('hello')
@@ -246,6 +248,9 @@ describe('embedded', () => {
     const socket = await joinRoom(url, 'room-1')
     expect((await browserAt(url).call('POST', LOCK)).status).toBe(200)
     await vi.waitFor(() => expect(socket.heard).toEqual(['document.locked']))
+    const page = new ClientSocket(`${url.replace('http', 'ws')}/app/holdfast?protocol=7`, { origin })
+    const [greeting] = await once(page, 'message')
+    expect(String(greeting)).toContain('pusher:connection_established')
     await locks.stop()
     await sockets[Symbol.asyncDispose]()
     await close(server)

@@ -134,7 +134,7 @@ function listen(server: LockServer, clock: FakeClock) {
     },
     close() {},
   }
-  const request = { key: 'holdfast', protocol: '7', library: null, originAllowed: true, client: 'test' }
+  const request = { key: 'holdfast', protocol: '7', library: null, client: 'test' }
   const visitor = server.channels.accept(connection, request)
   const subscribe = (channel: string, auth?: string) => {
     visitor?.received(JSON.stringify({ event: 'pusher:subscribe', data: { channel, auth } }))

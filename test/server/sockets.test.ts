@@ -81,6 +81,14 @@ describe('an upgrade', () => {
       else socket.close()
     },
   )
+
+  it('from a foreign origin, however long, is told which it is and what to do', async () => {
+    const origin = `https://${'x'.repeat(63)}.${'y'.repeat(63)}.example.com`
+    const { frames, closed } = await dial({ origin })
+    const message = `pages of ${origin} may not connect; add it to the server's origins`
+    expect(JSON.parse(frames[0]?.data ?? '')).toEqual({ code: 4009, message })
+    expect(await closed).toBe(4009)
+  })
 })
 
 describe('a socket', () => {

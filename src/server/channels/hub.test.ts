@@ -34,7 +34,7 @@ describe('a connection', () => {
   it('is told its id and after how many seconds of silence it should ping', () => {
     const sent: string[] = []
     const connection = { send: (text: string) => sent.push(text), close() {} }
-    hub.accept(connection, { key: KEY, protocol: '7', library: null, originAllowed: true, client: 'a' })
+    hub.accept(connection, { key: KEY, protocol: '7', library: null, client: 'a' })
     const { event, data } = JSON.parse(sent[0] ?? '')
     expect(event).toBe('pusher:connection_established')
     expect(JSON.parse(data)).toEqual({ socket_id: expect.stringMatching(/^\d+\.\d+$/), activity_timeout: 30 })
@@ -45,7 +45,7 @@ describe('a connection', () => {
     [4008, 'no protocol', { protocol: null }],
     [4006, 'a protocol that is no number', { protocol: '7.x' }],
     [4007, 'another protocol', { protocol: '6' }],
-    [4009, 'a foreign origin', { originAllowed: false }],
+    [4009, 'a foreign origin', { refusedOrigin: 'https://evil.test' }],
   ])('is refused with %i: %s', (code, _, request) => {
     const socket = fakeSocket(hub, request)
     expect(socket.code).toBe(code)

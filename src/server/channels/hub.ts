@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../../core/index.ts'
 import { formatFrame, PUSHER_CLOSE, PUSHER_PROTOCOL } from '../../protocol/index.ts'
 import type { Bus, BusMessage } from '../bus.ts'
+import { originRefusal } from '../http/origins.ts'
 import { hide } from '../option.ts'
 import type { ChannelsHub, ChannelsOptions, Connection, ConnectionRequest, Visitor } from './index.ts'
 import { type ChannelLimits, limitsOf } from './limits.ts'
@@ -21,6 +22,7 @@ const LISTEN_AGAIN_MS = 1000
 const BYE_LIMIT_MS = 1000
 
 export class Hub implements ChannelsHub {
+  readonly origins: readonly string[]
   readonly #key: string
   readonly #bus: Bus
   readonly #clock: Clock
@@ -43,6 +45,7 @@ export class Hub implements ChannelsHub {
     if (typeof secret !== 'string' || secret === '') refuse('secret', 'a non-empty string', secret, hide)
     if (naming !== 'plain' && naming !== 'laravel') refuse('naming', 'plain or laravel', naming)
     if (!(activityTimeout >= 1000)) refuse('activityTimeout', 'milliseconds from 1000 on', activityTimeout)
+    this.origins = options.origins ?? []
     this.#key = key
     this.#bus = bus
     this.#clock = clock
@@ -123,14 +126,14 @@ export class Hub implements ChannelsHub {
     await (await this.#listening)?.[Symbol.asyncDispose]()
   }
 
-  #refusalOf({ key, protocol, originAllowed, client }: ConnectionRequest): [number, string] | null {
+  #refusalOf({ key, protocol, refusedOrigin, client }: ConnectionRequest): [number, string] | null {
     if (this.#closed) return [PUSHER_CLOSE.comeBackLater, 'the server is going away']
     if (key !== this.#key) return [PUSHER_CLOSE.unknownKey, 'there is no application with this key']
     if (protocol === null) return [PUSHER_CLOSE.noProtocol, 'the query parameter protocol is missing']
     if (!/^\d+$/.test(protocol)) return [PUSHER_CLOSE.badProtocol, 'the protocol is not a number']
     if (protocol !== PUSHER_PROTOCOL)
       return [PUSHER_CLOSE.otherProtocol, `only protocol ${PUSHER_PROTOCOL} is spoken here`]
-    if (!originAllowed) return [PUSHER_CLOSE.forbidden, 'this origin may not connect']
+    if (refusedOrigin !== undefined) return [PUSHER_CLOSE.forbidden, originRefusal(refusedOrigin, 'connect')]
     const count = this.#socketsOf.get(client) ?? 0
     if (count >= this.#limits.socketsPerClient)
       return [PUSHER_CLOSE.tooManySockets, 'too many sockets of one client']

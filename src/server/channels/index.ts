@@ -21,6 +21,8 @@ export interface Channels {
 
 /** The sockets themselves, for the binding to a server. */
 export interface ChannelsHub extends Channels {
+  /** Origins whose pages may connect, beside the server's own. */
+  readonly origins: readonly string[]
   /** How many sockets are open. */
   readonly sockets: number
   /** `null` when the connection was refused, and told why. */
@@ -42,8 +44,8 @@ export interface ConnectionRequest {
   readonly protocol: string | null
   /** The query parameter `client`. Our own is always told plain event names. */
   readonly library?: string | null
-  /** Whether a page of this origin may connect. */
-  readonly originAllowed: boolean
+  /** The origin of a page that may not connect. */
+  readonly refusedOrigin?: string | undefined
   /** Whom the limit of sockets counts, such as an address. */
   readonly client: string
 }
@@ -72,6 +74,8 @@ export interface ChannelsOptions {
   readonly clientEvents?: boolean
   /** Milliseconds of silence after which a socket is pinged. Default 30 000. */
   readonly activityTimeout?: number
+  /** Other origins whose pages may connect, beside the server's own. Default none. */
+  readonly origins?: readonly string[]
   readonly limits?: Partial<ChannelLimits>
 }
 

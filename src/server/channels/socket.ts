@@ -197,7 +197,10 @@ export class Socket {
   }
 }
 
+/** What a close has room for, in bytes; our reasons are ASCII. */
+const REASON_LIMIT = 123
+
 export function dismiss(connection: Connection, code: number, reason: string): void {
   connection.send(formatFrame('pusher:error', { code, message: reason }))
-  connection.close(code, reason)
+  connection.close(code, reason.slice(0, REASON_LIMIT))
 }

@@ -105,6 +105,18 @@ describe('bad input', () => {
     expect((await caller.call('GET', path)).body.message).toContain(message)
   })
 
+  it.each([
+    ['http://127.0.0.1:5199', "pages of http://127.0.0.1:5199 may not call; add it to the server's origins"],
+    [`https://${'x'.repeat(63)}.example.com`, /^pages of https:\/\/x{63}\.example\.com may not call; add/],
+    ['null', 'pages of this origin may not call'],
+    ['https://a.test"<script>', 'pages of this origin may not call'],
+    ['https://é.test', 'pages of this origin may not call'],
+    [`https://${'x'.repeat(1000)}`, 'pages of this origin may not call'],
+  ])('of a page of %s is told which origin it is, if that is one', async (origin, message) => {
+    const { body } = await user.call('POST', LOCK, undefined, { headers: { Origin: origin } })
+    expect(body.message).toEqual(typeof message === 'string' ? message : expect.stringMatching(message))
+  })
+
   it('that comes from a stranger site without an origin is refused by what the browser says of it', async () => {
     const program = bed.program('not-a-token')
     // What a proxy asks for is nothing to us.

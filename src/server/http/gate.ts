@@ -9,7 +9,7 @@ import type { Arrival, Callers } from './callers.ts'
 import { addressOf } from './client-address.ts'
 import { type HeaderOf, headersOf } from './header-of.ts'
 import { asHttpError, callerGone, forbidden, HttpError } from './http-error.ts'
-import { crossOriginHeaders, isAllowedOrigin } from './origins.ts'
+import { crossOriginHeaders, isAllowedOrigin, originRefusal } from './origins.ts'
 import { RateLimit } from './rate-limit.ts'
 import type { Reply, Route } from './route.ts'
 import { Visit } from './visit.ts'
@@ -121,7 +121,7 @@ export class Gate {
   #checkOrigin(route: Route, { byToken }: Arrival, header: HeaderOf, { url }: Request): void {
     if (route.method === 'GET' || byToken) return
     if (isAllowedOrigin(header, url, this.#options.settings.origins)) return
-    throw new HttpError(403, 'origin_not_allowed', 'pages of this origin may not call')
+    throw new HttpError(403, 'origin_not_allowed', originRefusal(header('origin'), 'call'))
   }
 }
 

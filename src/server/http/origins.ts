@@ -11,6 +11,18 @@ export function isAllowedOrigin(header: HeaderOf, url: string, origins: readonly
   return isOwnOrigin(origin, header, url) || origins.includes(origin)
 }
 
+/** What came is repeated only where it is an origin, so that it is safe wherever it is shown. */
+const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[\w.:[\]-]+$/
+const LONGEST_SHOWN = 200
+
+/** Why a page may not do this, and what to do about it. ASCII. */
+export function originRefusal(origin: string | undefined, deed: 'call' | 'connect'): string {
+  const isShown = origin !== undefined && origin.length <= LONGEST_SHOWN && ORIGIN.test(origin)
+  return isShown
+    ? `pages of ${origin} may not ${deed}; add it to the server's origins`
+    : `pages of this origin may not ${deed}`
+}
+
 /** For pages of another origin that the settings name. */
 export function crossOriginHeaders(
   header: HeaderOf,

@@ -44,10 +44,11 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
   const server = createAdaptorServer({ fetch }) as Server
   const inFlight = new InFlight()
   server.on('request', (_, response) => inFlight.add(response))
-  const sockets = attachSockets(server, locks.channels, {
-    origins: settings.origins,
-    ...(settings.trustProxy && { clientOf: forwardedClient }),
-  })
+  const sockets = attachSockets(
+    server,
+    locks.channels,
+    settings.trustProxy ? { clientOf: forwardedClient } : {},
+  )
   try {
     server.listen(settings.port, settings.host)
     await once(server, 'listening')

@@ -13,8 +13,8 @@ export interface SocketsOptions {
   /** Sockets are at `{path}/{key}`. Default `/app`. */
   readonly path?: string
   /**
-   * Origins whose pages may connect, such as `https://app.example.com`, beside the server's own. Who sends no
-   * origin is no browser, and may connect.
+   * Origins whose pages may connect, such as `https://app.example.com`, beside the server's own. Default: those of
+   * the channels, which a lock server takes from its settings. Who sends no origin is no browser, and may connect.
    */
   readonly origins?: readonly string[]
   /** Bytes of a frame that a client may send. Default 16 384. */
@@ -30,14 +30,14 @@ export interface SocketsOptions {
  * sockets; then dispose of this, which waits for them to go.
  *
  * @example
- * const sockets = attachSockets(server, channels, { origins: ['https://app.example.com'] })
+ * const sockets = attachSockets(server, locks.channels)
  */
 export function attachSockets(
   server: EventEmitter,
   hub: ChannelsHub,
   options: SocketsOptions = {},
 ): AsyncDisposable {
-  const { path = '/app', origins = [], maxPayload = 16_384, maxBuffered = 1_048_576 } = options
+  const { path = '/app', origins = hub.origins, maxPayload = 16_384, maxBuffered = 1_048_576 } = options
   const { clientOf = (request) => request.socket.remoteAddress ?? '' } = options
   const webSockets = new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false })
   const frameOf = frameMaker()
@@ -56,7 +56,7 @@ export function attachSockets(
         key,
         protocol: url.searchParams.get('protocol'),
         library: url.searchParams.get('client'),
-        originAllowed: isAllowed(request.headers, origins),
+        refusedOrigin: refusedOrigin(request.headers, origins),
         client: clientOf(request),
       })
       // A frame that breaks the rules of WebSockets ends the socket, with a code that says how.
@@ -120,8 +120,8 @@ function answerNotFound(stream: Duplex): void {
   stream.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
 }
 
-function isAllowed({ origin, host }: IncomingMessage['headers'], origins: readonly string[]): boolean {
-  if (origin === undefined || origins.includes(origin)) return true
+function refusedOrigin({ origin, host }: IncomingMessage['headers'], others: readonly string[]) {
   // A proxy may end TLS, so the scheme proves nothing.
-  return origin === `http://${host}` || origin === `https://${host}`
+  const allowed = [`http://${host}`, `https://${host}`, ...others]
+  return origin === undefined || allowed.includes(origin) ? undefined : origin
 }
