@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { projectBed } from '../../test/web/project-bed.ts'
-import { createProjectLocks, type ProjectLocks } from './index.ts'
+import { createProjectLocks, type ProjectLocks, type ProjectLocksOptions } from './index.ts'
 
 /** Whatever a caller without types may pass. */
 type Loose = Record<keyof ProjectLocks, (...args: unknown[]) => Promise<unknown>>
@@ -35,6 +35,12 @@ it.each<[said: string, call: (locks: Loose) => unknown]>([
     (locks) => locks.acquireProjectLock({ retry: { multiplier: '2' } }),
   ],
   ['options: expected an object, got null', (locks) => locks.renewProjectLock({ id: '' }, null)],
+  ['options: expected an object, got null', (locks) => locks.releaseProjectLock({ id: '' }, null)],
+  ['options: expected an object, got 5', () => createProjectLocks(5 as ProjectLocksOptions)],
+  ['lease: expected an object, got undefined', (locks) => locks.renewProjectLock()],
+  ['lease: expected an object, got null', (locks) => locks.releaseProjectLock(null)],
+  ['lease: expected an object, got an id', (locks) => locks.holdsProjectLock('an id')],
+  ['lease: expected an object, got undefined', (locks) => locks.projectLockSignal()],
   ['signal: expected an AbortSignal, got 5', (locks) => locks.renewProjectLock({ id: '' }, { signal: 5 })],
   [
     'retry.initialDelayMs: expected a number from 0, got -1',

@@ -13,8 +13,8 @@ import { notHeld } from './errors.ts'
 import { executeWithLock } from './executing.ts'
 import { TTL_MS } from './lock-file.ts'
 import { lockFileStore } from './lock-file-store.ts'
-import { makeWish, refuse, type Wish } from './options.ts'
-import type { ProjectLocks } from './types.ts'
+import { expectObject, makeWish, refuse, type Wish } from './options.ts'
+import type { ProjectLockLease, ProjectLocks } from './types.ts'
 import { projectWebLockStore } from './web-lock-store.ts'
 
 /** The time of one attempt. */
@@ -41,6 +41,7 @@ export interface ProjectLocksOptions {
  * await locks.withProjectLock(async () => save(project))
  */
 export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLocks {
+  expectObject('options', options)
   const {
     namespace = 'imgponic',
     locks: webLocks = globalThis.navigator?.locks,
@@ -71,15 +72,17 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   const locks: ProjectLocks = {
     acquireProjectLock: async (acquireOptions) => (await acquire(makeWish(acquireOptions))).snapshot(),
 
-    async renewProjectLock({ id }, renewOptions) {
+    async renewProjectLock(lease, renewOptions) {
       const { signal } = makeWish(renewOptions)
-      const claim = claims.get(id)
+      const claim = claimOf(lease)
       if (!claim || claim.released) throw notHeld()
       return claim.renewNow(signal)
     },
 
-    async releaseProjectLock(lease, { force = false } = {}) {
-      const claim = claims.get(lease.id) ?? (force && createClaim(lease, channel, clock, false))
+    async releaseProjectLock(lease, releaseOptions = {}) {
+      expectObject('options', releaseOptions)
+      const { force = false } = releaseOptions
+      const claim = claimOf(lease) ?? (force && createClaim(lease, channel, clock, false))
       if (claim) await release(claim, force ? () => fileStore.clear(lease.scope) : undefined)
     },
 
@@ -91,8 +94,8 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
 
     subscribeLockEvents: channel.subscribe,
     projectLockEvents: { subscribe: channel.subscribe },
-    holdsProjectLock: ({ id }) => !!claims.get(id)?.isHeld(),
-    projectLockSignal: ({ id }) => claims.get(id)?.signal() ?? AbortSignal.abort(notHeld()),
+    holdsProjectLock: (lease) => !!claimOf(lease)?.isHeld(),
+    projectLockSignal: (lease) => claimOf(lease)?.signal() ?? AbortSignal.abort(notHeld()),
 
     async close() {
       closing.abort()
@@ -119,6 +122,11 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
       if (signal.aborted || closing.signal.aborted) claim.emit('released', {})
       throw error
     }
+  }
+
+  function claimOf(lease: ProjectLockLease): Claim | undefined {
+    expectObject('lease', lease)
+    return claims.get(lease.id)
   }
 
   async function release(claim: Claim, force?: () => Promise<void>): Promise<void> {

@@ -12,11 +12,11 @@ export interface Wish {
 }
 
 export function makeWish(options: AcquireProjectLockOptions = {}): Wish {
-  if (!isObject(options)) refuse('options', 'an object', options)
+  expectObject('options', options)
   const { scope = 'autosave', signal = new AbortController().signal, retry = {}, standby = false } = options
   if (!SCOPES.includes(scope)) refuse('scope', `${SCOPES}`, scope)
   if (typeof signal?.addEventListener !== 'function') refuse('signal', 'an AbortSignal', signal)
-  if (!isObject(retry)) refuse('retry', 'an object', retry)
+  expectObject('retry', retry)
   const policy = { ...DEFAULT_RETRY }
   for (const name of Object.keys(policy) as (keyof RetryPolicyConfig)[]) {
     const { [name]: value = policy[name] } = retry
@@ -24,6 +24,10 @@ export function makeWish(options: AcquireProjectLockOptions = {}): Wish {
     policy[name] = value
   }
   return { scope, signal, policy, standby }
+}
+
+export function expectObject(name: string, given: unknown): void {
+  if (!isObject(given)) refuse(name, 'an object', given)
 }
 
 function isObject(given: unknown): boolean {
