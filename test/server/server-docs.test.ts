@@ -6,15 +6,25 @@ import { docsExamples, portOf, runExample } from './docs-example.ts'
 import { browserAt, joinRoom } from './node-client.ts'
 import { serviceBed } from './service-bed.ts'
 
+const EXAMPLES = docsExamples('docs/server.md', 'run')
+
 describe('the page on the server', () => {
-  it.each(docsExamples('docs/server.md', 'run'))(
-    'has an example that serves locks and sockets: %#',
+  it.each(EXAMPLES)('has an example that serves locks and sockets: %#', async ({ code }) => {
+    const [, path = ''] = /path: '(.*)\/app'/.exec(code) ?? []
+    const url = `http://127.0.0.1:${await portOf(runExample(code, 0))}${path}`
+    const socket = await joinRoom(url, '42')
+    const answer = await browserAt(url).call('POST', '/api/documents/42/lock')
+    expect(answer.status).toBe(200)
+    socket.close()
+  })
+
+  it.each(EXAMPLES.filter(({ code }) => code.includes('attachSockets')))(
+    'has an example that leaves the other paths to the host: %#',
     async ({ code }) => {
       const url = `http://127.0.0.1:${await portOf(runExample(code, 0))}`
-      const socket = await joinRoom(url, '42')
-      const answer = await browserAt(url).call('POST', '/api/documents/42/lock')
-      expect(answer.status).toBe(200)
-      socket.close()
+      const textOf = async (path: string) => (await fetch(url + path)).text()
+      expect(await textOf('/hello')).toBe('hello')
+      expect(await textOf('/none')).not.toContain('there is nothing here')
     },
   )
 
