@@ -21,8 +21,6 @@ import type { Demand } from './state.ts'
 /** How long after we have agreed to hand over its end is no loss. */
 const HANDING_OVER_MS = 5000
 
-const NO_SESSION = 'the browser does not keep the session cookie: send a token'
-
 const DECISIONS: Readonly<Record<string, Demand>> = {
   handover_declined: 'declined',
   handover_unanswered: 'unanswered',
@@ -53,8 +51,6 @@ class TabLock implements DocumentLock {
   readonly #calls: LockCalls
   readonly #view: RoomView
   readonly #unfollow: () => void
-  /** Resolves when the server has told its times, or could not. */
-  readonly #settings: Promise<void>
   #name: string | undefined
   #socket: Socket | undefined
   #room: Subscription | undefined
@@ -100,9 +96,12 @@ class TabLock implements DocumentLock {
         onGap: () => void view.refresh(),
       })
       // What happened between the first look and the first event.
-      this.#room.ready.then(() => view.refresh()).catch(() => {})
+      this.#room.ready.then(
+        () => view.refresh(),
+        () => {},
+      )
     }
-    this.#settings = view.refresh()
+    void view.refresh()
     this.#unfollow = followPage({ onWake: () => this.#wake(), onLeave: () => this.#leave() })
   }
 
@@ -129,12 +128,8 @@ class TabLock implements DocumentLock {
     const { holder } = this.state
     this.#view.dispatch({ type: wait > 0 && holder && !holder.isMe ? 'queued' : 'asked-for' })
     try {
-      await this.#settings
       const calls = this.#calls
-      const before = this.state.me?.sessionId
       const grant = await (wait > 0 ? standInLine({ calls, clock: this.#clock, wait, stop }) : calls.ask(0))
-      const isAnother = before !== undefined && before !== this.state.me?.sessionId
-      if (grant && isAnother && !(await calls.resume())) throw new LeaseError('store-failed', NO_SESSION)
       if (stop.aborted) return await this.#giveBack(grant)
       if (grant) return this.#keep(grant)
       this.#view.dispatch({ type: 'refused' })

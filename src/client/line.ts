@@ -37,17 +37,13 @@ export async function standInLine({ calls, clock, wait, stop }: LineOptions): Pr
   }
 }
 
-/** Rejects when the signal aborts. */
+/** Rejects when the signal aborts; nobody else sets its `onabort`. */
 function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const onAbort = () => {
+    const cancel = clock.setTimer(resolve, ms)
+    signal.onabort = () => {
       cancel()
       reject(signal.reason)
     }
-    const cancel = clock.setTimer(() => {
-      signal.removeEventListener('abort', onAbort)
-      resolve()
-    }, ms)
-    signal.addEventListener('abort', onAbort)
   })
 }

@@ -7,7 +7,7 @@ import {
   moment,
   type Renewal,
 } from '../core/index.ts'
-import { type Answer, type Api, unexpected } from './api.ts'
+import { type Answer, type Api, type Fields, unexpected } from './api.ts'
 
 export interface Grant {
   readonly lease: LeaseRecord
@@ -44,6 +44,8 @@ const ANSWER_MS = 10_000
 /** The longest that a holder may be given to answer or to save. */
 const DECISION_MS = 310_000
 
+const NO_SESSION = "the session cookie is not kept; give headers: { authorization: 'Bearer …' }"
+
 export function documentPath(roomId: string): string {
   return `api/documents/${encodeURIComponent(roomId)}`
 }
@@ -51,13 +53,14 @@ export function documentPath(roomId: string): string {
 /** What the server is asked about one lock. It knows a holder by session and tab, not by the id of a lease. */
 export function lockCalls({ api, roomId, name, clock, onAsk, onAnswer }: LockCallsOptions): LockCalls {
   const path = `${documentPath(roomId)}/lock`
+  let session: unknown
+  let isKnown = false
 
   return {
     async ask(wait, signal) {
       const sent = moment(clock)
       const query = wait > 0 ? `?wait=${Math.ceil(wait) / 1000}` : ''
-      const request = { path: path + query, body: person(), signal, limit: wait + ANSWER_MS }
-      const answer = await told(() => api({ method: 'POST', ...request }))
+      const answer = await post(path + query, wait + ANSWER_MS, signal)
       return answer.status === 409 ? null : { lease: leaseOf(answer), sent }
     },
 
@@ -67,8 +70,7 @@ export function lockCalls({ api, roomId, name, clock, onAsk, onAnswer }: LockCal
       return renewal.ok ? { lease: renewal.lease, sent } : null
     },
 
-    demand: (how, signal) =>
-      told(() => api({ method: 'POST', path: `${path}/${how}`, body: person(), signal, limit: DECISION_MS })),
+    demand: (how, signal) => post(`${path}/${how}`, DECISION_MS, signal),
 
     renew,
 
@@ -80,18 +82,28 @@ export function lockCalls({ api, roomId, name, clock, onAsk, onAnswer }: LockCal
       return { ended: { state: 'released' } }
     },
 
-    async look() {
-      await told(() => api({ method: 'GET', path }))
-    },
+    look,
 
     async withdraw() {
       await api({ method: 'DELETE', path, keepalive: true })
     },
   }
 
-  function person(): object {
-    const shown = name()
-    return shown === undefined ? {} : { name: shown }
+  async function look(): Promise<void> {
+    const { body } = await told(() => api({ method: 'GET', path }))
+    const { session_id } = Object(body.you) as Fields
+    isKnown = session_id === session
+    session = session_id
+  }
+
+  /** Where every answer comes with another session, a lock could neither be kept nor given back: none is asked for. */
+  async function post(path: string, limit: number, signal?: AbortSignal): Promise<Answer> {
+    // It may change once: another tab got its cookie at the same time, or somebody signed in.
+    for (let looks = 0; !isKnown; looks++) {
+      if (looks > 1) throw new LeaseError('store-failed', NO_SESSION)
+      await look()
+    }
+    return told(() => api({ method: 'POST', path, body: { name: name() }, signal, limit }))
   }
 
   async function told(call: () => Promise<Answer>): Promise<Answer> {

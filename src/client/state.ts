@@ -5,7 +5,7 @@ import type { LeaseError } from '../core/index.ts'
  *
  *     idle ⇄ read-only        nobody holds it, another holds it
  *     acquiring → waiting → held → lost
- *     error                   the server refuses for good; asking again cannot help
+ *     error                   the server refuses, or cannot be asked: `error.retryable` says whether to try again
  */
 export type DocumentLockPhase = 'idle' | 'acquiring' | 'waiting' | 'held' | 'read-only' | 'lost' | 'error'
 
@@ -99,7 +99,7 @@ export function reduce(state: DocumentLockState, action: DocumentLockAction): Do
       return { ...state, phase: 'error', place: null, request: null, error: action.error }
     case 'refused':
     case 'released':
-      return watching({ ...state, phase: 'idle', place: null, request: null })
+      return watching({ ...state, phase: 'idle', place: null, request: null, error: null })
     case 'holder': {
       // What the last holder has said is not for the next one.
       const isSame = action.holder?.token === state.holder?.token

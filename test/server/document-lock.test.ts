@@ -239,14 +239,26 @@ describe('the lock of a document, outside of a browser', () => {
     expect(nameless.state).toMatchObject({ phase: 'error', error: { code: 'store-failed' } })
   })
 
-  it('says so when the server does not know it again, since nobody keeps its cookie', async () => {
+  it.each([
+    ['acquire', (lock: DocumentLock) => lock.acquire()],
+    ['wait', (lock: DocumentLock) => lock.acquire({ wait: Infinity })],
+  ])('locks nothing where nobody keeps its cookie, and says so: %s', async (_, ask) => {
     await using lock = open('Mika', { headers: {} })
-    await vi.waitFor(() => expect(lock.state.me).not.toBeNull())
-    expect(await lock.acquire()).toBe(false)
-    expect(lock.state).toMatchObject({
-      phase: 'error',
-      error: { message: /does not keep the session cookie/ },
-    })
+    expect(await ask(lock)).toBe(false)
+    const message = /cookie is not kept.*headers: { authorization: 'Bearer/
+    expect(lock.state).toMatchObject({ phase: 'error', holder: null, waiting: 0, error: { message } })
+    expect(await store.read([`document:${roomId}`])).toEqual([null])
+    await lock.release()
+    expect(lock.state).toMatchObject({ phase: 'idle', error: null })
+  })
+
+  it('takes nothing over where nobody keeps its cookie', async () => {
+    await using mika = open('Mika')
+    await mika.acquire()
+    await using lock = open('Ken', { headers: {} })
+    expect(await lock.takeOver()).toBe(false)
+    expect(lock.state.demand).toBe('failed')
+    expect(mika.state).toMatchObject({ phase: 'held', request: null })
   })
 
   it('refuses what is no room, no address', () => {
