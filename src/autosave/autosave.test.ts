@@ -253,8 +253,14 @@ it.each([
   ['journal', { journal: null }],
   ['directory', { directory: {} }],
   ['directory', { directory: 'project' }],
+  ['retry', { retry: null }],
+  ['retry.maxAttempts', { retry: { maxAttempts: -1 } }],
 ])('a bad %s is refused at once', (option, bad) => {
   const { openTab } = editorBed()
   const options = { read: () => 1, locks: openTab().locks, ...bad }
   expect(() => createAutoSave(options as never)).toThrow(`${option}: expected`)
+})
+
+it.each([undefined, null, 5])('options that are %s are refused at once', (options) => {
+  expect(() => createAutoSave(options as never)).toThrow(`options: expected an object, got ${options}`)
 })

@@ -1,9 +1,11 @@
 import { LeaseError, systemClock } from '../core/index.ts'
+import type { RetryPolicyConfig } from '../project/index.ts'
 import { localStorageJournal } from './journal.ts'
 import type { AutoSaveOptions } from './types.ts'
 
 /** Every default filled in and every value checked. */
 export function settle<T>(options: AutoSaveOptions<T>) {
+  expectObject('options', options)
   const {
     debounce = 500,
     idle = 2000,
@@ -23,6 +25,7 @@ export function settle<T>(options: AutoSaveOptions<T>) {
   expectWhole('generations', generations, 1)
   expectWhole('maxBytes', maxBytes, 0)
   if (given.wait !== undefined) expectWhole('wait', given.wait, 0)
+  if (given.retry !== undefined) expectRetry(given.retry)
   if (hold !== 'session' && hold !== 'save') refuse('hold', `'session' or 'save'`, hold)
   if (given.onEvent !== undefined && typeof given.onEvent !== 'function')
     refuse('onEvent', 'a function', given.onEvent)
@@ -43,11 +46,26 @@ function hasLocalStorage(): boolean {
   }
 }
 
+function expectObject(option: string, value: unknown): void {
+  if (!isObject(value)) refuse(option, 'an object', value)
+}
+
+function expectRetry(retry: Partial<RetryPolicyConfig>): void {
+  expectObject('retry', retry)
+  for (const [name, value] of Object.entries(retry))
+    if (value !== undefined && !(Number.isFinite(value) && value >= 0))
+      refuse(`retry.${name}`, 'a number from 0', value)
+}
+
 function expectWhole(option: string, value: number, min: number): void {
   if (!Number.isSafeInteger(value) || value < min) refuse(option, `a whole number from ${min}`, value)
 }
 
 function refuse(option: string, expected: string, value: unknown): never {
-  const shown = Object(value) === value ? 'an object' : String(value)
+  const shown = isObject(value) ? 'an object' : String(value)
   throw new LeaseError('invalid-argument', `${option}: expected ${expected}, got ${shown}`)
+}
+
+function isObject(value: unknown): boolean {
+  return Object(value) === value
 }
