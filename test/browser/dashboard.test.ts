@@ -163,9 +163,11 @@ describe('the dashboard in Chromium', () => {
     await row('many:04999-again').waitFor()
   })
 
-  it('fits a phone', async () => {
-    await page.setViewportSize({ width: 360, height: 740 })
-    expect(await widthOf(page)).toBeLessThanOrEqual(360)
+  it.each([360, 700, 841, 1024, 1200])('fits a screen of %d, with room for the names', async (width) => {
+    await page.setViewportSize({ width, height: 740 })
+    expect(await widthOf(page)).toBeLessThanOrEqual(width)
+    const name = await row('many:04999-again').locator('td').first().boundingBox()
+    expect(name?.width).toBeGreaterThan(100)
   })
 })
 
