@@ -11,6 +11,7 @@ import {
 } from '../core/index.ts'
 import { clientChannel, LEASES_CHANNEL } from '../protocol/index.ts'
 import { type Api, baseOf, createApi, type Request, unexpected } from './api.ts'
+import { type Ear, openEar } from './ear.ts'
 import { Parties } from './parties.ts'
 import { Socket, type Subscription } from './socket.ts'
 
@@ -46,8 +47,9 @@ class HttpStore implements LeaseStore {
   readonly #socket: Socket
   readonly #clock: Clock
   readonly #clientId = randomId()
+  readonly #channel = clientChannel(this.#clientId)
   readonly #parties = new Parties()
-  readonly #watches = new Set<Subscription>()
+  readonly #ears = new Set<Ear>()
   #calls: Subscription | undefined
   #cancelIdle = () => {}
   #closed = false
@@ -55,32 +57,36 @@ class HttpStore implements LeaseStore {
   constructor(url: string, { token, key = 'holdfast', clock = systemClock }: HttpStoreOptions) {
     const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` }
     this.#clock = clock
-    this.#api = createApi({ url, clientId: this.#clientId, headers })
-    this.#socket = new Socket({
-      url,
-      key,
-      clock,
-      api: this.#api,
-    })
+    const api = createApi({ url, clientId: this.#clientId, headers })
+    this.#api = async (request) => {
+      const answer = await api(request)
+      if (answer.status !== 401 && answer.status !== 403) return answer
+      const { message, cause } = unexpected(answer)
+      throw new LeaseError('store-failed', `${message}; give one of its leaseTokens as token`, { cause })
+    }
+    this.#socket = new Socket({ url, key, clock, api: this.#api })
   }
 
   async acquire(ask: Parameters<LeaseStore['acquire']>[0], call?: CallOptions): Promise<AcquireAnswer> {
     this.#checkOpen()
     const { resource, wake, lost, ...more } = ask
-    if (wake || lost) {
-      this.#parties.expect(ask)
-      // Who waits must hear of its turn before it stands in line; who holds may hear of its loss a little later.
-      const listening = this.#listen()
-      if (wake) await this.#inTime(listening, call?.signal)
-    }
-    const body = { ...more, client: this.#clientId, ...(wake && { wait: true }) }
+    if (wake || lost) this.#parties.expect(ask)
+    // Who waits must hear of its turn before it stands in line. If it cannot, it asks out of line: a WebSocket does
+    // not say why it failed, and the answer to a request does. Who holds may hear of its loss a little later.
+    const deafness = wake ? await this.#hear(call?.signal) : null
+    const body = { ...more, client: this.#clientId, ...(wake && !deafness && { wait: true }) }
     const answer = await this.#call<AcquireAnswer>(
       { method: 'POST', path: path(resource), body },
       call,
       [200, 409],
     )
-    if (answer.granted) this.#parties.granted(answer.lease)
-    else this.#parties.refused(ask.id, answer.place !== null)
+    if (answer.granted) {
+      this.#parties.granted(answer.lease)
+      if (lost) this.#listen()
+    } else {
+      this.#parties.refused(ask.id, answer.place !== null)
+      if (deafness) throw deafness
+    }
     return answer
   }
 
@@ -135,7 +141,7 @@ class HttpStore implements LeaseStore {
 
   async watch(on: (event: StoreEvent) => void, { prefix = '' } = {}): Promise<AsyncDisposable> {
     this.#checkOpen()
-    const watch = this.#socket.subscribe({
+    const ear = this.#openEar({
       name: LEASES_CHANNEL,
       onEvent(event, data) {
         if (event === 'lease.gap') on({ type: 'gap' })
@@ -145,52 +151,67 @@ class HttpStore implements LeaseStore {
       },
       onGap: () => on({ type: 'gap' }),
     })
-    this.#watches.add(watch)
-    const end = () => {
-      this.#watches.delete(watch)
-      watch.end()
+    const deafness = await this.#inTime(ear.opened).catch((error: LeaseError) => error)
+    if (deafness) {
+      this.#endEar(ear)
+      throw deafness
     }
-    try {
-      await this.#inTime(watch.ready)
-    } catch (error) {
-      end()
-      throw error
-    }
-    return { [Symbol.asyncDispose]: async () => end() }
+    return { [Symbol.asyncDispose]: async () => this.#endEar(ear) }
   }
 
   async close(): Promise<void> {
     this.#closed = true
     this.#parties.clear()
-    for (const watch of this.#watches) watch.end()
+    for (const ear of this.#ears) this.#endEar(ear)
     this.#stopListening()
   }
 
-  /** Hears what concerns the leases and waits of this store, while there are any. */
-  async #listen(): Promise<void> {
-    if (!this.#calls) {
-      this.#calls = this.#socket.subscribe({
-        name: clientChannel(this.#clientId),
-        onEvent: (event, data) => this.#parties.hear(event, data),
-        onGap: () => {
-          this.#parties.wakeAll()
-          void this.#checkHeld()
-        },
-      })
-      this.#endWhenIdle(this.#calls)
-      // What was granted before may have been ended before.
-      this.#calls.ready.then(
-        () => this.#checkHeld(),
-        () => this.#stopListening(),
-      )
+  /** `null` when this store hears of its turns, or why it does not. A lost connection is made anew for it. */
+  async #hear(signal?: AbortSignal): Promise<LeaseError | null> {
+    this.#listen()
+    const ear = this.#openEar({ name: this.#channel, onEvent() {}, onGap() {} })
+    try {
+      return await this.#inTime(ear.opened, signal)
+    } finally {
+      this.#endEar(ear)
     }
-    await this.#calls.ready
   }
 
-  #endWhenIdle(calls: Subscription): void {
+  #openEar(channel: Parameters<typeof openEar>[1]): Ear {
+    const ear = openEar(this.#socket, channel)
+    this.#ears.add(ear)
+    return ear
+  }
+
+  #endEar(ear: Ear): void {
+    this.#ears.delete(ear)
+    ear.end()
+  }
+
+  /** Hears what concerns the leases and waits of this store, while there are any. */
+  #listen(): void {
+    if (this.#calls || this.#closed) return
+    const calls = this.#socket.subscribe({
+      name: this.#channel,
+      onEvent: (event, data) => this.#parties.hear(event, data),
+      onGap: () => {
+        this.#parties.wakeAll()
+        void this.#checkHeld()
+      },
+    })
+    this.#calls = calls
+    this.#endWhenIdle()
+    // What was granted before may have been ended before.
+    calls.ready.then(
+      () => this.#checkHeld(),
+      () => this.#stopListening(),
+    )
+  }
+
+  #endWhenIdle(): void {
     this.#cancelIdle = this.#clock.setTimer(
       () => {
-        if (this.#parties.size > 0) this.#endWhenIdle(calls)
+        if (this.#parties.size > 0) this.#endWhenIdle()
         else this.#stopListening()
       },
       IDLE_MS,
@@ -214,11 +235,6 @@ class HttpStore implements LeaseStore {
   async #call<T>(request: Request, { signal }: CallOptions = {}, expected = [200]): Promise<T> {
     this.#checkOpen()
     const answer = await this.#inTime(this.#api({ ...request, signal }), signal)
-    if (answer.status === 401 || answer.status === 403)
-      throw new LeaseError(
-        'store-failed',
-        `${unexpected(answer).message}; give one of its leaseTokens as token`,
-      )
     if (!expected.includes(answer.status)) throw unexpected(answer)
     // What an error says for people is no part of the port.
     const { error: _error, message: _message, ...body } = answer.body

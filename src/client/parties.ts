@@ -1,4 +1,5 @@
 import type { Ask, LeaseRecord } from '../core/index.ts'
+import { quietly } from './socket.ts'
 
 interface Party {
   readonly wake: Ask['wake']
@@ -50,7 +51,7 @@ export class Parties {
   lose(id: string): void {
     const party = this.#parties.get(id)
     this.forget(id)
-    party?.lost?.()
+    if (party?.lost) quietly(party.lost)
   }
 
   wakeAll(): void {

@@ -19,7 +19,7 @@ export interface SocketOptions {
 }
 
 export interface Subscription {
-  /** Rejects when the server refuses the channel. Not before the first connection stands. */
+  /** Rejects when the server refuses the channel. Not before the first connection stands, nor after the end. */
   readonly ready: Promise<void>
   end(): void
 }
@@ -29,6 +29,8 @@ export interface Channel {
   readonly onEvent: (event: string, data: object) => void
   /** Subscribed again after the connection had been lost: events may be missing. */
   readonly onGap: () => void
+  /** The connection was lost, or could not be made. It is tried again. */
+  readonly onLost?: () => void
 }
 
 interface Entry extends Channel {
@@ -71,7 +73,6 @@ export class Socket {
       ready,
       end: () => {
         if (!this.#entries.delete(entry)) return
-        reject(new LeaseError('closed', 'the subscription was ended'))
         if (this.#entries.size === 0) this.#disconnect()
         else if (!this.#names().has(channel.name)) this.#leave(channel.name)
       },
@@ -114,6 +115,7 @@ export class Socket {
   #onLost(): void {
     this.#disconnect()
     if (this.#entries.size === 0) return
+    for (const { onLost } of this.#entries) onLost?.()
     const pause = Math.min(LONGEST_RECONNECT_MS, RECONNECT_MS * 2 ** this.#failures++)
     this.#after(pause * (0.5 + this.#options.clock.random()), () => this.#connect())
   }

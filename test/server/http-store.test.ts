@@ -1,11 +1,14 @@
-import { describe, expect, it } from 'vitest'
-import { httpStore } from '../../src/client/http-store.ts'
-import { createServer } from '../../src/server/node/index.ts'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { type HttpStoreOptions, httpStore } from '../../src/client/http-store.ts'
+import { createLeases } from '../../src/core/index.ts'
+import { createServer, type HoldfastServer } from '../../src/server/node/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
-import { describeStore } from '../../src/testing/index.ts'
+import { describeStore, FakeClock } from '../../src/testing/index.ts'
 import { cuttableProxy } from '../stores/cuttable-proxy.ts'
 
 const TOKEN = 'a-token-of-a-worker'
+/** It would wait, but does not ask again. */
+const ONE_ATTEMPT = { wait: 20_000, retry: () => null }
 
 describeStore('http', {
   runner: { describe, it },
@@ -30,20 +33,87 @@ describe('httpStore', () => {
     expect(() => httpStore('not an address')).toThrow(/url: expected the address/)
   })
 
-  it('says that the server wants a token', async () => {
-    await using pair = await openPair()
-    const store = httpStore(pair.url)
-    await expect(store.acquire({ resource: 'r', id: 'a', owner: 'a', ttl: 1000 })).rejects.toMatchObject({
-      code: 'store-failed',
-      message: /403.*leaseTokens/,
+  describe('that cannot be used', () => {
+    let server: HoldfastServer
+    beforeAll(async () => {
+      server = await startServer()
+    })
+    afterAll(() => server?.stop())
+
+    const faults: [string, () => [string, HttpStoreOptions], object][] = [
+      ['no token', () => [server.url, {}], { code: 'store-failed', message: /403.*one of its leaseTokens/ }],
+      [
+        'a wrong token',
+        () => [server.url, { token: 'wrong' }],
+        { code: 'store-failed', message: /401.*one of its leaseTokens/ },
+      ],
+      [
+        'a dead server',
+        () => ['http://127.0.0.1:1', { token: TOKEN }],
+        { code: 'store-unavailable', message: /cannot be reached/ },
+      ],
+      [
+        'a wrong path',
+        () => [`${server.url}/nowhere`, { token: TOKEN }],
+        { code: 'store-failed', message: /the server answered 4/ },
+      ],
+    ]
+
+    it.each(faults)('for %s: says so, with and without a wait', async (_, where, error) => {
+      const { leases } = open(...where())
+      await expect(leases.tryAcquire('r')).rejects.toMatchObject(error)
+      await expect(leases.acquire('r', ONE_ATTEMPT)).rejects.toMatchObject(error)
+    })
+
+    it.each(faults)('for %s: harms nobody who has handled the error', async (_, where) => {
+      const unhandled = vi.fn()
+      process.on('unhandledRejection', unhandled)
+      onTestFinished(() => void process.off('unhandledRejection', unhandled))
+      const clock = new FakeClock()
+      const [url, options] = where()
+      const { leases } = open(url, { ...options, clock })
+      await expect(leases.tryAcquire('r')).rejects.toThrow()
+      // What the server may have to say about the channel, and then the end of an idle socket.
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      await clock.advance(10_000)
+      expect(unhandled).not.toHaveBeenCalled()
+    })
+
+    it('closed in the middle of an acquisition: ends it at once', async () => {
+      const { leases, store } = open(server.url, { token: TOKEN })
+      const acquisition = leases.acquire('closed', { wait: 10_000 })
+      await store.close()
+      await expect(acquisition).rejects.toMatchObject({ code: 'closed' })
+    })
+
+    it('for want of its WebSocket: gets what is free, and says why it cannot wait', async () => {
+      const refusal = { code: 'store-unavailable', message: /no WebSocket.*channelKey/ }
+      const lease = await open(server.url, { token: TOKEN }).leases.acquire('r')
+      const { leases, store } = open(server.url, { token: TOKEN, key: 'wrong' })
+      await expect(leases.acquire('r', ONE_ATTEMPT)).rejects.toMatchObject(refusal)
+      await expect(store.watch(() => {})).rejects.toMatchObject(refusal)
+      const waiting = leases.acquire('r', { wait: 20_000 })
+      await lease.release()
+      await (await waiting).release()
     })
   })
 })
 
+/** Closed when the test is over. */
+function open(url: string, options: HttpStoreOptions) {
+  const store = httpStore(url, options)
+  onTestFinished(() => store.close())
+  return { store, leases: createLeases(store) }
+}
+
+function startServer(): Promise<HoldfastServer> {
+  const settings = { port: 0, leaseTokens: [TOKEN], rate: 0, logLevel: 'silent' as const }
+  return createServer({ store: memoryStore(), settings })
+}
+
 /** Two stores at one server; the first goes through a proxy. */
 async function openPair() {
-  const settings = { port: 0, leaseTokens: [TOKEN], rate: 0, logLevel: 'silent' as const }
-  const server = await createServer({ store: memoryStore(), settings })
+  const server = await startServer()
   const proxy = await cuttableProxy('127.0.0.1', server.port)
   const store = httpStore(`http://${proxy.address}`, { token: TOKEN })
   const peer = httpStore(server.url, { token: TOKEN })
