@@ -142,7 +142,7 @@ class TabLock implements DocumentLock {
   }
 
   async release(): Promise<void> {
-    const isAsking = this.#waiting !== undefined || this.#demanding !== undefined
+    const asking = this.#waiting ?? this.#demanding
     const kept = this.#kept
     this.#kept = undefined
     this.#resumable = false
@@ -151,7 +151,7 @@ class TabLock implements DocumentLock {
     this.#waiting = undefined
     this.#demanding = undefined
     this.#view.dispatch({ type: 'released' })
-    if (isAsking) await this.#calls.withdraw().catch(() => {})
+    if (asking) await this.#calls.withdraw().catch(() => {})
     await kept?.lease[Symbol.asyncDispose]()
   }
 
@@ -227,7 +227,7 @@ class TabLock implements DocumentLock {
 
   /** What came when nobody wanted it any more; unless a later question got the same. */
   async #giveBack(grant: Grant | null): Promise<false> {
-    const isWanted = this.#waiting !== undefined || this.#kept !== undefined
+    const isWanted = this.#waiting || this.#kept
     if (grant && !isWanted) await this.#calls.release(grant.lease).catch(() => {})
     return false
   }
