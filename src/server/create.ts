@@ -21,7 +21,7 @@ import type { Meter } from './meter.ts'
 import { repeat } from './repeat.ts'
 import { withSecrets } from './secrets.ts'
 import type { OnTelemetry, Service } from './service.ts'
-import { type Settings, settingsOf } from './settings.ts'
+import { type GivenSettings, type Settings, settingsOf } from './settings.ts'
 import { StatsWindow } from './stats.ts'
 
 export interface LockServerOptions {
@@ -34,7 +34,7 @@ export interface LockServerOptions {
   /** Between the nodes. Default: within this process. */
   readonly bus?: Bus
   /** All that can be configured, by name; see `SETTINGS`. */
-  readonly settings?: Partial<Settings>
+  readonly settings?: GivenSettings
   /** Who calls. Default: a signed session cookie. */
   readonly identify?: Identify
   /** Who may do what. Default: sessions may use documents; the rest needs a token of the settings. */

@@ -37,6 +37,7 @@ export type { Meter, Present } from './meter.ts'
 export { type PostgresClient, postgresAudit, postgresDocuments } from './postgres.ts'
 export type { OnTelemetry } from './service.ts'
 export {
+  type GivenSettings,
   resolveSettings,
   SETTINGS,
   type SettingName,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { LeaseError } from '../core/index.ts'
-import { type SettingName, settingsOf } from './settings.ts'
+import { type GivenSettings, type SettingName, settingsOf } from './settings.ts'
 
 describe('the settings', () => {
   it('have defaults: 30 s to live, a heartbeat every 10', () => {
@@ -13,6 +13,17 @@ describe('the settings', () => {
       answerWithin: 15_000,
     })
     expect([unanswered, host, port]).toEqual(['decline', '127.0.0.1', 4321])
+  })
+
+  it('are given in code as in a file or in the environment', () => {
+    const given: GivenSettings = {
+      ...{ ttl: '1m', heartbeat: 10_000, port: undefined, takeover: 'false' },
+      ...{ origins: 'https://a.test', leaseTokens: ['a token of a worker'] },
+    }
+    expect(settingsOf(given)).toMatchObject({
+      ...{ ttl: 60_000, heartbeat: 10_000, port: 4321, takeover: false },
+      ...{ origins: ['https://a.test'], leaseTokens: ['a token of a worker'] },
+    })
   })
 
   it.each([
