@@ -42,10 +42,12 @@ export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T>): UseAut
     const restore = async () => {
       const { onRestore } = latest.current.options
       const [best] = onRestore ? await opened.restore({ limit: 1 }) : []
-      // What the user typed meanwhile is worth more.
+      // What the user types meanwhile is worth more.
       if (!best || !isMounted || opened.snapshot().unsaved) return
+      const before = latest.current.value
       const restored = await best.load()
       if (!isMounted) return
+      if (!Object.is(before, latest.current.value)) return opened.changed()
       known.current = { ...known.current, restored: JSON.stringify(restored) }
       onRestore?.(restored)
     }

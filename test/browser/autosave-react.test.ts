@@ -57,6 +57,17 @@ describe('the hooks, in strict mode', () => {
     expect(await run('savedCount')).toBe(1)
   })
 
+  it('keep what is typed while the last save is being restored, and save it', async () => {
+    const saves = await run('savedCount').catch(() => 0)
+    await run('open')
+    await run('type', 'before')
+    await becomes(() => run('savedCount'), saves + 1)
+    await page.reload()
+    await run('open', 'typed meanwhile')
+    await becomes(() => run('savedCount'), saves + 2)
+    expect(await page.locator('output').textContent()).toBe('typed meanwhile')
+  })
+
   it('show the project lock, and take and release it', async () => {
     await run('openLock')
     const button = page.getByRole('button')

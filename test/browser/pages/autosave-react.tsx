@@ -22,6 +22,8 @@ let setLang: (lang: 'en' | 'ja') => void
 let acquire: UseProjectLock['acquire']
 const caller = new AbortController()
 let acquiring: Promise<unknown>
+/** What the user types in the moment in which the last save is restored. */
+let typedMeanwhile = ''
 /** Lets go of what `takeLock` took. */
 let giveBack: () => void
 let root: Root | undefined
@@ -31,7 +33,14 @@ function Editor() {
   const [lang, changeLang] = useState<'en' | 'ja'>('en')
   setText = changeText
   setLang = changeLang
-  const { snapshot, autosave } = useAutoSave(text, { locks, debounce: 20, onRestore: changeText })
+  const { snapshot, autosave } = useAutoSave(text, {
+    locks,
+    debounce: 20,
+    onRestore: changeText,
+    onEvent({ type }) {
+      if (type === 'autosave:restored' && typedMeanwhile) flushSync(() => changeText(typedMeanwhile))
+    },
+  })
   const { status } = useProjectLock(locks)
   return (
     <main data-phase={snapshot.phase} data-lock={status}>
@@ -79,7 +88,8 @@ function frozen(part: Partial<AutoSaveSnapshot>) {
 }
 
 export const scenarios = {
-  async open() {
+  async open(typed = '') {
+    typedMeanwhile = typed
     mount(<Editor />)
   },
   async type(text: string) {
