@@ -40,7 +40,7 @@ export async function acquire(
     id: crypto.randomUUID(),
     owner,
     ttl,
-    ...(metadata && { metadata }),
+    metadata,
     ...(wait > 0 && store.supports.queue && { wake: (inMs: number) => bell.ring(inMs) }),
     lost: () => {
       endedEarly = true
@@ -60,13 +60,23 @@ export async function acquire(
       owing = true
       let outcome: Answer | HeldLease | LeaseError
       try {
-        outcome = await bounded(clock, call, Math.min(CALL_LIMIT_MS, ttl, left() || Infinity), resource, stop)
+        outcome = await bounded(
+          clock,
+          call,
+          Math.min(CALL_LIMIT_MS, ttl, wait ? left() : ttl),
+          resource,
+          stop,
+        )
       } catch (cause) {
-        call.then(giveBackIfLate, () => {})
+        // Our release may overtake a slow request; what that gets us after all is given back as well.
+        call.then(
+          () => over && !granted && context.giveUp(ask.id, wish),
+          () => {},
+        )
         outcome = asLeaseError(cause, resource)
       }
-      stop.throwIfAborted()
-      if ('code' in outcome) onFailed(outcome)
+      if (stop.reason) throw stop.reason
+      if (outcome instanceof LeaseError) onFailed(outcome)
       else if (outcome.granted) outcome = onGranted(outcome, sent)
       else onRefused(outcome)
       if (outcome instanceof HeldLease) return outcome
@@ -121,11 +131,6 @@ export async function acquire(
     state = reduce(state, { type: 'refused' })
     emit(ask, { type: 'error', operation: 'acquire', error })
     return error
-  }
-
-  /** Our release may overtake a slow request; what that gets us after all is given back as well. */
-  function giveBackIfLate(answer: Answer): void {
-    if (over && !granted && (answer.granted || answer.place !== null)) context.giveUp(ask.id, wish)
   }
 
   /** How long to sleep at the most before asking again; throws when asking again is not to be. */

@@ -28,10 +28,6 @@ export class Stop implements CallOptions {
     this.#tell = tell
     if (this.reason) tell(this.reason)
   }
-
-  throwIfAborted(): void {
-    if (this.reason) throw this.reason
-  }
 }
 
 /** Ends with the work, after `ms`, or by `stop`, whichever is first. The work itself goes on. */

@@ -25,6 +25,7 @@ export class HeldLease implements Lease {
   #lastFailure: LeaseError | undefined
   readonly #loss = new Stop()
   #cancelTimer: (() => void) | undefined
+  #renewal: Promise<void> | undefined
   #released: Promise<void> | undefined
 
   constructor(context: Context, wish: Wish, record: LeaseRecord, state: Held) {
@@ -60,8 +61,11 @@ export class HeldLease implements Lease {
     const { resource } = this
     if (!this.held)
       throw this.#loss.reason ?? new LeaseError('lease-lost', `${resource} was released`, { resource })
-    await bounded(this.#context.clock, this.#beat(), this.#answerLimit, resource, this.#loss)
-    this.#loss.throwIfAborted()
+    const { clock } = this.#context
+    this.#renewal ??= bounded(clock, this.#beat(), this.#answerLimit, resource, this.#loss).finally(
+      () => (this.#renewal = undefined),
+    )
+    return this.#renewal
   }
 
   release(): Promise<void> {

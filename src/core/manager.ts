@@ -134,8 +134,9 @@ export function createLeases(
   }
 
   async function closeAll(): Promise<void> {
-    for (const stop of waiting) stop.abort(closedError())
     for (const lease of held) track(HeldLease.close(lease, closedError()))
+    // After those: whom they told may have asked for another lease.
+    for (const stop of waiting) stop.abort(closedError())
     // An acquisition that ends may leave a release behind it, and one that calls us itself is not yet tracked.
     do await Promise.allSettled(underWay)
     while (underWay.size > 0)
@@ -190,7 +191,7 @@ export function createLeases(
     )
     waiting.add(stop)
     try {
-      stop.throwIfAborted()
+      if (stop.reason) throw stop.reason
       return await track(work(stop))
     } catch (error) {
       throw asLeaseError(error)

@@ -68,7 +68,7 @@ export interface StoreSupport {
 export interface CallOptions {
   /**
    * The caller waits no longer, and the outcome is then unknown to it. A store that is still busy with the call
-   * rejects with `aborted`.
+   * may reject with `aborted`. Made when it is first read, so pass the options on instead of copying them.
    */
   readonly signal?: AbortSignal
 }
@@ -79,7 +79,7 @@ export interface Ask {
   readonly owner: string
   /** Milliseconds. */
   readonly ttl: number
-  readonly metadata?: JsonObject
+  readonly metadata?: JsonObject | undefined
   /** Present: stand in line, and be called when it is worth asking again, in so many milliseconds. */
   readonly wake?: (inMs: number) => void
   /** Called once if the store learns that the lease it granted to this ask was ended by another. */

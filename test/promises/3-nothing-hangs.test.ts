@@ -162,6 +162,39 @@ describe('promise 3, nothing hangs', () => {
     expect(await store.read(['r'])).toEqual([null])
   })
 
+  it('closes on all who renew', async () => {
+    const { leases, network } = setUp()
+    const lease = await leases.acquire('r')
+    network.faults = { loseRequest: 1 }
+    const renewing = [lease.renew(), lease.renew()].map((call) => call.catch((error) => error.code))
+    network.faults = {}
+    await leases.close()
+    expect(await Promise.all(renewing)).toEqual(['closed', 'closed'])
+  })
+
+  it('keeps no lease that is asked for by whom a close tells', async () => {
+    const { leases, store } = setUp()
+    const lease = await leases.acquire('r')
+    let next: Promise<unknown> | undefined
+    lease.signal.addEventListener('abort', () => {
+      next = leases.acquire('next').catch((error) => error.code)
+    })
+    await leases.close()
+    expect(await next).toBe('closed')
+    expect((await store.list({ limit: 10 })).leases).toEqual([])
+  })
+
+  it('ends a wait in time also where the store came in its last moment, and is silent', async () => {
+    const { clock, network } = setUp()
+    network.faults = { loseRequest: 1 }
+    const late = new Promise<typeof network>((resolve) => clock.setTimer(() => resolve(network), 99.5))
+    let ended = false
+    const acquiring = createLeases(late, { clock }).acquire('r', { wait: 100 })
+    acquiring.catch(() => (ended = true))
+    await clock.advance(110)
+    expect(ended).toBe(true)
+  })
+
   it('gives back a lease that is asked for at the moment of a close by a listener', async () => {
     const { clock, network, leases, store } = setUp()
     network.faults = { delay: [10, 10] }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createLeases } from '../../src/core/index.ts'
+import { type Ask, createLeases } from '../../src/core/index.ts'
 import { setUp } from './set-up.ts'
 
 describe('a manager', () => {
@@ -11,6 +11,12 @@ describe('a manager', () => {
     const cause = new Error('no such server')
     const failing = createLeases(Promise.reject(cause), { clock })
     await expect(failing.acquire('r')).rejects.toMatchObject({ code: 'store-failed', cause })
+  })
+
+  it('takes what a store adds to its answers for what it is', async () => {
+    const { clock, store } = setUp()
+    const newer = { ...store, acquire: async (ask: Ask) => ({ ...(await store.acquire(ask)), code: 7 }) }
+    expect((await createLeases(newer, { clock }).acquire('r')).held).toBe(true)
   })
 
   it('lists and inspects, whoever holds', async () => {

@@ -23,6 +23,8 @@ interface Operation {
   readonly keys: string[]
   readonly args: string[]
   readonly call: CallOptions | undefined
+  /** The caller waits no longer. */
+  gone?: boolean
   resolve(reply: Reply): void
   reject(error: LeaseError): void
 }
@@ -70,10 +72,7 @@ export class Calls {
   }
 
   async #send(batch: Batch): Promise<void> {
-    const only = batch.length === 1 ? batch[0] : undefined
-    const script = only ? this.#scripts.one : this.#scripts.many
-    const keys = only?.keys ?? batch.flatMap((operation) => operation.keys)
-    const args = only?.args ?? batch.flatMap((operation) => operation.args)
+    const { script, keys, args } = this.#request(batch)
     const sha = this.#shas.get(script)
     const sent = performance.now()
     try {
@@ -83,13 +82,16 @@ export class Calls {
       if (!this.#timer) this.#startLooking()
       deliver(batch, await reply)
     } catch (cause) {
-      if (isReply(cause, 'NOSCRIPT')) await this.#bring(script, keys, args, batch)
+      if (isReply(cause, 'NOSCRIPT')) await this.#bring(this.#stillWanted(batch))
       else this.#fail(batch, cause)
     }
     this.#sent.delete(batch)
   }
 
-  async #bring(script: string, keys: string[], args: string[], batch: Batch): Promise<void> {
+  /** Sends a script that the server does not know. */
+  async #bring(batch: Batch): Promise<void> {
+    if (batch.length === 0) return
+    const { script, keys, args } = this.#request(batch)
     try {
       deliver(batch, await this.#redis.eval(script, keys, args))
     } catch (cause) {
@@ -97,12 +99,27 @@ export class Calls {
     }
   }
 
+  #request(batch: Batch) {
+    const only = batch.length === 1 ? batch[0] : undefined
+    return {
+      script: only ? this.#scripts.one : this.#scripts.many,
+      keys: only?.keys ?? batch.flatMap((operation) => operation.keys),
+      args: only?.args ?? batch.flatMap((operation) => operation.args),
+    }
+  }
+
+  /** What is sent again. Who is gone has released meanwhile, and must not be granted after that. */
+  #stillWanted(batch: Batch): Batch {
+    this.#look(batch, 0)
+    return batch.filter(({ gone, args }) => !gone || args[0] !== 'acquire')
+  }
+
   #fail(batch: Batch, cause: unknown): void {
     const mixed = batch.some(({ shard }) => shard !== batch[0]?.shard)
     if (mixed && isReply(cause, 'CROSSSLOT')) {
       // A plain client before a cluster, or a proxy of one. Nothing was done.
       this.#byShard = true
-      for (const operation of batch) this.#enqueue(operation)
+      for (const operation of this.#stillWanted(batch)) this.#enqueue(operation)
     } else {
       const error = storeError(cause)
       for (const { reject } of batch) reject(error)
@@ -120,7 +137,11 @@ export class Calls {
   }
 
   #look(batch: Batch, ms: number): void {
-    for (const { call, reject } of batch) if (call?.signal?.aborted) reject(abortError(call.signal))
+    for (const operation of batch) {
+      const signal = operation.call?.signal
+      if (signal?.aborted) operation.reject(abortError(signal))
+      operation.gone ||= signal?.aborted || ms >= LIMIT_MS
+    }
     if (ms < LIMIT_MS) return
     this.#sent.delete(batch)
     this.#fail(batch, silenceError())

@@ -37,7 +37,7 @@ export interface RedisStoreOptions {
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): LeaseStore {
   const { prefix = 'holdfast', listen } = options
-  if (typeof prefix !== 'string' || !/^[^{}\p{Cc}]+$/u.test(prefix))
+  if (typeof prefix !== 'string' || !/^[^{}\p{Cc}\p{Cs}]+$/u.test(prefix))
     throw new LeaseError('invalid-argument', `prefix: expected a name without braces, got ${prefix}`)
   return new RedisStore(client, prefix, listen)
 }

@@ -1,0 +1,18 @@
+import { EventEmitter } from 'node:events'
+import { expect, it } from 'vitest'
+import { hearErrors } from './hear-errors.ts'
+
+it('hears a client once, for as long as one store is open', () => {
+  const client = new EventEmitter()
+  const [first, second] = [hearErrors(client), hearErrors(client)]
+  expect(client.listenerCount('error')).toBe(1)
+  first()
+  first()
+  expect(() => client.emit('error', new Error('the connection broke'))).not.toThrow()
+  second()
+  expect(client.listenerCount('error')).toBe(0)
+})
+
+it('takes a client that tells no events', () => {
+  hearErrors({})()
+})
