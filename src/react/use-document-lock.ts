@@ -15,6 +15,7 @@ export interface UseDocumentLock {
 
 /**
  * The lock of a document while the component is mounted. It asks for nothing by itself: call `lock.acquire()`.
+ * Another room, address or header is another lock; the earlier one is given back.
  *
  * @example
  * const { state, lock } = useDocumentLock('minutes-42', { name: 'Mika' })
@@ -22,17 +23,23 @@ export interface UseDocumentLock {
  */
 export function useDocumentLock(
   roomId: string,
-  { url, name }: Pick<DocumentLockOptions, 'url' | 'name'> = {},
+  { url, name, headers }: Pick<DocumentLockOptions, 'url' | 'name' | 'headers'> = {},
 ): UseDocumentLock {
   const [lock, setLock] = useState<DocumentLock | null>(null)
+  // Most callers write a new object with the same headers each time they render.
+  const sent = JSON.stringify(headers ?? {})
   useEffect(() => {
-    const opened = createDocumentLock({ roomId, ...(url !== undefined && { url }) })
+    const opened = createDocumentLock({
+      roomId,
+      headers: JSON.parse(sent),
+      ...(url !== undefined && { url }),
+    })
     setLock(opened)
     return () => {
       setLock(null)
       void opened.close()
     }
-  }, [roomId, url])
+  }, [roomId, url, sent])
   useEffect(() => lock?.rename(name), [lock, name])
   const subscribe = useCallback((listener: () => void) => lock?.subscribe(listener) ?? (() => {}), [lock])
   const state = useSyncExternalStore(

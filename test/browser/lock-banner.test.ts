@@ -6,6 +6,8 @@ import type { scenarios } from './pages/lock-banner.tsx'
 import { runScenario } from './run-scenario.ts'
 import { servePage } from './served-page.ts'
 
+const TOKEN = 'the-token-of-a-page'
+
 describe('the banner of a document, in strict mode and from another origin', () => {
   const site = servePage('lock-banner.tsx')
   const store = memoryStore()
@@ -14,17 +16,35 @@ describe('the banner of a document, in strict mode and from another origin', () 
   beforeAll(async () => {
     page = await site.open()
     const origins = [new URL(page.url()).origin]
-    server = await createServer({ store, settings: { port: 0, origins, rate: 0, logLevel: 'silent' } })
+    const settings = { port: 0, origins, rate: 0, logLevel: 'silent', leaseTokens: [TOKEN] } as const
+    server = await createServer({ store, settings })
   })
   afterAll(() => server?.stop())
 
   type Scenarios = typeof scenarios
   const run = <N extends keyof Scenarios>(name: N, ...args: Parameters<Scenarios[N]>) =>
     runScenario<Scenarios, N>(page, name, ...args)
+  const show = (room: string, name: string, token?: string) =>
+    run('show', { url: server.url, room, name, ...(token !== undefined && { token }) })
   const sockets = () => server.locks.channels.sockets
 
+  it('sends its headers, and keeps the lock as long as they say the same', async () => {
+    await show('headers', 'Mika', TOKEN)
+    await page.getByRole('button', { name: 'Write' }).click()
+    await page.getByText('You are editing').waitFor()
+    const [lease] = await store.read(['document:headers'])
+    await show('headers', 'Mika Mori', TOKEN)
+    await show('headers', 'Mika', TOKEN)
+    await page.getByText('You are editing').waitFor()
+    expect(await store.read(['document:headers'])).toMatchObject([{ token: lease?.token }])
+    await show('headers', 'Mika', 'unknown')
+    await expect.poll(() => store.read(['document:headers'])).toEqual([null])
+    await page.getByRole('button', { name: 'Write' }).click()
+    await page.getByTitle(/this token is not known/).waitFor()
+  })
+
   it('has one lock and one connection, though it is mounted twice', async () => {
-    await run('show', server.url, 'plan', 'Mika')
+    await show('plan', 'Mika')
     await page.getByRole('button', { name: 'Write' }).click()
     await page.getByText('You are editing').waitFor()
     await expect.poll(sockets).toBe(1)
@@ -33,13 +53,13 @@ describe('the banner of a document, in strict mode and from another origin', () 
 
   it('keeps the lock when the name changes', async () => {
     const [before] = await store.read(['document:plan'])
-    await run('show', server.url, 'plan', 'Mika Mori')
+    await show('plan', 'Mika Mori')
     await page.getByText('You are editing').waitFor()
     expect(await store.read(['document:plan'])).toMatchObject([{ token: before?.token }])
   })
 
   it('gives the lock back when it shows another document, and when it goes', async () => {
-    await run('show', server.url, 'other', 'Mika')
+    await show('other', 'Mika')
     await expect.poll(() => store.read(['document:plan'])).toEqual([null])
     await page.getByRole('button', { name: 'Write' }).click()
     await page.getByText('You are editing').waitFor()
@@ -58,8 +78,8 @@ describe('the banner of a document, in strict mode and from another origin', () 
       const cookie = await answer.headerValue('set-cookie')
       if (cookie !== null) issued.push(cookie)
     })
-    const shown = (at: Page) => runScenario<Scenarios, 'show'>(at, 'show', server.url, 'both', 'Mika')
-    await Promise.all(pages.map(shown))
+    const shown = { url: server.url, room: 'both', name: 'Mika' }
+    await Promise.all(pages.map((at) => runScenario<Scenarios, 'show'>(at, 'show', shown)))
     await pages[0]?.getByRole('button', { name: 'Write' }).click()
     await pages[0]?.getByText('You are editing').waitFor()
     await pages[1]?.getByText('Mika is editing').waitFor()

@@ -5,16 +5,24 @@ import { LockBanner, useDocumentLock } from '../../../src/react/index.ts'
 
 const root = createRoot(document.body.appendChild(document.createElement('div')))
 
-function Page({ url, room, name }: { url: string; room: string; name: string }) {
-  const { state, lock } = useDocumentLock(room, { url, name })
+interface Shown {
+  readonly url: string
+  readonly room: string
+  readonly name: string
+  readonly token?: string
+}
+
+function Page({ url, room, name, token }: Shown) {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const { state, lock } = useDocumentLock(room, { url, name, headers })
   return <LockBanner state={state} lock={lock} texts={{ edit: 'Write' }} />
 }
 
 export const scenarios = {
-  async show(url: string, room: string, name: string): Promise<void> {
+  async show(shown: Shown): Promise<void> {
     root.render(
       <StrictMode>
-        <Page url={url} room={room} name={name} />
+        <Page {...shown} />
       </StrictMode>,
     )
   },
