@@ -63,16 +63,28 @@ describe('the dashboard in Chromium', () => {
     await other.close()
   })
 
+  it('says while it is empty what makes the first lease', async () => {
+    const shown = await page.locator('.empty pre').innerText()
+    const [, url = '', header = '', body = ''] = /POST (\S+) .*-H '(.+?)'.*-d '(.+?)'/s.exec(shown) ?? []
+    const [name = '', value = ''] = header.split(': ')
+    const answer = await fetch(url, { method: 'POST', headers: { [name]: value }, body })
+    const { token } = (await answer.json()) as { token: number }
+    await row('document:first').getByText('Mika').waitFor()
+    await server.store.release({ resource: 'document:first', token })
+    await row('document:first').waitFor({ state: 'detached' })
+  })
+
   it('shows a lease when it is granted, its renewals if asked, and its end', async () => {
     await take('invoice:1')
     await row('invoice:1').waitFor()
-    await page.locator('.events li', { hasText: 'granted' }).waitFor()
+    const events = page.locator('.events li', { hasText: 'invoice:1' })
+    await events.filter({ hasText: 'granted' }).waitFor()
     await page.getByLabel('Renewals too').check()
     await server.store.renew({ resource: 'invoice:1', id: 'invoice:1', ttl: LONG_MS + 1000 })
-    await page.locator('.events li', { hasText: 'renewed' }).waitFor()
+    await events.filter({ hasText: 'renewed' }).waitFor()
     await end('invoice:1')
     await row('invoice:1').waitFor({ state: 'detached' })
-    await page.locator('.events li', { hasText: 'released' }).waitFor()
+    await events.filter({ hasText: 'released' }).waitFor()
   })
 
   it('shows an expiry when it happens', async () => {

@@ -141,9 +141,9 @@ function EmptyLeases({ isFiltered, isLoading, words }: EmptyLeasesProps) {
     <div className="empty">
       <p className="quiet">{words.none}</p>
       <pre className="mono">
-        {`import { createLeases } from 'holdfast'
-import { sqliteStore } from 'holdfast/sqlite'
-await createLeases(sqliteStore('./holdfast.db')).acquire('invoice:42')`}
+        {`curl -X POST ${location.origin}/api/documents/first/lock \\
+  -H 'content-type: application/json' \\
+  -d '{"name": "Mika"}'`}
       </pre>
     </div>
   )
