@@ -80,6 +80,19 @@ describe('the life of a lease', () => {
     )
   })
 
+  it('beats no more than it was told to, also where it has no end', () => {
+    const at = { mono: 0, wall: 0 }
+    const granted: Action = {
+      type: 'granted',
+      sent: at,
+      at,
+      wish: { ttl: TTL, heartbeat: Infinity },
+      remaining: null,
+    }
+    const state = run([granted, { type: 'beat', at, again: 100 }, granted])
+    expect(state.phase === 'held' && nextDue(state)).toBe(Infinity)
+  })
+
   it('always has a time at which it wants attention, unless it never ends', () => {
     fc.assert(
       fc.property(fc.array(action), (actions) => {

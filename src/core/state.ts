@@ -79,7 +79,7 @@ function whileHeld(state: Held, action: Action): LeaseState {
     case 'granted': {
       const renewed = holdFrom(action)
       // Answers may overtake each other; an older one must not pull the deadline back.
-      return renewed.until.mono > state.until.mono ? renewed : state
+      return renewed.until.mono >= state.until.mono ? renewed : state
     }
     case 'beat':
       return { ...state, beatAt: action.again }
