@@ -18,7 +18,7 @@ export async function benchUncontended(url: string): Promise<void> {
   for (const [client, enter] of Object.entries({ ioredis, 'node-redis': nodeRedis })) {
     await using field = await enter(url)
     for (const parallel of [1, KEYS]) {
-      const rates = await compareRates(field.contenders, { parallel, rounds: 15, roundMs: 120 })
+      const rates = await compareRates(field.contenders, { parallel, rounds: 40, roundMs: 50 })
       const how = parallel === 1 ? 'one after the other' : `${parallel} keys in parallel`
       printTable(`Redis by ${client}, acquire + release, ${how}`, rateTable(rates, RAW))
     }
