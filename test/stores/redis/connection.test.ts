@@ -137,7 +137,7 @@ describe('a client that is none', () => {
 
   it('is refused as `listen` too, and so is a bad prefix', () => {
     expect(() => redisStore(admin, { listen: {} as RedisClient })).toThrow('listen: expected')
-    for (const prefix of ['', 'a{b}', 'a\n'])
+    for (const prefix of ['', 'a{b}', 'a\n', '\ud800'])
       expect(() => redisStore(admin, { prefix })).toThrow('prefix: expected')
   })
 })

@@ -31,6 +31,19 @@ it('carries the number of its shard as the hash tag of every key, whatever the n
   for (const key of keys) expect(key.slice(prefix.length)).toMatch(/^:\{\d+\}:(lease|line|watched)/)
 })
 
+it('tells of turns and changes whatever the prefix contains', async () => {
+  const prefix = `${freshPrefix()} it's "quoted" \\ %s ]] 界`
+  await using one = await openStore({ prefix })
+  await using two = await openStore({ prefix })
+  const seen: string[] = []
+  await two.store.watch((event) => seen.push(event.type === 'gap' ? 'gap' : event.lease.state))
+  const { id } = granted(await one.store.acquire(asking('r')))
+  let woken = 0
+  await two.store.acquire(asking('r', { wake: () => woken++ }))
+  await one.store.release({ resource: 'r', id })
+  await expect.poll(() => [woken > 0, ...seen]).toEqual([true, 'held', 'released'])
+})
+
 it('keeps two prefixes apart', async () => {
   await using one = await openStore()
   await using two = await openStore({ prefix: `${one.prefix}:lease` })
