@@ -1,13 +1,13 @@
 /**
- * Everything that must hold before a change is good. The last line is the sum, `N passed, N failed`, in which
- * a step that failed as a whole counts as one failure.
+ * Runs every check that a change must pass. It prints the failed tests again at the end. The last line is the sum,
+ * `N passed, N failed`, in which a step that failed as a whole counts as one failure.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { projects } from '../vitest.config.ts'
 import { root, runTool } from './run-tool.ts'
-import { lastLine, type Summary, summarize } from './test-summary.ts'
+import { failureLines, lastLine, type Summary, summarize } from './test-summary.ts'
 
 const checks = {
   'lint and format': ['biome', 'check', '--error-on-warnings'],
@@ -23,7 +23,7 @@ for (const [title, [tool, ...args]] of Object.entries(checks)) {
 const tests = await runTests()
 const summary = { ...tests, problems: [...failedChecks, ...tests.problems] }
 
-for (const problem of summary.problems) console.log(problem)
+for (const line of failureLines(summary)) console.log(line)
 console.log(lastLine(summary))
 process.exitCode = summary.failed + summary.problems.length > 0 ? 1 : 0
 
@@ -33,7 +33,8 @@ async function runTests(): Promise<Summary> {
   try {
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
     const code = await runTool('vitest', 'run', ...reporters)
-    if (!existsSync(file)) return { passed: 0, failed: 0, skipped: 0, problems: ['the tests did not run'] }
+    if (!existsSync(file))
+      return { passed: 0, failed: 0, skipped: 0, failures: [], problems: ['the tests did not run'] }
     const found = summarize(JSON.parse(readFileSync(file, 'utf8')), projects, root)
     const explained = code === 0 || found.failed + found.problems.length > 0
     return explained ? found : { ...found, problems: ['an error outside of the tests'] }
