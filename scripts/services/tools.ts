@@ -1,8 +1,11 @@
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+
+const UPDATE_TRIES = 300
+const UPDATE_PAUSE_MS = 1000
 
 /** A program from outside npm that the tests need. */
 export interface Tool<T> {
@@ -38,18 +41,28 @@ export const run = promisify(execFile)
 
 async function install(packages: readonly string[]): Promise<void> {
   console.log(`installing Debian packages: ${packages.join(' ')}`)
-  await aptGet('update')
+  await updateLists()
   // A package that this machine knows no source for must not keep the others away.
-  for (const name of packages) await aptGet('install', '--yes', '--no-install-recommends', name)
+  for (const name of packages)
+    process.stderr.write(await aptGet('install', '--yes', '--no-install-recommends', name))
 }
 
-async function aptGet(...args: string[]): Promise<void> {
+/** `install` waits for another apt-get, such as that of a machine which has just booted. `update` does not. */
+async function updateLists(): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const errors = await aptGet('update')
+    if (!errors.includes('Could not get lock') || tries === UPDATE_TRIES)
+      return void process.stderr.write(errors)
+    await sleep(UPDATE_PAUSE_MS)
+  }
+}
+
+/** Resolves with what it had to complain about, whether it succeeded or not. */
+async function aptGet(...args: string[]): Promise<string> {
   const options = ['--quiet', '--quiet', '-o', 'DPkg::Lock::Timeout=300']
-  const child = spawn('apt-get', [...options, ...args], {
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-  await once(child, 'close')
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' }
+  const { stderr } = await run('apt-get', [...options, ...args], { env }).catch((error) => error)
+  return stderr
 }
 
 function isExecutable(file: string): boolean {

@@ -53,6 +53,25 @@ describe('obtaining tools', () => {
     expect(console.log).toHaveBeenCalledWith('installing Debian packages: other-package known-package')
   })
 
+  it('waits while another process updates the lists of packages', async () => {
+    vi.spyOn(process, 'getuid').mockReturnValue(0)
+    await program(
+      'apt-get',
+      `echo "$@" >> ${directory}/calls
+       case "$*" in
+         *update) test -e ${directory}/updated || { echo > ${directory}/updated; echo 'E: Could not get lock' >&2; exit 100; };;
+         *) echo '#!/bin/sh' > ${directory}/known; /bin/chmod +x ${directory}/known;;
+       esac`,
+    )
+    expect(await obtain([tool('known')])).toEqual([join(directory, 'known')])
+    const calls = (await readFile(join(directory, 'calls'), 'utf8')).trim().split('\n')
+    expect(calls.map((call) => call.replace(/^.*Timeout=\d+ /, '').split(' ')[0])).toEqual([
+      'update',
+      'update',
+      'install',
+    ])
+  })
+
   it('tells for each that is missing how to get it', async () => {
     vi.spyOn(process, 'getuid').mockReturnValue(1000)
     await expect(obtain([tool('one'), tool('two')])).rejects.toThrow(
