@@ -1,41 +1,49 @@
 import { defineConfig } from 'vitest/config'
+import { HANG_MS } from './test/hang-limit.ts'
 
-/** One after the other (`groupOrder`), so that the load of one does not disturb the timing of the next. */
+/** Tests that start many processes of their own, each of which takes a core whenever it can. */
+const WITH_PROCESSES = [
+  ...testsIn('test/processes', 'test/cli'),
+  'test/stores/*.torture.test.ts',
+  'test/stores/*-processes.test.ts',
+  'test/server/nodes.test.ts',
+]
+
+/**
+ * One project after the other (`groupOrder`), so that they do not starve each other. Most tests wait for servers and
+ * timers, so two files run at once. Those with many processes, or with a browser, keep two cores busy by themselves.
+ */
 export const projects = [
   {
     name: 'unit',
     include: testsIn('src', 'web/src', 'test/promises', 'test/package'),
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    maxWorkers: '100%',
     sequence: { groupOrder: 1 },
   },
   {
     name: 'sim',
     include: testsIn('test/sim'),
-    testTimeout: 300_000,
+    maxWorkers: '100%',
     sequence: { groupOrder: 2 },
   },
   {
     name: 'stores',
-    include: testsIn(
-      'test/stores',
-      'test/services',
-      'test/processes',
-      'test/server',
-      'test/cli',
-      'test/telemetry',
-    ),
-    globalSetup: 'test/services/global-setup.ts',
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    include: testsIn('test/stores', 'test/services', 'test/server', 'test/telemetry'),
+    exclude: WITH_PROCESSES,
+    maxWorkers: '100%',
     sequence: { groupOrder: 3 },
+  },
+  {
+    name: 'processes',
+    include: WITH_PROCESSES,
+    maxWorkers: 1,
+    sequence: { groupOrder: 4 },
   },
   {
     name: 'browser',
     include: testsIn('test/browser'),
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    sequence: { groupOrder: 4 },
+    maxWorkers: 1,
+    sequence: { groupOrder: 5 },
   },
 ]
 
@@ -45,13 +53,15 @@ function testsIn(...folders: string[]): string[] {
 
 export default defineConfig({
   test: {
+    // It starts the servers that the chosen test files name, once for all projects.
+    globalSetup: 'test/services/global-setup.ts',
     projects: projects.map((project) => ({
       test: {
         ...project,
-        // Most of the time goes by in waiting for processes, disks and clocks: every core may have a worker.
-        maxWorkers: '100%',
-        // What must be fast is measured; what must happen may take its time on a busy machine.
-        expect: { poll: { timeout: 15_000 } },
+        // These limits find code that hangs. A busy machine may take ten times as long as an idle one.
+        testTimeout: 5 * HANG_MS,
+        hookTimeout: 5 * HANG_MS,
+        expect: { poll: { timeout: HANG_MS } },
       },
     })),
   },
