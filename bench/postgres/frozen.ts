@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { aborted } from 'node:util'
 import pg from 'pg'
 import type { Server } from '../../scripts/services/index.ts'
 import { createLeases } from '../../src/core/index.ts'
@@ -21,9 +22,7 @@ export async function benchFrozen(server: Server): Promise<void> {
     const asked = now()
     const lease = await leases.acquire('frozen', { heartbeat: false })
     server.freeze()
-    const lost = new Promise<number>((resolve) =>
-      lease.signal.addEventListener('abort', () => resolve(now() - asked)),
-    )
+    const lost = aborted(lease.signal, lease).then(() => now() - asked)
     const [after] = await Promise.all([lost, sleep(3 * TTL_MS)])
     server.thaw()
     const thawed = now()

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { aborted } from 'node:util'
 import { Redis } from 'ioredis'
 import { createLeases } from '../../src/core/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
@@ -25,7 +26,7 @@ export async function benchFrozen(server: BenchServer): Promise<void> {
     },
   })
   const lease = await leases.acquire('frozen')
-  lease.signal.addEventListener('abort', () => lost.set('leases', now()))
+  void aborted(lease.signal, lease).then(() => lost.set('leases', now()))
   for (const { name, hold } of await openPeers(client))
     await hold?.(`frozen:${name}`, TTL_MS, () => lost.set(name, now()))
   await sleep(BEFORE_MS)

@@ -1,4 +1,5 @@
 /** Locks of other packages, on the client that all of them take. They live in `bench/node_modules`. */
+import { aborted } from 'node:util'
 import type { Redis } from 'ioredis'
 
 export interface PeerLocks {
@@ -33,12 +34,12 @@ const PEERS: Record<string, (client: Redis) => Promise<Omit<PeerLocks, 'name'>>>
       },
       hold: (key, ttl, onLost) =>
         new Promise((resolve) => {
+          const locks = new Redlock([client], { automaticExtensionThreshold: Math.ceil(ttl / 3) })
           const work = async (signal: AbortSignal) => {
             resolve(undefined)
-            await new Promise((lost) => signal.addEventListener('abort', lost))
+            await aborted(signal, locks)
             onLost()
           }
-          const locks = new Redlock([client], { automaticExtensionThreshold: Math.ceil(ttl / 3) })
           locks.using([key], ttl, work).catch(() => {})
         }),
     }

@@ -41,9 +41,11 @@ export async function standInLine({ calls, clock, wait, stop }: LineOptions): Pr
 function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const cancel = clock.setTimer(resolve, ms)
-    signal.onabort = () => {
+    const onAbort = () => {
       cancel()
       reject(signal.reason)
     }
+    signal.onabort = onAbort
+    if (signal.aborted) onAbort()
   })
 }

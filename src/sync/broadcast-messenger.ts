@@ -26,7 +26,9 @@ export function broadcastMessenger(name = 'holdfast-sync-messages'): Messenger &
           if (isEnvelope(data) && data.id === id && 'answer' in data) resolve(data.answer)
         }
         channel.addEventListener('message', onAnswer)
-        signal.addEventListener('abort', () => channel.removeEventListener('message', onAnswer))
+        const stopListening = () => channel.removeEventListener('message', onAnswer)
+        signal.addEventListener('abort', stopListening)
+        if (signal.aborted) stopListening()
         channel.postMessage({ id, message } satisfies Envelope)
       }),
     subscribe(listener) {

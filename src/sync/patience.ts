@@ -11,15 +11,12 @@ export async function ask(
 ): Promise<unknown> {
   const limit = new AbortController()
   const stop = () => limit.abort()
+  const timedOut = new Promise((resolve) => limit.signal.addEventListener('abort', () => resolve(TIMED_OUT)))
   const cancel = clock.setTimer(stop, ms)
   signal.addEventListener('abort', stop)
+  if (signal.aborted) stop()
   try {
-    return await Promise.race([
-      messenger.send(message, limit.signal),
-      new Promise((resolve) => {
-        limit.signal.addEventListener('abort', () => resolve(TIMED_OUT))
-      }),
-    ])
+    return await Promise.race([messenger.send(message, limit.signal), timedOut])
   } catch {
     return undefined
   } finally {

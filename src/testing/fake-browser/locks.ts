@@ -42,6 +42,7 @@ export function createLocks(): FakeLocks {
         reject(signal?.reason)
         context.requests(() => leave(name, asker))
       }
+      if (signal?.aborted) return reject(signal.reason)
       signal?.addEventListener('abort', giveUp)
       context.onDeath(() => leave(name, asker))
       context.requests(() => {
