@@ -60,7 +60,7 @@ export const contentionCases: readonly Case[] = [
               inside--
               served++
             },
-            { wait: 30_000 },
+            { wait: 150_000 },
           ),
         ),
       )

@@ -1,5 +1,5 @@
 import type { LeaseRecord } from '../../core/index.ts'
-import { asking, type Case, grab, grabSoon, granted, LONG_MS } from './case.ts'
+import { asking, type Case, grab, grabSoon, granted, LONG_MS, whileHeld } from './case.ts'
 import { check, checkEqual } from './check.ts'
 
 export const expiryCases: readonly Case[] = [
@@ -7,19 +7,25 @@ export const expiryCases: readonly Case[] = [
     title: 'frees an expired lease before any sweep, and hands it back',
     needs: ['expiry'],
     async run(under) {
-      const { store, peer, ttl } = under
-      const old = await grab(store, 'lapsed', { ttl, owner: 'Mika' })
-      const early = await peer.acquire(asking('lapsed'))
-      check(!early.granted, 'it is not granted before')
-      check((early.retryIn ?? 0) <= ttl && (early.holder?.remaining ?? 0) <= ttl, 'it says when to ask again')
+      const { store, peer } = under
+      const { old, resource, ttl } = await whileHeld(under, 'lapsed', async (resource, ttl) => {
+        const old = await grab(store, resource, { ttl, owner: 'Mika' })
+        const early = await peer.acquire(asking(resource))
+        check(!early.granted, 'it is not granted before')
+        check(
+          (early.retryIn ?? 0) <= ttl && (early.holder?.remaining ?? 0) <= ttl,
+          'it says when to ask again',
+        )
+        return { old, resource, ttl }
+      })
       await under.pass(ttl * 1.2)
-      const { lease, replaced } = await grabSoon(under, peer, 'lapsed')
+      const { lease, replaced } = await grabSoon(under, peer, resource)
       checkEqual(
         [replaced?.id, replaced?.token, replaced?.owner, replaced?.state],
         [old.id, old.token, 'Mika', 'expired'],
         'the replaced lease',
       )
-      const again = granted(await peer.acquire(asking('lapsed', { id: lease.id })))
+      const again = granted(await peer.acquire(asking(resource, { id: lease.id })))
       check(again.replaced === undefined, 'it is handed back once')
     },
   },
@@ -50,16 +56,19 @@ export const expiryCases: readonly Case[] = [
     title: 'keeps a lease that is renewed in time',
     needs: ['expiry'],
     async run(under) {
-      const { store, peer, ttl } = under
-      const { id, token } = await grab(store, 'kept', { ttl })
-      for (let beat = 0; beat < 6; beat++) {
-        await under.pass(ttl / 3)
-        const renewal = await store.renew({ resource: 'kept', id, ttl })
-        check(renewal.ok, `beat ${beat} is accepted`)
-        check(!(await peer.acquire(asking('kept'))).granted, 'nobody else gets it')
-      }
-      const [lease] = await peer.read(['kept'])
-      checkEqual([lease?.id, lease?.token], [id, token], 'the holder')
+      const { store, peer } = under
+      await whileHeld(under, 'kept', async (resource, ttl, restart) => {
+        const { id, token } = await grab(store, resource, { ttl })
+        for (let beat = 0; beat < 6; beat++) {
+          await under.pass(ttl / 3)
+          restart()
+          const renewal = await store.renew({ resource, id, ttl })
+          check(renewal.ok, `beat ${beat} is accepted`)
+          check(!(await peer.acquire(asking(resource))).granted, 'nobody else gets it')
+        }
+        const [lease] = await peer.read([resource])
+        checkEqual([lease?.id, lease?.token], [id, token], 'the holder')
+      })
     },
   },
   {

@@ -1,4 +1,4 @@
-import { asking, type Case, grab, granted, LONG_MS } from './case.ts'
+import { asking, type Case, eventually, grab, granted, LONG_MS } from './case.ts'
 import { check, checkEqual } from './check.ts'
 
 export const holdingCases: readonly Case[] = [
@@ -151,7 +151,7 @@ export const holdingCases: readonly Case[] = [
       let told = 0
       const lease = await grab(store, 'told', { lost: () => told++ })
       await peer.release({ resource: 'told', token: lease.token })
-      for (let tries = 0; tries < 100 && told === 0; tries++) await under.pass(20)
+      await eventually(under, 'the holder is told', () => told > 0)
       checkEqual(told, 1, 'the calls of lost')
       const own = await grab(store, 'own', { lost: () => told++ })
       await store.release({ resource: 'own', id: own.id })

@@ -1,5 +1,15 @@
 import type { Ask, LeaseStore } from '../../core/index.ts'
-import { asking, type Case, eventually, grab, granted, LONG_MS, type StoreUnderTest } from './case.ts'
+import {
+  asking,
+  type Case,
+  eventually,
+  grab,
+  granted,
+  LONG_MS,
+  type StoreUnderTest,
+  whileHeld,
+  whileReserved,
+} from './case.ts'
 import { check, checkEqual } from './check.ts'
 
 export const lineCases: readonly Case[] = [
@@ -8,18 +18,21 @@ export const lineCases: readonly Case[] = [
     needs: ['queue'],
     async run(under) {
       const { store, peer } = under
-      const holder = await grab(store, 'line')
-      const waiters: Waiter[] = []
-      for (let n = 0; n < 4; n++) waiters.push(await standing(n % 2 ? peer : store, 'line', n))
-      let holding: { store: LeaseStore; id: string } = { store, id: holder.id }
-      for (const waiter of waiters) {
-        await holding.store.release({ resource: 'line', id: holding.id })
-        await called(under, waiter)
-        for (const later of waiters.slice(waiters.indexOf(waiter) + 1))
-          check(!later.wakes.includes(0), 'only the first in line is called')
-        granted(await waiter.store.acquire(waiter.ask))
-        holding = { store: waiter.store, id: waiter.ask.id }
-      }
+      await whileReserved(under, 'line', async (resource, restart) => {
+        const holder = await grab(store, resource)
+        const waiters: Waiter[] = []
+        for (let n = 0; n < 4; n++) waiters.push(await standing(n % 2 ? peer : store, resource, n))
+        let holding: { store: LeaseStore; id: string } = { store, id: holder.id }
+        for (const waiter of waiters) {
+          restart()
+          await holding.store.release({ resource, id: holding.id })
+          await called(under, waiter)
+          for (const later of waiters.slice(waiters.indexOf(waiter) + 1))
+            check(!later.wakes.includes(0), 'only the first in line is called')
+          granted(await waiter.store.acquire(waiter.ask))
+          holding = { store: waiter.store, id: waiter.ask.id }
+        }
+      })
     },
   },
   {
@@ -45,14 +58,17 @@ export const lineCases: readonly Case[] = [
     needs: ['queue'],
     async run(under) {
       const { store, peer } = under
-      const holder = await grab(store, 'kept')
-      const waiter = await standing(peer, 'kept', 0)
-      await store.release({ resource: 'kept', id: holder.id })
-      const answer = await store.acquire(asking('kept'))
-      check(!answer.granted, 'a newcomer does not jump the line')
-      checkEqual(answer.holder, null, 'the holder')
-      await called(under, waiter)
-      granted(await peer.acquire(waiter.ask))
+      await whileReserved(under, 'kept', async (resource, restart) => {
+        const holder = await grab(store, resource)
+        const waiter = await standing(peer, resource, 0)
+        restart()
+        await store.release({ resource, id: holder.id })
+        const answer = await store.acquire(asking(resource))
+        check(!answer.granted, 'a newcomer does not jump the line')
+        checkEqual(answer.holder, null, 'the holder')
+        await called(under, waiter)
+        granted(await peer.acquire(waiter.ask))
+      })
     },
   },
   {
@@ -105,9 +121,11 @@ export const lineCases: readonly Case[] = [
     title: 'gives the first in line an expired lease',
     needs: ['queue', 'expiry'],
     async run(under) {
-      const { store, peer, ttl } = under
-      const old = await grab(store, 'expiring', { ttl })
-      const waiter = await standing(peer, 'expiring', 0)
+      const { store, peer } = under
+      const { old, waiter, ttl } = await whileHeld(under, 'expiring', async (resource, ttl) => {
+        const old = await grab(store, resource, { ttl })
+        return { old, waiter: await standing(peer, resource, 0), ttl }
+      })
       await under.pass(ttl * 1.2)
       const { replaced } = granted(await peer.acquire(waiter.ask))
       checkEqual(replaced?.id, old.id, 'the replaced lease')

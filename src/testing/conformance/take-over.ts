@@ -1,4 +1,4 @@
-import { asking, type Case, grab, granted, LONG_MS } from './case.ts'
+import { asking, type Case, eventually, grab, granted, LONG_MS } from './case.ts'
 import { check, checkEqual } from './check.ts'
 
 export const takeOverCases: readonly Case[] = [
@@ -43,7 +43,7 @@ export const takeOverCases: readonly Case[] = [
       let told = 0
       const old = await grab(store, 'told', { lost: () => told++ })
       granted(await peer.acquire(asking('told', { replace: old.token })))
-      for (let tries = 0; tries < 100 && told === 0; tries++) await under.pass(20)
+      await eventually(under, 'the holder is told', () => told > 0)
       checkEqual(told, 1, 'the calls of lost')
     },
   },

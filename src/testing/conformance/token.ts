@@ -1,5 +1,5 @@
 import type { LeaseStore } from '../../core/index.ts'
-import { asking, type Case, grab, grabSoon, granted, type StoreUnderTest } from './case.ts'
+import { asking, type Case, grab, grabSoon, granted, type StoreUnderTest, whileHeld } from './case.ts'
 import { check } from './check.ts'
 
 const HOUR_MS = 3_600_000
@@ -66,15 +66,18 @@ export const tokenCases: readonly Case[] = [
     title: 'a clock that steps back lengthens no lease beyond its TTL',
     needs: ['stepClock', 'expiry'],
     async run(under) {
-      const { store, ttl } = under
-      await grab(store, 'long', { ttl })
-      under.stepClock(-24 * HOUR_MS)
-      const [shown] = await store.read(['long'])
-      check((shown?.remaining ?? Infinity) <= ttl, `at most the TTL is shown, got ${shown?.remaining}`)
-      const refused = await store.acquire(asking('long'))
-      check(!refused.granted && (refused.holder?.remaining ?? Infinity) <= ttl, 'at most the TTL is left')
+      const { store } = under
+      const { resource, ttl } = await whileHeld(under, 'long', async (resource, ttl) => {
+        await grab(store, resource, { ttl })
+        under.stepClock(-24 * HOUR_MS)
+        const [shown] = await store.read([resource])
+        check((shown?.remaining ?? Infinity) <= ttl, `at most the TTL is shown, got ${shown?.remaining}`)
+        const refused = await store.acquire(asking(resource))
+        check(!refused.granted && (refused.holder?.remaining ?? Infinity) <= ttl, 'at most the TTL is left')
+        return { resource, ttl }
+      })
       await under.pass(ttl + 1)
-      granted(await store.acquire(asking('long')))
+      granted(await store.acquire(asking(resource)))
     },
   },
 ]
