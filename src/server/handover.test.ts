@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { eventually } from '../../test/eventually.ts'
 import {
   type Answer,
   type Browser,
@@ -77,7 +78,7 @@ describe('a take-over', () => {
     const taking = other.call('POST', `${LOCK}/takeover`)
     await isAsked()
     const waiting = bed.browser('tab-3').call('POST', `${LOCK}?wait=30`)
-    await vi.waitFor(() => expect(story(heard)).toContain('document.line 12:00:00'))
+    await eventually(() => expect(story(heard)).toContain('document.line 12:00:00'))
     await holder.call('DELETE', LOCK)
     expect((await waiting).status).toBe(200)
     expect((await taking).body).toMatchObject({ error: 'already_locked' })
@@ -192,7 +193,7 @@ function requested(): Heard['data'] | undefined {
 
 /** The holder has been told. */
 function isAsked(): Promise<void> {
-  return vi.waitFor(() => expect(requested()).toBeDefined())
+  return eventually(() => expect(requested()).toBeDefined())
 }
 
 function answer(by: Browser, granted: boolean): Promise<Answer> {

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { eventually } from '../../test/eventually.ts'
 import {
   type Browser,
   type Heard,
@@ -26,7 +27,7 @@ describe('pushes of the lease API', () => {
     const waiting = { ...ASK, id: 'id-2', client: 'client-2', wait: true }
     expect((await program.call('POST', LEASE, waiting)).body).toMatchObject({ granted: false, place: 0 })
     await program.call('DELETE', LEASE, { id: 'id-1' })
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(last(heard)).toEqual(['lease.wake', { resource: 'job', id: 'id-2', in_ms: 0 }]),
     )
     expect((await program.call('POST', LEASE, waiting)).body).toMatchObject({ granted: true })
@@ -36,7 +37,7 @@ describe('pushes of the lease API', () => {
     const heard = await bed.privateSocket(clientChannel('client-1'))
     const { lease } = Object((await program.call('POST', LEASE, ASK)).body)
     await program.call('DELETE', LEASE, { token: lease.token })
-    await vi.waitFor(() => expect(last(heard)).toEqual(['lease.lost', { resource: 'job', id: 'id-1' }]))
+    await eventually(() => expect(last(heard)).toEqual(['lease.lost', { resource: 'job', id: 'id-1' }]))
   })
 
   it('tell observers of every change of every lease, without ids', async () => {
@@ -46,7 +47,7 @@ describe('pushes of the lease API', () => {
     await program.call('PUT', LEASE, { id: 'id-1', ttl: 10_000 })
     await program.call('DELETE', LEASE, { id: 'id-1' })
     await bed.browser().call('POST', '/api/documents/room/lock')
-    await vi.waitFor(() => expect(heard).toHaveLength(4))
+    await eventually(() => expect(heard).toHaveLength(4))
     const changes = heard.map(({ data }) => Object(data).lease)
     const told = changes.map(({ resource, state }) => `${resource} ${state}`)
     expect(told).toEqual(['job held', 'job held', 'job released', 'document:room held'])

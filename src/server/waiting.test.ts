@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { eventually } from '../../test/eventually.ts'
 import {
   ADMIN_TOKEN,
   type Answer,
@@ -39,7 +40,7 @@ describe('waiting in line', () => {
     expect((await second.call('GET', LOCK)).body).toMatchObject({ holder: { name: 'Aoi' } })
     await first.call('DELETE', LOCK)
     expect((await waits[1]?.answer)?.status).toBe(200)
-    await vi.waitFor(() => expect(line()).toEqual([]))
+    await eventually(() => expect(line()).toEqual([]))
   })
 
   it('gets the lock of a holder that expires', async () => {
@@ -69,7 +70,7 @@ describe('waiting in line', () => {
     await using brief = await serviceBed({ settings: { maxWait: 5000 } })
     await brief.browser('holder').call('POST', LOCK)
     const waiting = brief.browser('first').call('POST', `${LOCK}?wait=3600`)
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect((await brief.browser().call('GET', LOCK)).body).toMatchObject({ waiting: [{}] }),
     )
     await brief.clock.advance(5000)
@@ -100,7 +101,7 @@ describe('waiting in line', () => {
     await holder.call('PUT', LOCK)
     const asked = vi.spyOn(bed.store, 'acquire')
     const again = first.call('POST', `${LOCK}?wait=20`)
-    await vi.waitFor(() => expect(asked).toHaveBeenCalled())
+    await eventually(() => expect(asked).toHaveBeenCalled())
     await bed.clock.advance(15_000)
     await holder.call('DELETE', LOCK)
     expect((await again).status).toBe(200)
@@ -113,7 +114,7 @@ describe('waiting in line', () => {
     await bed.clock.advance(4000)
     await answer
     await bed.clock.advance(3000)
-    await vi.waitFor(() => expect(line()).toEqual([]))
+    await eventually(() => expect(line()).toEqual([]))
     await holder.call('DELETE', LOCK)
     expect((await bed.browser('other').call('POST', LOCK)).status).toBe(200)
   })
@@ -123,7 +124,7 @@ describe('waiting in line', () => {
     const { answer } = await stand(bed.browser('first'), 'Aoi', 30, gone.signal)
     gone.abort()
     expect((await answer).status).toBe(499)
-    await vi.waitFor(() => expect(line()).toEqual([]))
+    await eventually(() => expect(line()).toEqual([]))
     await holder.call('DELETE', LOCK)
     expect((await bed.browser('other').call('POST', LOCK)).status).toBe(200)
   })
@@ -143,7 +144,7 @@ describe('waiting in line', () => {
     await first.call('GET', LOCK)
     const { answer } = await stand(first, 'Aoi')
     const taking = first.call('POST', `${LOCK}/takeover`)
-    await vi.waitFor(() => expect(heard.at(-1)?.event).toBe('document.takeover-requested'))
+    await eventually(() => expect(heard.at(-1)?.event).toBe('document.takeover-requested'))
     await bed.clock.advance(5000)
     expect((await taking).status).toBe(200)
     expect((await answer).body.error).toBe('superseded')
@@ -178,7 +179,7 @@ async function stand(
   signal?: AbortSignal,
 ): Promise<{ readonly answer: Promise<Answer> }> {
   const answer = browser.call('POST', `${LOCK}?wait=${seconds}`, { name }, signal && { signal })
-  await vi.waitFor(() => expect(line()).toContain(name))
+  await eventually(() => expect(line()).toContain(name))
   return { answer }
 }
 

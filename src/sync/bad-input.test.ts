@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
+import { eventually } from '../../test/eventually.ts'
 import { fakeExtension, type Item, opened } from '../../test/sync/fake-extension.ts'
 import { FakeClock } from '../testing/index.ts'
 import {
@@ -113,7 +114,7 @@ describe('what is stored', () => {
     expect(sync.settings).toEqual({ featureEnabled: true, scopeMode: 'all', themeToken: '#6441a5' })
     expect(await storage.get([STORAGE_KEYS.settings])).toEqual({ [STORAGE_KEYS.settings]: settings })
     await sync.updateSettings({ featureEnabled: true, scopeMode: 'all', themeToken: '#000' })
-    await vi.waitFor(() => expect(sync.settings.themeToken).toBe('#000'))
+    await eventually(() => expect(sync.settings.themeToken).toBe('#000'))
   })
 
   it('in unknown fields of settings survives', async () => {
@@ -168,7 +169,7 @@ describe('what is stored', () => {
     await sync.bootstrap()
     vi.spyOn(storage, 'get').mockResolvedValue({ 'trackedEntity:a': { self: cyclic }, 'trackedEntity:b': {} })
     await storage.set({ 'trackedEntity:b': { n: 1 }, 'trackedEntity:a': { n: 1 } })
-    await vi.waitFor(() => expect(sync.get('b')).toEqual({}))
+    await eventually(() => expect(sync.get('b')).toEqual({}))
     expect(sync.get('a')).toEqual({ self: cyclic })
     expect(onWarning).not.toHaveBeenCalled()
   })
@@ -202,9 +203,9 @@ describe('an entity', () => {
       await two.bootstrap()
       await one.setEntity(id, { n: 1 })
       await one.patchEntity(id, { n: 2 })
-      await vi.waitFor(() => expect(two.entries()).toEqual([[id, { n: 2 }]]))
+      await eventually(() => expect(two.entries()).toEqual([[id, { n: 2 }]]))
       await two.removeEntity(id)
-      await vi.waitFor(() => expect(one.entries()).toEqual([]))
+      await eventually(() => expect(one.entries()).toEqual([]))
     }
   })
 

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
+import { eventually } from '../../test/eventually.ts'
 import { fakeExtension, type Item, opened } from '../../test/sync/fake-extension.ts'
 import { createSync, memoryMessengers, memoryStorage, STORAGE_KEYS } from './index.ts'
 
@@ -93,7 +94,7 @@ describe('messages', () => {
     const [one, two] = [0, 1].map(() => createSync<Item>({ storage, messenger: connect() }))
     await two?.bootstrap()
     await one?.setEntity('a', { n: 1 })
-    await vi.waitFor(() => expect(two?.get('a')).toEqual({ n: 1 }))
+    await eventually(() => expect(two?.get('a')).toEqual({ n: 1 }))
   })
 })
 

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
+import { eventually } from '../../test/eventually.ts'
 import { fakeExtension, type Item } from '../../test/sync/fake-extension.ts'
 import { createSync, type Migrations, memoryStorage, STORAGE_KEYS, type SyncWarning } from './index.ts'
 
@@ -139,7 +140,7 @@ describe('a schema', () => {
     const old = createSync<Item>({ storage, onWarning: (warning) => warnings.push(warning) })
     await old.bootstrap()
     await createSync<Item>({ storage, schema }).bootstrap()
-    await vi.waitFor(() => expect(warnings.map(({ code }) => code)).toContain('other-format'))
+    await eventually(() => expect(warnings.map(({ code }) => code)).toContain('other-format'))
     for (const write of [
       old.setEntity('a', { n: 0 }),
       old.updateSettings({}),
@@ -180,6 +181,6 @@ describe('an index in shards', () => {
     await other.bootstrap()
     expect(other.entries().length).toBe(51)
     await other.reset()
-    await vi.waitFor(() => expect(sync.entries()).toEqual([]))
+    await eventually(() => expect(sync.entries()).toEqual([]))
   })
 })

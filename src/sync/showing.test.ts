@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
+import { eventually } from '../../test/eventually.ts'
 import { changesOf, fakeExtension, type Item, opened } from '../../test/sync/fake-extension.ts'
 import { createSync, memoryStorage, STORAGE_KEYS } from './index.ts'
 
@@ -53,7 +54,7 @@ describe('a read', () => {
     await storage.set({ 'trackedEntity:a': { n: 2 } })
     await new Promise(setImmediate)
     slow.resolve()
-    await vi.waitFor(() => expect(seen.at(-1)).toBe(2))
+    await eventually(() => expect(seen.at(-1)).toBe(2))
     expect(seen).toEqual([1, 2])
   })
 })

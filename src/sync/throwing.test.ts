@@ -1,5 +1,6 @@
 /** What is not ours may throw whenever it is called: it harms neither a write nor others, and ends no process. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { eventually } from '../../test/eventually.ts'
 import { fakeExtension, type Item, opened } from '../../test/sync/fake-extension.ts'
 import {
   broadcastMessenger,
@@ -40,7 +41,7 @@ describe('a messenger', () => {
     const messenger = { send, subscribe: () => () => {} } as SyncOptions['messenger'] & object
     const sync = createSync<Item>({ storage: memoryStorage(), messenger, onWarning })
     await sync.setEntity('a', { n: 1 })
-    await vi.waitFor(() => expect(onWarning).toHaveBeenCalled())
+    await eventually(() => expect(onWarning).toHaveBeenCalled())
     expect(onWarning.mock.calls).toEqual([[expect.objectContaining({ code: 'no-receiver' })]])
   })
 
@@ -111,7 +112,7 @@ describe('a coordinator', () => {
     const onWarning = vi.fn()
     createCoordinator({ storage, locks: { withLease: fails }, onWarning })
     tell({ [STORAGE_KEYS.index]: { oldValue: { ids: ['a'] }, newValue: { ids: [] } } })
-    await vi.waitFor(() => expect(onWarning).toHaveBeenCalled())
+    await eventually(() => expect(onWarning).toHaveBeenCalled())
     expect(onWarning.mock.calls).toEqual([[expect.objectContaining({ code: 'remove-failed' })]])
   })
 

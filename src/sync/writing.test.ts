@@ -1,7 +1,9 @@
 import { describe, expect, it, vi } from 'vitest'
+import { eventually } from '../../test/eventually.ts'
 import { changesOf, fakeExtension, type Item, opened } from '../../test/sync/fake-extension.ts'
 import { createLeases } from '../core/index.ts'
 import { memoryStore } from '../stores/memory.ts'
+import { FakeClock } from '../testing/index.ts'
 import { createSync, memoryStorage, STORAGE_KEYS } from './index.ts'
 import { LOCK_NAME } from './keys.ts'
 
@@ -88,7 +90,7 @@ describe('a write', () => {
     const storage = memoryStorage()
     const sync = createSync<Item>({ storage })
     await sync.setEntity('a', { n: 1 })
-    await vi.waitFor(() => expect(sync.entries().length).toBe(1))
+    await eventually(() => expect(sync.entries().length).toBe(1))
     await new Promise(setImmediate)
     const get = vi.spyOn(storage, 'get')
     await sync.setEntity('a', { n: 2 })
@@ -110,7 +112,7 @@ describe('a write', () => {
     await storage.set({ 'trackedEntity:b': { n: 1 } })
     await expect(deaf?.patchEntity('b', { n: 2 })).rejects.toMatchObject({ code: 'not-found' })
     await deafToo?.setEntity('a', { n: 2 })
-    await vi.waitFor(() => expect(other.entries()).toEqual([['a', { n: 2 }]]))
+    await eventually(() => expect(other.entries()).toEqual([['a', { n: 2 }]]))
   })
 
   it('whose index cannot be stored leaves no key behind', async () => {
@@ -153,8 +155,10 @@ describe('a write', () => {
 
 describe('locks', () => {
   it('may be leases', async () => {
-    const [storage, leases] = [memoryStorage(), createLeases(memoryStore())]
-    const contexts = Array.from({ length: 3 }, () => createSync<Item>({ storage, locks: leases }))
+    // It stands still, so that no wait for the lock runs out.
+    const clock = new FakeClock()
+    const [storage, leases] = [memoryStorage(), createLeases(memoryStore({ clock }), { clock })]
+    const contexts = Array.from({ length: 3 }, () => createSync<Item>({ storage, locks: leases, clock }))
     await Promise.all(
       contexts.flatMap((sync, at) =>
         Array.from({ length: 20 }, (_, n) => sync.setEntity(`${at}-${n}`, { n })),

@@ -1,4 +1,5 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { eventually } from '../eventually.ts'
 import { setUp } from './set-up.ts'
 
 describe('events', () => {
@@ -42,7 +43,7 @@ describe('events', () => {
     })
     const stop = leases.subscribe(({ type, resource }) => second.push(`${type} ${resource}`))
     await leases.acquire('a')
-    await vi.waitFor(() => expect(first).toContain('acquired b'))
+    await eventually(() => expect(first).toContain('acquired b'))
     expect(second).toEqual(first)
     stop()
     await leases.acquire('c')

@@ -8,6 +8,7 @@ import { memoryBus } from '../../src/server/buses/memory.ts'
 import { type NatsBusConnection, natsBus } from '../../src/server/buses/nats.ts'
 import { type PostgresBusClient, postgresBus } from '../../src/server/buses/postgres.ts'
 import { type RedisBusClient, redisBus } from '../../src/server/buses/redis.ts'
+import { eventually } from '../eventually.ts'
 import { cuttableProxy } from '../stores/cuttable-proxy.ts'
 import { type Pooler, startPgbouncer } from '../stores/postgres/pgbouncer.ts'
 import { TestCluster } from '../stores/redis/cluster.ts'
@@ -139,7 +140,7 @@ describe('a bus behind PgBouncer in transaction mode', () => {
     const heard = vi.fn()
     await bus.subscribe(heard)
     await bus.publish({ topic: 'a', data: {} })
-    await vi.waitFor(() => expect(heard).toHaveBeenCalledOnce(), 15_000)
+    await eventually(() => expect(heard).toHaveBeenCalledOnce())
     await bus.close()
   })
 })

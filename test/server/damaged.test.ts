@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { LeaseStore } from '../../src/core/index.ts'
 import { openSqlite, sqliteAudit, sqliteDocuments } from '../../src/server/node/index.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { eventually } from '../eventually.ts'
 import { ADMIN_TOKEN, type Browser, type ServiceBed, serviceBed } from './service-bed.ts'
 
 const DOCUMENT = '/api/documents/room-1'
@@ -53,7 +54,7 @@ describe('a damaged entry of the audit trail', () => {
     await holder.call('POST', LOCK)
     await holder.call('DELETE', LOCK)
     await holder.call('POST', LOCK)
-    await vi.waitFor(async () => expect((await trail()).actions).toEqual(['lock', 'unlock', 'lock']))
+    await eventually(async () => expect((await trail()).actions).toEqual(['lock', 'unlock', 'lock']))
     damage(`update holdfast_audit set entry = '${entry}' where number = 2`)
     for (let n = 0; n < 2; n++) expect(await trail()).toEqual({ status: 200, actions: ['lock', 'lock'] })
     expect(logged).toEqual([expect.objectContaining({ level: 'warn', message: 'audit', numbers: [2] })])

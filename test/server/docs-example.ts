@@ -3,8 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, afterEach, expect, vi } from 'vitest'
+import { afterAll, afterEach, expect } from 'vitest'
 import { root } from '../../scripts/run-tool.ts'
+import { eventually } from '../eventually.ts'
 import { manifest } from '../package/manifest.ts'
 
 // Inside the repository, so that the packages that an example imports are found.
@@ -45,7 +46,7 @@ export function runExample(code: string, port: number): () => string {
 /** The port that an example says it has got. */
 export async function portOf(output: () => string): Promise<string> {
   const port = () => /(?:port: |127\.0\.0\.1:)(\d+)/.exec(output())?.[1]
-  await vi.waitFor(() => expect(port(), output()).toBeDefined(), { timeout: 30_000, interval: 50 })
+  await eventually(() => expect(port(), output()).toBeDefined())
   return port() ?? ''
 }
 

@@ -8,7 +8,7 @@ import { cuttableProxy } from '../stores/cuttable-proxy.ts'
 
 const TOKEN = 'a-token-of-a-worker'
 /** It would wait, but does not ask again. */
-const ONE_ATTEMPT = { wait: 20_000, retry: () => null }
+const ONE_ATTEMPT = { wait: 60_000, retry: () => null }
 
 describeStore('http', {
   runner: { describe, it },
@@ -92,7 +92,7 @@ describe('httpStore', () => {
       const { leases, store } = open(server.url, { token: TOKEN, key: 'wrong' })
       await expect(leases.acquire('r', ONE_ATTEMPT)).rejects.toMatchObject(refusal)
       await expect(store.watch(() => {})).rejects.toMatchObject(refusal)
-      const waiting = leases.acquire('r', { wait: 20_000 })
+      const waiting = leases.acquire('r', { wait: 60_000 })
       await lease.release()
       await (await waiting).release()
     })

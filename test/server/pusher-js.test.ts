@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { memoryBus } from '../../src/server/buses/memory.ts'
 import { createServer } from '../../src/server/node/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
+import { eventually } from '../eventually.ts'
 import { KEY, SECRET } from './fake-socket.ts'
 import { openSocketServer, type SocketServer } from './socket-server.ts'
 
@@ -11,7 +12,6 @@ import { openSocketServer, type SocketServer } from './socket-server.ts'
 type Pusher = pusherJs.default
 const Pusher = pusherJs as unknown as typeof pusherJs.default
 
-const WAIT = { timeout: 15_000, interval: 20 }
 const LOCKED = { room_id: '42', session_id: 'public-id', locked_at: '2030-01-01T00:00:00.000Z' }
 let server: SocketServer
 const clients: { disconnect(): void }[] = []
@@ -59,7 +59,7 @@ describe('pusher-js', () => {
       server.hub.broadcast('document.42', 'document.locked', LOCKED)
       server.hub.broadcast('document.43', 'document.locked', LOCKED)
       server.hub.broadcast('document.42', 'document.unlocked', { room_id: '42' })
-      await vi.waitFor(() => expect(heard).toHaveBeenCalledTimes(2), WAIT)
+      await eventually(() => expect(heard).toHaveBeenCalledTimes(2))
       expect(heard.mock.calls).toEqual([
         ['document.locked', LOCKED],
         ['document.unlocked', { room_id: '42' }],
@@ -71,7 +71,7 @@ describe('pusher-js', () => {
     const pusher = pusherFor()
     await subscribed(pusher, 'document.42')
     pusher.unsubscribe('document.42')
-    await vi.waitFor(() => expect([...server.hub.subscribed()]).toEqual([]), WAIT)
+    await eventually(() => expect([...server.hub.subscribed()]).toEqual([]))
   })
 
   it.each(['private-document.42', 'presence-document.42'])(
@@ -95,13 +95,13 @@ describe('pusher-js', () => {
       ...{ count: 2, myID: 'bob', me: { id: 'bob', info: { name: 'bob' } } },
       members: { ann: { name: 'ann' }, bob: { name: 'bob' } },
     })
-    await vi.waitFor(() => expect(added).toHaveBeenCalledWith({ id: 'bob', info: { name: 'bob' } }), WAIT)
+    await eventually(() => expect(added).toHaveBeenCalledWith({ id: 'bob', info: { name: 'bob' } }))
     const typing = vi.fn()
     channel.bind('client-typing', typing)
     other.trigger('client-typing', { at: 7 })
-    await vi.waitFor(() => expect(typing).toHaveBeenCalledWith({ at: 7 }, { user_id: 'bob' }), WAIT)
+    await eventually(() => expect(typing).toHaveBeenCalledWith({ at: 7 }, { user_id: 'bob' }))
     bob.disconnect()
-    await vi.waitFor(() => expect(removed).toHaveBeenCalledWith({ id: 'bob', info: { name: 'bob' } }), WAIT)
+    await eventually(() => expect(removed).toHaveBeenCalledWith({ id: 'bob', info: { name: 'bob' } }))
   })
 
   it('sees members on another node', async () => {
@@ -113,7 +113,7 @@ describe('pusher-js', () => {
     channel.bind('pusher:member_added', added)
     const other = await subscribed(pusherFor('bob', two.port), 'presence-document.42')
     expect(Object(other).members.count).toBe(2)
-    await vi.waitFor(() => expect(added).toHaveBeenCalledWith({ id: 'bob', info: { name: 'bob' } }), WAIT)
+    await eventually(() => expect(added).toHaveBeenCalledWith({ id: 'bob', info: { name: 'bob' } }))
   })
 
   it('backs off when the server goes, and is back with its channels when it returns', async () => {
@@ -125,18 +125,18 @@ describe('pusher-js', () => {
     pusher.connection.bind('error', (error: { data?: { code?: number } }) => errors.push(error.data?.code))
     const { port } = server
     await server[Symbol.asyncDispose]()
-    await vi.waitFor(() => expect(errors).toContain(4100), WAIT)
-    server = await openSocketServer({ port })
-    await vi.waitFor(() => expect([...server.hub.subscribed()]).toEqual(['document.42']), WAIT)
+    await eventually(() => expect(errors).toContain(4100))
+    server = await eventually(() => openSocketServer({ port }))
+    await eventually(() => expect([...server.hub.subscribed()]).toEqual(['document.42']))
     server.hub.broadcast('document.42', 'document.locked', LOCKED)
-    await vi.waitFor(() => expect(heard).toHaveBeenCalledExactlyOnceWith(LOCKED, {}), WAIT)
+    await eventually(() => expect(heard).toHaveBeenCalledExactlyOnceWith(LOCKED, {}))
   })
 
   it('gives up when it has the wrong key', async () => {
     const pusher = pusherFor('ann', server.port, 'other')
     const errors: unknown[] = []
     pusher.connection.bind('error', (error: unknown) => errors.push(error))
-    await vi.waitFor(() => expect(pusher.connection.state).toBe('disconnected'), WAIT)
+    await eventually(() => expect(pusher.connection.state).toBe('disconnected'))
     expect(errors).toMatchObject([{ error: { data: { code: 4001 } } }])
   })
 })
@@ -145,9 +145,9 @@ describe('laravel-echo', () => {
   it.each(['channel', 'private'] as const)('hears plain names in a %s', async (form) => {
     const heard = vi.fn()
     echoFor()[form]('document.42').listen('.document.locked', heard)
-    await vi.waitFor(() => expect([...server.hub.subscribed()]).toEqual(['document.42']), WAIT)
+    await eventually(() => expect([...server.hub.subscribed()]).toEqual(['document.42']))
     server.hub.broadcast('document.42', 'document.locked', LOCKED)
-    await vi.waitFor(() => expect(heard).toHaveBeenCalledWith(LOCKED, {}), WAIT)
+    await eventually(() => expect(heard).toHaveBeenCalledWith(LOCKED, {}))
   })
 
   it('hears the names of Laravel', async () => {
@@ -158,34 +158,32 @@ describe('laravel-echo', () => {
       .channel('document.42')
       .listen('DocumentLocked', heard)
       .listen('DocumentTakeoverRequested', heard)
-    await vi.waitFor(() => expect([...server.hub.subscribed()]).toEqual(['document.42']), WAIT)
+    await eventually(() => expect([...server.hub.subscribed()]).toEqual(['document.42']))
     server.hub.broadcast('document.42', 'document.locked', LOCKED)
     server.hub.broadcast('document.42', 'document.takeover-requested', { room_id: '42' })
-    await vi.waitFor(
-      () =>
-        expect(heard.mock.calls).toEqual([
-          [LOCKED, {}],
-          [{ room_id: '42' }, {}],
-        ]),
-      WAIT,
+    await eventually(() =>
+      expect(heard.mock.calls).toEqual([
+        [LOCKED, {}],
+        [{ room_id: '42' }, {}],
+      ]),
     )
   })
 
   it('is told when its signature is bad', async () => {
     const [heard, error] = [vi.fn(), vi.fn()]
     echoFor('mallory').private('document.42').listen('.document.locked', heard).error(error)
-    await vi.waitFor(() => expect(error).toHaveBeenCalledWith(expect.objectContaining({ status: 401 })), WAIT)
+    await eventually(() => expect(error).toHaveBeenCalledWith(expect.objectContaining({ status: 401 })))
   })
 
   it('sees who is here, joins and leaves', async () => {
     const [here, joining, leaving] = [vi.fn(), vi.fn(), vi.fn()]
     echoFor('ann').join('document.42').here(here).joining(joining).leaving(leaving)
-    await vi.waitFor(() => expect(here).toHaveBeenCalledWith([{ name: 'ann' }]), WAIT)
+    await eventually(() => expect(here).toHaveBeenCalledWith([{ name: 'ann' }]))
     const bob = echoFor('bob')
     bob.join('document.42')
-    await vi.waitFor(() => expect(joining).toHaveBeenCalledWith({ name: 'bob' }), WAIT)
+    await eventually(() => expect(joining).toHaveBeenCalledWith({ name: 'bob' }))
     bob.leave('document.42')
-    await vi.waitFor(() => expect(leaving).toHaveBeenCalledWith({ name: 'bob' }), WAIT)
+    await eventually(() => expect(leaving).toHaveBeenCalledWith({ name: 'bob' }))
   })
 })
 
@@ -194,7 +192,7 @@ describe('the whole service', () => {
   const open = (port = 0) =>
     createServer({
       store,
-      settings: { port, cookieSecrets: ['a'.repeat(32)], channelSecret: SECRET },
+      settings: { port, ttl: '1h', cookieSecrets: ['a'.repeat(32)], channelSecret: SECRET },
       log: () => {},
     })
   let service: Awaited<ReturnType<typeof open>>
@@ -222,7 +220,7 @@ describe('the whole service', () => {
     const { locked_at, expires_at, token } = await granted.json()
     const [cookie = ''] = granted.headers.getSetCookie().map((set) => set.split(';')[0])
     await lock('DELETE', room, cookie)
-    await vi.waitFor(() => expect(heard).toHaveBeenCalledTimes(2), WAIT)
+    await eventually(() => expect(heard).toHaveBeenCalledTimes(2))
     const person = { session_id: expect.any(String) }
     const told = { ...person, room_id: room, locked_at, token, holder: person }
     expect(heard.mock.calls).toEqual([
@@ -241,10 +239,10 @@ describe('the whole service', () => {
     const [cookie = ''] = granted.headers.getSetCookie().map((set) => set.split(';')[0])
     const { port } = service
     await service.stop()
-    service = await open(port)
-    await vi.waitFor(() => expect([...service.locks.channels.subscribed()]).toHaveLength(1), WAIT)
+    service = await eventually(() => open(port))
+    await eventually(() => expect([...service.locks.channels.subscribed()]).toHaveLength(1))
     expect((await lock('POST', room)).status).toBe(409)
     expect((await lock('DELETE', room, cookie)).status).toBe(200)
-    await vi.waitFor(() => expect(unlocked).toHaveBeenCalledOnce(), WAIT)
+    await eventually(() => expect(unlocked).toHaveBeenCalledOnce())
   })
 })

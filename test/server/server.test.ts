@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getRequestListener, serve } from '@hono/node-server'
 import { Hono } from 'hono'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket as ClientSocket } from 'ws'
 import { createLockServer } from '../../src/server/index.ts'
 import {
@@ -19,6 +19,7 @@ import {
 } from '../../src/server/node/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { eventually } from '../eventually.ts'
 import { browserAt, joinRoom } from './node-client.ts'
 import { ADMIN_TOKEN, SECRETS } from './service-bed.ts'
 
@@ -160,7 +161,7 @@ describe('a stop', () => {
     await once(socket, 'open')
     const waiting = browserAt(server.url, 'b').call('POST', `${LOCK}?wait=30`)
     const looking = browserAt(server.url, 'c')
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect((await looking.call('GET', LOCK)).body).toMatchObject({ waiting: [{}] }),
     )
     await server.stop()
@@ -193,7 +194,7 @@ describe('a stop', () => {
       signal: gone.signal,
     })
     const waiters = (count: number) =>
-      vi.waitFor(async () => {
+      eventually(async () => {
         const { waiting } = Object((await holder.call('GET', LOCK)).body)
         expect(waiting).toHaveLength(count)
       })
@@ -201,7 +202,7 @@ describe('a stop', () => {
     gone.abort()
     await expect(waiting).rejects.toThrow()
     await waiters(0)
-    expect(statuses).toContain(499)
+    await eventually(() => expect(statuses).toContain(499))
   })
 })
 
@@ -247,7 +248,7 @@ describe('embedded', () => {
     expect(await (await fetch(`${url}/hello`)).text()).toBe('hello')
     const socket = await joinRoom(url, 'room-1')
     expect((await browserAt(url).call('POST', LOCK)).status).toBe(200)
-    await vi.waitFor(() => expect(socket.heard).toEqual(['document.locked']))
+    await eventually(() => expect(socket.heard).toEqual(['document.locked']))
     const page = new ClientSocket(`${url.replace('http', 'ws')}/app/holdfast?protocol=7`, { origin })
     const [greeting] = await once(page, 'message')
     expect(String(greeting)).toContain('pusher:connection_established')
@@ -293,7 +294,7 @@ async function start(options: Partial<ServerOptions> = {}) {
   const server = await createServer({
     ...{ store, documents: sqliteDocuments(database), audit: sqliteAudit(database), log: () => {} },
     ...options,
-    settings: { ...SECRETS, port: 0, ...options.settings },
+    settings: { ...SECRETS, port: 0, ttl: '1h', ...options.settings },
   })
   return {
     ...server,

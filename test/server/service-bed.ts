@@ -1,8 +1,9 @@
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
 import type { LeaseStore } from '../../src/core/index.ts'
 import { createLockServer, type LockServer, type LockServerOptions } from '../../src/server/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { FakeClock } from '../../src/testing/index.ts'
+import { eventually } from '../eventually.ts'
 
 export const ORIGIN = 'http://holdfast.test'
 export const ADMIN_TOKEN = 'an-admin-token-of-the-tests'
@@ -54,7 +55,7 @@ export async function serviceBed(options: Partial<LockServerOptions> = {}): Prom
     async privateSocket(channel) {
       const { id, subscribe } = listen(server, clock)
       const heard = subscribe(channel, await server.channels.sign(id, channel))
-      await vi.waitFor(() => expect(server.channels.subscribed()).toContain(channel.replace('private-', '')))
+      await eventually(() => expect(server.channels.subscribed()).toContain(channel.replace('private-', '')))
       return heard
     },
     [Symbol.asyncDispose]: () => server.stop(),

@@ -3,9 +3,9 @@ import { connect } from 'node:net'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type ClientOptions, WebSocket } from 'ws'
+import { eventually } from '../eventually.ts'
 import { openSocketServer, type SocketServer } from './socket-server.ts'
 
-const WAIT = { timeout: 15_000, interval: 20 }
 let server: SocketServer
 beforeEach(async () => {
   server = await openSocketServer()
@@ -109,16 +109,16 @@ describe('a socket', () => {
     expect(await closed).toBe(code)
     process.off('warning', warned)
     expect(warned).not.toHaveBeenCalled()
-    await vi.waitFor(() => expect(server.hub.sockets).toBe(0), WAIT)
+    await eventually(() => expect(server.hub.sockets).toBe(0))
   })
 
   it.each([1, 125, 126, 65_535, 65_536, 200_000])('gets data of %i characters whole', async (length) => {
     const { socket, frames } = await dial()
     subscribe(socket, 'document.1')
-    await vi.waitFor(() => expect([...server.hub.subscribed()]).toEqual(['document.1']), WAIT)
+    await eventually(() => expect([...server.hub.subscribed()]).toEqual(['document.1']))
     for (const text of ['é'.repeat(length), 'x'.repeat(length)])
       server.hub.broadcast('document.1', 'document.saved', { text })
-    await vi.waitFor(() => expect(frames).toHaveLength(4), WAIT)
+    await eventually(() => expect(frames).toHaveLength(4))
     const texts = frames.slice(2).map(({ data }) => JSON.parse(data).text)
     expect(texts.map((text) => text.length)).toEqual([length, length])
     expect(texts.map((text) => new Set(text))).toEqual([new Set('é'), new Set('x')])
@@ -128,20 +128,17 @@ describe('a socket', () => {
     await reopen({ maxBuffered: 100_000 })
     const [slow, quick] = [await dial(), await dial()]
     for (const { socket } of [slow, quick]) subscribe(socket, 'document.1')
-    await vi.waitFor(() => expect(quick.frames).toHaveLength(2), WAIT)
+    await eventually(() => expect(quick.frames).toHaveLength(2))
     slow.socket.pause()
     let sent = 0
-    await vi.waitFor(
-      () => {
-        for (; sent % 50 !== 49; sent++)
-          server.hub.broadcast('document.1', 'document.saved', { text: 'x'.repeat(10_000) })
-        sent++
-        server.hub.broadcast('document.1', 'document.saved', {})
-        expect(server.hub.sockets).toBe(1)
-      },
-      { timeout: 15_000, interval: 10 },
-    )
-    await vi.waitFor(() => expect(quick.frames).toHaveLength(2 + sent), WAIT)
+    await eventually(() => {
+      for (; sent % 50 !== 49; sent++)
+        server.hub.broadcast('document.1', 'document.saved', { text: 'x'.repeat(10_000) })
+      sent++
+      server.hub.broadcast('document.1', 'document.saved', {})
+      expect(server.hub.sockets).toBe(1)
+    })
+    await eventually(() => expect(quick.frames).toHaveLength(2 + sent))
     slow.socket.terminate()
   })
 
@@ -168,7 +165,7 @@ describe('a socket', () => {
     socket.pause()
     const started = performance.now()
     await server.hub.close()
-    await vi.waitFor(() => expect(server.hub.sockets).toBe(0), WAIT)
+    await eventually(() => expect(server.hub.sockets).toBe(0))
     expect(performance.now() - started).toBeGreaterThan(1500)
   })
 })
@@ -183,12 +180,12 @@ it('whatever bytes come, the server lives', async () => {
       for (const chunk of chunks) stream.write(chunk)
       stream.end()
       stream.resume()
-      await once(stream, 'close')
+      await new Promise((resolve) => stream.once('close', resolve))
     }),
     { numRuns: 100 },
   )
   const { frames, socket } = await dial()
   expect(frames[0]?.event).toBe('pusher:connection_established')
   socket.close()
-  await vi.waitFor(() => expect(server.hub.sockets).toBe(0), WAIT)
+  await eventually(() => expect(server.hub.sockets).toBe(0))
 })

@@ -1,9 +1,9 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { createServer, type HoldfastServer } from '../../src/server/node/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
+import { eventually } from '../eventually.ts'
 import { docsExamples, portOf, runExample } from './docs-example.ts'
 
-const WAIT = { timeout: 30_000, interval: 50 }
 const examples = (kind: string) => docsExamples('docs/websocket.md', kind)
 
 const servers: HoldfastServer[] = []
@@ -16,12 +16,12 @@ describe('the page on WebSockets', () => {
     const server = await createServer({ store: memoryStore(), settings: { port: 0 }, log: () => {} })
     servers.push(server)
     const output = runExample(code, server.port)
-    await vi.waitFor(() => expect(output()).toContain('listening'), WAIT)
+    await eventually(() => expect(output()).toContain('listening'))
     const lock = `${server.url}/api/documents/42/lock`
     const granted = await fetch(lock, { method: 'POST' })
     const [cookie = ''] = granted.headers.getSetCookie().map((set) => set.split(';')[0])
     await fetch(lock, { method: 'DELETE', headers: { cookie } })
-    await vi.waitFor(() => expect(output()).toMatch(/locked for \d+ ms\nunlocked: released/), WAIT)
+    await eventually(() => expect(output()).toMatch(/locked for \d+ ms\nunlocked: released/))
   })
 
   it.each(examples('server'))('has a $name that can be reached: %#', async ({ code }) => {

@@ -4,8 +4,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Analysis } from '../../src/telemetry/index.ts'
+import { eventually } from '../eventually.ts'
 
 const run = promisify(execFile)
 const worker = (name: string) => join(import.meta.dirname, 'workers', `${name}.ts`)
@@ -42,7 +43,7 @@ describe('a process that collects', () => {
 
   it('leaves whole lines, but for the last, when it is killed', async () => {
     const { ended } = await collecting('1')
-    await vi.waitFor(async () => expect((await readBack()).records).toBeGreaterThan(100), 20_000)
+    await eventually(async () => expect((await readBack()).records).toBeGreaterThan(100))
     child?.kill('SIGKILL')
     await ended
     const { skipped } = await readBack()
@@ -101,7 +102,7 @@ async function collecting(interval: string, ...more: string[]) {
   })
   const heard = () => Number(told.split('\n').at(-2) ?? 0)
   const ended = once(started, 'close')
-  await vi.waitFor(() => expect(heard()).toBeGreaterThan(300), 20_000)
+  await eventually(() => expect(heard()).toBeGreaterThan(300))
   return { heard, ended }
 }
 
