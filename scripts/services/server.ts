@@ -1,6 +1,5 @@
-import { randomInt } from 'node:crypto'
-import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from './free-port.ts'
 import { type Command, KeptProcess } from './kept-process.ts'
 import { signalTree } from './process-tree.ts'
 import type { Tool } from './tools.ts'
@@ -115,21 +114,5 @@ export class Server implements AsyncDisposable {
       }
       await Promise.race([exit, sleep(PROBE_EVERY_MS)])
     }
-  }
-}
-
-/**
- * Below the range from which outgoing connections get theirs: a client that keeps trying to reach a server in
- * restart could otherwise be given the server's own port, and connect to itself.
- */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(20_000, 30_000)
-    const probe = createServer()
-    const free = await new Promise<boolean>((resolve) => {
-      probe.once('error', () => resolve(false))
-      probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
-    })
-    if (free) return port
   }
 }

@@ -3,6 +3,7 @@ import { connect } from '@nats-io/transport-node'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import type { ServerName } from '../../scripts/services/index.ts'
+import { HANG_MS } from '../hang-limit.ts'
 
 interface Client {
   /** Leaves a mark that outlives a crash. */
@@ -56,7 +57,7 @@ type JetStreamManager = Awaited<ReturnType<typeof jetstreamManager>>
 async function onNats<T>(address: string, work: (manager: JetStreamManager) => Promise<T>): Promise<T> {
   const connection = await connect({ servers: address })
   try {
-    return await work(await jetstreamManager(connection))
+    return await work(await jetstreamManager(connection, { timeout: HANG_MS }))
   } finally {
     await connection.close()
   }

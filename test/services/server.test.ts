@@ -44,7 +44,7 @@ describe('a process in the care of a keeper', () => {
       expect(isAlive(pid) && existsSync(directory)).toBe(true)
       process.kill(pid, 'SIGSTOP')
       owner.kill(signal)
-      await expect.poll(() => isAlive(pid) || existsSync(directory), { timeout: 10_000 }).toBe(false)
+      await expect.poll(() => isAlive(pid) || existsSync(directory)).toBe(false)
     },
   )
 })

@@ -1,7 +1,7 @@
 import { type Answer, type Ask, LeaseError, type LeaseRecord, type LeaseStore } from '../../src/core/index.ts'
 
 export function asking(resource: string, more: Partial<Ask> = {}): Ask {
-  return { resource, id: crypto.randomUUID(), owner: 'Mika', ttl: 60_000, ...more }
+  return { resource, id: crypto.randomUUID(), owner: 'Mika', ttl: 600_000, ...more }
 }
 
 export function granted(answer: Answer): LeaseRecord {

@@ -45,8 +45,8 @@ for (const name of clientNames) {
   })
 }
 
-/** Long enough for a message to come in from the server. */
-const DELIVERY_MS = 5
+/** Lets messages come in from the server between two looks. */
+const PAUSE_MS = 5
 
 describeStore('redis by the clock of the test', {
   runner: { describe, it },
@@ -64,7 +64,7 @@ describeStore('redis by the clock of the test', {
   },
   pass: async ({ clock }, ms) => {
     await clock.advance(ms)
-    await sleep(DELIVERY_MS)
+    await sleep(PAUSE_MS)
   },
   stepClock: ({ clock }, ms) => clock.jump(ms),
 })

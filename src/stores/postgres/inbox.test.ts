@@ -23,6 +23,7 @@ function setUp() {
     open: 0,
   }
   let hooks: ListenerHooks | undefined
+  let deliver = () => {}
   const inbox = new Inbox({
     listen: async (given) => {
       world.attempts++
@@ -44,7 +45,8 @@ function setUp() {
       ({
         async probe(channel: string, payload: string) {
           if (world.away) throw new Error('ECONNREFUSED')
-          if (world.delivers) hooks?.heard(channel, payload)
+          deliver = () => hooks?.heard(channel, payload)
+          if (world.delivers) deliver()
           return 5
         },
       }) as Partial<Queries> as Queries,
@@ -53,7 +55,7 @@ function setUp() {
     opened: () => world.opened++,
     checked: () => world.checked++,
   })
-  return { world, inbox, drop: () => hooks?.dropped() }
+  return { world, inbox, drop: () => hooks?.dropped(), deliver: () => deliver() }
 }
 
 describe('the inbox of a Postgres store', () => {
@@ -102,7 +104,7 @@ describe('the inbox of a Postgres store', () => {
     const { world, inbox } = setUp()
     world.delivers = false
     const ready = inbox.ready(60_000)
-    await vi.advanceTimersByTimeAsync(2000)
+    await vi.advanceTimersByTimeAsync(2001)
     expect(await ready).toBe(null)
     expect(inbox.deaf).toBe(true)
     expect(await inbox.ready(60_000)).toBe(null)
@@ -112,6 +114,15 @@ describe('the inbox of a Postgres store', () => {
     await vi.advanceTimersByTimeAsync(15_000)
     expect(inbox.deaf).toBe(false)
     expect(inbox.address).not.toBe(null)
+  })
+
+  it('is not deaf when the process stood still until the time to hear was over', async () => {
+    const { world, inbox, deliver } = setUp()
+    world.delivers = false
+    const ready = inbox.ready(60_000)
+    await vi.advanceTimersByTimeAsync(2000)
+    deliver()
+    expect(await ready).not.toBe(null)
   })
 
   it('is not deaf for ever when nobody needed it for a while', async () => {
@@ -131,7 +142,7 @@ describe('the inbox of a Postgres store', () => {
     await vi.advanceTimersByTimeAsync(30_000)
     expect(world).toMatchObject({ checked: 3, opened: 1 })
     world.delivers = false
-    await vi.advanceTimersByTimeAsync(12_000)
+    await vi.advanceTimersByTimeAsync(12_001)
     expect(inbox.address).toBe(null)
   })
 

@@ -25,7 +25,7 @@ describe('a call to registers', () => {
     await call
   })
 
-  it('ends after ten seconds', async () => {
+  it('ends after five seconds', async () => {
     vi.useFakeTimers()
     try {
       const call = expect(stuck().read(['r'])).rejects.toMatchObject({ code: 'store-unavailable' })

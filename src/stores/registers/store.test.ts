@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { eventually } from '../../../test/eventually.ts'
 import { FakeRegisters } from '../../../test/stores/registers/fake-registers.ts'
 import { type Ask, LeaseError, type LeaseStore, type StoreEvent } from '../../core/index.ts'
 import { describeStore } from '../../testing/index.ts'
@@ -24,7 +25,7 @@ describeStore('registers', {
   reopen: async ({ registers }) => registerStore('fake', registers),
   interruptWatch: async ({ registers }) => {
     for (const feed of registers.feeds) feed.ended()
-    await vi.waitFor(() => expect(registers.feeds.size).toBe(1))
+    await eventually(() => expect(registers.feeds.size).toBe(1))
   },
 })
 
@@ -174,7 +175,7 @@ describe('a lease on registers', () => {
     const { lease } = await grab(store, 'a', { lost })
     await peer.release({ resource: 'r', token: lease.token })
     opening.resolve()
-    await vi.waitFor(() => expect(lost).toHaveBeenCalledOnce())
+    await eventually(() => expect(lost).toHaveBeenCalledOnce())
   })
 
   it('is told of its end once, though it was asked for twice', async () => {
@@ -182,7 +183,7 @@ describe('a lease on registers', () => {
     const { lease } = await grab(store, 'a', { lost })
     await grab(store, 'a', { lost })
     await peer.release({ resource: 'r', token: lease.token })
-    await vi.waitFor(() => expect(lost).toHaveBeenCalled())
+    await eventually(() => expect(lost).toHaveBeenCalled())
     expect(lost).toHaveBeenCalledOnce()
   })
 
@@ -192,7 +193,7 @@ describe('a lease on registers', () => {
     await peer.release({ resource: 'r', id: 'a' })
     const before = registers.entries.get('r')
     await grab(store, 'b', { lost })
-    await vi.waitFor(() => expect(registers.feeds.size).toBe(1))
+    await eventually(() => expect(registers.feeds.size).toBe(1))
     for (const feed of registers.feeds) if (before) feed.changed(before)
     expect(lost).not.toHaveBeenCalled()
   })
@@ -204,7 +205,7 @@ describe('a lease on registers', () => {
     const watch = await store.watch((event) => events.push(event))
     registers.entries.delete('r')
     for (const feed of registers.feeds) feed.gone('r')
-    await vi.waitFor(() => expect(lost).toHaveBeenCalledOnce())
+    await eventually(() => expect(lost).toHaveBeenCalledOnce())
     expect(events).toEqual([{ type: 'gap' }])
     await watch[Symbol.asyncDispose]()
   })

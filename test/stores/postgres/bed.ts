@@ -1,10 +1,12 @@
 import pg from 'pg'
+import { expect } from 'vitest'
 import type { LeaseStore } from '../../../src/core/index.ts'
 import {
   type PostgresClient,
   type PostgresStoreOptions,
   postgresStore,
 } from '../../../src/stores/postgres/index.ts'
+import { eventually } from '../../eventually.ts'
 
 /** A schema that no other test uses, and all that a test opened on it. */
 export interface Bed extends AsyncDisposable {
@@ -18,6 +20,10 @@ export interface Bed extends AsyncDisposable {
   storeOn(client: PostgresClient, options?: PostgresStoreOptions): LeaseStore
   /** How many connections of the pools listen. */
   listeners(): Promise<number>
+  /** The server's process of a call that waits for a lock of `admin`, once there is one. */
+  blocked(): Promise<number>
+  /** Stops the clock of the tables, so that no lease and no turn runs out. They must be there already. */
+  stopClock(): Promise<void>
   /** Leaves the schema, for a server that ends with the test. */
   close(): Promise<void>
 }
@@ -50,6 +56,29 @@ export async function makeBed(url: string): Promise<Bed> {
         [schema],
       )
       return rowCount ?? 0
+    },
+    blocked: () =>
+      eventually(async () => {
+        const { rows } = await admin.query(
+          'select pid from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))',
+        )
+        expect(rows).toHaveLength(1)
+        return rows[0].pid
+      }),
+    async stopClock() {
+      await admin.query(`
+        create table ${schema}.stopped as select clock_timestamp() as at;
+        create function ${schema}.clock_timestamp() returns timestamptz language sql as
+          'select at from ${schema}.stopped';
+        do $$
+        declare
+          name regprocedure;
+        begin
+          for name in select oid from pg_proc where pronamespace = '${schema}'::regnamespace loop
+            execute format('alter function %s set search_path = ${schema}, pg_catalog', name);
+          end loop;
+        end
+        $$`)
     },
     async close() {
       await Promise.all(stores.map((store) => store.close()))

@@ -1,9 +1,12 @@
-/** A process that has waited for a lease and has nothing more to do. `argv`: url, schema. */
+/** A process that has waited for a lease and has nothing more to do. `argv`: url, schema, how long every timer takes. */
 import pg from 'pg'
 import { createLeases } from '../../../src/core/index.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
 
-const [connectionString, schema = ''] = process.argv.slice(2)
+const [connectionString, schema = '', timerMs] = process.argv.slice(2)
+const { setTimeout } = globalThis
+// Whatever timer keeps this process alive does so for long.
+globalThis.setTimeout = ((run: () => void) => setTimeout(run, Number(timerMs))) as typeof setTimeout
 const pool = new pg.Pool({ connectionString })
 const leases = createLeases(postgresStore(pool, { schema }))
 const first = await leases.acquire('r')
@@ -12,7 +15,6 @@ await expectLine()
 await first.release()
 await (await second).release()
 await pool.end()
-process.send?.('finished')
 process.disconnect()
 
 async function expectLine(): Promise<void> {

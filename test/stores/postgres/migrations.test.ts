@@ -11,7 +11,7 @@ beforeEach(async () => {
 })
 afterEach(() => bed[Symbol.asyncDispose]())
 
-const ask = (resource = 'r') => ({ resource, id: crypto.randomUUID(), owner: 'Mika', ttl: 10_000 })
+const ask = (resource = 'r') => ({ resource, id: crypto.randomUUID(), owner: 'Mika', ttl: 60_000 })
 
 describe('the migration of a Postgres store', () => {
   it('runs once when twenty nodes start at the same moment', async () => {

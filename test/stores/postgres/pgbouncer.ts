@@ -1,10 +1,10 @@
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import pg from 'pg'
+import { freePort } from '../../../scripts/services/free-port.ts'
 import { KeptProcess } from '../../../scripts/services/kept-process.ts'
 import { executable, obtain, type Tool } from '../../../scripts/services/tools.ts'
+import { HANG_MS } from '../../hang-limit.ts'
 
 export interface Pooler extends AsyncDisposable {
   readonly url: string
@@ -52,7 +52,8 @@ ${process.getuid?.() === 0 ? 'user = nobody' : ''}
 }
 
 async function answers(url: string, kept: KeptProcess): Promise<void> {
-  for (let tries = 0; tries < 100; tries++) {
+  const giveUpAt = performance.now() + HANG_MS
+  while (performance.now() < giveUpAt) {
     const client = new pg.Client(url)
     client.on('error', () => {})
     try {
@@ -66,13 +67,4 @@ async function answers(url: string, kept: KeptProcess): Promise<void> {
     }
   }
   throw new Error(`pgbouncer does not answer: ${await kept.lastOutput()}`)
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
 }

@@ -1,7 +1,9 @@
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { LeaseStore, StoreEvent } from '../../../src/core/index.ts'
+import { eventually } from '../../eventually.ts'
 import { asking, grab } from '../asking.ts'
+import { ownSystemClock } from '../own-clock.ts'
 import { type Bed, makeBed } from './bed.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env
@@ -46,23 +48,32 @@ describe('watching leases in Postgres', () => {
     await cycle('r')
     const unaware = new pg.Client(url)
     await unaware.connect()
-    await unaware.query('begin')
-    await unaware.query(`select ${bed.table}_acquire('r', 'a', 'Mika', 10000, null, null, false, null)`)
-    let began = false
-    const seen: string[] = []
-    const beginning = store
-      .watch((event) => seen.push(show(event)))
-      .then((watch) => {
-        began = true
-        return watch
+    try {
+      await unaware.query('begin')
+      await unaware.query(`select ${bed.table}_acquire('r', 'a', 'Mika', 60000, null, null, false, null)`)
+      const clock = ownSystemClock()
+      let began = false
+      const beginning = store
+        .watch(() => {})
+        .then(() => {
+          began = true
+        })
+      await expect.poll(() => bed.listeners()).toBe(1)
+      for (let looks = 0; looks < 20; looks++) {
+        await clock.advance(10)
+        await bed.admin.query('select 1')
+      }
+      expect(began).toBe(false)
+      await unaware.query('commit')
+      await eventually(async () => {
+        await clock.advance(10)
+        expect(began).toBe(true)
       })
-    await expect.poll(() => bed.listeners()).toBe(1)
-    await bed.admin.query('select pg_sleep(0.1)')
-    expect(began).toBe(false)
-    await unaware.query('commit')
-    await beginning
-    expect(await store.read(['r'])).toMatchObject([{ id: 'a' }])
-    await unaware.end()
+      await beginning
+      expect(await store.read(['r'])).toMatchObject([{ id: 'a' }])
+    } finally {
+      await unaware.end()
+    }
   })
 
   it('tells what is too long for a message by reading it, or of a gap when it has ended', async () => {
@@ -89,10 +100,12 @@ describe('watching leases in Postgres', () => {
   })
 
   it('tells of a gap when it could not be said in time that somebody watches', async () => {
+    const clock = ownSystemClock()
     const seen: string[] = []
     await store.watch((event) => seen.push(show(event)))
     await bed.admin.query(`update ${bed.table}_meta set watch_until = 0`)
-    await expect.poll(() => seen, { timeout: 15_000 }).toEqual(['gap'])
+    await clock.advance(10_000)
+    await expect.poll(() => seen).toEqual(['gap'])
     await cycle('after')
     await expect.poll(() => seen).toEqual(['gap', 'after held', 'after released'])
   })

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createLeases, type Lease, type LeaseStore } from '../../../src/core/index.ts'
+import { HANG_MS } from '../../hang-limit.ts'
 import { asking, grab } from '../asking.ts'
 import { type Bed, makeBed } from './bed.ts'
 
@@ -22,28 +23,34 @@ afterEach(() => bed[Symbol.asyncDispose]())
 const rowsLeft = async () => (await admin.query(`select from ${bed.table}`)).rowCount
 
 describe('a grant after a long wait for the row', () => {
+  const ttl = 60_000
+
+  /** Ends the transaction that keeps the row; resolves with the server's time right before. */
+  async function letGo(end: string): Promise<number> {
+    await bed.blocked()
+    const { rows } = await admin.query('select extract(epoch from clock_timestamp()) * 1000 as ms')
+    await admin.query(end)
+    return Math.floor(rows[0].ms)
+  }
+
   it.each(['commit', 'rollback'])('counts from when it got the row, after a %s', async (end) => {
     const { id } = await grab(store, 'locked')
     await store.release({ resource: 'locked', id })
     await admin.query('begin')
     await admin.query(`select from ${bed.table} for update`)
-    const asked = store.acquire(asking('locked', { ttl: 1000 }))
-    await sleep(1500)
-    await admin.query(end)
-    const answer = await asked
-    expect(answer).toMatchObject({ granted: true, lease: { remaining: 1000 } })
-    const [lease] = await store.read(['locked'])
-    expect(lease?.remaining).toBeGreaterThan(500)
+    const asked = store.acquire(asking('locked', { ttl }))
+    const freeAt = await letGo(end)
+    expect(await asked).toMatchObject({ granted: true, lease: { remaining: ttl } })
+    expect((await store.read(['locked']))[0]?.expiresAt).toBeGreaterThanOrEqual(freeAt + ttl)
   })
 
   it('counts from when it got the row, though another made it in the meantime', async () => {
     await admin.query('begin')
     await admin.query(`insert into ${bed.table} (resource, token, ended_at) values ('new', 0, 0)`)
-    const asked = store.acquire(asking('new', { ttl: 1000 }))
-    await sleep(1500)
-    await admin.query('rollback')
-    expect(await asked).toMatchObject({ granted: true, lease: { remaining: 1000 } })
-    expect((await store.read(['new']))[0]?.remaining).toBeGreaterThan(500)
+    const asked = store.acquire(asking('new', { ttl }))
+    const freeAt = await letGo('rollback')
+    expect(await asked).toMatchObject({ granted: true, lease: { remaining: ttl } })
+    expect((await store.read(['new']))[0]?.expiresAt).toBeGreaterThanOrEqual(freeAt + ttl)
   })
 })
 
@@ -70,7 +77,7 @@ describe('connections that are serializable by default', () => {
       inside--
     }
     await Promise.all(
-      managers.flatMap((leases) => [1, 2, 3, 4].map(() => leases.withLease('r', work, { wait: 30_000 }))),
+      managers.flatMap((leases) => [1, 2, 3, 4].map(() => leases.withLease('r', work, { wait: HANG_MS }))),
     )
     expect(tokens).toHaveLength(12)
     expect(tokens).toEqual(tokens.toSorted((a, b) => a - b))
@@ -176,12 +183,12 @@ describe('the disk', () => {
     await admin.query('commit')
     return rows[0].synchronous_commit
   }
-  const acquire = (id: string) => [`acquire('r', $1, 'Mika', 10000, null, null, true, null)`, id] as const
+  const acquire = (id: string) => [`acquire('r', $1, 'Mika', 60000, null, null, true, null)`, id] as const
 
   it('is waited for by grants and renewals, whatever the connection says', async () => {
     const [call, id] = acquire('a')
     expect(await commitOf(call, 'off', id)).toBe('on')
-    expect(await commitOf(`renew('r', $1, 10000)`, 'off', id)).toBe('on')
+    expect(await commitOf(`renew('r', $1, 60000)`, 'off', id)).toBe('on')
   })
 
   it('is not waited for by a release or a place in line', async () => {

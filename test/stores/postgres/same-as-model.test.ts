@@ -60,7 +60,7 @@ afterAll(async () => {
   await client.end()
 })
 
-it('answers, tells and wakes as the model does', { timeout: 120_000 }, async () => {
+it('answers, tells and wakes as the model does', async () => {
   const property = fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 60 }), async (actions) => {
     await client.query(`truncate ${TABLE}`)
     const model = new Model()

@@ -1,10 +1,10 @@
-import { randomInt } from 'node:crypto'
-import { createServer } from 'node:net'
 import { Redis } from 'ioredis'
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
+import { freePort } from '../../../scripts/services/free-port.ts'
 import { KeptProcess } from '../../../scripts/services/kept-process.ts'
 import { redis } from '../../../scripts/services/redis.ts'
 import { obtain } from '../../../scripts/services/tools.ts'
+import { eventually } from '../../eventually.ts'
 
 const SLOTS = 16384
 /** Nodes talk to each other on a second port, so much higher. */
@@ -23,7 +23,7 @@ export class TestCluster implements AsyncDisposable {
   static async start(size: number): Promise<TestCluster> {
     const [launch] = await obtain([redis])
     const starts = Array.from({ length: size }, async () => {
-      const [node, port] = await Promise.all([KeptProcess.prepare('redis-node'), freePort()])
+      const [node, port] = await Promise.all([KeptProcess.prepare('redis-node'), freePort(BUS_OFFSET)])
       const options = { port, bind: '127.0.0.1', dir: node.directory, save: '', 'cluster-enabled': 'yes' }
       const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)])
       await node.start({ file: launch?.program ?? '', args, crashSignal: 'SIGKILL' })
@@ -40,7 +40,8 @@ export class TestCluster implements AsyncDisposable {
 
   /** A plain connection to one of the nodes. */
   node(index: number): Redis {
-    const client = new Redis({ port: this.ports[index] ?? 0, retryStrategy: () => 20 })
+    const port = this.ports[index] ?? 0
+    const client = new Redis({ port, retryStrategy: () => 20, maxRetriesPerRequest: null })
     client.on('error', () => {})
     return client
   }
@@ -55,26 +56,11 @@ export class TestCluster implements AsyncDisposable {
     }
     const joined = new RegExp(`cluster_state:ok[^]*cluster_known_nodes:${nodes.length}\\b`)
     for (const node of nodes)
-      await vi.waitFor(async () => expect(await node.call('CLUSTER', 'INFO')).toMatch(joined), 20_000)
+      await eventually(async () => expect(await node.call('CLUSTER', 'INFO')).toMatch(joined))
     for (const node of nodes) node.disconnect()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#nodes.map((node) => node[Symbol.asyncDispose]()))
   }
-}
-
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(20_000, 30_000)
-    if ((await isFree(port)) && (await isFree(port + BUS_OFFSET))) return port
-  }
-}
-
-function isFree(port: number): Promise<boolean> {
-  const probe = createServer()
-  return new Promise((resolve) => {
-    probe.once('error', () => resolve(false))
-    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
-  })
 }

@@ -37,7 +37,7 @@ describe.each(clientNames)('connections of %s', (client) => {
       await expect.poll(() => connections(name, 'pubsub')).toBe(1)
       await watch?.[Symbol.asyncDispose]()
       for (const { id } of [ask, holder]) await store.release({ resource: 'r', id })
-      await expect.poll(() => connections(name, 'pubsub'), { timeout: 5000 }).toBe(0)
+      await expect.poll(() => connections(name, 'pubsub')).toBe(0)
       expect(await connections(name, 'normal')).toBe(1)
     },
   )

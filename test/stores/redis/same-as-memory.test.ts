@@ -20,27 +20,23 @@ const scripts = {
     ...others,
   ),
 }
-it.each(Object.entries(scripts))(
-  'answers as the memory store does %s',
-  { timeout: 120_000 },
-  async (_, action) => {
-    const property = fc.asyncProperty(fc.array(action, { minLength: 30, maxLength: 60 }), async (actions) => {
-      const clock = new FakeClock()
-      const memory = memoryStore({ clock })
-      const expected = new World(ASKERS.map(() => memory))
-      await using redis = new RedisProcesses(clock)
-      const actual = new World(redis.stores)
+it.each(Object.entries(scripts))('answers as the memory store does %s', async (_, action) => {
+  const property = fc.asyncProperty(fc.array(action, { minLength: 30, maxLength: 60 }), async (actions) => {
+    const clock = new FakeClock()
+    const memory = memoryStore({ clock })
+    const expected = new World(ASKERS.map(() => memory))
+    await using redis = new RedisProcesses(clock)
+    const actual = new World(redis.stores)
+    await redis.delivered()
+    for (const action of actions) {
+      if (action.type === 'pass') await clock.advance(action.ms)
+      else expect(await actual.do(action)).toEqual(await expected.do(action))
       await redis.delivered()
-      for (const action of actions) {
-        if (action.type === 'pass') await clock.advance(action.ms)
-        else expect(await actual.do(action)).toEqual(await expected.do(action))
-        await redis.delivered()
-        expect(await actual.state()).toEqual(await expected.state())
-      }
-    })
-    await fc.assert(property, { numRuns: RUNS })
-  },
-)
+      expect(await actual.state()).toEqual(await expected.state())
+    }
+  })
+  await fc.assert(property, { numRuns: RUNS })
+})
 
 /** A store for each asker, as each process has its own. */
 class RedisProcesses implements AsyncDisposable {
@@ -48,14 +44,14 @@ class RedisProcesses implements AsyncDisposable {
   readonly #prefix = freshPrefix()
   readonly #admin = new Redis(HOLDFAST_TEST_REDIS_URL)
   readonly #clients
-  readonly #heard: string[] = []
   readonly #watches
   #marks = 0
+  #onMark: (id: string) => void = () => {}
 
   constructor(clock: FakeClock) {
     this.#clients = ASKERS.map(() => timedClient(HOLDFAST_TEST_REDIS_URL, clock))
     this.stores = this.#clients.map(({ client }) => redisStore(client, { prefix: this.#prefix }))
-    const on = (event: StoreEvent) => event.type === 'change' && this.#heard.push(event.lease.id)
+    const on = (event: StoreEvent) => event.type === 'change' && this.#onMark(event.lease.id)
     this.#watches = Promise.all(this.stores.map((store) => store.watch(on, { prefix: 'mark' })))
   }
 
@@ -64,9 +60,12 @@ class RedisProcesses implements AsyncDisposable {
     await this.#watches
     const id = String(++this.#marks)
     const about = JSON.stringify({ resource: 'mark', id, owner: 'test', metadata: null })
+    let left = ASKERS.length
+    const heard = new Promise<void>((resolve) => {
+      this.#onMark = (mark) => mark === id && --left === 0 && resolve()
+    })
     await this.#admin.publish(`${this.#prefix}:changes`, `held F 1 1 1 1 1 - ${id} ${about}`)
-    const count = () => this.#heard.filter((heard) => heard === id).length
-    while (count() < ASKERS.length) await new Promise(setImmediate)
+    await heard
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
