@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { build, type PreviewServer, preview } from 'vite'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { eventually } from '../eventually.ts'
 import { launchChromium } from './chromium.ts'
 
 const configFile = join(import.meta.dirname, '../../examples/autosave/vite.config.ts')
@@ -24,7 +25,7 @@ describe('the storyboard', () => {
     const cleaner = await openTab()
     await Promise.all(tabs.splice(0).map((page) => page !== cleaner && page.close()))
     // The writer of a page that has just gone may keep its file for a moment.
-    await vi.waitFor(() => cleaner.evaluate(clearOrigin), 10_000)
+    await eventually(() => cleaner.evaluate(clearOrigin))
     await cleaner.close()
   })
   afterAll(async () => {
@@ -42,7 +43,7 @@ describe('the storyboard', () => {
   const title = (page: Page) => page.getByLabel('Title of the story')
   const pill = (page: Page) => page.locator('.hf-autosave summary')
   const becomes = <T>(read: () => Promise<T>, value: unknown) =>
-    vi.waitFor(async () => expect(await read()).toEqual(value), 10_000)
+    eventually(async () => expect(await read()).toEqual(value))
   const saved = (page: Page) => becomes(() => pill(page).textContent(), expect.stringMatching(/^Saved \d/))
 
   async function write(page: Page, text: string): Promise<void> {
@@ -70,7 +71,9 @@ describe('the storyboard', () => {
   })
 
   it('is read-only in a second tab, which takes over when the first closes', async () => {
-    const [first, second] = [await openTab(), await openTab()]
+    const first = await openTab()
+    await write(first, 'Begun')
+    const second = await openTab()
     await write(first, 'By the first')
     await becomes(() => pill(second).textContent(), 'Read-only, open in another tab')
     expect(await title(second).isEditable()).toBe(false)

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run-tool.ts'
+import { eventually } from '../eventually.ts'
 import { launchChromium, type Site, serveModule } from './chromium.ts'
 import type { scenarios } from './pages/autosave-react.tsx'
 import { runScenario } from './run-scenario.ts'
@@ -31,7 +32,7 @@ afterAll(async () => {
 const run = <N extends keyof Scenarios & string>(name: N, ...args: Parameters<Scenarios[N]>) =>
   runScenario<Scenarios, N>(page, name, ...args)
 const becomes = <T>(read: () => Promise<T>, value: unknown) =>
-  vi.waitFor(async () => expect(await read()).toEqual(value), 10_000)
+  eventually(async () => expect(await read()).toEqual(value))
 
 describe('the hooks, in strict mode', () => {
   const phase = () => page.locator('main').getAttribute('data-phase')
@@ -44,7 +45,7 @@ describe('the hooks, in strict mode', () => {
     await becomes(() => page.locator('.hf-label').textContent(), expect.stringMatching(/^Saved/))
     await run('speak', 'ja')
     await becomes(() => page.locator('.hf-label').textContent(), expect.stringMatching(/に保存$/))
-    expect(await run('heldLocks')).toEqual(['react:project:autosave'])
+    await becomes(() => run('heldLocks'), ['react:project:autosave'])
     expect(await run('savedCount')).toBe(1)
     await run('close')
     await becomes(() => run('heldLocks'), [])
@@ -74,7 +75,7 @@ describe('the hooks, in strict mode', () => {
     expect(await button.textContent()).toBe('free')
     await button.click()
     await becomes(() => button.textContent(), 'held')
-    expect(await run('heldLocks')).toEqual(['react:project:history'])
+    await becomes(() => run('heldLocks'), ['react:project:history'])
     await button.click()
     await becomes(() => button.textContent(), 'free')
     await button.click()

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { type BrowserContext, chromium } from 'playwright-core'
 import { rolldown } from 'rolldown'
 import { chromiumPath } from '../../scripts/services/index.ts'
+import { HANG_MS } from '../hang-limit.ts'
 
 /** Playwright's own headless mode has no extensions; the browser's new one is the browser itself. */
 const FLAGS = [
@@ -30,7 +31,7 @@ export async function launchChromium(options: LaunchOptions = {}): Promise<Brows
   const { extensions = [], backForwardCache = false } = options
   const directories = extensions.join(',')
   const loading = [`--disable-extensions-except=${directories}`, `--load-extension=${directories}`]
-  return chromium.launchPersistentContext('', {
+  const browser = await chromium.launchPersistentContext('', {
     executablePath: await chromiumPath(),
     headless: false,
     args: directories ? [...FLAGS, ...loading] : FLAGS,
@@ -39,6 +40,8 @@ export async function launchChromium(options: LaunchOptions = {}): Promise<Brows
       ...(backForwardCache ? ['--disable-back-forward-cache'] : []),
     ],
   })
+  browser.setDefaultTimeout(HANG_MS)
+  return browser
 }
 
 export interface Site extends AsyncDisposable {

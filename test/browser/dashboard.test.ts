@@ -9,6 +9,7 @@ import { ADMIN_TOKEN, type PagesServer, servePages } from './pages-server.ts'
 
 const MANY = 5000
 const LONG_MS = 3_600_000
+const SHORT_MS = 60_000
 /** Of a sparkline, which is 96 wide and has its highest value at 2. */
 const HIGHEST_AT_THE_END = /[ML]96\.0 2\.0(h0)?$/
 
@@ -88,8 +89,9 @@ describe('the dashboard in Chromium', () => {
   })
 
   it('shows an expiry when it happens', async () => {
-    await take('short', 700)
+    await take('short', SHORT_MS)
     await row('short').waitFor()
+    server.pass(SHORT_MS)
     await page.locator('.events li', { hasText: 'expired' }).waitFor()
     await row('short').waitFor({ state: 'detached' })
   })
@@ -104,19 +106,28 @@ describe('the dashboard in Chromium', () => {
     await expect.poll(() => figure.locator('.line').getAttribute('d')).toMatch(HIGHEST_AT_THE_END)
     stop.abort()
     await waiting
+    // Until the server knows that nobody waits, it would grant the lease to the one that is gone.
+    await figure.locator('.value', { hasText: /^0$/ }).waitFor()
     await end('document:busy')
   })
 
   it('asks for no figures while it is hidden, and at once when it is looked at', async () => {
-    // The last of what is asked for at a time.
-    await page.waitForResponse('**/api/audit')
-    await page.evaluate(turnPage, true)
     const asked: string[] = []
     const onRequest = (request: Request) => asked.push(request.url())
-    page.on('request', onRequest)
+    // It is hidden before the last answer comes of what is asked for at a time.
+    const { promise: hidden, resolve } = Promise.withResolvers<void>()
+    await page.route('**/api/audit', async (route) => {
+      await page.evaluate(turnPage, true)
+      page.on('request', onRequest)
+      await route.continue()
+      resolve()
+    })
+    await hidden
     await take('unseen')
-    await page.waitForTimeout(6000)
+    // By a timer of the page, so that its others have had their time as well.
+    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 6000)))
     page.off('request', onRequest)
+    await page.unroute('**/api/audit')
     expect(asked).toEqual([])
     await Promise.all([page.waitForRequest('**/api/stats'), page.evaluate(turnPage, false)])
     await end('unseen')
@@ -155,15 +166,24 @@ describe('the dashboard in Chromium', () => {
     for (let n = 0; n < MANY; n++) await take(`many:${String(n).padStart(5, '0')}`)
     await page.getByText(MANY.toLocaleString('en')).first().waitFor()
     expect(await page.locator('tbody .row').count()).toBeLessThan(60)
-    const frames = page.evaluate(countFrames, 2000)
-    for (let beat = 0; beat < 400; beat++) {
-      const resource = `many:${String(beat * 12).padStart(5, '0')}`
-      await server.store.renew({ resource, id: resource, ttl: LONG_MS + 10_000 + beat })
-      if (beat % 20 === 0) await page.mouse.wheel(0, 4000)
+    const quiet: Frames[] = []
+    const busy: Frames[] = []
+    for (let round = 0; round < 4; round++) {
+      quiet.push(await page.evaluate(countFrames, 500))
+      const frames = page.evaluate(countFrames, 500)
+      for (let beat = round * 100; beat < (round + 1) * 100; beat++) {
+        const resource = `many:${String(beat * 12).padStart(5, '0')}`
+        await server.store.renew({ resource, id: resource, ttl: LONG_MS + 10_000 + beat })
+        if (beat % 20 === 0) await page.mouse.wheel(0, 4000)
+      }
+      busy.push(await frames)
     }
-    const { count, longest } = await frames
-    console.log(`${MANY} leases: ${count / 2} frames a second, the longest ${longest.toFixed(0)} ms`)
-    expect(count).toBeGreaterThan(20)
+    const longest = Math.max(...busy.map((frames) => frames.longest)).toFixed(0)
+    const [rate, usual] = [rateOf(busy), rateOf(quiet)]
+    console.log(
+      `${MANY} leases: ${rate.toFixed(0)} frames a second, ${usual.toFixed(0)} while nothing changes, the longest ${longest} ms`,
+    )
+    expect(rate).toBeGreaterThan(usual / 6)
     await page.getByLabel('Filter by name or holder').fill('many:04999')
     await row('many:04999').waitFor()
     expect(await page.locator('tbody .row').count()).toBe(1)
@@ -177,9 +197,9 @@ describe('the dashboard in Chromium', () => {
 
   it.each([360, 700, 841, 1024, 1200])('fits a screen of %d, with room for the names', async (width) => {
     await page.setViewportSize({ width, height: 740 })
-    expect(await widthOf(page)).toBeLessThanOrEqual(width)
-    const name = await row('many:04999-again').locator('td').first().boundingBox()
-    expect(name?.width).toBeGreaterThan(100)
+    await expect.poll(() => widthOf(page)).toBeLessThanOrEqual(width)
+    const name = row('many:04999-again').locator('td').first()
+    await expect.poll(async () => (await name.boundingBox())?.width).toBeGreaterThan(100)
   })
 })
 
@@ -202,7 +222,18 @@ function turnPage(hidden: boolean): void {
   document.dispatchEvent(new Event('visibilitychange'))
 }
 
-function countFrames(ms: number): Promise<{ count: number; longest: number }> {
+interface Frames {
+  readonly count: number
+  readonly longest: number
+  readonly ms: number
+}
+
+function rateOf(counted: readonly Frames[]): number {
+  const sum = (field: 'count' | 'ms') => counted.reduce((total, frames) => total + frames[field], 0)
+  return (1000 * sum('count')) / sum('ms')
+}
+
+function countFrames(ms: number): Promise<Frames> {
   return new Promise((resolve) => {
     const started = performance.now()
     let [count, longest, before] = [0, 0, started]
@@ -211,7 +242,7 @@ function countFrames(ms: number): Promise<{ count: number; longest: number }> {
       longest = Math.max(longest, at - before)
       before = at
       if (at - started < ms) requestAnimationFrame(onFrame)
-      else resolve({ count, longest })
+      else resolve({ count, longest, ms: at - started })
     }
     requestAnimationFrame(onFrame)
   })

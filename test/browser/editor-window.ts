@@ -32,9 +32,9 @@ export class EditorWindow {
   }
 
   /** Waits for a phase of the lock; says how long that took. */
-  async until(phase: string, timeout = 15_000): Promise<number> {
+  async until(phase: string): Promise<number> {
     const started = performance.now()
-    await this.page.waitForSelector(`.hf-banner[data-phase="${phase}"]`, { timeout, state: 'attached' })
+    await this.page.waitForSelector(`.hf-banner[data-phase="${phase}"]`, { state: 'attached' })
     return performance.now() - started
   }
 
@@ -62,14 +62,13 @@ export class EditorWindow {
   }
 
   async untilStatus(status: string): Promise<void> {
-    await this.page.waitForSelector(`[data-status="${status}"]`, { timeout: 15_000 })
+    await this.page.waitForSelector(`[data-status="${status}"]`)
   }
 
   async untilText(text: string): Promise<void> {
     await this.page.waitForFunction(
       (wanted) => document.querySelector<HTMLTextAreaElement>('.paper textarea')?.value === wanted,
       text,
-      { timeout: 15_000 },
     )
   }
 
@@ -81,12 +80,11 @@ export class EditorWindow {
     return (await this.page.locator('.hf-text').textContent()) ?? ''
   }
 
-  /** Sees also what the banner says for a moment only. */
   async untilBanner(text: string): Promise<void> {
     await this.page.waitForFunction(
       (wanted) => document.querySelector('.hf-text')?.textContent.includes(wanted),
       text,
-      { polling: 20, timeout: 15_000 },
+      { polling: 20 },
     )
   }
 
@@ -102,6 +100,16 @@ export class EditorWindow {
       globalThis.setTimeout = ((run: () => void, ms = 0) => usual(run, Math.max(ms, 60_000))) as typeof usual
       document.dispatchEvent(new Event('visibilitychange'))
     })
+  }
+
+  /** Time passes in which the page did nothing, as when the machine has slept. */
+  async passTime(ms: number): Promise<void> {
+    await this.page.evaluate((passed) => {
+      for (const clock of [Date, performance]) {
+        const usual = clock.now.bind(clock)
+        clock.now = () => usual() + passed
+      }
+    }, ms)
   }
 
   /** Closes the tab as a person does; says what the browser asked, and stays if it asked. */

@@ -2,6 +2,8 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { quantile } from '../../bench/measure.ts'
+import { eventually } from '../eventually.ts'
+import { HANG_MS } from '../hang-limit.ts'
 import { type Site, serveModule } from './chromium.ts'
 import { contentScript, type LoadedExtension, loadExtension } from './loaded-extension.ts'
 import { type Evaluating, runProbe } from './run-probe.ts'
@@ -48,7 +50,7 @@ describe('the sync in an extension', () => {
   const agreed = async (page: Page, contexts: readonly Evaluating[]) => {
     const ids = await indexOf(page)
     for (const context of contexts)
-      await vi.waitFor(async () => expect((await runProbe(context, 'look')).ids).toEqual(ids), 10_000)
+      await eventually(async () => expect((await runProbe(context, 'look')).ids).toEqual(ids))
     return ids
   }
 
@@ -73,7 +75,7 @@ describe('the sync in an extension', () => {
     const [page, tab] = [await openPage(), await openTab()]
     const killInTheMidst = async () => {
       await vi.waitFor(async () => expect((await indexOf(page)).length).toBeGreaterThan(5), {
-        timeout: 10_000,
+        timeout: HANG_MS,
         interval: 5,
       })
       await extension.killWorker()
@@ -87,7 +89,7 @@ describe('the sync in an extension', () => {
     await extension.worker.evaluate(`Promise.all([coordinator.close(), probe.close()])`)
     await runProbe(page, 'add', 'alone', 1)
     expect(await indexOf(page)).toEqual(['alone0'])
-    await vi.waitFor(async () => expect((await runProbe(page, 'look')).codes).toEqual(['no-receiver']), 5000)
+    await eventually(async () => expect((await runProbe(page, 'look')).codes).toEqual(['no-receiver']))
     await extension.killWorker()
   })
 
@@ -110,23 +112,18 @@ describe('the sync in an extension', () => {
     ])
   })
 
-  it('shows a change of one page in another within 200 ms', async () => {
+  it('shows a change of one page in another not long after a bare write to the storage would be heard of', async () => {
     const [writer, reader] = [await openPage(), await openPage()]
-    await runProbe(writer, 'update', 'x', 1)
-    await agreed(writer, [reader])
-    // The best of three rounds: whatever else the machine does must not count.
-    const rounds: number[] = []
-    for (let round = 0; round < 3 && !rounds.some((p99) => p99 < 200); round++) {
-      await runProbe(reader, 'latencies')
-      await runProbe(writer, 'update', 'x', 100)
-      await agreed(writer, [reader])
-      const latencies = await runProbe(reader, 'latencies')
-      expect(latencies.length).toBeGreaterThan(10)
-      rounds.push(quantile(latencies, 0.99))
-      console.log(
-        `page to page: p50 ${quantile(latencies, 0.5).toFixed(1)} ms, p99 ${rounds.at(-1)?.toFixed(1)} ms`,
-      )
+    for (let n = 0; n < 50; n++) {
+      await runProbe(writer, 'update', 'x', n)
+      await eventually(async () => expect(await runProbe(reader, 'shown', 'x')).toBe(n))
     }
-    expect(Math.min(...rounds)).toBeLessThan(200)
+    const { shown, bare } = await runProbe(reader, 'latencies')
+    expect(shown.length).toBeGreaterThanOrEqual(50)
+    for (const part of [0.5, 0.9]) {
+      const [ours, theirs] = [quantile(shown, part), quantile(bare, part)]
+      console.log(`page to page, p${100 * part}: ${ours.toFixed(1)} ms, bare ${theirs.toFixed(1)} ms`)
+      expect(ours).toBeLessThan(20 * theirs)
+    }
   })
 })

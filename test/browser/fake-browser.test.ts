@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { eventually } from '../eventually.ts'
 import { type Browser, type Context, openChromium, openFake, type Scope } from './browsers.ts'
 
 /** Whatever holds in one of them has to hold in the other. */
@@ -29,7 +30,7 @@ describe.each([
     return context
   }
   const logged = (context: Context, entries: unknown[]) =>
-    vi.waitFor(async () => expect(await context.run(({ log }) => log)).toEqual(entries), 5000)
+    eventually(async () => expect(await context.run(({ log }) => log)).toEqual(entries))
 
   const logChanges = ({ chrome, log }: Scope) => {
     chrome.storage.onChanged.addListener((changes, area) => log.push({ area, changes }))
@@ -118,7 +119,7 @@ describe.each([
     await content.run(({ chrome }) => chrome.runtime.sendMessage({ from: 'content' }))
     await logged(other, [{ from: 'page' }, { from: 'content' }])
     await logged(sender, [{ from: 'content' }])
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect((await worker.run(({ log }) => log)).slice(before)).toEqual([
         { from: 'page' },
         { from: 'content' },
@@ -203,7 +204,7 @@ describe.each([
     await one.close()
     await logged(two, ['granted'])
     await two.close()
-    await vi.waitFor(async () => expect(await worker.run(free)).toBe(true), 5000)
+    await eventually(async () => expect(await worker.run(free)).toBe(true))
   })
 
   it('forgets the worker’s listeners with the worker, and rejects when nobody is there', async () => {
@@ -218,10 +219,8 @@ describe.each([
           ({ message }) => message as string,
         ),
       )
-    await vi.waitFor(
-      async () =>
-        expect(await failure()).toBe('Could not establish connection. Receiving end does not exist.'),
-      5000,
+    await eventually(async () =>
+      expect(await failure()).toBe('Could not establish connection. Receiving end does not exist.'),
     )
   })
 })

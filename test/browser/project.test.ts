@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { quantile } from '../../bench/measure.ts'
+import { eventually } from '../eventually.ts'
 import { launchChromium, type Site, serveModule } from './chromium.ts'
 import { crash } from './crash.ts'
 import type { scenarios } from './pages/project.ts'
@@ -29,7 +30,8 @@ describe('the project lock in Chromium', () => {
   afterEach(async () => {
     const cleaner = await openTab()
     await Promise.all(pages.splice(0).map((page) => page !== cleaner.page && page.close()))
-    await cleaner.run('clearFiles')
+    // The writer of a page that has just gone may keep its file for a moment.
+    await eventually(() => cleaner.run('clearFiles'))
     await cleaner.page.close()
   })
   afterAll(async () => {
@@ -65,24 +67,31 @@ describe('the project lock in Chromium', () => {
 
   it('is taken over from a tab that was closed, and from one that crashed', async () => {
     const waits: number[] = []
+    const bareWaits: number[] = []
     for (const end of ['close', 'close', 'close', 'crash'] as const) {
       const [a, b] = [await openTab(), await openTab()]
       await a.run('acquire')
+      await a.run('holdBareLock')
+      await b.run('holdBareLock')
       await b.run('waitInBackground', { standby: true })
       await eventually(async () => {
         const pending = await b.page.evaluate(async () => (await navigator.locks.query()).pending?.length)
-        expect(pending).toBe(1)
+        expect(pending).toBe(2)
       })
       const ended = Date.now()
       if (end === 'close') await a.page.close()
       else await crash(a.page)
       await eventually(async () => expect(await b.run('holds')).toBe(true))
+      await eventually(async () => expect(await b.run('bareLockAt')).toBeGreaterThan(0))
       const acquired = (await b.run('events')).find((event) => event.type === 'lock:acquired')
       waits.push((acquired?.at ?? Infinity) - ended)
+      bareWaits.push((await b.run('bareLockAt')) - ended)
       await b.page.close()
     }
-    console.log(`take-over after the end of a tab: p50 ${quantile(waits, 0.5)} ms of ${waits}`)
-    expect(Math.max(...waits)).toBeLessThan(5000)
+    console.log(
+      `take-over after the end of a tab: p50 ${quantile(waits, 0.5)} ms of ${waits}, of a bare lock ${bareWaits}`,
+    )
+    for (const [n, bareWait] of bareWaits.entries()) expect(waits[n]).toBeLessThan(5000 + 5 * bareWait)
   })
 
   it.each(Object.entries(WITHOUT_WEB_LOCKS))(
@@ -190,7 +199,3 @@ describe('the project lock in Chromium', () => {
     expect(await b.run('acquire')).toMatchObject({ backend: 'fallback', scope: 'autosave' })
   })
 })
-
-function eventually(check: () => Promise<void>): Promise<void> {
-  return vi.waitFor(check, { timeout: 10_000 })
-}

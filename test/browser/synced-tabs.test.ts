@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { eventually } from '../eventually.ts'
 import { runProbe } from './run-probe.ts'
 import { servePage } from './served-page.ts'
 
@@ -18,7 +19,7 @@ describe('the sync in tabs, on IndexedDB', () => {
     return tab
   }
   const shows = (tab: Page, count: number) =>
-    vi.waitFor(async () => expect((await runProbe(tab, 'look')).ids.length).toBe(count), 10_000)
+    eventually(async () => expect((await runProbe(tab, 'look')).ids.length).toBe(count))
 
   it('loses none of 200 writes of two tabs at once', async () => {
     await Promise.all([runProbe(one, 'add', 'one', 100), runProbe(two, 'add', 'two', 100)])
@@ -29,7 +30,7 @@ describe('the sync in tabs, on IndexedDB', () => {
     await runProbe(two, 'paint', '#112233')
     await runProbe(two, 'remove', 'one0')
     await shows(one, 199)
-    await vi.waitFor(async () => expect((await runProbe(one, 'look')).theme).toBe('#112233'), 5000)
+    await eventually(async () => expect((await runProbe(one, 'look')).theme).toBe('#112233'))
     expect((await runProbe(two, 'look')).codes).toEqual([])
   })
 

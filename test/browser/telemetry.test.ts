@@ -125,19 +125,20 @@ describe('the report in a browser', () => {
   it('moves one cursor through all plots, by pointer and by keys, and reads the values under it', async () => {
     const plots = page.locator('section svg')
     const value = page.locator('figure', { hasText: 'Ended with retryable=false' }).locator('output')
-    expect(await value.textContent()).toBe('5 %')
+    const becomes = (text: string) => expect.poll(() => value.textContent()).toBe(text)
+    await becomes('5 %')
     await plots.first().focus()
     await page.keyboard.press('ArrowLeft')
-    expect(await value.textContent()).toBe('25 %')
+    await becomes('25 %')
     expect(await page.locator('.moment').textContent()).toBe('01-01 12:15–12:30 UTC')
     const cursors = await plots
       .locator('.cursor')
       .evaluateAll((lines) => lines.map((line) => line.getAttribute('x1')))
     expect(new Set(cursors).size).toBe(1)
     await plots.last().hover({ position: { x: 70, y: 40 } })
-    expect(await value.textContent()).toBe('0 %')
+    await becomes('0 %')
     await page.mouse.move(0, 0)
-    expect(await value.textContent()).toBe('5 %')
+    await becomes('5 %')
   })
 
   it.each([360, 1200])('fits a window %i pixels wide', async (width) => {
@@ -145,6 +146,8 @@ describe('the report in a browser', () => {
     await page.locator('details').evaluateAll((all) => {
       for (const one of all) (one as HTMLDetailsElement).open = true
     })
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+    await expect
+      .poll(() => page.evaluate(() => document.documentElement.scrollWidth))
+      .toBeLessThanOrEqual(width)
   })
 })

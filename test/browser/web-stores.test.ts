@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { BrowserContext } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { eventually } from '../eventually.ts'
 import { launchChromium, type Site, serveModule } from './chromium.ts'
 import type { scenarios } from './pages/web-stores.ts'
 import { runScenario } from './run-scenario.ts'
@@ -19,13 +20,13 @@ describe('the web stores in Chromium', () => {
     await site?.[Symbol.asyncDispose]()
   })
 
-  async function openTab(kind?: Parameters<Scenarios['open']>[0]) {
+  async function openTab(...[kind, ttl]: Partial<Parameters<Scenarios['open']>>) {
     const page = await browser.newPage()
     await page.goto(site.url)
     await page.waitForFunction('globalThis.scenarios')
     const run = <N extends keyof Scenarios & string>(name: N, ...args: Parameters<Scenarios[N]>) =>
       runScenario<Scenarios, N>(page, name, ...args)
-    if (kind) await run('open', kind)
+    if (kind) await run('open', kind, ttl)
     return { page, run }
   }
 
@@ -51,7 +52,8 @@ describe('the web stores in Chromium', () => {
       const first = await a.run('acquire', 'Mika')
       expect(await b.run('holder')).toBe('Mika')
       const waiting = b.run('acquire', 'Ren')
-      await vi.waitFor(async () => expect(await a.run('holder')).toBe('Mika'))
+      await eventually(async () => expect(await b.run('isWaiting')).toBe(true))
+      expect(await a.run('holder')).toBe('Mika')
       await a.run('release')
       expect((await waiting).token).toBeGreaterThan(first.token)
       expect(await a.run('holder')).toBe('Ren')
@@ -63,7 +65,7 @@ describe('the web stores in Chromium', () => {
   it.each(['locks', 'directory'] as const)(
     '%s: frees the lease of a tab that was closed, and tells whose it was',
     async (kind) => {
-      const [a, b] = [await openTab(kind), await openTab(kind)]
+      const [a, b] = [await openTab(kind, 2000), await openTab(kind)]
       const first = await a.run('acquire', 'Mika')
       await a.page.close()
       const next = await b.run('acquire', 'Ren')
@@ -78,7 +80,7 @@ describe('the web stores in Chromium', () => {
     const [a, b] = [await openTab('locks'), await openTab('locks')]
     await a.run('acquire', 'Mika')
     await b.run('force')
-    await vi.waitFor(async () => expect(await a.run('isHeld')).toBe(false), { timeout: 10_000 })
+    await eventually(async () => expect(await a.run('isHeld')).toBe(false))
     expect(await b.run('holder')).toBe(null)
     await Promise.all([a.page.close(), b.page.close()])
   })

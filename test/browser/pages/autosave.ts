@@ -51,8 +51,11 @@ export const scenarios = {
     return Number(localStorage.getItem('acknowledged'))
   },
 
-  /** Reads as another tab would, through AutoSave and by hand. Resolves with what was wrong. */
-  async readFor(ms: number) {
+  /**
+   * Reads as another tab would, through AutoSave and by hand: so long at the least, and until it has seen so many
+   * saves. Resolves with what was wrong.
+   */
+  async readWhileSaved(ms: number, saves: number) {
     const seen = new Set<string>()
     const wrong: string[] = []
     const look = (by: string, { title, filler }: Story) => {
@@ -60,14 +63,14 @@ export const scenarios = {
       if (filler !== title.charAt(0).repeat(filler.length)) wrong.push(`${by}: ${title} is torn`)
     }
     const reader = createAutoSave<Story>({ read: () => story, locks, journal: false })
-    for (const end = performance.now() + ms; performance.now() < end; ) {
+    for (const end = performance.now() + ms; performance.now() < end || seen.size < saves; ) {
       const [latest] = await reader.restore({ limit: 1 })
       if (latest) look('restore', await latest.load())
       else wrong.push('restore: nothing')
       look('by hand', await readByHand())
     }
     await reader.dispose()
-    return { titles: seen.size, wrong }
+    return wrong
   },
 
   async clearFiles() {

@@ -1,5 +1,11 @@
 /** What the tests of the core do inside a page. Each scenario resolves with what the test then looks at. */
-import { createLeases, type Lease, systemClock } from '../../../src/core/index.ts'
+import {
+  type Clock,
+  createLeases,
+  type Lease,
+  type LeaseEvent,
+  systemClock,
+} from '../../../src/core/index.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import { chaosStore, describeStore } from '../../../src/testing/index.ts'
 
@@ -31,14 +37,47 @@ export const scenarios = {
     return { served, tokens, most }
   },
 
+  /** What comes first: the signal of the loss, or a plain timer of the page that is set for the end of the TTL. */
   async frozenStore(ttl: number) {
     const store = chaosStore(memoryStore())
-    const leases = createLeases(store, { ttl })
-    const asked = performance.now()
+    let asked = 0
+    const onEvent = ({ type }: LeaseEvent) => {
+      if (type === 'attempt') asked = performance.now()
+    }
+    const leases = createLeases(store, { ttl, onEvent })
     const lease = await leases.acquire('frozen')
     store.faults = { loseRequest: 1 }
-    await new Promise((resolve) => lease.signal.addEventListener('abort', resolve))
-    return { after: performance.now() - asked, held: lease.held, code: lease.signal.reason.code as string }
+    const order: string[] = []
+    const lost = new Promise<void>((resolve) => {
+      lease.signal.addEventListener('abort', () => {
+        order.push('signal')
+        resolve()
+      })
+    })
+    const timer = new Promise<void>((resolve) => {
+      setTimeout(
+        () => {
+          order.push('timer')
+          resolve()
+        },
+        Math.ceil(asked + ttl - performance.now()),
+      )
+    })
+    await Promise.all([lost, timer])
+    return { order, held: lease.held, code: lease.signal.reason.code as string }
+  },
+
+  /** What a lease says after so many milliseconds in which the page was too busy for any timer. */
+  async busyPage(ttl: number, ms: number) {
+    let passed = 0
+    const clock: Clock = {
+      ...systemClock,
+      now: () => systemClock.now() + passed,
+      monotonic: () => systemClock.monotonic() + passed,
+    }
+    const lease = await createLeases(memoryStore(), { ttl, clock }).acquire('busy')
+    passed = ms
+    return { held: lease.held, aborted: lease.signal.aborted }
   },
 
   async conformance() {

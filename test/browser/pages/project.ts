@@ -13,6 +13,7 @@ import {
 const events: ProjectLockEvent[] = []
 subscribeLockEvents((event) => events.push(event))
 const leases: ProjectLockLease[] = []
+let bareLockAt = 0
 
 const latest = () => {
   const lease = leases.at(-1)
@@ -39,6 +40,19 @@ export const scenarios = {
 
   async waitInBackground(options?: { standby?: boolean }) {
     acquireProjectLock(options).then((lease) => leases.push(lease))
+  },
+
+  /** Waits for a lock without the library if another tab has it, and keeps it. */
+  async holdBareLock() {
+    void navigator.locks.request('bare', () => {
+      bareLockAt = Date.now()
+      return new Promise(() => {})
+    })
+  },
+
+  /** When the bare lock was granted; 0 before. */
+  async bareLockAt() {
+    return bareLockAt
   },
 
   async release() {

@@ -74,7 +74,11 @@ async function rendersAfter(act: (sync: Sync<Item>) => Promise<void>) {
   return { renders: { ...renders }, sum: Number(text), rows: host.childElementCount }
 }
 
-const quiet = () => new Promise((resolve) => setTimeout(resolve, 50))
+/** Resolves when the page has had time to render, and has nothing left to do. */
+async function quiet(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  await new Promise((resolve) => requestIdleCallback(resolve))
+}
 
 export const scenarios = {
   change: () => rendersAfter((sync) => sync.setEntity('e7', { n: 1007 })),

@@ -8,15 +8,17 @@ import {
 } from '../../../src/core/index.ts'
 import { directoryStore, webLockStore, webStore } from '../../../src/stores/web/index.ts'
 import { describeStore } from '../../../src/testing/index.ts'
+import { HANG_MS } from '../../hang-limit.ts'
 import { platformCases } from '../../web/platform-contract.ts'
 
 let leases: Leases
 let held: Lease | undefined
+let isWaiting = false
 const replaced: LeaseRecord[] = []
 
 export const scenarios = {
   /** What the following scenarios use: a store that all tabs share. */
-  async open(kind: 'locks' | 'directory' | 'default') {
+  async open(kind: 'locks' | 'directory' | 'default', ttl = HANG_MS) {
     const stores = {
       locks: () => webLockStore({ prefix: 'shared:' }),
       // Any handle will do: one that the user picked, or, as here, one inside the private directory.
@@ -25,13 +27,16 @@ export const scenarios = {
       default: () => webStore(),
     }
     const store = stores[kind]()
-    leases = createLeases(store, { ttl: 4000, heartbeat: 800 })
-    leases.subscribe((event) => event.type === 'expired' && replaced.push(event.lease))
+    leases = createLeases(store, { ttl })
+    leases.subscribe((event) => {
+      if (event.type === 'expired') replaced.push(event.lease)
+      if (event.type === 'waiting') isWaiting = true
+    })
     return store.kind
   },
 
-  async acquire(owner: string, wait = 10_000) {
-    held = await leases.acquire('page', { owner, wait, metadata: { owner } })
+  async acquire(owner: string) {
+    held = await leases.acquire('page', { owner, wait: HANG_MS, metadata: { owner } })
     return { token: held.token, replaced: replaced.at(-1)?.owner ?? null }
   },
 
@@ -59,6 +64,10 @@ export const scenarios = {
     IDBObjectStore.prototype.put = put
     const lease = await leases.tryAcquire('unwritten')
     return { refused, isHeld: lease?.held === true }
+  },
+
+  async isWaiting() {
+    return isWaiting
   },
 
   async isHeld() {

@@ -1,4 +1,4 @@
-import { chromeContext } from '../../../src/sync/index.ts'
-import { exposeProbe } from './probe.ts'
+import { chromeContext, webLocks } from '../../../src/sync/index.ts'
+import { exposeProbe, patientClock } from './probe.ts'
 
-exposeProbe(chromeContext())
+exposeProbe({ ...chromeContext(), locks: webLocks({ clock: patientClock }) })

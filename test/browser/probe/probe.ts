@@ -1,11 +1,29 @@
 /** What the tests of the sync do inside a context. */
-import { createSync, type Sync, type SyncOptions, type SyncWarning } from '../../../src/sync/index.ts'
+import { type Clock, systemClock } from '../../../src/core/index.ts'
+import {
+  type ChromeApi,
+  createSync,
+  type Sync,
+  type SyncOptions,
+  type SyncWarning,
+} from '../../../src/sync/index.ts'
+
+/** Where there is an extension around it. */
+const { chrome } = globalThis as { chrome?: Partial<ChromeApi> }
+
+/** So that an answer of a busy context counts as one: every limit is ten times as long. */
+export const patientClock: Clock = {
+  ...systemClock,
+  setTimer: (run, ms, background) => systemClock.setTimer(run, 10 * ms, background),
+}
 
 export interface Mark {
   readonly n: number
   /** Milliseconds since 1970, with fractions. */
   readonly at: number
 }
+
+const BARE_KEY = 'bare'
 
 export type Probe = ReturnType<typeof createProbe>
 
@@ -17,11 +35,20 @@ export function exposeProbe(options: SyncOptions): void {
 function createProbe(options: SyncOptions) {
   const warnings: SyncWarning[] = []
   const latencies: number[] = []
+  const bareLatencies: number[] = []
   const changes: string[] = []
-  const sync: Sync<Mark> = createSync<Mark>({ ...options, onWarning: (warning) => warnings.push(warning) })
+  const sync: Sync<Mark> = createSync<Mark>({
+    clock: patientClock,
+    ...options,
+    onWarning: (warning) => warnings.push(warning),
+  })
   sync.subscribe((change) => {
     changes.push(change.type)
     if (change.type === 'entity') latencies.push(now() - change.entity.at)
+  })
+  chrome?.storage?.onChanged.addListener((changed) => {
+    const bare = changed[BARE_KEY]?.newValue as Mark | undefined
+    if (bare) bareLatencies.push(now() - bare.at)
   })
   return {
     bootstrap: () => sync.bootstrap(),
@@ -31,10 +58,12 @@ function createProbe(options: SyncOptions) {
         Array.from({ length: count }, (_, n) => sync.setEntity(`${prefix}${n}`, { n, at: now() })),
       )
     },
-    /** One after the other. */
-    async update(id: string, count: number): Promise<void> {
-      for (let n = 0; n < count; n++) await sync.setEntity(id, { n, at: now() })
+    /** Beside a bare write to the storage. */
+    async update(id: string, n: number): Promise<void> {
+      await chrome?.storage?.local.set({ [BARE_KEY]: { n, at: now() } })
+      await sync.setEntity(id, { n, at: now() })
     },
+    shown: async (id: string) => sync.get(id)?.n,
     remove: (id: string) => sync.removeEntity(id),
     reset: () => sync.reset(),
     cleanupOrphans: () => sync.cleanupOrphans(),
@@ -49,8 +78,8 @@ function createProbe(options: SyncOptions) {
       }
     },
     close: () => sync.close(),
-    /** How long after the write each change was shown, since the last call. */
-    latencies: async () => latencies.splice(0),
+    /** How long after the write each change was shown, and each bare one heard of. */
+    latencies: async () => ({ shown: latencies, bare: bareLatencies }),
   }
 }
 

@@ -1,5 +1,6 @@
-import { chromeContext, createCoordinator } from '../../../src/sync/index.ts'
-import { exposeProbe } from './probe.ts'
+import { chromeContext, createCoordinator, webLocks } from '../../../src/sync/index.ts'
+import { exposeProbe, patientClock } from './probe.ts'
 
-Object.assign(globalThis, { coordinator: createCoordinator(chromeContext()) })
-exposeProbe(chromeContext())
+const patient = { ...chromeContext(), locks: webLocks({ clock: patientClock }), clock: patientClock }
+Object.assign(globalThis, { coordinator: createCoordinator(patient) })
+exposeProbe(patient)
