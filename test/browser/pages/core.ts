@@ -8,6 +8,7 @@ import {
 } from '../../../src/core/index.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import { chaosStore, describeStore } from '../../../src/testing/index.ts'
+import { aborted } from '../../aborted.ts'
 
 export const scenarios = {
   async withLease() {
@@ -48,21 +49,10 @@ export const scenarios = {
     const lease = await leases.acquire('frozen')
     store.faults = { loseRequest: 1 }
     const order: string[] = []
-    const lost = new Promise<void>((resolve) => {
-      lease.signal.addEventListener('abort', () => {
-        order.push('signal')
-        resolve()
-      })
-    })
-    const timer = new Promise<void>((resolve) => {
-      setTimeout(
-        () => {
-          order.push('timer')
-          resolve()
-        },
-        Math.ceil(asked + ttl - performance.now()),
-      )
-    })
+    const lost = aborted(lease.signal).then(() => order.push('signal'))
+    const timer = new Promise((resolve) =>
+      setTimeout(resolve, Math.ceil(asked + ttl - performance.now())),
+    ).then(() => order.push('timer'))
     await Promise.all([lost, timer])
     return { order, held: lease.held, code: lease.signal.reason.code as string }
   },
