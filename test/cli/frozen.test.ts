@@ -5,7 +5,7 @@ import { startServer } from '../../scripts/services/index.ts'
 import { now } from '../processes/observation.ts'
 import { temporaryDirectory } from './holdfast.ts'
 import { startServe } from './server.ts'
-import { PATIENCE, Ticking, TTL_MS } from './ticking.ts'
+import { Ticking, TTL_MS } from './ticking.ts'
 
 interface Freezable {
   readonly store: string
@@ -28,7 +28,7 @@ const STORES: Readonly<Record<string, (directory: string) => Promise<Freezable>>
     onTestFinished(() => locker.close())
     return {
       store: `sqlite:${path}`,
-      freeze: () => locker.exec('PRAGMA busy_timeout = 2000; BEGIN IMMEDIATE'),
+      freeze: () => locker.exec('PRAGMA busy_timeout = 30000; BEGIN IMMEDIATE'),
       thaw: () => locker.exec('ROLLBACK'),
     }
   },
@@ -40,9 +40,9 @@ describe.each(Object.entries(STORES))('a %s that is frozen while a command runs'
     const { store, freeze, thaw } = await open(directory)
     const ticking = new Ticking(directory)
     const first = ticking.start('first', { store, manner: 'stubborn' })
-    await ticking.atWork('first')
-    const second = ticking.start('second', { store, forMs: 100, flags: ['--wait', '30s'] })
-    await expect.poll(() => second.stderr, PATIENCE).toContain('waiting for')
+    await ticking.atWork('first', first)
+    const second = ticking.start('second', { store, forMs: 100, flags: ['--wait', '10m'] })
+    await expect.poll(() => second.stderr).toContain('waiting for')
 
     freeze()
     const frozenAt = now()

@@ -65,10 +65,15 @@ export function holdfast(args: readonly string[], surroundings?: Surroundings): 
   return new Holdfast(args, surroundings).ended
 }
 
-/** The dead whom nobody has buried yet do not count. */
+/** A zombie is not running. */
 export function isRunning(pid: number): boolean {
+  return !['', 'Z'].includes(stateOf(pid))
+}
+
+/** As `ps` has it: `T` for a process that is stopped, `Z` for a zombie, nothing for one that is gone. */
+export function stateOf(pid: number): string {
   const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' })
-  return /^[^Z]/.test(stdout)
+  return stdout.slice(0, 1)
 }
 
 export function temporaryDirectory(): string {

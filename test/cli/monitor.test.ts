@@ -15,7 +15,7 @@ describe('holdfast monitor', () => {
     ['failing', acquires(0, 30, 10), 1, 'rollback_required=true'],
   ] as const)('collects and judges %s events', async (_, records, code, verdict) => {
     const cwd = temporaryDirectory()
-    const collected = await holdfast(['monitor', 'collect'], { cwd, input: linesOf(records.map(lately)) })
+    const collected = await holdfast(['monitor', 'collect'], { cwd, input: linesOf(lately(records)) })
     expect(collected).toEqual({ code: 0, stdout: '40 events were written, 0 lines skipped\n', stderr: '' })
     const judged = await holdfast(['monitor', 'score'], { cwd })
     expect(judged).toMatchObject({ code, stdout: expect.stringContaining(verdict) })
@@ -78,15 +78,18 @@ describe('secrets', () => {
     await once(slack, 'listening')
     const { port } = slack.address() as AddressInfo
     const cwd = temporaryDirectory()
-    await holdfast(['monitor', 'collect'], { cwd, input: linesOf(acquires(0, 30, 10).map(lately)) })
+    await holdfast(['monitor', 'collect'], { cwd, input: linesOf(lately(acquires(0, 30, 10))) })
     const env = { HOLDFAST_SLACK_URL: `http://127.0.0.1:${port}/hook` }
     expect(await holdfast(['monitor', 'report'], { cwd, env })).toMatchObject({ code: 0, stderr: '' })
     expect(told).toEqual(['/hook'])
   })
 })
 
-/** The command judges by the present: in a window that has ended. */
-function lately(record: TelemetryRecord): TelemetryRecord {
-  const start = Math.floor(Date.now() / WINDOW - 2) * WINDOW
-  return { ...record, at: new Date(Date.parse(record.at) - NOON + start).toISOString() }
+/** The command judges by the present: in the last window that has ended. */
+function lately(records: readonly TelemetryRecord[]): TelemetryRecord[] {
+  const start = Math.floor(Date.now() / WINDOW - 1) * WINDOW
+  return records.map((record) => ({
+    ...record,
+    at: new Date(Date.parse(record.at) - NOON + start).toISOString(),
+  }))
 }

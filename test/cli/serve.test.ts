@@ -2,19 +2,18 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { HOLDFAST, Holdfast, holdfast, temporaryDirectory } from './holdfast.ts'
 import { startServe, TOKEN } from './server.ts'
-import { PATIENCE } from './ticking.ts'
 
 describe('holdfast serve', () => {
   it('serves locks that outlive it, and that the other commands see', async () => {
     const store = `sqlite:${join(temporaryDirectory(), 'holdfast.db')}`
-    const first = await startServe(store)
+    const first = await startServe(store, '--ttl', '1h')
     const answer = await fetch(`${first.url}/api/documents/draft/lock`, { method: 'POST' })
     expect(answer.status).toBe(200)
     expect((await holdfast(['ls', '--store', store])).stdout).toMatch(/^document:draft\t/)
     first.server.signal('SIGTERM')
     expect((await first.server.ended).code).toBe(0)
 
-    const second = await startServe(store)
+    const second = await startServe(store, '--ttl', '1h')
     const state = await fetch(`${second.url}/api/documents/draft/lock`)
     expect(await state.json()).toMatchObject({ is_locked: true })
     await holdfast(['release', '--force', '--yes', '--store', store, 'document:draft'])
@@ -43,7 +42,7 @@ describe('holdfast serve', () => {
     const directory = temporaryDirectory()
     const store = `file:${join(directory, 'locks')}`
     const server = new Holdfast(['serve', '--json', '--port', '0', '--store', store])
-    await expect.poll(() => server.stderr, PATIENCE).toMatch(/\n/)
+    await expect.poll(() => server.stderr).toMatch(/\n/)
     server.signal('SIGTERM')
     const { code, stderr } = await server.ended
     expect(code).toBe(0)

@@ -1,6 +1,5 @@
 import { expect } from 'vitest'
 import { Holdfast } from './holdfast.ts'
-import { PATIENCE } from './ticking.ts'
 
 export const TOKEN = 'a-token-of-a-worker'
 
@@ -12,10 +11,10 @@ export interface RunningServer {
 }
 
 /** `holdfast serve` on a port of its own. */
-export async function startServe(store: string): Promise<RunningServer> {
-  const server = new Holdfast(['serve', '--port', '0', '--store', store, '--lease-tokens', TOKEN])
+export async function startServe(store: string, ...flags: readonly string[]): Promise<RunningServer> {
+  const server = new Holdfast(['serve', '--port', '0', '--store', store, '--lease-tokens', TOKEN, ...flags])
   const address = () => /listening on (http:\S+?),/.exec(server.stderr)?.[1]
-  await expect.poll(address, PATIENCE).toBeDefined()
+  await expect.poll(address).toBeDefined()
   const url = address() ?? ''
   return { server, url, store: url.replace('://', `://${TOKEN}@`) }
 }

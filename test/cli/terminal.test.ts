@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { Holdfast, holdfast, temporaryDirectory } from './holdfast.ts'
 import { PseudoTerminal } from './pseudo-terminal.ts'
-import { PATIENCE } from './ticking.ts'
 
 const ESCAPE = '\x1b['
 
@@ -10,19 +9,21 @@ let store: string
 let holder: Holdfast
 beforeEach(async () => {
   store = `sqlite:${join(temporaryDirectory(), 'holdfast.db')}`
-  const command = ['sh', '-c', 'echo here; exec sleep 60']
-  holder = new Holdfast(['run', '--store', store, '--owner', 'mika', 'backup', '--', ...command])
-  await expect.poll(() => holder.stdout, PATIENCE).toBe('here\n')
+  const command = ['sh', '-c', 'echo here; exec sleep 600']
+  // No renewal comes in between.
+  const flags = ['--store', store, '--owner', 'mika', '--ttl', '1h']
+  holder = new Holdfast(['run', ...flags, 'backup', '--', ...command])
+  await expect.poll(() => holder.stdout).toBe('here\n')
 })
 
 describe('on a terminal', () => {
   it('watch keeps a table, tells of ends, and leaves the screen as it was', async () => {
     const terminal = new PseudoTerminal(`watch --store ${store}`)
-    await expect.poll(() => terminal.output, PATIENCE).toMatch(/RESOURCE +HOLDER .*\r\n.*backup +mika/s)
-    expect(terminal.output).toContain('1 lease ')
+    await expect.poll(() => terminal.output).toMatch(/RESOURCE +HOLDER .*\r\n.*backup +mika/s)
+    await expect.poll(() => terminal.output).toContain('1 lease ')
     holder.signal('SIGTERM')
-    await expect.poll(() => terminal.output, PATIENCE).toMatch(/released\S* +backup +mika/)
-    await expect.poll(() => terminal.output, PATIENCE).toContain('Nothing is held.')
+    await expect.poll(() => terminal.output).toMatch(/released\S* +backup +mika/)
+    await expect.poll(() => terminal.output).toContain('Nothing is held.')
     terminal.type('q')
     expect(await terminal.ended).toBe(0)
     expect(terminal.output).toMatch(/\?25h.*\?1049l$/)
@@ -35,7 +36,7 @@ describe('on a terminal', () => {
     ['\x04', 1, '', 'mika'],
   ])('release asks, and takes %j for an answer', async (answer, code, said, after) => {
     const terminal = new PseudoTerminal(`release --force --store ${store} backup`)
-    await expect.poll(() => terminal.output, PATIENCE).toContain('End it? [y/N]')
+    await expect.poll(() => terminal.output).toContain('End it? [y/N]')
     terminal.type(answer)
     expect(await terminal.ended).toBe(code)
     expect(terminal.output).toContain(said)
@@ -53,10 +54,10 @@ describe('on a terminal', () => {
 
   it('run hands the terminal to its command, and Ctrl-C too', async () => {
     const terminal = new PseudoTerminal(
-      `run --store ${store} other -- sh -c 'read line; echo got $line; exec sleep 60'`,
+      `run --store ${store} other -- sh -c 'read line; echo got $line; exec sleep 600'`,
     )
     terminal.type('hello\r')
-    await expect.poll(() => terminal.output, PATIENCE).toContain('got hello')
+    await expect.poll(() => terminal.output).toContain('got hello')
     terminal.type('\x03')
     expect(await terminal.ended).toBe(130)
   })
@@ -65,9 +66,9 @@ describe('on a terminal', () => {
 describe('in a pipe', () => {
   it('watch writes a line of JSON for each change', async () => {
     const watching = new Holdfast(['watch', '--store', store])
-    await expect.poll(() => changesIn(watching), PATIENCE).toEqual(['held backup'])
+    await expect.poll(() => changesIn(watching)).toEqual(['held backup'])
     holder.signal('SIGTERM')
-    await expect.poll(() => changesIn(watching), PATIENCE).toEqual(['held backup', 'released backup'])
+    await expect.poll(() => changesIn(watching)).toEqual(['held backup', 'released backup'])
     watching.signal('SIGINT')
     expect((await watching.ended).code).toBe(130)
   })

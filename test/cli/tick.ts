@@ -19,9 +19,10 @@ tick()
 setInterval(tick, TICK_EVERY_MS)
 setTimeout(() => process.exit(), Number(forMs))
 if (manner === 'stubborn') process.on('SIGTERM', () => {})
+process.send?.('at work')
 if (manner === 'forks' || manner === 'leaves') {
   const child = [import.meta.filename, log, name, forMs, 'stubborn']
-  const forked = spawn(process.execPath, child, { stdio: ['ignore', 'inherit', 'ignore'] })
+  const forked = spawn(process.execPath, child, { stdio: ['ignore', 'inherit', 'ignore', 'ipc'] })
   // Its parent is gone then, as that of a daemon is, but it is still in the process group.
-  if (manner === 'leaves') forked.once('spawn', () => setTimeout(() => process.exit(), 200))
+  if (manner === 'leaves') forked.once('message', () => process.exit())
 }

@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
+import { eventually } from '../eventually.ts'
+import { HANG_MS } from '../hang-limit.ts'
 import { type Hold, holdsOf, violations } from '../processes/checker.ts'
 import { readLog } from '../processes/observation.ts'
 import { Holdfast, isRunning } from './holdfast.ts'
 
-/** As long as a machine may take that has other things to do. */
-export const PATIENCE = { timeout: 30_000, interval: 50 }
-export const TTL_MS = 3000
+/** Long enough that a busy machine can kill a command in the last tenth of it, which is the time for that. */
+export const TTL_MS = 10_000
 
 export interface TickOptions {
   readonly store: string
@@ -29,7 +30,7 @@ export class Ticking {
 
   start(
     name: string,
-    { store, ttl = `${TTL_MS}ms`, forMs = 60_000, manner, flags = [] }: TickOptions,
+    { store, ttl = `${TTL_MS}ms`, forMs = 3 * HANG_MS, manner, flags = [] }: TickOptions,
   ): Holdfast {
     const command = [join(import.meta.dirname, 'tick.ts'), this.#log, name, String(forMs)]
     if (manner) command.push(manner)
@@ -42,15 +43,17 @@ export class Ticking {
     return holdsOf(readLog(this.#log).sort((a, b) => a.at - b.at))
   }
 
-  /** Resolves when this command is at work. */
-  async atWork(name: string): Promise<void> {
-    await vi.waitFor(() => expect(this.holds.map((hold) => hold.worker)).toContain(name), PATIENCE)
+  /** Resolves when this command is at work, and has said of so many processes who they are. */
+  async atWork(name: string, run: Holdfast, processes = 1): Promise<void> {
+    await eventually(() => {
+      expect(this.holds.map((hold) => hold.worker)).toContain(name)
+      expect(pidsOf(run)).toHaveLength(processes)
+    })
   }
 
   /** Resolves with what this command has done when it is dead, and all that it started. */
   async dead(name: string, run: Holdfast): Promise<Hold> {
-    const isAnyRunning = () => run.stdout.trim().split('\n').map(Number).some(isRunning)
-    await vi.waitFor(() => expect(isAnyRunning()).toBe(false), PATIENCE)
+    await expect.poll(() => pidsOf(run).some(isRunning)).toBe(false)
     const hold = this.holds.find(({ worker }) => worker === name)
     if (!hold) throw new Error(`${name} was never at work`)
     return hold
@@ -61,4 +64,9 @@ export class Ticking {
     const expectations = { longestWaitMs: Number.POSITIVE_INFINITY, killed: new Set<string>() }
     expect(violations(readLog(this.#log), expectations)).toEqual([])
   }
+}
+
+/** Each of its processes prints its own in a line. */
+function pidsOf({ stdout }: Holdfast): number[] {
+  return stdout.split('\n').slice(0, -1).map(Number)
 }

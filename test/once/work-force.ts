@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { join } from 'node:path'
+import { HANG_MS } from '../hang-limit.ts'
 
 export type WorkerMessage =
   | { readonly type: 'ready'; readonly port: number }
@@ -24,23 +25,23 @@ export interface Worker {
 export class WorkForce extends EventEmitter<{ message: [WorkerMessage, Worker] }> {
   readonly workers: Worker[] = []
   readonly #settings: WorkerSettings
-  #started = 0
+  readonly #ends: Promise<unknown>[] = []
 
   constructor(settings: WorkerSettings) {
     super()
     this.#settings = settings
   }
 
-  async hire(): Promise<Worker> {
-    const { url, table, effects, ttl } = this.#settings
-    const name = `worker-${++this.#started}`
+  async hire({ ttl = this.#settings.ttl } = {}): Promise<Worker> {
+    const { url, table, effects } = this.#settings
+    const name = `worker-${this.#ends.length + 1}`
     const child = fork(join(import.meta.dirname, 'worker.ts'), [url, table, effects, name, String(ttl)], {
       execArgv: [],
     })
-    const ended = once(child, 'exit').then(([code]) =>
-      Promise.reject(new Error(`${name} ended with ${code}`)),
-    )
-    const [ready] = (await Promise.race([once(child, 'message'), ended])) as [WorkerMessage]
+    const end = once(child, 'exit')
+    this.#ends.push(end)
+    const died = end.then(([code]) => Promise.reject(new Error(`${name} ended with ${code}`)))
+    const [ready] = (await Promise.race([once(child, 'message'), died])) as [WorkerMessage]
     if (ready.type !== 'ready') throw new Error(`expected ${name} to be ready`)
     const worker = { name, process: child, port: ready.port }
     child.on('message', (message) => this.emit('message', message as WorkerMessage, worker))
@@ -64,13 +65,14 @@ export class WorkForce extends EventEmitter<{ message: [WorkerMessage, Worker] }
   /** The next message that fits, with the worker that sent it. */
   async heard(fits: (message: WorkerMessage) => boolean): Promise<Worker> {
     for await (const [message, worker] of EventEmitter.on(this, 'message', {
-      signal: AbortSignal.timeout(30_000),
+      signal: AbortSignal.timeout(HANG_MS),
     }))
       if (fits(message)) return worker
     throw new Error('no such message')
   }
 
-  dismiss(): void {
+  async dismiss(): Promise<void> {
     for (const worker of [...this.workers]) this.kill(worker)
+    await Promise.all(this.#ends)
   }
 }

@@ -1,6 +1,6 @@
 /**
  * A worker behind HTTP, as a queue sees it. The id of a job says what its first attempt does: `hang` never ends,
- * `late` ends half a second later whatever its signal says, others take a few milliseconds.
+ * `late` stops the process and ends when that goes on, others take a few milliseconds.
  */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -29,9 +29,11 @@ const server = createServer(async (incoming, outgoing) => {
 server.listen(0, '127.0.0.1', () => tell({ type: 'ready', port: (server.address() as AddressInfo).port }))
 
 async function work({ id, token, attempt }: RunningJob): Promise<object> {
-  tell({ type: 'started', id, attempt })
+  await tell({ type: 'started', id, attempt })
   if (attempt === 1 && id.startsWith('hang')) await new Promise(() => {})
-  await sleep(attempt === 1 && id.startsWith('late') ? 500 : Math.random() * 4)
+  // By itself, since a signal from outside could stop it within a transaction that keeps out the others.
+  if (attempt === 1 && id.startsWith('late')) process.kill(process.pid, 'SIGSTOP')
+  else await sleep(Math.random() * 4)
   const allowed = effects.apply(id, token, name)
   await sleep(Math.random() * 4)
   return { worker: name, attempt, allowed }
@@ -44,6 +46,7 @@ async function requestOf(incoming: IncomingMessage): Promise<Request> {
   return new Request(`http://localhost${incoming.url}`, { method: incoming.method ?? 'GET', body })
 }
 
-function tell(message: WorkerMessage): void {
-  process.send?.(message)
+/** Resolves when the message is on its way. */
+function tell(message: WorkerMessage): Promise<void> {
+  return new Promise((resolve) => process.send?.(message, () => resolve()))
 }

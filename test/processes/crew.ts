@@ -1,20 +1,18 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
+import { HANG_MS } from '../hang-limit.ts'
 import type { WorkerMessage, WorkerOptions, WorkerOrder } from './worker.ts'
-
-/** Nothing that a worker is waited for may take longer. */
-const PATIENCE_MS = 40_000
-
-type Holding = Extract<WorkerMessage, { type: 'holds' }>
-type Loss = Extract<WorkerMessage, { type: 'lost' }>
 
 /** One worker process, seen from outside. */
 export class Worker {
   readonly name: string
   readonly resource: string
-  readonly losses: Loss[] = []
-  /** Until it is dealt with: let go, killed or stopped. */
-  holding: Holding | undefined
+  /** The tokens of the leases that it lost. */
+  readonly losses = new Set<number>()
+  /** By token, what came of the writes that it was ordered. */
+  readonly writes = new Map<number, { readonly accepted: boolean }>()
+  /** The token of its lease, until it is dealt with: let go, killed or stopped. */
+  holding: number | undefined
   asking = false
   ended: number | NodeJS.Signals | undefined
   readonly gone: Promise<void>
@@ -25,9 +23,7 @@ export class Worker {
     this.resource = options.resource
     this.#process = fork(join(import.meta.dirname, 'worker.ts'), [JSON.stringify(options)], { execArgv: [] })
     this.#process.on('message', (message: WorkerMessage) => {
-      this.asking = message.type === 'asks'
-      this.holding = message.type === 'holds' ? message : undefined
-      if (message.type === 'lost') this.losses.push(message)
+      this.#hear(message)
       onChange()
     })
     this.gone = new Promise((resolve) => {
@@ -43,11 +39,40 @@ export class Worker {
     if (this.#process.connected) this.#process.send(order)
   }
 
-  signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void {
+  kill(): void {
+    this.#forget()
+    this.#process.kill('SIGKILL')
+  }
+
+  stop(): void {
+    this.#forget()
+    this.#process.kill('SIGSTOP')
+  }
+
+  goOn(): void {
+    this.#process.kill('SIGCONT')
+  }
+
+  #hear(message: WorkerMessage): void {
+    if (message.type === 'wrote') {
+      this.writes.set(message.token, message)
+      return
+    }
+    this.asking = message.type === 'asks'
+    this.holding = message.type === 'holds' ? message.token : undefined
+    if (message.type === 'lost') this.losses.add(message.token)
+  }
+
+  #forget(): void {
     this.holding = undefined
     this.asking = false
-    this.#process.kill(signal)
   }
+}
+
+/** A worker as it was when it said that it holds: it may have said something else since then. */
+export interface Holder {
+  readonly worker: Worker
+  readonly token: number
 }
 
 /** Workers that contend for resources, and a view of what each of them does. */
@@ -55,44 +80,48 @@ export class Crew {
   readonly killed = new Set<string>()
   readonly #options: Omit<WorkerOptions, 'name' | 'resource'>
   readonly #workers = new Set<Worker>()
+  readonly #gone: Promise<void>[] = []
   readonly #looks = new Set<() => void>()
-  #hired = 0
 
   constructor(options: Omit<WorkerOptions, 'name' | 'resource'>) {
     this.#options = options
   }
 
   hire(resource: string): void {
-    const name = `worker-${++this.#hired}`
+    const name = `worker-${this.#gone.length + 1}`
     const onChange = () => {
       for (const look of this.#looks) look()
     }
-    this.#workers.add(new Worker({ ...this.#options, resource, name }, onChange))
+    const worker = new Worker({ ...this.#options, resource, name }, onChange)
+    this.#workers.add(worker)
+    this.#gone.push(worker.gone)
   }
 
   /**
    * Somebody who says that he holds the resource, and who was not dealt with yet. With `after`, a later holder than
    * that token's: a message of an earlier one may still be on its way.
    */
-  holder(resource: string, after = 0): Promise<Worker> {
-    return this.#somebody(resource, 'holds', ({ holding }) => holding !== undefined && holding.token > after)
+  holder(resource: string, after = 0): Promise<Holder> {
+    return this.#somebody(resource, 'holds', (worker) => {
+      const { holding: token = 0 } = worker
+      return token > after && { worker, token }
+    })
   }
 
   waiter(resource: string): Promise<Worker> {
-    return this.#somebody(resource, 'waits for', (worker) => worker.asking)
+    return this.#somebody(resource, 'waits for', (worker) => worker.asking && worker)
   }
 
-  release(worker: Worker): void {
-    const { holding } = worker
-    worker.holding = undefined
-    if (holding) worker.order({ type: 'release', token: holding.token })
+  release({ worker, token }: Holder): void {
+    if (worker.holding === token) worker.holding = undefined
+    worker.order({ type: 'release', token })
   }
 
   /** Kills a worker and hires another in its place. */
   replace(worker: Worker): void {
     this.killed.add(worker.name)
     this.#workers.delete(worker)
-    worker.signal('SIGKILL')
+    worker.kill()
     this.hire(worker.resource)
   }
 
@@ -103,14 +132,18 @@ export class Crew {
   }
 
   async killAll(): Promise<void> {
-    for (const worker of this.#workers) worker.signal('SIGKILL')
-    await Promise.all([...this.#workers].map((worker) => worker.gone))
+    for (const worker of this.#workers) worker.kill()
+    await Promise.all(this.#gone)
   }
 
-  #somebody(resource: string, does: string, look: (worker: Worker) => boolean): Promise<Worker> {
-    return this.until(`somebody ${does} ${resource}`, () =>
-      [...this.#workers].find((worker) => worker.resource === resource && look(worker)),
-    )
+  #somebody<T>(resource: string, does: string, look: (worker: Worker) => T | false): Promise<T> {
+    return this.until(`somebody ${does} ${resource}`, () => {
+      for (const worker of this.#workers) {
+        const found = worker.resource === resource && look(worker)
+        if (found) return found
+      }
+      return false
+    })
   }
 
   /** Looks again whenever a worker says something. */
@@ -128,8 +161,8 @@ export class Crew {
         else if (found) settle(() => resolve(found))
       }
       const timer = setTimeout(() => {
-        settle(() => reject(new Error(`expected within ${PATIENCE_MS} ms that ${what}`)))
-      }, PATIENCE_MS)
+        settle(() => reject(new Error(`expected within ${HANG_MS} ms that ${what}`)))
+      }, HANG_MS)
       this.#looks.add(check)
       check()
     })

@@ -1,11 +1,12 @@
 import { DatabaseSync } from 'node:sqlite'
+import { HANG_MS } from '../hang-limit.ts'
 
 /** A resource that checks tokens itself: it refuses a write with a lower one than it has seen. */
 export class GuardedFile {
   readonly #database: DatabaseSync
 
   constructor(path: string) {
-    this.#database = new DatabaseSync(path, { timeout: 10_000 })
+    this.#database = new DatabaseSync(path, { timeout: HANG_MS })
     // Not in WAL mode: of several processes that change to it at once, all but one fail without waiting.
     this.#database.exec(`
       pragma synchronous = off;

@@ -20,6 +20,7 @@ export function appendTo(path: string): (observation: Observation) => void {
 }
 
 export function readLog(path: string): Observation[] {
-  const lines = readFileSync(path, 'utf8').split('\n')
-  return lines.filter((line) => line !== '').map((line) => JSON.parse(line))
+  // Behind the last line break there is nothing, or a line of which only a part can be seen yet.
+  const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1)
+  return lines.map((line) => JSON.parse(line))
 }

@@ -3,8 +3,11 @@
  * for time to pass: whoever has just said that it holds is killed, stopped or told to let go.
  */
 import type { Server } from '../../scripts/services/index.ts'
-import type { Crew } from './crew.ts'
+import type { Crew, Holder, Worker } from './crew.ts'
 import { now } from './observation.ts'
+
+/** Much longer than a lease lasts. */
+const STUCK_MS = 5000
 
 export async function handOver(crew: Crew, resource: string, times: number): Promise<void> {
   for (let n = 0; n < times; n++) crew.release(await crew.holder(resource))
@@ -13,7 +16,7 @@ export async function handOver(crew: Crew, resource: string, times: number): Pro
 export async function killHoldersAndWaiters(crew: Crew, resource: string, kills: number): Promise<void> {
   for (let n = 0; n < kills; n++) {
     await handOver(crew, resource, 2)
-    crew.replace(await (n % 2 === 0 ? crew.holder(resource) : crew.waiter(resource)))
+    crew.replace(n % 2 === 0 ? (await crew.holder(resource)).worker : await crew.waiter(resource))
   }
   await handOver(crew, resource, 4)
 }
@@ -23,20 +26,26 @@ export async function stopHolders(crew: Crew, resource: string, stops: number): 
   const breaches: string[] = []
   for (let n = 0; n < stops; n++) {
     await handOver(crew, resource, 2)
-    const holder = await crew.holder(resource)
-    const token = holder.holding?.token
-    holder.signal('SIGSTOP')
-    const successor = await crew.holder(resource, token)
-    const takenAt = successor.holding?.at ?? 0
-    holder.signal('SIGCONT')
-    const { lateWrite } = await crew.until(`${holder.name} sees its loss`, () =>
-      holder.losses.find((loss) => loss.token === token),
-    )
-    if (lateWrite.accepted && lateWrite.at > takenAt) breaches.push(`${holder.name} with token ${token}`)
+    const { worker, token } = await crew.holder(resource)
+    const successor = await whileStopped(worker, () => crew.holder(resource, token))
+    await crew.until(`${worker.name} sees its loss`, () => worker.losses.has(token))
+    // The successor has written before it said that it holds.
+    worker.order({ type: 'write', token })
+    const write = await crew.until(`${worker.name} tries to write`, () => worker.writes.get(token))
+    if (write.accepted) breaches.push(`${worker.name} with token ${token}`)
     crew.release(successor)
   }
   await handOver(crew, resource, 4)
   return breaches
+}
+
+/** A worker that was stopped within a transaction of SQLite locks out all others until it goes on. */
+async function whileStopped<T>(worker: Worker, work: () => Promise<T>): Promise<T> {
+  worker.stop()
+  const stuck = setTimeout(() => worker.goOn(), STUCK_MS)
+  const result = await work().finally(() => clearTimeout(stuck))
+  worker.goOn()
+  return result
 }
 
 /** Hands over until the server is back from its crash, and for a while after it. */
@@ -45,20 +54,17 @@ export async function handOverUntil(crew: Crew, resource: string, isBack: () => 
   await handOver(crew, resource, 5)
 }
 
-/** Freezes the server until both holders have seen their loss. Returns their tokens, and when it was frozen. */
+/** Freezes the server until both holders have seen their loss. Returns who they were, and when it was frozen. */
 export async function freezeUntilLost(
   crew: Crew,
   resources: readonly string[],
   server: Pick<Server, 'freeze' | 'thaw'>,
-): Promise<{ tokens: number[]; frozenAt: number }> {
+): Promise<{ holders: Holder[]; frozenAt: number }> {
   const holders = await Promise.all(resources.map((resource) => crew.holder(resource)))
-  const tokens = holders.map((holder) => holder.holding?.token ?? 0)
   server.freeze()
   const frozenAt = now()
-  for (const holder of holders)
-    await crew.until(`${holder.name} sees its loss`, () =>
-      holder.losses.some((loss) => tokens.includes(loss.token)),
-    )
+  for (const { worker, token } of holders)
+    await crew.until(`${worker.name} sees its loss`, () => worker.losses.has(token))
   server.thaw()
-  return { tokens, frozenAt }
+  return { holders, frozenAt }
 }

@@ -3,6 +3,7 @@
  * it is told to let go or loses it, and notes all the while that it believes to hold it.
  */
 import { createLeases, type Lease } from '../../src/core/index.ts'
+import { aborted } from '../aborted.ts'
 import { GuardedFile } from './guarded-file.ts'
 import { appendTo, now } from './observation.ts'
 import { openStore } from './open-store.ts'
@@ -20,30 +21,28 @@ export interface WorkerOptions {
 
 export type WorkerMessage =
   | { readonly type: 'asks' }
-  | { readonly type: 'holds'; readonly token: number; readonly at: number }
-  | { readonly type: 'released'; readonly token: number }
-  | {
-      readonly type: 'lost'
-      readonly token: number
-      /** What it tried to write with its old token, when it had noticed the loss. */
-      readonly lateWrite: { readonly at: number; readonly accepted: boolean }
-    }
+  | { readonly type: 'holds' | 'lost' | 'released'; readonly token: number }
+  | { readonly type: 'wrote'; readonly token: number; readonly accepted: boolean }
 
-export type WorkerOrder = { readonly type: 'release'; readonly token: number } | { readonly type: 'finish' }
+export type WorkerOrder =
+  /** To write with that token, whatever became of its lease. */
+  { readonly type: 'release' | 'write'; readonly token: number } | { readonly type: 'finish' }
 
+process.once('disconnect', () => process.exit())
 const { url, resource, name, ttl, logPath, guardedPath }: WorkerOptions = JSON.parse(process.argv[2] ?? '')
 const note = appendTo(logPath)
 const guarded = new GuardedFile(guardedPath)
 const { store, close } = await openStore(url)
 const leases = createLeases(store, { owner: name, ttl, wait: Number.POSITIVE_INFINITY })
 const finish = new AbortController()
+const finished = aborted(finish.signal)
 let letGo: (token: number) => void = () => {}
 
 process.on('message', (order: WorkerOrder) => {
   if (order.type === 'finish') finish.abort()
-  else letGo(order.token)
+  else if (order.type === 'release') letGo(order.token)
+  else tell({ type: 'wrote', token: order.token, accepted: guarded.write(resource, order.token, name) })
 })
-process.once('disconnect', () => process.exit())
 
 while (!finish.signal.aborted) {
   note({ at: now(), worker: name, resource })
@@ -60,30 +59,28 @@ process.disconnect()
 
 async function hold(lease: Lease): Promise<void> {
   const { token } = lease
+  const released = new Promise<void>((resolve) => {
+    letGo = (which) => which === token && resolve()
+  })
   noteHeld(lease)
   guarded.write(resource, token, name)
+  // The write may take longer than the lease lasts.
+  if (noteHeld(lease)) tell({ type: 'holds', token })
   const noting = setInterval(() => noteHeld(lease), NOTE_EVERY_MS)
-  const over = new Promise<void>((resolve) => {
-    letGo = (which) => which === token && resolve()
-    finish.signal.addEventListener('abort', () => resolve())
-    lease.signal.addEventListener('abort', () => resolve())
-  })
-  tell({ type: 'holds', token, at: now() })
-  await over
+  await Promise.race([released, finished, aborted(lease.signal)])
   clearInterval(noting)
   noteHeld(lease)
-  if (lease.signal.aborted) {
-    const accepted = guarded.write(resource, token, name)
-    tell({ type: 'lost', token, lateWrite: { at: now(), accepted } })
-  }
+  if (lease.signal.aborted) tell({ type: 'lost', token })
   await lease[Symbol.asyncDispose]()
   tell({ type: 'released', token })
 }
 
 /** The time is taken before the look: at that moment the lease was held, however long the look takes. */
-function noteHeld(lease: Lease): void {
+function noteHeld(lease: Lease): boolean {
   const at = now()
-  if (lease.held) note({ at, worker: name, resource, token: lease.token })
+  const { held, token } = lease
+  if (held) note({ at, worker: name, resource, token })
+  return held
 }
 
 function tell(message: WorkerMessage): void {

@@ -4,32 +4,35 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { eventually } from '../eventually.ts'
 import type { Note, Order, Report } from './file/worker.ts'
 
 const WORKERS = 4
 const KILLS = 20
 const STOPS = 5
 const STUMBLES = 200
-const LIMIT_MS = 180_000
 
 let parent: string
 let workers: Set<ChildProcess>
-let hired: number
+let ends: Promise<unknown>[]
 beforeEach(() => {
   parent = mkdtempSync(join(tmpdir(), 'holdfast-processes-'))
   workers = new Set()
-  hired = 0
+  ends = []
   for (let n = 0; n < WORKERS; n++) hire()
 })
-afterEach(() => {
+afterEach(async () => {
   for (const worker of workers) worker.kill('SIGKILL')
+  await Promise.all(ends)
   rmSync(parent, { recursive: true })
 })
 
 function hire(): void {
   const script = join(import.meta.dirname, 'file', 'worker.ts')
-  const name = `worker ${++hired}`
-  workers.add(fork(script, [join(parent, 'locks'), join(parent, 'log'), name]))
+  const name = `worker ${ends.length + 1}`
+  const worker = fork(script, [join(parent, 'locks'), join(parent, 'log'), name])
+  workers.add(worker)
+  ends.push(once(worker, 'exit'))
 }
 
 function order(worker: ChildProcess, message: Order): void {
@@ -87,7 +90,7 @@ function expectOneHolderAtATime(leastHolds: number): void {
 }
 
 describe('processes that contend for a lease in a directory', () => {
-  it('have one holder at a time while holders are killed', { timeout: LIMIT_MS }, async () => {
+  it('have one holder at a time while holders are killed', async () => {
     for (let n = 0; n < KILLS; n++) {
       const { worker } = await keeper()
       workers.delete(worker)
@@ -98,13 +101,11 @@ describe('processes that contend for a lease in a directory', () => {
     expectOneHolderAtATime(KILLS)
   })
 
-  it('see their loss after they were stopped, when another holds', { timeout: LIMIT_MS }, async () => {
+  it('see their loss after they were stopped, when another holds', async () => {
     for (let n = 0; n < STOPS; n++) {
       const { worker, token } = await keeper()
       worker.kill('SIGSTOP')
-      await expect
-        .poll(() => Math.max(...notes().map((note) => note.token)), { timeout: 30_000 })
-        .toBeGreaterThan(token)
+      await expect.poll(() => Math.max(...notes().map((note) => note.token))).toBeGreaterThan(token)
       const lost = reports(worker, 'lost')
       worker.kill('SIGCONT')
       expect(await lost).toBe(token)
@@ -113,7 +114,8 @@ describe('processes that contend for a lease in a directory', () => {
     expectOneHolderAtATime(STOPS)
   })
 
-  it('have one holder at a time while all of them stumble', { timeout: LIMIT_MS }, async () => {
+  it('have one holder at a time while all of them stumble', async () => {
+    await eventually(() => expect(new Set(notes().map((note) => note.worker)).size).toBe(WORKERS))
     for (let n = 0; n < STUMBLES; n++) {
       const worker = anyWorker()
       worker.kill('SIGSTOP')

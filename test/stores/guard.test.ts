@@ -84,7 +84,7 @@ describe.each(Object.entries(kinds))('a guard in %s', (_, open) => {
     await using one = createLeases(document.store)
     await using other = createLeases(document.store)
     // A paused process sends no heartbeats.
-    const paused = await one.acquire('document:42', { ttl: 300, heartbeat: false })
+    const paused = await one.acquire('document:42', { ttl: 1000, heartbeat: false })
     await document.save(paused, 'before the pause')
     const successor = await other.acquire('document:42')
     await document.save(successor, 'by the successor')
@@ -105,7 +105,7 @@ describe('a guard in Redis', () => {
     const key = freshPrefix()
     const guard = redisGuard(client, key)
     await guard.set(fence(TOKEN), 'kept', { px: 60_000 })
-    expect(await client.pttl(key)).toBeGreaterThan(50_000)
+    expect(await client.pttl(key)).toBeGreaterThan(30_000)
     expect(await client.pttl(guard.fenceKey)).toBe(-1)
     await guard.set(fence(TOKEN), 'kept for good')
     expect(await client.pttl(key)).toBe(-1)

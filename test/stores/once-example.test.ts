@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run-tool.ts'
+import { HANG_MS } from '../hang-limit.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: postgresUrl = '' } = process.env
 const run = async (...args: string[]) => {
   const main = join(root, 'examples/job-worker/main.ts')
-  const { stdout } = await promisify(execFile)(process.execPath, [main, ...args], { timeout: 50_000 })
+  const { stdout } = await promisify(execFile)(process.execPath, [main, ...args], { timeout: 4 * HANG_MS })
   return stdout.trim().split('\n')
 }
 const ran = (lines: readonly string[]) =>
@@ -15,7 +16,7 @@ const ran = (lines: readonly string[]) =>
 
 describe('the example of job workers', () => {
   it('runs a hundred jobs once each in three processes', async () => {
-    const lines = await run()
+    const lines = await run('--ttl', '20000')
     expect(new Set(ran(lines)).size).toBe(100)
     expect(ran(lines)).toHaveLength(100)
     expect(lines.some((line) => / skipped job-\d+: (locked|already_finished)$/.test(line))).toBe(true)
@@ -26,10 +27,10 @@ describe('the example of job workers', () => {
     ['sqlite', []],
     ['postgres', ['--store', postgresUrl]],
   ])('on %s recovers the job of a worker that was killed', async (_store, args) => {
-    const lines = await run('--kill', '--jobs', '10', '--work', '300', '--ttl', '1000', ...args)
+    const lines = await run('--kill', '--jobs', '4', '--work', '3000', '--ttl', '5000', ...args)
     expect(lines).toContain('worker-1 was killed (SIGKILL)')
     expect(lines.some((line) => /worker-[23] recovers job-\d+ \(attempt 2\)/.test(line))).toBe(true)
-    expect(lines.at(-1)).toBe('10 of 10 jobs are READY, 1 recovered from a dead worker')
+    expect(lines.at(-1)).toBe('4 of 4 jobs are READY, 1 recovered from a dead worker')
   })
 
   it('says what it expects of its options', async () => {

@@ -2,6 +2,7 @@ import pg from 'pg'
 import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createOnce, type JobGrant, type PostgresClient, postgresJobs } from '../../src/once/index.ts'
+import { eventually } from '../eventually.ts'
 import { describeJobStore } from '../once/describe-job-store.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: url = 'postgres://localhost' } = process.env
@@ -81,14 +82,16 @@ describe('a job in a table of Postgres', () => {
     await jobs.add('job')
     await client.query('begin')
     await client.query(`select from "${table}" for update`)
-    const asked = jobs.acquire('job', 'a', 1000)
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    const blocked = 'select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'
+    const asked = jobs.acquire('job', 'a', 60_000)
+    await eventually(async () => expect((await client.query(blocked)).rowCount).toBe(1))
+    // What counts from the start of the wait counts this too.
+    await client.query('select pg_sleep(0.1)')
+    const { rows } = await client.query('select clock_timestamp()::text as released')
     await client.query('commit')
     await asked
-    const { rows } = await pool.query(
-      `select extract(epoch from lock_expires_at - clock_timestamp()) * 1000 as left from "${table}"`,
-    )
-    expect(Number(rows[0].left)).toBeGreaterThan(700)
+    const whole = `select extract(epoch from lock_expires_at - $1::timestamptz) * 1000 as ms from "${table}"`
+    expect(Number((await pool.query(whole, [rows[0].released])).rows[0].ms)).toBeGreaterThan(59_999)
   })
 
   it('has its table made once by many that start together', async () => {

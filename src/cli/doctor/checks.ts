@@ -3,8 +3,8 @@ import type { LeaseRecord, LeaseStore } from '../../core/index.ts'
 import type { OpenedStore } from '../stores/opened-store.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 
-const TTL_MS = 5000
-const PUSH_LIMIT_MS = 3000
+const TTL_MS = 30_000
+const PUSH_LIMIT_MS = 10_000
 /** Beyond it logs of two machines are hard to read side by side. */
 const CLOCK_LIMIT_MS = 1000
 /** A store that is slower than this needs a longer TTL than is usual. */
@@ -79,10 +79,13 @@ export const CHECKS: readonly Check[] = [
     async run({ opened: { store }, resource }) {
       const sent = Date.now()
       const { id, acquiredAt } = await take(store, resource)
-      const offset = acquiredAt - (sent + Date.now()) / 2
+      const received = Date.now()
+      const offset = acquiredAt - (sent + received) / 2
+      // The store looked at its clock at some moment in between.
+      const precision = (received - sent) / 2
       await store.release({ resource, id })
       const apart = `the store's clock is ${Math.abs(offset).toFixed(0)} ms ${offset < 0 ? 'behind' : 'ahead of'} this machine's`
-      return Math.abs(offset) < CLOCK_LIMIT_MS
+      return Math.abs(offset) < CLOCK_LIMIT_MS + precision
         ? [ok('clock', apart)]
         : [warning('clock', apart, 'leases are safe, but set both clocks by NTP')]
     },
@@ -116,9 +119,14 @@ export const CHECKS: readonly Check[] = [
     name: 'speed',
     remedy: 'look at the network and at the load of the server',
     async run({ opened: { store }, resource }) {
-      const started = performance.now()
-      for (let n = 0; n < READS; n++) await store.read([resource])
-      const each = (performance.now() - started) / READS
+      const times: number[] = []
+      for (let n = 0; n < READS; n++) {
+        const started = performance.now()
+        await store.read([resource])
+        times.push(performance.now() - started)
+      }
+      // Not the mean: one that was held up says little of the others.
+      const each = times.sort((a, b) => a - b)[READS / 2] ?? 0
       const text = `a read takes ${each.toFixed(1)} ms`
       return each < SLOW_MS
         ? [ok('speed', text)]

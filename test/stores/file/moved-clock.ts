@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../../src/core/index.ts'
+import { type Clock, type Moment, systemClock } from '../../../src/core/index.ts'
 
 /** The real clock, set forward or back: file operations take real time, but nobody has to wait for a TTL. */
 export class MovedClock implements Clock {
@@ -6,17 +6,23 @@ export class MovedClock implements Clock {
   random = (): number => systemClock.random()
   #wall = 0
   #monotonic = 0
+  #stopped: Moment | undefined
 
   now(): number {
-    return systemClock.now() + this.#wall
+    return (this.#stopped?.wall ?? systemClock.now()) + this.#wall
   }
 
   monotonic(): number {
-    return systemClock.monotonic() + this.#monotonic
+    return (this.#stopped?.mono ?? systemClock.monotonic()) + this.#monotonic
   }
 
   setTimer(run: () => void, ms: number, background?: boolean): () => void {
     return systemClock.setTimer(run, ms, background)
+  }
+
+  /** From now on time passes only by `pass`. */
+  stop(): void {
+    this.#stopped = { wall: systemClock.now(), mono: systemClock.monotonic() }
   }
 
   /** Time passes. */

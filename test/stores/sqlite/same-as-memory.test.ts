@@ -15,7 +15,7 @@ const NOTICED_AFTER_MS = 20
 
 const action = fc.oneof(acquisition, sweeping, ...others)
 
-it('answers as the memory store does', { timeout: 60_000 }, async () => {
+it('answers as the memory store does', async () => {
   const property = fc.asyncProperty(
     fc.boolean(),
     fc.array(action, { minLength: 30, maxLength: 60 }),

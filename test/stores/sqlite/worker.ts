@@ -1,6 +1,10 @@
-/** A process with leases on the file that its argument names. It takes and gives back what its parent tells it. */
+/**
+ * A process with leases on the file that its argument names. It takes and gives back what its parent tells it. It
+ * neither renews nor asks again by a timer, so it hears of others only by what the store tells.
+ */
 import { createLeases, type Lease } from '../../../src/core/index.ts'
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts'
+import { pushOnlyClock } from '../../push-only-clock.ts'
 
 export type WorkerOrder =
   | { readonly do: 'open'; readonly tables: readonly string[] }
@@ -13,7 +17,7 @@ export interface WorkerMessage {
 }
 
 const path = process.argv[2] ?? ''
-const leases = createLeases(sqliteStore(path))
+const leases = createLeases(sqliteStore(path), { clock: pushOnlyClock })
 const held = new Map<string, Lease>()
 leases.subscribe((event) => {
   if (event.type === 'lost') tell('lost', event.reason)
