@@ -207,6 +207,16 @@ describe.each([
     await eventually(async () => expect(await worker.run(free)).toBe(true))
   })
 
+  it('refuses a lock to a request whose signal has aborted before', async () => {
+    const asking = await page()
+    const ask = ({ locks, log }: Scope) =>
+      locks
+        .request('l', { signal: AbortSignal.abort('given up') }, () => log.push('granted'))
+        .catch((error: unknown) => log.push(error))
+    await asking.run(ask)
+    await logged(asking, ['given up'])
+  })
+
   it('forgets the worker’s listeners with the worker, and rejects when nobody is there', async () => {
     const sender = await page()
     const worker = await browser.worker()
