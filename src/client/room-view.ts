@@ -20,6 +20,8 @@ export class RoomView {
   #state = INITIAL_STATE
   #times = DEFAULT_TIMES
   #heard = 0
+  /** The latest grant whose end was heard of. */
+  #endedToken = 0
   #failedLooks = 0
   #cancelLook = () => {}
   #cancelRequest = () => {}
@@ -74,7 +76,11 @@ export class RoomView {
 
   hear(event: string, data: Fields): void {
     this.#heard++
-    for (const action of newsOfEvent(event, data, this.#state, this.#clock.now())) this.dispatch(action)
+    for (const action of newsOfEvent(event, data, this.#state, this.#clock.now())) {
+      if (action.type === 'holder' && !action.holder)
+        this.#endedToken = Math.max(this.#endedToken, Number(data.token) || 0)
+      this.dispatch(action)
+    }
     this.#endRequestInTime()
     this.#follow()
   }
@@ -88,9 +94,12 @@ export class RoomView {
 
   /** What an answer says of holder and line may be older than what was heard since the question. */
   #isNews(action: DocumentLockAction, askedAt: number): boolean {
-    if (action.type === 'holder' && action.holder)
-      return action.holder.token >= (this.#state.holder?.token ?? 0)
-    return action.type === 'news' || askedAt === this.#heard
+    const isLatest = askedAt === this.#heard
+    if (action.type === 'holder' && action.holder) {
+      const { token } = action.holder
+      return token >= (this.#state.holder?.token ?? 0) && (isLatest || token > this.#endedToken)
+    }
+    return action.type === 'news' || isLatest
   }
 
   #endRequestInTime(): void {
