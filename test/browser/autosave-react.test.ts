@@ -63,6 +63,8 @@ describe('the hooks, in strict mode', () => {
     await run('open')
     await run('type', 'before')
     await becomes(() => run('savedCount'), saves + 1)
+    // The file comes before the commit, and a save without a commit does not count after a reload.
+    await becomes(() => page.locator('.hf-label').textContent(), expect.stringMatching(/^Saved/))
     await page.reload()
     await run('open', 'typed meanwhile')
     await becomes(() => run('savedCount'), saves + 2)
