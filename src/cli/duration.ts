@@ -1,9 +1,9 @@
-import { durationMs } from '../duration/index.ts'
+import { parseDuration as parse } from '../base/duration.ts'
 import { usageFailure } from './failure.ts'
 
 /** `what` names it in the error. */
 export function parseDuration(text: string, what: string): number {
-  const ms = durationMs(text)
+  const ms = parse(text)
   if (ms === undefined)
     throw usageFailure(`${what}: expected a duration such as 500ms, 30s or 5m, got ${JSON.stringify(text)}`)
   return ms

@@ -1,11 +1,6 @@
-import {
-  type Clock,
-  type KeptLease,
-  keepLease,
-  LeaseError,
-  type LossReason,
-  randomId,
-} from '../core/index.ts'
+import { randomId } from '../base/random-id.ts'
+import { type Clock, LeaseError, type LossReason } from '../core/index.ts'
+import { type KeptLease, keepLease } from '../core/keep-lease.ts'
 import { workerClock } from '../worker-clock/index.ts'
 import { type Api, baseOf, createApi, type Fields, unexpected } from './api.ts'
 import type { DocumentLock, DocumentLockOptions, SavedDocument } from './document-lock-types.ts'

@@ -1,3 +1,4 @@
+import { randomId } from '../base/random-id.ts'
 import {
   type Answer as AcquireAnswer,
   type CallOptions,
@@ -5,7 +6,6 @@ import {
   LeaseError,
   type LeaseRecord,
   type LeaseStore,
-  randomId,
   type StoreEvent,
   systemClock,
 } from '../core/index.ts'

@@ -1,12 +1,6 @@
-import {
-  type Clock,
-  type KeepStore,
-  LeaseError,
-  type LeaseRecord,
-  type Moment,
-  moment,
-  type Renewal,
-} from '../core/index.ts'
+import { type Moment, moment } from '../base/clock.ts'
+import { type Clock, LeaseError, type LeaseRecord, type Renewal } from '../core/index.ts'
+import type { KeepStore } from '../core/keep-lease.ts'
 import { type Answer, type Api, type Fields, unexpected } from './api.ts'
 
 export interface Grant {

@@ -1,47 +1,50 @@
-import { bounded, CALL_LIMIT_MS, type Stop } from './bounded.ts'
-import { type Moment, moment } from './clock.ts'
+import type { Stop } from '../base/abort.ts'
+import { type Moment, moment } from '../base/clock.ts'
+import { asLeaseError, LeaseError } from '../base/errors.ts'
+import { randomId } from '../base/random-id.ts'
+import { WakeSignal } from '../base/wake-signal.ts'
+import { bounded, CALL_LIMIT_MS } from './bounded.ts'
 import type { Context } from './context.ts'
-import { asLeaseError, LeaseError } from './errors.ts'
 import { HeldLease } from './held-lease.ts'
-import type { Wish } from './options.ts'
+import type { LocalQueue } from './local-queue.ts'
+import type { CheckedOptions } from './options.ts'
 import { FREE, type LeaseState, reduce } from './state.ts'
 import type { Answer, Ask, Grant, Refusal } from './store.ts'
-import { Bell, type LocalLine } from './waiting.ts'
 
-/** A push may be lost; a waiter asks again after this long whatever it was told. */
+/** A push may be lost, so a waiter asks again after this long in any case. */
 const POLL_BEHIND_PUSH_MS = 5000
 
 /**
- * One asker's way to a lease. Every attempt carries the same id, so that asking again after a lost answer is
- * harmless: the store grants the same lease again. Between attempts the asker sleeps until the store wakes it,
- * the holder's expiry comes, or, where the store cannot push, the backoff is over.
+ * One acquisition. Every attempt carries the same id, so that a repeat after a lost answer is harmless: the store
+ * grants the same lease again. Between attempts the caller sleeps until the store wakes it, until the holder's lease
+ * expires, or, if the store cannot push, until the backoff ends.
  */
 export async function acquire(
   shared: Context | Promise<Context>,
-  wish: Wish,
+  options: CheckedOptions,
   stop: Stop,
   started: number,
 ): Promise<HeldLease> {
   const context = shared instanceof Promise ? await shared : shared
-  const { clock, store, line, emit } = context
-  const { resource, owner, ttl, metadata, wait, retry } = wish
-  const bell = new Bell(clock)
+  const { clock, store, queue, emit } = context
+  const { resource, owner, ttl, metadata, wait, retry } = options
+  const wakeSignal = new WakeSignal(clock)
   let state: LeaseState = FREE
   let attempts = 0
   let granted: HeldLease | undefined
   let lastRefusal: Refusal | undefined
   let endedEarly = false
   let over = false
-  /** The store may keep a lease, a reservation or a place in line for our id. */
+  /** The store may keep a lease, a reservation or a place in the queue for our id. */
   let owing = false
 
   const ask: Ask = {
     resource,
-    id: crypto.randomUUID(),
+    id: randomId(),
     owner,
     ttl,
     metadata,
-    ...(wait > 0 && store.supports.queue && { wake: (inMs: number) => bell.ring(inMs) }),
+    ...(wait > 0 && store.supports.queue && { wake: (inMs: number) => wakeSignal.wake(inMs) }),
     lost: () => {
       endedEarly = true
       if (granted) HeldLease.endedByStore(granted)
@@ -50,12 +53,12 @@ export async function acquire(
 
   try {
     for (;;) {
-      if (line) await localTurn(line)
+      if (queue) await localTurn(queue)
       const sent = moment(clock)
       state = reduce(state, { type: 'ask' })
       emit(ask, { type: 'attempt', attempt: ++attempts }, sent.wall)
-      // The answer will tell all that earlier wake-ups told; later ones must stay latched.
-      bell.reset()
+      // The answer covers earlier wake-ups. Later ones must be kept.
+      wakeSignal.reset()
       const call = store.acquire(ask, stop)
       owing = true
       let outcome: Answer | HeldLease | LeaseError
@@ -68,9 +71,9 @@ export async function acquire(
           stop,
         )
       } catch (cause) {
-        // Our release may overtake a slow request; what that gets us after all is given back as well.
+        // Our release may overtake a slow request. What that request is granted later is released as well.
         call.then(
-          () => over && !granted && context.giveUp(ask.id, wish),
+          () => over && !granted && context.giveUp(ask.id, options),
           () => {},
         )
         outcome = asLeaseError(cause, resource)
@@ -84,19 +87,22 @@ export async function acquire(
     }
   } finally {
     over = true
-    line?.leave(resource, bell)
-    if (owing) context.giveUp(ask.id, wish)
+    queue?.leave(resource, wakeSignal)
+    if (owing) context.giveUp(ask.id, options)
   }
 
-  /** Where the store keeps no line, the manager's own is first in, first out, and only its head asks. */
-  async function localTurn(line: LocalLine): Promise<void> {
+  /** If the store keeps no queue, the manager does, first in, first out. Only its first waiter calls the store. */
+  async function localTurn(queue: LocalQueue): Promise<void> {
     if (wait > 0) {
-      for (let place = line.place(resource, bell); place > 0; place = line.place(resource, bell)) {
+      for (;;) {
+        const place = queue.place(resource, wakeSignal)
+        if (place === 0) return
         await sleep(Infinity, onRefused({ granted: false, holder: null, place, retryIn: null }))
-        bell.reset()
+        wakeSignal.reset()
       }
-    } else if (line.has(resource)) {
-      const [holder = null] = await bounded(clock, store.read([resource]), CALL_LIMIT_MS, resource, stop)
+    } else if (queue.has(resource)) {
+      const reading = store.read?.([resource]) ?? Promise.resolve([null])
+      const [holder = null] = await bounded(clock, reading, CALL_LIMIT_MS, resource, stop)
       throw reason({ granted: false, holder, place: null, retryIn: null })
     }
   }
@@ -104,10 +110,12 @@ export async function acquire(
   function onGranted({ lease, replaced }: Grant, sent: Moment): HeldLease | LeaseError {
     const { expiresAt, remaining } = lease
     const at = moment(clock)
-    state = reduce(state, { type: 'granted', sent, at, wish, remaining })
+    state = reduce(state, { type: 'granted', sent, at, options, remaining })
     if (state.phase !== 'held')
-      return onFailed(new LeaseError('store-unavailable', 'the grant came late', { resource }))
-    granted = new HeldLease(context, wish, lease, state)
+      return onFailed(
+        new LeaseError('store-unavailable', 'the grant arrived after its own deadline', { resource }),
+      )
+    granted = new HeldLease(context, options, lease, state)
     owing = false
     if (replaced?.state === 'expired') emit(ask, { type: 'expired', lease: replaced }, at.wall)
     emit(granted, { type: 'acquired', expiresAt, attempts, waited: at.mono - started }, at.wall)
@@ -121,7 +129,7 @@ export async function acquire(
     owing = place !== null && store.supports.queue
     if (wait > 0) {
       if (!lastRefusal) emit(ask, { type: 'waiting', holder, place })
-      line?.watch(ask)
+      queue?.watch(ask)
     }
     lastRefusal = refusal
     return refusal
@@ -133,7 +141,7 @@ export async function acquire(
     return error
   }
 
-  /** How long to sleep at the most before asking again; throws when asking again is not to be. */
+  /** The longest sleep before the next attempt. Throws if there is to be none. */
   function pauseAfter(outcome: Refusal | LeaseError): number {
     const failed = outcome instanceof LeaseError
     const pause = !failed && store.supports.push ? POLL_BEHIND_PUSH_MS : retry(attempts)
@@ -142,11 +150,11 @@ export async function acquire(
   }
 
   async function sleep(ms: number, outcome: Refusal | LeaseError): Promise<void> {
-    await bell.sleep(Math.min(ms, left()), stop.signal)
+    await wakeSignal.sleep(Math.min(ms, left()), stop.signal)
     if (left() === 0) throw reason(outcome)
   }
 
-  /** Less than a millisecond is nothing: a timer that fired a little early must not make us ask in vain. */
+  /** Less than a millisecond counts as zero: a timer that fired slightly early must not cause a useless request. */
   function left(): number {
     const rest = wait - (clock.monotonic() - started)
     return rest < 1 ? 0 : rest
@@ -155,10 +163,10 @@ export async function acquire(
   function reason(outcome: Refusal | LeaseError): LeaseError {
     const failed = outcome instanceof LeaseError
     const refusal = failed ? lastRefusal : outcome
-    // A wait that ends while the store is silent has still been for a lease that another holds.
+    // A wait that ends while the store is silent was still a wait for a lease that another caller holds.
     if (failed && (!refusal || left() > 0)) return outcome
     const holder = refusal?.holder
-    const how = holder ? `held by ${holder.owner}` : 'kept for another'
+    const how = holder ? `held by ${holder.owner}` : 'reserved for another waiter'
     return new LeaseError('lease-held', `${resource} is ${how}`, {
       resource,
       holder,

@@ -1,24 +1,25 @@
-import type { Clock } from './clock.ts'
+import type { Clock } from '../base/clock.ts'
+import type { LeaseRecord } from '../base/records.ts'
 import type { HeldLease } from './held-lease.ts'
-import type { LeaseEvent, LeaseRecord } from './lease.ts'
-import type { Wish } from './options.ts'
-import type { LeaseStore } from './store.ts'
-import type { LocalLine } from './waiting.ts'
+import type { LeaseEvent } from './lease.ts'
+import type { LocalQueue } from './local-queue.ts'
+import type { CheckedOptions } from './options.ts'
+import type { ManagedStore } from './store.ts'
 
 type Body<E> = E extends LeaseEvent ? Omit<E, 'at' | 'resource' | 'owner' | 'leaseId' | 'token'> : never
 export type EventBody = Body<LeaseEvent>
 
 export type About = Pick<LeaseRecord, 'resource' | 'owner' | 'id'> & { readonly token?: number }
 
-/** What the acquisitions and leases of one manager share. */
+/** Shared by the acquisitions and leases of one manager. */
 export interface Context {
-  readonly store: LeaseStore
+  readonly store: ManagedStore
   readonly clock: Clock
-  /** Present where the store keeps no line. */
-  readonly line?: LocalLine | undefined
+  /** Present if the store keeps no queue. */
+  readonly queue?: LocalQueue | undefined
   readonly held: Set<HeldLease>
-  /** `at`, by default now: when it happened. */
+  /** `at`: when it happened. Default: now. */
   emit(about: About, body: EventBody, at?: number): void
-  /** Tells the store, without anybody waiting for it, that this id wants nothing any more. */
-  giveUp(id: string, wish: Wish): void
+  /** Releases whatever the store keeps for this id, in the background. */
+  giveUp(id: string, options: CheckedOptions): void
 }

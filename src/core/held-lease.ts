@@ -1,13 +1,15 @@
-import { bounded, CALL_LIMIT_MS, Stop } from './bounded.ts'
-import { type Moment, moment } from './clock.ts'
+import { Stop } from '../base/abort.ts'
+import { type Moment, moment } from '../base/clock.ts'
+import { asLeaseError, LeaseError } from '../base/errors.ts'
+import type { JsonObject, LeaseRecord } from '../base/records.ts'
+import { bounded, CALL_LIMIT_MS } from './bounded.ts'
 import type { Context } from './context.ts'
-import { asLeaseError, LeaseError } from './errors.ts'
-import type { JsonObject, Lease, LeaseRecord, LossReason } from './lease.ts'
-import type { Wish } from './options.ts'
+import type { Lease, LossReason } from './lease.ts'
+import type { CheckedOptions } from './options.ts'
 import { releaseInTime } from './release.ts'
 import { type Action, type Held, hasPassed, type LeaseState, nextDue, reduce } from './state.ts'
 
-/** A granted lease: feeds the reducer with answers and time, and does what the state calls for. */
+/** A granted lease: feeds answers and time to the reducer, and acts on its state. */
 export class HeldLease implements Lease {
   declare readonly resource: string
   declare readonly id: string
@@ -17,7 +19,7 @@ export class HeldLease implements Lease {
   declare readonly acquiredAt: number
   #expiresAt: number | null
   readonly #context: Context
-  readonly #wish: Wish
+  readonly #options: CheckedOptions
   readonly #since: number
   #state: LeaseState
   /** Renewals that failed since the last one that succeeded. */
@@ -28,7 +30,7 @@ export class HeldLease implements Lease {
   #renewal: Promise<void> | undefined
   #released: Promise<void> | undefined
 
-  constructor(context: Context, wish: Wish, record: LeaseRecord, state: Held) {
+  constructor(context: Context, options: CheckedOptions, record: LeaseRecord, state: Held) {
     this.resource = record.resource
     this.id = record.id
     this.owner = record.owner
@@ -37,7 +39,7 @@ export class HeldLease implements Lease {
     this.acquiredAt = record.acquiredAt
     this.#expiresAt = record.expiresAt
     this.#context = context
-    this.#wish = wish
+    this.#options = options
     this.#since = context.clock.monotonic()
     this.#state = state
     context.held.add(this)
@@ -74,16 +76,16 @@ export class HeldLease implements Lease {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // The failure was told by an event, and the lease ends with its TTL; the caller's own result counts.
+    // An event reported the failure, and the lease ends with its TTL. The caller's own result counts.
     await this.release().catch(() => {})
   }
 
-  /** The store told that the lease was ended by another. */
+  /** The store reported that another caller ended the lease. */
   static endedByStore(lease: HeldLease): void {
     lease.#dispatch({ type: 'end', reason: 'ended' })
   }
 
-  /** The manager closes: the work is told before the lease is given away. */
+  /** The manager closes: the work is told before the lease is released. */
   static close(lease: HeldLease, error: LeaseError): Promise<void> {
     lease.#loss.abort(error)
     return lease[Symbol.asyncDispose]()
@@ -91,7 +93,7 @@ export class HeldLease implements Lease {
 
   /** So that several renewals fit between the first failure and the deadline. */
   get #answerLimit(): number {
-    return Math.min(CALL_LIMIT_MS, this.#wish.ttl / 6)
+    return Math.min(CALL_LIMIT_MS, this.#options.ttl / 6)
   }
 
   get #heldFor(): number {
@@ -126,14 +128,14 @@ export class HeldLease implements Lease {
     this.#context.emit(this, { type: 'warning', code: 'lease-in-danger', left })
   }
 
-  /** Sends one renewal. Whenever its answer comes, it counts from its own send time. */
+  /** Sends one renewal. Its answer counts from its own send time, whenever it comes. */
   async #beat(): Promise<void> {
     const { clock, store } = this.#context
     const { resource, id } = this
     const sent = moment(clock)
     this.#dispatch({ type: 'beat', at: sent, again: sent.mono + this.#answerLimit })
     try {
-      const renewal = await store.renew({ resource, id, ttl: this.#wish.ttl })
+      const renewal = await store.renew({ resource, id, ttl: this.#options.ttl })
       if (renewal.ok) this.#onRenewed(sent, renewal.lease)
       else this.#dispatch({ type: 'end', reason: 'refused' })
     } catch (cause) {
@@ -146,7 +148,7 @@ export class HeldLease implements Lease {
   #onRenewed(sent: Moment, { remaining, expiresAt }: LeaseRecord): void {
     const at = moment(this.#context.clock)
     const left = this.#state.phase === 'held' ? this.#state.until.mono - at.mono : 0
-    this.#dispatch({ type: 'granted', sent, at, wish: this.#wish, remaining })
+    this.#dispatch({ type: 'granted', sent, at, options: this.#options, remaining })
     if (this.#state.phase !== 'held') return
     this.#failures = 0
     this.#expiresAt = expiresAt
@@ -157,7 +159,7 @@ export class HeldLease implements Lease {
     if (this.#state.phase !== 'held') return
     this.#lastFailure = error
     this.#context.emit(this, { type: 'error', operation: 'renew', error })
-    const pause = this.#wish.retry(++this.#failures)
+    const pause = this.#options.retry(++this.#failures)
     const at = moment(this.#context.clock)
     if (pause === null) this.#dispatch({ type: 'end', reason: 'gave-up' })
     else this.#dispatch({ type: 'beat', at, again: at.mono + pause })
@@ -170,7 +172,7 @@ export class HeldLease implements Lease {
       ...(this.#lastFailure && { cause: this.#lastFailure }),
     })
     this.#context.held.delete(this)
-    this.#context.line?.ring(resource)
+    this.#context.queue?.wake(resource)
     this.#loss.abort(error)
     this.#context.emit(this, { type: 'lost', reason, error, heldFor: this.#heldFor })
   }
@@ -179,16 +181,16 @@ export class HeldLease implements Lease {
     const context = this.#context
     const { resource, id } = this
     if (!this.held) {
-      // The work has ended by now; the store may still count the lease as live.
-      context.giveUp(id, this.#wish)
+      // The work has ended. The store may still count the lease as live.
+      context.giveUp(id, this.#options)
       return
     }
     const heldFor = this.#heldFor
     this.#dispatch({ type: 'release' })
     context.held.delete(this)
-    const ended = await releaseInTime(context, id, this.#wish)
+    const ended = await releaseInTime(context, id, this.#options)
     if (ended === 'released') context.emit(this, { type: 'released', heldFor })
     else this.#onLost('refused')
-    context.line?.ring(resource)
+    context.queue?.wake(resource)
   }
 }

@@ -1,29 +1,26 @@
-export { type Clock, type Moment, moment, systemClock } from './clock.ts'
-export { LeaseError, type LeaseErrorCode, type LeaseErrorDetails } from './errors.ts'
-export { type KeepOptions, type KeepStore, type KeptLease, keepLease } from './keep.ts'
-export type {
-  JsonObject,
-  JsonValue,
-  Lease,
-  LeaseEvent,
-  LeaseListener,
-  LeaseRecord,
-  LossReason,
-} from './lease.ts'
+export { type Clock, systemClock } from '../base/clock.ts'
+export type { Duration } from '../base/duration.ts'
+export { LeaseError, type LeaseErrorCode, type LeaseErrorDetails } from '../base/errors.ts'
+export type { JsonObject, JsonValue, LeaseRecord } from '../base/records.ts'
+export type { Lease, LeaseEvent, LeaseListener, LossReason } from './lease.ts'
 export { createLeases, type Leases } from './manager.ts'
-export { checkResource, type LeaseOptions, type LeasesOptions, type Retry } from './options.ts'
-export { randomId } from './random-id.ts'
+export type { LeaseOptions, LeasesOptions, Retry } from './options.ts'
 export type {
   Answer,
   Ask,
   CallOptions,
   Grant,
+  HoldingStore,
   LeasePage,
   LeaseStore,
   ListQuery,
+  LookingStore,
+  ManagedStore,
   Refusal,
+  ReleaseAsk,
+  Released,
+  RenewAsk,
   Renewal,
   StoreEvent,
   StoreSupport,
 } from './store.ts'
-export { Bell } from './waiting.ts'

@@ -1,26 +1,5 @@
-import type { LeaseError } from './errors.ts'
-
-export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
-export interface JsonObject {
-  readonly [key: string]: JsonValue
-}
-
-/** What a store knows of a lease. Times are milliseconds of the store's clock. */
-export interface LeaseRecord {
-  readonly resource: string
-  /** Names this one lease; whoever knows it may renew and release. */
-  readonly id: string
-  readonly owner: string
-  /** Grows with every grant of the resource, for ever. */
-  readonly token: number
-  readonly metadata: JsonObject | null
-  readonly acquiredAt: number
-  /** `null`: never, because the backend itself ends the lease (Web Locks). */
-  readonly expiresAt: number | null
-  /** Milliseconds left when the store looked: the only time that may be compared with another clock. */
-  readonly remaining: number | null
-  readonly state: 'held' | 'released' | 'expired' | 'taken-over'
-}
+import type { LeaseError } from '../base/errors.ts'
+import type { JsonObject, LeaseRecord } from '../base/records.ts'
 
 /**
  * The right to a resource, kept alive by a heartbeat until it is released or lost.
@@ -33,29 +12,29 @@ export interface Lease extends AsyncDisposable {
   readonly resource: string
   readonly id: string
   readonly owner: string
-  /** Higher than that of every earlier lease of the resource: write it with your data, and refuse lower ones. */
+  /** Higher than that of every earlier lease of the resource. Write it with your data, and reject lower ones. */
   readonly token: number
   readonly metadata: JsonObject | null
   readonly acquiredAt: number
-  /** By the store's clock; moves with every renewal. To decide anything, ask `held`. */
+  /** By the store's clock; moves with every renewal. To decide anything, read `held`. */
   readonly expiresAt: number | null
   /** Aborts with a `LeaseError` of code `lease-lost` when the lease can no longer be trusted. */
   readonly signal: AbortSignal
-  /** False from the lease's own deadline on, or once it was released or lost. Computed on every read. */
+  /** False from the lease's own deadline on, and after a release or loss. Computed on every read. */
   readonly held: boolean
-  /** Renews now, beside the heartbeat. Rejects with `lease-lost` when the store refuses. */
+  /** Renews now, in addition to the heartbeat. Rejects with `lease-lost` if the store refuses. */
   renew(): Promise<void>
-  /** Ends the lease. Rejects only when the store could not be told; the lease then ends with its TTL. */
+  /** Ends the lease. Rejects only if the store could not be reached; the lease then ends with its TTL. */
   release(): Promise<void>
 }
 
 /** Why a lease was lost. */
 export type LossReason =
-  /** The store answered that it belongs to us no more. */
+  /** The store refused the renewal. */
   | 'refused'
-  /** The deadline passed without a renewal that succeeded. */
+  /** The deadline passed without a successful renewal. */
   | 'deadline'
-  /** The store told us that another took it over, or that it was ended by force. */
+  /** Another caller took it over, or it was released by force. */
   | 'ended'
   /** The `retry` option gave up on renewing. */
   | 'gave-up'
@@ -70,7 +49,7 @@ interface EventBase {
   readonly token?: number | undefined
 }
 
-/** Everything that a manager tells its listeners, in order. */
+/** Every event of a manager, in order. */
 export type LeaseEvent = EventBase &
   (
     | { readonly type: 'attempt'; readonly attempt: number }
@@ -87,7 +66,7 @@ export type LeaseEvent = EventBase &
         readonly type: 'renewed'
         readonly token: number
         readonly expiresAt: number | null
-        /** Milliseconds that were left to the lease when the answer came; `null` when it has no deadline. */
+        /** Milliseconds that the lease had left when the answer came; `null` if it has no deadline. */
         readonly left: number | null
       }
     | { readonly type: 'released'; readonly token: number; readonly heldFor: number }
@@ -98,9 +77,9 @@ export type LeaseEvent = EventBase &
         readonly error: LeaseError
         readonly heldFor: number
       }
-    /** Our grant replaced the lease of a holder that had let it run out. */
+    /** Our grant replaced an expired lease. */
     | { readonly type: 'expired'; readonly lease: LeaseRecord }
-    /** A third of the TTL is left and no renewal has succeeded. */
+    /** A third of the TTL is left without a renewal. */
     | {
         readonly type: 'warning'
         readonly code: 'lease-in-danger'

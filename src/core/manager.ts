@@ -1,20 +1,26 @@
+import { onAbort, Stop } from '../base/abort.ts'
+import { expectFunction, expectMethods, expectObject, expectSignal, expectWhole } from '../base/arguments.ts'
+import { createChannel } from '../base/channel.ts'
+import { systemClock } from '../base/clock.ts'
+import { asLeaseError, LeaseError } from '../base/errors.ts'
+import { backoffMs } from '../base/pause.ts'
+import { randomId } from '../base/random-id.ts'
+import type { LeaseRecord } from '../base/records.ts'
+import { checkResource } from '../base/resource-name.ts'
 import { acquire } from './acquire.ts'
-import { bounded, CALL_LIMIT_MS, onAbort, Stop } from './bounded.ts'
-import { systemClock } from './clock.ts'
+import { bounded, CALL_LIMIT_MS } from './bounded.ts'
 import type { Context } from './context.ts'
-import { asLeaseError, LeaseError } from './errors.ts'
-import { createEvents } from './events.ts'
 import { HeldLease } from './held-lease.ts'
-import type { Lease, LeaseEvent, LeaseListener, LeaseRecord } from './lease.ts'
-import { backoff, checkResource, type LeaseOptions, type LeasesOptions, makeWish, refuse } from './options.ts'
+import type { Lease, LeaseEvent, LeaseListener } from './lease.ts'
+import { createLocalQueue } from './local-queue.ts'
+import { checkOptions, type LeaseOptions, type LeasesOptions } from './options.ts'
 import { releaseInTime } from './release.ts'
-import type { LeaseStore } from './store.ts'
-import { createLine } from './waiting.ts'
+import type { LookingStore, ManagedStore } from './store.ts'
 
 export interface Leases extends AsyncDisposable {
   /**
-   * Acquires, runs, always releases. Resolves with what `work` returns, and rejects with `lease-lost` if the
-   * lease was lost before `work` had ended: then another may have been at work too.
+   * Acquires, runs, always releases. Resolves with what `work` returns. Rejects with `lease-lost` if the lease was
+   * lost before `work` ended: another holder may have worked at the same time.
    *
    * @example
    * await leases.withLease('invoice:42', async (lease) => save(invoice, lease.token))
@@ -24,18 +30,18 @@ export interface Leases extends AsyncDisposable {
     work: (lease: Lease) => T | PromiseLike<T>,
     options?: LeaseOptions,
   ): Promise<T>
-  /** Waits for the lease. Rejects with `lease-held` when the wait is over. Not re-entrant. */
+  /** Waits for the lease. Rejects with `lease-held` when the wait ends. Not re-entrant. */
   acquire(resource: string, options?: LeaseOptions): Promise<Lease>
-  /** Asks once; `null` when another holds it. */
+  /** One attempt; `null` if another caller holds it. */
   tryAcquire(resource: string, options?: Omit<LeaseOptions, 'wait'>): Promise<Lease | null>
   /** The live lease of a resource, whoever holds it. */
   inspect(resource: string): Promise<LeaseRecord | null>
   /** Live leases in order of their names, at most `limit` (default 100). */
   list(query?: { readonly prefix?: string; readonly limit?: number }): Promise<readonly LeaseRecord[]>
-  /** Listens to the events of this manager. Returns how to stop. */
+  /** Listens to the events of this manager. Returns a function that stops it. */
   subscribe(listener: LeaseListener): () => void
   /**
-   * Ends every wait and releases what is held, after its signal has aborted. The store stays open: it is yours.
+   * Ends every wait, aborts the signal of every held lease and releases it. The store stays open: it is yours.
    */
   close(): Promise<void>
 }
@@ -48,31 +54,32 @@ export interface Leases extends AsyncDisposable {
  * await leases.withLease('invoice:42', async (lease) => save(invoice, lease.token))
  */
 export function createLeases(
-  store: LeaseStore | PromiseLike<LeaseStore>,
+  store: ManagedStore | PromiseLike<ManagedStore>,
   options: LeasesOptions = {},
 ): Leases {
-  const { clock = systemClock, onEvent, owner = crypto.randomUUID(), retry = backoff(clock) } = options
+  const { clock = systemClock, onEvent, owner = randomId() } = options
+  const { retry = (failures) => backoffMs(clock, failures) } = options
   const defaults = { ...options, owner, retry }
-  makeWish('-', defaults)
-  const events = createEvents()
+  checkOptions('-', defaults)
+  const events = createChannel<LeaseEvent>()
   const held = new Set<HeldLease>()
   const waiting = new Set<Stop>()
-  /** What `close` must see the end of. */
+  /** `close` waits for these. */
   const underWay = new Set<Promise<unknown>>()
   let closed: Promise<void> | undefined
-  if (onEvent) subscribe(onEvent)
+  if (onEvent) events.subscribe(onEvent)
 
-  /** A promise only as long as the store is one. */
+  /** A promise only while the store is one. */
   let context: Context | Promise<Context>
   if ('then' in Object(store)) {
     const coming = Promise.resolve(store).then(contextOf)
     context = coming
     coming.then((ready) => (context = ready)).catch(() => {})
-  } else context = contextOf(store as LeaseStore)
+  } else context = contextOf(store as ManagedStore)
 
   const leases: Leases = {
     async withLease(resource, work, callOptions) {
-      if (typeof work !== 'function') refuse('work', 'a function', work)
+      expectFunction('work', work)
       const lease = await leases.acquire(resource, callOptions)
       let result: Awaited<ReturnType<typeof work>>
       try {
@@ -86,8 +93,8 @@ export function createLeases(
 
     acquire: (resource, callOptions) =>
       whileOpen((stop) => {
-        const wish = makeWish(resource, defaults, callOptions)
-        return acquire(ready(stop, wish.wait), wish, stop, clock.monotonic())
+        const checked = checkOptions(resource, defaults, callOptions)
+        return acquire(ready(stop, checked.wait), checked, stop, clock.monotonic())
       }, callOptions?.signal),
 
     async tryAcquire(resource, callOptions) {
@@ -101,23 +108,23 @@ export function createLeases(
 
     async inspect(resource) {
       const name = checkResource(resource)
-      const [lease] = await call((ready) => ready.read([name]))
+      const [lease] = await call('read', (store) => store.read([name]))
       return lease ?? null
     },
 
     async list({ prefix = '', limit = 100 } = {}) {
-      if (!Number.isInteger(limit) || limit < 1) refuse('limit', 'a whole number from 1', limit)
+      expectWhole('limit', limit, 1)
       const found: LeaseRecord[] = []
       for (let after: string | undefined; ; ) {
         const query = { prefix, limit: limit - found.length, ...(after && { after }) }
-        const page = await call((ready) => ready.list(query))
+        const page = await call('list', (store) => store.list(query))
         found.push(...page.leases)
         after = page.next
         if (!after || found.length >= limit) return found
       }
     },
 
-    subscribe,
+    subscribe: events.subscribe,
 
     close() {
       closed ??= closeAll()
@@ -128,16 +135,11 @@ export function createLeases(
   }
   return leases
 
-  function subscribe(listener: LeaseListener): () => void {
-    if (typeof listener !== 'function') refuse('listener', 'a function', listener)
-    return events.subscribe(listener)
-  }
-
   async function closeAll(): Promise<void> {
     for (const lease of held) track(HeldLease.close(lease, closedError()))
-    // After those: whom they told may have asked for another lease.
+    // After those: their listeners may have asked for another lease.
     for (const stop of waiting) stop.abort(closedError())
-    // An acquisition that ends may leave a release behind it, and one that calls us itself is not yet tracked.
+    // An acquisition that ends may start a release, and one whose listener calls `close` is not yet tracked.
     do await Promise.allSettled(underWay)
     while (underWay.size > 0)
   }
@@ -149,11 +151,12 @@ export function createLeases(
     return work
   }
 
-  function contextOf(ready: LeaseStore): Context {
-    if (typeof ready?.acquire !== 'function' || !ready.supports) refuse('store', 'a LeaseStore', ready)
+  function contextOf(ready: ManagedStore): Context {
+    expectMethods('store', ready, 'a LeaseStore', 'acquire', 'renew', 'release')
+    expectObject('store.supports', ready.supports)
     const emit: Context['emit'] = ({ resource, owner, id, token }, body, at) => {
-      // The body first: engines copy it much faster than into an object that has properties already.
-      if (events.wanted())
+      // The body first: engines copy it much faster than into an object that already has properties.
+      if (events.isHeard)
         events.emit({ ...body, at: at ?? clock.now(), resource, owner, leaseId: id, token } as LeaseEvent)
     }
     const shared: Context = {
@@ -161,8 +164,8 @@ export function createLeases(
       clock,
       held,
       emit,
-      giveUp: (id, wish) => track(releaseInTime(shared, id, wish).catch(() => {})),
-      line: ready.supports.queue ? undefined : createLine(ready, emit),
+      giveUp: (id, checked) => track(releaseInTime(shared, id, checked).catch(() => {})),
+      queue: ready.supports.queue ? undefined : createLocalQueue(ready, emit),
     }
     return shared
   }
@@ -173,18 +176,18 @@ export function createLeases(
       : context
   }
 
-  function call<T>(ask: (ready: LeaseStore) => Promise<T>): Promise<T> {
+  function call<T>(method: keyof LookingStore, ask: (store: LookingStore) => Promise<T>): Promise<T> {
     return whileOpen(async (stop) => {
       const { store } = await ready(stop)
-      return bounded(clock, ask(store), CALL_LIMIT_MS, '', stop)
+      expectMethods('store', store, 'a LeaseStore with the looking half', method)
+      return bounded(clock, ask(store as unknown as LookingStore), CALL_LIMIT_MS, '', stop)
     })
   }
 
-  /** The work is told to stop by `close`, and by the caller's signal. */
+  /** `close` and the caller's signal stop the work. */
   async function whileOpen<T>(work: (stop: Stop) => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (closed) throw closedError()
-    if (signal !== undefined && typeof signal?.addEventListener !== 'function')
-      refuse('signal', 'an AbortSignal', signal)
+    if (signal !== undefined) expectSignal('signal', signal)
     const stop = new Stop()
     const unlisten = onAbort(signal, () =>
       stop.abort(new LeaseError('aborted', 'the wait was aborted', { cause: signal?.reason })),

@@ -1,22 +1,23 @@
+import { asLeaseError } from '../base/errors.ts'
+import { pause } from '../base/pause.ts'
+import type { LeaseRecord } from '../base/records.ts'
 import { bounded, CALL_LIMIT_MS } from './bounded.ts'
 import type { Context } from './context.ts'
-import { asLeaseError } from './errors.ts'
-import type { LeaseRecord } from './lease.ts'
-import type { Wish } from './options.ts'
+import type { CheckedOptions } from './options.ts'
 
 /**
- * Tells the store that this id wants nothing any more; tries again until it knows or the time is over. Resolves
- * with how the lease ended, if it was there. After a failure it may be gone because an earlier call ended it and
- * its answer was lost, so then it counts as released.
+ * Releases whatever the store keeps for this id. Retries until the store has answered or the time is over. Resolves
+ * with the state in which the lease ended, if there was one. After a failed try the lease may be gone because that
+ * try released it and only its answer was lost, so it counts as released.
  */
 export async function releaseInTime(
   context: Context,
   id: string,
-  wish: Wish,
+  options: CheckedOptions,
 ): Promise<LeaseRecord['state'] | undefined> {
   const { clock, store, emit } = context
-  const { resource, owner } = wish
-  const giveUpAt = clock.monotonic() + Math.min(CALL_LIMIT_MS, wish.ttl)
+  const { resource, owner } = options
+  const giveUpAt = clock.monotonic() + Math.min(CALL_LIMIT_MS, options.ttl)
   for (let failures = 0; ; ) {
     try {
       const call = store.release({ resource, id })
@@ -24,10 +25,10 @@ export async function releaseInTime(
       return failures ? 'released' : ended?.state
     } catch (cause) {
       const error = asLeaseError(cause, resource)
-      const pause = wish.retry(++failures)
+      const pauseMs = options.retry(++failures)
       emit({ resource, owner, id }, { type: 'error', operation: 'release', error })
-      if (!error.retryable || pause === null || clock.monotonic() + pause >= giveUpAt) throw error
-      await new Promise<void>((resolve) => clock.setTimer(resolve, pause))
+      if (!error.retryable || pauseMs === null || clock.monotonic() + pauseMs >= giveUpAt) throw error
+      await pause(clock, pauseMs)
     }
   }
 }

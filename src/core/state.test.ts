@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Moment } from './clock.ts'
+import type { Moment } from '../base/clock.ts'
 import { type Action, FREE, hasPassed, type LeaseState, nextDue, reduce } from './state.ts'
 
 const TTL = 1000
 const moment = fc
   .record({ mono: fc.integer({ min: 0, max: 5000 }), wall: fc.integer({ min: 0, max: 5000 }) })
   .map((at): Moment => at)
-const wish = fc.constantFrom({ ttl: TTL, heartbeat: 300 })
+const options = fc.constantFrom({ ttl: TTL, heartbeat: 300 })
 const remaining = fc.constantFrom(TTL, 2 * TTL, TTL / 2, null)
 const action: fc.Arbitrary<Action> = fc.oneof(
   fc.constant<Action>({ type: 'ask' }),
@@ -16,7 +16,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     type: fc.constant('granted' as const),
     sent: moment,
     at: moment,
-    wish,
+    options,
     remaining,
   }),
   fc.record({ type: fc.constant('beat' as const), at: moment, again: fc.integer({ min: 0, max: 5000 }) }),
@@ -86,7 +86,7 @@ describe('the life of a lease', () => {
       type: 'granted',
       sent: at,
       at,
-      wish: { ttl: TTL, heartbeat: Infinity },
+      options: { ttl: TTL, heartbeat: Infinity },
       remaining: null,
     }
     const state = run([granted, { type: 'beat', at, again: 100 }, granted])

@@ -4,15 +4,15 @@
  *     free → asking ⇄ waiting → held → lost | released
  *
  * `lost` and `released` are final. A held lease has a deadline on the client's own clocks. It is counted from
- * the moment *before* the request was sent, and only an answer that came in time moves it, so it can never lie
- * behind the store's expiry; 2 % of the TTL allow for clocks that run at different rates. Monotonic clocks may
- * stand still while a machine sleeps, so a wall clock that has passed the same span ends the lease as well.
+ * *before* the request was sent, and only an answer that came in time moves it, so it is never later than the
+ * store's expiry. 2 % of the TTL allow for clocks that run at different rates. Monotonic clocks may stop while a
+ * machine sleeps, so a wall clock past the deadline ends the lease as well.
  */
-import type { Moment } from './clock.ts'
+import type { Moment } from '../base/clock.ts'
 import type { LossReason } from './lease.ts'
 
 const DRIFT = 0.02
-/** Timers fire a little late; the loss of a lease must not be told after its deadline. */
+/** Timers fire slightly late, and a loss must not be signalled after the deadline. */
 const TIMER_LEAD_MS = 2
 
 export type LeaseState =
@@ -24,24 +24,24 @@ export type LeaseState =
 export interface Held {
   readonly phase: 'held'
   readonly until: Moment
-  /** Monotonic times at which something is to be done; `Infinity` when nothing is. */
+  /** Monotonic times of the next heartbeat and of the warning; `Infinity`: none. */
   readonly beatAt: number
   readonly dangerAt: number
 }
 
 export type Action =
   | { readonly type: 'ask' }
-  /** Held by another, or no answer. */
+  /** Held by another caller, or no answer. */
   | { readonly type: 'refused' }
   | {
       readonly type: 'granted'
       readonly sent: Moment
       readonly at: Moment
-      readonly wish: { readonly ttl: number; readonly heartbeat: number }
-      /** A store may grant less than was asked for, or (`null`) a lease without an end of its own. */
+      readonly options: { readonly ttl: number; readonly heartbeat: number }
+      /** A store may grant less than the requested TTL, or (`null`) a lease that never expires. */
       readonly remaining: number | null
     }
-  /** A renewal went out or failed; the next one is due at `again` unless an answer comes first. */
+  /** A renewal was sent or failed. The next one is due at `again` unless an answer comes first. */
   | { readonly type: 'beat'; readonly at: Moment; readonly again: number }
   | { readonly type: 'warned' }
   | { readonly type: 'tick'; readonly at: Moment }
@@ -65,7 +65,7 @@ function whileAsking(state: LeaseState, action: Action): LeaseState {
       return { phase: 'waiting' }
     case 'granted': {
       const held = holdFrom(action)
-      // An answer that comes after its own deadline is no grant.
+      // An answer that comes after its own deadline is not a grant.
       return hasPassed(held, action.at) ? { phase: 'waiting' } : held
     }
     default:
@@ -78,7 +78,7 @@ function whileHeld(state: Held, action: Action): LeaseState {
   switch (action.type) {
     case 'granted': {
       const renewed = holdFrom(action)
-      // Answers may overtake each other; an older one must not pull the deadline back.
+      // Answers may overtake each other. An older one must not move the deadline back.
       return renewed.until.mono >= state.until.mono ? renewed : state
     }
     case 'beat':
@@ -90,13 +90,13 @@ function whileHeld(state: Held, action: Action): LeaseState {
   }
 }
 
-function holdFrom({ sent, wish, remaining }: Action & { type: 'granted' }): Held {
-  const ttl = remaining === null ? Infinity : Math.min(wish.ttl, remaining)
+function holdFrom({ sent, options, remaining }: Action & { type: 'granted' }): Held {
+  const ttl = remaining === null ? Infinity : Math.min(options.ttl, remaining)
   const span = ttl * (1 - DRIFT)
   return {
     phase: 'held',
     until: { mono: sent.mono + span, wall: sent.wall + span },
-    beatAt: sent.mono + wish.heartbeat,
+    beatAt: sent.mono + options.heartbeat,
     dangerAt: sent.mono + ttl * (2 / 3 - DRIFT),
   }
 }
@@ -105,7 +105,7 @@ export function hasPassed(held: Held, at: Moment): boolean {
   return at.mono >= held.until.mono - TIMER_LEAD_MS || at.wall >= held.until.wall
 }
 
-/** The monotonic time at which a held lease next needs its owner's attention. */
+/** The monotonic time at which a held lease next needs an action. */
 export function nextDue(held: Held): number {
   return Math.min(held.until.mono - TIMER_LEAD_MS, held.dangerAt, held.beatAt)
 }

@@ -1,4 +1,5 @@
-import { checkResource, LeaseError } from '../core/index.ts'
+import { checkResource } from '../base/resource-name.ts'
+import { LeaseError } from '../core/index.ts'
 
 /** A year: far beyond any job, and dates this side of it can be written in every backend. */
 const MAX_TTL_MS = 366 * 86_400_000

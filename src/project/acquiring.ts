@@ -2,7 +2,9 @@
  * The way to a project lease: Web Locks first, `project/.lock` where the browser refuses them. Being held by another
  * is contention, and is asked again after a pause; every attempt is one acquisition of the core.
  */
-import { Bell, type Clock, type LeaseError, type Leases } from '../core/index.ts'
+
+import { WakeSignal } from '../base/wake-signal.ts'
+import type { Clock, LeaseError, Leases } from '../core/index.ts'
 import { nameOf } from '../stores/browser/index.ts'
 import { type Claim, STANDBY_POLL_MS } from './claim.ts'
 import { LockError, type LockErrorCode } from './errors.ts'
@@ -49,7 +51,7 @@ export async function acquireClaim(
       throw error
     }
     claim.tellRetry(attempt++, delay, reason)
-    await new Bell(clock).sleep(delay, signal)
+    await new WakeSignal(clock).sleep(delay, signal)
   }
 }
 

@@ -5,14 +5,9 @@
  *     asking ──▶ held ──▶ releasing ──▶ gone
  *                  └──▶ lost ──▶ gone
  */
-import {
-  Bell,
-  type Clock,
-  type Lease,
-  type LeaseError,
-  type LeaseEvent,
-  type LossReason,
-} from '../core/index.ts'
+
+import { WakeSignal } from '../base/wake-signal.ts'
+import type { Clock, Lease, LeaseError, LeaseEvent, LossReason } from '../core/index.ts'
 import { nameOf } from '../stores/browser/index.ts'
 import type { Emit, EventChannel } from './channel.ts'
 import { LockError, notHeld } from './errors.ts'
@@ -94,7 +89,7 @@ export function createClaim(
   /** The page was away, and the lease was not renewed since. */
   let isChecking = false
   /** Rung by the next renewal, and by the end. */
-  const waiters: Bell[] = []
+  const waiters: WakeSignal[] = []
 
   const claim: Claim = {
     id,
@@ -154,7 +149,7 @@ export function createClaim(
 
     async renewNow(signal) {
       if (!claim.loss && claim.backend === 'fallback') {
-        const bell = new Bell(clock)
+        const bell = new WakeSignal(clock)
         waiters.push(bell)
         // The failure of one beat is told by events, and the core tries again; the loss is told to all who wait.
         claim.lease?.renew().catch(() => {})
@@ -241,6 +236,6 @@ export function createClaim(
   }
 
   function wakeWaiters(): void {
-    for (const bell of waiters.splice(0)) bell.ring()
+    for (const bell of waiters.splice(0)) bell.wake()
   }
 }

@@ -1,4 +1,5 @@
-import { Bell, type Clock } from '../core/index.ts'
+import { WakeSignal } from '../base/wake-signal.ts'
+import type { Clock } from '../core/index.ts'
 import type { Claim } from './claim.ts'
 import { LockError } from './errors.ts'
 import type { Wish } from './options.ts'
@@ -35,7 +36,7 @@ export async function executeWithLock<T>(
     } finally {
       await release(claim)
     }
-    await new Bell(clock).sleep(delay, signal)
+    await new WakeSignal(clock).sleep(delay, signal)
   }
 }
 

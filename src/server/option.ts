@@ -1,4 +1,4 @@
-import { durationMs } from '../duration/index.ts'
+import { parseDuration } from '../base/duration.ts'
 
 /** What a setting may be, whether it comes as text from the environment or as a value from a file. */
 export interface Option<T> {
@@ -103,11 +103,6 @@ export function secret(): Option<string> {
 
 function isShort(secret: string): boolean {
   return secret.length < MIN_SECRET
-}
-
-function parseDuration(value: unknown): number | undefined {
-  if (typeof value === 'number') return value
-  return typeof value === 'string' ? durationMs(value) : undefined
 }
 
 function parseWhole(value: unknown): number | undefined {

@@ -1,4 +1,5 @@
-import { type Answer, type Ask, Bell, type Clock, type LeaseStore } from '../core/index.ts'
+import { WakeSignal } from '../base/wake-signal.ts'
+import type { Answer, Ask, Clock, LeaseStore } from '../core/index.ts'
 
 export interface Patience {
   readonly store: LeaseStore
@@ -23,8 +24,8 @@ const POLL_MS = 500
 export async function askInTime(ask: Ask, patience: Patience): Promise<Answer> {
   const { store, clock, wait, signal, onStanding } = patience
   const giveUpAt = clock.monotonic() + wait
-  const bell = new Bell(clock)
-  const asking = store.supports.queue ? { ...ask, wake: (inMs: number) => bell.ring(inMs) } : ask
+  const bell = new WakeSignal(clock)
+  const asking = store.supports.queue ? { ...ask, wake: (inMs: number) => bell.wake(inMs) } : ask
   const poll = store.supports.push ? POLL_BEHIND_PUSH_MS : POLL_MS
   try {
     for (;;) {

@@ -1,4 +1,4 @@
-import { randomId } from '../core/index.ts'
+import { randomId } from '../base/random-id.ts'
 import { isObject } from './json.ts'
 import type { Messenger } from './messenger.ts'
 

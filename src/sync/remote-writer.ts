@@ -1,4 +1,5 @@
-import { type Clock, LeaseError, randomId } from '../core/index.ts'
+import { randomId } from '../base/random-id.ts'
+import { type Clock, LeaseError } from '../core/index.ts'
 import { SYNC_ACTIONS } from './keys.ts'
 import type { Messenger } from './messenger.ts'
 import { ask, pause, TIMED_OUT } from './patience.ts'

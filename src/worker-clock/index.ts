@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../core/index.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
 
 const WORKER_SOURCE = 'onmessage = ({ data }) => setTimeout(postMessage, data, null)'
 

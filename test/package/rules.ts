@@ -5,33 +5,34 @@ import type { SourceFile } from './source-file.ts'
 
 /** What a part may import, beside itself: other parts, or single stores. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
-  core: [],
-  stores: ['core'],
-  guard: ['core'],
-  'worker-clock': ['core'],
-  project: ['core', 'worker-clock', 'stores/web', 'stores/browser'],
-  autosave: ['core', 'worker-clock', 'project'],
-  sync: ['core'],
-  once: ['core'],
+  base: [],
+  clients: ['base'],
+  core: ['base'],
+  stores: ['base', 'clients', 'core'],
+  guard: ['base', 'clients', 'core'],
+  'worker-clock': ['base'],
+  project: ['base', 'core', 'worker-clock', 'stores/web', 'stores/browser'],
+  autosave: ['base', 'core', 'worker-clock', 'project'],
+  sync: ['base', 'core'],
+  once: ['base', 'clients', 'core'],
   protocol: [],
-  duration: [],
-  server: ['core', 'protocol', 'duration'],
-  client: ['core', 'worker-clock', 'protocol'],
-  telemetry: ['core'],
-  react: ['core', 'project', 'autosave', 'sync', 'client'],
-  testing: ['core', 'sync'],
+  server: ['base', 'clients', 'core', 'protocol', 'stores/local'],
+  client: ['base', 'core', 'worker-clock', 'protocol', 'stores/local'],
+  telemetry: ['base', 'core'],
+  react: ['base', 'core', 'project', 'autosave', 'sync', 'client'],
+  testing: ['base', 'core', 'sync'],
 }
 /** May import all parts; nobody imports it. */
 const TOP = 'cli'
 
-/** Where one part enters another. Stores have a door each. */
+/** Files that other parts may import. Every file of `base` and `clients` is one; they are not exported to users. */
 const DOORS =
-  /^src\/([\w-]+\/index|server\/node\/index|server\/settings|client\/http-store|telemetry\/index-node|stores\/[\w-]+|stores\/[\w-]+\/index)\.ts$/
+  /^src\/((base|clients)\/[\w-]+|core\/keep-lease|stores\/local\/[\w-]+|[\w-]+\/index|server\/node\/index|server\/settings|client\/http-store|telemetry\/index-node|stores\/[\w-]+|stores\/[\w-]+\/index)\.ts$/
 const NODE_ALLOWED = /^src\/(stores\/(sqlite|file)[./]|server\/node|telemetry\/[\w-]*-node\.ts|cli\/)/
 const BROWSER_ALLOWED =
   /^src\/(stores\/web|worker-clock|project|autosave|sync|client|react|telemetry\/[\w-]*-browser)[./]/
 const BROWSER_NAMES = ['navigator', 'localStorage', 'sessionStorage', 'indexedDB', 'BroadcastChannel']
-/** Only the clock of the core may know these, so that a simulation can own time and chance. */
+/** Only the clock may use these, so that a simulation can own time and chance. */
 const TIME_AND_CHANCE = [
   'setTimeout',
   'setInterval',
@@ -46,7 +47,7 @@ export function violations(file: SourceFile, packages: readonly string[]): strin
   const { path, imports, names } = file
   if (path.endsWith('.test.ts')) return []
   const forbidden = [
-    ...(partOf(path) === 'core' && path !== 'src/core/clock.ts' ? TIME_AND_CHANCE : []),
+    ...(['base', 'core'].includes(partOf(path) ?? '') && path !== 'src/base/clock.ts' ? TIME_AND_CHANCE : []),
     ...(BROWSER_ALLOWED.test(path) ? [] : BROWSER_NAMES),
   ]
   return [
@@ -60,7 +61,7 @@ function importViolations(path: string, target: string, packages: readonly strin
   if (isBuiltin(target)) return NODE_ALLOWED.test(path) ? [] : says('no place for Node built-ins')
   const part = partOf(path)
   if (!target.startsWith('.')) {
-    if (part === 'core') return says('the core imports nothing')
+    if (part === 'core' || part === 'base') return says(`${part} imports no package`)
     const known = packages.some((name) => target === name || target.startsWith(`${name}/`))
     return known ? [] : says('not a dependency')
   }

@@ -28,18 +28,21 @@ describe('promise 7, errors', () => {
     await expect(broken.inspect('r')).rejects.toMatchObject({ code: 'store-failed', cause })
   })
 
-  it('names the option, what was expected and what came', async () => {
+  it('names the option, the expected and the received value', async () => {
     const { leases, store } = setUp()
     const bad: [LeaseOptions, RegExp][] = [
-      [{ ttl: 5 }, /^ttl: expected a whole number of milliseconds from 10 to 2147483647, got 5$/],
-      [{ ttl: '30s' as never }, /^ttl: .* got "30s"$/],
+      [{ ttl: 5 }, /^ttl: expected whole milliseconds from 10 to 2147483647, or text such as '30s', got 5$/],
+      [{ ttl: '30 sec' as never }, /^ttl: .* got "30 sec"$/],
+      [{ ttl: 10n as never }, /^ttl: .* got 10n$/],
+      [{ ttl: Symbol('x') as never }, /^ttl: .* got Symbol\(x\)$/],
+      [{ owner: Object.create(null) }, /^owner: expected a non-empty string, got an object$/],
       [{ ttl: Infinity }, /^ttl: /],
-      [{ heartbeat: 30_000 }, /^heartbeat: expected .* from 1 to 27000, got 30000$/],
+      [{ heartbeat: 30_000 }, /^heartbeat: expected .* from 1 to 27000, .* got 30000$/],
       [{ heartbeat: 0 }, /^heartbeat: /],
       [{ wait: -1 }, /^wait: .* got -1$/],
       [{ wait: Number.NaN }, /^wait: /],
       [{ owner: '' }, /^owner: expected a non-empty string, got ""$/],
-      [{ metadata: [] as never }, /^metadata: expected a JSON object of at most 4096 bytes, got Array$/],
+      [{ metadata: [] as never }, /^metadata: expected a JSON object of at most 4096 bytes, got an array$/],
       [{ metadata: { long: 'x'.repeat(5000) } }, /^metadata: /],
       [{ metadata: { big: 1n } as never }, /^metadata: /],
       [{ retry: 5 as never }, /^retry: /],
@@ -54,10 +57,10 @@ describe('promise 7, errors', () => {
     }
     expect(() => createLeases(store, { ttl: 1 })).toThrow(/^ttl: /)
     expect(() => createLeases(store, { owner: '' })).toThrow(/^owner: /)
-    expect(() => createLeases({} as never)).toThrow(/^store: expected a LeaseStore, got Object$/)
+    expect(() => createLeases({} as never)).toThrow(/^store: expected a LeaseStore \(with acquire, renew, release\), got an object$/)
     expect(() => createLeases(undefined as never)).toThrow(/^store: /)
     await expect(leases.withLease('r', {} as never)).rejects.toThrow(
-      /^work: expected a function, got Object$/,
+      /^work: expected a function, got an object$/,
     )
     expect(() => leases.subscribe(null as never)).toThrow(/^listener: /)
     await expect(leases.list({ limit: 0 })).rejects.toThrow(/^limit: /)

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
-import { type KeepOptions, keepLease, moment } from '../../src/core/index.ts'
+import { moment } from '../../src/base/clock.ts'
+import { type KeepOptions, keepLease } from '../../src/core/keep-lease.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { chaosStore, FakeClock } from '../../src/testing/index.ts'
 

@@ -58,7 +58,7 @@ describe('the simulation', () => {
 describe('the simulation, with a part of the core replaced', () => {
   afterEach(() => {
     vi.doUnmock('../../src/core/state.ts')
-    vi.doUnmock('../../src/core/waiting.ts')
+    vi.doUnmock('../../src/base/wake-signal.ts')
     vi.doUnmock('../../src/core/release.ts')
     vi.resetModules()
   })
@@ -100,9 +100,9 @@ describe('the simulation, with a part of the core replaced', () => {
   })
 
   it('catches: a wake-up that is forgotten when it comes before the sleep', async () => {
-    await replaceBell((bell) => {
-      const { sleep } = bell
-      bell.sleep = function (ms, stop) {
+    await replaceWakeSignal((wakeSignal) => {
+      const { sleep } = wakeSignal
+      wakeSignal.sleep = function (ms, stop) {
         this.reset()
         return sleep.call(this, ms, stop)
       }
@@ -111,9 +111,9 @@ describe('the simulation, with a part of the core replaced', () => {
   })
 
   it('catches: a push that is trusted without a timer behind it', async () => {
-    await replaceBell((bell) => {
-      const { sleep } = bell
-      bell.sleep = function (ms, stop) {
+    await replaceWakeSignal((wakeSignal) => {
+      const { sleep } = wakeSignal
+      wakeSignal.sleep = function (ms, stop) {
         return sleep.call(this, ms > 500 ? 600_000 : ms, stop)
       }
     })
@@ -147,12 +147,12 @@ describe('the simulation, with a part of the core replaced', () => {
     }))
   }
 
-  async function replaceBell(
-    change: (bell: import('../../src/core/waiting.ts').Bell) => void,
+  async function replaceWakeSignal(
+    change: (wakeSignal: import('../../src/base/wake-signal.ts').WakeSignal) => void,
   ): Promise<void> {
-    vi.doMock('../../src/core/waiting.ts', async (original) => {
-      const real = await original<typeof import('../../src/core/waiting.ts')>()
-      change(real.Bell.prototype)
+    vi.doMock('../../src/base/wake-signal.ts', async (original) => {
+      const real = await original<typeof import('../../src/base/wake-signal.ts')>()
+      change(real.WakeSignal.prototype)
       return real
     })
   }

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { checkResource } from '../../core/index.ts'
+import { checkResource } from '../../base/resource-name.ts'
 import { CLIENT_HEADER } from '../../protocol/index.ts'
 import { roomOf, roomResource } from '../identity.ts'
 import type { Party } from '../locks.ts'

@@ -1,4 +1,5 @@
-import { type Ask, checkResource, type LeaseRecord } from '../../core/index.ts'
+import { checkResource } from '../../base/resource-name.ts'
+import type { Ask, LeaseRecord } from '../../core/index.ts'
 import {
   type LeaseAsk,
   leaseAsk,

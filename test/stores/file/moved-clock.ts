@@ -1,4 +1,5 @@
-import { type Clock, type Moment, systemClock } from '../../../src/core/index.ts'
+import type { Moment } from '../../../src/base/clock.ts'
+import { type Clock, systemClock } from '../../../src/core/index.ts'
 
 /** The real clock, set forward or back: file operations take real time, but nobody has to wait for a TTL. */
 export class MovedClock implements Clock {

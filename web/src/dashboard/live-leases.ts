@@ -1,6 +1,7 @@
+import { randomId } from '../../../src/base/random-id.ts'
 import { type Api, createApi, unexpected } from '../../../src/client/api.ts'
 import { Socket } from '../../../src/client/socket.ts'
-import { randomId, systemClock } from '../../../src/core/index.ts'
+import { systemClock } from '../../../src/core/index.ts'
 import {
   type AuditEntry,
   LEASES_CHANNEL,

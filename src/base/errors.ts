@@ -1,23 +1,23 @@
-import type { LeaseRecord } from './lease.ts'
+import type { LeaseRecord } from './records.ts'
 
 export type LeaseErrorCode =
-  /** A bad option or argument; the message names it, what was expected and what came. */
+  /** An invalid option or argument. The message names it, the expected value and the received value. */
   | 'invalid-argument'
-  /** Another holds the resource, and the wait is over. `holder` says who. */
+  /** Another caller holds the resource, and the wait is over. `holder` says who. */
   | 'lease-held'
   /** The lease ended before it was released. */
   | 'lease-lost'
-  /** A guard refused a write: a newer lease has written, or another lease has the same token. */
+  /** A guard rejected a write: a newer lease has written, or another lease has the same token. */
   | 'stale-token'
-  /** The caller's `signal` aborted; its reason is the `cause`. */
+  /** The caller's `signal` aborted. Its reason is the `cause`. */
   | 'aborted'
   /** The manager or the store was closed. */
   | 'closed'
-  /** What the call is about does not exist, such as the job of a run. */
+  /** The subject of the call does not exist, such as the job of a run. */
   | 'not-found'
   /** The backend did not answer, or not in time. */
   | 'store-unavailable'
-  /** The backend refused in a way that asking again cannot mend. */
+  /** The backend refused, and a retry cannot help. */
   | 'store-failed'
 
 export interface LeaseErrorDetails {
@@ -28,12 +28,12 @@ export interface LeaseErrorDetails {
 
 /** The one error class of Holdfast. Decide by `code`; `retryable` says whether the same call may succeed later. */
 export class LeaseError extends Error {
-  override readonly name = 'LeaseError'
+  override readonly name: string = 'LeaseError'
   readonly code: LeaseErrorCode
   /** Whether the same call may succeed later. */
   readonly retryable: boolean
   declare readonly resource?: string | undefined
-  /** With `lease-held`: who has it, as far as the store told. */
+  /** With `lease-held`: who has it, as far as the store said. */
   declare readonly holder?: LeaseRecord
 
   constructor(code: LeaseErrorCode, message: string, details: LeaseErrorDetails = {}) {
@@ -45,12 +45,15 @@ export class LeaseError extends Error {
   }
 }
 
-/** Passes a `LeaseError` on and wraps anything else that a store threw. */
+/** Returns a `LeaseError` as it is, and wraps anything else that a store threw. */
 export function asLeaseError(error: unknown, resource?: string): LeaseError {
   if (error instanceof LeaseError) return error
-  const message = error instanceof Error ? error.message : String(error)
-  return new LeaseError('store-failed', message, {
-    cause: error,
-    resource,
-  })
+  return new LeaseError('store-failed', messageOf(error), { cause: error, resource })
+}
+
+/** The message of whatever was thrown. Never throws itself. */
+export function messageOf(error: unknown): string {
+  const { message } = Object(error) as { readonly message?: unknown }
+  if (typeof message === 'string') return message
+  return typeof error === 'string' ? error : `something that is not an Error (${typeof error}) was thrown`
 }

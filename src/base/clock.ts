@@ -1,16 +1,16 @@
-/** All of time and chance that the core uses, so that a test or a simulation can own it. */
+/** All time and randomness that Holdfast uses, so that a test or a simulation can control them. */
 export interface Clock {
   /** Wall time, milliseconds since 1970. May jump. */
   now(): number
-  /** Milliseconds since some moment. Never goes back; may stand still while the machine sleeps. */
+  /** Milliseconds since some moment. Never goes back. May stop while the machine sleeps. */
   monotonic(): number
-  /** Runs once after `ms`. A background timer does not keep the process alive. Returns how to cancel it. */
+  /** Runs once after `ms`. A background timer does not keep the process alive. Returns a function that cancels it. */
   setTimer(run: () => void, ms: number, background?: boolean): () => void
   /** From 0 up to, not including, 1. */
   random(): number
 }
 
-/** The longest timer that JavaScript keeps: a longer one fires at once. */
+/** The longest delay of a JavaScript timer: a longer one fires at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1
 
 export const systemClock: Clock = {
@@ -18,13 +18,13 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   random: () => Math.random(),
   setTimer(run, ms, background) {
-    const timer: unknown = setTimeout(run, Math.min(ms, MAX_TIMER_MS))
+    const timer: unknown = setTimeout(run, Math.min(Math.max(0, ms), MAX_TIMER_MS))
     if (background) (timer as { unref?(): void }).unref?.()
     return () => clearTimeout(timer as number)
   },
 }
 
-/** One instant on both of a client's clocks. */
+/** One instant on both clocks of a client. */
 export interface Moment {
   readonly mono: number
   readonly wall: number

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { durationMs } from './index.ts'
+import { parseDuration } from './duration.ts'
 
 describe('a duration', () => {
   it.each([
@@ -13,10 +13,10 @@ describe('a duration', () => {
     ['0', 0],
     [' 5s ', 5000],
   ])('%j is %d ms', (text, ms) => {
-    expect(durationMs(text)).toBe(ms)
+    expect(parseDuration(text)).toBe(ms)
   })
 
   it.each(['', 'soon', '5 miles', '-1s', '1w', '1e3', 's'])('is not %j', (text) => {
-    expect(durationMs(text)).toBeUndefined()
+    expect(parseDuration(text)).toBeUndefined()
   })
 })

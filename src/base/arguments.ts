@@ -1,0 +1,97 @@
+/** Checks of options and arguments. Each failure names the option, the expected value and the received value. */
+import { LeaseError } from './errors.ts'
+
+const LONGEST_SHOWN = 60
+
+export function refuse(option: string, expected: string, received: unknown): never {
+  throw invalidArgument(option, expected, show(received))
+}
+
+/** For clients and addresses: a text is not shown, because it may contain a password. */
+export function refuseClient(option: string, expected: string, received: unknown): never {
+  throw invalidArgument(option, expected, typeof received === 'string' ? 'a string' : show(received))
+}
+
+function invalidArgument(option: string, expected: string, shown: string): LeaseError {
+  return new LeaseError('invalid-argument', `${option}: expected ${expected}, got ${shown}`)
+}
+
+/** A value for a message. Works for every value: a BigInt, a symbol, an object without prototype. */
+export function show(value: unknown): string {
+  if (typeof value === 'string')
+    return JSON.stringify(value.length > LONGEST_SHOWN ? `${value.slice(0, LONGEST_SHOWN)}…` : value)
+  if (typeof value === 'bigint') return `${value}n`
+  if (typeof value === 'function') return 'a function'
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value !== 'object' || value === null) return String(value)
+  const name = classNameOf(value)
+  if (!name || name === 'Object') return 'an object'
+  return /^[AEIOU]/.test(name) ? `an ${name}` : `a ${name}`
+}
+
+function classNameOf(value: object): string {
+  try {
+    const { name } = value.constructor
+    return typeof name === 'string' ? name : ''
+  } catch {
+    // No prototype, or a getter that throws.
+    return ''
+  }
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function expectObject(option: string, value: unknown): asserts value is Record<string, unknown> {
+  if (!isObject(value)) refuse(option, 'an object', value)
+}
+
+export function expectFunction(
+  option: string,
+  value: unknown,
+): asserts value is (...args: never[]) => unknown {
+  if (typeof value !== 'function') refuse(option, 'a function', value)
+}
+
+/** A non-empty string. */
+export function expectText(option: string, value: unknown): asserts value is string {
+  if (typeof value !== 'string' || value === '') refuse(option, 'a non-empty string', value)
+}
+
+export function expectBoolean(option: string, value: unknown): asserts value is boolean {
+  if (typeof value !== 'boolean') refuse(option, 'true or false', value)
+}
+
+export function expectWhole(option: string, value: unknown, min: number, max = Infinity): void {
+  const range = max === Infinity ? `from ${min}` : `from ${min} to ${max}`
+  if (!Number.isInteger(value) || (value as number) < min || (value as number) > max)
+    refuse(option, `a whole number ${range}`, value)
+}
+
+export function expectOneOf(option: string, value: unknown, choices: readonly string[]): void {
+  if (!choices.includes(value as string)) refuse(option, choices.map(show).join(' or '), value)
+}
+
+export function expectSignal(option: string, value: unknown): asserts value is AbortSignal {
+  if (!hasMethods(value, 'addEventListener')) refuse(option, 'an AbortSignal', value)
+}
+
+/** `expected` describes the port in words, such as `a StorageAdapter`. */
+export function expectMethods(
+  option: string,
+  value: unknown,
+  expected: string,
+  ...methods: readonly string[]
+): void {
+  if (!hasMethods(value, ...methods)) refuse(option, `${expected} (with ${methods.join(', ')})`, value)
+}
+
+/** Works for every value, also for one whose getters throw. */
+export function hasMethods(value: unknown, ...methods: readonly string[]): boolean {
+  try {
+    return methods.every((method) => typeof Object(value)[method] === 'function')
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,23 @@
+import { refuse } from './arguments.ts'
+import { MAX_TIMER_MS } from './clock.ts'
+
+/** Milliseconds, or text such as `'500ms'`, `'30s'`, `'1.5m'`, `'2h'`, `'1d'`. */
+export type Duration = number | DurationText
+type DurationText = `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** The milliseconds of a number, or of a text with or without a unit; `undefined` if it is neither. */
+export function parseDuration(value: unknown): number | undefined {
+  if (typeof value === 'number') return value
+  if (typeof value !== 'string') return undefined
+  const [, amount, unit = 'ms'] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(value.trim()) ?? []
+  return amount === undefined ? undefined : Math.round(Number(amount) * (UNITS[unit] ?? 1))
+}
+
+/** The milliseconds of a time option. Throws unless they are whole and from `min` to `max`. */
+export function expectDuration(option: string, value: unknown, min: number, max = MAX_TIMER_MS): number {
+  const ms = parseDuration(value)
+  if (ms !== undefined && Number.isInteger(ms) && ms >= min && ms <= max) return ms
+  refuse(option, `whole milliseconds from ${min} to ${max}, or text such as '30s'`, value)
+}

@@ -1,0 +1,21 @@
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
+export interface JsonObject {
+  readonly [key: string]: JsonValue
+}
+
+/** A lease as the store knows it. Times are milliseconds of the store's clock. */
+export interface LeaseRecord {
+  readonly resource: string
+  /** Identifies this one lease. Whoever knows it may renew and release the lease. */
+  readonly id: string
+  readonly owner: string
+  /** Rises with every grant of the resource, forever. */
+  readonly token: number
+  readonly metadata: JsonObject | null
+  readonly acquiredAt: number
+  /** `null`: never, because the backend itself ends the lease (Web Locks). */
+  readonly expiresAt: number | null
+  /** Milliseconds left when the store answered: the only time that may be compared with another clock. */
+  readonly remaining: number | null
+  readonly state: 'held' | 'released' | 'expired' | 'taken-over'
+}
