@@ -53,7 +53,9 @@ export function asLeaseError(error: unknown, resource?: string): LeaseError {
 
 /** The message of whatever was thrown. Never throws itself. */
 export function messageOf(error: unknown): string {
-  const { message } = Object(error) as { readonly message?: unknown }
-  if (typeof message === 'string') return message
-  return typeof error === 'string' ? error : `something that is not an Error (${typeof error}) was thrown`
+  if (typeof error === 'string') return error
+  const { message, errors } = Object(error) as { readonly message?: unknown; readonly errors?: unknown }
+  // Node tried several addresses of a host: the first error says what the list does not.
+  if (message === '' && Array.isArray(errors) && errors.length > 0) return messageOf(errors[0])
+  return typeof message === 'string' ? message : `a ${typeof error} was thrown instead of an Error`
 }

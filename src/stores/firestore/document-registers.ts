@@ -1,8 +1,14 @@
+import type {
+  Collection,
+  DocumentReference,
+  DocumentSnapshot,
+  FirestoreClient,
+  Timestamp,
+} from '../../clients/firestore.ts'
+import { firestoreError, isConflict } from '../../clients/firestore-errors.ts'
 import { LeaseError } from '../../core/index.ts'
 import type { Entry, Feed, Index, Registers, Written } from '../registers/port.ts'
-import type { Collection, DocumentReference, DocumentSnapshot, FirestoreClient, Timestamp } from './client.ts'
 import { idOf, nameOf } from './document-id.ts'
-import { explain, isConflict } from './errors.ts'
 
 /** How far the estimated time of a change may lie before its real one, for a watcher not to miss it. */
 const LAG_MS = 30_000
@@ -116,7 +122,7 @@ export class DocumentRegisters implements Registers<DocumentEntry> {
     })
   }
 
-  explain = explain
+  explain = firestoreError
 
   close(): void {
     this.#closed = true

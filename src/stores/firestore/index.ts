@@ -1,6 +1,6 @@
+import type { FirestoreClient } from '../../clients/firestore.ts'
 import { LeaseError, type LeaseStore } from '../../core/index.ts'
 import { registerStore } from '../registers/store.ts'
-import type { FirestoreClient } from './client.ts'
 import { DocumentRegisters } from './document-registers.ts'
 
 export type { FirestoreClient }

@@ -1,7 +1,7 @@
+import { natsError } from '../../clients/nats-errors.ts'
 import { LeaseError } from '../../core/index.ts'
 import type { Entry, Feed, Registers, Written } from '../registers/port.ts'
 import type { Bucket, Message } from './bucket.ts'
-import { explain } from './errors.ts'
 import { CLOCK, EVERY_KEY, EVERY_LEASE, keyOf, nameOf } from './key.ts'
 
 /**
@@ -62,7 +62,7 @@ export class BucketRegisters implements Registers {
 
   explain(error: unknown): LeaseError {
     this.#bucket.forgetIfMissing(error)
-    return explain(error)
+    return natsError(error)
   }
 
   close(): void {

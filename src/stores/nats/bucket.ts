@@ -1,5 +1,5 @@
+import { isConflict, isMissingBucket } from '../../clients/nats-errors.ts'
 import { LeaseError } from '../../core/index.ts'
-import { isConflict, isMissingBucket } from './errors.ts'
 import { Line, type NatsConnection } from './line.ts'
 
 export interface BucketOptions {

@@ -1,5 +1,5 @@
+import { show as whatCame } from '../../base/arguments.ts'
 import { LeaseError } from '../../core/index.ts'
-import { whatCame } from '../what-came.ts'
 import {
   isPgClient,
   isPgPool,

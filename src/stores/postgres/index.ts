@@ -1,5 +1,5 @@
+import { ignoreErrors } from '../../clients/ignore-errors.ts'
 import { type Answer, type Ask, LeaseError, type LeaseStore } from '../../core/index.ts'
-import { hearErrors } from '../hear-errors.ts'
 import { answered } from './answered.ts'
 import { databaseOf, listenOf, type PostgresClient } from './client.ts'
 import { asStoreError } from './errors.ts'
@@ -45,7 +45,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
   const { migrate = true } = options
   const queries = once(async () => queriesOf(database, await install(database, place, migrate)))
   const push = new Push(listen, queries)
-  const unhear = hearErrors(client)
+  const unhear = ignoreErrors(client)
   let closed = false
 
   async function run<T>(

@@ -1,6 +1,6 @@
+import type { RedisDatabase } from '../../clients/redis.ts'
+import { isReply, redisError } from '../../clients/redis-errors.ts'
 import type { CallOptions, LeaseError } from '../../core/index.ts'
-import type { RedisDialect } from './client.ts'
-import { isReply, storeError } from './errors.ts'
 import { abortError, LIMIT_MS, silenceError } from './limit.ts'
 import { type Scripts, scriptsFor } from './scripts.ts'
 
@@ -37,7 +37,7 @@ type Batch = readonly Operation[]
  * those of one shard travel together, since a script may use one slot only.
  */
 export class Calls {
-  readonly #redis: RedisDialect
+  readonly #redis: RedisDatabase
   readonly #scripts: Scripts
   readonly #shas = new Map<string, string>()
   #byShard: boolean
@@ -46,7 +46,7 @@ export class Calls {
   readonly #sent = new Map<Batch, number>()
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(redis: RedisDialect, prefix: string) {
+  constructor(redis: RedisDatabase, prefix: string) {
     this.#redis = redis
     this.#scripts = scriptsFor(prefix)
     this.#byShard = redis.cluster
@@ -121,7 +121,7 @@ export class Calls {
       this.#byShard = true
       for (const operation of this.#stillWanted(batch)) this.#enqueue(operation)
     } else {
-      const error = storeError(cause)
+      const error = redisError(cause)
       for (const { reject } of batch) reject(error)
     }
   }
@@ -162,7 +162,7 @@ function deliver(batch: Batch, reply: unknown): void {
 function answer({ resolve, reject }: Operation, value: unknown): void {
   const text = String(value)
   if (Array.isArray(value)) resolve({ now: 0, value })
-  else if (text.startsWith('error ')) reject(storeError(new Error(`ERR ${text.slice(6)}`)))
+  else if (text.startsWith('error ')) reject(redisError(new Error(`ERR ${text.slice(6)}`)))
   // A text comes after the clock and a space.
   else resolve({ now: Number(text.slice(0, 16)), value: text.slice(17) })
 }

@@ -1,3 +1,6 @@
+import { ignoreErrors } from '../../clients/ignore-errors.ts'
+import { type RedisClient, redisDatabase } from '../../clients/redis.ts'
+import { redisError } from '../../clients/redis-errors.ts'
 import {
   type Answer,
   type Ask,
@@ -10,17 +13,20 @@ import {
   type Renewal,
   type StoreEvent,
 } from '../../core/index.ts'
-import { hearErrors } from '../hear-errors.ts'
 import { RESERVATION_MS } from '../lease-row.ts'
 import { Calls, type Reply } from './calls.ts'
-import { dialectOf, type RedisClient } from './client.ts'
-import { storeError } from './errors.ts'
 import { Keys, packAbout, packId, packSpan, packWho, unpack, unpackEnded, unpackLive } from './layout.ts'
 import { inTime } from './limit.ts'
 import { Listing } from './listing.ts'
 import { Push } from './push.ts'
 
-export type { IoRedis, IoRedisCluster, NodeRedis, NodeRedisCluster, RedisClient } from './client.ts'
+export type {
+  IoRedis,
+  IoRedisCluster,
+  NodeRedis,
+  NodeRedisCluster,
+  RedisClient,
+} from '../../clients/redis.ts'
 
 export interface RedisStoreOptions {
   /** What every key and channel begins with, so that several applications can share a server. Default `holdfast`. */
@@ -61,10 +67,10 @@ class RedisStore implements LeaseStore {
   #closed = false
 
   constructor(client: RedisClient, prefix: string, listen: RedisClient | undefined) {
-    const redis = dialectOf(client, 'client')
-    const subscribing = listen ? dialectOf(listen, 'listen') : redis
+    const redis = redisDatabase(client)
+    const subscribing = listen ? redisDatabase(listen, 'listen') : redis
     this.#prefix = prefix
-    this.#unhear = hearErrors(client)
+    this.#unhear = ignoreErrors(client)
     this.#calls = new Calls(redis, prefix)
     this.#listing = new Listing(this.#calls, prefix)
     this.#push = new Push({
@@ -132,7 +138,7 @@ class RedisStore implements LeaseStore {
     } catch (cause) {
       // It may succeed yet, and nobody would end it.
       watch.then((late) => late[Symbol.asyncDispose]()).catch(() => {})
-      throw storeError(cause)
+      throw redisError(cause)
     }
   }
 
@@ -163,7 +169,7 @@ class RedisStore implements LeaseStore {
     try {
       await inTime(this.#push.open(), call?.signal)
     } catch (cause) {
-      throw storeError(cause)
+      throw redisError(cause)
     }
     return this.#ask(ask, call)
   }

@@ -1,5 +1,5 @@
+import type { RedisSubscriber, SubscriberHooks } from '../../clients/redis.ts'
 import { LeaseError, type LeaseRecord, type StoreEvent } from '../../core/index.ts'
-import type { Hearing, Subscriber } from './client.ts'
 import { Parties } from './parties.ts'
 import { quietly, type Watcher, Watchers } from './watchers.ts'
 
@@ -11,7 +11,7 @@ interface PushOptions {
   readonly prefix: string
   /** The script may publish on another node than the one that we listen to, where it cannot count us. */
   readonly elsewhere: boolean
-  readonly open: (hear: Hearing) => Promise<Subscriber>
+  readonly open: (hear: SubscriberHooks) => Promise<RedisSubscriber>
   readonly read: (resources: readonly string[]) => Promise<readonly (LeaseRecord | null)[]>
   readonly announce: () => Promise<boolean>
 }
@@ -32,8 +32,8 @@ export class Push {
   readonly #watchers: Watchers
   /** Also those who are not told yet, since the script has to learn of them first. */
   readonly #watching = new Set<Watcher>()
-  #subscriber: Subscriber | undefined
-  #opening: Promise<Subscriber> | undefined
+  #subscriber: RedisSubscriber | undefined
+  #opening: Promise<RedisSubscriber> | undefined
   #failures = 0
   #used = false
   #closed = false
@@ -51,7 +51,7 @@ export class Push {
     return this.#subscriber !== undefined
   }
 
-  async open(): Promise<Subscriber> {
+  async open(): Promise<RedisSubscriber> {
     this.#used = true
     if (this.#subscriber) return this.#subscriber
     this.#opening ??= this.#open()
@@ -87,7 +87,7 @@ export class Push {
     this.#disconnect()
   }
 
-  async #open(): Promise<Subscriber> {
+  async #open(): Promise<RedisSubscriber> {
     try {
       const subscriber = await this.#options.open({
         message: (channel, message) => quietly(() => this.#onMessage(channel, message)),

@@ -20,6 +20,7 @@ export function timedClient(url: string, clock: Clock): { client: IoRedis; close
   const redis = new Redis(url)
   const client: IoRedis = {
     status: 'ready',
+    publish: (channel, message) => redis.publish(channel, message),
     evalsha: async () => {
       throw new Error('NOSCRIPT every call brings its script')
     },

@@ -1,10 +1,10 @@
 import { EventEmitter } from 'node:events'
 import { expect, it } from 'vitest'
-import { hearErrors } from './hear-errors.ts'
+import { ignoreErrors } from './ignore-errors.ts'
 
 it('hears a client once, for as long as one store is open', () => {
   const client = new EventEmitter()
-  const [first, second] = [hearErrors(client), hearErrors(client)]
+  const [first, second] = [ignoreErrors(client), ignoreErrors(client)]
   expect(client.listenerCount('error')).toBe(1)
   first()
   first()
@@ -14,5 +14,5 @@ it('hears a client once, for as long as one store is open', () => {
 })
 
 it('takes a client that tells no events', () => {
-  hearErrors({})()
+  ignoreErrors({})()
 })

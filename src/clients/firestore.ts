@@ -1,10 +1,19 @@
 /**
- * What the store uses of `Firestore` from `@google-cloud/firestore`, or from `firebase-admin`. Parameters are as
- * wide as they are there, since theirs would not fit otherwise.
+ * The part of `Firestore` from `@google-cloud/firestore` or `firebase-admin` that Holdfast uses. Parameters are as
+ * wide as they are there, because the real types would not fit otherwise.
  */
 export interface FirestoreClient {
   collection(path: string): Collection
   getAll(...documents: (DocumentReference | object)[]): Promise<DocumentSnapshot[]>
+  runTransaction<T>(
+    body: (transaction: Transaction) => Promise<T>,
+    options?: { maxAttempts?: number },
+  ): Promise<T>
+}
+
+export interface Transaction {
+  get(document: DocumentReference | object): Promise<DocumentSnapshot>
+  update(document: DocumentReference | object, data: DocumentFields): unknown
 }
 
 export interface Collection extends Query {
@@ -29,6 +38,7 @@ export interface DocumentReference {
   create(data: DocumentFields): Promise<{ readonly writeTime: Timestamp }>
   update(data: DocumentFields, condition?: Precondition): Promise<{ readonly writeTime: Timestamp }>
   delete(condition?: Precondition): Promise<unknown>
+  onSnapshot(onNext: () => void, onError: (error: Error) => void): () => void
 }
 
 export interface Precondition {
@@ -38,7 +48,7 @@ export interface Precondition {
 export interface DocumentSnapshot {
   readonly id: string
   get(field: string): unknown
-  /** Missing where there is no document. */
+  /** Missing if the document does not exist. */
   readonly updateTime?: Timestamp | undefined
   readonly readTime: Timestamp
 }

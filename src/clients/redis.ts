@@ -1,12 +1,14 @@
-import { LeaseError } from '../../core/index.ts'
-import { whatCame } from '../what-came.ts'
+import { hasMethods, refuseClient } from '../base/arguments.ts'
+import { LeaseError } from '../base/errors.ts'
+import { notify } from '../base/notify.ts'
 
-/** `Redis` of `ioredis`: what is used of it. */
+/** The part of `Redis` of `ioredis` that Holdfast uses. */
 export interface IoRedis extends Emitter {
   readonly status: string
   readonly stream?: unknown
   evalsha(sha: string, keys: number, ...args: string[]): Promise<unknown>
   eval(script: string, keys: number, ...args: string[]): Promise<unknown>
+  publish(channel: string, message: string): Promise<unknown>
   subscribe(...channels: string[]): Promise<unknown>
   unsubscribe(...channels: string[]): Promise<unknown>
   duplicate(override?: object): IoRedis
@@ -15,7 +17,7 @@ export interface IoRedis extends Emitter {
 }
 
 /** `Cluster` of `ioredis`. */
-export interface IoRedisCluster extends Pick<IoRedis, 'status' | 'evalsha' | 'eval'> {
+export interface IoRedisCluster extends Pick<IoRedis, 'status' | 'evalsha' | 'eval' | 'publish'> {
   nodes(role: 'master'): IoRedis[]
 }
 
@@ -24,6 +26,7 @@ export interface NodeRedis extends Emitter {
   readonly options?: { readonly socket?: object }
   evalSha(sha: string, options: ScriptOptions): Promise<unknown>
   eval(script: string, options: ScriptOptions): Promise<unknown>
+  publish(channel: string, message: string): Promise<unknown>
   subscribe(channel: string, listener: (message: string, channel: string) => void): Promise<unknown>
   unsubscribe(channel: string, listener?: (message: string, channel: string) => void): Promise<unknown>
   duplicate(overrides?: object): NodeRedis
@@ -33,7 +36,7 @@ export interface NodeRedis extends Emitter {
 }
 
 /** What `createCluster` of `redis` returns. */
-export interface NodeRedisCluster extends Pick<NodeRedis, 'evalSha' | 'eval'> {
+export interface NodeRedisCluster extends Pick<NodeRedis, 'evalSha' | 'eval' | 'publish'> {
   getRandomNode(): unknown
   nodeClient(node: never): unknown
 }
@@ -50,31 +53,32 @@ interface Emitter {
   off(event: string, listener: (...args: string[]) => void): unknown
 }
 
-/** One way to talk to either client. */
-export interface RedisDialect {
+/** Both packages behind one interface. Errors are those of the package: pass them to `redisError`. */
+export interface RedisDatabase {
   readonly cluster: boolean
   evalSha(sha: string, keys: string[], args: string[]): Promise<unknown>
   eval(script: string, keys: string[], args: string[]): Promise<unknown>
-  /** Opens a connection of our own with the client's options, since one that subscribes can do nothing else. */
-  subscriber(hear: Hearing): Promise<Subscriber>
+  /** Messages of one sender arrive in order. */
+  publish(channel: string, message: string): Promise<unknown>
+  /** Opens a separate connection with the client's options, because one that subscribes can do nothing else. */
+  subscriber(hooks: SubscriberHooks): Promise<RedisSubscriber>
 }
 
-export interface Hearing {
+export interface SubscriberHooks {
   readonly message: (channel: string, message: string) => void
-  /** The connection broke, and does not come back by itself. */
+  /** The connection broke and does not come back by itself. */
   readonly broken: () => void
 }
 
-export interface Subscriber {
+export interface RedisSubscriber {
   subscribe(channel: string): Promise<unknown>
   unsubscribe(channel: string): Promise<unknown>
   close(): void
 }
 
-export function dialectOf(client: RedisClient, option: string): RedisDialect {
-  const candidate: { status?: unknown } & { [method: string]: unknown } = Object(client)
-  const has = (...names: string[]) => names.every((name) => typeof candidate[name] === 'function')
-  if (typeof candidate.status === 'string' && has('evalsha', 'eval')) {
+export function redisDatabase(client: unknown, option = 'client'): RedisDatabase {
+  const has = (...names: string[]) => hasMethods(client, ...names)
+  if (has('evalsha', 'eval') && typeof (client as IoRedis).status === 'string') {
     if (has('nodes')) return ioRedisCluster(client as IoRedisCluster)
     if (has('duplicate', 'subscribe')) return ioRedis(client as IoRedis)
   }
@@ -82,42 +86,62 @@ export function dialectOf(client: RedisClient, option: string): RedisDialect {
     if (has('getRandomNode', 'nodeClient')) return nodeRedisCluster(client as NodeRedisCluster)
     if (has('duplicate', 'subscribe', 'connect')) return nodeRedis(client as NodeRedis)
   }
-  throw new LeaseError(
-    'invalid-argument',
-    `${option}: expected a Redis or Cluster of ioredis, or a client or cluster of redis (node-redis), got ${whatCame(client)}`,
-  )
+  refuseClient(option, 'a Redis or Cluster of ioredis, or a client or cluster of redis (node-redis)', client)
 }
 
-function ioRedis(client: IoRedis): RedisDialect {
+function ioRedis(client: IoRedis): RedisDatabase {
   return {
     cluster: false,
     ...ioRedisScripts(client),
-    subscriber: (hear) => ioRedisSubscriber(client, hear),
+    publish: (channel, message) => client.publish(channel, message),
+    subscriber: (hooks) => ioRedisSubscriber(client, hooks),
   }
 }
 
-function ioRedisCluster(client: IoRedisCluster): RedisDialect {
+function ioRedisCluster(client: IoRedisCluster): RedisDatabase {
+  const pick = async () => {
+    const nodes = client.nodes('master')
+    const node = nodes[Math.floor(Math.random() * nodes.length)]
+    if (!node) throw new LeaseError('store-unavailable', 'Redis: no node of the cluster is known yet')
+    return node
+  }
   return {
     cluster: true,
     ...ioRedisScripts(client),
-    // Not the cluster's own subscriber, which moves from node to node without a word of what it missed.
-    async subscriber(hear) {
-      const nodes = client.nodes('master')
-      const node = nodes[Math.floor(Math.random() * nodes.length)]
-      if (!node) throw new LeaseError('store-unavailable', 'Redis: no node of the cluster is known yet')
-      return ioRedisSubscriber(node, hear)
-    },
+    publish: publishOnOneNode(pick),
+    // Not the cluster's own subscriber, which moves between nodes without reporting what it missed.
+    subscriber: async (hooks) => ioRedisSubscriber(await pick(), hooks),
   }
 }
 
-function ioRedisScripts(client: IoRedis | IoRedisCluster): Pick<RedisDialect, 'evalSha' | 'eval'> {
+/**
+ * A message published on one node of a cluster reaches all of them. The client would choose another node for every
+ * message, and messages could overtake each other, so one node is used until it fails.
+ */
+function publishOnOneNode(pick: () => Promise<IoRedis | NodeRedis>): RedisDatabase['publish'] {
+  let picked: Promise<IoRedis | NodeRedis> | undefined
+  return async (channel, message) => {
+    picked ??= pick()
+    try {
+      return await (await picked).publish(channel, message)
+    } catch (error) {
+      picked = undefined
+      throw error
+    }
+  }
+}
+
+function ioRedisScripts(client: IoRedis | IoRedisCluster): Pick<RedisDatabase, 'evalSha' | 'eval'> {
   return {
     evalSha: (sha, keys, args) => client.evalsha(sha, keys.length, ...keys, ...args),
     eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
   }
 }
 
-async function ioRedisSubscriber(model: IoRedis, { message, broken }: Hearing): Promise<Subscriber> {
+async function ioRedisSubscriber(
+  model: IoRedis,
+  { message, broken }: SubscriberHooks,
+): Promise<RedisSubscriber> {
   const own = model.duplicate({ lazyConnect: true, retryStrategy: () => null })
   own.on('error', () => {})
   await own.connect()
@@ -135,37 +159,40 @@ async function ioRedisSubscriber(model: IoRedis, { message, broken }: Hearing): 
   }
 }
 
-function nodeRedis(client: NodeRedis): RedisDialect {
+function nodeRedis(client: NodeRedis): RedisDatabase {
   return {
     cluster: false,
     ...nodeRedisScripts(client),
-    subscriber: (hear) => nodeRedisSubscriber(client, hear),
+    publish: (channel, message) => client.publish(channel, message),
+    subscriber: (hooks) => nodeRedisSubscriber(client, hooks),
   }
 }
 
-function nodeRedisCluster(client: NodeRedisCluster): RedisDialect {
+function nodeRedisCluster(client: NodeRedisCluster): RedisDatabase {
+  const pick = async () => (await client.nodeClient(client.getRandomNode() as never)) as NodeRedis
   return {
     cluster: true,
     ...nodeRedisScripts(client),
-    async subscriber(hear) {
-      const node = await client.nodeClient(client.getRandomNode() as never)
-      return nodeRedisSubscriber(node as NodeRedis, hear)
-    },
+    publish: publishOnOneNode(pick),
+    subscriber: async (hooks) => nodeRedisSubscriber(await pick(), hooks),
   }
 }
 
-function nodeRedisScripts(client: NodeRedis | NodeRedisCluster): Pick<RedisDialect, 'evalSha' | 'eval'> {
+function nodeRedisScripts(client: NodeRedis | NodeRedisCluster): Pick<RedisDatabase, 'evalSha' | 'eval'> {
   return {
     evalSha: (sha, keys, args) => client.evalSha(sha, { keys, arguments: args }),
     eval: (script, keys, args) => client.eval(script, { keys, arguments: args }),
   }
 }
 
-async function nodeRedisSubscriber(model: NodeRedis, { message, broken }: Hearing): Promise<Subscriber> {
+async function nodeRedisSubscriber(
+  model: NodeRedis,
+  { message, broken }: SubscriberHooks,
+): Promise<RedisSubscriber> {
   const own = model.duplicate({ socket: { ...model.options?.socket, reconnectStrategy: false } })
   const listener = (text: string, channel: string) => message(channel, text)
   let open = false
-  // It does not reconnect, so the first error is its end.
+  // It does not reconnect, so the first error ends it.
   own.on('error', () => {
     if (open) broken()
   })
@@ -177,8 +204,8 @@ async function nodeRedisSubscriber(model: NodeRedis, { message, broken }: Hearin
     unsubscribe: (channel) => own.unsubscribe(channel, listener),
     close() {
       open = false
-      // Throws or rejects when the connection has ended already.
-      new Promise((resolve) => resolve(own.disconnect())).catch(() => {})
+      // Throws or rejects if the connection has already ended.
+      notify(() => own.disconnect())
     },
   }
 }

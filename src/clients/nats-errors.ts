@@ -1,0 +1,44 @@
+import type { LeaseError } from '../base/errors.ts'
+import { storeError } from './store-error.ts'
+
+const WRONG_LAST_SEQUENCE = [10071, 10164]
+/** By name, because the classes come from whichever copy of the client made the connection. */
+const RETRYABLE = ['TimeoutError', 'ConnectionError', 'RequestError', 'NoResponders', 'JetStreamNotEnabled']
+const MISSING_BUCKET = ['StreamNotFoundError', 'JetStreamNotEnabled']
+const REFUSED = ['PermissionViolationError', 'AuthorizationError', 'UserAuthenticationExpiredError']
+const SERVICE_UNAVAILABLE = 503
+
+interface NatsError {
+  readonly name?: string
+  readonly code?: number
+  readonly status?: number
+  readonly cause?: unknown
+}
+
+export function natsError(error: unknown): LeaseError {
+  const isRefused = chainOf(error).some(({ name = '' }) => REFUSED.includes(name))
+  return storeError('NATS', error, { retryable: !isRefused && isRetryable(error) })
+}
+
+/** The key is not at the expected revision. */
+export function isConflict(error: unknown): boolean {
+  const { name, code } = Object(error) as NatsError
+  return name === 'JetStreamApiError' && WRONG_LAST_SEQUENCE.includes(code ?? 0)
+}
+
+/** The bucket was deleted, or has no leader at the moment. Opening it again will show which. */
+export function isMissingBucket(error: unknown): boolean {
+  return MISSING_BUCKET.includes((Object(error) as NatsError).name ?? '')
+}
+
+function isRetryable(error: unknown): boolean {
+  const { name = '', status } = Object(error) as NatsError
+  return RETRYABLE.includes(name) || isMissingBucket(error) || status === SERVICE_UNAVAILABLE
+}
+
+/** The error and its causes. */
+function chainOf(error: unknown): NatsError[] {
+  const chain: NatsError[] = []
+  for (let next = error; next && chain.length < 10; next = (next as NatsError).cause) chain.push(Object(next))
+  return chain
+}

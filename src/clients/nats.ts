@@ -1,0 +1,10 @@
+/** The part of a `NatsConnection` that Holdfast uses. `@nats-io/kv` uses the rest. */
+export interface NatsConnection {
+  isClosed(): boolean
+  status(): AsyncIterable<{ readonly type: string }>
+  publish(subject: string, payload: string): void
+  subscribe(subject: string, options: { callback: NatsCallback }): { unsubscribe(): void }
+  flush(): Promise<void>
+}
+
+export type NatsCallback = (error: Error | null, message: { string(): string }) => void

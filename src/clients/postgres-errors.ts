@@ -1,0 +1,40 @@
+import { type LeaseError, messageOf } from '../base/errors.ts'
+import { codeOf, isConnectionCode, storeError, type Verdict } from './store-error.ts'
+
+/**
+ * SQLSTATEs, or their first two digits, after which the same call may succeed: connection (08), transaction
+ * rollback (40), resources (53), operator intervention (57), system (58), a lock timeout, a read-only standby.
+ */
+const RETRYABLE_STATE = /^((08|40|53|57|58)...|55P03|25006)$/
+/** Codes of `postgres`. */
+const RETRYABLE_DRIVER_CODE = /^(CONNECT_TIMEOUT|CONNECTION_CLOSED|CONNECTION_DESTROYED)$/
+/** `pg` gives these errors no code. */
+const RETRYABLE_MESSAGE = /Connection terminated|timeout/i
+const ENDED_MESSAGE = /not queryable|after calling end on the pool|Client was closed/
+
+/** SQLSTATEs that stores react to. */
+export const INSUFFICIENT_PRIVILEGE = '42501'
+/** Two processes created the same table at once: its key, its name, or the type of its rows. */
+const CREATED_BY_ANOTHER = ['23505', '42P07', '42710']
+
+export function postgresError(error: unknown, resource?: string): LeaseError {
+  return storeError('Postgres', error, verdictOn(error), resource)
+}
+
+export function isCreatedByAnother(error: unknown): boolean {
+  return CREATED_BY_ANOTHER.includes(codeOf(error))
+}
+
+function verdictOn(error: unknown): Verdict {
+  const code = codeOf(error)
+  const message = messageOf(error)
+  if (code === 'CONNECTION_ENDED' || ENDED_MESSAGE.test(message))
+    return { retryable: false, advice: 'this client was ended, or its connection broke: a Pool reconnects' }
+  const retryable =
+    RETRYABLE_STATE.test(code) ||
+    RETRYABLE_DRIVER_CODE.test(code) ||
+    isConnectionCode(code) ||
+    (code === '' && RETRYABLE_MESSAGE.test(message))
+  const { hint } = Object(error) as { readonly hint?: unknown }
+  return { retryable, advice: typeof hint === 'string' ? hint : undefined }
+}

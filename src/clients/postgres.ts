@@ -1,0 +1,72 @@
+import { refuse, refuseClient } from '../base/arguments.ts'
+import {
+  isPgClient,
+  isPgPool,
+  type PgClient,
+  type PgConfig,
+  type PgPool,
+  pgClient,
+  pgListener,
+  pgPool,
+} from './pg.ts'
+import { isPostgresJs, type PostgresJs, postgresJs, postgresJsListener } from './postgres-js.ts'
+
+export type { PgConfig } from './pg.ts'
+
+/** A `Pool` or a connected `Client` of `pg`, or the `sql` of `postgres`. */
+export type PostgresClient = PgPool | PgClient | PostgresJs
+
+export type SqlValue = string | number | boolean | null
+export type SqlRow = Readonly<Record<string, unknown>>
+
+/** A driver takes longer to notice that a server has stopped, or tries to connect forever. */
+export const ANSWER_LIMIT_MS = 5000
+
+/** Both drivers behind one interface. Errors are those of the driver: pass them to `postgresError`. */
+export interface PostgresDatabase {
+  /** One statement. `name`: prepared once per connection of `pg`, under this name. */
+  query(text: string, values: readonly SqlValue[], name?: string): Promise<readonly SqlRow[]>
+  /** Several statements in one transaction. */
+  run(script: string): Promise<void>
+}
+
+/** Opens a separate connection that receives notifications. */
+export type OpenListener = (hooks: ListenerHooks) => Promise<PostgresListener>
+
+export interface ListenerHooks {
+  notified(channel: string, payload: string): void
+  /** Something may have been missed, and nothing may arrive any more. */
+  dropped(): void
+}
+
+export interface PostgresListener {
+  /** The process id of the server's side; `null` if the driver cannot tell. */
+  readonly pid: number | null
+  listen(channel: string): Promise<void>
+  unlisten(channel: string): Promise<void>
+  /** Whether the connection alone keeps this process alive. */
+  keepAlive(wanted: boolean): void
+  close(): Promise<void>
+}
+
+const EXPECTED = 'a Pool or Client of pg, or the sql of postgres'
+
+export function postgresDatabase(client: unknown, option = 'client'): PostgresDatabase {
+  if (isPostgresJs(client)) return postgresJs(client)
+  if (isPgPool(client)) return pgPool(client)
+  if (isPgClient(client)) return pgClient(client)
+  refuseClient(option, EXPECTED, client)
+}
+
+/** Where to listen: with the configuration of `client`, unless the option `listen` says otherwise. */
+export function openListenerOf(client: PostgresClient, listen?: PostgresClient | PgConfig): OpenListener {
+  const model = listen ?? client
+  if (isPostgresJs(model)) return (hooks) => postgresJsListener(model, hooks)
+  if (isPgPool(model)) return (hooks) => pgListener(model.Client, model.options, hooks)
+  if (isPgClient(model)) return (hooks) => pgListener(model.constructor, model.connectionParameters, hooks)
+  if (typeof model !== 'string' && (typeof model !== 'object' || model === null))
+    refuseClient('listen', 'a client or a connection configuration', model)
+  if (isPgPool(client)) return (hooks) => pgListener(client.Client, model, hooks)
+  if (isPgClient(client)) return (hooks) => pgListener(client.constructor, model, hooks)
+  refuse('listen', 'another sql, because the client is the sql of postgres', {})
+}

@@ -1,0 +1,30 @@
+import { type LeaseError, messageOf } from '../base/errors.ts'
+import { storeError, type Verdict } from './store-error.ts'
+
+/** The server is there but cannot serve us now. Old servers put these codes into the middle of a message. */
+const RETRYABLE_REPLY =
+  /\b(LOADING|READONLY|CLUSTERDOWN|TRYAGAIN|MASTERDOWN|NOREPLICAS|BUSY|OOM|MISCONF|max number of clients)\b/
+/** A reply of the server begins with a code, such as `WRONGTYPE …`. Without one, the server was not reached. */
+const REPLY = /^-?[A-Z]{3,} /
+/** ioredis and node-redis after `disconnect()`, or when they have given up reconnecting. */
+const ENDED = /^(Connection is closed\.|The client is closed)/
+
+export function redisError(error: unknown): LeaseError {
+  return storeError('Redis', error, verdictOn(error))
+}
+
+export function isReply(error: unknown, code: string): boolean {
+  return error instanceof Error && error.message.startsWith(code)
+}
+
+function verdictOn(error: unknown): Verdict {
+  const message = messageOf(error)
+  if (ENDED.test(message))
+    return { retryable: false, advice: 'this client was never connected, was closed, or does not reconnect' }
+  if (isReply(error, 'MOVED'))
+    return { retryable: false, advice: 'this server is part of a cluster: use a cluster client' }
+  const isError = typeof (Object(error) as { readonly message?: unknown }).message === 'string'
+  const isFinal =
+    !isError || error instanceof TypeError || (REPLY.test(message) && !RETRYABLE_REPLY.test(message))
+  return { retryable: !isFinal }
+}

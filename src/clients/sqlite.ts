@@ -1,0 +1,69 @@
+import { hasMethods, refuseClient } from '../base/arguments.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { pause } from '../base/pause.ts'
+import { isBusy, sqliteError } from './sqlite-errors.ts'
+
+/** The part of a `DatabaseSync` of `node:sqlite` that Holdfast uses. */
+export interface SqliteDatabase {
+  exec(sql: string): unknown
+  prepare(sql: string): SqliteStatement
+}
+
+export interface SqliteStatement {
+  get(...values: SqliteValue[]): unknown
+  all(...values: SqliteValue[]): unknown[]
+  run(...values: SqliteValue[]): unknown
+}
+
+export type SqliteValue = string | number | null
+
+/** Less than the five seconds that callers wait for an answer. */
+const BUSY_LIMIT_MS = 4000
+const LONGEST_PAUSE_MS = 20
+
+export function expectSqlite(option: string, database: unknown): asserts database is SqliteDatabase {
+  if (!hasMethods(database, 'exec', 'prepare'))
+    refuseClient(option, 'a DatabaseSync of node:sqlite', database)
+}
+
+/**
+ * Runs the work, and repeats it while another connection writes. SQLite's own busy timeout would block the event
+ * loop instead. Rejects with a `LeaseError`.
+ */
+export async function unlessBusy<T>(work: () => T, clock: Clock = systemClock): Promise<T> {
+  const giveUpAt = clock.monotonic() + BUSY_LIMIT_MS
+  for (let tries = 0; ; tries++) {
+    try {
+      return work()
+    } catch (error) {
+      if (!isBusy(error) || clock.monotonic() >= giveUpAt) throw sqliteError(error)
+      await pause(clock, busyPauseMs(clock, tries))
+    }
+  }
+}
+
+/** Milliseconds before try number `tries` + 1: short at first, with jitter. */
+export function busyPauseMs(clock: Clock, tries: number): number {
+  return Math.min(2 ** tries, LONGEST_PAUSE_MS) * (0.5 + clock.random() / 2)
+}
+
+/** Takes the write lock at once: a lock that is requested later, after a read, may be refused. */
+export function inTransaction<T>(database: SqliteDatabase, work: () => T): T {
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    const result = work()
+    database.exec('COMMIT')
+    return result
+  } catch (error) {
+    rollBack(database)
+    throw error
+  }
+}
+
+function rollBack(database: SqliteDatabase): void {
+  try {
+    database.exec('ROLLBACK')
+  } catch {
+    // After a full disk or an I/O error SQLite has already rolled back. The first error is the one that matters.
+  }
+}

@@ -1,0 +1,33 @@
+import { LeaseError, messageOf } from '../base/errors.ts'
+
+/** What an error of a backend means for the caller. */
+export interface Verdict {
+  /** Whether the same call may succeed later. */
+  readonly retryable: boolean
+  /** What the user can do about it. */
+  readonly advice?: string | undefined
+}
+
+/** The error of a backend as a `LeaseError`: `store-unavailable` if it is retryable, else `store-failed`. */
+export function storeError(
+  backend: string,
+  error: unknown,
+  { retryable, advice }: Verdict,
+  resource?: string,
+): LeaseError {
+  if (error instanceof LeaseError) return error
+  const message = `${backend}: ${messageOf(error)}${advice ? `; ${advice}` : ''}`
+  return new LeaseError(retryable ? 'store-unavailable' : 'store-failed', message, { cause: error, resource })
+}
+
+/** The `code` of an error, or of the first of several; empty if it has none. */
+export function codeOf(error: unknown): string {
+  const { code, errors } = Object(error) as { readonly code?: unknown; readonly errors?: unknown }
+  if (typeof code === 'string' || typeof code === 'number') return String(code)
+  return Array.isArray(errors) && errors.length > 0 ? codeOf(errors[0]) : ''
+}
+
+/** Codes of sockets and DNS, such as `ECONNREFUSED`, but not Node's `ERR_…`, which are mistakes of a program. */
+export function isConnectionCode(code: string): boolean {
+  return /^E(?!RR_)[A-Z_]+$/.test(code)
+}

@@ -1,0 +1,204 @@
+/** What an error of each backend means: `store-unavailable` may be retried, `store-failed` is final. */
+import { errors as natsErrors } from '@nats-io/transport-node'
+import { describe, expect, it } from 'vitest'
+import { LeaseError } from '../base/errors.ts'
+import { firestoreError, isConflict } from './firestore-errors.ts'
+import { natsError } from './nats-errors.ts'
+import { postgresError } from './postgres-errors.ts'
+import { redisError } from './redis-errors.ts'
+import { sqliteError } from './sqlite-errors.ts'
+
+const RETRY = 'store-unavailable'
+const FINAL = 'store-failed'
+const BACKENDS = {
+  Postgres: postgresError,
+  Redis: redisError,
+  SQLite: (error: unknown) => sqliteError(error),
+  NATS: natsError,
+  Firestore: (error: unknown) => firestoreError(error),
+}
+const { ClosedConnectionError, PermissionViolationError, RequestError, TimeoutError } = natsErrors
+const denied = new PermissionViolationError('denied', 'publish', '$KV.holdfast.lease.r')
+
+const VERDICTS: readonly [keyof typeof BACKENDS, string, unknown, typeof RETRY | typeof FINAL][] = [
+  ['Postgres', 'connection refused', coded('ECONNREFUSED'), RETRY],
+  ['Postgres', 'refused on all addresses', new AggregateError([coded('ECONNREFUSED')]), RETRY],
+  ['Postgres', 'unknown host', coded('ENOTFOUND'), RETRY],
+  ['Postgres', 'reset', coded('ECONNRESET'), RETRY],
+  ['Postgres', 'broken pipe', coded('EPIPE'), RETRY],
+  ['Postgres', 'connection closed (pg)', new Error('Connection terminated unexpectedly'), RETRY],
+  ['Postgres', 'connection closed (postgres)', coded('CONNECTION_CLOSED'), RETRY],
+  ['Postgres', 'connection lost (server)', coded('08006'), RETRY],
+  ['Postgres', 'ended pool', new Error('Cannot use a pool after calling end on the pool'), FINAL],
+  ['Postgres', 'ended client', new Error('Client was closed and is not queryable'), FINAL],
+  [
+    'Postgres',
+    'broken client',
+    new Error('Client has encountered a connection error and is not queryable'),
+    FINAL,
+  ],
+  ['Postgres', 'ended client (postgres)', coded('CONNECTION_ENDED'), FINAL],
+  ['Postgres', 'connect timeout (pg)', new Error('timeout exceeded when trying to connect'), RETRY],
+  ['Postgres', 'connect timeout (postgres)', coded('CONNECT_TIMEOUT'), RETRY],
+  ['Postgres', 'query timeout (pg)', new Error('Query read timeout'), RETRY],
+  ['Postgres', 'statement timeout', coded('57014'), RETRY],
+  ['Postgres', 'pooler timeout', coded('08P01', 'query_wait_timeout'), RETRY],
+  ['Postgres', 'lock timeout', coded('55P03'), RETRY],
+  ['Postgres', 'deadlock', coded('40P01'), RETRY],
+  ['Postgres', 'serialization failure', coded('40001'), RETRY],
+  ['Postgres', 'busy: too many clients', coded('53300'), RETRY],
+  ['Postgres', 'starting up', coded('57P03'), RETRY],
+  ['Postgres', 'shut down', coded('57P01'), RETRY],
+  ['Postgres', 'crashed', coded('57P02'), RETRY],
+  ['Postgres', 'full disk', coded('53100'), RETRY],
+  ['Postgres', 'I/O error', coded('58030'), RETRY],
+  ['Postgres', 'read-only standby', coded('25006'), RETRY],
+  ['Postgres', 'permission', coded('42501'), FINAL],
+  ['Postgres', 'wrong password', coded('28P01'), FINAL],
+  ['Postgres', 'unknown database', coded('3D000'), FINAL],
+  ['Postgres', 'syntax', coded('42601'), FINAL],
+  ['Postgres', 'missing function', coded('42883'), FINAL],
+  ['Postgres', 'invalid text', coded('22021'), FINAL],
+  ['Postgres', 'damaged data', coded('XX001'), FINAL],
+  ['Postgres', 'wrong argument', coded('ERR_INVALID_ARG_TYPE'), FINAL],
+  ['Postgres', 'bug', new TypeError('x is not a function'), FINAL],
+
+  ['Redis', 'connection refused', new Error('connect ECONNREFUSED 127.0.0.1:1'), RETRY],
+  ['Redis', 'retries used up', new Error('Reached the max retries per request limit (which is 20).'), RETRY],
+  ['Redis', 'reset', new Error('read ECONNRESET'), RETRY],
+  ['Redis', 'connection closed', new Error('Socket closed unexpectedly'), RETRY],
+  ['Redis', 'ended client (ioredis)', new Error('Connection is closed.'), FINAL],
+  ['Redis', 'ended client (redis)', new Error('The client is closed'), FINAL],
+  [
+    'Redis',
+    'node of a cluster gone',
+    new Error('Too many Cluster redirections. Last error: Error: Connection is closed.'),
+    RETRY,
+  ],
+  ['Redis', 'timeout', new Error('Command timed out'), RETRY],
+  ['Redis', 'busy', new Error('BUSY Redis is busy running a script.'), RETRY],
+  ['Redis', 'loading', new Error('LOADING Redis is loading the dataset in memory'), RETRY],
+  ['Redis', 'too many clients', new Error('ERR max number of clients reached'), RETRY],
+  ['Redis', 'cluster down', new Error('CLUSTERDOWN The cluster is down'), RETRY],
+  ['Redis', 'slot moves', new Error('TRYAGAIN Multiple keys request during rehashing of slot'), RETRY],
+  ['Redis', 'primary down', new Error('MASTERDOWN Link with MASTER is down'), RETRY],
+  ['Redis', 'too few replicas', new Error('NOREPLICAS Not enough good replicas to write.'), RETRY],
+  ['Redis', 'out of memory', new Error("OOM command not allowed when used memory > 'maxmemory'."), RETRY],
+  ['Redis', 'full disk', new Error('MISCONF Redis is currently unable to persist to disk.'), RETRY],
+  ['Redis', 'read-only', new Error("READONLY You can't write against a read only replica."), RETRY],
+  [
+    'Redis',
+    'read-only, in a script of an old server',
+    new Error('ERR Error running script (call to f_1): @user_script:10: -READONLY You cannot write.'),
+    RETRY,
+  ],
+  ['Redis', 'permission', new Error('NOPERM this user has no permissions to run evalsha'), FINAL],
+  ['Redis', 'no password', new Error('NOAUTH Authentication required.'), FINAL],
+  ['Redis', 'wrong password', new Error('WRONGPASS invalid username-password pair'), FINAL],
+  ['Redis', 'syntax', new Error('ERR unknown command'), FINAL],
+  ['Redis', 'wrong type', new Error('WRONGTYPE Operation against a key of the wrong kind'), FINAL],
+  ['Redis', 'plain client on a cluster', new Error('MOVED 1234 127.0.0.1:7000'), FINAL],
+  ['Redis', 'bug', new TypeError('x is not a function'), FINAL],
+
+  ['SQLite', 'busy', sqlite(5), RETRY],
+  ['SQLite', 'busy snapshot', sqlite(517), RETRY],
+  ['SQLite', 'locked', sqlite(6), RETRY],
+  ['SQLite', 'open transaction', sqlite(1, 'cannot start a transaction within a transaction'), RETRY],
+  ['SQLite', 'interrupted', sqlite(9), RETRY],
+  ['SQLite', 'full disk', sqlite(13), RETRY],
+  ['SQLite', 'I/O error', sqlite(10), RETRY],
+  ['SQLite', 'I/O error on write', sqlite(778), RETRY],
+  ['SQLite', 'read-only', sqlite(8), FINAL],
+  ['SQLite', 'permission', sqlite(3), FINAL],
+  ['SQLite', 'missing directory', sqlite(14), FINAL],
+  ['SQLite', 'ended client', coded('ERR_INVALID_STATE', 'database is not open'), FINAL],
+  ['SQLite', 'damaged file', sqlite(11), FINAL],
+  ['SQLite', 'another kind of file', sqlite(26), FINAL],
+  ['SQLite', 'syntax', sqlite(1), FINAL],
+
+  ['NATS', 'connection lost', named('ConnectionError'), RETRY],
+  ['NATS', 'timeout', new TimeoutError(), RETRY],
+  ['NATS', 'no responders', new RequestError('no responders'), RETRY],
+  ['NATS', 'no leader', apiError(10008, 503), RETRY],
+  ['NATS', 'deleted bucket', named('StreamNotFoundError'), RETRY],
+  ['NATS', 'ended client', new ClosedConnectionError(), FINAL],
+  ['NATS', 'permission', denied, FINAL],
+  ['NATS', 'request without permission', new RequestError('denied', { cause: denied }), FINAL],
+  ['NATS', 'wrong password', named('AuthorizationError'), FINAL],
+  ['NATS', 'full stream', apiError(10054, 400), FINAL],
+
+  ['Firestore', 'connection refused or reset', grpc(14), RETRY],
+  ['Firestore', 'timeout', grpc(4), RETRY],
+  ['Firestore', 'cancelled', grpc(1), RETRY],
+  ['Firestore', 'quota', grpc(8), RETRY],
+  ['Firestore', 'busy: contention', grpc(10), RETRY],
+  ['Firestore', 'internal error', grpc(13), RETRY],
+  ['Firestore', 'ended client', new Error('The client has already been terminated'), FINAL],
+  ['Firestore', 'permission', grpc(7), FINAL],
+  ['Firestore', 'no credentials', grpc(16), FINAL],
+  ['Firestore', 'syntax', grpc(3), FINAL],
+]
+
+describe('the verdict on an error', () => {
+  it.each(VERDICTS)('%s: %s', (backend, _, error, code) => {
+    const explained = BACKENDS[backend](error)
+    expect(explained).toBeInstanceOf(LeaseError)
+    expect(explained).toMatchObject({ code, retryable: code === RETRY, cause: error })
+    expect(explained.message).toContain(backend)
+  })
+
+  describe.each(Object.entries(BACKENDS))('of %s', (_, explain) => {
+    it('leaves a LeaseError as it is', () => {
+      const error = new LeaseError('closed', 'closed')
+      expect(explain(error)).toBe(error)
+    })
+
+    it.each([['oops'], [42], [null], [undefined], [10n], [Symbol('x')], [Object.create(null)]])(
+      'is final for what is not an Error: %s',
+      (error) => {
+        expect(explain(error)).toMatchObject({ code: FINAL, cause: error })
+      },
+    )
+  })
+})
+
+describe('the message', () => {
+  it('says what the server said, and what to do', () => {
+    const error = Object.assign(coded('42501', 'denied'), { hint: 'Ask Mika.' })
+    expect(postgresError(error, 'r')).toMatchObject({ message: 'Postgres: denied; Ask Mika.', resource: 'r' })
+    expect(redisError(new Error('MOVED 1 h:1')).message).toContain('use a cluster client')
+    expect(sqliteError(sqlite(8), 'the database a.db').message).toMatch(
+      /^the database a\.db: .*right to write/,
+    )
+  })
+
+  it('is that of the first address if a host has several', () => {
+    const errors = new AggregateError([coded('ECONNREFUSED', 'connect ECONNREFUSED ::1:5432')])
+    expect(postgresError(errors).message).toBe('Postgres: connect ECONNREFUSED ::1:5432')
+  })
+})
+
+it.each([5, 6, 9, 10])('a write of Firestore that fails with code %i was preceded by another', (code) => {
+  expect(isConflict(grpc(code))).toBe(true)
+  expect(isConflict(grpc(14))).toBe(false)
+})
+
+function coded(code: string, message = `message of ${code}`): Error {
+  return Object.assign(new Error(message), { code })
+}
+
+function sqlite(errcode: number, message = `message of ${errcode}`): Error {
+  return Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode })
+}
+
+function grpc(code: number): Error {
+  return Object.assign(new Error(`code ${code}`), { code })
+}
+
+function named(name: string): Error {
+  return Object.assign(new Error(name), { name })
+}
+
+function apiError(code: number, status: number): Error {
+  return Object.assign(named('JetStreamApiError'), { code, status })
+}

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import { Stop } from '../../base/abort.ts'
+import { asLeaseError, LeaseError } from '../../base/errors.ts'
+import { FakeClock } from '../../testing/index.ts'
+import { CALL_LIMIT_MS, Calls } from './calls.ts'
+
+function setUp() {
+  const clock = new FakeClock()
+  return { clock, calls: new Calls({ backend: 'Toy', explain: asLeaseError, clock }) }
+}
+const never = () => new Promise<never>(() => {})
+const codeOf = (work: Promise<unknown>) => work.catch((error: LeaseError) => error.code)
+
+describe('a call', () => {
+  it('ends with its answer, or with its error explained', async () => {
+    const { calls } = setUp()
+    expect(await calls.run(async () => 5)).toBe(5)
+    const failing = calls.run(() => Promise.reject(new Error('oops')), undefined, 'r')
+    await expect(failing).rejects.toMatchObject({ code: 'store-failed', message: 'oops', resource: 'r' })
+    const throwing = calls.run(() => {
+      throw new Error('at once')
+    })
+    await expect(throwing).rejects.toBeInstanceOf(LeaseError)
+  })
+
+  it('ends after the limit, and its work can see that', async () => {
+    const { clock, calls } = setUp()
+    let stop: Stop | undefined
+    const call = calls.run((given) => {
+      stop = given
+      return never()
+    })
+    const code = codeOf(call)
+    await clock.advance(CALL_LIMIT_MS - 100)
+    expect(stop?.reason).toBeUndefined()
+    await clock.advance(200)
+    expect(await code).toBe('store-unavailable')
+    expect(() => stop?.throwIfAborted()).toThrow('Toy: no answer within 5000 ms')
+    expect(clock.pending).toBe(0)
+  })
+
+  it('ends at once when its signal aborts, and soon when a manager stops', async () => {
+    const { clock, calls } = setUp()
+    const controller = new AbortController()
+    const call = codeOf(calls.run(never, { signal: controller.signal }))
+    controller.abort()
+    expect(await call).toBe('aborted')
+    const stop = new Stop()
+    const managed = codeOf(calls.run(never, stop))
+    stop.abort(new LeaseError('closed', 'closed'))
+    await clock.advance(50)
+    expect(await managed).toBe('aborted')
+  })
+
+  it('is not begun when its signal has aborted', async () => {
+    const { calls } = setUp()
+    let begun = false
+    const begin = async () => {
+      begun = true
+    }
+    expect(await codeOf(calls.run(begin, { signal: AbortSignal.abort() }))).toBe('aborted')
+    expect(begun).toBe(false)
+  })
+})
+
+describe('close', () => {
+  it('rejects all callers at once, and waits for what is under way', async () => {
+    const { calls } = setUp()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const call = codeOf(calls.run(() => promise))
+    let closed = false
+    const closing = calls.close().then(() => {
+      closed = true
+    })
+    expect(await call).toBe('closed')
+    expect(closed).toBe(false)
+    resolve()
+    await closing
+    expect(await codeOf(calls.run(async () => 5))).toBe('closed')
+  })
+
+  it('waits no longer than a second', async () => {
+    const { clock, calls } = setUp()
+    void codeOf(calls.run(never))
+    const closing = calls.close()
+    await clock.advance(1000)
+    await closing
+  })
+})

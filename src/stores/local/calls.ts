@@ -1,0 +1,115 @@
+import { onAbort, Stop } from '../../base/abort.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
+import { LeaseError } from '../../base/errors.ts'
+import { pause } from '../../base/pause.ts'
+import type { CallOptions } from '../../core/index.ts'
+
+/** The longest that a call may take, also through a client that keeps commands while it is offline. */
+export const CALL_LIMIT_MS = 5000
+/** One timer serves all calls: a timer and a listener for each would cost as much as a fast call itself. */
+const CHECK_EVERY_MS = 50
+/** How long `close` waits for requests that are under way. */
+const CLOSE_LIMIT_MS = 1000
+
+export interface CallsOptions {
+  /** The name of the backend in messages, such as `Redis`. */
+  readonly backend: string
+  /** Turns whatever the backend threw into a `LeaseError`. */
+  readonly explain: (error: unknown, resource?: string) => LeaseError
+  readonly clock?: Clock
+}
+
+/** One call that is under way. */
+interface Running {
+  /** Rejects the caller. The request itself continues. */
+  readonly stop: Stop
+  readonly call: CallOptions | undefined
+  readonly since: number
+  readonly work: Promise<unknown>
+}
+
+/** The calls of one store. Each ends: with its answer, by the caller's signal, after the limit, or by `close`. */
+export class Calls {
+  readonly #backend: string
+  readonly #explain: CallsOptions['explain']
+  readonly #clock: Clock
+  readonly #running = new Set<Running>()
+  #cancelCheck: (() => void) | undefined
+  #closed = false
+
+  constructor({ backend, explain, clock = systemClock }: CallsOptions) {
+    this.#backend = backend
+    this.#explain = explain
+    this.#clock = clock
+  }
+
+  /** Work of several steps checks `stop` before each one, so that it writes nothing for a caller that has gone. */
+  async run<T>(work: (stop: Stop) => Promise<T>, call?: CallOptions, resource?: string): Promise<T> {
+    if (this.#closed) throw this.#closedError()
+    const stop = new Stop()
+    const unlisten = this.#followSignal(call, stop)
+    stop.throwIfAborted()
+    let running: Running | undefined
+    try {
+      const working = work(stop)
+      running = { stop, call, since: this.#clock.monotonic(), work: working }
+      this.#running.add(running)
+      this.#cancelCheck ??= this.#checkLater()
+      return await new Promise<T>((resolve, reject) => {
+        stop.listen(reject)
+        working.then(resolve, reject)
+      })
+    } catch (error) {
+      throw this.#explain(error, resource)
+    } finally {
+      if (running) this.#running.delete(running)
+      unlisten?.()
+    }
+  }
+
+  /** Rejects all callers at once, and waits a little for the requests that are under way. */
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#cancelCheck?.()
+    const working = Array.from(this.#running, ({ work }) => work)
+    for (const { stop } of this.#running) stop.abort(this.#closedError())
+    if (working.length === 0) return
+    const limit = pause(this.#clock, CLOSE_LIMIT_MS, { background: true })
+    await Promise.race([Promise.allSettled(working), limit])
+  }
+
+  /** The signal of a manager's call is created when it is read, so it is only read by the check. */
+  #followSignal(call: CallOptions | undefined, stop: Stop): (() => void) | undefined {
+    if (call instanceof Stop || !call?.signal) return undefined
+    const { signal } = call
+    return onAbort(signal, () => stop.abort(this.#abortedError(signal.reason)))
+  }
+
+  #checkLater(): () => void {
+    return this.#clock.setTimer(
+      () => {
+        this.#cancelCheck = undefined
+        for (const running of this.#running) this.#check(running)
+        if (this.#running.size > 0) this.#cancelCheck = this.#checkLater()
+      },
+      CHECK_EVERY_MS,
+      true,
+    )
+  }
+
+  #check({ stop, call, since }: Running): void {
+    if (call instanceof Stop && call.reason) stop.abort(this.#abortedError(call.reason))
+    if (this.#clock.monotonic() - since >= CALL_LIMIT_MS)
+      stop.abort(
+        new LeaseError('store-unavailable', `${this.#backend}: no answer within ${CALL_LIMIT_MS} ms`),
+      )
+  }
+
+  #abortedError(cause: unknown): LeaseError {
+    return new LeaseError('aborted', `${this.#backend}: the call was aborted`, { cause })
+  }
+
+  #closedError(): LeaseError {
+    return new LeaseError('closed', `this ${this.#backend} store was closed`)
+  }
+}

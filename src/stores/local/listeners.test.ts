@@ -1,0 +1,138 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { LeaseRecord, StoreEvent } from '../../core/index.ts'
+import { FakeClock } from '../../testing/index.ts'
+import { LocalListeners } from './listeners.ts'
+
+let clock: FakeClock
+let listeners: LocalListeners
+let heard: string[]
+beforeEach(() => {
+  clock = new FakeClock()
+  listeners = new LocalListeners(clock)
+  heard = []
+})
+
+function asks(id: string, wants: ('wake' | 'lost')[] = ['wake', 'lost']): void {
+  listeners.expect({
+    ...{ resource: 'r', id, owner: 'Mika', ttl: 1000 },
+    ...(wants.includes('wake') && { wake: (inMs: number) => heard.push(`${id} wake ${inMs}`) }),
+    ...(wants.includes('lost') && { lost: () => heard.push(`${id} lost`) }),
+  })
+}
+
+function leaseOf(id: string, token: number, resource = 'r'): LeaseRecord {
+  const times = { acquiredAt: 0, expiresAt: 1000, remaining: 1000 }
+  return { resource, id, owner: 'Mika', token, metadata: null, ...times, state: 'held' }
+}
+
+function granted(id: string, token: number): void {
+  listeners.granted(leaseOf(id, token))
+}
+
+describe('a waiter', () => {
+  it('is woken, also after a repeated request without callbacks', () => {
+    asks('a')
+    asks('a', [])
+    listeners.refused('a', true)
+    listeners.wake('a', 1000)
+    listeners.wakeAll()
+    expect(heard).toEqual(['a wake 1000', 'a wake 0'])
+  })
+
+  it('is not woken once it was granted, or is not in the queue', () => {
+    asks('a')
+    asks('b')
+    granted('a', 1)
+    listeners.refused('b', false)
+    for (const id of ['a', 'b']) listeners.wake(id, 0)
+    expect(heard).toEqual([])
+  })
+})
+
+describe('a holder', () => {
+  it('hears once that its lease was ended', () => {
+    asks('a')
+    granted('a', 5)
+    for (let n = 0; n < 2; n++) listeners.ended('a', 5)
+    expect([heard, listeners.isNeeded]).toEqual([['a lost'], false])
+  })
+
+  it('hears of it though that came before the grant', () => {
+    asks('a')
+    listeners.ended('a', 5)
+    expect(heard).toEqual([])
+    granted('a', 5)
+    expect(heard).toEqual(['a lost'])
+  })
+
+  it('does not take the end of an earlier lease of its own for that of this one', () => {
+    asks('a')
+    granted('a', 5)
+    asks('a')
+    listeners.refused('a', true)
+    listeners.ended('a', 5)
+    granted('a', 6)
+    listeners.ended('a', 5)
+    expect([heard, listeners.held()]).toMatchObject([[], [{ id: 'a', token: 6 }]])
+  })
+
+  it.each([
+    ['a newer grant of another', 6, 'b', ['a lost']],
+    ['its own lease with nobody in it', 5, null, ['a lost']],
+    ['its own lease', 5, 'a', []],
+    ['an older state', 4, 'b', []],
+  ])('judges what was observed: %s', (_, token, holder, told) => {
+    asks('a')
+    granted('a', 5)
+    listeners.observed('r', token, holder)
+    listeners.observed('other', 9, 'b')
+    expect(heard).toEqual(told)
+  })
+
+  it('is checked after a gap', () => {
+    for (const id of ['a', 'b', 'c']) {
+      asks(id)
+      granted(id, 5)
+    }
+    listeners.checkHeld(listeners.held(), [leaseOf('a', 5), null])
+    expect(heard).toEqual(['b lost'])
+  })
+
+  it('counts until its lease has expired, and longer if it was renewed', async () => {
+    asks('a')
+    granted('a', 5)
+    await clock.advance(900)
+    listeners.renewed(leaseOf('a', 5))
+    await clock.advance(900)
+    expect(listeners.isNeeded).toBe(true)
+    await clock.advance(200)
+    expect(listeners.isNeeded).toBe(false)
+  })
+
+  it('is forgotten when it wants to hear of nothing, or was released', () => {
+    asks('a', ['wake'])
+    granted('a', 1)
+    asks('b')
+    granted('b', 2)
+    expect(listeners.forget('b')).toMatchObject({ token: 2 })
+    expect(listeners.forget('b')).toBeNull()
+    expect(listeners.isNeeded).toBe(false)
+  })
+})
+
+describe('a watcher', () => {
+  it('hears of changes with its prefix, and of every gap, until it is disposed of', async () => {
+    const events: StoreEvent[] = []
+    listeners.watch(() => {
+      throw new Error('listener')
+    })
+    const watch = listeners.watch((event) => events.push(event), 'r')
+    const lease = leaseOf('a', 1, 'r:1')
+    listeners.tellChange(lease)
+    listeners.tellChange(leaseOf('a', 1, 'x'))
+    listeners.tellGap()
+    await watch[Symbol.asyncDispose]()
+    listeners.tellGap()
+    expect(events).toEqual([{ type: 'change', lease }, { type: 'gap' }])
+  })
+})

@@ -1,0 +1,158 @@
+import { type Clock, systemClock } from '../../base/clock.ts'
+import { notify } from '../../base/notify.ts'
+import type { LeaseRecord } from '../../base/records.ts'
+import type { Ask, StoreEvent } from '../../core/index.ts'
+
+/** Callbacks of one waiter or holder, by its id. */
+interface Party {
+  readonly resource: string
+  wake: Ask['wake']
+  lost: Ask['lost']
+  /** The lease that it was granted and still holds, as far as this process knows. */
+  lease: LeaseRecord | null
+  /** Monotonic time after which the lease has expired, unless it was renewed elsewhere. */
+  until: number
+  /** The highest token that another caller has or ended here. It may be heard before our grant is. */
+  endedToken: number
+}
+
+interface Watcher {
+  readonly on: (event: StoreEvent) => void
+  readonly prefix: string
+}
+
+/** Those in this process that a store has to tell something: waiters their turn, holders their loss, watchers all. */
+export class LocalListeners {
+  readonly #clock: Clock
+  readonly #parties = new Map<string, Party>()
+  readonly #byResource = new Map<string, Set<string>>()
+  readonly #watchers = new Set<Watcher>()
+
+  constructor(clock: Clock = systemClock) {
+    this.#clock = clock
+  }
+
+  /** Whether anybody listens. Holders whose leases have expired count no longer. */
+  get isNeeded(): boolean {
+    if (this.isWatched) return true
+    const now = this.#clock.monotonic()
+    for (const [id, { lease, wake, until }] of this.#parties)
+      if (lease && !wake && until < now) this.forget(id)
+    return this.#parties.size > 0
+  }
+
+  get isWatched(): boolean {
+    return this.#watchers.size > 0
+  }
+
+  /** Call it before the request is sent: its wake-up or its loss may arrive before the answer. */
+  expect({ resource, id, wake, lost }: Ask): void {
+    const party = this.#parties.get(id)
+    if (party) {
+      // A repeated request without callbacks may still be in the queue, and is still to be woken.
+      party.wake = wake ?? party.wake
+      party.lost = lost ?? party.lost
+    } else if (wake || lost) {
+      this.#parties.set(id, { resource, wake, lost, lease: null, until: Infinity, endedToken: 0 })
+      const ids = this.#byResource.get(resource)
+      if (ids) ids.add(id)
+      else this.#byResource.set(resource, new Set([id]))
+    }
+  }
+
+  granted(lease: LeaseRecord): void {
+    const party = this.#parties.get(lease.id)
+    if (!party) return
+    party.wake = undefined
+    party.lease = lease
+    this.renewed(lease)
+    if (!party.lost) this.forget(lease.id)
+    else if (party.endedToken >= lease.token) this.#lose(lease.id, party)
+  }
+
+  renewed({ id, remaining }: LeaseRecord): void {
+    const party = this.#parties.get(id)
+    if (party) party.until = this.#clock.monotonic() + (remaining ?? Infinity)
+  }
+
+  refused(id: string, isQueued: boolean): void {
+    const party = this.#parties.get(id)
+    if (party && isQueued) party.lease = null
+    else this.forget(id)
+  }
+
+  /** Returns the lease that it held. */
+  forget(id: string): LeaseRecord | null {
+    const party = this.#parties.get(id)
+    if (!party) return null
+    this.#parties.delete(id)
+    const ids = this.#byResource.get(party.resource)
+    ids?.delete(id)
+    if (ids?.size === 0) this.#byResource.delete(party.resource)
+    return party.lease
+  }
+
+  clear(): void {
+    this.#parties.clear()
+    this.#byResource.clear()
+    this.#watchers.clear()
+  }
+
+  wake(id: string, inMs: number): void {
+    notify(this.#parties.get(id)?.wake, inMs)
+  }
+
+  wakeAll(): void {
+    for (const { wake } of this.#parties.values()) notify(wake, 0)
+  }
+
+  /** The lease of this id with this token was ended. */
+  ended(id: string, token: number): void {
+    const party = this.#parties.get(id)
+    if (!party) return
+    party.endedToken = Math.max(party.endedToken, token)
+    if (party.lease && party.endedToken >= party.lease.token) this.#lose(id, party)
+  }
+
+  /** The resource was seen with this latest token, held by this id or by nobody. Everybody else has lost it. */
+  observed(resource: string, token: number, holderId: string | null): void {
+    for (const id of this.#byResource.get(resource) ?? []) if (id !== holderId) this.ended(id, token)
+  }
+
+  /** The leases whose holders want to hear of their end. */
+  held(): LeaseRecord[] {
+    return Array.from(this.#parties.values(), ({ lease }) => lease).filter((lease) => lease !== null)
+  }
+
+  /** Compares what was read again after a gap with what is held here. */
+  checkHeld(held: readonly LeaseRecord[], found: readonly (LeaseRecord | null)[]): void {
+    for (const [index, { id, token }] of held.entries()) {
+      const lease = found[index]
+      if (lease !== undefined && lease?.id !== id) this.ended(id, token)
+    }
+  }
+
+  watch(on: (event: StoreEvent) => void, prefix = ''): AsyncDisposable {
+    const watcher = { on, prefix }
+    this.#watchers.add(watcher)
+    return {
+      [Symbol.asyncDispose]: async () => {
+        this.#watchers.delete(watcher)
+      },
+    }
+  }
+
+  tellChange(lease: LeaseRecord): void {
+    for (const { on, prefix } of this.#watchers)
+      if (lease.resource.startsWith(prefix)) notify(on, { type: 'change', lease })
+  }
+
+  tellGap(): void {
+    for (const { on } of this.#watchers) notify(on, { type: 'gap' })
+  }
+
+  #lose(id: string, { lost }: Party): void {
+    this.forget(id)
+    notify(lost)
+  }
+}

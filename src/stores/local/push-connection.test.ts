@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest'
+import { LeaseError } from '../../base/errors.ts'
+import { FakeClock } from '../../testing/index.ts'
+import { PushConnection } from './push-connection.ts'
+
+interface Connection {
+  readonly number: number
+  broken(): void
+}
+
+function setUp() {
+  const clock = new FakeClock()
+  const log: string[] = []
+  const state = { needed: true, error: undefined as Error | undefined, opened: 0 }
+  const push = new PushConnection<Connection>({
+    clock,
+    async open(broken) {
+      const number = ++state.opened
+      if (state.error) throw state.error
+      return { number, broken }
+    },
+    close: ({ number }) => log.push(`closed ${number}`),
+    isNeeded: () => state.needed,
+    opened: ({ number }, missed) => log.push(`opened ${number}${missed ? ' missed' : ''}`),
+  })
+  return { clock, log, state, push }
+}
+
+describe('the push connection', () => {
+  it('is opened once for all who want it', async () => {
+    const { push, log } = setUp()
+    const [one, two] = await Promise.all([push.open(), push.open()])
+    expect(one).toBe(two)
+    expect(log).toEqual(['opened 1'])
+  })
+
+  it('comes back after a pause when it broke, and says that something was missed', async () => {
+    const { clock, push, log } = setUp()
+    const connection = await push.open()
+    connection.broken()
+    expect(push.connection).toBeUndefined()
+    await clock.advance(50)
+    expect(log).toEqual(['opened 1', 'closed 1', 'opened 2 missed'])
+  })
+
+  it('tries again while it is needed, with longer pauses', async () => {
+    const { clock, state, push } = setUp()
+    state.error = new Error('refused')
+    await expect(push.open()).rejects.toThrow('refused')
+    await clock.advance(60_000)
+    expect(state.opened).toBeGreaterThan(5)
+    expect(state.opened).toBeLessThan(20)
+    state.needed = false
+    await clock.advance(10_000)
+    const { opened } = state
+    await clock.advance(60_000)
+    expect(state.opened).toBe(opened)
+  })
+
+  it('does not try again for a while after a final error', async () => {
+    const { clock, state, push } = setUp()
+    state.error = new LeaseError('store-failed', 'a pooler')
+    for (let n = 0; n < 3; n++) await expect(push.open()).rejects.toThrow('a pooler')
+    expect(state.opened).toBe(1)
+    state.error = undefined
+    await clock.advance(30_000)
+    expect(await push.open()).toMatchObject({ number: 2 })
+  })
+
+  it('is closed when it was not needed for a while', async () => {
+    const { clock, state, push, log } = setUp()
+    await push.open()
+    await clock.advance(10_000)
+    expect(log).toEqual(['opened 1'])
+    state.needed = false
+    await clock.advance(4000)
+    expect(log).toEqual(['opened 1', 'closed 1'])
+    expect(clock.pending).toBe(0)
+  })
+
+  it('is opened later for those who may not need it then', async () => {
+    const { clock, state, push } = setUp()
+    push.openIn(200)
+    state.needed = false
+    await clock.advance(1000)
+    expect(state.opened).toBe(0)
+    state.needed = true
+    push.openIn(200)
+    await clock.advance(200)
+    expect(state.opened).toBe(1)
+  })
+
+  it('is not opened any more after close', async () => {
+    const { clock, push, state } = setUp()
+    await push.open()
+    await push.close()
+    await expect(push.open()).rejects.toMatchObject({ code: 'closed' })
+    push.openIn(0)
+    await clock.advance(10_000)
+    expect([state.opened, clock.pending]).toEqual([1, 0])
+  })
+
+  it('drops a connection that opens after close', async () => {
+    const { push, log } = setUp()
+    const opening = push.open()
+    const closing = push.close()
+    await expect(opening).rejects.toMatchObject({ code: 'closed' })
+    await closing
+    expect(log).toEqual(['closed 1'])
+  })
+})

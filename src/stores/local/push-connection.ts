@@ -1,0 +1,159 @@
+import { type Clock, systemClock } from '../../base/clock.ts'
+import { LeaseError } from '../../base/errors.ts'
+import { pause } from '../../base/pause.ts'
+
+/** How long a connection stays open after its last use, so that a loop of short leases does not reopen it. */
+const IDLE_MS = 2000
+const REOPEN_MS = [50, 200, 1000, 2000, 5000]
+/** After an error that a retry does not help, such as a pooler that delivers no notifications. */
+const REOPEN_AFTER_FINAL_ERROR_MS = 30_000
+/** A server that has stopped does not answer a goodbye. */
+const CLOSE_LIMIT_MS = 1000
+
+export interface PushConnectionOptions<C> {
+  readonly clock?: Clock
+  /** `broken` may be called at any time afterwards, also before the promise has settled. */
+  open(broken: () => void): Promise<C>
+  close(connection: C): unknown
+  /** Whether anybody waits, holds or watches. */
+  isNeeded(): boolean
+  /** `missed`: an earlier connection broke, so messages may be missing. */
+  opened(connection: C, missed: boolean): void
+}
+
+/**
+ * The one connection on which a store listens:
+ *
+ *     closed ──open──▶ opening ──▶ open ──not needed for a while──▶ closed
+ *                         ▲          │
+ *                         └─ pause ──┴── broken
+ */
+export class PushConnection<C> {
+  readonly #options: PushConnectionOptions<C>
+  readonly #clock: Clock
+  #connection: C | undefined
+  #opening: Promise<C> | undefined
+  /** Why the last attempt failed, if a retry cannot help for a while. */
+  #finalError: { readonly error: LeaseError; readonly until: number } | undefined
+  #failures = 0
+  #missed = false
+  #used = false
+  #closed = false
+  #cancelTimer: (() => void) | undefined
+
+  constructor(options: PushConnectionOptions<C>) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+  }
+
+  get connection(): C | undefined {
+    return this.#connection
+  }
+
+  /** Opens it now, or joins the attempt that is under way. Rejects if that fails; it then retries while needed. */
+  open(): Promise<C> {
+    this.#used = true
+    if (this.#connection !== undefined) return Promise.resolve(this.#connection)
+    if (this.#finalError && this.#clock.monotonic() < this.#finalError.until)
+      return Promise.reject(this.#finalError.error)
+    if (this.#closed) return Promise.reject(new LeaseError('closed', 'the connection was closed'))
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined
+    })
+    return this.#opening
+  }
+
+  /** Opens it later if it is needed then. Most leases are released before a connection would pay off. */
+  openIn(ms: number): void {
+    this.#used = true
+    const isIdle = this.#connection === undefined && !this.#opening && !this.#cancelTimer
+    if (isIdle && !this.#closed) this.#setTimer(ms, () => this.#openIfNeeded())
+  }
+
+  /** The connection is dead, as a check has found. */
+  drop(connection: C): void {
+    if (this.#connection !== connection) return
+    this.#missed = true
+    void this.#shut()
+    if (this.#options.isNeeded()) this.#retryLater()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#shut()
+  }
+
+  async #open(): Promise<C> {
+    this.#cancelTimer?.()
+    let connection: C | undefined
+    let isBroken = false
+    try {
+      connection = await this.#options.open(() => {
+        isBroken = true
+        if (connection !== undefined) this.drop(connection)
+      })
+      if (isBroken) throw new LeaseError('store-unavailable', 'the connection broke while it was opened')
+      if (this.#closed) throw new LeaseError('closed', 'the connection was closed')
+    } catch (error) {
+      if (connection !== undefined) this.#end(connection)
+      this.#failures++
+      if (error instanceof LeaseError && error.code === 'store-failed')
+        this.#finalError = { error, until: this.#clock.monotonic() + REOPEN_AFTER_FINAL_ERROR_MS }
+      if (!this.#closed && this.#options.isNeeded()) this.#retryLater()
+      throw error
+    }
+    this.#connection = connection
+    this.#failures = 0
+    this.#finalError = undefined
+    const missed = this.#missed
+    this.#missed = false
+    this.#closeWhenIdle()
+    this.#options.opened(connection, missed)
+    return connection
+  }
+
+  #retryLater(): void {
+    const ms = this.#finalError
+      ? REOPEN_AFTER_FINAL_ERROR_MS
+      : (REOPEN_MS[Math.min(this.#failures, REOPEN_MS.length - 1)] ?? 0)
+    this.#setTimer(ms, () => this.#openIfNeeded())
+  }
+
+  #openIfNeeded(): void {
+    if (this.#options.isNeeded()) this.open().catch(() => {})
+  }
+
+  #closeWhenIdle(): void {
+    this.#setTimer(IDLE_MS, () => {
+      const isIdle = !this.#used && !this.#options.isNeeded()
+      this.#used = false
+      if (isIdle) void this.#shut()
+      else this.#closeWhenIdle()
+    })
+  }
+
+  #setTimer(ms: number, run: () => void): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = this.#clock.setTimer(
+      () => {
+        this.#cancelTimer = undefined
+        run()
+      },
+      ms,
+      true,
+    )
+  }
+
+  async #shut(): Promise<void> {
+    this.#cancelTimer?.()
+    this.#cancelTimer = undefined
+    const connection = this.#connection
+    this.#connection = undefined
+    if (connection !== undefined) await this.#end(connection)
+  }
+
+  async #end(connection: C): Promise<void> {
+    const closing = (async () => this.#options.close(connection))().catch(() => {})
+    await Promise.race([closing, pause(this.#clock, CLOSE_LIMIT_MS, { background: true })])
+  }
+}
