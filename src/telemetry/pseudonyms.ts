@@ -1,16 +1,21 @@
-import { shortSha256 } from './sha256.ts'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 
+const PSEUDONYM_BYTES = 8
 const MAX_CACHED = 2000
 
-/** Stands for a name by a salted hash: the same name gives the same one, and nobody reads the name from it. */
+/**
+ * Replaces names by salted hashes: the same salt and name always give the same 16 hexadecimal digits. The hash is
+ * synchronous, unlike Web Crypto's, because records must be complete at once when the process exits.
+ */
 export function createPseudonyms(salt: string): (name: string) => string {
-  const known = new Map<string, string>()
+  const cache = new Map<string, string>()
   return (name) => {
-    const cached = known.get(name)
+    const cached = cache.get(name)
     if (cached !== undefined) return cached
-    if (known.size >= MAX_CACHED) known.clear()
-    const pseudonym = shortSha256(`${salt}\0${name}`)
-    known.set(name, pseudonym)
+    if (cache.size >= MAX_CACHED) cache.clear()
+    const pseudonym = bytesToHex(sha256(utf8ToBytes(`${salt}\0${name}`)).subarray(0, PSEUDONYM_BYTES))
+    cache.set(name, pseudonym)
     return pseudonym
   }
 }
