@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { record } from '../../test/telemetry/records.ts'
-import { isRecord, recordSchema } from './validate.ts'
+import { isRecord, recordSchema } from './record.ts'
 
-it('the published schema is the one of this version', () => {
+it('the published schema is the schema of this version', () => {
   const published = new URL('../../docs/telemetry.schema.json', import.meta.url)
   expect(JSON.parse(readFileSync(published, 'utf8'))).toEqual(JSON.parse(JSON.stringify(recordSchema)))
 })
@@ -14,7 +14,7 @@ describe('a record', () => {
   it.each([
     ['in full', {}],
     ['with fields of a later version', { added: { later: true } }],
-  ])('is one %s', (_, change) => {
+  ])('is valid %s', (_, change) => {
     expect(isRecord({ ...good, ...change })).toBe(true)
   })
 
@@ -36,11 +36,11 @@ describe('a record', () => {
     { waitedMs: '1' },
     { waitedMs: null },
     { retryable: 'no' },
-  ])('is none with %j', (change) => {
+  ])('is invalid with %j', (change) => {
     expect(isRecord({ ...good, ...change })).toBe(false)
   })
 
-  it.each([null, undefined, 7, 'text', [], {}])('is not %j', (value) => {
+  it.each([null, undefined, 7, 'text', [], {}])('is not a record: %j', (value) => {
     expect(isRecord(value)).toBe(false)
   })
 })

@@ -1,7 +1,10 @@
-import type { Firing, Verdict } from './judge.ts'
+/** The health of the locks as text. */
+
+import type { Skipped } from './analysis.ts'
+import type { FiringRule, LockHealth } from './health.ts'
 import type { RuleName } from './thresholds.ts'
 
-/** What people call a rule, and how its values read. */
+/** The title of each rule, and how its values are written. */
 export const RULE_TEXTS: Readonly<
   Record<RuleName, { readonly title: string; format(value: number): string }>
 > = {
@@ -13,28 +16,33 @@ export const RULE_TEXTS: Readonly<
   wait_p95_ms: { title: 'Wait for a lease, p95', format: milliseconds },
 }
 
-/** The verdict on a terminal. */
-export function describeVerdict(verdict: Verdict): string {
-  const { status, windows, reasons, skipped } = verdict
+/** For a terminal. */
+export function describeHealth({ status, rollback_required, windows, reasons, skipped }: LockHealth): string {
   const records = windows.reduce((sum, window) => sum + window.records, 0)
-  const skippedCount = Object.values(skipped).reduce((sum, count) => sum + count, 0)
-  const kinds = Object.entries(skipped).flatMap(([kind, count]) => (count > 0 ? `${count} ${kind}` : []))
+  const skippedLines = Object.values(skipped).reduce((sum, count) => sum + count, 0)
   const lines = [
-    `${status}: rollback_required=${verdict.rollback_required}`,
+    `${status}: rollback_required=${rollback_required}`,
     ...reasons.map((reason) => `  ${describeFiring(reason)}`),
     `${records} events in ${new Set(windows.map(({ start }) => start)).size} windows of 15 minutes`,
   ]
-  if (skippedCount > 0) lines.push(`${skippedCount} lines were skipped: ${kinds.join(', ')}`)
+  if (skippedLines > 0) lines.push(`${skippedLines} lines were skipped: ${describeSkipped(skipped)}`)
   return `${lines.join('\n')}\n`
 }
 
-/** `project: Acquires that ended with retryable=false 12 % (bound 5 %, 40 samples) since 2030-01-01 00:15 UTC`. */
-export function describeFiring({ rule, stream, value, bound, samples, since }: Firing): string {
+/** Such as `project: Successful acquires 80 % (bound 90 %, 40 samples) since 2030-01-01 00:15 UTC`. */
+export function describeFiring({ rule, stream, value, bound, samples, since }: FiringRule): string {
   const { title, format } = RULE_TEXTS[rule]
   return `${stream}: ${title} ${format(value)} (bound ${format(bound)}, ${samples} samples) since ${shortTime(since)}`
 }
 
-/** `2030-01-01 00:15 UTC`. */
+/** Such as `3 broken, 1 torn`; empty if no line was skipped. */
+export function describeSkipped(skipped: Skipped): string {
+  return Object.entries(skipped)
+    .flatMap(([reason, count]) => (count > 0 ? `${count} ${reason}` : []))
+    .join(', ')
+}
+
+/** Such as `2030-01-01 00:15 UTC`. */
 export function shortTime(iso: string): string {
   return `${iso.slice(0, 16).replace('T', ' ')} UTC`
 }

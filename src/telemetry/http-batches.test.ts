@@ -2,12 +2,11 @@ import { describe, expect, it, vi } from 'vitest'
 import { record } from '../../test/telemetry/records.ts'
 import { FakeClock } from '../testing/index.ts'
 import { createCollector } from './collector.ts'
-import { httpSink, type RecordBuffer } from './http-sink.ts'
-import { receiveTelemetry } from './receive.ts'
+import { httpSink, type RecordBuffer, receiveTelemetry } from './http-batches.ts'
 import type { TelemetryRecord } from './record.ts'
 
 describe('the sink for a server', () => {
-  it('posts batches that the server takes, and everything once', async () => {
+  it('posts batches that the server accepts, and each record once', async () => {
     const server = fakeServer()
     await httpSink('/telemetry', { fetch: server.fetch, headers: { authorization: 'Bearer x' } }).write(
       many(1200),
@@ -24,7 +23,7 @@ describe('the sink for a server', () => {
     }
   })
 
-  it('puts into the buffer what the server cannot take, and sends it once it can', async () => {
+  it('buffers records while the server fails, and sends them when it answers again', async () => {
     const server = fakeServer()
     const sink = httpSink('/telemetry', { fetch: server.fetch, buffer: memoryBuffer() })
     server.status = 503
@@ -37,7 +36,7 @@ describe('the sink for a server', () => {
   it.each([
     ['the collector', undefined],
     ['the buffer', memoryBuffer()],
-  ])('sends nothing twice when only a part was taken, and %s keeps the rest', async (_, buffer) => {
+  ])('sends no record twice when the server took only a part, and %s keeps the rest', async (_, buffer) => {
     const server = fakeServer()
     const clock = new FakeClock()
     const sink = httpSink('/telemetry', { fetch: server.fetch, ...(buffer && { buffer }) })
@@ -47,7 +46,7 @@ describe('the sink for a server', () => {
     server.statuses = [202, 503]
     await collector.flush()
     expect(server.received).not.toHaveLength(0)
-    // What waits is cut off in mid-way as well.
+    // The waiting records are interrupted too.
     server.statuses = [202, 503]
     for (const token of [1200, 1201]) {
       listen({ type: 'acquired', token } as { type: string })
@@ -56,13 +55,13 @@ describe('the sink for a server', () => {
     expect(tokensOf(server.received)).toEqual(Array.from({ length: 1202 }, (_, n) => n))
   })
 
-  it('counts as taken what the server took, also when the connection breaks after its status', async () => {
+  it('counts records as taken when the connection breaks after the status', async () => {
     const body = new ReadableStream({ cancel: () => Promise.reject(new Error('reset')) })
     const fetch = async () => new Response(body, { status: 202 })
     await expect(httpSink('/telemetry', { fetch }).write(many(1))).resolves.toBeUndefined()
   })
 
-  it('counts in bytes what browsers take from a page that may go away', async () => {
+  it('limits a batch in bytes to what browsers accept with keepalive', async () => {
     const server = fakeServer()
     const records = many(500).map((plain) => ({ ...plain, resource: '錠'.repeat(100) }))
     await httpSink('/telemetry', { fetch: server.fetch }).write(records)
@@ -70,7 +69,7 @@ describe('the sink for a server', () => {
     expect(server.fetch.mock.calls.every(([, request]) => request?.keepalive)).toBe(true)
   })
 
-  it('sends without keepalive, once, what a browser refuses with it', async () => {
+  it('sends a batch once without keepalive when the browser refuses it with keepalive', async () => {
     const server = fakeServer()
     const sink = httpSink('/telemetry', { fetch: server.fetch })
     server.keepaliveBytes = 0
@@ -90,23 +89,26 @@ describe('the sink for a server', () => {
     await expect(httpSink('/telemetry', { fetch: server.fetch }).write(many(1))).rejects.toThrow('429')
   })
 
-  it('waits no longer than it may for an answer, and the buffer keeps the records', async () => {
-    const server = fakeServer()
-    const buffer = memoryBuffer()
-    server.fetch.mockImplementationOnce(
-      (_, request) =>
-        new Promise((_answer, reject) =>
-          request?.signal?.addEventListener('abort', () => reject(request.signal?.reason)),
-        ),
-    )
-    const sink = httpSink('/telemetry', { fetch: server.fetch, buffer, timeout: 1 })
-    await sink.write([record('lock:acquired', 1)])
-    expect(server.received).toEqual([])
-    await sink.write([record('lock:released', 2)])
-    expect(server.received.map(({ type }) => type)).toEqual(['lock:released', 'lock:acquired'])
-  })
+  it.each([1, '1ms'] as const)(
+    'waits at most the timeout of %s for an answer, and the buffer keeps the records',
+    async (timeout) => {
+      const server = fakeServer()
+      const buffer = memoryBuffer()
+      server.fetch.mockImplementationOnce(
+        (_, request) =>
+          new Promise((_answer, reject) =>
+            request?.signal?.addEventListener('abort', () => reject(request.signal?.reason)),
+          ),
+      )
+      const sink = httpSink('/telemetry', { fetch: server.fetch, buffer, timeout })
+      await sink.write([record('lock:acquired', 1)])
+      expect(server.received).toEqual([])
+      await sink.write([record('lock:released', 2)])
+      expect(server.received.map(({ type }) => type)).toEqual(['lock:released', 'lock:acquired'])
+    },
+  )
 
-  it('does not send for ever what the server will never take', async () => {
+  it('sends a batch once that the server will never accept', async () => {
     const server = fakeServer()
     server.status = 400
     await httpSink('/telemetry', { fetch: server.fetch }).write(many(1))
@@ -115,7 +117,7 @@ describe('the sink for a server', () => {
 })
 
 describe('the receiving side', () => {
-  it('takes records, counts what is none, and keeps known fields only', () => {
+  it('takes records, counts malformed ones, and keeps only known fields', () => {
     const good = record('lock:acquired', 0, { waitedMs: 3 })
     const batch = receiveTelemetry({
       events: [good, { ...good, note: 'Dear diary' }, { ...good, v: 9 }, null],
@@ -129,7 +131,7 @@ describe('the receiving side', () => {
     [[], 400, 'invalid_batch'],
     [{ events: 'x' }, 400, 'invalid_batch'],
     [{ events: many(501) }, 413, 'batch_too_large'],
-  ])('refuses what is no batch', (body, status, error) => {
+  ])('refuses an invalid batch', (body, status, error) => {
     expect(receiveTelemetry(body)).toEqual({ ok: false, status, error })
   })
 })
@@ -146,10 +148,10 @@ function fakeServer() {
   const received: TelemetryRecord[] = []
   const server = {
     status: 202,
-    /** Of the next requests, before `status` holds again. */
+    /** The statuses of the next requests. After them, `status` is used. */
     statuses: [] as number[],
     received,
-    /** What a browser lets requests carry that may outlive their page; the others are refused. */
+    /** The largest body with `keepalive`. Larger ones are refused, as in a browser. */
     keepaliveBytes: 65_536,
     fetch: vi.fn(async (_url: string | URL | Request, request?: RequestInit) => {
       request?.signal?.throwIfAborted()

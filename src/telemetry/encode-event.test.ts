@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createPseudonyms } from './pseudonyms.ts'
+import { createPseudonyms } from './encode-event.ts'
 
 it('the pseudonym of a name never changes for the same salt', () => {
   expect(createPseudonyms('a')('mika@example.com')).toBe('89609d94df5896a6')
