@@ -47,6 +47,16 @@ describe('collect', () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '40 events were written, 0 lines skipped\n' })
   })
 
+  it('names the cause when the folder takes no events', async () => {
+    const file = write('', 'file')
+    const event = '{"type":"acquired","at":0}\n'
+    const { exitCode, stderr } = await collect({ input: chunks(event), directory: file })
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 2,
+      stderr: `${file}: a file is where a folder should be\n`,
+    })
+  })
+
   it('has exit code 2 for an input without an event', async () => {
     expect(await collect({ input: chunks('Dear diary\n'), directory })).toMatchObject({ exitCode: 2 })
   })
