@@ -48,7 +48,7 @@ const calls: readonly Call[] = [
   [
     createCollector as Untyped,
     [{ sinks, source: 'a b' }],
-    'source: expected 1 to 64 letters, digits and _:.+-, got "a b"',
+    'source: expected a letter or digit, then up to 63 letters, digits and _:.+-, got "a b"',
   ],
   [
     createCollector as Untyped,

@@ -27,7 +27,7 @@ export interface CollectorOptions {
   readonly reveal?: readonly ('owner' | 'resource')[]
   /** Part of every hash. Collectors with the same salt give the same name the same hash. Default: random. */
   readonly salt?: string
-  /** Names this collector in its records: 1 to 64 letters, digits and `_:.+-`. Default: random. */
+  /** Names this collector: a letter or digit, then up to 63 letters, digits and `_:.+-`. Default: random. */
   readonly source?: string
   /** How many records wait for a sink that fails. Beyond it the oldest are dropped. Default 10 000. */
   readonly maxWaiting?: number
@@ -150,7 +150,7 @@ function checkOptions(options: CollectorOptions) {
   if (!Array.isArray(reveal)) refuse('reveal', 'an array', reveal)
   for (const [index, field] of reveal.entries()) expectOneOf(`reveal[${index}]`, field, ['owner', 'resource'])
   expectText('salt', salt)
-  if (!isCode(source)) refuse('source', '1 to 64 letters, digits and _:.+-', source)
+  if (!isCode(source)) refuse('source', 'a letter or digit, then up to 63 letters, digits and _:.+-', source)
   expectWhole('maxWaiting', maxWaiting, 1)
   if (onError !== undefined) expectFunction('onError', onError as unknown)
   expectMethods('clock', clock, 'a Clock', 'now', 'monotonic', 'setTimer')
