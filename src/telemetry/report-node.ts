@@ -74,12 +74,12 @@ async function sendAlerts(
 ): Promise<LoggedIncident> {
   let logged = incident
   for (const channel of ALERT_CHANNELS) {
-    const news = pendingAlert(channel, incident)
-    const request = news && requestFor(channel, incident, options)
+    const alert = pendingAlert(channel, incident)
+    const request = alert && requestFor(channel, incident, options)
     if (!request) continue
     try {
       await postJson(request.url, request.body)
-      logged = { ...logged, told: { ...logged.told, [channel]: news } }
+      logged = { ...logged, told: { ...logged.told, [channel]: alert } }
     } catch (error) {
       failures.push(`${incident.id} was not sent to ${channel}: ${messageOf(error)}`)
     }
