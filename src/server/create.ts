@@ -1,4 +1,5 @@
 import type { Hono } from 'hono'
+import { type GivenSettings, type Settings, settingsOf } from '../configuration/settings.ts'
 import { type Clock, LeaseError, type LeaseStore, systemClock } from '../core/index.ts'
 import { Announcer } from './announcer.ts'
 import { type AuditLog, memoryAudit } from './audit.ts'
@@ -21,7 +22,6 @@ import type { Meter } from './meter.ts'
 import { repeat } from './repeat.ts'
 import { withSecrets } from './secrets.ts'
 import type { OnTelemetry, Service } from './service.ts'
-import { type GivenSettings, type Settings, settingsOf } from './settings.ts'
 import { StatsWindow } from './stats.ts'
 
 export interface LockServerOptions {

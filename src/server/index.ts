@@ -1,3 +1,12 @@
+export {
+  type GivenSettings,
+  resolveSettings,
+  SETTINGS,
+  type SettingName,
+  type Settings,
+  type SettingsSource,
+  settingsOf,
+} from '../configuration/settings.ts'
 export { type AuditLog, type AuditQuery, type AuditReading, memoryAudit } from './audit.ts'
 export type { Bus, BusMessage } from './bus.ts'
 export { memoryBus } from './buses/memory.ts'
@@ -36,14 +45,5 @@ export { jsonLog, type Log, type LogLevel } from './log.ts'
 export type { Meter, Present } from './meter.ts'
 export { type PostgresClient, postgresAudit, postgresDocuments } from './postgres.ts'
 export type { OnTelemetry } from './service.ts'
-export {
-  type GivenSettings,
-  resolveSettings,
-  SETTINGS,
-  type SettingName,
-  type Settings,
-  type SettingsSource,
-  settingsOf,
-} from './settings.ts'
 export type { SqlAuditOptions } from './sql-audit.ts'
 export type { SqlDocumentsOptions } from './sql-documents.ts'

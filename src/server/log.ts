@@ -1,5 +1,5 @@
+import type { Settings } from '../configuration/settings.ts'
 import type { Clock } from '../core/index.ts'
-import type { Settings } from './settings.ts'
 
 export type LogLevel = Exclude<Settings['logLevel'], 'silent'>
 /** One line, one event. No secrets: no cookies, tokens of callers, contents or lease ids. */

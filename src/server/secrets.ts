@@ -1,5 +1,5 @@
+import type { Settings } from '../configuration/settings.ts'
 import type { Log } from './log.ts'
-import type { Settings } from './settings.ts'
 
 /** Without secrets of yours sessions and channels work, but end with this process, and on this node alone. */
 export function withSecrets(settings: Settings, log: Log): Settings {

@@ -1,3 +1,4 @@
+import type { Settings } from '../configuration/settings.ts'
 import type { Clock, LeaseStore } from '../core/index.ts'
 import type { TelemetryEvent } from '../protocol/index.ts'
 import type { Announcer } from './announcer.ts'
@@ -11,7 +12,6 @@ import type { Line } from './line.ts'
 import type { Locks } from './locks.ts'
 import type { Log } from './log.ts'
 import type { Meter } from './meter.ts'
-import type { Settings } from './settings.ts'
 import type { StatsWindow } from './stats.ts'
 
 /** The parts of a running service, for its routes. */

@@ -1,5 +1,5 @@
+import type { Settings } from '../configuration/settings.ts'
 import type { Clock } from '../core/index.ts'
-import type { Settings } from './settings.ts'
 
 /** A session as its cookie carries it: an id that nobody can guess, and when it was issued. */
 export interface Session {

@@ -1,8 +1,8 @@
+import type { Settings } from '../../configuration/settings.ts'
 import type { Clock } from '../../core/index.ts'
 import { type Caller, clientIdOf, holderKey, type Identify, type Identity, publicIdOf } from '../identity.ts'
 import type { Party } from '../locks.ts'
 import { type SessionCookies, sessionCookies } from '../session-cookie.ts'
-import type { Settings } from '../settings.ts'
 import type { HeaderOf } from './header-of.ts'
 import { HttpError } from './http-error.ts'
 

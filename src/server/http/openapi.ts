@@ -1,6 +1,6 @@
 import * as v from 'valibot'
+import type { Settings } from '../../configuration/settings.ts'
 import { errorBody } from '../../protocol/index.ts'
-import type { Settings } from '../settings.ts'
 import { type JsonSchema, jsonSchema } from './json-schema.ts'
 import type { Route } from './route.ts'
 

@@ -1,7 +1,7 @@
 import { linkSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { type Settings, settingsOf } from '../../configuration/settings.ts'
 import { LeaseError } from '../../core/index.ts'
 import { newSecret } from '../secrets.ts'
-import { type Settings, settingsOf } from '../settings.ts'
 
 type Secrets = Pick<Settings, 'cookieSecrets' | 'channelSecret'>
 

@@ -1,3 +1,4 @@
+import type { Settings } from '../../configuration/settings.ts'
 import type { LeaseRecord } from '../../core/index.ts'
 import {
   type AlreadyLocked,
@@ -10,7 +11,6 @@ import { personOf, timesOf } from '../announcer.ts'
 import { HttpError } from '../http/http-error.ts'
 import type { Reply } from '../http/route.ts'
 import type { Locking, Party, Unlocking } from '../locks.ts'
-import type { Settings } from '../settings.ts'
 
 /** Of all calls about a room's lock. */
 export const LOCK_PATH = '/api/documents/{roomId}/lock'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
-import { loadSettings, settingFlags } from './configuration.ts'
+import { loadSettings, settingFlags } from './load-node.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-configuration-'))
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -20,10 +20,14 @@ describe('the configuration', () => {
     expect([ttl, grace, port, origins, sweep]).toEqual([20_000, 2000, 1000, ['https://a.test'], 60_000])
   })
 
-  it('reads JSON as well', () => {
-    expect(loadSettings({ environment: {}, file: file('a.json', '{"logLevel":"warn"}') }).logLevel).toBe(
-      'warn',
-    )
+  it.each([
+    ['a.json', '{"logLevel":"warn"}'],
+    ['a.toml', 'logLevel = "warn"'],
+    ['json.conf', '\n {"logLevel":"warn"}'],
+    ['toml.conf', '# settings\nlogLevel = "warn"'],
+    ['none', 'logLevel = "warn"'],
+  ])('reads TOML and JSON, whatever the name of the file: %s', (name, text) => {
+    expect(loadSettings({ environment: {}, file: file(name, text) }).logLevel).toBe('warn')
   })
 
   it('has a flag for every setting', () => {
@@ -40,10 +44,10 @@ describe('the configuration', () => {
     [{ environment: { HOLDFAST_LOG_LEVEL: 'loud' } }, 'HOLDFAST_LOG_LEVEL: expected one of debug, info'],
     [{ file: file('bad.toml', 'ttl = "soon"') }, 'bad.toml): expected a duration'],
     [{ file: file('unknown.toml', 'tll = "30s"') }, 'there is no such setting'],
-    [{ file: file('broken.toml', 'ttl = ') }, 'broken.toml: Invalid TOML'],
-    [{ file: file('broken.json', '{') }, 'broken.json: '],
-    [{ file: file('list.json', '[]') }, 'list.json: expected an object'],
-    [{ file: join(directory, 'missing.toml') }, 'missing.toml: ENOENT'],
+    [{ file: file('broken.toml', 'ttl = ') }, 'broken.toml cannot be used: Invalid TOML'],
+    [{ file: file('broken.json', '{') }, 'broken.json cannot be used: '],
+    [{ file: file('list.json', '[]') }, 'list.json cannot be used: expected an object'],
+    [{ file: join(directory, 'missing.toml') }, 'missing.toml cannot be used: ENOENT'],
   ])('refuses %j and says where it came from', (sources, message) => {
     expect(() => loadSettings({ environment: {}, ...sources })).toThrow(message)
   })

@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { LeaseError } from '../core/index.ts'
-import { type GivenSettings, type SettingName, settingsOf } from './settings.ts'
+import { LeaseError } from '../base/errors.ts'
+import { type GivenSettings, SETTINGS, type SettingName, settingsOf } from './settings.ts'
 
 describe('the settings', () => {
   it('have defaults: 30 s to live, a heartbeat every 10', () => {
@@ -65,14 +67,18 @@ describe('the settings', () => {
       'adminTokens: expected a list of texts of at least 16 characters each (`openssl rand -hex 16` makes one), or one text with commas, got a text of 5 characters',
     ],
     [{ leaseTokens: ['short'] }, /^leaseTokens: .*, got a text of 5 characters$/],
-    [{ cookieSecrets: [5] }, /^cookieSecrets: .*, got an object$/],
+    [{ cookieSecrets: [5] }, /^cookieSecrets: .*, got an array$/],
     [{ channelSecret: null }, /^channelSecret: expected a text of at least 16 characters .*, got null$/],
+    [{ channelSecret: 12345 }, /, got a number$/],
+    [{ store: 5n }, /^store: .*, got a bigint$/],
+    [{ ttl: Object.create(null) }, /^ttl: .*, got an object$/],
+    [{ port: Symbol('x') }, /^port: .*, got Symbol\(x\)$/],
     [{ ttll: 1 }, 'ttll (settings): there is no such setting'],
     [
       { ttl: '10s', heartbeat: '10s' },
       'heartbeat: expected at most 0.9 of the ttl of 10000 ms, got 10000 ms',
     ],
-  ])('refuse %j and say what was expected', (values, message) => {
+  ])('refuse %# and say what was expected', (values, message) => {
     expect(() => settingsOf(values)).toThrow(message)
   })
 
@@ -82,4 +88,12 @@ describe('the settings', () => {
     expect(mistakes).toThrow(/port.*\nttl.*\nchannelSecret/s)
     expect(mistakes).not.toThrow(/hush/)
   })
+})
+
+it('are listed in the docs, with their defaults and their help', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/server.md'), 'utf8')
+  const rows = Object.entries(SETTINGS).map(
+    ([name, { usual, help }]) => `| \`${name}\` | ${usual ? `\`${usual}\`` : 'none'} | ${help} |`,
+  )
+  expect(page).toContain(['| setting | default | |', '|---|---|---|', ...rows, ''].join('\n'))
 })

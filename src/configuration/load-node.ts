@@ -1,26 +1,29 @@
 import { readFileSync } from 'node:fs'
 import { parse as parseToml } from 'smol-toml'
-import { LeaseError } from '../../core/index.ts'
+import { isObject } from '../base/arguments.ts'
+import { LeaseError, messageOf } from '../base/errors.ts'
 import {
+  flagOf,
   resolveSettings,
   SETTINGS,
-  type SettingName,
   type Settings,
   type SettingsSource,
-} from '../settings.ts'
+  settingOf,
+  variableOf,
+} from './settings.ts'
 
 export interface ConfigurationSources {
   /** By their names on the command line, such as `log-level`. */
   readonly flags?: Readonly<Record<string, unknown>>
   /** Default: `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>
-  /** A file of JSON or TOML, by its ending. */
+  /** A file in TOML or JSON. */
   readonly file?: string
 }
 
 /**
  * Settings from flags, the environment, a file and the defaults, in this order. Throws `invalid-argument` with one
- * line for each mistake: the option, what was expected, what came.
+ * line for each mistake: the setting, the expected and the received value.
  *
  * @example
  * const settings = loadSettings({ flags: { ttl: '1m' }, file: './holdfast.toml' })
@@ -35,14 +38,14 @@ export function loadSettings(sources: ConfigurationSources = {}): Settings {
     },
     {
       name: 'environment',
-      label: variableOf,
-      values: Object.fromEntries(names.map((name) => [name, environment[variableOf(name)]])),
+      label: (setting) => variableOf(flagOf(setting)),
+      values: Object.fromEntries(names.map((name) => [name, environment[variableOf(flagOf(name))]])),
     },
     ...(file === undefined ? [] : [fileSource(file)]),
   ])
 }
 
-const names = Object.keys(SETTINGS) as SettingName[]
+const names = Object.keys(SETTINGS)
 
 /** The settings as flags, for `parseArgs`. */
 export function settingFlags(): Readonly<Record<string, { readonly type: 'string' }>> {
@@ -50,29 +53,26 @@ export function settingFlags(): Readonly<Record<string, { readonly type: 'string
 }
 
 function fileSource(path: string): SettingsSource {
-  return { name: path, label: (setting) => `${setting} (${path})`, values: readSettings(path) }
+  return { name: path, label: (setting) => `${setting} (${path})`, values: readConfigurationFile(path) }
 }
 
-function readSettings(path: string): Record<string, unknown> {
+/** The values of a file in TOML or JSON. Its content decides if its extension is neither. */
+export function readConfigurationFile(path: string): Readonly<Record<string, unknown>> {
   try {
-    const text = readFileSync(path, 'utf8')
-    const values: unknown = path.endsWith('.toml') ? parseToml(text) : JSON.parse(text)
-    if (values !== null && typeof values === 'object' && !Array.isArray(values)) return { ...values }
+    const values = parse(path, readFileSync(path, 'utf8'))
+    if (isObject(values)) return values
     throw new SyntaxError('expected an object')
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
-    throw new LeaseError('invalid-argument', `${path}: ${message}`, { cause: error })
+    const [reason] = messageOf(error).split('\n')
+    throw new LeaseError('invalid-argument', `the configuration ${path} cannot be used: ${reason}`, {
+      cause: error,
+    })
   }
 }
 
-function flagOf(setting: SettingName): string {
-  return setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-}
-
-function settingOf(flag: string): string {
-  return flag.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
-}
-
-function variableOf(setting: SettingName): string {
-  return `HOLDFAST_${setting.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
+function parse(path: string, text: string): unknown {
+  if (path.endsWith('.json')) return JSON.parse(text)
+  if (path.endsWith('.toml')) return parseToml(text)
+  // No TOML begins with a brace.
+  return text.trimStart().startsWith('{') ? JSON.parse(text) : parseToml(text)
 }
