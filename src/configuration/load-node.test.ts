@@ -47,7 +47,7 @@ describe('the configuration', () => {
     [{ file: file('broken.toml', 'ttl = ') }, 'broken.toml cannot be used: Invalid TOML'],
     [{ file: file('broken.json', '{') }, 'broken.json cannot be used: '],
     [{ file: file('list.json', '[]') }, 'list.json cannot be used: expected an object'],
-    [{ file: join(directory, 'missing.toml') }, 'missing.toml cannot be used: ENOENT'],
+    [{ file: join(directory, 'missing.toml') }, 'missing.toml cannot be used: there is no such file'],
   ])('refuses %j and says where it came from', (sources, message) => {
     expect(() => loadSettings({ environment: {}, ...sources })).toThrow(message)
   })

@@ -63,7 +63,8 @@ export function readConfigurationFile(path: string): Readonly<Record<string, unk
     if (isObject(values)) return values
     throw new SyntaxError('expected an object')
   } catch (error) {
-    const [reason] = messageOf(error).split('\n')
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    const [reason] = isMissing ? ['there is no such file'] : messageOf(error).split('\n')
     throw new LeaseError('invalid-argument', `the configuration ${path} cannot be used: ${reason}`, {
       cause: error,
     })

@@ -1,9 +1,7 @@
-/** Reads files that the user named: lines of telemetry and configurations. */
+/** Reads files of telemetry that the user named. */
 import { createReadStream } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import { parse as parseToml } from 'smol-toml'
 import { LeaseError, messageOf } from '../base/errors.ts'
 
 const CHUNK_BYTES = 2 ** 16
@@ -63,16 +61,6 @@ export async function readLines(
     if (skipping || line.length > MAX_LINE_LENGTH) onHuge()
     else if (line !== '') onLine(line)
     skipping = false
-  }
-}
-
-/** Reads and parses a `.toml` file. A file with any other name is read as JSON. */
-export async function readConfigFile(path: string): Promise<unknown> {
-  try {
-    const text = await readFile(path, 'utf8')
-    return path.endsWith('.toml') ? parseToml(text) : JSON.parse(text)
-  } catch (cause) {
-    refuseFile(path, cause)
   }
 }
 

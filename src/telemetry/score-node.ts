@@ -3,10 +3,11 @@ import { stat } from 'node:fs/promises'
 import { expectBoolean, expectFunction, expectObject, expectText, refuse } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
+import { readConfigurationFile } from '../configuration/load-node.ts'
 import { Analysis, expectMoment } from './analysis.ts'
 import { telemetryFiles } from './file-sink-node.ts'
 import { checkHealth, type LockHealth } from './health.ts'
-import { readConfigFile, readFileLines, refuseFile } from './input-files-node.ts'
+import { readFileLines, refuseFile } from './input-files-node.ts'
 import { makeThresholds, type Thresholds, type ThresholdsConfig } from './thresholds.ts'
 
 export interface ScoreOptions {
@@ -57,15 +58,15 @@ export function checkScoreOptions(options: ScoreOptions): void {
 /** Throws a `LeaseError` with `invalid-argument` that names the file or setting with a problem. */
 export async function scoreFiles(options: ScoreOptions, now: number): Promise<LockHealth> {
   const { config, files, directory = 'telemetry', onProgress } = options
-  const thresholds = config === undefined ? (options.thresholds ?? {}) : await loadThresholds(config)
+  const thresholds = config === undefined ? (options.thresholds ?? {}) : loadThresholds(config)
   const analysis = await (files
     ? analyzeFiles(files, now, onProgress)
     : analyzeFolder(directory, now, onProgress))
   return checkHealth(analysis, { thresholds, now })
 }
 
-async function loadThresholds(path: string): Promise<Thresholds> {
-  const config = await readConfigFile(path)
+function loadThresholds(path: string): Thresholds {
+  const config = readConfigurationFile(path)
   try {
     return makeThresholds(config)
   } catch (cause) {

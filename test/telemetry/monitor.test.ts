@@ -102,7 +102,11 @@ describe('score', () => {
     ['an empty folder', () => ({}), 'telemetry: there is no telemetry in this folder'],
     ['no file', () => ({ files: [join(home, 'none.jsonl')] }), 'none.jsonl: there is no such file'],
     ['a folder for a file', () => ({ files: [home] }), ': this is a folder, not a file'],
-    ['no configuration', () => ({ config: join(home, 'none.toml') }), 'none.toml: there is no such file'],
+    [
+      'no configuration',
+      () => ({ config: join(home, 'none.toml') }),
+      'none.toml cannot be used: there is no such file',
+    ],
     ['a broken configuration', () => ({ config: write('rules = [', 'x.toml') }), 'x.toml'],
     ['a wrong configuration', () => ({ config: write('{"clear_at": 9}', 'x.json') }), 'clear_at: expected'],
   ])('has exit code 2 for %s', async (_, options, message) => {
