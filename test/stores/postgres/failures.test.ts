@@ -46,7 +46,7 @@ describe('a call to Postgres', () => {
     expect(await store.acquire(asking('r'))).toMatchObject({ granted: false })
   })
 
-  it('is unavailable on a client whose connection is gone', async () => {
+  it('fails for good on a Client whose connection is gone, because a Client cannot reconnect', async () => {
     const client = new pg.Client(url)
     client.on('error', () => {})
     await client.connect()
@@ -58,7 +58,10 @@ describe('a call to Postgres', () => {
     ])
     await ended
     for (let call = 0; call < 2; call++)
-      await expect(store.read(['r'])).rejects.toMatchObject({ code: 'store-unavailable' })
+      await expect(store.read(['r'])).rejects.toMatchObject({
+        code: 'store-failed',
+        message: expect.stringContaining('a Pool reconnects'),
+      })
   })
 
   it('sends the queries of a client one after the other', async () => {

@@ -162,7 +162,7 @@ describe('a corrupt row', () => {
     await grab(store, `Mika's`)
     await admin.query(`update ${bed.table} set owner = null`)
     await expect(store.acquire(asking(`Mika's`))).rejects.toThrow(
-      /the row of 'Mika''s' in .*holdfast_leases" is corrupt \(Mend or delete it when/,
+      /the row of 'Mika''s' in .*holdfast_leases" is corrupt; Mend or delete it when/,
     )
   })
 
