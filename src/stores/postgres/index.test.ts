@@ -1,6 +1,7 @@
 import pg from 'pg'
 import postgres from 'postgres'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { CALL_LIMIT_MS } from '../local/calls.ts'
 import { migratePostgres, type PostgresStoreOptions, postgresStore } from './index.ts'
 
 const NOWHERE = 'postgres://mika:secret@127.0.0.1:1/none'
@@ -113,3 +114,70 @@ describe('an option of a Postgres store', () => {
     expect(await refusal(() => migratePostgres(pool, null as never))).toContain('options: expected an object')
   })
 })
+
+describe('a call whose caller has gone', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('of watch ends what it has begun', async () => {
+    vi.useFakeTimers()
+    const { sql, server, connect } = slowListener()
+    const store = postgresStore(sql)
+    const watch = expect(store.watch(() => {})).rejects.toMatchObject({ code: 'store-unavailable' })
+    await vi.advanceTimersByTimeAsync(CALL_LIMIT_MS)
+    await watch
+    connect()
+    await vi.advanceTimersByTimeAsync(100)
+    expect(server).toMatchObject({ watches: 1, listened: ['changes'], unlistened: ['changes'] })
+    await store.close()
+  })
+
+  it('of acquire sends no second request', async () => {
+    vi.useFakeTimers()
+    const { sql, server, connect } = slowListener()
+    const store = postgresStore(sql)
+    const controller = new AbortController()
+    const ask = { resource: 'r', id: 'a', owner: 'Mika', ttl: 1000, wake: () => {} }
+    const call = expect(store.acquire(ask, controller)).rejects.toMatchObject({ code: 'aborted' })
+    await vi.advanceTimersByTimeAsync(100)
+    controller.abort()
+    await call
+    connect()
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(server.requests).toBe(1)
+    await store.close()
+  })
+})
+
+/** The `sql` of a server on which everything is held, and whose listening connection opens when the test says so. */
+function slowListener() {
+  const server = { requests: 0, watches: 0, listened: [] as string[], unlistened: [] as string[] }
+  const { promise: connected, resolve: connect } = Promise.withResolvers<void>()
+  const notified = new Map<string, (payload: string) => void>()
+  const answer = (text: string, values: readonly unknown[]): unknown => {
+    if (text.includes('version')) return 1
+    if (text.includes('_acquire"(')) {
+      server.requests++
+      return { granted: false, holder: null, place: 0, retryIn: null }
+    }
+    if (text.includes('_probe"(')) notified.get(String(values[0]))?.(String(values[1]))
+    if (text.includes('_watch"(')) server.watches++
+    return text.includes('_watch"(') ? { channel: 'changes', lapsed: false } : 5
+  }
+  const sql = Object.assign(() => {}, {
+    unsafe: async (text: string, values: readonly unknown[] = []) => [
+      { answer: JSON.stringify(answer(text, values)) },
+    ],
+    async listen(channel: string, listener: (payload: string) => void) {
+      await connected
+      notified.set(channel, listener)
+      if (channel === 'changes') server.listened.push(channel)
+      const unlisten = async () => {
+        if (channel === 'changes') server.unlistened.push(channel)
+      }
+      return { state: { pid: 7 }, unlisten }
+    },
+  })
+  return { sql, server, connect }
+}

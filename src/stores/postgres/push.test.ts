@@ -21,6 +21,8 @@ function setUp() {
     delivers: true,
     stopped: false,
     lapsed: true,
+    /** Whether the query that has changes announced fails. */
+    watchFails: false,
     attempts: 0,
     open: 0,
     probes: 0,
@@ -50,6 +52,7 @@ function setUp() {
     },
     async watch() {
       answer()
+      if (server.watchFails) throw new Error('watch')
       server.watches++
       const { lapsed } = server
       server.lapsed = false
@@ -232,7 +235,7 @@ describe('the listening connection of a Postgres store', () => {
     await vi.advanceTimersByTimeAsync(10_000)
     expect(server.open).toBe(1)
     push.forget('waiter')
-    await vi.advanceTimersByTimeAsync(10_000)
+    await vi.advanceTimersByTimeAsync(4000)
     expect(push.address).toBe(null)
     expect(server).toMatchObject({ attempts: 1, open: 0 })
     const { probes } = server
@@ -358,6 +361,21 @@ describe('a watcher of a Postgres store', () => {
     expect(events).toEqual([])
     server.away = false
     await vi.advanceTimersByTimeAsync(5000)
+    expect(events).toEqual(['gap'])
+  })
+
+  it('is served again by a later check if that failed on a new connection', async () => {
+    const { server, push, drop } = setUp()
+    const events: string[] = []
+    await push.watch(({ type }) => events.push(type), '')
+    server.watchFails = true
+    drop()
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(push.address).not.toBe(null)
+    server.watchFails = false
+    server.channels = []
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(server.channels).toEqual([CHANNEL])
     expect(events).toEqual(['gap'])
   })
 })
