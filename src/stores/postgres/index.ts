@@ -124,8 +124,8 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
       }),
 
     async close() {
-      stopIgnoring()
       await Promise.all([calls.close(), push.close()])
+      stopIgnoring()
     },
   }
 }

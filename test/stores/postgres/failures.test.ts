@@ -16,7 +16,7 @@ describe('a call to Postgres', () => {
   })
   afterEach(() => bed[Symbol.asyncDispose]())
 
-  it('ends by its signal while it waits for a lock', async () => {
+  it('ends when its signal aborts while it waits for a lock', async () => {
     const store = bed.store()
     await grab(store, 'r')
     await bed.admin.query('begin')
@@ -84,7 +84,7 @@ describe('a call to Postgres', () => {
   })
 })
 
-describe('a server of Postgres', () => {
+describe('a Postgres server', () => {
   let server: Server
   let bed: Bed
   beforeAll(async () => {
@@ -97,7 +97,7 @@ describe('a server of Postgres', () => {
   })
   afterEach(() => bed.close())
 
-  it('that was crashed and started again finds its waiters and watchers again', async () => {
+  it('that crashed and restarted gets its waiters and watchers back', async () => {
     const watched = bed.store()
     const seen: string[] = []
     await watched.watch((event) => seen.push(event.type === 'gap' ? 'gap' : event.lease.state))
@@ -128,7 +128,7 @@ describe('a server of Postgres', () => {
     await Promise.all([holding.close(), waiting.close()])
   })
 
-  it('that was crashed does not end the process, though nobody hears the errors of the client', async () => {
+  it('that crashed does not end the process, even if nobody listens to the errors of the client', async () => {
     const pool = new pg.Pool({ connectionString: server.address })
     const store = bed.storeOn(pool)
     const { token } = await grab(store, 'r')
@@ -139,7 +139,7 @@ describe('a server of Postgres', () => {
     await pool.end()
   })
 
-  it('that stops answering on one connection does not keep it', async () => {
+  it('that stops answering on one connection loses that connection, and the next call succeeds', async () => {
     const store = bed.storeOn(bed.pool({ max: 1 }))
     await grab(store, 'r')
     const { rows } = await bed.admin.query(`select pid from pg_stat_activity where application_name = $1`, [

@@ -31,7 +31,7 @@ describe('the migration of a Postgres store', () => {
     `back\\slash 'single' "double" $1`,
     '$holdfast$ $holdfast_$ $$',
     'Größe 界 %I %',
-  ])('takes the name %s for schema and table', async (name) => {
+  ])('accepts the name %s for schema and table', async (name) => {
     const schema = `${bed.schema} ${name}`.slice(-40)
     const store = bed.store({ schema, table: name })
     const { id, resource } = ask(name)
@@ -55,7 +55,7 @@ describe('the migration of a Postgres store', () => {
     await store.close()
   })
 
-  it('says what to do when the tables are of a newer version', async () => {
+  it('refuses tables of a newer version, and says what to do', async () => {
     await bed.store().read([])
     await bed.admin.query(`update ${bed.table}_meta set version = 99`)
     const store = bed.store()
@@ -66,7 +66,7 @@ describe('the migration of a Postgres store', () => {
       })
   })
 
-  it('is left to others when migrate is false', async () => {
+  it('does not run if migrate is false', async () => {
     const early = bed.store({ migrate: false })
     await expect(early.read(['r'])).rejects.toMatchObject({
       code: 'store-failed',
@@ -106,7 +106,7 @@ describe('a role without the right to create', () => {
     await bed.admin.query(`drop owned by ${role}; drop role ${role}`)
   })
 
-  it('is told what it lacks', async () => {
+  it('gets an error that says which right is missing', async () => {
     const store = bed.storeOn(bed.pool({ connectionString: connection }))
     await expect(store.acquire(ask())).rejects.toMatchObject({
       code: 'store-failed',
