@@ -74,7 +74,7 @@ describe('an option of a Postgres store', () => {
 
   it.each<[string, unknown, string]>([
     ['options', null, 'options: expected an object, got null'],
-    ['options', 'locks', 'options: expected an object, got "locks"'],
+    ['options', NOWHERE, 'options: expected an object, got a string'],
     ['migrate', { migrate: 'no' }, 'migrate: expected true or false, got "no"'],
     ['migrate', { migrate: 0n }, 'migrate: expected true or false, got 0n'],
     ['table', { table: '' }, 'table: expected a name of 1 to 54 bytes, got ""'],
@@ -96,7 +96,9 @@ describe('an option of a Postgres store', () => {
       'listen: expected a client of pg or postgres, or a connection conf',
     ],
   ])('is checked: %s (%#)', async (_, options, message) => {
-    expect(await refusal(store(options))).toContain(message)
+    const shown = await refusal(store(options))
+    expect(shown).toContain(message)
+    expect(shown).not.toMatch(SECRET)
   })
 
   it.each([

@@ -1,5 +1,5 @@
 import type { Stop } from '../../base/abort.ts'
-import { expectBoolean, expectObject } from '../../base/arguments.ts'
+import { expectBoolean, isObject, refuseClient } from '../../base/arguments.ts'
 import { ignoreErrors } from '../../clients/ignore-errors.ts'
 import {
   openListenerOf,
@@ -142,7 +142,8 @@ export async function migratePostgres(client: PostgresClient, table: PostgresTab
 }
 
 function placeOf(options: PostgresTable): TablePlace {
-  expectObject('options', options)
+  // The address of a server in the wrong place must not be shown.
+  if (!isObject(options)) refuseClient('options', 'an object', options)
   const { schema, table = 'holdfast_leases' } = options
   expectName('table', table)
   if (schema !== undefined) expectName('schema', schema)

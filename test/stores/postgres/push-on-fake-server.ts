@@ -76,7 +76,10 @@ export function pushOnFakeServer() {
   )
   const told: string[] = []
   const ask = (id: string): Ask => ({
-    ...{ resource: 'r', id, owner: 'Mika', ttl: LONG_MS },
+    resource: 'r',
+    id,
+    owner: 'Mika',
+    ttl: LONG_MS,
     wake: (inMs) => told.push(`${id} wake ${inMs}`),
     lost: () => told.push(`${id} lost`),
   })
@@ -97,8 +100,15 @@ export const QUEUED: Refusal = { granted: false, holder: null, place: 0, retryIn
 
 export function grant(id: string, token = 1): Grant {
   const lease: LeaseRecord = {
-    ...{ resource: 'r', id, owner: 'Mika', token, metadata: null },
-    ...{ acquiredAt: 0, expiresAt: LONG_MS, remaining: LONG_MS, state: 'held' },
+    resource: 'r',
+    id,
+    owner: 'Mika',
+    token,
+    metadata: null,
+    acquiredAt: 0,
+    expiresAt: LONG_MS,
+    remaining: LONG_MS,
+    state: 'held',
   }
   return { granted: true, lease }
 }
