@@ -18,8 +18,8 @@ beforeEach(async () => {
 })
 afterEach(() => bed[Symbol.asyncDispose]())
 
-/** `called` resolves when it is the waiter's turn. */
-async function standing(on: LeaseStore, resource: string) {
+/** Joins the queue. `called` resolves when it is the waiter's turn. */
+async function enqueue(on: LeaseStore, resource: string) {
   const wakes: number[] = []
   let onCalled = () => {}
   const called = new Promise<void>((resolve) => {
@@ -34,24 +34,24 @@ async function standing(on: LeaseStore, resource: string) {
   return { ask, wakes, called, place }
 }
 
-describe('the line in Postgres', () => {
-  it('passes over all waiters of a process that was killed, at once', async () => {
+describe('the queue in Postgres', () => {
+  it('skips all waiters of a killed process at once', async () => {
     const { id } = await grab(store, 'r')
     const child = fork(join(import.meta.dirname, 'waiting-child.ts'), [url, bed.schema, 'r', '5'])
     await once(child, 'message')
-    const next = await standing(store, 'r')
+    const next = await enqueue(store, 'r')
     expect(next.place).toBe(5)
     child.kill('SIGKILL')
     await once(child, 'exit')
     await expect.poll(() => listeningElsewhere()).toBe(0)
     await store.release({ resource: 'r', id })
     await expect.poll(() => next.wakes).toHaveLength(1)
-    // Not to ask again in a second, as behind a waiter that may still come.
+    // Not 1000, as for the one behind a waiter that may still come.
     expect(next.wakes).toEqual([0])
     expect(await store.acquire(next.ask)).toMatchObject({ granted: true })
   })
 
-  it('does not take another process of the same number for the one that waits', async () => {
+  it('does not mistake another server process with the same pid for that of the waiter', async () => {
     const { id } = await grab(store, 'r')
     const { rows } = await bed.admin.query('select pg_backend_pid() as pid')
     const ghost = [
@@ -59,15 +59,15 @@ describe('the line in Postgres', () => {
       `c ${rows[0].pid} 1`,
     ]
     await bed.admin.query(`select ${ghost[0]}`, [ghost[1]])
-    const next = await standing(store, 'r')
+    const next = await enqueue(store, 'r')
     await store.release({ resource: 'r', id })
     await next.called
   })
 
-  it('keeps the place of a process that another role may not look at', async () => {
+  it('keeps the place of a waiter whose server process another role cannot inspect', async () => {
     const role = `role_${bed.schema}`
     const { id } = await grab(store, 'r')
-    const waiter = await standing(bed.store(), 'r')
+    const waiter = await enqueue(bed.store(), 'r')
     await bed.admin.query(`create role ${role}; grant usage on schema ${bed.schema} to ${role};
       grant select, insert, update, delete on all tables in schema ${bed.schema} to ${role};
       set role ${role}`)
@@ -78,12 +78,12 @@ describe('the line in Postgres', () => {
     expect(rows).toEqual([{ reserved_id: waiter.ask.id }])
   })
 
-  it('has a waiter that lost its listening connection ask again, and keeps its place', async () => {
+  it('wakes a waiter that lost its listening connection, and keeps its place', async () => {
     const { id } = await grab(store, 'r')
     await bed.stopClock()
     const peer = bed.store()
-    const first = await standing(peer, 'r')
-    const second = await standing(store, 'r')
+    const first = await enqueue(peer, 'r')
+    const second = await enqueue(store, 'r')
     await bed.admin.query(
       `select pg_terminate_backend(split_part(addresses[1], ' ', 2)::integer) from ${bed.table}`,
     )
@@ -95,8 +95,8 @@ describe('the line in Postgres', () => {
     await second.called
   })
 
-  it('costs three statements an acquisition, once its connection is there', async () => {
-    // Both clocks stand still: no turn runs out, and nobody asks again by a timer.
+  it('takes three statements per acquisition once the connection is open', async () => {
+    // Both clocks stand still: no reservation expires, and no timer repeats a request.
     ownSystemClock()
     await store.read([])
     await bed.stopClock()
@@ -120,7 +120,7 @@ describe('the line in Postgres', () => {
     await leases.close()
   })
 
-  it('needs no listening connection for short leases that nobody waits for', async () => {
+  it('opens no listening connection for short leases that nobody waits for', async () => {
     const clock = ownSystemClock()
     const leases = createLeases(store)
     for (let n = 0; n < 40; n++) await leases.withLease('r', () => clock.advance(20))
@@ -128,7 +128,7 @@ describe('the line in Postgres', () => {
     await leases.close()
   })
 
-  it('listens while a lease is held for long or waited for, and not after close', async () => {
+  it('listens while somebody waits or holds a lease for long, and not after close', async () => {
     const holding = createLeases(store)
     const lease = await holding.acquire('r')
     await expect.poll(() => bed.listeners()).toBe(1)
@@ -141,7 +141,7 @@ describe('the line in Postgres', () => {
     await expect.poll(() => bed.listeners()).toBe(0)
   })
 
-  it('keeps no process alive', async () => {
+  it('does not keep a process alive', async () => {
     const file = join(import.meta.dirname, 'finishing-child.ts')
     const child = fork(file, [url, bed.schema, String(10 * HANG_MS)], { timeout: HANG_MS })
     const [exitCode] = await once(child, 'exit')
