@@ -1,3 +1,5 @@
+import { expectMethods } from './arguments.ts'
+
 /** All time and randomness that Holdfast uses, so that a test or a simulation can control them. */
 export interface Clock {
   /** Wall time, milliseconds since 1970. May jump. */
@@ -24,6 +26,10 @@ export const systemClock: Clock = {
   },
 }
 
+export function expectClock(option: string, value: unknown): asserts value is Clock {
+  expectMethods(option, value, 'a Clock', 'now', 'monotonic', 'setTimer', 'random')
+}
+
 /** One instant on both clocks of a client. */
 export interface Moment {
   readonly mono: number
@@ -32,4 +38,13 @@ export interface Moment {
 
 export function moment(clock: Clock): Moment {
   return { mono: clock.monotonic(), wall: clock.now() }
+}
+
+/** The wall time for the `at` of events. It never goes back, although the clock may. */
+export function risingTime(clock: Clock): () => number {
+  let latest = 0
+  return () => {
+    latest = Math.max(latest, clock.now())
+    return latest
+  }
 }
