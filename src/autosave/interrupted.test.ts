@@ -21,7 +21,7 @@ describe('a page that was away', () => {
     confirmed.resolve()
     await clock.advance(5000)
     expect(saved()).toBe('two')
-    expect(editor.tab.told()).toEqual(['attempt', 'acquired'])
+    expect(editor.tab.emitted()).toEqual(['attempt', 'acquired'])
   })
 })
 
@@ -68,7 +68,7 @@ describe('a page that stood still for longer than its lock lives', () => {
     const goOn = disk.pause('open')
     await finished(first.autosave.dispose())
     await clock.advance(5000)
-    expect(second.tab.told()).toContain('acquired')
+    expect(second.tab.emitted()).toContain('acquired')
     clock.jump(60_000)
     const other = openTab({ locks: null })
     const lease = await finished(other.locks.acquireProjectLock())

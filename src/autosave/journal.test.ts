@@ -149,7 +149,7 @@ describe('the journal', () => {
   })
 
   it.each(['read', 'remove'] as const)(
-    'that fails to %s is told of, and neither a save nor what was saved suffers',
+    'that fails to %s is emitted of, and neither a save nor what was saved suffers',
     async (operation) => {
       const { finished, journal, openEditor, save, saved } = editorBed()
       const broken = () => {

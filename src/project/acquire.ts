@@ -1,16 +1,40 @@
 /**
- * The way to a project lease: Web Locks first, `project/.lock` where the browser refuses them. Being held by another
- * is contention, and is asked again after a pause; every attempt is one acquisition of the core.
+ * Acquires a project lease: as a Web Lock, or through `project/.lock` if the browser refuses Web Locks. Every attempt
+ * is one acquisition of the core. While another tab holds the lock, each attempt is followed by a pause.
  */
-
-import { WakeSignal } from '../base/wake-signal.ts'
-import type { Clock, LeaseError, Leases } from '../core/index.ts'
+import { expectBoolean, expectObject, expectOneOf, expectSignal } from '../base/arguments.ts'
+import type { Clock } from '../base/clock.ts'
+import type { LeaseError } from '../base/errors.ts'
+import { pause } from '../base/pause.ts'
+import type { Leases } from '../core/index.ts'
 import { nameOf } from '../stores/browser/index.ts'
 import { type Claim, STANDBY_POLL_MS } from './claim.ts'
 import { LockError, type LockErrorCode } from './errors.ts'
-import type { Wish } from './options.ts'
-import { delayAfter } from './retry-policy.ts'
-import type { LockRetryScheduledEvent } from './types.ts'
+import { SCOPES } from './lock-file.ts'
+import { checkRetry, delayAfter } from './retry-policy.ts'
+import type {
+  AcquireProjectLockOptions,
+  LockRetryScheduledEvent,
+  LockScope,
+  RetryPolicyConfig,
+} from './types.ts'
+
+/** The options of one acquisition, with every default filled in and every value checked. */
+export interface AcquireRequest {
+  readonly scope: LockScope
+  readonly signal: AbortSignal
+  readonly policy: RetryPolicyConfig
+  readonly standby: boolean
+}
+
+export function checkAcquireOptions(options: AcquireProjectLockOptions = {}): AcquireRequest {
+  expectObject('options', options)
+  const { scope = 'autosave', signal = new AbortController().signal, retry, standby = false } = options
+  expectOneOf('scope', scope, SCOPES)
+  expectSignal('signal', signal)
+  expectBoolean('standby', standby)
+  return { scope, signal, policy: checkRetry(retry), standby }
+}
 
 export interface Backends {
   readonly clock: Clock
@@ -18,40 +42,44 @@ export interface Backends {
   readonly fallback: Leases
 }
 
-/** On standby it stands in line for as long as it takes. */
+/** Resolves when the claim is granted. With `standby` it waits in the queue without a time limit. */
 export async function acquireClaim(
   backends: Backends,
   claim: Claim,
-  { scope, signal, standby, policy }: Wish,
+  { scope, signal, standby, policy }: AcquireRequest,
 ): Promise<void> {
   const { clock } = backends
-  const { id: owner, pauseAfter: retry } = claim
-  const options = { owner, retry, signal, ...(standby && { wait: Infinity }) }
+  const options = {
+    owner: claim.id,
+    retry: claim.retryDelay,
+    signal,
+    ...(standby && { wait: Infinity }),
+  }
   for (let attempt = 1; ; ) {
-    const { backend } = claim
+    const { backend } = claim.snapshot()
     claim.emit('attempt', { operation: 'acquire', strategy: backend, retry: attempt - 1 })
-    const asked = clock.monotonic()
+    const started = clock.monotonic()
     let failure: Failure
     try {
       const lease = await backends[backend].acquire(scope, options)
-      return claim.granted(lease, attempt, clock.monotonic() - asked)
+      return claim.onGranted(lease, attempt, clock.monotonic() - started)
     } catch (error) {
       signal.throwIfAborted()
-      failure = whyFailed(error as LeaseError, backend === 'web')
+      failure = explain(error as LeaseError, backend === 'web')
     }
-    const { cause, reason, final } = failure
-    if (final && backend === 'web') {
-      claim.backend = 'fallback'
+    const { cause, reason, finalCode } = failure
+    if (finalCode && backend === 'web') {
+      claim.switchToFallback()
       continue
     }
-    const delay = final ? null : standby ? STANDBY_POLL_MS : delayAfter(attempt, policy)
+    const delay = finalCode ? null : standby ? STANDBY_POLL_MS : delayAfter(attempt, policy)
     if (delay === null) {
-      const error = new LockError(final || 'lock-unavailable', cause.message, false, cause)
-      claim.fail('acquire', error, 'acquire-failed')
+      const error = new LockError(finalCode ?? 'lock-unavailable', cause.message, false, cause)
+      claim.emitError('acquire', error, 'acquire-failed')
       throw error
     }
-    claim.tellRetry(attempt++, delay, reason)
-    await new WakeSignal(clock).sleep(delay, signal)
+    claim.emitRetry(attempt++, delay, reason)
+    await pause(clock, delay, { signal })
   }
 }
 
@@ -59,22 +87,23 @@ export async function acquireClaim(
 interface Failure {
   readonly cause: Error
   readonly reason: LockRetryScheduledEvent['reason']
-  /** A code when another attempt on this backend cannot help. */
-  readonly final?: LockErrorCode | false
+  /** Set if another attempt on this backend cannot succeed. */
+  readonly finalCode?: LockErrorCode | undefined
 }
 
-/** What a browser throws where the API is refused or missing. */
+/** Names of the errors that a browser throws if it refuses or lacks the API. */
 const UNSUPPORTED = ['SecurityError', 'NotSupportedError', 'TypeError']
 
-function whyFailed(cause: LeaseError, isWeb: boolean): Failure {
+function explain(cause: LeaseError, isWeb: boolean): Failure {
   const { code, message } = cause
   if (code === 'closed') throw cause
   if (code === 'lease-held') {
-    const held = isWeb ? 'lock-timeout' : 'fallback-conflict'
-    return { cause: new LockError(held, message, true, cause), reason: 'contended' }
+    const heldCode = isWeb ? 'lock-timeout' : 'fallback-conflict'
+    return { cause: new LockError(heldCode, message, true, cause), reason: 'contended' }
   }
+  const reason = isWeb ? 'unavailable' : 'transient-error'
   const name = nameOf(cause.cause) ?? ''
+  if (UNSUPPORTED.includes(name)) return { cause, reason, finalCode: 'web-lock-unsupported' }
   const isDenied = !isWeb && name === 'NotAllowedError'
-  const final = UNSUPPORTED.includes(name) ? 'web-lock-unsupported' : isDenied && 'lock-unavailable'
-  return { cause, reason: isWeb ? 'unavailable' : 'transient-error', final }
+  return { cause, reason, finalCode: isDenied ? 'lock-unavailable' : undefined }
 }
