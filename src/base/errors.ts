@@ -34,6 +34,7 @@ type ProjectErrorCode =
   | 'quota-exceeded'
   | 'not-allowed'
   | 'read-failed'
+  | 'load-failed'
   | 'corrupt'
   | 'journal-failed'
 

@@ -43,7 +43,7 @@ export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T>): UseAut
       const { onRestore } = latest.current.options
       const [best] = onRestore ? await opened.restore({ limit: 1 }) : []
       // What the user types meanwhile is worth more.
-      if (!best || !isMounted || opened.snapshot().unsaved) return
+      if (!best || !isMounted || opened.state.unsaved) return
       const before = latest.current.value
       const restored = await best.load()
       if (!isMounted) return
@@ -53,7 +53,7 @@ export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T>): UseAut
     }
     let wasStale = false
     const stop = opened.subscribe(() => {
-      const { stale, unsaved } = opened.snapshot()
+      const { stale, unsaved } = opened.state
       if (stale && !wasStale && !unsaved) restore().catch(() => {})
       wasStale = stale
     })
@@ -64,7 +64,7 @@ export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T>): UseAut
       isMounted = false
       stop()
       setAutosave(null)
-      void opened.dispose()
+      void opened.close()
     }
   }, [locks])
 

@@ -21,9 +21,9 @@ export const scenarios = {
       autoSave.changed()
       await autoSave.flushNow().catch(() => {})
     }
-    const phases = others.map(({ autoSave }) => autoSave.snapshot().phase)
+    const phases = others.map(({ autoSave }) => autoSave.state.phase)
     for (const { autoSave, locks } of [...others, writer]) {
-      await autoSave.dispose()
+      await autoSave.close()
       await locks.close()
     }
     return { lines, phases }

@@ -32,12 +32,12 @@ export const scenarios = {
     return { ...rest, code: error?.code ?? null }
   },
   async snapshot() {
-    const { error, ...rest } = autosave.snapshot()
+    const { error, ...rest } = autosave.state
     return { ...rest, code: error?.code ?? null }
   },
   history: async () => (await autosave.history()).length,
   journals: async () => Object.keys(localStorage).length,
-  dispose: () => autosave.dispose(),
+  dispose: () => autosave.close(),
 
   /** Saves on and on; `acknowledged` says how far it came. */
   async saveForEver(fillerLength: number) {
@@ -69,7 +69,7 @@ export const scenarios = {
       else wrong.push('restore: nothing')
       look('by hand', await readByHand())
     }
-    await reader.dispose()
+    await reader.close()
     return wrong
   },
 
