@@ -2,7 +2,7 @@ import { createAutoSave } from '../../../src/autosave/index.ts'
 import { createProjectLocks } from '../../../src/project/index.ts'
 
 export const scenarios = {
-  /** One writer and its rivals, all on the fallback file, as JSON lines of what they told. */
+  /** One writer and several rivals, all on the fallback file. Returns their events as JSON lines. */
   async contendOnFallback(rivals: number) {
     const lines: string[] = []
     const record = (event: unknown) => lines.push(JSON.stringify(event))
