@@ -8,7 +8,7 @@ import type { HoldingStore } from '../core/index.ts'
 import { lockDesk, type WebLocks } from '../stores/browser/index.ts'
 
 export function projectWebLockStore(locks: () => WebLocks, prefix: string, clock: Clock): HoldingStore {
-  const desk = lockDesk(locks, prefix, clock)
+  const webLocks = lockDesk(locks, prefix, clock)
   /** The held leases, by id. */
   const leases = new Map<string, LeaseRecord>()
 
@@ -18,8 +18,8 @@ export function projectWebLockStore(locks: () => WebLocks, prefix: string, clock
 
     async acquire(ask) {
       const { resource, id, owner } = ask
-      const hold = await desk.ask(ask)
-      if (!hold) return { granted: false, holder: null, place: desk.holds.has(id) ? 0 : null, retryIn: null }
+      const hold = await webLocks.ask(ask)
+      if (!hold) return { granted: false, holder: null, place: webLocks.holds.has(id) ? 0 : null, retryIn: null }
       hold.onStolen = () => {
         leases.delete(id)
         ask.lost?.()
@@ -50,7 +50,7 @@ export function projectWebLockStore(locks: () => WebLocks, prefix: string, clock
     async release({ id }: { resource: string; id: string }) {
       const lease = leases.get(id)
       leases.delete(id)
-      await desk.holds.get(id)?.letGo()
+      await webLocks.holds.get(id)?.letGo()
       return { ended: lease ? { ...lease, state: 'released' } : null, holder: null }
     },
 

@@ -8,14 +8,14 @@ interface StoredFile {
 
 export type FileOperation = 'open' | 'read' | 'write' | 'close' | 'remove'
 
-/** The private directory of one origin, as far as the stores use it. All tabs of a test share it. */
+/** The private directory of one origin, with the methods that the stores use. All tabs of a test share it. */
 export class FakeFileSystem {
   readonly #clock: Clock
   readonly #files = new Map<string, StoredFile>()
   readonly #directories = new Set<string>([''])
-  /** How many are open, by path: also for a file that was removed meanwhile. */
+  /** The number of open writers by path, including files that were removed in the meantime. */
   readonly #writers = new Map<string, number>()
-  /** Whether writers know `mode: 'exclusive'`; browsers that do not ignore it. */
+  /** Whether writers support `mode: 'exclusive'`. Browsers without support ignore it. */
   readonly #exclusive: boolean
   /** Throws or rejects to make an operation on a path fail; a promise that stays pending makes it hang. */
   refuse: (operation: FileOperation, path: string) => void | Promise<void> = () => {}

@@ -10,7 +10,7 @@ export interface Tab {
   /** The types of the events so far, without `lock:`. */
   readonly emitted: () => string[]
   readonly page: EventTarget
-  /** The browser ends what it held; the page runs no more. */
+  /** The browser releases the locks of the tab, and the page no longer runs. */
   close(): void
 }
 
