@@ -1,25 +1,5 @@
-import { LeaseError, messageOf } from '../base/errors.ts'
+import { type AutoSaveErrorCode, LeaseError, messageOf } from '../base/errors.ts'
 import type { ReadOnlyReason } from './types.ts'
-
-export type AutoSaveErrorCode =
-  /** The lock could not be acquired, or was lost during a save. */
-  | 'lock-unavailable'
-  /** Another tab saved after this state was loaded. Load its save, or overwrite it. */
-  | 'conflict'
-  /** The directory could not be written. */
-  | 'write-failed'
-  /** The disk is full, even without the old saves. */
-  | 'quota-exceeded'
-  /** The user or the browser does not allow access to the directory. */
-  | 'not-allowed'
-  /** `read` threw, or returned a value that JSON cannot represent. */
-  | 'read-failed'
-  /** The directory could not be read. */
-  | 'load-failed'
-  /** A file does not contain what was saved. */
-  | 'corrupt'
-  /** The journal could not be read, or had no space. */
-  | 'journal-failed'
 
 const RETRYABLE: readonly AutoSaveErrorCode[] = ['write-failed', 'lock-unavailable', 'load-failed']
 

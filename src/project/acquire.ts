@@ -4,12 +4,12 @@
  */
 import { expectBoolean, expectObject, expectOneOf, expectSignal } from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
-import type { LeaseError } from '../base/errors.ts'
+import type { LeaseError, LockErrorCode } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
 import type { Leases } from '../core/index.ts'
 import { nameOf } from '../stores/browser/index.ts'
 import { type Claim, STANDBY_POLL_MS } from './claim.ts'
-import { LockError, type LockErrorCode } from './errors.ts'
+import { LockError } from './errors.ts'
 import { SCOPES } from './lock-file.ts'
 import { checkRetry, delayAfter } from './retry-policy.ts'
 import type {

@@ -1,16 +1,4 @@
-import { LeaseError } from '../base/errors.ts'
-
-export type LockErrorCode =
-  /** The browser offers neither Web Locks nor a directory. */
-  | 'web-lock-unsupported'
-  /** One attempt reached its time limit. Appears only as a `cause`. */
-  | 'lock-timeout'
-  /** Every attempt failed. `cause` says which backend refused. */
-  | 'lock-unavailable'
-  /** The lease ended because it could not be renewed. */
-  | 'lock-renewal-failed'
-  /** The `.lock` could not be deleted. It expires with its TTL. */
-  | 'lock-release-failed'
+import { LeaseError, type LockErrorCode } from '../base/errors.ts'
 
 /** Decide by `code`; `retryable` says whether another request for the lock may succeed. */
 export class LockError extends LeaseError {

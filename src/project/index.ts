@@ -1,7 +1,8 @@
 import { createProjectLocks } from './project-locks.ts'
 import type { ProjectLocks } from './types.ts'
 
-export { LockError, type LockErrorCode } from './errors.ts'
+export type { LockErrorCode } from '../base/errors.ts'
+export { LockError } from './errors.ts'
 export { createProjectLocks, type ProjectLocksOptions } from './project-locks.ts'
 export type * from './types.ts'
 

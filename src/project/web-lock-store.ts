@@ -19,7 +19,8 @@ export function projectWebLockStore(locks: () => WebLocks, prefix: string, clock
     async acquire(ask) {
       const { resource, id, owner } = ask
       const hold = await webLocks.ask(ask)
-      if (!hold) return { granted: false, holder: null, place: webLocks.holds.has(id) ? 0 : null, retryIn: null }
+      if (!hold)
+        return { granted: false, holder: null, place: webLocks.holds.has(id) ? 0 : null, retryIn: null }
       hold.onStolen = () => {
         leases.delete(id)
         ask.lost?.()
