@@ -1,3 +1,6 @@
+export type { NatsConnection } from '../clients/nats.ts'
+export type { PostgresClient } from '../clients/postgres.ts'
+export type { RedisClient } from '../clients/redis.ts'
 export { type AuditLog, type AuditQuery, type AuditReading, memoryAudit } from './audit.ts'
 export type { Bus, BusMessage } from './bus.ts'
 export { memoryBus } from './buses/memory.ts'
@@ -34,7 +37,7 @@ export {
 } from './identity.ts'
 export { jsonLog, type Log, type LogLevel } from './log.ts'
 export type { Meter, Present } from './meter.ts'
-export { type PostgresClient, postgresAudit, postgresDocuments } from './postgres.ts'
+export { postgresAudit, postgresDocuments } from './postgres.ts'
 export type { OnTelemetry } from './service.ts'
 export {
   type GivenSettings,

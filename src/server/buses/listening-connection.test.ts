@@ -1,117 +1,154 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { LeaseError } from '../../base/errors.ts'
 import { FakeClock, settled } from '../../testing/fake-clock.ts'
-import { Ear, type Hearing } from './ear.ts'
+import type { Bus } from '../bus.ts'
+import { createBus } from './create-bus.ts'
+import { type ConnectionHooks, ListeningConnection } from './listening-connection.ts'
 
-interface FakeLine extends Hearing {
+interface FakeConnection extends ConnectionHooks {
   isClosed: boolean
 }
 
 let clock: FakeClock
-let lines: FakeLine[]
-let refusing: boolean
+let connections: FakeConnection[]
+let refusal: Error | undefined
 let opening: Promise<void>
-let ear: Ear
+let bus: Bus
 const listener = vi.fn()
 beforeEach(() => {
   clock = new FakeClock()
-  lines = []
-  refusing = false
+  connections = []
+  refusal = undefined
   opening = Promise.resolve()
   listener.mockReset()
-  ear = new Ear(async (hearing) => {
-    const line = { ...hearing, isClosed: false }
-    lines.push(line)
-    await opening
-    if (refusing) throw new Error('refused')
-    return { close: () => Object.assign(line, { isClosed: true }) }
-  }, clock)
+  const explain = (error: unknown) =>
+    error instanceof LeaseError ? error : new LeaseError('store-unavailable', `Toy: ${Object(error).message}`)
+  bus = createBus({ name: 'Toy', explain, clock }, (context) => {
+    const listening = new ListeningConnection({
+      ...context,
+      clock,
+      async open(hooks) {
+        const connection = { ...hooks, isClosed: false }
+        connections.push(connection)
+        await opening
+        if (refusal) throw refusal
+        return { close: () => Object.assign(connection, { isClosed: true }) }
+      },
+    })
+    return {
+      send: async () => listening.expectEcho(),
+      listen: () => listening.open(),
+      unlisten: () => listening.closeIfUnneeded(),
+    }
+  })
 })
 
 const MESSAGE = { topic: 'a', data: {} }
 const TEXT = JSON.stringify(MESSAGE)
-const openLines = () => lines.filter((line) => !line.isClosed).length
+const openConnections = () => connections.filter(({ isClosed }) => !isClosed).length
 
-describe('the ear of a bus', () => {
-  it('opens one line for all listeners, and closes it after the last', async () => {
-    const subscriptions = await Promise.all([ear.add(listener), ear.add(listener)])
-    expect(lines).toHaveLength(1)
-    lines[0]?.heard(TEXT)
+describe('the connection on which a bus listens', () => {
+  it('is opened once for all listeners, and closed after the last', async () => {
+    const subscriptions = await Promise.all([bus.subscribe(listener), bus.subscribe(listener)])
+    expect(connections).toHaveLength(1)
+    connections[0]?.received(TEXT)
     expect(listener.mock.calls).toEqual([[MESSAGE], [MESSAGE]])
     for (const subscription of subscriptions) {
-      expect(openLines()).toBe(1)
+      expect(openConnections()).toBe(1)
       await subscription[Symbol.asyncDispose]()
     }
-    expect(openLines()).toBe(0)
+    expect(openConnections()).toBe(0)
   })
 
-  it('tells the first listener that the line cannot be opened', async () => {
-    refusing = true
-    await expect(ear.add(listener)).rejects.toMatchObject({
+  it('if it cannot be opened, the first listener gets the error, and nobody tries again', async () => {
+    refusal = new Error('refused')
+    await expect(bus.subscribe(listener)).rejects.toMatchObject({
       code: 'store-unavailable',
-      message: 'bus: refused',
+      message: 'Toy: refused',
     })
     await clock.advance(60_000)
-    expect(lines).toHaveLength(1)
+    expect(connections).toHaveLength(1)
   })
 
-  it('opens again and again when the line was dropped, until it is open', async () => {
-    await ear.add(listener)
-    refusing = true
-    lines[0]?.dropped()
-    await clock.advance(10_000)
-    expect(lines.length).toBeGreaterThan(3)
-    refusing = false
-    await clock.advance(2000)
-    lines.at(-1)?.heard(TEXT)
-    lines[0]?.heard(TEXT)
-    expect(listener).toHaveBeenCalledOnce()
-    const count = lines.length
-    await clock.advance(60_000)
-    expect(lines).toHaveLength(count)
+  it('is not tried at once again after a final error', async () => {
+    refusal = new LeaseError('store-failed', 'a pooler')
+    for (let n = 0; n < 3; n++) await expect(bus.subscribe(listener)).rejects.toThrow('a pooler')
+    expect(connections).toHaveLength(1)
   })
 
-  it('opens another line when its own messages do not come back', async () => {
-    await ear.add(listener)
-    ear.expectEcho()
-    lines[0]?.heard(TEXT)
-    await clock.advance(10_000)
-    expect(lines).toHaveLength(1)
-    ear.expectEcho()
-    await clock.advance(10_000)
-    expect([lines.length, lines[0]?.isClosed, openLines()]).toEqual([2, true, 1])
-  })
-
-  it('is not open when the line was dropped meanwhile', async () => {
+  it('is given up if it does not open in time, and closed if it opens later', async () => {
     const opened = Promise.withResolvers<void>()
     opening = opened.promise
-    const added = ear.add(listener)
-    lines[0]?.dropped()
+    const subscribed = expect(bus.subscribe(listener)).rejects.toMatchObject({ code: 'store-unavailable' })
+    await clock.advance(5100)
+    await subscribed
     opened.resolve()
-    await expect(added).rejects.toMatchObject({ code: 'store-unavailable' })
-    await ear.add(listener)
-    expect([lines.length, lines[0]?.isClosed, openLines()]).toEqual([2, true, 1])
-  })
-
-  it('closes a line that opens when nobody listens any more', async () => {
-    const opened = Promise.withResolvers<void>()
-    opening = opened.promise
-    const added = ear.add(listener)
-    await ear.close()
-    opened.resolve()
-    await added
-    expect([lines.length, openLines()]).toEqual([1, 0])
-  })
-
-  it.each(['open', 'dropped'])('stays closed once it was closed while %s', async (state) => {
-    await ear.add(listener)
-    if (state === 'dropped') lines[0]?.dropped()
-    await ear.close()
-    await clock.advance(60_000)
-    expect([lines.length, openLines()]).toEqual([1, 0])
     await settled()
-    await expect(ear.add(listener)).rejects.toMatchObject({ code: 'closed' })
+    expect([connections.length, openConnections()]).toEqual([1, 0])
   })
 
+  it('is opened again and again after it broke, until it is open', async () => {
+    await bus.subscribe(listener)
+    refusal = new Error('refused')
+    connections[0]?.broken()
+    await clock.advance(10_000)
+    expect(connections.length).toBeGreaterThan(3)
+    refusal = undefined
+    await clock.advance(5000)
+    connections.at(-1)?.received(TEXT)
+    connections[0]?.received(TEXT)
+    expect(listener).toHaveBeenCalledOnce()
+    const count = connections.length
+    await clock.advance(60_000)
+    expect(connections).toHaveLength(count)
+  })
+
+  it("is replaced when the bus's own messages do not arrive", async () => {
+    await bus.subscribe(listener)
+    await bus.publish(MESSAGE)
+    connections[0]?.received(TEXT)
+    await clock.advance(10_000)
+    expect(connections).toHaveLength(1)
+    await bus.publish(MESSAGE)
+    await clock.advance(10_000)
+    expect([connections.length, connections[0]?.isClosed, openConnections()]).toEqual([2, true, 1])
+  })
+
+  it('is not open when it broke meanwhile', async () => {
+    const opened = Promise.withResolvers<void>()
+    opening = opened.promise
+    const subscribed = bus.subscribe(listener)
+    connections[0]?.broken()
+    opened.resolve()
+    await expect(subscribed).rejects.toMatchObject({ code: 'store-unavailable' })
+    await bus.subscribe(listener)
+    expect([connections.length, connections[0]?.isClosed, openConnections()]).toEqual([2, true, 1])
+  })
+
+  it('is closed if it opens after the bus was closed', async () => {
+    const opened = Promise.withResolvers<void>()
+    opening = opened.promise
+    const subscribed = expect(bus.subscribe(listener)).rejects.toMatchObject({ code: 'closed' })
+    const closed = bus.close()
+    opened.resolve()
+    await Promise.all([subscribed, closed])
+    expect([connections.length, openConnections()]).toEqual([1, 0])
+  })
+
+  it.each(['open', 'broken'])('stays closed once the bus was closed while it was %s', async (state) => {
+    await bus.subscribe(listener)
+    if (state === 'broken') connections[0]?.broken()
+    await bus.close()
+    await clock.advance(60_000)
+    expect([connections.length, openConnections()]).toEqual([1, 0])
+    await expect(bus.subscribe(listener)).rejects.toMatchObject({
+      code: 'closed',
+      message: 'this Toy bus was closed',
+    })
+  })
+})
+
+describe('a bus', () => {
   it.each([
     '',
     'x',
@@ -121,9 +158,27 @@ describe('the ear of a bus', () => {
     '{"topic":"a"}',
     '{"topic":7,"data":{}}',
     '{"topic":"a","data":null}',
-  ])('drops what is no message: %s', async (text) => {
-    await ear.add(listener)
-    lines[0]?.heard(text)
+  ])('ignores a malformed message: %s', async (text) => {
+    await bus.subscribe(listener)
+    connections[0]?.received(text)
     expect(listener).not.toHaveBeenCalled()
+  })
+
+  it.each([
+    [null, 'message: expected an object'],
+    [{ data: {} }, 'message.topic: expected a non-empty string'],
+    [{ topic: 'a' }, 'message.data: expected an object'],
+    [{ topic: 'a', data: { n: 10n } }, 'message.data: expected JSON; '],
+  ])('refuses to publish what is not a message: %#', async (message, error) => {
+    const publishing = bus.publish(message as never)
+    await expect(publishing).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: expect.stringContaining(error),
+    })
+  })
+
+  it('refuses a listener that is not a function', async () => {
+    await expect(bus.subscribe(10n as never)).rejects.toThrow('listener: expected a function, got 10n')
+    expect(connections).toHaveLength(0)
   })
 })

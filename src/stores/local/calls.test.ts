@@ -79,6 +79,16 @@ describe('close', () => {
     expect(await codeOf(calls.run(async () => 5))).toBe('closed')
   })
 
+  it('says what was closed', async () => {
+    const close = async (kind?: string) => {
+      const calls = new Calls({ backend: 'Toy', explain: asLeaseError, ...(kind && { kind }) })
+      await calls.close()
+      await calls.run(async () => 5)
+    }
+    await expect(close()).rejects.toThrow('this Toy store was closed')
+    await expect(close('bus')).rejects.toThrow('this Toy bus was closed')
+  })
+
   it('waits no longer than a second', async () => {
     const { clock, calls } = setUp()
     void codeOf(calls.run(never))

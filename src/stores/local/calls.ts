@@ -14,6 +14,8 @@ const CLOSE_LIMIT_MS = 1000
 export interface CallsOptions {
   /** The name of the backend in messages, such as `Redis`. */
   readonly backend: string
+  /** What makes the calls, in messages. Default `store`. */
+  readonly kind?: string
   /** Turns whatever the backend threw into a `LeaseError`. */
   readonly explain: (error: unknown, resource?: string) => LeaseError
   readonly clock?: Clock
@@ -31,14 +33,16 @@ interface Running {
 /** The calls of one store. Each ends: with its answer, by the caller's signal, after the limit, or by `close`. */
 export class Calls {
   readonly #backend: string
+  readonly #kind: string
   readonly #explain: CallsOptions['explain']
   readonly #clock: Clock
   readonly #running = new Set<Running>()
   #cancelCheck: (() => void) | undefined
   #closed = false
 
-  constructor({ backend, explain, clock = systemClock }: CallsOptions) {
+  constructor({ backend, kind = 'store', explain, clock = systemClock }: CallsOptions) {
     this.#backend = backend
+    this.#kind = kind
     this.#explain = explain
     this.#clock = clock
   }
@@ -110,6 +114,6 @@ export class Calls {
   }
 
   #closedError(): LeaseError {
-    return new LeaseError('closed', `this ${this.#backend} store was closed`)
+    return new LeaseError('closed', `this ${this.#backend} ${this.#kind} was closed`)
   }
 }

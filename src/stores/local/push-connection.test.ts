@@ -78,6 +78,17 @@ describe('the push connection', () => {
     expect(clock.pending).toBe(0)
   })
 
+  it('is closed at once on request, unless somebody needs it, and may be opened again', async () => {
+    const { state, push, log } = setUp()
+    await push.open()
+    await push.closeIfUnneeded()
+    expect(log).toEqual(['opened 1'])
+    state.needed = false
+    await push.closeIfUnneeded()
+    await push.open()
+    expect(log).toEqual(['opened 1', 'closed 1', 'opened 2'])
+  })
+
   it('is opened later for those who may not need it then', async () => {
     const { clock, state, push } = setUp()
     push.openIn(200)

@@ -78,6 +78,11 @@ export class PushConnection<C> {
     if (this.#options.isNeeded()) this.#retryLater()
   }
 
+  /** Closes it now if nobody needs it, instead of after a while. It may be opened again. */
+  async closeIfUnneeded(): Promise<void> {
+    if (!this.#options.isNeeded()) await this.#shut()
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     await this.#shut()
