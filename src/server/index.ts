@@ -13,6 +13,7 @@ export {
   type ChannelsHub,
   type ChannelsOptions,
   type Connection,
+  type ConnectionHandler,
   type ConnectionRequest,
   createChannels,
   type EventNaming,
@@ -33,10 +34,10 @@ export {
   type Caller,
   defaultAuthorize,
   type Identify,
+  type IdentifyResult,
   type Identity,
 } from './identity.ts'
 export { jsonLog, type Log, type LogLevel } from './log.ts'
-export type { Meter, Present } from './meter.ts'
 export { postgresAudit, postgresDocuments } from './postgres.ts'
 export type { OnTelemetry } from './service.ts'
 export {
@@ -50,3 +51,4 @@ export {
 } from './settings.ts'
 export type { SqlAuditOptions } from './sql-audit.ts'
 export type { SqlDocumentsOptions } from './sql-documents.ts'
+export type { CurrentFigures, Meter, Present } from './stats.ts'

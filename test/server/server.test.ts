@@ -69,7 +69,7 @@ describe('a server on SQLite', () => {
     browser.cookie = cookie
     expect((await browser.call('PUT', LOCK)).status).toBe(200)
     expect(statSync(secretsFile).mode & 0o777).toBe(0o600)
-    expect(lines).not.toContain(expect.stringContaining('secrets made'))
+    expect(lines).not.toContainEqual(expect.stringContaining('secrets were created'))
     writeFileSync(secretsFile, '{"cookieSecrets":["hush')
     await expect(start({ settings })).rejects.toThrow(
       /^secretsFile: expected the secrets of a server in \S+$/,
@@ -146,7 +146,7 @@ describe('a start', () => {
     await expect(createServer({ store: memoryStore(), assets, settings: { port: 0 } })).rejects.toMatchObject(
       {
         code: 'invalid-argument',
-        message: `assets: expected a directory of pages, got ${assets}`,
+        message: `assets: expected the path of a directory, got ${JSON.stringify(assets)}`,
       },
     )
   })

@@ -366,16 +366,25 @@ describe('close', () => {
 it.each([
   ['key', { key: 'a b' }, '"a b"'],
   ['key', { key: undefined }, 'undefined'],
-  ['secret', { secret: '' }, 'a text of 0 characters'],
+  ['secret', { secret: '' }, 'a string'],
+  ['secret', { secret: 10n }, '10n'],
   ['secret', { secret: { hush: 'hush' } }, 'an object'],
   ['naming', { naming: 'other' }, '"other"'],
-  ['naming', { naming: { laravel: true } }, '{"laravel":true}'],
+  ['naming', { naming: { laravel: true } }, 'an object'],
+  ['naming', { naming: Symbol('x') }, 'Symbol(x)'],
   ['naming', { naming: CYCLIC }, 'an object'],
   ['activityTimeout', { activityTimeout: 10 }, '10'],
+  ['activityTimeout', { activityTimeout: 'soon' }, '"soon"'],
+  ['bus', { bus: null }, 'null'],
+  ['clock', { clock: {} }, 'an object'],
+  ['publicChannels', { publicChannels: 'yes' }, '"yes"'],
+  ['clientEvents', { clientEvents: 1 }, '1'],
+  ['origins', { origins: 'https://a.test' }, '"https://a.test"'],
+  ['limits', { limits: null }, 'null'],
   ['limits.socketsPerClient', { limits: { socketsPerClient: 0 } }, '0'],
-  ['limits.socketsPerClient', { limits: { socketsPerClient: {} } }, '{}'],
-])('createChannels refuses a bad %s and says what came: %#', (option, options, came) => {
+  ['limits.socketsPerClient', { limits: { socketsPerClient: {} } }, 'an object'],
+])('createChannels refuses a bad %s and shows it: %#', (option, options, shown) => {
   const opening = () => open(options as Partial<ChannelsOptions>)
   expect(opening).toThrow(`${option}: expected`)
-  expect(opening).toThrow(`, got ${came}`)
+  expect(opening).toThrow(`, got ${shown}`)
 })

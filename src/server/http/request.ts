@@ -1,27 +1,26 @@
 import type { Context } from 'hono'
-import { checkResource } from '../../base/resource-name.ts'
+import { checkResource, isLonger } from '../../base/resource-name.ts'
 import { CLIENT_HEADER } from '../../protocol/index.ts'
 import { roomOf, roomResource } from '../identity.ts'
-import type { Party } from '../locks.ts'
-import { type Guest, partyOf } from './callers.ts'
-import { type HeaderOf, headersOf } from './header-of.ts'
+import type { LockClient } from '../locks.ts'
+import { clientOf, type KnownIdentity } from './authentication.ts'
 import { HttpError } from './http-error.ts'
 import type { QueryParameter } from './query.ts'
-import type { Call } from './route.ts'
+import { type HeaderOf, headersOf } from './request-headers.ts'
+import type { RouteRequest } from './route.ts'
 
-const utf8 = new TextEncoder()
 const CLIENT = CLIENT_HEADER.toLowerCase()
-const NOBODY: Guest = { id: '', publicId: '', role: 'session', tabs: new Map() }
+const UNIDENTIFIED: KnownIdentity = { id: '', publicId: '', role: 'session', clients: new Map() }
 
-/** A request on its way to its handler. */
-export class Visit implements Call<never> {
-  identity = NOBODY
+/** A request on its way to its handler. The checks fill in the identity, the names and the body. */
+export class IncomingRequest implements RouteRequest<never> {
+  identity = UNIDENTIFIED
   body = undefined as never
+  room = ''
+  resource = ''
   readonly header: HeaderOf
   readonly #context: Context
   readonly #stop: AbortSignal
-  room = ''
-  resource = ''
 
   constructor(context: Context, stop: AbortSignal) {
     this.header = headersOf(context)
@@ -33,8 +32,8 @@ export class Visit implements Call<never> {
     return AbortSignal.any([this.#context.req.raw.signal, this.#stop])
   }
 
-  /** Checks the names of the path, and says what the call is about. */
-  check(maxRoomBytes: number): string {
+  /** Checks the names in the path, and returns the one that the request is about. */
+  checkNames(maxRoomBytes: number): string {
     const { req } = this.#context
     const room = req.param('roomId')
     if (room !== undefined) {
@@ -46,19 +45,19 @@ export class Visit implements Call<never> {
     const resource = req.param('resource') ?? req.query('resource')
     if (resource === undefined) return ''
     if (!isDecodable(req.url))
-      throw new HttpError(400, 'invalid_argument', 'resource: expected UTF-8 behind the percent signs')
+      throw new HttpError(400, 'invalid_argument', 'resource: expected percent-encoded UTF-8')
     this.resource = checkResource(resource)
     return this.resource
   }
 
-  party(client = this.header(CLIENT) ?? ''): Promise<Party> {
-    if (!/^[\w-]{0,64}$/.test(client))
+  client(clientId = this.header(CLIENT) ?? ''): Promise<LockClient> {
+    if (!/^[\w-]{0,64}$/.test(clientId))
       throw new HttpError(
         400,
         'invalid_client',
         `${CLIENT_HEADER}: expected up to 64 letters, digits, - and _`,
       )
-    return partyOf(this.identity, client)
+    return clientOf(this.identity, clientId)
   }
 
   query<T>(name: string, parameter: QueryParameter<T>): T | undefined {
@@ -73,8 +72,7 @@ export class Visit implements Call<never> {
 
 function checkRoom(room: string, maxBytes: number): string {
   try {
-    // A unit of UTF-16 is three bytes at the most, so that most names need not be counted.
-    if (room.length * 3 > maxBytes && utf8.encode(room).length > maxBytes) throw new RangeError()
+    if (isLonger(room, maxBytes)) throw new RangeError()
     return roomOf(checkResource(roomResource(room))) ?? ''
   } catch {
     throw invalidRoom(maxBytes)
@@ -86,7 +84,7 @@ function invalidRoom(maxBytes: number): HttpError {
   return new HttpError(400, 'invalid_room', `expected ${expected}`)
 }
 
-/** What is no UTF-8 the router leaves as it stands, so `%ff` would be the same name as `%25ff`. */
+/** The router leaves invalid UTF-8 as it is. Then `%ff` would be the same name as `%25ff`. */
 function isDecodable(url: string): boolean {
   try {
     return !url.includes('%') || decodeURIComponent(url) !== ''

@@ -1,22 +1,21 @@
 import type { Context } from 'hono'
-import type { Clock } from '../../core/index.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Authorize } from '../identity.ts'
-import type { Log } from '../log.ts'
-import type { Meter } from '../meter.ts'
+import { describeError, type Log } from '../log.ts'
 import type { Settings } from '../settings.ts'
+import type { Meter } from '../stats.ts'
+import type { Authentication, Authenticator } from './authentication.ts'
 import { readForm, readJson, refuseIfTooLarge, validated } from './body.ts'
-import type { Arrival, Callers } from './callers.ts'
-import { addressOf } from './client-address.ts'
-import { type HeaderOf, headersOf } from './header-of.ts'
-import { asHttpError, callerGone, forbidden, HttpError } from './http-error.ts'
+import { asHttpError, disconnected, forbidden, HttpError } from './http-error.ts'
 import { crossOriginHeaders, isAllowedOrigin, originRefusal } from './origins.ts'
 import { RateLimit } from './rate-limit.ts'
+import { IncomingRequest } from './request.ts'
+import { addressOf, type HeaderOf, headersOf } from './request-headers.ts'
 import type { Reply, Route } from './route.ts'
-import { Visit } from './visit.ts'
 
-export interface GateOptions {
+export interface RequestHandlerOptions {
   readonly settings: Settings
-  readonly callers: Callers
+  readonly authenticator: Authenticator
   readonly authorize: Authorize
   readonly clock: Clock
   readonly log: Log
@@ -34,46 +33,46 @@ const HEADERS = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 }
 
-/** Lets a request in, or says why not; every answer leaves through here. */
-export class Gate {
-  readonly #options: GateOptions
+/** Checks each request before its route handles it, and sends every answer. */
+export class RequestHandler {
+  readonly #options: RequestHandlerOptions
   readonly #requests: RateLimit
   readonly #telemetry: RateLimit
 
-  constructor(options: GateOptions) {
+  constructor(options: RequestHandlerOptions) {
     const { settings, clock } = options
     this.#options = options
     this.#requests = new RateLimit(settings.rate, settings.burst, clock)
     this.#telemetry = new RateLimit(settings.telemetryRate, settings.telemetryRate * 4, clock)
   }
 
-  async serve(route: Route, context: Context): Promise<Response> {
+  async handle(route: Route, context: Context): Promise<Response> {
     const { clock, settings, meter, log } = this.#options
-    const started = clock.monotonic()
+    const startedAt = clock.monotonic()
     const headers: Record<string, string> = {}
     let failure: unknown
     let isStopping = false
     let reply: Reply
     try {
-      reply = await this.#answer(route, context, headers)
+      reply = await this.#reply(route, context, headers)
     } catch (error) {
       failure = error
-      const refusal = errorOf(error, context.req.raw)
+      const refusal = refusalOf(error, context.req.raw)
       isStopping = refusal.code === 'stopping'
       reply = replyOf(refusal)
     }
     if (settings.origins.length > 0)
       Object.assign(headers, crossOriginHeaders(headersOf(context), context.req.url, settings.origins))
     const { status = 200 } = reply
-    const ms = clock.monotonic() - started
+    const ms = clock.monotonic() - startedAt
     meter?.request(route.path, route.method, status, ms / 1000)
     const fields = { method: route.method, path: context.req.path, status, ms: Math.round(ms * 100) / 100 }
-    if (status >= 500 && !isStopping) log('error', 'request', { ...fields, error: describe(failure) })
+    if (status >= 500 && !isStopping) log('error', 'request', { ...fields, error: describeError(failure) })
     else log(route.id === 'beat' ? 'debug' : 'info', 'request', fields)
     return respond(reply, headers)
   }
 
-  /** For what no route is for. */
+  /** For a request without a route. */
   refuse(context: Context, error: HttpError): Response {
     this.#options.log('info', 'request', {
       method: context.req.method,
@@ -83,52 +82,51 @@ export class Gate {
     return respond(replyOf(error), {})
   }
 
-  async #answer(route: Route, context: Context, headers: Record<string, string>): Promise<Reply> {
-    const { settings, callers, authorize } = this.#options
-    const { raw: request } = context.req
-    const visit = new Visit(context, this.#options.stop)
-    if (route.action === null) return route.handle(visit)
-    const { header } = visit
-    this.#limit(route, context, header)
-    const arrival = await callers.arrive(request, header)
-    if (arrival.setCookie !== undefined) headers['Set-Cookie'] = arrival.setCookie
-    this.#checkOrigin(route, arrival, header, request)
-    visit.identity = arrival.guest
-    const about = visit.check(settings.maxRoomBytes)
-    if (route.action !== 'identified' && !(await authorize(arrival.guest, route.action, about)))
+  async #reply(route: Route, context: Context, headers: Record<string, string>): Promise<Reply> {
+    const { settings, authenticator, authorize, stop } = this.#options
+    const { raw } = context.req
+    const request = new IncomingRequest(context, stop)
+    if (route.action === null) return route.handle(request)
+    const { header } = request
+    this.#checkRate(route, addressOf(context, header, settings.trustProxy))
+    const authentication = await authenticator.authenticate(raw, header)
+    if (authentication.setCookie !== undefined) headers['Set-Cookie'] = authentication.setCookie
+    this.#checkOrigin(route, authentication, header, raw.url)
+    request.identity = authentication.identity
+    const resource = request.checkNames(settings.maxRoomBytes)
+    if (route.action !== 'identified' && !(await authorize(request.identity, route.action, resource)))
       throw forbidden(route.action)
     const limit = settings[route.limit ?? 'maxBody']
     if (route.body) {
       const isForm = route.form && !header('content-type')?.includes('json')
-      const sent = await (isForm ? readForm(request, header, limit) : readJson(request, header, limit))
-      visit.body = validated(route.body, sent) as never
+      const sent = await (isForm ? readForm(raw, header, limit) : readJson(raw, header, limit))
+      request.body = validated(route.body, sent) as never
     } else refuseIfTooLarge(header, limit)
-    return route.handle(visit)
+    return route.handle(request)
   }
 
-  #limit(route: Route, context: Context, header: HeaderOf): void {
-    const client = addressOf(context, header, this.#options.settings.trustProxy)
-    const wait = Math.max(
-      this.#requests.take(client),
-      route.rate === 'telemetry' ? this.#telemetry.take(client) : 0,
+  #checkRate(route: Route, address: string): void {
+    const waitMs = Math.max(
+      this.#requests.take(address),
+      route.rate === 'telemetry' ? this.#telemetry.take(address) : 0,
     )
-    if (wait === 0) return
-    const headers = { 'Retry-After': String(Math.ceil(wait / 1000)) }
-    throw new HttpError(429, 'too_many_requests', `ask again in ${wait} ms`, { headers })
+    if (waitMs === 0) return
+    const headers = { 'Retry-After': String(Math.ceil(waitMs / 1000)) }
+    throw new HttpError(429, 'too_many_requests', `too many requests; retry in ${waitMs} ms`, { headers })
   }
 
-  /** A cookie comes along with whatever page makes the browser call; a token in a header does not. */
-  #checkOrigin(route: Route, { byToken }: Arrival, header: HeaderOf, { url }: Request): void {
+  /** A browser sends the cookie whatever page makes it call, but not a token in a header. */
+  #checkOrigin(route: Route, { byToken }: Authentication, header: HeaderOf, url: string): void {
     if (route.method === 'GET' || byToken) return
     if (isAllowedOrigin(header, url, this.#options.settings.origins)) return
     throw new HttpError(403, 'origin_not_allowed', originRefusal(header('origin'), 'call'))
   }
 }
 
-/** Whatever broke off because the caller did is no failure of ours. */
-function errorOf(error: unknown, request: Request): HttpError {
-  const known = asHttpError(error)
-  return known.code === 'internal' && request.signal.aborted ? callerGone() : known
+/** If the client has disconnected, whatever failed because of it is not an error of the server. */
+function refusalOf(error: unknown, request: Request): HttpError {
+  const refusal = asHttpError(error)
+  return refusal.code === 'internal' && request.signal.aborted ? disconnected() : refusal
 }
 
 function replyOf({ status, code, message, details, headers }: HttpError): Reply {
@@ -138,8 +136,4 @@ function replyOf({ status, code, message, details, headers }: HttpError): Reply 
 function respond({ status = 200, body, headers }: Reply, more: Record<string, string>): Response {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   return new Response(text, { status, headers: { ...HEADERS, ...headers, ...more } })
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
 }
