@@ -4,6 +4,7 @@
  * one even before its first save, and a holder whose lock has expired may still save if nobody followed.
  */
 import { type Clock, systemClock } from '../base/clock.ts'
+import { LeaseError } from '../base/errors.ts'
 import type { JsonValue } from '../base/records.ts'
 
 export interface DocumentStore {
@@ -29,11 +30,11 @@ export interface SavedDocument {
 }
 
 /** The stored content is damaged, or another version wrote it. It stays until a save replaces it. */
-export class UnreadableContent extends Error {
+export class UnreadableContent extends LeaseError {
   override readonly name = 'UnreadableContent'
 
   constructor(room: string, details?: { readonly cause?: unknown }) {
-    super(`the stored content of ${JSON.stringify(room)} cannot be read`, details)
+    super('store-failed', `the stored content of ${JSON.stringify(room)} cannot be read`, details)
   }
 }
 

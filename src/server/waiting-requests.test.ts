@@ -25,13 +25,13 @@ beforeEach(async () => {
 })
 afterEach(() => bed[Symbol.asyncDispose]())
 
-describe('waiting in line', () => {
-  it('is answered when the lock is theirs, first in, first out', async () => {
+describe('a request that waits', () => {
+  it('is answered when it gets the lock, first in, first out', async () => {
     const [first, second] = [bed.browser('first'), bed.browser('second')]
-    const waits = [await stand(first, 'Aoi')]
+    const waits = [await wait(first, 'Aoi')]
     await bed.clock.advance(1)
-    waits.push(await stand(second, 'Ren'))
-    expect(line()).toEqual(['Aoi', 'Ren'])
+    waits.push(await wait(second, 'Ren'))
+    expect(waitingNames()).toEqual(['Aoi', 'Ren'])
     expect((await holder.call('GET', LOCK)).body).toMatchObject({
       waiting: [{ name: 'Aoi' }, { name: 'Ren' }],
     })
@@ -40,24 +40,24 @@ describe('waiting in line', () => {
     expect((await second.call('GET', LOCK)).body).toMatchObject({ holder: { name: 'Aoi' } })
     await first.call('DELETE', LOCK)
     expect((await waits[1]?.answer)?.status).toBe(200)
-    await eventually(() => expect(line()).toEqual([]))
+    await eventually(() => expect(waitingNames()).toEqual([]))
   })
 
-  it('gets the lock of a holder that expires', async () => {
-    const { answer } = await stand(bed.browser('first'), 'Aoi', 60)
+  it('gets the lock when the lease of the holder expires', async () => {
+    const { answer } = await wait(bed.browser('first'), 'Aoi', 60)
     await bed.clock.advance(30_000)
     expect((await answer).status).toBe(200)
     const events = heard.map(({ event }) => event)
     expect(events.indexOf('document.unlocked')).toBeLessThan(events.lastIndexOf('document.locked'))
   })
 
-  it('ends with the place, when the wait is over', async () => {
-    const { answer } = await stand(bed.browser('first'), 'Aoi', 4)
+  it('is refused with its place when the wait is over', async () => {
+    const { answer } = await wait(bed.browser('first'), 'Aoi', 4)
     await bed.clock.advance(4000)
     expect((await answer).body).toMatchObject({ error: 'already_locked', place: 0 })
   })
 
-  it('counts whom it refuses, at either API', async () => {
+  it('is counted as a refusal, in both APIs', async () => {
     const admin = bed.program(ADMIN_TOKEN)
     await bed.browser('other').call('POST', LOCK)
     const ask = { id: 'a', owner: 'x', ttl: 1000 }
@@ -66,7 +66,7 @@ describe('waiting in line', () => {
     expect(buckets.at(-1)).toMatchObject({ grants: 1, refusals: 2 })
   })
 
-  it('is as long as the server allows, which a wait that is none is told', async () => {
+  it('waits no longer than maxWait, which the message about an invalid wait names', async () => {
     await using brief = await serviceBed({ settings: { maxWait: 5000 } })
     await brief.browser('holder').call('POST', LOCK)
     const waiting = brief.browser('first').call('POST', `${LOCK}?wait=3600`)
@@ -79,10 +79,10 @@ describe('waiting in line', () => {
     expect(body.message).toBe('wait: expected a number of seconds such as 30, of which this server allows 5')
   })
 
-  it('keeps its place for a caller that asks again', async () => {
+  it('keeps its place if the client repeats it', async () => {
     const [first, second] = [bed.browser('first'), bed.browser('second')]
-    const early = await stand(first, 'Aoi', 4)
-    const late = await stand(second, 'Ren', 20)
+    const early = await wait(first, 'Aoi', 4)
+    const late = await wait(second, 'Ren', 20)
     await bed.clock.advance(4000)
     await early.answer
     const again = first.call('POST', `${LOCK}?wait=4`)
@@ -93,9 +93,9 @@ describe('waiting in line', () => {
     expect((await late.answer).status).toBe(200)
   })
 
-  it('is counted from when the place was taken, however often the caller asked again', async () => {
+  it('is measured from when it took its place, however often the client repeated it', async () => {
     const first = bed.browser('first')
-    const { answer } = await stand(first, 'Aoi', 20)
+    const { answer } = await wait(first, 'Aoi', 20)
     await bed.clock.advance(20_000)
     await answer
     await holder.call('PUT', LOCK)
@@ -109,40 +109,40 @@ describe('waiting in line', () => {
     expect(buckets.at(-1).waits).toMatchObject({ count: 1, p50: 35_000 })
   })
 
-  it('gives up the place of a caller that does not ask again', async () => {
-    const { answer } = await stand(bed.browser('first'), 'Aoi', 4)
+  it('loses its place if the client does not repeat it', async () => {
+    const { answer } = await wait(bed.browser('first'), 'Aoi', 4)
     await bed.clock.advance(4000)
     await answer
     await bed.clock.advance(3000)
-    await eventually(() => expect(line()).toEqual([]))
+    await eventually(() => expect(waitingNames()).toEqual([]))
     await holder.call('DELETE', LOCK)
     expect((await bed.browser('other').call('POST', LOCK)).status).toBe(200)
   })
 
-  it('ends when the caller goes away, and frees its place', async () => {
+  it('ends when the client disconnects, and leaves its place', async () => {
     const gone = new AbortController()
-    const { answer } = await stand(bed.browser('first'), 'Aoi', 30, gone.signal)
+    const { answer } = await wait(bed.browser('first'), 'Aoi', 30, gone.signal)
     gone.abort()
     expect((await answer).status).toBe(499)
-    await eventually(() => expect(line()).toEqual([]))
+    await eventually(() => expect(waitingNames()).toEqual([]))
     await holder.call('DELETE', LOCK)
     expect((await bed.browser('other').call('POST', LOCK)).status).toBe(200)
   })
 
-  it('of the same tab goes on in the later of two requests', async () => {
+  it('is superseded by a later request of the same tab', async () => {
     const first = bed.browser('first')
     await first.call('GET', LOCK)
-    const { answer: earlier } = await stand(first, 'Aoi')
+    const { answer: earlier } = await wait(first, 'Aoi')
     const later = first.call('POST', `${LOCK}?wait=30`)
     expect((await earlier).body.error).toBe('superseded')
     await holder.call('DELETE', LOCK)
     expect((await later).status).toBe(200)
   })
 
-  it('of a tab that takes over meanwhile ends, and does not end what it has', async () => {
+  it('ends when its tab takes over meanwhile, and does not release that lock', async () => {
     const first = bed.browser('first')
     await first.call('GET', LOCK)
-    const { answer } = await stand(first, 'Aoi')
+    const { answer } = await wait(first, 'Aoi')
     const taking = first.call('POST', `${LOCK}/takeover`)
     await eventually(() => expect(heard.at(-1)?.event).toBe('document.takeover-requested'))
     await bed.clock.advance(5000)
@@ -152,17 +152,17 @@ describe('waiting in line', () => {
     expect((await first.call('PUT', LOCK)).status).toBe(200)
   })
 
-  it('ends with 503 when the server stops, which is no error of the server', async () => {
-    const { answer } = await stand(bed.browser('first'), 'Aoi')
-    await bed.server.stop()
+  it('ends with 503 when the server stops, which is not logged as an error', async () => {
+    const { answer } = await wait(bed.browser('first'), 'Aoi')
+    await bed.server.close()
     expect((await answer).body.error).toBe('stopping')
     expect((await holder.call('GET', '/readyz')).status).toBe(503)
     expect(logged).toContainEqual(['info', 503])
     expect(logged.map(([level]) => level)).not.toContain('error')
   })
 
-  it('lasts no longer than the server allows', async () => {
-    const { answer } = await stand(bed.browser('first'), 'Aoi', 600)
+  it('ends after maxWait, even if it asked for more', async () => {
+    const { answer } = await wait(bed.browser('first'), 'Aoi', 600)
     for (let n = 0; n < 6; n++) {
       await holder.call('PUT', LOCK)
       await bed.clock.advance(10_000)
@@ -171,20 +171,20 @@ describe('waiting in line', () => {
   })
 })
 
-/** Stands in line once the room has heard of it. */
-async function stand(
+/** Resolves when the room has been told of the waiter. */
+async function wait(
   browser: Browser,
   name: string,
   seconds = 30,
   signal?: AbortSignal,
 ): Promise<{ readonly answer: Promise<Answer> }> {
   const answer = browser.call('POST', `${LOCK}?wait=${seconds}`, { name }, signal && { signal })
-  await eventually(() => expect(line()).toContain(name))
+  await eventually(() => expect(waitingNames()).toContain(name))
   return { answer }
 }
 
-/** The names in line, as the room last heard. */
-function line(): string[] {
+/** The names on the waiting list, as the room was last told. */
+function waitingNames(): string[] {
   const last = heard.findLast(({ event }) => event === 'document.line')?.data ?? {}
   return (Object(last).line ?? []).map(({ name }: { name: string }) => name)
 }

@@ -199,7 +199,7 @@ describe('the whole service', () => {
   beforeEach(async () => {
     service = await open()
   })
-  afterEach(() => service.stop())
+  afterEach(() => service.close())
 
   const pusher = () => {
     const { port, settings, url } = service
@@ -238,7 +238,7 @@ describe('the whole service', () => {
     const granted = await lock('POST', room)
     const [cookie = ''] = granted.headers.getSetCookie().map((set) => set.split(';')[0])
     const { port } = service
-    await service.stop()
+    await service.close()
     service = await eventually(() => open(port))
     await eventually(() => expect([...service.locks.channels.subscribed()]).toHaveLength(1))
     expect((await lock('POST', room)).status).toBe(409)

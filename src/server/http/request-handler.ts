@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import type { Clock } from '../../base/clock.ts'
+import { notify } from '../../base/notify.ts'
 import type { Authorize } from '../identity.ts'
 import { describeError, type Log } from '../log.ts'
 import type { Settings } from '../settings.ts'
@@ -65,10 +66,11 @@ export class RequestHandler {
       Object.assign(headers, crossOriginHeaders(headersOf(context), context.req.url, settings.origins))
     const { status = 200 } = reply
     const ms = clock.monotonic() - startedAt
-    meter?.request(route.path, route.method, status, ms / 1000)
+    if (meter) notify(() => meter.request(route.path, route.method, status, ms / 1000))
     const fields = { method: route.method, path: context.req.path, status, ms: Math.round(ms * 100) / 100 }
-    if (status >= 500 && !isStopping) log('error', 'request', { ...fields, error: describeError(failure) })
-    else log(route.id === 'beat' ? 'debug' : 'info', 'request', fields)
+    if (status >= 500 && !isStopping)
+      notify(log, 'error', 'request', { ...fields, error: describeError(failure) })
+    else notify(log, route.id === 'beat' ? 'debug' : 'info', 'request', fields)
     return respond(reply, headers)
   }
 

@@ -6,7 +6,7 @@ type Asked = readonly [forwarded: string | null, connection: string, status: num
 
 const CASES: readonly (readonly [who: string, trustProxy: boolean, asked: readonly Asked[]])[] = [
   [
-    'connections, whatever a header says',
+    'connections, whatever X-Forwarded-For says',
     false,
     [
       ['1.1.1.1', '10.0.0.1', 200],
@@ -15,7 +15,7 @@ const CASES: readonly (readonly [who: string, trustProxy: boolean, asked: readon
     ],
   ],
   [
-    'behind a proxy, the clients that it names',
+    'with trustProxy, the addresses in X-Forwarded-For',
     true,
     [
       ['1.1.1.1', '10.0.0.1', 200],
@@ -24,7 +24,7 @@ const CASES: readonly (readonly [who: string, trustProxy: boolean, asked: readon
     ],
   ],
   [
-    'of several hops the last, since a client can make up the others',
+    'only the last of several addresses, because a client can invent the others',
     true,
     [
       ['7.7.7.7, 1.1.1.1', '10.0.0.1', 200],
@@ -33,7 +33,7 @@ const CASES: readonly (readonly [who: string, trustProxy: boolean, asked: readon
     ],
   ],
   [
-    'connections, where the proxy names nobody',
+    'connections, if X-Forwarded-For is missing or empty',
     true,
     [
       [null, '10.0.0.1', 200],
