@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { describe, expect, it, vi } from 'vitest'
-import { LeaseError } from '../base/errors.ts'
+import { expectRefusal, FOREIGN } from '../../test/server/expect-refusal.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { FakeClock } from '../testing/index.ts'
 import {
@@ -15,9 +15,6 @@ import { attachSockets, createServer } from './node/index.ts'
 
 const SECRETS = { cookieSecrets: ['a-cookie-secret-of-tests'], channelSecret: 'a-channel-secret-of-tests' }
 const GIVEN = { log: () => {}, settings: SECRETS }
-
-/** Whatever is given in place of an object or a function. */
-const FOREIGN = [null, 10n, Symbol('x'), 'x', 7, Object.create(null)]
 
 describe('an argument that is not valid', () => {
   it.each(['documents', 'audit', 'bus', 'meter', 'clock', 'identify', 'authorize', 'onTelemetry', 'log'])(
@@ -118,13 +115,4 @@ it('a meter and a log that throw do not affect a request', async () => {
 
 function openHub(bus = memoryBus()) {
   return createChannels({ key: 'app', secret: 'a secret', bus, clock: new FakeClock() })
-}
-
-async function expectRefusal(call: () => unknown, option: string): Promise<void> {
-  const error = await (async () => call())().catch((error: unknown) => error)
-  expect(error).toBeInstanceOf(LeaseError)
-  expect(error).toMatchObject({
-    code: 'invalid-argument',
-    message: expect.stringMatching(new RegExp(`^${option}: expected .*, got `)),
-  })
 }

@@ -8,7 +8,7 @@ import type { HeaderOf } from './request-headers.ts'
 export function isAllowedOrigin(header: HeaderOf, url: string, origins: readonly string[]): boolean {
   const origin = header('origin')
   if (origin === undefined) return !['cross-site', 'same-site'].includes(header('sec-fetch-site') ?? '')
-  return isOwnOrigin(origin, header, url) || origins.includes(origin)
+  return isTrustedOrigin(origin, hostOf(header, url), origins)
 }
 
 /** Only a well-formed origin is repeated in the message, so that the message is safe wherever it is shown. */
@@ -30,7 +30,7 @@ export function crossOriginHeaders(
   origins: readonly string[],
 ): Readonly<Record<string, string>> {
   const origin = header('origin')
-  if (origin === undefined || !origins.includes(origin) || isOwnOrigin(origin, header, url)) return {}
+  if (origin === undefined || !origins.includes(origin) || isOwnOrigin(origin, hostOf(header, url))) return {}
   return { 'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true', Vary: 'Origin' }
 }
 
@@ -40,8 +40,16 @@ export const PREFLIGHT_HEADERS = {
   'Access-Control-Max-Age': '600',
 }
 
+/** Whether it is the server's own origin, or one of these. */
+export function isTrustedOrigin(origin: string, host: string, origins: readonly string[]): boolean {
+  return isOwnOrigin(origin, host) || origins.includes(origin)
+}
+
 /** The scheme is ignored, because a proxy may terminate TLS. */
-function isOwnOrigin(origin: string, header: HeaderOf, url: string): boolean {
-  const host = header('host') ?? new URL(url).host
+function isOwnOrigin(origin: string, host: string): boolean {
   return origin === `http://${host}` || origin === `https://${host}`
+}
+
+function hostOf(header: HeaderOf, url: string): string {
+  return header('host') ?? new URL(url).host
 }

@@ -12,6 +12,7 @@ import {
 } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
 import type { ChannelsHub, Connection } from '../channels/index.ts'
+import { isTrustedOrigin } from '../http/origins.ts'
 
 /** How long a client has to answer a close before its connection is cut. */
 const CLOSE_LIMIT_MS = 2000
@@ -143,10 +144,8 @@ function answerNotFound(stream: Duplex): void {
   stream.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
 }
 
-function refusedOrigin({ origin, host }: IncomingMessage['headers'], others: readonly string[]) {
-  // The scheme is ignored, because a proxy may terminate TLS.
-  const allowed = [`http://${host}`, `https://${host}`, ...others]
-  return origin === undefined || allowed.includes(origin) ? undefined : origin
+function refusedOrigin({ origin, host = '' }: IncomingMessage['headers'], origins: readonly string[]) {
+  return origin === undefined || isTrustedOrigin(origin, host, origins) ? undefined : origin
 }
 
 const FINAL_TEXT = 0x81
