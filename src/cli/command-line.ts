@@ -2,7 +2,7 @@ import { parseArguments } from './arguments.ts'
 import { CATALOG } from './catalog.ts'
 import { EXIT } from './exit-codes.ts'
 import { asFailure, usageFailure } from './failure.ts'
-import { Settings } from './settings.ts'
+import { CommandSettings } from './settings.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 
 /** Understands the arguments, runs the command, and tells of its failure. Resolves with the exit code. */
@@ -34,7 +34,7 @@ async function dispatch([name, ...args]: readonly string[], terminal: Terminal):
   const command = await entry.load()
   const { flags, wantsHelp, positionals, rest } = parseArguments(name, command, args)
   if (wantsHelp) return help([name], terminal)
-  const settings = await Settings.load(flags, command.options, process.env)
+  const settings = await CommandSettings.load(flags, command.options, process.env)
   return command.run({ positionals, rest, settings, terminal })
 }
 

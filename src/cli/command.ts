@@ -1,10 +1,11 @@
-import type { Settings } from './settings.ts'
+import { SETTINGS, type SettingName } from '../configuration/settings.ts'
+import type { CommandSettings } from './settings.ts'
 import type { Terminal } from './terminal.ts'
 
 export interface Option {
   readonly type: 'string' | 'boolean'
   readonly short?: string
-  /** What stands for the value in the help, such as `<duration>`. */
+  /** The value in the help, such as `<duration>`. */
   readonly value?: string
   readonly multiple?: boolean
   /** May also come from the environment (`HOLDFAST_TTL`), or from there and the configuration file. */
@@ -37,7 +38,7 @@ export interface Call {
   readonly positionals: readonly string[]
   /** What stands after `--`, where the command takes that. */
   readonly rest: readonly string[]
-  readonly settings: Settings
+  readonly settings: CommandSettings
   readonly terminal: Terminal
 }
 
@@ -50,17 +51,23 @@ export const GENERAL_OPTIONS: Options = {
 
 /** Understood by every command that works on a store. */
 export const STORE_OPTIONS: Options = {
-  store: {
-    type: 'string',
-    short: 's',
-    value: '<url>',
-    setting: 'file',
-    help: 'where the leases are, such as redis://host (default sqlite:./holdfast.db)',
-  },
+  store: settingOption('store', 's'),
   config: {
     type: 'string',
     value: '<file>',
     setting: 'environment',
     help: 'a TOML or JSON file with settings (default ./holdfast.toml, if there is one)',
   },
+}
+
+/** A setting of the configuration as an option of a command. */
+export function settingOption(name: SettingName, short?: string): Option {
+  const { placeholder, help, usual } = SETTINGS[name]
+  return {
+    type: 'string',
+    ...(short !== undefined && { short }),
+    value: placeholder,
+    setting: 'file',
+    help: usual ? `${help} (default ${usual})` : help,
+  }
 }

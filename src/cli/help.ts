@@ -1,6 +1,6 @@
+import { variableOf } from '../configuration/settings.ts'
 import { CATALOG } from './catalog.ts'
 import { type Command, GENERAL_OPTIONS, type Options } from './command.ts'
-import { variableOf } from './settings.ts'
 import { alignColumns, type Terminal } from './terminal.ts'
 
 const OVERVIEW = `Leases on the command line: who may do this now, until when, and how does everyone else find out?`

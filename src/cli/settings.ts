@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs'
+import { show } from '../base/arguments.ts'
+import { settingOf, unknownSettings, variableOf } from '../configuration/settings.ts'
 import type { Flags } from './arguments.ts'
 import type { Options } from './command.ts'
 import { parseDuration } from './duration.ts'
@@ -5,8 +8,8 @@ import { usageFailure } from './failure.ts'
 
 const DEFAULT_FILE = 'holdfast.toml'
 
-/** What the user wants: by flag, else by environment, else by file. */
-export class Settings {
+/** The options of a command: from its flags, else from the environment, else from the configuration file. */
+export class CommandSettings {
   readonly #flags: Flags
   readonly #options: Options
   readonly #environment: NodeJS.ProcessEnv
@@ -19,10 +22,10 @@ export class Settings {
     this.#file = file
   }
 
-  static async load(flags: Flags, options: Options, env: NodeJS.ProcessEnv): Promise<Settings> {
-    const path = 'config' in options ? new Settings(flags, options, env).text('config') : undefined
+  static async load(flags: Flags, options: Options, env: NodeJS.ProcessEnv): Promise<CommandSettings> {
+    const path = 'config' in options ? new CommandSettings(flags, options, env).text('config') : undefined
     const file = 'config' in options ? await readConfiguration(path) : undefined
-    return new Settings(flags, options, env, file)
+    return new CommandSettings(flags, options, env, file)
   }
 
   /** The configuration file in use. */
@@ -30,7 +33,7 @@ export class Settings {
     return this.#file?.path
   }
 
-  /** The flags that were given on the command line, as they were. */
+  /** The flags of the command line. */
   get flags(): Flags {
     return this.#flags
   }
@@ -62,13 +65,11 @@ export class Settings {
     const found = this.#find(name)
     if (!found) return undefined
     if (!/^[1-9]\d{0,8}$/.test(found.value))
-      throw usageFailure(
-        `${found.source}: expected a whole number from 1, got ${JSON.stringify(found.value)}`,
-      )
+      throw usageFailure(`${found.source}: expected a whole number from 1, got ${show(found.value)}`)
     return Number(found.value)
   }
 
-  /** The value, and how messages name the place where it came from. */
+  /** The value, and the name of its source for messages. */
   #find(name: string): { readonly value: string; readonly source: string } | undefined {
     const flag = this.#flags[name]
     if (typeof flag === 'string') return { value: flag, source: `--${name}` }
@@ -76,17 +77,13 @@ export class Settings {
     const variable = variableOf(name)
     const value = setting && this.#environment[variable]
     if (value) return { value, source: variable }
-    const kept = setting === 'file' ? this.#file?.values[name] : undefined
+    const kept = setting === 'file' ? this.#file?.values[settingOf(name)] : undefined
     if (kept === undefined) return undefined
     const source = `${name} in ${this.#file?.path}`
     if (typeof kept !== 'string' && typeof kept !== 'number')
-      throw usageFailure(`${source}: expected a text or a number, got ${JSON.stringify(kept)}`)
+      throw usageFailure(`${source}: expected a text or a number, got ${show(kept)}`)
     return { value: String(kept), source }
   }
-}
-
-export function variableOf(name: string): string {
-  return `HOLDFAST_${name.toUpperCase().replaceAll('-', '_')}`
 }
 
 interface ConfigurationFile {
@@ -95,26 +92,13 @@ interface ConfigurationFile {
 }
 
 async function readConfiguration(named: string | undefined): Promise<ConfigurationFile | undefined> {
-  const { existsSync } = await import('node:fs')
-  if (named === undefined && !existsSync(DEFAULT_FILE)) return undefined
-  const path = named ?? DEFAULT_FILE
-  const values = await readValues(path)
-  // All commands share the file. A misspelt store would else be the default one, which is nobody else's.
-  const { unknownSettings } = await import('../server/settings.ts')
+  const path = named ?? (existsSync(DEFAULT_FILE) ? DEFAULT_FILE : undefined)
+  if (path === undefined) return undefined
+  // Only now: most calls need no parser.
+  const { readConfigurationFile } = await import('../configuration/load-node.ts')
+  const values = readConfigurationFile(path)
+  // All commands share the file. With a misspelt `store`, a command would silently use the default one.
   const mistakes = unknownSettings({ name: path, values })
   if (mistakes.length > 0) throw usageFailure(mistakes.join('\n'))
   return { path, values }
-}
-
-async function readValues(path: string): Promise<Record<string, unknown>> {
-  const { readFileSync } = await import('node:fs')
-  try {
-    const text = readFileSync(path, 'utf8')
-    const values = path.endsWith('.json') ? JSON.parse(text) : (await import('smol-toml')).parse(text)
-    if (Array.isArray(values) || Object(values) !== values) throw new SyntaxError('expected an object')
-    return values
-  } catch (error) {
-    const [reason] = (error as Error).message.split('\n')
-    throw usageFailure(`the configuration ${path} cannot be used: ${reason}`, { cause: error })
-  }
 }

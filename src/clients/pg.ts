@@ -1,3 +1,6 @@
+import { hasMethods } from '../base/arguments.ts'
+import { systemClock } from '../base/clock.ts'
+import { LeaseError } from '../base/errors.ts'
 import type { ListenerHooks, PostgresDatabase, PostgresListener, SqlRow, SqlValue } from './postgres.ts'
 import { ANSWER_LIMIT_MS } from './postgres.ts'
 import { identifier } from './sql-text.ts'
@@ -35,6 +38,7 @@ export type PgConfig = object | string
 
 interface ListeningClient extends PgClient {
   readonly processID: number | null
+  readonly connection?: { readonly stream?: { destroy(error: Error): unknown } }
   on(event: 'notification', listener: (message: Notification) => void): unknown
   on(event: 'error' | 'end', listener: () => void): unknown
   ref?(): void
@@ -45,23 +49,18 @@ interface ListeningClient extends PgClient {
 export type PgClientClass = new (config: PgConfig) => ListeningClient
 
 export function isPgPool(client: unknown): client is PgPool & { readonly Client: PgClientClass } {
-  const { query, totalCount, options, Client } = Object(client)
-  return (
-    typeof query === 'function' &&
-    typeof totalCount === 'number' &&
-    typeof options === 'object' &&
-    typeof Client === 'function'
-  )
+  if (!hasMethods(client, 'query', 'connect', 'Client')) return false
+  const { totalCount, options } = client as { readonly totalCount?: unknown; readonly options?: unknown }
+  return typeof totalCount === 'number' && typeof options === 'object'
 }
 
 export function isPgClient(client: unknown): client is PgClient & {
   readonly constructor: PgClientClass
   readonly connectionParameters: object
 } {
-  const { query, connect, connectionParameters } = Object(client)
-  return (
-    typeof query === 'function' && typeof connect === 'function' && typeof connectionParameters === 'object'
-  )
+  if (!hasMethods(client, 'query', 'connect')) return false
+  const { connectionParameters } = client as { readonly connectionParameters?: unknown }
+  return typeof connectionParameters === 'object'
 }
 
 export function pgPool(pool: Queryable): PostgresDatabase {
@@ -83,7 +82,11 @@ export function pgClient(client: PgClient): PostgresDatabase {
   const { query, run } = pgPool(client)
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const turn = last.then(work, work)
+    const begin = () => {
+      expectConnected(client)
+      return work()
+    }
+    const turn = last.then(begin, begin)
     last = turn
     return turn
   }
@@ -91,6 +94,16 @@ export function pgClient(client: PgClient): PostgresDatabase {
     query: (text, values, name) => inTurn(() => query(text, values, name)),
     run: (script) => inTurn(() => run(script)),
   }
+}
+
+/** Without this check `pg` keeps the query for a connection that nobody opens, until it times out. */
+function expectConnected(client: PgClient): void {
+  const { _connecting, _connected, _connectionError } = client as unknown as Record<string, unknown>
+  if ((_connecting === false && _connected === false) || _connectionError === true)
+    throw new LeaseError(
+      'store-failed',
+      'Postgres: this Client is not connected: call its connect() first and wait for it, or pass a Pool',
+    )
 }
 
 export async function pgListener(
@@ -102,14 +115,22 @@ export async function pgListener(
   client.on('error', dropped)
   client.on('end', dropped)
   client.on('notification', ({ channel, payload = '' }) => notified(channel, payload))
-  await client.connect()
-  const run = async (text: string) => {
-    await client.query({ text, query_timeout: ANSWER_LIMIT_MS })
-  }
+  // By default `pg` waits forever for a server that accepts a connection and then says nothing.
+  const cancelLimit = systemClock.setTimer(
+    () => client.connection?.stream?.destroy(new Error('timeout while connecting')),
+    ANSWER_LIMIT_MS,
+    true,
+  )
+  await client.connect().finally(cancelLimit)
+  const { query } = pgClient(client)
   return {
     pid: client.processID,
-    listen: (channel) => run(`listen ${identifier(channel)}`),
-    unlisten: (channel) => run(`unlisten ${identifier(channel)}`),
+    async listen(channel) {
+      await query(`listen ${identifier(channel)}`, [])
+    },
+    async unlisten(channel) {
+      await query(`unlisten ${identifier(channel)}`, [])
+    },
     keepAlive: (wanted) => (wanted ? client.ref?.() : client.unref?.()),
     close: () => client.end(),
   }

@@ -1,3 +1,4 @@
+import { hasMethods } from '../base/arguments.ts'
 import type { ListenerHooks, PostgresDatabase, PostgresListener, SqlRow, SqlValue } from './postgres.ts'
 
 export interface PostgresJs {
@@ -14,9 +15,7 @@ export interface PostgresJs {
 }
 
 export function isPostgresJs(client: unknown): client is PostgresJs {
-  if (typeof client !== 'function') return false
-  const { unsafe, listen } = client as unknown as Record<string, unknown>
-  return typeof unsafe === 'function' && typeof listen === 'function'
+  return typeof client === 'function' && hasMethods(client, 'unsafe', 'listen')
 }
 
 export function postgresJs(sql: PostgresJs): PostgresDatabase {

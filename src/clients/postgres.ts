@@ -1,4 +1,4 @@
-import { refuse, refuseClient } from '../base/arguments.ts'
+import { hasMethods, isObject, refuseClient } from '../base/arguments.ts'
 import {
   isPgClient,
   isPgPool,
@@ -60,13 +60,18 @@ export function postgresDatabase(client: unknown, option = 'client'): PostgresDa
 
 /** Where to listen: with the configuration of `client`, unless the option `listen` says otherwise. */
 export function openListenerOf(client: PostgresClient, listen?: PostgresClient | PgConfig): OpenListener {
-  const model = listen ?? client
+  const model = listen === undefined ? client : listen
   if (isPostgresJs(model)) return (hooks) => postgresJsListener(model, hooks)
   if (isPgPool(model)) return (hooks) => pgListener(model.Client, model.options, hooks)
   if (isPgClient(model)) return (hooks) => pgListener(model.constructor, model.connectionParameters, hooks)
-  if (typeof model !== 'string' && (typeof model !== 'object' || model === null))
-    refuseClient('listen', 'a client or a connection configuration', model)
+  if (!isConfig(model))
+    refuseClient('listen', 'a client of pg or postgres, or a connection configuration', model)
   if (isPgPool(client)) return (hooks) => pgListener(client.Client, model, hooks)
   if (isPgClient(client)) return (hooks) => pgListener(client.constructor, model, hooks)
-  refuse('listen', 'another sql, because the client is the sql of postgres', {})
+  refuseClient('listen', 'another sql, because the client is the sql of postgres', model)
+}
+
+/** An address or an object of settings, not the client of something else. */
+function isConfig(model: unknown): model is PgConfig {
+  return isObject(model) ? !hasMethods(model, 'connect') : typeof model === 'string' && model !== ''
 }

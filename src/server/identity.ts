@@ -1,4 +1,4 @@
-import type { Settings } from './settings.ts'
+import type { Settings } from '../configuration/settings.ts'
 import { digest } from './signer.ts'
 
 /** Who sent a request. */

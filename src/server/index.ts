@@ -1,6 +1,15 @@
 export type { NatsConnection } from '../clients/nats.ts'
 export type { PostgresClient } from '../clients/postgres.ts'
 export type { RedisClient } from '../clients/redis.ts'
+export {
+  type GivenSettings,
+  resolveSettings,
+  SETTINGS,
+  type SettingName,
+  type Settings,
+  type SettingsSource,
+  settingsOf,
+} from '../configuration/settings.ts'
 export { type AuditLog, type AuditQuery, type AuditReading, memoryAudit } from './audit.ts'
 export type { Bus, BusMessage } from './bus.ts'
 export { memoryBus } from './buses/memory.ts'
@@ -40,15 +49,6 @@ export {
 export { jsonLog, type Log, type LogLevel } from './log.ts'
 export { postgresAudit, postgresDocuments } from './postgres.ts'
 export type { OnTelemetry } from './service.ts'
-export {
-  type GivenSettings,
-  resolveSettings,
-  SETTINGS,
-  type SettingName,
-  type Settings,
-  type SettingsSource,
-  settingsOf,
-} from './settings.ts'
 export type { SqlAuditOptions } from './sql-audit.ts'
 export type { SqlDocumentsOptions } from './sql-documents.ts'
 export type { CurrentFigures, Meter, Present } from './stats.ts'

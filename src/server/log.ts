@@ -1,7 +1,7 @@
 import { expectFunction, expectOneOf } from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
-import type { Settings } from './settings.ts'
+import type { Settings } from '../configuration/settings.ts'
 
 export type LogLevel = Exclude<Settings['logLevel'], 'silent'>
 /** Called once for each event. The fields contain no secrets: no cookies, tokens, contents or lease ids. */

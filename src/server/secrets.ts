@@ -1,6 +1,6 @@
 import { randomId } from '../base/random-id.ts'
+import type { Settings } from '../configuration/settings.ts'
 import type { Log } from './log.ts'
-import type { Settings } from './settings.ts'
 
 /** Creates missing secrets. Sessions and channels then work, but only on this node and until the process ends. */
 export function withSecrets(settings: Settings, log: Log): Settings {

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import type { Settings } from '../configuration/settings.ts'
 import type { LeaseStore } from '../core/index.ts'
 import type { TelemetryEvent } from '../protocol/index.ts'
 import type { Announcer } from './announcer.ts'
@@ -10,7 +11,6 @@ import type { Authorize, Identity } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
 import type { Locks } from './locks.ts'
 import type { Log } from './log.ts'
-import type { Settings } from './settings.ts'
 import type { Meter, StatsWindow } from './stats.ts'
 import type { WaitingList } from './waiting-list.ts'
 

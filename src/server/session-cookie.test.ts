@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { settingsOf } from '../configuration/settings.ts'
 import { FakeClock } from '../testing/index.ts'
 import { sessionCookies } from './session-cookie.ts'
-import { settingsOf } from './settings.ts'
 
 const OLD = 'an old cookie secret'
 const NEW = 'a new cookie secret.'

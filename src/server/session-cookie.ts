@@ -1,8 +1,8 @@
 import { refuse } from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
 import { randomId } from '../base/random-id.ts'
+import type { Settings } from '../configuration/settings.ts'
 import { setLimited } from './limited-map.ts'
-import type { Settings } from './settings.ts'
 import { Signer } from './signer.ts'
 
 export interface Session {

@@ -70,7 +70,7 @@ describe('a window', () => {
     })
   })
 
-  it('counts leases, document locks and AutoSave by the same measures, each stream for itself', () => {
+  it('counts leases, document locks and AutoSave the same way, each stream separately', () => {
     const metrics = analysisOf([
       record('acquired', 0, { stream: 'lease', attempts: 2, waitedMs: 3 }),
       record('lost', 1, { stream: 'lease', reason: 'refused' }),
@@ -86,7 +86,7 @@ describe('a window', () => {
     ])
   })
 
-  it('holds 15 minutes, from the quarter of an hour on', () => {
+  it('lasts 15 minutes and begins at a quarter of an hour', () => {
     const times = [0, WINDOW - 1, WINDOW, 3 * WINDOW + 7 * MINUTE]
     const metrics = analysisOf(times.map((time) => record('lock:acquired', time))).metrics()
     expect(metrics.map(({ start, acquires }) => [start.slice(11, 16), acquires])).toEqual([
@@ -129,7 +129,7 @@ describe('an analysis', () => {
     )
   })
 
-  it('of two halves merges into the analysis of the whole', () => {
+  it('merged from two halves equals the analysis of all records', () => {
     fc.assert(
       fc.property(records, records, (left, right) => {
         const merged = analysisOf(left, bounded)
@@ -139,7 +139,7 @@ describe('an analysis', () => {
     )
   })
 
-  it('goes on after a merge that pushed its window out', () => {
+  it('continues after a merge that removed its current window', () => {
     const [early, late] = [record('lock:acquired', 0), record('lock:acquired', WINDOW)]
     const analysis = analysisOf([early], { maxWindows: 1 })
     analysis.merge(analysisOf([late]))
@@ -170,7 +170,7 @@ describe('an analysis', () => {
     expect(counted + analysis.skipped.outside).toBe(4)
   })
 
-  it('does not let a clock that jumps ahead push out the present', () => {
+  it('keeps the present when a wrong clock writes a time far in the future', () => {
     const year = 365 * 24 * 60 * MINUTE
     const analysis = analysisOf(
       [record('lock:acquired', 0), record('lock:acquired', year), record('lock:acquired', -MINUTE)],
@@ -180,7 +180,7 @@ describe('an analysis', () => {
     expect(analysis.skipped.outside).toBe(1)
   })
 
-  it('keeps the newest windows, however many there are', () => {
+  it('keeps only the newest windows', () => {
     const many = Array.from({ length: 1000 }, (_, n) => record('lock:acquired', n * WINDOW))
     const analysis = analysisOf(many, { maxWindows: 10 })
     expect(analysis.metrics()).toHaveLength(10)

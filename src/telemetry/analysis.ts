@@ -1,57 +1,62 @@
-import { metricsOf, type WindowMetrics } from './metrics.ts'
-import type { StreamName, TelemetryRecord } from './record.ts'
-import { addCounts, Tally } from './tally.ts'
-import { isNewerRecord, isRecord } from './validate.ts'
+import { expectObject, expectWhole, refuse } from '../base/arguments.ts'
+import { addCounts, metricsOf, WINDOW_MS, WindowCounts, type WindowMetrics } from './metrics.ts'
+import { isNewerRecord, isRecord, type StreamName, type TelemetryRecord } from './record.ts'
 
-export const WINDOW_MS = 15 * 60_000
+/** One week. */
 const DEFAULT_MAX_WINDOWS = 7 * 96
 const CLOCK_TOLERANCE_MS = 24 * 3_600_000
 
 export interface AnalysisOptions {
-  /** Lines from more than a day after this moment are skipped. Default: no limit. */
+  /** Milliseconds since 1970. Records more than a day later are skipped. Default: no limit. */
   readonly now?: number
-  /** How many of the newest windows are kept. Default: those of a week. */
+  /** How many windows are kept, the newest first. Default: those of one week. */
   readonly maxWindows?: number
 }
 
 /** Lines that were not counted, by reason. */
 export interface Skipped {
-  /** No JSON, or not a record. */
+  /** Not JSON, or not a record. */
   readonly broken: number
   /** Written by a newer version of Holdfast. */
   readonly newer: number
-  /** Longer than a line can be. */
+  /** Longer than a record can be. */
   readonly huge: number
-  /** The end of a file that was cut in mid-line. */
+  /** The incomplete last line of a file. */
   readonly torn: number
-  /** From before the windows that are kept, from the future, or from a day that does not exist. */
+  /** Older than the windows that are kept, from the future, or with a date that does not exist. */
   readonly outside: number
 }
 
+type CountsByStream = Map<StreamName, WindowCounts>
+
 /**
- * Counts lines into windows of 15 minutes. Its memory does not grow with the number of lines, their order
- * does not matter, and the analyses of parts merge into the analysis of the whole.
+ * Counts records in windows of 15 minutes. Its memory does not grow with the number of records. Their order does not
+ * matter. Several analyses can be merged into one.
  *
  * @example
  * const analysis = new Analysis()
  * for (const line of lines) analysis.addLine(line)
- * const verdict = judge(analysis)
+ * const health = checkHealth(analysis)
  */
 export class Analysis {
   readonly skipped = { broken: 0, newer: 0, huge: 0, torn: 0, outside: 0 }
-  readonly #windows = new Map<number, Map<StreamName, Tally>>()
+  readonly #windows = new Map<number, CountsByStream>()
   readonly #latest: number
   readonly #maxWindows: number
-  /** The minute of the line before: lines come in runs, and to parse a time takes as long as to count it. */
+  /** The minute of the last record. Consecutive records often share it, and parsing a time is slow. */
   #minute = ''
-  #minuteTallies: Map<StreamName, Tally> | undefined
+  #minuteCounts: CountsByStream | undefined
 
-  constructor({ now = Number.POSITIVE_INFINITY, maxWindows = DEFAULT_MAX_WINDOWS }: AnalysisOptions = {}) {
+  constructor(options: AnalysisOptions = {}) {
+    expectObject('options', options as unknown)
+    const { now = Number.POSITIVE_INFINITY, maxWindows = DEFAULT_MAX_WINDOWS } = options
+    if (now !== Number.POSITIVE_INFINITY) expectMoment('now', now)
+    expectWhole('maxWindows', maxWindows, 1)
     this.#latest = now + CLOCK_TOLERANCE_MS
     this.#maxWindows = maxWindows
   }
 
-  /** One line of a file, without its line break. */
+  /** Adds one line of a file, without its line break. */
   addLine(line: string): void {
     let value: unknown
     try {
@@ -64,7 +69,7 @@ export class Analysis {
     else this.skipped[isNewerRecord(value) ? 'newer' : 'broken']++
   }
 
-  /** The end of a file without a line break: a whole line, or one that a crash has torn. */
+  /** Adds the end of a file that has no line break. The line is complete, or a crash cut it off. */
   addLastLine(line: string): void {
     const { broken } = this.skipped
     this.addLine(line)
@@ -74,66 +79,72 @@ export class Analysis {
   }
 
   add(record: TelemetryRecord): void {
-    const tallies = this.#talliesAt(record.at)
-    if (tallies) tallyOf(tallies, record.stream).add(record)
+    const counts = this.#countsAt(record.at)
+    if (counts) countsOf(counts, record.stream).add(record)
     else this.skipped.outside++
   }
 
   merge(other: Analysis): void {
+    if (!(other instanceof Analysis)) refuse('other', 'an Analysis', other)
     addCounts(this.skipped, other.skipped)
-    // Its window may have to go.
+    // The merge may remove the window of the last record.
     this.#minute = ''
-    for (const [start, tallies] of other.#windows) {
-      const mine = this.#open(start)
-      for (const [stream, tally] of tallies) {
-        if (mine) tallyOf(mine, stream).merge(tally)
-        else this.skipped.outside += tally.counts.records
+    for (const [start, countsByStream] of other.#windows) {
+      const mine = this.#windowAt(start)
+      for (const [stream, counts] of countsByStream) {
+        if (mine) countsOf(mine, stream).merge(counts)
+        else this.skipped.outside += counts.counts.records
       }
     }
   }
 
-  /** In order of time, and of streams within a window. */
+  /** Sorted by time, then by stream. */
   metrics(): WindowMetrics[] {
     return [...this.#windows]
       .sort(([a], [b]) => a - b)
-      .flatMap(([start, tallies]) =>
-        [...tallies]
+      .flatMap(([start, countsByStream]) =>
+        [...countsByStream]
           .sort(([a], [b]) => a.localeCompare(b))
-          .map(([stream, tally]) => metricsOf(stream, start, WINDOW_MS, tally)),
+          .map(([stream, counts]) => metricsOf(stream, start, counts)),
       )
   }
 
-  #talliesAt(at: string): Map<StreamName, Tally> | undefined {
+  #countsAt(at: string): CountsByStream | undefined {
     const minute = at.slice(0, 16)
     if (minute !== this.#minute) {
       this.#minute = minute
       const time = Date.parse(`${minute}Z`)
-      // A day that does not exist is not before the limit either.
-      this.#minuteTallies =
-        time <= this.#latest ? this.#open(Math.floor(time / WINDOW_MS) * WINDOW_MS) : undefined
+      // A date that does not exist is NaN, for which the comparison is false.
+      this.#minuteCounts =
+        time <= this.#latest ? this.#windowAt(Math.floor(time / WINDOW_MS) * WINDOW_MS) : undefined
     }
-    return this.#minuteTallies
+    return this.#minuteCounts
   }
 
-  /** The window that starts then; `undefined` when it is older than all that are kept. */
-  #open(start: number): Map<StreamName, Tally> | undefined {
+  /** The window with this start; `undefined` if it is older than all windows that are kept. */
+  #windowAt(start: number): CountsByStream | undefined {
     const known = this.#windows.get(start)
     if (known) return known
-    const tallies = new Map<StreamName, Tally>()
-    this.#windows.set(start, tallies)
-    if (this.#windows.size <= this.#maxWindows) return tallies
+    const created: CountsByStream = new Map()
+    this.#windows.set(start, created)
+    if (this.#windows.size <= this.#maxWindows) return created
     const oldest = Math.min(...this.#windows.keys())
-    for (const tally of this.#windows.get(oldest)?.values() ?? [])
-      this.skipped.outside += tally.counts.records
+    for (const { counts } of this.#windows.get(oldest)?.values() ?? []) this.skipped.outside += counts.records
     this.#windows.delete(oldest)
-    return oldest === start ? undefined : tallies
+    return oldest === start ? undefined : created
   }
 }
 
-function tallyOf(tallies: Map<StreamName, Tally>, stream: StreamName): Tally {
-  const known = tallies.get(stream)
+/** Throws unless a `Date` can be made from the value. */
+export function expectMoment(option: string, value: unknown): asserts value is number {
+  if (typeof value !== 'number' || Number.isNaN(new Date(value).getTime()))
+    refuse(option, 'milliseconds since 1970', value)
+}
+
+function countsOf(countsByStream: CountsByStream, stream: StreamName): WindowCounts {
+  const known = countsByStream.get(stream)
   if (known) return known
-  const tally = new Tally()
-  tallies.set(stream, tally)
-  return tally
+  const counts = new WindowCounts()
+  countsByStream.set(stream, counts)
+  return counts
 }

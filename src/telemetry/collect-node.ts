@@ -1,13 +1,35 @@
-import { createCollector } from './collector.ts'
-import type { TelemetryEvent } from './event.ts'
-import { flushOnExit } from './exit-node.ts'
-import { fileSink } from './file-sink-node.ts'
-import type { CollectOptions } from './monitor-options.ts'
-import { readLines } from './read-lines-node.ts'
-import { STREAMS, type StreamName } from './record.ts'
-import { isRecord, onlyKnownFields } from './validate.ts'
+/** Collects on Node: from an input stream, and at the exit of the process. */
 
-/** How the types of a stream begin. Those of leases have no beginning in common. */
+import { onAbort } from '../base/abort.ts'
+import {
+  expectBoolean,
+  expectMethods,
+  expectObject,
+  expectOneOf,
+  expectSignal,
+  expectText,
+  refuse,
+} from '../base/arguments.ts'
+import { type Collector, createCollector } from './collector.ts'
+import type { TelemetryEvent } from './encode-event.ts'
+import { fileSink } from './file-sink-node.ts'
+import { readLines } from './input-files-node.ts'
+import { isRecord, onlyKnownFields, STREAMS, type StreamName } from './record.ts'
+
+export interface CollectOptions {
+  /** Events or records, one JSON object per line: standard input, or the stream of a file. */
+  readonly input: AsyncIterable<Uint8Array | string>
+  /** The folder for the records. Default `telemetry`. */
+  readonly directory?: string
+  /** The stream of events whose type does not say it. Default `lease`. */
+  readonly stream?: StreamName
+  /** Ends the collection. Events that were already read are written. */
+  readonly signal?: AbortSignal
+  /** Prints JSON. Default false. */
+  readonly json?: boolean
+}
+
+/** How the event types of a stream begin. Types of lease events have no common prefix. */
 const PREFIXES: readonly (readonly [prefix: string, stream: StreamName])[] = [
   ['lock:', 'project'],
   ['autosave', 'autosave'],
@@ -15,21 +37,35 @@ const PREFIXES: readonly (readonly [prefix: string, stream: StreamName])[] = [
   ['sync', 'sync'],
 ]
 
-/** Takes raw events, which become records, and records, which are written as they are. */
+export function checkCollectOptions(options: CollectOptions): void {
+  expectObject('options', options as unknown)
+  const { input, directory, stream, signal, json } = options
+  if (typeof Object(input)[Symbol.asyncIterator] !== 'function') refuse('input', 'an AsyncIterable', input)
+  if (directory !== undefined) expectText('directory', directory)
+  if (stream !== undefined) expectOneOf('stream', stream, STREAMS)
+  if (signal !== undefined) expectSignal('signal', signal)
+  if (json !== undefined) expectBoolean('json', json)
+}
+
+/** Encodes events, and writes records as they are. */
 export async function collectInput(options: CollectOptions): Promise<{ written: number; skipped: number }> {
-  const { directory = 'telemetry', stream = 'lease', signal } = options
+  const { input, directory = 'telemetry', stream = 'lease', signal } = options
   const sink = fileSink(directory)
   let failure: unknown
-  const collector = createCollector({ sinks: [sink], onError: (error) => (failure = error) })
+  const onError = (error: unknown) => {
+    // The first error is the cause. Later ones, such as dropped records, follow from it.
+    failure ??= error
+  }
+  const collector = createCollector({ sinks: [sink], onError })
   const listeners = Object.fromEntries(
     STREAMS.map((name) => [name, collector.listen(name, { recorded: true })]),
   ) as Record<StreamName, (event: TelemetryEvent) => void>
-  // Who can end the collection by a signal of its own ends it in order.
+  // With a signal, the caller ends the collection before the process exits.
   const stopFlushing = signal ? () => {} : flushOnExit(collector)
   const counts = { written: 0, skipped: 0 }
   try {
-    const input = signal ? untilAborted(options.input, signal) : options.input
-    await readLines(input, { onLine, onTorn: onLine, onHuge })
+    const chunks = signal ? untilAborted(input, signal) : input
+    await readLines(chunks, { onLine, onLastLine: onLine, onHuge: () => counts.skipped++ })
   } finally {
     stopFlushing()
     await collector.close()
@@ -37,31 +73,34 @@ export async function collectInput(options: CollectOptions): Promise<{ written: 
   if (failure) throw failure
   return counts
 
-  function onHuge(): void {
-    counts.skipped++
-  }
-
   function onLine(line: string): void {
     const value = parse(line)
     if (isRecord(value)) sink.write([onlyKnownFields(value)])
     else if (isEvent(value)) listeners[streamOf(value.type, stream)](value)
-    const taken = isRecord(value) || isEvent(value)
-    counts[taken ? 'written' : 'skipped']++
+    else {
+      counts.skipped++
+      return
+    }
+    counts.written++
   }
 }
 
-/** Ends at once, though the input may never give another chunk. */
+/** Ends at once when the signal aborts, also if the input never gives another chunk. */
 async function* untilAborted<T>(input: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const iterator = input[Symbol.asyncIterator]()
   let stop = () => {}
-  signal.addEventListener('abort', () => stop(), { once: true })
-  while (!signal.aborted) {
-    const next = await new Promise<IteratorResult<T>>((resolve, reject) => {
-      stop = () => resolve({ done: true, value: undefined })
-      iterator.next().then(resolve, reject)
-    })
-    if (next.done) return
-    yield next.value
+  const unlisten = onAbort(signal, () => stop())
+  try {
+    while (!signal.aborted) {
+      const next = await new Promise<IteratorResult<T>>((resolve, reject) => {
+        stop = () => resolve({ done: true, value: undefined })
+        iterator.next().then(resolve, reject)
+      })
+      if (next.done) return
+      yield next.value
+    }
+  } finally {
+    unlisten()
   }
 }
 
@@ -79,4 +118,36 @@ function isEvent(value: unknown): value is TelemetryEvent {
 
 function streamOf(type: string, otherwise: StreamName): StreamName {
   return PREFIXES.find(([prefix]) => type.startsWith(prefix))?.[1] ?? otherwise
+}
+
+const EXIT_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
+
+/**
+ * Flushes a collector when the process exits or gets SIGTERM, SIGINT or SIGHUP. Returns a function that stops this.
+ * A process without its own handler for the signal still ends by the signal.
+ *
+ * @example
+ * const collector = createCollector({ sinks: [fileSink('telemetry')] })
+ * flushOnExit(collector)
+ */
+export function flushOnExit(collector: Pick<Collector, 'flush'>): () => void {
+  expectMethods('collector', collector, 'a Collector', 'flush')
+  const flush = () => {
+    collector.flush()
+  }
+  const onSignal = (signal: NodeJS.Signals) => {
+    flush()
+    if (process.listenerCount(signal) > 1) return
+    stop()
+    process.kill(process.pid, signal)
+  }
+  // First in the list: a `once` listener that ran before would be gone, and would not be counted.
+  for (const signal of EXIT_SIGNALS) process.prependListener(signal, onSignal)
+  process.on('exit', flush)
+  return stop
+
+  function stop(): void {
+    for (const signal of EXIT_SIGNALS) process.off(signal, onSignal)
+    process.off('exit', flush)
+  }
 }

@@ -5,8 +5,8 @@ import { memoryStore } from '../stores/memory.ts'
 import { FakeClock } from '../testing/index.ts'
 import { Analysis } from './analysis.ts'
 import { type CollectorOptions, createCollector } from './collector.ts'
-import type { TelemetryRecord } from './record.ts'
-import { isRecord } from './validate.ts'
+import { isRecord, type TelemetryRecord } from './record.ts'
+import type { Sink } from './sink-queue.ts'
 
 describe('the collector', () => {
   it('writes the events of leases, one record each, in order', async () => {
@@ -23,7 +23,7 @@ describe('the collector', () => {
     expect(written[3]).toMatchObject({ heldMs: 10_000 })
   })
 
-  it('writes what it will accept again, whatever the numbers', async () => {
+  it('writes only valid records, whatever numbers an event has', async () => {
     const token = 1_893_456_000_123_457
     const records = await recordsOf([
       { type: 'renewed', at: 0.5, token, left: 1 / 3, waited: -1, attempts: 1.5 },
@@ -33,7 +33,7 @@ describe('the collector', () => {
     expect(Object.keys(records[0] ?? {})).toEqual(['v', 'at', 'stream', 'type', 'source', 'token', 'leftMs'])
   })
 
-  it('hashes owners and resources unless told otherwise, and lease ids always', async () => {
+  it('hashes owners and resources unless they are revealed, and lease ids always', async () => {
     const event = { type: 'acquired', at: 0, owner: 'mika@example.com', resource: 'diary', leaseId: 'secret' }
     const hashed = await recordsOf([event], { salt: 'a' })
     const salted = await recordsOf([event, event], { salt: 'b' })
@@ -45,7 +45,7 @@ describe('the collector', () => {
     expect(shown[0]).toMatchObject({ owner: 'mika@example.com', resource: 'diary', lease: hashed[0]?.lease })
   })
 
-  it('leaves behind all that may be a user’s', async () => {
+  it('writes no text that may come from a user', async () => {
     const secret = 'Dear diary'
     const records = await recordsOf([
       {
@@ -67,23 +67,26 @@ describe('the collector', () => {
   })
 
   it.each([Number.NaN, undefined, 'noon', -1, 1e300, {}])(
-    'takes its own time when an event says %s',
+    'uses the present when the time of an event is %s',
     async (at) => {
       expect(await recordsOf([{ type: 'acquired', at }])).toMatchObject([{ at: '2030-01-01T00:00:00.000Z' }])
     },
   )
 
-  it('hands on what it heard after the interval, without a call', async () => {
-    const { collector, clock, written } = setUp({ interval: 500 })
-    collector.listen('sync')({ type: 'sync:applied' })
-    await clock.advance(499)
-    expect(written).toEqual([])
-    await clock.advance(1)
-    expect(written).toMatchObject([{ stream: 'sync', type: 'sync:applied' }])
-    expect(clock.pending).toBe(0)
-  })
+  it.each([500, '500ms', '0.5s'] as const)(
+    'sends records to the sinks after the interval %s',
+    async (interval) => {
+      const { collector, clock, written } = setUp({ interval })
+      collector.listen('sync')({ type: 'sync:applied' })
+      await clock.advance(499)
+      expect(written).toEqual([])
+      await clock.advance(1)
+      expect(written).toMatchObject([{ stream: 'sync', type: 'sync:applied' }])
+      expect(clock.pending).toBe(0)
+    },
+  )
 
-  it('tries again what a sink did not take, in order, and nothing twice', async () => {
+  it('sends records that a sink did not take again, in order, and no record twice', async () => {
     const taken: string[] = []
     const failing = vi.fn((records: readonly TelemetryRecord[]) => {
       if (failing.mock.calls.length === 1) throw new Error('full')
@@ -104,18 +107,34 @@ describe('the collector', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('writes nothing twice when who is told of the failure fails too', async () => {
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('from onError')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('from onError'))],
+  ])('sends records again, each once, also when onError %s', async (_, onError) => {
     const write = vi.fn(async (_: readonly TelemetryRecord[]) => {
       if (write.mock.calls.length === 1) throw new Error('away')
     })
-    const onError = () => {
-      throw new Error('nobody listens')
-    }
-    const { collector } = setUp({ sinks: [{ write }], onError })
+    const { collector, clock } = setUp({ sinks: [{ write }], onError })
     collector.listen('sync')({ type: 'a' })
-    await expect(collector.flush()).rejects.toThrow('nobody listens')
     await collector.flush()
+    await clock.advance(1000)
+    expect(write).toHaveBeenCalledTimes(2)
     expect(write.mock.lastCall?.[0]).toHaveLength(1)
+  })
+
+  it('takes any result of a synchronous sink that is not a promise', async () => {
+    const written: TelemetryRecord[] = []
+    const write = ((records) => written.push(...records)) as (records: readonly TelemetryRecord[]) => unknown
+    const { collector } = setUp({ sinks: [{ write } as Sink] })
+    collector.listen('sync')({ type: 'a' })
+    await collector.flush()
+    await collector.flush()
+    expect(written).toHaveLength(1)
   })
 
   it('keeps the order when events come while a write fails', async () => {
@@ -136,7 +155,7 @@ describe('the collector', () => {
     expect(taken).toEqual([['a'], ['a', 'b']])
   })
 
-  it('drops the oldest, and says so, when a sink fails for too long', async () => {
+  it('drops the oldest records and reports it when a sink fails for too long', async () => {
     const onError = vi.fn()
     const taken: string[] = []
     let works = false
@@ -156,14 +175,14 @@ describe('the collector', () => {
     )
   })
 
-  it('has flushed to a sink that writes at once when the call returns', () => {
+  it('has written to a synchronous sink when flush returns', () => {
     const { collector, written } = setUp()
     collector.listen('sync')({ type: 'a' })
     collector.flush()
     expect(written).toHaveLength(1)
   })
 
-  it('loses nothing of a burst in which no timer fires', () => {
+  it('loses no event of a burst that leaves no time for a timer', () => {
     const { collector, written } = setUp({ maxWaiting: 5000 })
     const listen = collector.listen('sync')
     for (let n = 0; n < 20_000; n++) listen({ type: 'a' })
@@ -171,7 +190,7 @@ describe('the collector', () => {
     expect({ written: written.length, dropped: collector.dropped }).toEqual({ written: 20_000, dropped: 0 })
   })
 
-  it('does not mind what is no event', async () => {
+  it('ignores values that are not events', async () => {
     const { collector, written } = setUp()
     const listen = collector.listen('project') as (event: unknown) => void
     for (const event of [null, undefined, 7, {}, { type: 7 }, { type: 'lock:acquired', lease: null }])
@@ -180,7 +199,54 @@ describe('the collector', () => {
     expect(written.map(({ type }) => type)).toEqual(['lock:acquired'])
   })
 
-  it('hears nothing after it was closed, and closes its sinks once', async () => {
+  it('works on a page without crypto.randomUUID, as on plain http', async () => {
+    vi.stubGlobal('crypto', { getRandomValues: <T extends ArrayBufferView>(array: T) => array })
+    try {
+      expect(await recordsOf([{ type: 'acquired', owner: 'mika' }])).toMatchObject([
+        { source: '0-0-0-0', owner: expect.stringMatching(/^[\da-f]{16}$/) },
+      ])
+    } finally {
+      vi.unstubAllGlobals()
+    }
+  })
+
+  it('closes all its sinks also when one fails to close', async () => {
+    const close = vi.fn()
+    const broken = {
+      write() {},
+      close() {
+        throw new Error('stuck')
+      },
+    }
+    const { collector } = setUp({ sinks: [broken, { write() {}, close }] })
+    await expect(collector.close()).rejects.toThrow('stuck')
+    expect(close).toHaveBeenCalledOnce()
+  })
+
+  it('reports the records that a sink did not take before the end', async () => {
+    const onError = vi.fn()
+    const write = () => Promise.reject(new Error('away'))
+    const { collector, clock } = setUp({ sinks: [{ write }], onError })
+    collector.listen('sync')({ type: 'a' })
+    await collector.close()
+    expect(collector.dropped).toBe(1)
+    expect(onError.mock.calls.map(([error]) => error.message)).toEqual([
+      'away',
+      '1 telemetry records were dropped: a sink does not take them',
+    ])
+    expect(clock.pending).toBe(0)
+  })
+
+  it('closes at the end of a block', async () => {
+    const close = vi.fn()
+    {
+      await using collector = setUp({ sinks: [{ write() {}, close }] }).collector
+      collector.listen('sync')
+    }
+    expect(close).toHaveBeenCalledOnce()
+  })
+
+  it('ignores events after it was closed, and closes its sinks once', async () => {
     const close = vi.fn()
     const write = vi.fn()
     const { collector, clock } = setUp({ sinks: [{ write, close }] })
@@ -197,7 +263,7 @@ describe('the events of a project lock', () => {
   const lease = { id: 'l', backend: 'fallback', scope: 'autosave', ttlExpiresAt: 30_000 }
   const base = { leaseId: 'l', backend: 'fallback', scope: 'autosave' }
 
-  it('become waits, attempts, TTL left, release times and returns from read-only', async () => {
+  it('give the wait, the attempts, the TTL left, the time to release and the end of read-only', async () => {
     const { collector, clock, written } = setUp()
     const listen = collector.listen('project')
     const steps: readonly [wait: number, event: { type: string; [field: string]: unknown }][] = [
@@ -214,7 +280,7 @@ describe('the events of a project lock', () => {
     ]
     for (const [wait, event] of steps) {
       await clock.advance(wait)
-      // A wall clock that jumps makes no wait longer or shorter.
+      // A jump of the wall clock changes no duration.
       clock.jump(wait % 2 === 0 ? 3_600_000 : -3_600_000)
       listen({ ...base, at: clock.now(), ...event } as { type: string })
     }
@@ -232,7 +298,7 @@ describe('the events of a project lock', () => {
     })
   })
 
-  it('tell of an acquire that failed for good how long it took', async () => {
+  it('give the wait of an acquire that failed for good', async () => {
     const error = { code: 'lock-unavailable' }
     const records = await recordsOf(
       [
@@ -259,7 +325,7 @@ describe('the events of a project lock', () => {
     })
   })
 
-  it('count no heartbeat as missed when an executor is run again', async () => {
+  it('count no missed heartbeat when an executor is retried', async () => {
     const { clock, openTab, finished } = projectBed()
     const { collector, written } = setUp({ clock })
     const { locks } = openTab()
@@ -277,7 +343,7 @@ describe('the events of a project lock', () => {
     expect(retried.map(({ operation }) => operation)).toEqual(['execute', 'execute', 'execute'])
   })
 
-  it('take no memory for leases whose end is never heard', async () => {
+  it('need no memory for old leases without an end', async () => {
     const events = Array.from({ length: 3000 }, (_, n) => ({ type: 'lock:attempt', leaseId: `l${n}`, at: n }))
     const end = { type: 'lock:acquired', at: 3000 }
     const records = await recordsOf(
@@ -290,7 +356,7 @@ describe('the events of a project lock', () => {
   })
 })
 
-it('an error of the core is a code', async () => {
+it('an error of the core becomes its code', async () => {
   const error = new LeaseError('store-unavailable', 'redis://user:password@host is away')
   const [record] = await recordsOf([{ type: 'error', at: 0, operation: 'acquire', error }])
   expect(record).toMatchObject({ operation: 'acquire', code: 'store-unavailable', retryable: true })

@@ -1,116 +1,208 @@
-import { type Clock, systemClock } from '../core/index.ts'
-import { createEar, type Ear, type ListenOptions } from './ear.ts'
-import type { TelemetryEvent } from './event.ts'
-import { createOutbox, type Sink } from './outbox.ts'
-import { createPseudonyms } from './pseudonyms.ts'
-import type { StreamName } from './record.ts'
+import {
+  expectBoolean,
+  expectFunction,
+  expectMethods,
+  expectObject,
+  expectOneOf,
+  expectText,
+  expectWhole,
+  refuse,
+} from '../base/arguments.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { type Duration, expectDuration } from '../base/duration.ts'
+import { LeaseError } from '../base/errors.ts'
+import { notify } from '../base/notify.ts'
+import { randomId } from '../base/random-id.ts'
+import { createPseudonyms, type EncodeOptions, encodeEvent, type TelemetryEvent } from './encode-event.ts'
+import { LockTracker } from './lock-tracker.ts'
+import { isCode, STREAMS, type StreamName, type TelemetryRecord } from './record.ts'
+import { createSinkQueue, type Sink } from './sink-queue.ts'
 
 export interface CollectorOptions {
-  /** Where the lines go; all of them to each. */
+  /** Where the records go. Every sink gets every record. */
   readonly sinks: readonly Sink[]
-  /** Milliseconds from an event until its line is handed on. Default 1 000. */
-  readonly interval?: number
-  /** Names written as they are. Default none: owners and resources are hashed. */
+  /** How long events are gathered before their records go to the sinks. Default 1 second. */
+  readonly interval?: Duration
+  /** Names to write as they are. Default none: owners and resources are hashed. */
   readonly reveal?: readonly ('owner' | 'resource')[]
-  /** Goes into the hashes. Collectors that share it give the same name the same hash. Default: random. */
+  /** Part of every hash. Collectors with the same salt give the same name the same hash. Default: random. */
   readonly salt?: string
-  /** Names this collector in its lines. Default: random. */
+  /** Names this collector: a letter or digit, then up to 63 letters, digits and `_:.+-`. Default: random. */
   readonly source?: string
-  /** How many lines wait for a sink that fails; then the oldest are dropped. Default 10 000. */
+  /** How many records wait for a sink that fails. Beyond it the oldest are dropped. Default 10 000. */
   readonly maxWaiting?: number
-  /** Told when a sink fails, and when lines are dropped. Lines that a sink did not take are tried again. */
+  /** Called when a sink fails and when records are dropped. Records that a sink did not take are sent again. */
   readonly onError?: (error: unknown) => void
   readonly clock?: Clock
 }
 
+export interface ListenOptions {
+  /** The events were recorded earlier: durations come from their `at`, not from the clock. Default false. */
+  readonly recorded?: boolean
+}
+
 export interface Collector extends AsyncDisposable {
-  /** A listener for a stream of events; hand it to the `subscribe` or `onEvent` of any part of Holdfast. */
+  /** A listener for one stream of events. Pass it to `subscribe` or `onEvent` of any part of Holdfast. */
   listen(stream: StreamName, options?: ListenOptions): (event: { readonly type: string }) => void
-  /** Hands on what was heard. A sink that writes at once has it when the call returns. */
+  /** Sends all events so far to the sinks. A synchronous sink has written them when the call returns. */
   flush(): Promise<void>
-  /** Lines that were dropped because a sink failed for too long. */
+  /** How many records were dropped because a sink failed. */
   readonly dropped: number
-  /** Flushes and closes the sinks. Events that come later are ignored. */
+  /** Flushes and closes the sinks. Later events are ignored. */
   close(): Promise<void>
 }
 
-/** A burst of events, in which no timer fires, is handed on after so many: it must not fill the memory. */
-const MAX_HEARD = 4096
+/** A burst of events leaves no time for the timer. After this many events the queue is flushed, to bound memory. */
+const MAX_QUEUED_EVENTS = 4096
 const DEFAULT_INTERVAL_MS = 1000
-/** As long as one block of the hash has room for beside a UUID. */
-const SALT_LENGTH = 18
 const DEFAULT_MAX_WAITING = 10_000
+const SOURCE_LENGTH = 8
+/** Salt, separator and a lease id (a UUID) then fit into one block of SHA-256, which halves the time of a hash. */
+const SALT_LENGTH = 18
 
 /**
- * Turns events into lines and hands them to sinks. An event costs its emitter only a place in a list; all
- * else happens later.
+ * Turns events into records and sends them to sinks. An event costs its emitter only a place in a queue; the records
+ * are made later.
  *
  * @example
  * const collector = createCollector({ sinks: [fileSink('telemetry')] })
  * const leases = createLeases(store, { onEvent: collector.listen('lease') })
  */
 export function createCollector(options: CollectorOptions): Collector {
-  const { sinks, clock = systemClock, interval = DEFAULT_INTERVAL_MS, onError = () => {} } = options
-  const encoding = {
-    source: options.source ?? crypto.randomUUID().slice(0, 8),
-    reveal: new Set<string>(options.reveal),
-    pseudonym: createPseudonyms(options.salt ?? crypto.randomUUID().slice(0, SALT_LENGTH)),
-  }
-  const outboxes = sinks.map((sink) =>
-    createOutbox(sink, options.maxWaiting ?? DEFAULT_MAX_WAITING, onFailure, onDropped),
+  const { sinks, intervalMs, reveal, salt, source, maxWaiting, onError, clock } = checkOptions(options)
+  const encodeOptions = { source, reveal: new Set<string>(reveal), pseudonym: createPseudonyms(salt) }
+  const sinkQueues = sinks.map((sink) =>
+    createSinkQueue(sink, { limit: maxWaiting, onFailure: reportFailure, onDropped: reportDropped }),
   )
-  const ears: Ear[] = []
+  const eventQueues: EventQueue[] = []
   let cancelTimer: (() => void) | undefined
   let dropped = 0
   let closed: Promise<void> | undefined
 
   const collector: Collector = {
     listen(stream, listenOptions = {}) {
-      const ear = createEar(stream, encoding, clock, listenOptions)
-      ears.push(ear)
+      expectOneOf('stream', stream, STREAMS)
+      expectObject('options', listenOptions as unknown)
+      const { recorded = false } = listenOptions
+      expectBoolean('recorded', recorded)
+      const queue = createEventQueue(stream, encodeOptions, clock, recorded)
+      eventQueues.push(queue)
       return (event) => {
         if (closed || typeof event?.type !== 'string') return
-        const count = ear.hear(event as TelemetryEvent)
-        if (count === 1) schedule()
-        else if (count >= MAX_HEARD) collector.flush()
+        const queued = queue.add(event)
+        if (queued === 1) schedule()
+        else if (queued >= MAX_QUEUED_EVENTS) collector.flush()
       }
     },
     async flush() {
       cancelTimer?.()
       cancelTimer = undefined
-      collect()
-      await Promise.all(outboxes.map((outbox) => outbox.flush()))
+      const records = eventQueues.flatMap((queue) => queue.takeRecords())
+      for (const queue of sinkQueues) queue.add(records)
+      await Promise.all(sinkQueues.map((queue) => queue.flush()))
     },
     get dropped() {
       return dropped
     },
     close() {
-      closed ??= collector.flush().then(async () => {
-        cancelTimer?.()
-        await Promise.all(sinks.map((sink) => sink.close?.()))
-      })
+      closed ??= closeAll()
       return closed
     },
     [Symbol.asyncDispose]: () => collector.close(),
   }
   return collector
 
+  async function closeAll(): Promise<void> {
+    await collector.flush()
+    cancelTimer?.()
+    for (const queue of sinkQueues) queue.dropAll()
+    // Each sink is closed, also when another one fails to close.
+    const results = await Promise.allSettled(sinks.map(async (sink) => sink.close?.()))
+    for (const result of results) if (result.status === 'rejected') throw result.reason
+  }
+
   function schedule(): void {
-    cancelTimer ??= clock.setTimer(collector.flush, interval, true)
+    cancelTimer ??= clock.setTimer(collector.flush, intervalMs, true)
   }
 
-  function collect(): void {
-    const records = ears.flatMap((ear) => ear.take())
-    for (const outbox of outboxes) outbox.add(records)
-  }
-
-  function onFailure(error: unknown): void {
-    onError(error)
+  function reportFailure(error: unknown): void {
+    notify(onError, error)
     schedule()
   }
 
-  function onDropped(count: number): void {
+  function reportDropped(count: number): void {
     dropped += count
-    onError(new Error(`${count} lines of telemetry were dropped: a sink does not take them`))
+    notify(
+      onError,
+      new LeaseError('store-failed', `${count} telemetry records were dropped: a sink does not take them`),
+    )
   }
+}
+
+function checkOptions(options: CollectorOptions) {
+  expectObject('options', options as unknown)
+  const { sinks, interval = DEFAULT_INTERVAL_MS, reveal = [], onError, clock = systemClock } = options
+  const { salt = randomId().slice(0, SALT_LENGTH), source = randomId().slice(0, SOURCE_LENGTH) } = options
+  const { maxWaiting = DEFAULT_MAX_WAITING } = options
+  if (!Array.isArray(sinks)) refuse('sinks', 'an array of sinks', sinks)
+  for (const [index, sink] of sinks.entries()) expectMethods(`sinks[${index}]`, sink, 'a Sink', 'write')
+  const intervalMs = expectDuration('interval', interval, 0)
+  if (!Array.isArray(reveal)) refuse('reveal', 'an array', reveal)
+  for (const [index, field] of reveal.entries()) expectOneOf(`reveal[${index}]`, field, ['owner', 'resource'])
+  expectText('salt', salt)
+  if (!isCode(source)) refuse('source', 'a letter or digit, then up to 63 letters, digits and _:.+-', source)
+  expectWhole('maxWaiting', maxWaiting, 1)
+  if (onError !== undefined) expectFunction('onError', onError as unknown)
+  expectMethods('clock', clock, 'a Clock', 'now', 'monotonic', 'setTimer')
+  return { sinks: sinks as readonly Sink[], intervalMs, reveal, salt, source, maxWaiting, onError, clock }
+}
+
+interface EventQueue {
+  /** Returns how many events wait. */
+  add(event: TelemetryEvent): number
+  /** Empties the queue and returns the records of its events. */
+  takeRecords(): TelemetryRecord[]
+}
+
+/** Keeps the events of one stream. Events are immutable, so their records can be made later. */
+function createEventQueue(
+  stream: StreamName,
+  encodeOptions: EncodeOptions,
+  clock: Clock,
+  recorded: boolean,
+): EventQueue {
+  const tracker = stream === 'project' ? new LockTracker() : undefined
+  let events: TelemetryEvent[] = []
+  /** When each event came. Only the tracker needs it. */
+  let arrivals: number[] = []
+  return {
+    add(event) {
+      if (tracker) arrivals.push(recorded ? timeOf(event) : clock.monotonic())
+      return events.push(event)
+    },
+    takeRecords() {
+      const taken = events
+      const takenArrivals = arrivals
+      events = []
+      arrivals = []
+      return taken.flatMap((event, index) => {
+        const tracked = tracker?.follow(event, takenArrivals[index] ?? 0) ?? {}
+        return encodeEvent(encodeOptions, stream, event, isoTimeOf(event, clock), tracked) ?? []
+      })
+    },
+  }
+}
+
+/** From the year 10000 on, ISO 8601 has another form. */
+const MAX_TIME = Date.UTC(10_000, 0)
+
+/** The time of the event, or the present if the event has no valid time. */
+function isoTimeOf(event: TelemetryEvent, clock: Clock): string {
+  const time = timeOf(event)
+  return new Date(time >= 0 && time < MAX_TIME ? time : clock.now()).toISOString()
+}
+
+function timeOf({ at }: TelemetryEvent): number {
+  if (typeof at === 'string') return Date.parse(at)
+  return typeof at === 'number' ? at : Number.NaN
 }

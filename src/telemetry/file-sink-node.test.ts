@@ -11,25 +11,24 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { linesOf, record } from '../../test/telemetry/records.ts'
 import { FakeClock } from '../testing/index.ts'
-import { type FileSinkOptions, fileSink } from './file-sink-node.ts'
-import type { Sink } from './outbox.ts'
+import { type FileSink, type FileSinkOptions, fileSink } from './file-sink-node.ts'
 
 const DAY = 24 * 3_600_000
 
 describe('the sink for files', () => {
   let directory: string
   let clock: FakeClock
-  let sinks: Sink[]
+  let sinks: FileSink[]
   beforeEach(() => {
     directory = join(mkdtempSync(join(tmpdir(), 'holdfast-telemetry-')), 'lines')
     clock = new FakeClock()
     sinks = []
   })
   afterEach(async () => {
-    await Promise.all(sinks.map((sink) => sink.close?.()))
+    await Promise.all(sinks.map((sink) => sink.close()))
     rmSync(join(directory, '..'), { recursive: true })
   })
 
@@ -42,7 +41,7 @@ describe('the sink for files', () => {
   const first = record('lock:acquired', 0)
   const second = record('lock:released', 1)
 
-  it('has written a line for each record when the call returns', () => {
+  it('has written a line for each record when write returns', () => {
     const sink = open()
     sink.write([first])
     sink.write([second])
@@ -50,13 +49,13 @@ describe('the sink for files', () => {
     expect(contentOf(0)).toBe(linesOf([first, second]))
   })
 
-  it('begins a file each day and compresses those of past days', async () => {
+  it('begins a file each day and compresses the files of past days', async () => {
     const sink = open()
     sink.write([first])
     utimesSync(join(directory, names()[0] ?? ''), new Date(clock.now()), new Date(clock.now()))
     clock.jump(DAY)
     sink.write([second])
-    await sink.close?.()
+    await sink.close()
     expect(names()).toEqual([
       expect.stringMatching(/^2030-01-01.*\.jsonl\.gz$/),
       expect.stringMatching(/^2030-01-02/),
@@ -64,13 +63,13 @@ describe('the sink for files', () => {
     expect(gunzipSync(readFileSync(join(directory, names()[0] ?? ''))).toString()).toBe(linesOf([first]))
   })
 
-  it('leaves a file of yesterday alone while another process may write to it', async () => {
+  it('does not compress a file of yesterday while another process may write to it', async () => {
     const sink = open()
     sink.write([first])
     clock.jump(DAY)
     utimesSync(join(directory, names()[0] ?? ''), new Date(clock.now()), new Date(clock.now() - 1000))
     sink.write([second])
-    await sink.close?.()
+    await sink.close()
     expect(names()).toEqual([
       expect.stringMatching(/^2030-01-01.*\.jsonl$/),
       expect.stringMatching(/^2030-01-02/),
@@ -84,20 +83,20 @@ describe('the sink for files', () => {
     expect(names().map((name) => name.slice(20))).toEqual(['001.jsonl', '002.jsonl'])
   })
 
-  it('deletes the oldest files when all together are too large, and nothing that is not its own', async () => {
+  it('deletes the oldest files when all together are too large, and no other files', async () => {
     const sink = open({ maxFileBytes: 1, maxTotalBytes: 250 })
     sink.write([first])
     const foreign = ['.lock', 'notes.jsonl', '2030-01-01.txt']
     for (const name of foreign) writeFileSync(join(directory, name), 'x'.repeat(1000))
     for (let n = 0; n < 5; n++) sink.write([second])
-    await sink.close?.()
+    await sink.close()
     const parts = names().filter((name) => /\.\d{3}\.jsonl$/.test(name))
     expect(parts.at(-1)).toContain('.006.')
     expect(parts.length).toBeLessThan(4)
     for (const name of foreign) expect(existsSync(join(directory, name))).toBe(true)
   })
 
-  it('deletes of one day the files that were written to longest ago, whatever their names', async () => {
+  it('deletes the files of one day in the order of their last write, not of their names', async () => {
     const sink = open({ maxTotalBytes: linesOf([first, second]).length })
     mkdirSync(directory)
     const others = ['2030-01-01.ffffffff.001.jsonl', '2030-01-01.00000000.001.jsonl']
@@ -106,11 +105,11 @@ describe('the sink for files', () => {
       utimesSync(join(directory, name), index + 1, index + 1)
     }
     sink.write([second])
-    await sink.close?.()
+    await sink.close()
     expect(names()).toEqual([others[1], expect.not.stringContaining('ffffffff')])
   })
 
-  it('goes on in another file when its own was deleted', () => {
+  it('continues in a new file when its own was deleted', () => {
     const sink = open()
     sink.write([first])
     rmSync(join(directory, names()[0] ?? ''))
@@ -118,13 +117,31 @@ describe('the sink for files', () => {
     expect(contentOf(0)).toBe(linesOf([second]))
   })
 
-  it('never continues a file that another has begun, so that a torn line stays the last one', () => {
+  it('never appends to the file of another writer, so that a torn line stays the last one', () => {
     open().write([first])
     writeFileSync(join(directory, names()[0] ?? ''), linesOf([first]).slice(0, 30))
     open().write([second])
     expect(names()).toHaveLength(2)
     const whole = names().findIndex((_, index) => contentOf(index) === linesOf([second]))
     expect(contentOf(1 - whole)).toBe(linesOf([first]).slice(0, 30))
+  })
+
+  it('reports that old files cannot be compressed, and continues when onError throws', async () => {
+    mkdirSync(directory)
+    const old = '2029-12-31.00000000.001.jsonl'
+    writeFileSync(join(directory, old), linesOf([first]))
+    utimesSync(join(directory, old), 1, 1)
+    mkdirSync(join(directory, `${old}.gz`))
+    const onError = vi.fn(() => {
+      throw new Error('from onError')
+    })
+    {
+      await using sink = open({ onError, maxFileBytes: 1 })
+      sink.write([first])
+      sink.write([second])
+    }
+    expect(onError).toHaveBeenCalledTimes(2)
+    expect(names()).toHaveLength(4)
   })
 
   function contentOf(index: number): string {

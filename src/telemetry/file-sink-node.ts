@@ -1,22 +1,44 @@
 /**
- * Lines in files of one day each: `2030-01-01.<writer>.<part>.jsonl`. A writer never appends to a file that
- * another has begun, so a line that a crash has torn stays the last one of its file. Writes are synchronous:
- * they are few and large, and nothing is under way when the process is told to end.
+ * Telemetry files in a folder, one set per day: `2030-01-01.<writer>.<part>.jsonl`. A writer never appends to a file
+ * of another writer. So a line that a crash cut off is always the last line of its file. Writes are synchronous: they
+ * are few and large, and no write is unfinished when the process is told to end.
  */
-import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
-import { type Clock, systemClock } from '../core/index.ts'
-import type { Sink } from './outbox.ts'
-import { tidyUp } from './retention-node.ts'
+import {
+  closeSync,
+  createReadStream,
+  createWriteStream,
+  type Dirent,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  writeSync,
+} from 'node:fs'
+import { readdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import { expectFunction, expectMethods, expectObject, expectText, expectWhole } from '../base/arguments.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { notify } from '../base/notify.ts'
+import { randomId } from '../base/random-id.ts'
+import { type TelemetryRecord, toLines } from './record.ts'
+import type { Sink } from './sink-queue.ts'
 
 export interface FileSinkOptions {
-  /** A file that grows beyond it is followed by another part. Default 64 MiB. */
+  /** When a file is larger, the next write begins another part. Default 64 MiB. */
   readonly maxFileBytes?: number
-  /** When all files together exceed it, the oldest are deleted. Default 1 GiB. */
+  /** When all files together are larger, the oldest are deleted. Default 1 GiB. */
   readonly maxTotalBytes?: number
   readonly clock?: Clock
-  /** Told when old files could not be compressed or deleted. The lines are written all the same. */
+  /** Called when old files could not be compressed or deleted. Records are still written. */
   readonly onError?: (error: unknown) => void
+}
+
+export interface FileSink extends Sink, AsyncDisposable {
+  /** The lines are in the file when the call returns. */
+  write(records: readonly TelemetryRecord[]): void
+  close(): Promise<void>
 }
 
 interface OpenFile {
@@ -26,30 +48,36 @@ interface OpenFile {
 }
 
 const MiB = 2 ** 20
+const WRITER_LENGTH = 8
 
 /**
- * Writes one JSON line a record into a folder; files of past days are compressed.
+ * Writes each record as a JSON line into a folder. Files of past days are compressed.
  *
  * @example
  * const collector = createCollector({ sinks: [fileSink('telemetry')] })
  */
-export function fileSink(directory: string, options: FileSinkOptions = {}): Sink {
-  const { maxFileBytes = 64 * MiB, maxTotalBytes = 1024 * MiB, clock = systemClock } = options
-  const { onError = () => {} } = options
-  const writer = crypto.randomUUID().slice(0, 8)
+export function fileSink(directory: string, options: FileSinkOptions = {}): FileSink {
+  expectText('directory', directory)
+  expectObject('options', options as unknown)
+  const { maxFileBytes = 64 * MiB, maxTotalBytes = 1024 * MiB, clock = systemClock, onError } = options
+  expectWhole('maxFileBytes', maxFileBytes, 1)
+  expectWhole('maxTotalBytes', maxTotalBytes, 1)
+  expectMethods('clock', clock, 'a Clock', 'now')
+  if (onError !== undefined) expectFunction('onError', onError as unknown)
+  const writer = randomId().slice(0, WRITER_LENGTH)
   let part = 0
   let file: OpenFile | undefined
   let tidying = Promise.resolve()
 
-  return {
+  const sink: FileSink = {
     write(records) {
-      const text = Buffer.from(records.map((record) => `${JSON.stringify(record)}\n`).join(''))
+      const text = Buffer.from(toLines(records))
       const current = fileFor(new Date(clock.now()).toISOString().slice(0, 10))
       try {
         for (let done = 0; done < text.length; ) done += writeSync(current.descriptor, text, done)
         current.bytes += text.length
       } catch (error) {
-        // The records will come again: a part of them must not stay.
+        // The caller sends these records again, so no part of them may stay in the file.
         ftruncateSync(current.descriptor, current.bytes)
         throw error
       }
@@ -58,15 +86,19 @@ export function fileSink(directory: string, options: FileSinkOptions = {}): Sink
       closeFile()
       await tidying
     },
+    [Symbol.asyncDispose]: () => sink.close(),
   }
+  return sink
 
   function fileFor(day: string): OpenFile {
-    if (file?.day === day && file.bytes < maxFileBytes && isThere(file)) return file
+    if (file?.day === day && file.bytes < maxFileBytes && isLinked(file)) return file
     closeFile()
     mkdirSync(directory, { recursive: true })
     const path = join(directory, `${day}.${writer}.${String(++part).padStart(3, '0')}.jsonl`)
     file = { descriptor: openSync(path, 'ax'), day, bytes: 0 }
-    tidying = tidying.then(() => tidyUp(directory, { day, maxTotalBytes, now: clock.now() })).catch(onError)
+    tidying = tidying
+      .then(() => tidyUp(directory, { day, maxTotalBytes, now: clock.now() }))
+      .catch((error) => notify(onError, error))
     return file
   }
 
@@ -76,7 +108,91 @@ export function fileSink(directory: string, options: FileSinkOptions = {}): Sink
   }
 }
 
-/** Another process that needs room may have deleted it: it can be written to still, but never read. */
-function isThere({ descriptor }: OpenFile): boolean {
+/** Another process may have deleted the file to make room. Writes would still succeed, but nobody could read them. */
+function isLinked({ descriptor }: OpenFile): boolean {
   return fstatSync(descriptor).nlink > 0
+}
+
+/** Only these files are read, compressed and deleted. Other files in the folder are never touched. */
+const TELEMETRY_FILE = /^(\d{4}-\d\d-\d\d)\.[\da-f]{8}\.\d{3,}\.jsonl(\.gz)?$/
+/** The rest of an interrupted compression. */
+const PARTIAL_FILE = /^\d{4}-\d\d-\d\d\.[\da-f]{8}\.\d{3,}\.jsonl\.gz\.[\da-f]{8}\.part$/
+/** A file of yesterday is compressed when it has not changed for this long: until then its writer may add lines. */
+const UNCHANGED_MS = 60_000
+const PARTIAL_FILE_MS = 3_600_000
+
+/** The paths of the telemetry files in a folder, oldest day first. */
+export async function telemetryFiles(directory: string): Promise<string[]> {
+  const names = new Set(namesOf(await readdir(directory, { withFileTypes: true }), TELEMETRY_FILE))
+  // For a moment a compressed file and its original exist together.
+  for (const name of names) names.delete(`${name}.gz`)
+  return [...names].map((name) => join(directory, name))
+}
+
+interface TidyOptions {
+  readonly day: string
+  readonly maxTotalBytes: number
+  readonly now: number
+}
+
+/** Compresses the files of past days, and deletes the oldest files while all together are too large. */
+async function tidyUp(directory: string, { day, maxTotalBytes, now }: TidyOptions): Promise<void> {
+  const entries = await readdir(directory, { withFileTypes: true })
+  for (const name of namesOf(entries, PARTIAL_FILE)) {
+    const path = join(directory, name)
+    if (now - (await changedAt(path)) > PARTIAL_FILE_MS) await rm(path, { force: true })
+  }
+  for (const name of namesOf(entries, TELEMETRY_FILE)) {
+    const path = join(directory, name)
+    const isPast = name.slice(0, 10) < day && !name.endsWith('.gz')
+    if (isPast && now - (await changedAt(path)) > UNCHANGED_MS) await compress(path)
+  }
+  await deleteOldest(directory, maxTotalBytes)
+}
+
+function namesOf(entries: readonly Dirent[], pattern: RegExp): string[] {
+  return entries
+    .filter((entry) => entry.isFile() && pattern.test(entry.name))
+    .map(({ name }) => name)
+    .toSorted()
+}
+
+/** Two processes may compress the same file: each writes its own partial file, and both have the same content. */
+async function compress(path: string): Promise<void> {
+  const partial = `${path}.gz.${randomId().slice(0, 8)}.part`
+  try {
+    await pipeline(createReadStream(path), createGzip(), createWriteStream(partial))
+    await rename(partial, `${path}.gz`)
+    await rm(path, { force: true })
+  } catch (error) {
+    await rm(partial, { force: true })
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+}
+
+async function deleteOldest(directory: string, maxTotalBytes: number): Promise<void> {
+  const paths = await telemetryFiles(directory)
+  const files = await Promise.all(
+    paths.map(async (path) => {
+      const { size = 0, mtimeMs = 0 } = (await statIfPresent(path)) ?? {}
+      return { path, day: basename(path).slice(0, 10), size, mtimeMs }
+    }),
+  )
+  // The names of files of one day do not say which is older, so the time of the last write decides.
+  files.sort((a, b) => a.day.localeCompare(b.day) || a.mtimeMs - b.mtimeMs)
+  let total = files.reduce((sum, { size }) => sum + size, 0)
+  for (const { path, size } of files.slice(0, -1)) {
+    if (total <= maxTotalBytes) return
+    await rm(path, { force: true })
+    total -= size
+  }
+}
+
+async function changedAt(path: string): Promise<number> {
+  return (await statIfPresent(path))?.mtimeMs ?? Number.POSITIVE_INFINITY
+}
+
+/** Another process may have deleted the file. */
+function statIfPresent(path: string) {
+  return stat(path).catch(() => undefined)
 }

@@ -1,10 +1,5 @@
-export { flushOnExit } from './exit-node.ts'
-export { type FileSinkOptions, fileSink } from './file-sink-node.ts'
-export { collect, report, score } from './monitor-node.ts'
-export type {
-  CollectOptions,
-  MonitorResult,
-  Progress,
-  ReportOptions,
-  ScoreOptions,
-} from './monitor-options.ts'
+export { type CollectOptions, flushOnExit } from './collect-node.ts'
+export { type FileSink, type FileSinkOptions, fileSink } from './file-sink-node.ts'
+export { collect, type MonitorResult, report, score } from './monitor-node.ts'
+export type { ReportOptions } from './report-node.ts'
+export type { Progress, ScoreOptions } from './score-node.ts'

@@ -1,7 +1,7 @@
-import { leaseIdOf, type TelemetryEvent, within } from './event.ts'
+import { fieldOf, leaseIdOf, type TelemetryEvent } from './encode-event.ts'
 import type { RecordFields } from './record.ts'
 
-/** Acquires and leases under way; more than these are forgotten, oldest first. */
+/** The most acquires and leases that are followed at the same time. Beyond it the oldest is forgotten. */
 const MAX_TRACKED = 1000
 
 interface Track {
@@ -9,21 +9,22 @@ interface Track {
   attempts: number
   acquiredMs?: number
   releaseRequestedMs?: number
-  /** The executor has just failed. */
+  /** The event before was an error of the executor. */
   executorFailed?: boolean
-  /** By the clock of the events. */
+  /** Milliseconds of the clock that the events' `at` comes from. */
   ttlExpiresAt?: number
 }
 
 /**
- * Follows the events of a project lock and knows at its end what no single event tells: how long the wait
- * was, how many attempts it took, what was left of the TTL at a beat, how long the release took, and which
- * grant ended a time of read-only. `nowMs` is monotonic: a wall clock that jumps makes no wait longer.
+ * Follows the events of project locks and computes what no single event contains: how long the wait was, how many
+ * attempts it took, how much TTL was left at a renewal, how long the release took, and which grant ended the
+ * read-only mode. `nowMs` is monotonic, so a jump of the wall clock changes no duration.
  */
 export class LockTracker {
   readonly #tracks = new Map<string, Track>()
   readonly #readonlyScopes = new Set<unknown>()
 
+  /** Returns the fields that the event adds to its record. */
   follow(event: TelemetryEvent, nowMs: number): RecordFields {
     const id = leaseIdOf(event) ?? ''
     const track = this.#tracks.get(id) ?? this.#start(id, nowMs)
@@ -76,7 +77,10 @@ export class LockTracker {
   }
 }
 
-/** The event does not tell. It follows the error of an executor; without one, a lease that is held is renewed. */
+/**
+ * `lock:retry` does not name its operation. After an error of the executor, the executor is retried. Otherwise a held
+ * lease retries its renewal, and a lease that is not held yet retries its acquire.
+ */
 function retriedOperation(track: Track): string {
   const { acquiredMs, executorFailed } = track
   track.executorFailed = false
@@ -85,7 +89,7 @@ function retriedOperation(track: Track): string {
 }
 
 function endOfAcquire({ startedMs, attempts }: Track, nowMs: number): RecordFields {
-  // Without an attempt that was heard, the start of the wait is not known either.
+  // Without a `lock:attempt` event, the start of the wait is unknown too.
   return attempts === 0 ? {} : { attempts, waitedMs: Math.max(0, nowMs - startedMs) }
 }
 
@@ -97,6 +101,6 @@ function endOfLease({ acquiredMs, releaseRequestedMs }: Track, nowMs: number): R
 }
 
 function rememberTtl(track: Track, event: TelemetryEvent): void {
-  const expiresAt = event.ttlExpiresAt ?? within(event.lease, 'ttlExpiresAt')
+  const expiresAt = event.ttlExpiresAt ?? fieldOf(event.lease, 'ttlExpiresAt')
   if (Number.isFinite(expiresAt)) track.ttlExpiresAt = expiresAt as number
 }

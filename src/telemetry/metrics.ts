@@ -1,7 +1,153 @@
-import type { StreamName } from './record.ts'
-import type { WarningKind } from './signals.ts'
-import type { Sketch } from './sketch.ts'
-import type { Tally } from './tally.ts'
+/** From records to metrics: what a record means, what is counted in a window, and the metrics of that window. */
+import { QuantileSketch } from './quantile-sketch.ts'
+import type { StreamName, TelemetryRecord } from './record.ts'
+
+export const WINDOW_MS = 15 * 60_000
+
+/** What a record means for the metrics, for every stream. */
+export type RecordMeaning =
+  | 'granted'
+  /** An acquire that ended without a lease and will not be retried (`retryable=false`). */
+  | 'refused'
+  | 'renewed'
+  | 'renewal-failed'
+  | 'released'
+  | 'backoff'
+  | 'warning'
+  | 'readonly-entered'
+  /** The end of the read-only mode. A grant that ends it has the field `returned` instead. */
+  | 'readonly-returned'
+
+const MEANINGS: Readonly<Record<string, RecordMeaning>> = {
+  acquired: 'granted',
+  'lock:acquired': 'granted',
+  'document.locked': 'granted',
+  renewed: 'renewed',
+  'lock:renewed': 'renewed',
+  lost: 'renewal-failed',
+  released: 'released',
+  'lock:released': 'released',
+  'document.unlocked': 'released',
+  'lock:waiting': 'backoff',
+  warning: 'warning',
+  'lock:warning': 'warning',
+  'lock:cleanup-warning': 'warning',
+  'lock:readonly-entered': 'readonly-entered',
+  'autosave:readonly-entered': 'readonly-entered',
+  'autosave:readonly-left': 'readonly-returned',
+}
+
+export function meaningOf(record: TelemetryRecord): RecordMeaning | undefined {
+  const { type } = record
+  if (type === 'lock:retry') return record.operation === 'renew' ? 'renewal-failed' : undefined
+  if (type === 'error' || type === 'lock:error') return meaningOfError(record)
+  return Object.hasOwn(MEANINGS, type) ? MEANINGS[type] : undefined
+}
+
+/** An error of the executor is the application's own failure. It does not affect the lock's metrics. */
+function meaningOfError({ operation, retryable }: TelemetryRecord): RecordMeaning | undefined {
+  if (operation === 'renew') return 'renewal-failed'
+  if (operation === 'acquire' && retryable === false) return 'refused'
+  return undefined
+}
+
+/** Kinds of warnings that are counted separately. All other kinds share one count, so that a window stays small. */
+const WARNINGS = [
+  'heartbeat-delayed',
+  'fallback-delayed',
+  'fallback-corrupt',
+  'cleanup',
+  'lease-in-danger',
+  'other',
+] as const
+export type WarningKind = (typeof WARNINGS)[number]
+
+export function warningKindOf({ warning }: TelemetryRecord): WarningKind {
+  return WARNINGS.find((kind) => kind === warning) ?? 'other'
+}
+
+/** The counts of one stream in one window. The order of `add` and `merge` calls does not matter. */
+export class WindowCounts {
+  readonly counts = {
+    records: 0,
+    granted: 0,
+    refused: 0,
+    /** Attempts of all acquires that ended. */
+    attempts: 0,
+    /** Acquires that ended on the fallback. */
+    fallback: 0,
+    renewals: 0,
+    failedRenewals: 0,
+    readonlyEntered: 0,
+    readonlyReturned: 0,
+  }
+  readonly warnings = Object.fromEntries(WARNINGS.map((kind) => [kind, 0])) as Record<WarningKind, number>
+  readonly sketches = {
+    waited: new QuantileSketch(),
+    left: new QuantileSketch(),
+    release: new QuantileSketch(),
+    backoff: new QuantileSketch(),
+  }
+
+  add(record: TelemetryRecord): void {
+    const { counts, sketches } = this
+    counts.records++
+    switch (meaningOf(record)) {
+      case 'granted':
+        counts.granted++
+        this.#addAcquire(record)
+        if (record.returned) counts.readonlyReturned++
+        break
+      case 'refused':
+        counts.refused++
+        this.#addAcquire(record)
+        break
+      case 'renewed':
+        counts.renewals++
+        if (record.leftMs !== undefined) sketches.left.add(record.leftMs)
+        break
+      case 'renewal-failed':
+        counts.failedRenewals++
+        break
+      case 'released':
+        if (record.releaseMs !== undefined) sketches.release.add(record.releaseMs)
+        break
+      case 'backoff':
+        if (record.delayMs !== undefined) sketches.backoff.add(record.delayMs)
+        break
+      case 'warning':
+        this.warnings[warningKindOf(record)]++
+        break
+      case 'readonly-entered':
+        counts.readonlyEntered++
+        break
+      case 'readonly-returned':
+        counts.readonlyReturned++
+        break
+    }
+  }
+
+  #addAcquire({ attempts, waitedMs, backend }: TelemetryRecord): void {
+    this.counts.attempts += attempts ?? 1
+    if (backend === 'fallback') this.counts.fallback++
+    if (waitedMs !== undefined) this.sketches.waited.add(waitedMs)
+  }
+
+  merge(other: WindowCounts): void {
+    addCounts(this.counts, other.counts)
+    addCounts(this.warnings, other.warnings)
+    for (const [name, sketch] of Object.entries(this.sketches))
+      sketch.merge(other.sketches[name as keyof WindowCounts['sketches']])
+  }
+}
+
+/** Adds the counts of `other` to the counts with the same names. */
+export function addCounts<K extends string>(
+  counts: Record<K, number>,
+  other: Readonly<Record<K, number>>,
+): void {
+  for (const name of Object.keys(counts) as K[]) counts[name] += other[name]
+}
 
 /** The metrics of one stream in one window, as `score --json` prints them. Shares are from 0 to 1. */
 export interface WindowMetrics {
@@ -10,7 +156,7 @@ export interface WindowMetrics {
   readonly start: string
   readonly end: string
   readonly records: number
-  /** Acquires that ended, by a grant or for good without one. */
+  /** Acquires that ended: with a grant, or without one for good. */
   readonly acquires: number
   readonly attempts_per_acquire: number | null
   readonly success_rate: number | null
@@ -25,7 +171,7 @@ export interface WindowMetrics {
   readonly backoff_ms: Quantiles | null
   /** `autosave.lock.warning`, by kind. */
   readonly warnings: Readonly<Record<WarningKind, number>>
-  /** `autosave.lock.readonly`: entries, and grants that ended one. */
+  /** `autosave.lock.readonly`: how often the read-only mode began and ended. */
   readonly readonly_entered: number
   readonly readonly_returned: number
 }
@@ -39,19 +185,14 @@ export interface Quantiles {
   readonly max: number
 }
 
-export function metricsOf(
-  stream: StreamName,
-  startMs: number,
-  windowMs: number,
-  tally: Tally,
-): WindowMetrics {
-  const { counts, sketches } = tally
+export function metricsOf(stream: StreamName, startMs: number, window: WindowCounts): WindowMetrics {
+  const { counts, sketches, warnings } = window
   const acquires = counts.granted + counts.refused
-  const heartbeats = counts.beats + counts.missedBeats
+  const heartbeats = counts.renewals + counts.failedRenewals
   return {
     stream,
     start: new Date(startMs).toISOString(),
-    end: new Date(startMs + windowMs).toISOString(),
+    end: new Date(startMs + WINDOW_MS).toISOString(),
     records: counts.records,
     acquires,
     attempts_per_acquire: ratio(counts.attempts, acquires),
@@ -60,11 +201,11 @@ export function metricsOf(
     fallback_rate: ratio(counts.fallback, acquires),
     wait_ms: quantilesOf(sketches.waited),
     heartbeats,
-    heartbeat_success: ratio(counts.beats, heartbeats),
+    heartbeat_success: ratio(counts.renewals, heartbeats),
     ttl_left_ms: quantilesOf(sketches.left),
     release_ms: quantilesOf(sketches.release),
     backoff_ms: quantilesOf(sketches.backoff),
-    warnings: { ...tally.warnings },
+    warnings: { ...warnings },
     readonly_entered: counts.readonlyEntered,
     readonly_returned: counts.readonlyReturned,
   }
@@ -74,7 +215,7 @@ function ratio(part: number, whole: number): number | null {
   return whole === 0 ? null : part / whole
 }
 
-function quantilesOf(sketch: Sketch): Quantiles | null {
+function quantilesOf(sketch: QuantileSketch): Quantiles | null {
   if (sketch.count === 0) return null
   const at = (q: number) => sketch.quantile(q) ?? 0
   const { count, min, max } = sketch

@@ -1,15 +1,26 @@
-/** What is behind `holdfast monitor collect | score | report`. The command line only parses flags. */
-import { LeaseError } from '../core/index.ts'
-import { collectInput } from './collect-node.ts'
-import { describeVerdict } from './describe-verdict.ts'
-import { fileProblem } from './file-problem-node.ts'
-import type { CollectOptions, MonitorResult, ReportOptions, ScoreOptions } from './monitor-options.ts'
-import { writeReport } from './report-node.ts'
-import { scoreFiles } from './score-node.ts'
+/** The functions behind `holdfast monitor collect | score | report`. The command line only parses the flags. */
+import { LeaseError } from '../base/errors.ts'
+import { type CollectOptions, checkCollectOptions, collectInput } from './collect-node.ts'
+import { describeHealth } from './health-text.ts'
+import { fileProblem } from './input-files-node.ts'
+import { checkReportOptions, type ReportOptions, writeReport } from './report-node.ts'
+import { checkScoreOptions, type ScoreOptions, scoreFiles } from './score-node.ts'
 
-/** Writes events from the input as lines into a folder: 0 done, 2 when no line of it was an event. */
-export function collect(options: CollectOptions): Promise<MonitorResult> {
-  return answer(async () => {
+/** The output and the exit code of a command. With `json`, `stdout` is one JSON document. */
+export interface MonitorResult {
+  /**
+   * 0: healthy or done. 1: a rollback is required (`score`), or an alert was not delivered or the log of incidents
+   * is damaged (`report`). 2: bad input.
+   */
+  readonly exitCode: 0 | 1 | 2
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Writes events from the input as records into a folder. Exit code 2 if the input has lines but no event. */
+export async function collect(options: CollectOptions): Promise<MonitorResult> {
+  checkCollectOptions(options)
+  return reportBadInput(async () => {
     const counts = await collectInput(options)
     const { written, skipped } = counts
     return {
@@ -20,21 +31,23 @@ export function collect(options: CollectOptions): Promise<MonitorResult> {
   })
 }
 
-/** Judges what was collected: 0 healthy or degraded, 1 rollback required, 2 bad input. */
-export function score(options: ScoreOptions = {}): Promise<MonitorResult> {
-  return answer(async () => {
-    const verdict = await scoreFiles(options, options.now ?? Date.now())
+/** Checks the health of the locks. Exit code 0: healthy or degraded. 1: rollback required. 2: bad input. */
+export async function score(options: ScoreOptions = {}): Promise<MonitorResult> {
+  checkScoreOptions(options)
+  return reportBadInput(async () => {
+    const health = await scoreFiles(options, options.now ?? Date.now())
     return {
-      exitCode: verdict.rollback_required ? 1 : 0,
-      stdout: options.json ? toJson(verdict) : describeVerdict(verdict),
+      exitCode: health.rollback_required ? 1 : 0,
+      stdout: options.json ? toJson(health) : describeHealth(health),
       stderr: '',
     }
   })
 }
 
-/** Writes the HTML report and the incidents, and tells Slack and PagerDuty of each incident once. */
-export function report(options: ReportOptions = {}): Promise<MonitorResult> {
-  return answer(async () => {
+/** Writes the HTML report and the pages of incidents, and sends each alert to Slack and PagerDuty once. */
+export async function report(options: ReportOptions = {}): Promise<MonitorResult> {
+  checkReportOptions(options)
+  return reportBadInput(async () => {
     const now = options.now ?? Date.now()
     const { files, failures } = await writeReport(await scoreFiles(options, now), options, now)
     return {
@@ -45,7 +58,7 @@ export function report(options: ReportOptions = {}): Promise<MonitorResult> {
   })
 }
 
-async function answer(work: () => Promise<MonitorResult>): Promise<MonitorResult> {
+async function reportBadInput(work: () => Promise<MonitorResult>): Promise<MonitorResult> {
   try {
     return await work()
   } catch (error) {

@@ -1,10 +1,11 @@
-import type { Sink } from './outbox.ts'
+import { expectMethods } from '../base/arguments.ts'
+import { meaningOf, type RecordMeaning, warningKindOf } from './metrics.ts'
 import type { TelemetryRecord } from './record.ts'
-import { type Signal, signalOf, warningOf } from './signals.ts'
+import type { Sink } from './sink-queue.ts'
 
 type Attributes = Record<string, string>
 
-/** What is used of a `Meter` of `@opentelemetry/api`. */
+/** The part of a `Meter` of `@opentelemetry/api` that is used. */
 export interface MeterLike {
   createCounter(
     name: string,
@@ -22,13 +23,14 @@ interface InstrumentOptions {
 }
 
 /**
- * Feeds the instruments of OpenTelemetry from what a collector hears.
+ * Updates instruments of OpenTelemetry from the records of a collector.
  *
  * @example
  * import { metrics } from '@opentelemetry/api'
  * const collector = createCollector({ sinks: [openTelemetrySink(metrics.getMeter('holdfast'))] })
  */
 export function openTelemetrySink(meter: MeterLike): Sink {
+  expectMethods('meter', meter, 'a Meter of OpenTelemetry', 'createCounter', 'createHistogram')
   const counter = (name: string, description: string) => meter.createCounter(name, { description, unit: '1' })
   const seconds = (name: string, description: string) => {
     const histogram = meter.createHistogram(name, { description, unit: 's' })
@@ -38,42 +40,42 @@ export function openTelemetrySink(meter: MeterLike): Sink {
   }
   const acquires = counter('holdfast.lock.acquires', 'Acquires that ended, by outcome and backend')
   const attempts = counter('holdfast.lock.attempts', 'Attempts of the acquires that ended')
-  const waited = seconds('holdfast.lock.wait', 'From the call to the end of an acquire')
+  const waited = seconds('holdfast.lock.wait', 'Time from the call to the end of an acquire')
   const heartbeats = counter('holdfast.lock.heartbeats', 'Renewals, by outcome')
-  const left = seconds('holdfast.lock.ttl_left', 'What was left of the TTL when a renewal came through')
-  const released = seconds('holdfast.lock.release', 'From the request to release until it was done')
-  const backoff = seconds('holdfast.lock.backoff', 'Pauses before another attempt')
+  const left = seconds('holdfast.lock.ttl_left', 'Rest of the TTL at a successful renewal')
+  const released = seconds('holdfast.lock.release', 'Time from the request to release to its end')
+  const backoff = seconds('holdfast.lock.backoff', 'Pauses before the next attempt')
   const warnings = counter('autosave.lock.warning', 'Warnings, by kind')
-  const readonlyChanges = counter('autosave.lock.readonly', 'Changes to read-only and back')
+  const readonlyChanges = counter('autosave.lock.readonly', 'Begins and ends of the read-only mode')
 
-  const onSignal: Record<Signal, (record: TelemetryRecord, attributes: Attributes) => void> = {
+  const update: Record<RecordMeaning, (record: TelemetryRecord, attributes: Attributes) => void> = {
     granted(record, attributes) {
-      endOfAcquire('granted', record, attributes)
-      if (record.returned) onSignal.returned(record, attributes)
+      addAcquire('granted', record, attributes)
+      if (record.returned) update['readonly-returned'](record, attributes)
     },
-    refused: (record, attributes) => endOfAcquire('refused', record, attributes),
-    beat(record, attributes) {
+    refused: (record, attributes) => addAcquire('refused', record, attributes),
+    renewed(record, attributes) {
       heartbeats.add(1, { ...attributes, outcome: 'renewed' })
       left(record.leftMs, attributes)
     },
-    'missed-beat': (_, attributes) => heartbeats.add(1, { ...attributes, outcome: 'missed' }),
+    'renewal-failed': (_, attributes) => heartbeats.add(1, { ...attributes, outcome: 'missed' }),
     released: (record, attributes) => released(record.releaseMs, attributes),
     backoff: (record, attributes) => backoff(record.delayMs, attributes),
-    warning: (record, attributes) => warnings.add(1, { ...attributes, warning: warningOf(record) }),
-    'read-only': (_, attributes) => readonlyChanges.add(1, { ...attributes, change: 'entered' }),
-    returned: (_, attributes) => readonlyChanges.add(1, { ...attributes, change: 'returned' }),
+    warning: (record, attributes) => warnings.add(1, { ...attributes, warning: warningKindOf(record) }),
+    'readonly-entered': (_, attributes) => readonlyChanges.add(1, { ...attributes, change: 'entered' }),
+    'readonly-returned': (_, attributes) => readonlyChanges.add(1, { ...attributes, change: 'returned' }),
   }
 
   return {
     write(records) {
       for (const record of records) {
-        const signal = signalOf(record)
-        if (signal) onSignal[signal](record, { stream: record.stream })
+        const meaning = meaningOf(record)
+        if (meaning) update[meaning](record, { stream: record.stream })
       }
     },
   }
 
-  function endOfAcquire(outcome: string, record: TelemetryRecord, attributes: Attributes): void {
+  function addAcquire(outcome: string, record: TelemetryRecord, attributes: Attributes): void {
     acquires.add(1, { ...attributes, outcome, backend: record.backend ?? 'store' })
     attempts.add(record.attempts ?? 1, attributes)
     waited(record.waitedMs, attributes)

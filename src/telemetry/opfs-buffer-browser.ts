@@ -1,11 +1,11 @@
-import type { RecordBuffer } from './http-sink.ts'
-import type { TelemetryRecord } from './record.ts'
-import { isRecord } from './validate.ts'
+import { expectObject, expectText, expectWhole } from '../base/arguments.ts'
+import type { RecordBuffer } from './http-batches.ts'
+import { isRecord, type TelemetryRecord, toLines } from './record.ts'
 
 export interface OpfsBufferOptions {
   /** The folder in the origin private file system. Default `holdfast-telemetry`. */
   readonly folder?: string
-  /** Beyond it the oldest records go. Default 1 MiB. */
+  /** The largest size of the file. Beyond it the oldest records are dropped. Default 1 MiB. */
   readonly maxBytes?: number
 }
 
@@ -16,30 +16,36 @@ const NEWLINE = 0x0a
 const utf8 = new TextEncoder()
 
 /**
- * Keeps records in one file of the origin while the server cannot be reached. All pages share the file; a Web
- * Lock lets one at a time at it.
+ * Keeps records in a file of the origin private file system while the server cannot be reached. All pages of the
+ * origin share the file. A Web Lock lets only one page at a time use it.
+ *
+ * @example
+ * httpSink('/telemetry', { buffer: opfsBuffer() })
  */
 export function opfsBuffer(options: OpfsBufferOptions = {}): RecordBuffer {
+  expectObject('options', options as unknown)
   const { folder = DEFAULT_FOLDER, maxBytes = DEFAULT_MAX_BYTES } = options
+  expectText('folder', folder)
+  expectWhole('maxBytes', maxBytes, 1)
 
   return {
     append: (records) =>
-      alone(async (file) => {
-        const lines = utf8.encode(`${await textOf(file)}${linesOf(records)}`)
+      withFile(async (file) => {
+        const lines = utf8.encode(`${await textOf(file)}${toLines(records)}`)
         const excess = lines.length - maxBytes
         await replace(file, excess > 0 ? lines.subarray(lines.indexOf(NEWLINE, excess - 1) + 1) : lines)
       }),
     drain: (take) =>
-      alone(async (file) => {
+      withFile(async (file) => {
         let records = (await textOf(file)).split('\n').flatMap(parse)
         while (records.length > 0) {
           records = records.slice(await take(records))
-          await replace(file, linesOf(records))
+          await replace(file, toLines(records))
         }
       }),
   }
 
-  function alone(work: (file: FileSystemFileHandle) => Promise<void>): Promise<void> {
+  function withFile(work: (file: FileSystemFileHandle) => Promise<void>): Promise<void> {
     return navigator.locks.request(`${folder}:${FILE}`, async () => {
       const root = await navigator.storage.getDirectory()
       const directory = await root.getDirectoryHandle(folder, { create: true })
@@ -52,15 +58,11 @@ async function textOf(file: FileSystemFileHandle): Promise<string> {
   return (await file.getFile()).text()
 }
 
-/** A writable stream works on a copy until it is closed, so a page that dies leaves the old text. */
+/** A writable stream changes the file only when it is closed. So a page that is killed leaves the old text. */
 async function replace(file: FileSystemFileHandle, text: FileSystemWriteChunkType): Promise<void> {
   const writable = await file.createWritable()
   await writable.write(text)
   await writable.close()
-}
-
-function linesOf(records: readonly TelemetryRecord[]): string {
-  return records.map((record) => `${JSON.stringify(record)}\n`).join('')
 }
 
 function parse(line: string): TelemetryRecord[] {

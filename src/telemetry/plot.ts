@@ -1,22 +1,22 @@
-/** Plots as SVG, drawn with the colours of the page around them. */
+/** Plots as SVG. Their colours are CSS variables of the page. */
 
 export interface Series {
   readonly name: string
-  /** The CSS variable of its colour. */
+  /** The name of a CSS variable. */
   readonly colour: string
   readonly values: readonly (number | null)[]
 }
 
 export interface Plot {
   readonly series: readonly Series[]
-  /** Start of each value's window, milliseconds, ascending. */
+  /** The start of the window of each value, milliseconds, ascending. */
   readonly times: readonly number[]
   readonly stepMs: number
   readonly format: (value: number) => string
   readonly scale: Scale
-  /** Where a rule begins to fire. */
+  /** The bound of the rule. */
   readonly bound?: number | undefined
-  /** Times in which a rollback was called for. */
+  /** Times in which a rollback was required. */
   readonly bands: readonly { readonly from: number; readonly to: number }[]
   readonly bars?: boolean
 }
@@ -36,13 +36,13 @@ const BOTTOM = 26
 
 const TICKS = 4
 
-/** From 0 up to at least this value. */
+/** A scale from 0 to this value or a little more. */
 export function scaleFromZero(to: number): Scale {
   const step = niceStep(to / TICKS)
   return linearScale(0, step, Math.ceil(to / step - 1e-9))
 }
 
-/** Up to 1, from at most this share. */
+/** A scale from this share or a little less to 1. */
 export function scaleToOne(from: number): Scale {
   const step = niceStep((1 - from) / TICKS)
   const count = Math.min(Math.ceil((1 - from) / step - 1e-9), Math.round(1 / step))
@@ -54,7 +54,7 @@ function linearScale(from: number, step: number, count: number): Scale {
   return { ticks, place: (value) => clamp((value - from) / (step * count)) }
 }
 
-/** By powers of ten, for what spans from milliseconds to seconds. */
+/** A scale of powers of ten, for values from milliseconds to minutes. */
 export function logScale(values: readonly number[]): Scale {
   const positive = values.filter((value) => value > 0)
   const low = Math.floor(Math.log10(Math.max(1, Math.min(...positive, 1e9))))
@@ -72,8 +72,8 @@ function clamp(share: number): number {
   return Math.min(1, Math.max(0, share))
 }
 
-/** The horizontal place of each time, as the page's script needs it too. */
-export function placesOf({ times, stepMs }: Pick<Plot, 'times' | 'stepMs'>): number[] {
+/** The horizontal position of each time. The script of the page uses it too. */
+export function positionsOf({ times, stepMs }: Pick<Plot, 'times' | 'stepMs'>): number[] {
   return times.map(timeAxis(times, stepMs))
 }
 
@@ -105,14 +105,18 @@ export function renderPlot(plot: Plot): string {
     plot.bars ? barsOf(one, place, plot, x, y) : linesOf(one, plot, x, y),
   )
   return [
-    ...[...bands, ...grid, ...timeTicks(plot, x), ...shapes, ...limit],
+    ...bands,
+    ...grid,
+    ...timeTicks(plot, x),
+    ...shapes,
+    ...limit,
     `<line class="cursor" x1="0" x2="0" y1="${TOP}" y2="${HEIGHT - BOTTOM}"/>`,
   ].join('')
 }
 
 type Axis = (value: number) => number
 
-/** A gap in the values is a gap in the line; a value between two gaps is a dot. */
+/** A missing value is a gap in the line. A single value between two gaps is a dot. */
 function linesOf({ colour, values }: Series, { times, stepMs }: Plot, x: Axis, y: Axis): string {
   const runs: string[][] = []
   let next = Number.NaN
@@ -132,7 +136,7 @@ function linesOf({ colour, values }: Series, { times, stepMs }: Plot, x: Axis, y
   return `<g class="line" style="--series:var(${colour})">${shapes.join('')}</g>`
 }
 
-/** Bars of several series stand beside each other. */
+/** The bars of several series are drawn side by side. */
 function barsOf(
   { colour, values }: Series,
   place: number,

@@ -1,18 +1,19 @@
 /**
- * One line of telemetry. Everything that an analysis needs of an event stands in its own line, also what
- * only the collector could know (how long the wait was, how much TTL was left), so lines may be read in any
- * order and in any number of parts. No field holds free text: codes, counts, durations and hashes only.
+ * One line of telemetry: its fields, its checks and its JSON Schema. A record contains everything that an analysis
+ * needs from an event, also values that only the collector knows (how long the wait was, how much TTL was left).
+ * So records can be read in any order and from any number of files. No field contains free text: only codes,
+ * counts, durations and hashes.
  */
 export const RECORD_VERSION = 1
 
 export const STREAMS = ['lease', 'project', 'autosave', 'document', 'sync'] as const
 export type StreamName = (typeof STREAMS)[number]
 
-/** The optional fields of a record, by kind. The order is the order in a line. */
+/** The optional fields of a record and the kind of each. The order is the order in a line. */
 export const FIELDS = {
-  /** Names the collector that wrote the line: a process or a page. */
+  /** Names the collector that wrote the record: a process or a page. */
   source: 'code',
-  /** The lease's id, hashed: whoever knows an id may end its lease. */
+  /** The lease's id, hashed: whoever knows an id can end its lease. */
   lease: 'code',
   resource: 'name',
   owner: 'name',
@@ -20,35 +21,35 @@ export const FIELDS = {
   backend: 'code',
   strategy: 'code',
   operation: 'code',
-  /** Of an error. */
+  /** The code of an error. */
   code: 'code',
   retryable: 'flag',
   reason: 'code',
   warning: 'code',
   phase: 'code',
-  /** Which attempt of an acquire this is, from 1. */
+  /** The number of this attempt of an acquire, from 1. */
   attempt: 'count',
   /** How many attempts an acquire took until it ended. */
   attempts: 'count',
   token: 'count',
   /** From the call to the end of the acquire. */
   waitedMs: 'duration',
-  /** A pause before the next attempt. */
+  /** The pause before the next attempt. */
   delayMs: 'duration',
-  /** What was left of the TTL when a renewal came through. */
+  /** The rest of the TTL at a successful renewal. */
   leftMs: 'duration',
   heldMs: 'duration',
-  /** From the request to release until it was done. */
+  /** From the request to release until the release was complete. */
   releaseMs: 'duration',
-  /** This grant ended a time of read-only. */
+  /** This grant ended the read-only mode. */
   returned: 'flag',
 } as const satisfies Record<string, FieldKind>
 
-export type FieldKind = 'code' | 'name' | 'flag' | 'count' | 'duration'
-type Kinds = { code: string; name: string; flag: boolean; count: number; duration: number }
+type FieldKind = 'code' | 'name' | 'flag' | 'count' | 'duration'
+type KindTypes = { code: string; name: string; flag: boolean; count: number; duration: number }
 
 export type RecordFields = {
-  readonly [F in keyof typeof FIELDS]?: Kinds[(typeof FIELDS)[F]]
+  readonly [F in keyof typeof FIELDS]?: KindTypes[(typeof FIELDS)[F]]
 }
 
 export interface TelemetryRecord extends RecordFields {
@@ -56,6 +57,93 @@ export interface TelemetryRecord extends RecordFields {
   /** ISO 8601, UTC, milliseconds. */
   readonly at: string
   readonly stream: StreamName
-  /** As the event stream names it, such as `lock:acquired`. */
+  /** The type of the event, such as `lock:acquired`. */
   readonly type: string
+}
+
+/** A code is short and has few kinds of characters, so that no sentence of a user fits into one. */
+const CODE = /^[A-Za-z0-9][\w:.+-]{0,63}$/
+const TIME = /^\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d\.\d{3}Z$/
+const MAX_NAME_LENGTH = 512
+
+const kindChecks: Record<FieldKind, (value: unknown) => boolean> = {
+  code: isCode,
+  name: (value) => typeof value === 'string' && value !== '' && value.length <= MAX_NAME_LENGTH,
+  flag: (value) => typeof value === 'boolean',
+  count: (value) => Number.isSafeInteger(value) && (value as number) >= 0,
+  duration: (value) => Number.isFinite(value) && (value as number) >= 0,
+}
+const fieldChecks = new Map<string, (value: unknown) => boolean>(
+  Object.entries(FIELDS).map(([field, kind]) => [field, kindChecks[kind]]),
+)
+const streams: ReadonlySet<unknown> = new Set(STREAMS)
+
+export function isCode(value: unknown): value is string {
+  return typeof value === 'string' && CODE.test(value)
+}
+
+export function isValidField(field: string, value: unknown): boolean {
+  return fieldChecks.get(field)?.(value) ?? false
+}
+
+/** Unknown fields are allowed: a later version may have added them. */
+export function isRecord(value: unknown): value is TelemetryRecord {
+  if (typeof value !== 'object' || value === null) return false
+  const { v, at, stream, type } = value as Record<string, unknown>
+  if (
+    v !== RECORD_VERSION ||
+    typeof at !== 'string' ||
+    !TIME.test(at) ||
+    !streams.has(stream) ||
+    !isCode(type)
+  )
+    return false
+  for (const field in value) {
+    const check = fieldChecks.get(field)
+    if (check && !check((value as Record<string, unknown>)[field])) return false
+  }
+  return true
+}
+
+/** Whether a newer version of Holdfast wrote the record. */
+export function isNewerRecord(value: unknown): boolean {
+  return Number((value as { readonly v?: unknown } | null)?.v) > RECORD_VERSION
+}
+
+/** A copy that has only the known fields, in their order. */
+export function onlyKnownFields(record: TelemetryRecord): TelemetryRecord {
+  const { v, at, stream, type } = record
+  const fields = [...fieldChecks.keys()].flatMap((field) => {
+    const value = record[field as keyof TelemetryRecord]
+    return value === undefined ? [] : [[field, value]]
+  })
+  return { v, at, stream, type, ...Object.fromEntries(fields) }
+}
+
+/** The lines of a file: one JSON object per line, each with a line break. */
+export function toLines(records: readonly TelemetryRecord[]): string {
+  return records.map((record) => `${JSON.stringify(record)}\n`).join('')
+}
+
+const kindSchemas: Record<FieldKind, object> = {
+  code: { type: 'string', pattern: CODE.source },
+  name: { type: 'string', minLength: 1, maxLength: MAX_NAME_LENGTH },
+  flag: { type: 'boolean' },
+  count: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+  duration: { type: 'number', minimum: 0 },
+}
+
+/** The JSON Schema of a record, published as `docs/telemetry.schema.json`. */
+export const recordSchema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'One line of Holdfast telemetry',
+  type: 'object',
+  required: ['v', 'at', 'stream', 'type'],
+  properties: {
+    v: { const: RECORD_VERSION },
+    at: { type: 'string', format: 'date-time', pattern: TIME.source },
+    stream: { enum: STREAMS },
+    type: kindSchemas.code,
+    ...Object.fromEntries(Object.entries(FIELDS).map(([field, kind]) => [field, kindSchemas[kind]])),
+  },
 }

@@ -1,35 +1,45 @@
-import { WINDOW_MS } from './analysis.ts'
-import { milliseconds, shortTime } from './describe-verdict.ts'
-import type { Verdict } from './judge.ts'
-import type { Quantiles, WindowMetrics } from './metrics.ts'
-import { HEIGHT, type Plot, placesOf, renderPlot, WIDTH } from './plot.ts'
+/** The section of one stream in the HTML report. */
+import { boundOf, type LockHealth } from './health.ts'
+import { milliseconds, percent, shortTime } from './health-text.ts'
+import { type Quantiles, WINDOW_MS, type WindowMetrics } from './metrics.ts'
+import {
+  HEIGHT,
+  logScale,
+  type Plot,
+  positionsOf,
+  renderPlot,
+  type Scale,
+  scaleFromZero,
+  scaleToOne,
+  WIDTH,
+} from './plot.ts'
 import type { StreamName } from './record.ts'
-import { boundOf, type Panel, panelsOf } from './report-panels.ts'
+import type { RuleName, Thresholds } from './thresholds.ts'
 
-const NONE = '–'
+const NO_VALUE = '–'
 
-/** The part of the report about one stream: the newest figures, the plots, and all windows as a table. */
+/** The section of one stream: the newest figures, the plots, and a table of all windows. */
 export function renderStream(
   stream: StreamName,
   windows: readonly WindowMetrics[],
-  verdict: Verdict,
+  health: LockHealth,
 ): string {
   const times = windows.map(({ start }) => Date.parse(start))
   const panels = panelsOf(stream)
-  const bands = bandsOf(stream, times, verdict)
-  const plots = panels.map((panel) => ({ panel, plot: plotOf(panel, windows, times, bands, verdict) }))
+  const bands = bandsOf(stream, times, health)
+  const plots = panels.map((panel) => ({ panel, plot: plotOf(panel, windows, times, bands, health) }))
   const acquires = windows.reduce((sum, window) => sum + window.acquires, 0)
   const events = windows.reduce((sum, window) => sum + window.records, 0)
   const readings = plots.flatMap(({ plot }) =>
-    plot.series.map(({ values }) => values.map((value) => (value === null ? NONE : plot.format(value)))),
+    plot.series.map(({ values }) => values.map((value) => (value === null ? NO_VALUE : plot.format(value)))),
   )
   const moments = windows.map(
     ({ start, end }) => `${start.slice(5, 16).replace('T', ' ')}–${end.slice(11, 16)} UTC`,
   )
-  const data = { places: placesOf({ times, stepMs: WINDOW_MS }), moments, readings }
+  const data = { positions: positionsOf({ times, stepMs: WINDOW_MS }), moments, readings }
   return `<section data-stream="${stream}">
 <div class="head"><h2>${stream}</h2><span>${events} events, ${acquires} acquires</span><output class="moment mono"></output></div>
-<div class="figures">${panels.map((panel) => figure(panel, windows.at(-1), verdict, stream)).join('')}</div>
+<div class="figures">${panels.map((panel) => figure(panel, windows.at(-1), health, stream)).join('')}</div>
 <div class="plots">${plots.map(({ panel, plot }) => plotCard(panel, plot)).join('')}</div>
 <details class="card"><summary>All windows</summary><div class="scroll">${tableOf(columnsOf(panels), windows)}</div></details>
 <script type="application/json">${JSON.stringify(data)}</script>
@@ -41,16 +51,16 @@ function plotOf(
   windows: readonly WindowMetrics[],
   times: readonly number[],
   bands: Plot['bands'],
-  { thresholds }: Verdict,
+  { thresholds }: LockHealth,
 ): Plot {
   const { format, bars = false } = panel
   const series = panel.lines.map(({ name, colour, read }) => ({ name, colour, values: windows.map(read) }))
-  const bound = boundOf(panel, thresholds)
+  const bound = boundOfPanel(panel, thresholds)
   const values = series.flatMap((one) => one.values.filter((value) => value !== null))
   return { series, times, stepMs: WINDOW_MS, format, bars, bound, bands, scale: panel.scale(values, bound) }
 }
 
-function bandsOf(stream: StreamName, times: readonly number[], { incidents }: Verdict): Plot['bands'] {
+function bandsOf(stream: StreamName, times: readonly number[], { incidents }: LockHealth): Plot['bands'] {
   const end = (times.at(-1) ?? 0) + WINDOW_MS
   return incidents
     .filter(({ firings }) => firings.some((firing) => firing.stream === stream))
@@ -61,28 +71,28 @@ function plotCard({ title }: Panel, plot: Plot): string {
   const legend = plot.series.map(({ name, colour, values }) => {
     const newest = values.at(-1) ?? null
     const swatch = `<i style="background:var(${colour})"></i>`
-    return `<span>${swatch}${name} <output>${newest === null ? NONE : plot.format(newest)}</output></span>`
+    return `<span>${swatch}${name} <output>${newest === null ? NO_VALUE : plot.format(newest)}</output></span>`
   })
   return `<figure class="card"><figcaption><h3>${title}</h3><span class="legend">${legend.join('')}</span></figcaption>
 <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title} over time" tabindex="0">${renderPlot(plot)}</svg></figure>`
 }
 
-/** The newest value, and whether its rule fires. */
+/** The newest value, and whether the rule fires. */
 function figure(
   panel: Panel,
   newest: WindowMetrics | undefined,
-  verdict: Verdict,
+  health: LockHealth,
   stream: StreamName,
 ): string {
-  // Of several lines, the one that the rule looks at.
+  // A panel with several lines shows p95: the rule checks it.
   const line = panel.lines.find(({ name }) => name === 'p95') ?? panel.lines[0]
   const value = (newest && line?.read(newest)) ?? null
-  const bound = boundOf(panel, verdict.thresholds)
-  const firing = verdict.reasons.find(({ rule, stream: where }) => rule === panel.rule && where === stream)
+  const bound = boundOfPanel(panel, health.thresholds)
+  const firing = health.reasons.find(({ rule, stream: where }) => rule === panel.rule && where === stream)
   const isOut = firing !== undefined && firing.windows.at(-1) === newest?.start
   const state = isOut ? 'out of bounds' : firing ? 'recovering' : 'within bounds'
   return `<div class="card figure${firing ? ' out' : ''}"><span>${panel.title}${line?.name === 'p95' ? ', p95' : ''}</span>
-<b>${value === null ? NONE : panel.format(value)}</b>
+<b>${value === null ? NO_VALUE : panel.format(value)}</b>
 <span>${bound === undefined ? 'no bound' : `${state} (${panel.format(bound).replace(' ', '&nbsp;')})`}</span></div>`
 }
 
@@ -92,10 +102,10 @@ function columnsOf(panels: readonly Panel[]): readonly Column[] {
   return [
     ['Window', ({ start }) => shortTime(start)],
     ['Acquires', ({ acquires }) => `${acquires}`],
-    ['Attempts each', ({ attempts_per_acquire: each }) => (each === null ? NONE : each.toFixed(2))],
+    ['Attempts each', ({ attempts_per_acquire: each }) => (each === null ? NO_VALUE : each.toFixed(2))],
     ...panels.flatMap(({ title, lines, format }) =>
       lines.map(({ name, read }): Column => {
-        const show = (value: number | null) => (value === null ? NONE : format(value))
+        const show = (value: number | null) => (value === null ? NO_VALUE : format(value))
         return [lines.length > 1 ? `${title}, ${name}` : title, (window) => show(read(window))]
       }),
     ),
@@ -107,7 +117,7 @@ function columnsOf(panels: readonly Panel[]): readonly Column[] {
 }
 
 function quantile(quantiles: Quantiles | null, name: keyof Quantiles): string {
-  return quantiles ? milliseconds(quantiles[name]) : NONE
+  return quantiles ? milliseconds(quantiles[name]) : NO_VALUE
 }
 
 function tableOf(columns: readonly Column[], windows: readonly WindowMetrics[]): string {
@@ -119,4 +129,96 @@ function tableOf(columns: readonly Column[], windows: readonly WindowMetrics[]):
         `<tr>${columns.map(([title, cell]) => `<td data-label="${title}">${cell(window)}</td>`).join('')}</tr>`,
     )
   return `<table><thead><tr>${head.join('')}</tr></thead><tbody>${rows.join('')}</tbody></table>`
+}
+
+/** One plot: its title, its rule, and the metrics that it shows. */
+interface Panel {
+  readonly title: string
+  readonly rule?: RuleName
+  readonly format: (value: number) => string
+  readonly bars?: boolean
+  /** The streams that have this plot. Default: all streams of locks. */
+  readonly streams?: readonly StreamName[]
+  readonly lines: readonly PanelLine[]
+  scale(values: readonly number[], bound: number | undefined): Scale
+}
+
+interface PanelLine {
+  readonly name: string
+  readonly colour: string
+  read(window: WindowMetrics): number | null
+}
+
+const LOCK_STREAMS: readonly StreamName[] = ['lease', 'project', 'document']
+
+const PANELS: readonly Panel[] = [
+  {
+    title: 'Successful acquires',
+    rule: 'success_rate',
+    format: percent,
+    lines: [{ name: 'share', colour: '--good', read: (window) => window.success_rate }],
+    scale: sharesToOne,
+  },
+  {
+    title: 'Ended with retryable=false',
+    rule: 'retryable_false',
+    format: percent,
+    lines: [{ name: 'share', colour: '--bad', read: (window) => window.retryable_false }],
+    scale: sharesFromZero,
+  },
+  {
+    title: 'Wait for a lease',
+    rule: 'wait_p95_ms',
+    format: milliseconds,
+    lines: [
+      { name: 'p99', colour: '--waiting-faint', read: ({ wait_ms }) => wait_ms?.p99 ?? null },
+      { name: 'p95', colour: '--waiting-soft', read: ({ wait_ms }) => wait_ms?.p95 ?? null },
+      { name: 'p50', colour: '--waiting', read: ({ wait_ms }) => wait_ms?.p50 ?? null },
+    ],
+    scale: (values, bound) => logScale(bound === undefined ? values : [...values, bound]),
+  },
+  {
+    title: 'On the fallback',
+    streams: ['project'],
+    rule: 'fallback_rate',
+    format: percent,
+    lines: [{ name: 'share', colour: '--fallback', read: (window) => window.fallback_rate }],
+    scale: sharesFromZero,
+  },
+  {
+    title: 'Read-only',
+    streams: ['project', 'autosave'],
+    rule: 'readonly',
+    format: String,
+    bars: true,
+    lines: [
+      { name: 'entered', colour: '--bad', read: (window) => window.readonly_entered },
+      { name: 'returned', colour: '--good', read: (window) => window.readonly_returned },
+    ],
+    scale: (values, bound = 0) => scaleFromZero(Math.max(4, bound * 1.2, ...values)),
+  },
+  {
+    title: 'Successful heartbeats',
+    rule: 'heartbeat_success',
+    format: percent,
+    lines: [{ name: 'share', colour: '--good', read: (window) => window.heartbeat_success }],
+    scale: sharesToOne,
+  },
+]
+
+function panelsOf(stream: StreamName): readonly Panel[] {
+  return PANELS.filter(({ streams = LOCK_STREAMS }) => streams.includes(stream))
+}
+
+/** `undefined` if the panel has no rule, or the rule is off. */
+function boundOfPanel({ rule }: Panel, { rules }: Thresholds): number | undefined {
+  return rule && rules[rule].severity !== 'off' ? boundOf(rules[rule]) : undefined
+}
+
+function sharesFromZero(values: readonly number[], bound = 0): Scale {
+  return scaleFromZero(Math.min(1, Math.max(0.05, bound * 1.2, ...values)))
+}
+
+function sharesToOne(values: readonly number[], bound = 1): Scale {
+  return scaleToOne(Math.min(0.95, bound - (1 - bound) / 4, ...values))
 }

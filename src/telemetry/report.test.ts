@@ -1,21 +1,20 @@
 import { describe, expect, it } from 'vitest'
 import { acquires, NOON, record, WINDOW } from '../../test/telemetry/records.ts'
+import { pagerDutyEvent, slackMessage } from './alerts.ts'
 import { Analysis } from './analysis.ts'
-import { type LoggedIncident, newsFor, recognize } from './incident-log.ts'
-import { incidentMarkdown } from './incident-markdown.ts'
-import { judge } from './judge.ts'
-import { pagerDutyEvent, slackMessage } from './notify.ts'
+import { checkHealth } from './health.ts'
+import { incidentMarkdown } from './incident-page.ts'
 import type { TelemetryRecord } from './record.ts'
-import { renderReport } from './report-html.ts'
-import { REPORT_STYLE } from './report-style.ts'
+import { type LoggedIncident, matchIncidents, pendingAlert } from './report-node.ts'
+import { REPORT_STYLE, renderReport } from './report-page.ts'
 
-const open = verdictOf([...acquires(0, 20, 0), ...acquires(1, 15, 5), ...acquires(2, 12, 8)])
+const open = healthOf([...acquires(0, 20, 0), ...acquires(1, 15, 5), ...acquires(2, 12, 8)])
 const [incident] = open.incidents
-if (!incident) throw new Error('there should be an incident')
+if (!incident) throw new Error('expected an incident')
 const closed = { ...incident, until: '2030-01-01T13:30:00.000Z' }
 
-describe('the page', () => {
-  it('needs nothing but itself', () => {
+describe('the HTML report', () => {
+  it('loads nothing else', () => {
     const html = renderReport(open, NOON)
     expect(html).not.toMatch(/https?:|<link|<img|@import|url\(/)
     expect(html).toContain('Rollback required')
@@ -23,8 +22,8 @@ describe('the page', () => {
     expect(html).not.toMatch(/NaN|undefined|Infinity/)
   })
 
-  it('tells how to begin when there is nothing to show', () => {
-    const html = renderReport(verdictOf([]), NOON)
+  it('explains how to begin when there is no telemetry', () => {
+    const html = renderReport(healthOf([]), NOON)
     expect(html).toContain('Nothing was collected yet')
     expect(html).not.toMatch(/NaN|undefined|Infinity/)
   })
@@ -32,13 +31,13 @@ describe('the page', () => {
   it.each([
     ['one event', [record('lock:attempt', 0)]],
     ['no waits', [record('document.locked', 0, { stream: 'document' })]],
-    ['waits of nothing', [record('lock:acquired', 0, { waitedMs: 0 })]],
+    ['waits of 0 ms', [record('lock:acquired', 0, { waitedMs: 0 })]],
     ['every acquire refused', acquires(0, 0, 30)],
-  ] as const)('can be drawn for %s', (_, records) => {
-    expect(renderReport(verdictOf(records), NOON)).not.toMatch(/NaN|undefined|Infinity/)
+  ] as const)('is complete for %s', (_, records) => {
+    expect(renderReport(healthOf(records), NOON)).not.toMatch(/NaN|undefined|Infinity/)
   })
 
-  it.each([0, 1])('has texts of enough contrast in theme %i', (theme) => {
+  it.each([0, 1])('has text with enough contrast in theme %i', (theme) => {
     const colours = Object.fromEntries(
       [...REPORT_STYLE.matchAll(/(--[\w-]+): light-dark\((#\w+), (#\w+)\)/g)].map(([, name, ...pair]) => [
         name,
@@ -53,8 +52,8 @@ describe('the page', () => {
   })
 })
 
-describe('the file of an incident', () => {
-  it('says what, since when, figures against thresholds, the likely cause, what to do and how to roll back', () => {
+describe('the page of an incident', () => {
+  it('has all sections of its template', () => {
     const text = incidentMarkdown(incident, open)
     expect(text).toContain('# incident-20300101T1215Z: rollback required')
     expect(text).toContain('| Template | Incident-001 |')
@@ -66,7 +65,7 @@ describe('the file of an incident', () => {
       expect(text).toContain(`## ${title}`)
   })
 
-  it('says when it is closed', () => {
+  it('says when the incident ended', () => {
     const text = incidentMarkdown(closed, open)
     expect(text).toContain('# incident-20300101T1215Z: closed')
     expect(text).toContain('| Until | 2030-01-01 13:30 UTC |')
@@ -74,49 +73,51 @@ describe('the file of an incident', () => {
 
   it.each([
     ['Web Locks are missing', [record('lock:acquired', WINDOW, { backend: 'fallback' })], 40],
-    ['found corrupt', [record('lock:warning', WINDOW, { warning: 'fallback-corrupt' })], 1],
-    ['Heartbeats came late', [record('lock:warning', WINDOW, { warning: 'heartbeat-delayed' })], 1],
-    ['left their file behind', [record('lock:cleanup-warning', WINDOW, { warning: 'cleanup' })], 1],
+    ['fallback file was corrupt', [record('lock:warning', WINDOW, { warning: 'fallback-corrupt' })], 1],
+    ['Heartbeats were late', [record('lock:warning', WINDOW, { warning: 'heartbeat-delayed' })], 1],
+    ['did not delete their file', [record('lock:cleanup-warning', WINDOW, { warning: 'cleanup' })], 1],
     ['Waits are long', [record('lock:acquired', WINDOW, { waitedMs: 9000 })], 40],
-    ['Nothing in these figures', [], 0],
-  ] as const)('finds a cause: %s', (cause, sign, times) => {
+    ['These figures do not show one', [], 0],
+  ] as const)('names a likely cause: %s', (cause, sign, times) => {
     const signs = Array.from({ length: times }, () => sign).flat()
-    const verdict = verdictOf([...acquires(1, 0, 20), ...signs])
-    expect(verdict.incidents.map((one) => incidentMarkdown(one, verdict)).join()).toContain(cause)
+    const health = healthOf([...acquires(1, 0, 20), ...signs])
+    expect(health.incidents.map((one) => incidentMarkdown(one, health)).join()).toContain(cause)
   })
 })
 
-describe('what is remembered of incidents', () => {
+describe('the log of incidents', () => {
   const logged: LoggedIncident = { ...incident, told: { slack: 'opened' } }
 
-  it('knows an incident again, also when the windows of its start are gone', () => {
+  it('finds a logged incident again, also when the windows of its start are gone', () => {
     const later = { ...incident, id: 'incident-later', since: '2030-01-01T12:30:00.000Z' }
-    expect(recognize([later], [logged], NOON)).toEqual([logged])
+    expect(matchIncidents([later], [logged], NOON)).toEqual([logged])
   })
 
-  it('knows a new one from one that is over', () => {
+  it('does not confuse a new incident with an ended one', () => {
     const over: LoggedIncident = { ...closed, told: { slack: 'closed' } }
     const next = { ...incident, id: 'incident-next', since: '2030-01-01T14:00:00.000Z' }
-    expect(recognize([next], [over], NOON)).toEqual([{ ...next, told: {} }])
+    expect(matchIncidents([next], [over], NOON)).toEqual([{ ...next, told: {} }])
   })
 
-  it('ends what was open and is seen no more', () => {
-    expect(recognize([], [logged], NOON + WINDOW)).toEqual([{ ...logged, until: '2030-01-01T12:15:00.000Z' }])
+  it('ends an open incident that is not found any more', () => {
+    expect(matchIncidents([], [logged], NOON + WINDOW)).toEqual([
+      { ...logged, until: '2030-01-01T12:15:00.000Z' },
+    ])
   })
 
   it.each([
     ['it opened', null, undefined, 'opened'],
     ['it lasts', null, 'opened', undefined],
     ['it ended', closed.until, 'opened', 'closed'],
-    ['it is long over', closed.until, 'closed', undefined],
-    ['it was over before it was seen', closed.until, undefined, undefined],
-  ] as const)('tells once: %s', (_, until, slack, news) => {
-    expect(newsFor('slack', { ...incident, until, told: slack ? { slack } : {} })).toBe(news)
+    ['the end was sent', closed.until, 'closed', undefined],
+    ['it ended before the first run', closed.until, undefined, undefined],
+  ] as const)('decides which alert is due: %s', (_, until, slack, alert) => {
+    expect(pendingAlert('slack', { ...incident, until, told: slack ? { slack } : {} })).toBe(alert)
   })
 })
 
-describe('payloads', () => {
-  it('for PagerDuty trigger and resolve by one key', () => {
+describe('alerts', () => {
+  it('for PagerDuty trigger and resolve with the same key', () => {
     expect(pagerDutyEvent(incident, 'key')).toMatchObject({
       routing_key: 'key',
       event_action: 'trigger',
@@ -135,7 +136,7 @@ describe('payloads', () => {
     })
   })
 
-  it('for Slack have a text and blocks', () => {
+  it('for Slack have text and blocks', () => {
     expect(slackMessage(incident)).toMatchObject({
       text: 'Locks: rollback required',
       blocks: expect.any(Array),
@@ -144,10 +145,10 @@ describe('payloads', () => {
   })
 })
 
-function verdictOf(records: readonly TelemetryRecord[]) {
+function healthOf(records: readonly TelemetryRecord[]) {
   const analysis = new Analysis()
   for (const one of records) analysis.add(one)
-  return judge(analysis)
+  return checkHealth(analysis)
 }
 
 /** As WCAG computes it. */

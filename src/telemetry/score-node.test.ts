@@ -22,13 +22,13 @@ async function acquiresCounted(onProgress?: () => void): Promise<number | undefi
   return windows[0]?.acquires
 }
 
-it('counts a file once that was compressed and is there still', async () => {
+it('counts a file once while its original and its compressed copy both exist', async () => {
   put(name, lines)
   put(`${name}.gz`, gzipSync(lines))
   expect(await acquiresCounted()).toBe(40)
 })
 
-it('counts a file that another process compresses meanwhile', async () => {
+it('counts a file that another process compresses during the reading', async () => {
   const long = 'x'.repeat(5 * 2 ** 20)
   put('2030-01-01.00000000.001.jsonl', long)
   put(name, lines)
@@ -39,7 +39,7 @@ it('counts a file that another process compresses meanwhile', async () => {
   expect(await acquiresCounted(compress)).toBe(40)
 })
 
-it('says which file is missing of those that it was told to read', async () => {
+it('names the file that is missing', async () => {
   const gone = join(directory, name)
   await expect(scoreFiles({ files: [gone] }, NOON)).rejects.toMatchObject({
     code: 'invalid-argument',

@@ -1,61 +1,103 @@
-import { readFile, stat } from 'node:fs/promises'
-import { parse as parseToml } from 'smol-toml'
-import { LeaseError } from '../core/index.ts'
-import { Analysis } from './analysis.ts'
-import { fileProblem } from './file-problem-node.ts'
-import { judge, type Verdict } from './judge.ts'
-import type { ScoreOptions } from './monitor-options.ts'
-import { readFileLines } from './read-lines-node.ts'
-import { telemetryFiles } from './retention-node.ts'
-import { DEFAULT_THRESHOLDS, makeThresholds, type Thresholds } from './thresholds.ts'
+/** Reads telemetry files and checks the health of the locks. */
+import { stat } from 'node:fs/promises'
+import { expectBoolean, expectFunction, expectObject, expectText, refuse } from '../base/arguments.ts'
+import { LeaseError } from '../base/errors.ts'
+import { notify } from '../base/notify.ts'
+import { readConfigurationFile } from '../configuration/load-node.ts'
+import { Analysis, expectMoment } from './analysis.ts'
+import { telemetryFiles } from './file-sink-node.ts'
+import { checkHealth, type LockHealth } from './health.ts'
+import { readFileLines, refuseFile } from './input-files-node.ts'
+import { makeThresholds, type Thresholds, type ThresholdsConfig } from './thresholds.ts'
+
+export interface ScoreOptions {
+  /** The folder that `collect` fills. Default `telemetry`. */
+  readonly directory?: string
+  /** Files to read instead of a folder; `.gz` is decompressed. */
+  readonly files?: readonly string[]
+  /** Thresholds that differ from the defaults. */
+  readonly thresholds?: ThresholdsConfig
+  /** A `.json` or `.toml` file with thresholds, in place of `thresholds`. */
+  readonly config?: string
+  /** Prints JSON. Default false. */
+  readonly json?: boolean
+  /** The time of the check, milliseconds since 1970. Default: the present. */
+  readonly now?: number
+  /** Called from time to time while large files are read. */
+  readonly onProgress?: (progress: Progress) => void
+}
+
+export interface Progress {
+  readonly bytesRead: number
+  readonly bytesTotal: number
+  readonly lines: number
+}
 
 const PROGRESS_BYTES = 4 * 2 ** 20
-/** How often a folder is listed before a file that is gone counts as missing. */
-const LISTINGS = 3
+/** How often a folder is listed again when one of its files has vanished. */
+const MAX_LISTINGS = 3
 const NO_TELEMETRY = 'there is no telemetry in this folder, so collect some first or name another'
 
-/** Reads the files and judges them. Throws a `LeaseError` that says what is wrong with the input. */
-export async function scoreFiles(options: ScoreOptions, now: number): Promise<Verdict> {
-  const thresholds = options.config === undefined ? DEFAULT_THRESHOLDS : await loadThresholds(options.config)
-  const { files, directory = 'telemetry', onProgress } = options
+export function checkScoreOptions(options: ScoreOptions): void {
+  expectObject('options', options as unknown)
+  const { directory, files, thresholds, config, json, now, onProgress } = options
+  if (directory !== undefined) expectText('directory', directory)
+  if (files !== undefined) {
+    if (!Array.isArray(files)) refuse('files', 'an array of paths', files)
+    for (const [index, file] of files.entries()) expectText(`files[${index}]`, file)
+  }
+  if (thresholds !== undefined) makeThresholds(thresholds)
+  if (config !== undefined) expectText('config', config)
+  if (thresholds !== undefined && config !== undefined)
+    refuse('config', 'only one of config and thresholds', config)
+  if (json !== undefined) expectBoolean('json', json)
+  if (now !== undefined) expectMoment('now', now)
+  if (onProgress !== undefined) expectFunction('onProgress', onProgress as unknown)
+}
+
+/** Throws a `LeaseError` with `invalid-argument` that names the file or setting with a problem. */
+export async function scoreFiles(options: ScoreOptions, now: number): Promise<LockHealth> {
+  const { config, files, directory = 'telemetry', onProgress } = options
+  const thresholds = config === undefined ? (options.thresholds ?? {}) : loadThresholds(config)
   const analysis = await (files
     ? analyzeFiles(files, now, onProgress)
     : analyzeFolder(directory, now, onProgress))
-  return judge(analysis, { thresholds, now })
+  return checkHealth(analysis, { thresholds, now })
 }
 
-/** Whoever writes there compresses and deletes files: what was listed may be gone when its turn comes. */
+function loadThresholds(path: string): Thresholds {
+  const config = readConfigurationFile(path)
+  try {
+    return makeThresholds(config)
+  } catch (cause) {
+    refuseFile(path, cause)
+  }
+}
+
+/** The processes that write to the folder also compress and delete files. So a listed file may have vanished. */
 async function analyzeFolder(
   directory: string,
   now: number,
   onProgress: ScoreOptions['onProgress'],
-  listings = LISTINGS,
 ): Promise<Analysis> {
-  try {
-    return await analyzeFiles(await filesIn(directory), now, onProgress)
-  } catch (error) {
-    if (listings === 1 || !isMissing((error as Error).cause)) throw error
-    return analyzeFolder(directory, now, onProgress, listings - 1)
-  }
-}
-
-export async function loadThresholds(path: string): Promise<Thresholds> {
-  const text = await readFile(path, 'utf8').catch((cause) => refuse(path, cause))
-  try {
-    return makeThresholds(path.endsWith('.toml') ? parseToml(text) : JSON.parse(text))
-  } catch (cause) {
-    return refuse(path, cause)
+  for (let listing = 1; ; listing++) {
+    try {
+      return await analyzeFiles(await filesIn(directory), now, onProgress)
+    } catch (error) {
+      if (listing === MAX_LISTINGS || !isMissing((error as Error).cause)) throw error
+    }
   }
 }
 
 async function filesIn(directory: string): Promise<string[]> {
   const files = await telemetryFiles(directory).catch((cause) =>
-    isMissing(cause) ? [] : refuse(directory, cause),
+    isMissing(cause) ? [] : refuseFile(directory, cause),
   )
-  return files.length > 0 ? files : refuse(directory, new Error(NO_TELEMETRY))
+  if (files.length === 0) throw new LeaseError('invalid-argument', `${directory}: ${NO_TELEMETRY}`)
+  return files
 }
 
-export async function analyzeFiles(
+async function analyzeFiles(
   paths: readonly string[],
   now: number,
   onProgress: ScoreOptions['onProgress'],
@@ -65,13 +107,13 @@ export async function analyzeFiles(
     paths.map((path) =>
       stat(path).then(
         ({ size }) => size,
-        (cause) => refuse(path, cause),
+        (cause) => refuseFile(path, cause),
       ),
     ),
   )
   const bytesTotal = sizes.reduce((sum, size) => sum + size, 0)
   let bytesRead = 0
-  let told = 0
+  let bytesReported = 0
   let lines = 0
   for (const path of paths) {
     await readFileLines(path, {
@@ -80,22 +122,18 @@ export async function analyzeFiles(
         analysis.addLine(line)
       },
       onHuge: () => analysis.skipped.huge++,
-      onTorn: (line) => analysis.addLastLine(line),
+      onLastLine: (line) => analysis.addLastLine(line),
       onBytes(count) {
         bytesRead += count
-        if (bytesRead - told < PROGRESS_BYTES) return
-        told = bytesRead
-        onProgress?.({ bytesRead, bytesTotal, lines })
+        if (bytesRead - bytesReported < PROGRESS_BYTES) return
+        bytesReported = bytesRead
+        notify(onProgress, { bytesRead, bytesTotal, lines })
       },
-    }).catch((cause) => refuse(path, cause))
+    }).catch((cause) => refuseFile(path, cause))
   }
   return analysis
 }
 
 function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT'
-}
-
-function refuse(path: string, cause: unknown): never {
-  throw new LeaseError('invalid-argument', fileProblem(path, cause), { cause })
 }

@@ -1,43 +1,59 @@
-import { LeaseError } from '../core/index.ts'
+import { expectObject, expectOneOf, expectWhole, refuse } from '../base/arguments.ts'
+import { type Duration, expectDuration } from '../base/duration.ts'
 import type { WindowMetrics } from './metrics.ts'
 
-/** When a metric of a window is out of bounds, and what that means. */
+/** When a metric of a window is out of bounds, and what follows from it. */
 export interface Threshold {
-  /** Out of bounds above this … */
+  /** A value above this is out of bounds. */
   readonly above?: number
-  /** … or below this. */
+  /** A value below this is out of bounds. */
   readonly below?: number
-  /** A window with fewer samples proves nothing. Default 1. */
+  /** A window with fewer samples is never out of bounds. Default 1. */
   readonly samples?: number
-  /** `rollback`: the verdict becomes `rollback_required`. `warn`: it is told. `off`: it is not looked at. */
+  /** `rollback`: a rollback is required. `warn`: the status is degraded. `off`: the rule is not checked. */
   readonly severity: Severity
 }
 
-export type Severity = 'rollback' | 'warn' | 'off'
+const SEVERITIES = ['rollback', 'warn', 'off'] as const
+export type Severity = (typeof SEVERITIES)[number]
 
 export interface Thresholds {
   readonly rules: Readonly<Record<RuleName, Threshold>>
-  /** Windows in a row that are out of bounds before a rule fires. Default 1. */
+  /** A rule fires after this many windows in a row that are out of bounds. Default 1. */
   readonly enter_after: number
-  /** Windows in a row that are well within bounds before it clears. Default 2. */
+  /** A rule that fires ends after this many windows in a row that are well within bounds. Default 2. */
   readonly clear_after: number
-  /** Well within bounds: this share of the way from perfect to the bound. Default 0.8. */
+  /** Well within bounds: at most this share of the way from the perfect value to the bound. Default 0.8. */
   readonly clear_at: number
 }
 
-/** What each rule looks at: the value, how many samples it rests on, and the value when all is well. */
+/** A part of `Thresholds`, such as a parsed configuration file. */
+export interface ThresholdsConfig extends Partial<Omit<Thresholds, 'rules'>> {
+  readonly rules?: { readonly [R in RuleName]?: ThresholdConfig }
+}
+
+export interface ThresholdConfig extends Partial<Omit<Threshold, 'above'>> {
+  /** Milliseconds or text such as `'5s'` for `wait_p95_ms`. */
+  readonly above?: Duration
+}
+
+/** The metric of each rule: what kind of value it is, the perfect value, and how to read value and sample count. */
 export const RULES = {
-  retryable_false: { perfect: 0, read: (m) => [m.retryable_false, m.acquires] },
-  readonly: { perfect: 0, read: (m) => [m.readonly_entered, m.readonly_entered] },
-  fallback_rate: { perfect: 0, read: (m) => [m.fallback_rate, m.acquires] },
-  success_rate: { perfect: 1, read: (m) => [m.success_rate, m.acquires] },
-  heartbeat_success: { perfect: 1, read: (m) => [m.heartbeat_success, m.heartbeats] },
-  wait_p95_ms: { perfect: 0, read: (m) => [m.wait_ms?.p95 ?? null, m.wait_ms?.count ?? 0] },
-} as const satisfies Record<
-  string,
-  { perfect: number; read(metrics: WindowMetrics): readonly [value: number | null, samples: number] }
->
+  retryable_false: { kind: 'share', perfect: 0, read: (m) => [m.retryable_false, m.acquires] },
+  readonly: { kind: 'count', perfect: 0, read: (m) => [m.readonly_entered, m.readonly_entered] },
+  fallback_rate: { kind: 'share', perfect: 0, read: (m) => [m.fallback_rate, m.acquires] },
+  success_rate: { kind: 'share', perfect: 1, read: (m) => [m.success_rate, m.acquires] },
+  heartbeat_success: { kind: 'share', perfect: 1, read: (m) => [m.heartbeat_success, m.heartbeats] },
+  wait_p95_ms: { kind: 'time', perfect: 0, read: (m) => [m.wait_ms?.p95 ?? null, m.wait_ms?.count ?? 0] },
+} as const satisfies Record<string, Rule>
 export type RuleName = keyof typeof RULES
+export const RULE_NAMES = Object.keys(RULES) as RuleName[]
+
+interface Rule {
+  readonly kind: 'share' | 'count' | 'time'
+  readonly perfect: number
+  read(metrics: WindowMetrics): readonly [value: number | null, samples: number]
+}
 
 export const DEFAULT_THRESHOLDS: Thresholds = {
   rules: {
@@ -53,48 +69,54 @@ export const DEFAULT_THRESHOLDS: Thresholds = {
   clear_at: 0.8,
 }
 
-/** Fills what a configuration leaves out, and refuses what it cannot mean. */
+/**
+ * Checks a `ThresholdsConfig`, such as a parsed configuration file, and fills in the defaults.
+ *
+ * @example
+ * makeThresholds({ clear_after: 3, rules: { wait_p95_ms: { above: '2s' } } })
+ */
 export function makeThresholds(config: unknown): Thresholds {
-  const { rules = {}, ...given } = object('thresholds', config)
-  const overall = { ...DEFAULT_THRESHOLDS, ...given }
-  for (const name of Object.keys(given)) {
-    if (!(name in DEFAULT_THRESHOLDS))
-      refuse(name, `one of ${Object.keys(DEFAULT_THRESHOLDS).join(', ')}`, name)
+  expectObject('thresholds', config)
+  for (const name of Object.keys(config)) expectKnown(name, name, Object.keys(DEFAULT_THRESHOLDS))
+  const { rules: givenRules = {}, ...given } = config
+  const { enter_after, clear_after, clear_at } = { ...DEFAULT_THRESHOLDS, ...(given as Partial<Thresholds>) }
+  expectWhole('enter_after', enter_after, 1)
+  expectWhole('clear_after', clear_after, 1)
+  if (typeof clear_at !== 'number' || !(clear_at > 0 && clear_at <= 1))
+    refuse('clear_at', 'a number above 0 and up to 1', clear_at)
+  expectObject('rules', givenRules)
+  const rules: Record<string, Threshold> = { ...DEFAULT_THRESHOLDS.rules }
+  for (const [name, rule] of Object.entries(givenRules)) {
+    expectKnown(`rules.${name}`, name, RULE_NAMES)
+    rules[name] = makeThreshold(name as RuleName, rule)
   }
-  for (const name of ['enter_after', 'clear_after'] as const) {
-    if (!Number.isInteger(overall[name]) || overall[name] < 1)
-      refuse(name, 'a whole number from 1', overall[name])
-  }
-  if (!(overall.clear_at > 0 && overall.clear_at <= 1))
-    refuse('clear_at', 'a share up to 1', overall.clear_at)
-  const merged: Record<string, Threshold> = { ...DEFAULT_THRESHOLDS.rules }
-  for (const [name, rule] of Object.entries(object('rules', rules))) {
-    const known = merged[name]
-    if (!known) refuse(`rules.${name}`, `one of ${Object.keys(RULES).join(', ')}`, name)
-    merged[name] = makeThreshold(`rules.${name}`, known, object(`rules.${name}`, rule))
-  }
-  return { ...overall, rules: merged as Thresholds['rules'] }
+  return { rules: rules as Thresholds['rules'], enter_after, clear_after, clear_at }
 }
 
-function makeThreshold(path: string, defaults: Threshold, given: Record<string, unknown>): Threshold {
+function makeThreshold(name: RuleName, given: unknown): Threshold {
+  const path = `rules.${name}`
+  expectObject(path, given)
+  const defaults = DEFAULT_THRESHOLDS.rules[name]
   const side = defaults.above === undefined ? 'below' : 'above'
-  for (const [name, value] of Object.entries(given)) {
-    if (name === 'severity') {
-      if (value !== 'rollback' && value !== 'warn' && value !== 'off')
-        refuse(`${path}.severity`, 'rollback, warn or off', value)
-    } else if (name === side || name === 'samples') {
-      if (!Number.isFinite(value) || (value as number) < 0)
-        refuse(`${path}.${name}`, 'a number from 0', value)
-    } else refuse(`${path}.${name}`, `${side}, samples or severity`, name)
+  const checked: Record<string, unknown> = { ...given }
+  for (const [field, value] of Object.entries(given)) {
+    const option = `${path}.${field}`
+    expectKnown(option, field, [side, 'samples', 'severity'])
+    if (field === 'severity') expectOneOf(option, value, SEVERITIES)
+    else if (field === 'samples') expectWhole(option, value, 0)
+    else checked[side] = checkBound(option, RULES[name].kind, value)
   }
-  return { ...defaults, ...given }
+  return { ...defaults, ...checked }
 }
 
-function object(path: string, value: unknown): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) refuse(path, 'a table', value)
-  return value as Record<string, unknown>
+function checkBound(option: string, kind: Rule['kind'], value: unknown): number {
+  if (kind === 'time') return expectDuration(option, value, 0, Number.MAX_SAFE_INTEGER)
+  const max = kind === 'share' ? 1 : Infinity
+  if (typeof value !== 'number' || !(value >= 0 && value <= max) || value === Infinity)
+    refuse(option, kind === 'share' ? 'a share from 0 to 1' : 'a number from 0', value)
+  return value
 }
 
-function refuse(option: string, expected: string, value: unknown): never {
-  throw new LeaseError('invalid-argument', `${option}: expected ${expected}, got ${JSON.stringify(value)}`)
+function expectKnown(option: string, name: string, names: readonly string[]): void {
+  if (!names.includes(name)) refuse(option, `one of ${names.join(', ')}`, name)
 }

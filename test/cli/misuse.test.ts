@@ -60,7 +60,12 @@ describe('what is wrong is told in one line, with a remedy', () => {
       69,
       /is it running/,
     ],
-    ['a missing configuration', ['ls', '--config', 'none.toml'], 64, /none\.toml cannot be used: ENOENT/],
+    [
+      'a missing configuration',
+      ['ls', '--config', 'none.toml'],
+      64,
+      /none\.toml cannot be used: there is no such file/,
+    ],
     ['a release without force', ['release', 'job'], 64, /--force ends it/],
     ['a release that nobody confirms', ['release', '--force', 'job'], 64, /confirm with --yes/],
     ['a shell without completion', ['completion', 'tcsh'], 64, /there is for bash, zsh, fish/],

@@ -16,19 +16,21 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   sync: ['base', 'core'],
   once: ['base', 'clients', 'core'],
   protocol: [],
-  server: ['base', 'clients', 'core', 'protocol', 'stores/local'],
+  configuration: ['base'],
+  server: ['base', 'clients', 'configuration', 'core', 'protocol', 'stores/local'],
   client: ['base', 'core', 'worker-clock', 'protocol', 'stores/local'],
-  telemetry: ['base', 'core'],
+  telemetry: ['base', 'configuration', 'core'],
   react: ['base', 'core', 'project', 'autosave', 'sync', 'client'],
   testing: ['base', 'core', 'sync'],
 }
 /** May import all parts; nobody imports it. */
 const TOP = 'cli'
 
-/** Files that other parts may import. Every file of `base` and `clients` is one; they are not exported to users. */
+/** Files that other parts may import. Every file of `base`, `clients` and `configuration` is one. */
 const DOORS =
-  /^src\/((base|clients)\/[\w-]+|core\/keep-lease|stores\/local\/[\w-]+|[\w-]+\/index|server\/node\/index|server\/settings|client\/http-store|telemetry\/index-node|stores\/[\w-]+|stores\/[\w-]+\/index)\.ts$/
-const NODE_ALLOWED = /^src\/(stores\/(sqlite|file)[./]|server\/node|telemetry\/[\w-]*-node\.ts|cli\/)/
+  /^src\/((base|clients|configuration)\/[\w-]+|core\/keep-lease|stores\/local\/[\w-]+|[\w-]+\/index|server\/node\/index|client\/http-store|telemetry\/index-node|stores\/[\w-]+|stores\/[\w-]+\/index)\.ts$/
+const NODE_ALLOWED =
+  /^src\/(stores\/(sqlite|file)[./]|server\/node|configuration\/[\w-]*-node\.ts|telemetry\/[\w-]*-node\.ts|cli\/)/
 const BROWSER_ALLOWED =
   /^src\/(stores\/web|worker-clock|project|autosave|sync|client|react|telemetry\/[\w-]*-browser)[./]/
 const BROWSER_NAMES = ['navigator', 'localStorage', 'sessionStorage', 'indexedDB', 'BroadcastChannel']

@@ -35,7 +35,7 @@ describeStore('postgres.js', {
   interruptWatch: dropListener,
 })
 
-// A single client has no outage to recover from: it cannot connect again.
+// No outage for a single client: it cannot connect again.
 describeStore('pg Client', {
   runner,
   create: async () => {
@@ -65,7 +65,7 @@ interface PairOptions {
   readonly startup?: string
 }
 
-/** A store whose line can be cut, and a peer. */
+/** A store whose connections can be cut, and a peer. */
 async function openPair(connect: Connect, options: PairOptions = {}) {
   const { url = serverUrl, listen, schema = nextSchema(), startup } = options
   const address = new URL(url)
@@ -98,7 +98,7 @@ function nextSchema(): string {
   return `conformance_${process.pid}_${++schemas}`
 }
 
-/** A clock of the schema's own, for connections that look there first. */
+/** Puts a `clock_timestamp()` into the schema, for connections with that schema first in their search path. */
 async function makeSteppedClock(schema: string): Promise<void> {
   await admin.query(`
     create schema ${schema};

@@ -31,7 +31,7 @@ describe('the page about telemetry', () => {
     },
   )
 
-  it('shows thresholds and a line as they are', () => {
+  it('shows the default thresholds and a valid record', () => {
     expect(blocks('toml').map((toml) => makeThresholds(parse(toml)))).toEqual([DEFAULT_THRESHOLDS])
     expect(blocks('json').map((line) => isRecord(JSON.parse(line.replace('…', ''))))).toEqual([true])
   })

@@ -36,7 +36,7 @@ describe('collect', () => {
     expect(JSON.parse(stdout).windows).toMatchObject([{ acquires: 60, retryable_false: 1 / 3 }])
   })
 
-  it('ends in order when it is told to', async () => {
+  it('writes what it has read when the signal aborts', async () => {
     const stop = new AbortController()
     async function* endless() {
       yield linesOf(healthy)
@@ -47,7 +47,17 @@ describe('collect', () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '40 events were written, 0 lines skipped\n' })
   })
 
-  it('refuses an input without a single event', async () => {
+  it('names the cause when the folder takes no events', async () => {
+    const file = write('', 'file')
+    const event = '{"type":"acquired","at":0}\n'
+    const { exitCode, stderr } = await collect({ input: chunks(event), directory: file })
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 2,
+      stderr: `${file}: a file is where a folder should be\n`,
+    })
+  })
+
+  it('has exit code 2 for an input without an event', async () => {
     expect(await collect({ input: chunks('Dear diary\n'), directory })).toMatchObject({ exitCode: 2 })
   })
 })
@@ -62,6 +72,17 @@ describe('score', () => {
     const result = await score({ directory, now })
     expect(result).toMatchObject({ exitCode, stderr: '' })
     expect(result.stdout).toContain(text)
+  })
+
+  it('takes thresholds as an object', async () => {
+    write(failing)
+    const thresholds = { rules: { retryable_false: { above: 0.3 }, wait_p95_ms: { above: '2s' } } } as const
+    const { exitCode, stdout } = await score({ directory, thresholds, now, json: true })
+    expect(exitCode).toBe(0)
+    expect(JSON.parse(stdout).thresholds.rules).toMatchObject({
+      retryable_false: { above: 0.3, samples: 20 },
+      wait_p95_ms: { above: 2000 },
+    })
   })
 
   it('takes thresholds from a file', async () => {
@@ -81,28 +102,32 @@ describe('score', () => {
     ['an empty folder', () => ({}), 'telemetry: there is no telemetry in this folder'],
     ['no file', () => ({ files: [join(home, 'none.jsonl')] }), 'none.jsonl: there is no such file'],
     ['a folder for a file', () => ({ files: [home] }), ': this is a folder, not a file'],
-    ['no configuration', () => ({ config: join(home, 'none.toml') }), 'none.toml: there is no such file'],
+    [
+      'no configuration',
+      () => ({ config: join(home, 'none.toml') }),
+      'none.toml cannot be used: there is no such file',
+    ],
     ['a broken configuration', () => ({ config: write('rules = [', 'x.toml') }), 'x.toml'],
     ['a wrong configuration', () => ({ config: write('{"clear_at": 9}', 'x.json') }), 'clear_at: expected'],
-  ])('answers 2 to %s', async (_, options, message) => {
+  ])('has exit code 2 for %s', async (_, options, message) => {
     const result = await score({ directory, now, ...options() })
     expect(result).toMatchObject({ exitCode: 2, stdout: '' })
     expect(result.stderr).toContain(message)
   })
 
-  it('tells how far it is', async () => {
+  it('reports its progress', async () => {
     const path = write(
       linesOf(Array.from({ length: 200_000 }, () => record('lock:acquired', 0))),
       'long.jsonl',
     )
-    const told: number[] = []
+    const shares: number[] = []
     await score({
       files: [path],
       now,
-      onProgress: ({ bytesRead, bytesTotal }) => told.push(bytesRead / bytesTotal),
+      onProgress: ({ bytesRead, bytesTotal }) => shares.push(bytesRead / bytesTotal),
     })
-    expect(told.length).toBeGreaterThan(0)
-    expect(told.every((share) => share > 0 && share <= 1)).toBe(true)
+    expect(shares.length).toBeGreaterThan(0)
+    expect(shares.every((share) => share > 0 && share <= 1)).toBe(true)
   })
 })
 
@@ -133,19 +158,19 @@ describe('report', () => {
     })
   }
   const alert = () => readFileSync(join(home, 'reports/alerts/incident-20300101T1215Z.md'), 'utf8')
-  const told = () => received.map(({ path, body }) => `${path} ${body.event_action ?? body.text}`)
+  const alerts = () => received.map(({ path, body }) => `${path} ${body.event_action ?? body.text}`)
 
-  it('opens an incident once, updates it while it lasts, and closes it', async () => {
+  it('opens an incident once, updates its page while it lasts, and closes it', async () => {
     await reportOn(failing)
-    expect(told()).toEqual(['/slack Locks: rollback required', '/pagerduty trigger'])
+    expect(alerts()).toEqual(['/slack Locks: rollback required', '/pagerduty trigger'])
     expect(alert()).toContain('rollback required')
     await reportOn([...failing, ...acquires(2, 20, 20)])
     expect(alert()).toContain('50 %')
-    expect(told()).toHaveLength(2)
+    expect(alerts()).toHaveLength(2)
     await reportOn(recovered)
     await reportOn(recovered)
     expect(alert()).toContain(': closed')
-    expect(told().slice(2)).toEqual(['/slack Locks: the incident is over', '/pagerduty resolve'])
+    expect(alerts().slice(2)).toEqual(['/slack Locks: the incident is over', '/pagerduty resolve'])
     expect(readdirSync(join(home, 'reports')).toSorted()).toEqual(['alerts', 'report.html'])
     expect(readdirSync(join(home, 'reports/alerts')).toSorted()).toEqual([
       'incident-20300101T1215Z.md',
@@ -153,43 +178,46 @@ describe('report', () => {
     ])
   })
 
-  it('tries again when a channel is busy or broken', async () => {
+  it('sends an alert again when the channel is busy or fails', async () => {
     answers = [503, 429, 200, 500]
     expect(await reportOn(failing)).toMatchObject({ exitCode: 0 })
-    expect(told()).toHaveLength(2)
+    expect(alerts()).toHaveLength(2)
   })
 
-  it('says what was not delivered, and delivers it the next time', async () => {
+  it('reports an alert that was not delivered, and delivers it in the next run', async () => {
     answers = [403]
     const first = await reportOn(failing)
-    expect(first).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('slack was not told') })
+    expect(first).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('was not sent to slack: 127.0.0.1'),
+    })
     expect(first.stderr).toContain('status 403')
     expect(await reportOn(failing)).toMatchObject({ exitCode: 0 })
-    expect(told()).toEqual(['/pagerduty trigger', '/slack Locks: rollback required'])
+    expect(alerts()).toEqual(['/pagerduty trigger', '/slack Locks: rollback required'])
   })
 
-  it('tells nobody of what is well, or was over before it was seen', async () => {
+  it('sends no alert without an incident, or for one that ended before the first run', async () => {
     await reportOn(healthy)
     await reportOn(recovered)
-    expect(told()).toEqual([])
+    expect(alerts()).toEqual([])
     expect(alert()).toContain(': closed')
   })
 
-  const gone = { since: '2030-01-01T11:00:00.000Z', until: null, firings: [], told: {} }
+  const entry = { since: '2030-01-01T11:00:00.000Z', until: null, firings: [], told: {} }
   it.each([
     ['torn', '{"torn', 'JSON'],
-    ['null', 'null', 'no list of incidents'],
-    ['no list', '{}', 'no list of incidents'],
-    ['a text', '"x"', 'no list of incidents'],
-    ['a list of nothing', '[null]', '1 of 1 entries are skipped'],
-    ['empty entries', '[{}, []]', '2 of 2 entries are skipped'],
-    ['a way out of its folder', JSON.stringify([{ ...gone, id: '../../evil' }]), '1 of 1 entries'],
+    ['null', 'null', 'not a list of incidents'],
+    ['an object', '{}', 'not a list of incidents'],
+    ['a text', '"x"', 'not a list of incidents'],
+    ['a list of null', '[null]', '1 of 1 entries are not incidents and were skipped'],
+    ['empty entries', '[{}, []]', '2 of 2 entries are not incidents'],
+    ['a path to another folder', JSON.stringify([{ ...entry, id: '../../evil' }]), '1 of 1 entries'],
     [
       'a rule of another version',
-      JSON.stringify([{ ...gone, id: 'incident-20300101T1100Z', firings: [{ rule: 'moon_phase' }] }]),
+      JSON.stringify([{ ...entry, id: 'incident-20300101T1100Z', firings: [{ rule: 'moon_phase' }] }]),
       '1 of 1 entries',
     ],
-  ])('goes on when what it remembered is %s', async (_, text, problem) => {
+  ])('continues when its log is %s', async (_, text, problem) => {
     await reportOn(failing)
     const before = alert()
     writeFileSync(join(home, 'reports/alerts/incidents.json'), text)
@@ -202,16 +230,16 @@ describe('report', () => {
     expect(await reportOn(failing)).toMatchObject({ exitCode: 0, stderr: '' })
   })
 
-  it('skips only the entry that is no incident', async () => {
+  it('skips only log entries that are not incidents', async () => {
     await reportOn(failing)
     const path = join(home, 'reports/alerts/incidents.json')
     writeFileSync(path, JSON.stringify([null, ...JSON.parse(readFileSync(path, 'utf8'))]))
     expect(await reportOn(failing)).toMatchObject({ exitCode: 1 })
-    expect(told()).toHaveLength(2)
+    expect(alerts()).toHaveLength(2)
   })
 })
 
-/** Writes a file: by default one of telemetry. */
+/** Writes a file. Default: a telemetry file. */
 function write(
   content: string | readonly TelemetryRecord[],
   name = 'telemetry/2030-01-01.0badcafe.001.jsonl',

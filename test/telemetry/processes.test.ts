@@ -25,23 +25,23 @@ afterEach(() => {
 })
 
 describe('a process that collects', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)('loses nothing by %s, and ends by it', async (signal) => {
-    const { heard, ended } = await collecting('3600000')
+  it.each(['SIGTERM', 'SIGINT'] as const)('loses no event when it ends by %s', async (signal) => {
+    const { collected, ended } = await collecting('3600000')
     child?.kill(signal)
     expect(await ended).toEqual([null, signal])
     const { records, skipped } = await readBack()
-    expect(records).toBeGreaterThanOrEqual(heard())
+    expect(records).toBeGreaterThanOrEqual(collected())
     expect(skipped).toMatchObject({ broken: 0, torn: 0 })
   })
 
-  it('leaves it to a handler of its own how to end', async () => {
-    const { heard, ended } = await collecting('3600000', '7')
+  it('ends as its own signal handler decides', async () => {
+    const { collected, ended } = await collecting('3600000', '7')
     child?.kill('SIGTERM')
     expect(await ended).toEqual([7, null])
-    expect((await readBack()).records).toBeGreaterThanOrEqual(heard())
+    expect((await readBack()).records).toBeGreaterThanOrEqual(collected())
   })
 
-  it('leaves whole lines, but for the last, when it is killed', async () => {
+  it('leaves complete lines except for the last when it is killed', async () => {
     const { ended } = await collecting('1')
     await eventually(async () => expect((await readBack()).records).toBeGreaterThan(100))
     child?.kill('SIGKILL')
@@ -51,7 +51,7 @@ describe('a process that collects', () => {
     expect(skipped.torn).toBeLessThanOrEqual(1)
   })
 
-  it('keeps no part of a batch that the disk did not take', async () => {
+  it('leaves no part of a batch that the disk did not take', async () => {
     const { stdout } = await run('sh', ['-c', `ulimit -f 4; exec "$0" "$1" "$2"`, ...fillingArguments()])
     const { records, skipped } = await readBack()
     expect(records).toBe(Number(stdout))
@@ -61,7 +61,7 @@ describe('a process that collects', () => {
 })
 
 describe('the whole pipeline', () => {
-  it('never opens, lists or writes a `.lock`, nor anything outside its own folders', async () => {
+  it('never opens, lists or writes a `.lock` file or anything outside its own folders', async () => {
     const reports = join(home, 'reports')
     for (const folder of [directory, reports, join(home, 'project')]) {
       mkdirSync(folder)
@@ -80,30 +80,30 @@ describe('the whole pipeline', () => {
       ],
       { cwd: home },
     )
-    const { exitCodes, asked } = JSON.parse(stdout) as { exitCodes: number[]; asked: string[] }
+    const { exitCodes, paths } = JSON.parse(stdout) as { exitCodes: number[]; paths: string[] }
     expect(exitCodes).toEqual([0, 1, 0])
-    expect(asked.length).toBeGreaterThan(5)
-    expect(asked.filter((path) => path.includes('.lock'))).toEqual([])
-    expect(asked.filter((path) => !path.startsWith(directory) && !path.startsWith(reports))).toEqual([])
+    expect(paths.length).toBeGreaterThan(5)
+    expect(paths.filter((path) => path.includes('.lock'))).toEqual([])
+    expect(paths.filter((path) => !path.startsWith(directory) && !path.startsWith(reports))).toEqual([])
     expect(readFileSync(join(directory, '.lock'), 'utf8')).toBe('not for telemetry')
     expect(readdirSync(home).toSorted()).toEqual(['project', 'reports', 'telemetry'])
   })
 })
 
-/** Starts a process that collects, and waits until it has heard something. */
+/** Starts a process that collects, and waits until it has collected events. */
 async function collecting(interval: string, ...more: string[]) {
   const started = spawn(process.execPath, [worker('collecting'), directory, interval, ...more], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   child = started
-  let told = ''
+  let output = ''
   started.stdout.on('data', (chunk) => {
-    told += chunk
+    output += chunk
   })
-  const heard = () => Number(told.split('\n').at(-2) ?? 0)
+  const collected = () => Number(output.split('\n').at(-2) ?? 0)
   const ended = once(started, 'close')
-  await eventually(() => expect(heard()).toBeGreaterThan(300))
-  return { heard, ended }
+  await eventually(() => expect(collected()).toBeGreaterThan(300))
+  return { collected, ended }
 }
 
 function fillingArguments(): string[] {

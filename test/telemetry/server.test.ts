@@ -8,7 +8,7 @@ import { createCollector, httpSink, receiveTelemetry } from '../../src/telemetry
 import { fileSink, score } from '../../src/telemetry/index-node.ts'
 import { NOON, WINDOW } from './records.ts'
 
-it('events of a page go through a server into the files that are scored', async () => {
+it('events of a page reach the scored files through a server', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-telemetry-'))
   const store = memoryStore()
   const files = fileSink(directory)
@@ -41,7 +41,7 @@ it('events of a page go through a server into the files that are scored', async 
   } finally {
     await server.stop()
     await store.close()
-    await files.close?.()
+    await files.close()
     rmSync(directory, { recursive: true })
   }
 })

@@ -3,12 +3,16 @@ import { collect, type MonitorResult, report, type ScoreOptions, score } from '.
 import type { Call, Command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { Failure, usageFailure } from '../failure.ts'
-import type { Settings } from '../settings.ts'
+import type { CommandSettings } from '../settings.ts'
 import type { Terminal } from '../terminal.ts'
 
 type OnProgress = NonNullable<ScoreOptions['onProgress']>
 
-type Action = (files: readonly string[], settings: Settings, onProgress: OnProgress) => Promise<MonitorResult>
+type Action = (
+  files: readonly string[],
+  settings: CommandSettings,
+  onProgress: OnProgress,
+) => Promise<MonitorResult>
 
 const ACTIONS: Readonly<Record<string, Action>> = {
   collect(files, settings) {
@@ -109,12 +113,12 @@ class ProgressLine {
   }
 }
 
-function place(settings: Settings) {
+function place(settings: CommandSettings) {
   const directory = settings.text('directory')
   return { json: settings.is('json'), ...(directory && { directory }) }
 }
 
-function judging(files: readonly string[], settings: Settings) {
+function judging(files: readonly string[], settings: CommandSettings) {
   const config = settings.text('thresholds')
   return { ...place(settings), ...(files.length > 0 && { files }), ...(config && { config }) }
 }

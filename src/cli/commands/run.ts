@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 import { createLeases, type Lease, type Leases } from '../../core/index.ts'
-import { type Command, STORE_OPTIONS } from '../command.ts'
+import { type Command, STORE_OPTIONS, settingOption } from '../command.ts'
 import { EXIT, SIGNAL_BASE } from '../exit-codes.ts'
 import { Failure } from '../failure.ts'
 import { reporter } from '../run/report.ts'
@@ -26,12 +26,7 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
       help: 'wait so long for the lease (default: without end)',
     },
     'if-available': { type: 'boolean', help: `do not wait: exit with ${EXIT.held} if another holds it` },
-    ttl: {
-      type: 'string',
-      value: '<duration>',
-      setting: 'file',
-      help: 'how long the lease outlives a holder that died (default 30s)',
-    },
+    ttl: settingOption('ttl'),
     grace: {
       type: 'string',
       value: '<duration>',

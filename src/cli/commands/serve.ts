@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
-import { type OnTelemetry, SETTINGS } from '../../server/index.ts'
-import { createServer, type HoldfastServer, loadSettings, settingFlags } from '../../server/node/index.ts'
+import { loadSettings, settingFlags } from '../../configuration/load-node.ts'
+import { flagOf, SETTINGS, type SettingName } from '../../configuration/settings.ts'
+import type { OnTelemetry } from '../../server/index.ts'
+import { createServer, type HoldfastServer } from '../../server/node/index.ts'
 import { receiveTelemetry, type Sink } from '../../telemetry/index.ts'
 import { fileSink } from '../../telemetry/index-node.ts'
-import { type Command, type Options, STORE_OPTIONS } from '../command.ts'
-import { formatDuration } from '../duration.ts'
+import { type Command, type Options, STORE_OPTIONS, settingOption } from '../command.ts'
 import { EXIT, SIGNAL_BASE } from '../exit-codes.ts'
 import { Failure } from '../failure.ts'
 import { withoutPassword, withStore } from '../stores/index.ts'
@@ -15,30 +16,6 @@ import type { Terminal } from '../terminal.ts'
 
 /** The dashboard and the demo editor, where they were built. */
 const PAGES = join(import.meta.dirname, '../../web')
-
-/** A setting that is not named here is told by what it may be. */
-const HELP: Readonly<Record<string, string>> = {
-  host: 'the address to listen on; 0.0.0.0 is all',
-  port: 'the port to listen on; 0 is any',
-  ttl: 'how long a lock lives without a heartbeat',
-  heartbeat: 'how often clients send one',
-  sweep: 'how often expired locks are looked for',
-  grace: 'what a holder has to save before another takes over',
-  'answer-within': 'what a holder has to answer a request to hand over',
-  unanswered: 'what no answer counts as: decline or grant',
-  'max-wait': 'the longest that a request may stand in line',
-  takeover: 'whether others may take a lock over',
-  'open-leases': 'whether every session may use the lease API',
-  'lease-tokens': 'who has one may use the lease API; between commas',
-  'admin-tokens': 'who has one may list and release all locks; between commas',
-  'cookie-secrets': 'sign the sessions, the same on all nodes; between commas',
-  'channel-secret': 'signs the channels, the same on all nodes',
-  origins: 'other origins whose pages may call; between commas',
-  'trust-proxy': 'whether X-Forwarded-For tells who calls',
-  rate: 'requests a second of one client; 0 is any',
-  'stop-within': 'how long requests may take to finish when it stops',
-  'log-level': 'debug, info, warn, error or silent',
-}
 
 export const serve: Command = {
   usage: 'serve [options]',
@@ -93,13 +70,11 @@ and Postgres, and elsewhere in memory. SIGTERM and Ctrl-C stop it in order; lock
 }
 
 function serverOptions(): Options {
-  const settings = Object.values(SETTINGS)
-  const options = Object.keys(settingFlags()).map((name, index) => {
-    const { default: usual = '', expected = '' } = settings[index] ?? {}
-    const shown =
-      typeof usual === 'number' && expected.includes('duration') ? formatDuration(usual) : String(usual)
-    const help = `${HELP[name] ?? expected}${shown && ` (default ${shown})`}`
-    return [name, { type: 'string', value: '<value>', help }] as const
+  const names = Object.keys(SETTINGS) as SettingName[]
+  const options = names.map((name) => {
+    // The text above says that every one of them has a variable.
+    const { setting: _, ...option } = settingOption(name)
+    return [flagOf(name), option] as const
   })
   return Object.fromEntries(options)
 }

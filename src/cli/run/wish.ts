@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os'
 import type { JsonObject } from '../../core/index.ts'
 import { usageFailure } from '../failure.ts'
-import type { Settings } from '../settings.ts'
+import type { CommandSettings } from '../settings.ts'
 
 const DEFAULT_TTL_MS = 30_000
 /** So that a renewal that fails is tried again before the command is asked to stop. */
@@ -16,7 +16,7 @@ export interface Wish {
   readonly graceMs: number
 }
 
-export function readWish(settings: Settings): Wish {
+export function readWish(settings: CommandSettings): Wish {
   const ttl = settings.duration('ttl') ?? DEFAULT_TTL_MS
   const graceMs = settings.duration('grace') ?? Math.floor(ttl / 6)
   if (graceMs > ttl * MAX_GRACE_SHARE)
@@ -33,7 +33,7 @@ export function readWish(settings: Settings): Wish {
   }
 }
 
-function readWait(settings: Settings): number {
+function readWait(settings: CommandSettings): number {
   if (!settings.is('if-available')) return settings.duration('wait') ?? Number.POSITIVE_INFINITY
   if (settings.has('wait')) throw usageFailure('--if-available does not wait; leave out --wait')
   return 0

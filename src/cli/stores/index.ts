@@ -1,5 +1,5 @@
 import { asFailure, usageFailure } from '../failure.ts'
-import type { Settings } from '../settings.ts'
+import type { CommandSettings } from '../settings.ts'
 import type { OpenedStore, Opening } from './opened-store.ts'
 
 const DEFAULT_URL = 'sqlite:./holdfast.db'
@@ -20,7 +20,7 @@ const OPENERS: Readonly<Record<string, Opener>> = {
   https: async (address) => (await import('./http.ts')).openHttp(new URL(address)),
 }
 
-export function storeAddress(settings: Settings): string {
+export function storeAddress(settings: CommandSettings): string {
   return settings.text('store') ?? DEFAULT_URL
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import type { Settings } from '../../configuration/settings.ts'
 import {
   clientKeyOf,
   type Identify,
@@ -11,7 +12,6 @@ import {
 import { setLimited } from '../limited-map.ts'
 import type { LockClient } from '../locks.ts'
 import { type SessionCookies, sessionCookies } from '../session-cookie.ts'
-import type { Settings } from '../settings.ts'
 import { HttpError } from './http-error.ts'
 import type { HeaderOf } from './request-headers.ts'
 

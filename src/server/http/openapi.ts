@@ -1,7 +1,7 @@
 import { toJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
+import type { Settings } from '../../configuration/settings.ts'
 import { errorBody } from '../../protocol/index.ts'
-import type { Settings } from '../settings.ts'
 import type { Route } from './route.ts'
 
 type JsonSchema = { readonly [key: string]: unknown }

@@ -1,4 +1,4 @@
-export { type ConfigurationSources, loadSettings, settingFlags } from './configuration.ts'
+export { type ConfigurationSources, loadSettings, settingFlags } from '../../configuration/load-node.ts'
 export { prometheusMeter } from './prometheus.ts'
 export { createServer, type HoldfastServer, type ServerOptions } from './server.ts'
 export { type AttachedSockets, attachSockets, type SocketsOptions } from './sockets.ts'

@@ -1,7 +1,7 @@
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { LeaseError, messageOf } from '../../base/errors.ts'
+import { type Settings, settingsOf } from '../../configuration/settings.ts'
 import { newSecret } from '../secrets.ts'
-import { type Settings, settingsOf } from '../settings.ts'
 
 type Secrets = Pick<Settings, 'cookieSecrets' | 'channelSecret'>
 

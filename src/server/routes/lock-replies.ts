@@ -1,4 +1,5 @@
 import type { LeaseRecord } from '../../base/records.ts'
+import type { Settings } from '../../configuration/settings.ts'
 import {
   type AlreadyLocked,
   type LockGranted,
@@ -10,7 +11,6 @@ import { personOf, timesOf } from '../announcer.ts'
 import { HttpError } from '../http/http-error.ts'
 import type { Reply } from '../http/route.ts'
 import type { LockClient, LockResult, UnlockResult } from '../locks.ts'
-import type { Settings } from '../settings.ts'
 
 /** All requests about a room's lock begin with this path. */
 export const LOCK_PATH = '/api/documents/{roomId}/lock'

@@ -76,6 +76,15 @@ describe('a holder', () => {
     expect([heard, listeners.held()]).toMatchObject([[], [{ id: 'a', token: 6 }]])
   })
 
+  it('does not take an end without a token for that of the next request', () => {
+    asks('a')
+    listeners.refused('a', true)
+    listeners.ended('a', Infinity)
+    asks('a')
+    granted('a', 6)
+    expect(heard).toEqual([])
+  })
+
   it.each([
     ['a newer grant of another', 6, 'b', ['a lost']],
     ['its own lease with nobody in it', 5, null, ['a lost']],

@@ -52,6 +52,8 @@ export class LocalListeners {
       // A repeated request without callbacks may still be in the queue, and is still to be woken.
       party.wake = wake ?? party.wake
       party.lost = lost ?? party.lost
+      // Whatever has ended until now is not the lease that this request will be granted.
+      party.endedToken = 0
     } else if (wake || lost) {
       this.#parties.set(id, { resource, wake, lost, lease: null, until: Infinity, endedToken: 0 })
       const ids = this.#byResource.get(resource)

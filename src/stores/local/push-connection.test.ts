@@ -67,6 +67,17 @@ describe('the push connection', () => {
     expect(await push.open()).toMatchObject({ number: 2 })
   })
 
+  it('tries again soon if the next error is not final', async () => {
+    const { clock, state, push } = setUp()
+    state.error = new LeaseError('store-failed', 'a pooler')
+    await expect(push.open()).rejects.toThrow('a pooler')
+    state.error = new Error('refused')
+    await clock.advance(30_000)
+    expect(state.opened).toBe(2)
+    await clock.advance(10_000)
+    expect(state.opened).toBeGreaterThan(2)
+  })
+
   it('is closed when it was not needed for a while', async () => {
     const { clock, state, push, log } = setUp()
     await push.open()

@@ -102,8 +102,10 @@ export class PushConnection<C> {
     } catch (error) {
       if (connection !== undefined) this.#end(connection)
       this.#failures++
-      if (error instanceof LeaseError && error.code === 'store-failed')
-        this.#finalError = { error, until: this.#clock.monotonic() + REOPEN_AFTER_FINAL_ERROR_MS }
+      const isFinal = error instanceof LeaseError && error.code === 'store-failed'
+      this.#finalError = isFinal
+        ? { error, until: this.#clock.monotonic() + REOPEN_AFTER_FINAL_ERROR_MS }
+        : undefined
       if (!this.#closed && this.#options.isNeeded()) this.#retryLater()
       throw error
     }

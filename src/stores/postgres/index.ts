@@ -1,20 +1,27 @@
+import type { Stop } from '../../base/abort.ts'
+import { expectBoolean, isObject, refuseClient } from '../../base/arguments.ts'
 import { ignoreErrors } from '../../clients/ignore-errors.ts'
-import { type Answer, type Ask, LeaseError, type LeaseStore } from '../../core/index.ts'
-import { answered } from './answered.ts'
-import { databaseOf, listenOf, type PostgresClient } from './client.ts'
-import { asStoreError } from './errors.ts'
-import { install } from './migrations.ts'
-import { checkName } from './names.ts'
-import type { PgConfig } from './pg.ts'
+import {
+  openListenerOf,
+  type PgConfig,
+  type PostgresClient,
+  postgresDatabase,
+} from '../../clients/postgres.ts'
+import { postgresError } from '../../clients/postgres-errors.ts'
+import type { Answer, Ask, CallOptions, LeaseStore } from '../../core/index.ts'
+import { Calls } from '../local/calls.ts'
+import { install, type TablePlace } from './migrations.ts'
+import { expectName } from './names.ts'
 import { Push } from './push.ts'
 import { type Queries, queriesOf } from './queries.ts'
 
-export type { PostgresClient } from './client.ts'
+export type { PostgresClient } from '../../clients/postgres.ts'
 
-/** Who cannot be woken must ask again within the second for which its turn is kept. */
+/** A waiter that cannot be woken must repeat its request within the second for which its turn is reserved. */
 const POLL_MS = 400
-const OPEN_PATIENCE_MS = 500
-/** So that no statement takes long; who wants more asks again. */
+/** How long a waiter waits for the connection on which it can be woken, before it polls. */
+const OPEN_LIMIT_MS = 500
+/** So that no statement takes long. A caller that wants more asks for the next page. */
 const MAX_PAGE = 1000
 
 export interface PostgresTable {
@@ -25,7 +32,7 @@ export interface PostgresTable {
 }
 
 export interface PostgresStoreOptions extends PostgresTable {
-  /** Whose configuration the connection for notifications takes, where a pooler is before `client`. */
+  /** The configuration of the connection for notifications, if `client` connects through a pooler. */
   readonly listen?: PostgresClient | PgConfig
   /** Creates or upgrades the tables on the first call. Default true. */
   readonly migrate?: boolean
@@ -39,42 +46,39 @@ export interface PostgresStoreOptions extends PostgresTable {
  * const leases = createLeases(postgresStore(new Pool({ connectionString })))
  */
 export function postgresStore(client: PostgresClient, options: PostgresStoreOptions = {}): LeaseStore {
-  const database = databaseOf(client)
-  const listen = listenOf(client, options.listen)
+  const database = postgresDatabase(client)
   const place = placeOf(options)
-  const { migrate = true } = options
-  const queries = once(async () => queriesOf(database, await install(database, place, migrate)))
-  const push = new Push(listen, queries)
-  const unhear = ignoreErrors(client)
-  let closed = false
+  const { listen, migrate = true } = options
+  expectBoolean('migrate', migrate)
+  const openListener = openListenerOf(client, listen)
+  const calls = new Calls({ backend: 'Postgres', explain: postgresError })
+  const installed = onceSuccessful(async () => queriesOf(database, await install(database, place, migrate)))
+  const push = new Push(openListener, run)
+  const stopIgnoring = ignoreErrors(client)
 
-  async function run<T>(
-    work: (queries: Queries) => Promise<T>,
-    signal?: AbortSignal,
+  function run<T>(
+    work: (queries: Queries, stop: Stop) => Promise<T>,
+    call?: CallOptions,
     resource?: string,
   ): Promise<T> {
-    if (closed) throw new LeaseError('closed', 'this postgres store was closed')
-    try {
-      return await answered(async () => work(await queries()), signal)
-    } catch (error) {
-      throw asStoreError(error, resource)
-    }
+    return calls.run(async (stop) => work(await installed(), stop), call, resource)
   }
 
-  async function acquire(ask: Ask, queries: Queries): Promise<Answer> {
+  async function acquire(ask: Ask, queries: Queries, stop: Stop): Promise<Answer> {
     let { address } = push
-    if (address !== null) push.asking(ask, address)
+    if (address !== null) push.expect(ask)
     let answer = await queries.acquire(ask, address)
-    if (!answer.granted && ask.wake && address === null && !push.deaf) {
-      address = await push.ready(OPEN_PATIENCE_MS)
-      if (address !== null) push.asking(ask, address)
+    if (!answer.granted && ask.wake && address === null && !push.cannotListen) {
+      address = await push.openWithin(OPEN_LIMIT_MS)
+      stop.throwIfAborted()
+      if (address !== null) push.expect(ask)
       answer = await queries.acquire(ask, address)
     }
     if (answer.granted) {
-      push.granted(ask, address)
+      push.granted(ask, answer, address)
       return answer
     }
-    push.refused(ask, address)
+    push.refused(ask, answer, address)
     const polls = ask.wake && address === null
     return polls ? { ...answer, retryIn: Math.min(answer.retryIn ?? POLL_MS, POLL_MS) } : answer
   }
@@ -83,80 +87,71 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
     kind: 'postgres',
     supports: { queue: true, push: true, expiry: true, list: true },
 
-    acquire: (ask, call) => run((queries) => acquire(ask, queries), call?.signal, ask.resource),
+    acquire: (ask, call) => run((queries, stop) => acquire(ask, queries, stop), call, ask.resource),
 
-    renew({ resource, id, ttl }, call) {
+    renew(ask, call) {
       const work = async (queries: Queries) => {
-        const renewal = await queries.renew(resource, id, ttl)
-        if (renewal.ok) push.renewed(id, ttl)
+        const renewal = await queries.renew(ask)
+        if (renewal.ok) push.renewed(renewal.lease)
         return renewal
       }
-      return run(work, call?.signal, resource)
+      return run(work, call, ask.resource)
     },
 
     release(ask, call) {
       if ('id' in ask) push.forget(ask.id)
-      return run((queries) => queries.release(ask), call?.signal, ask.resource)
+      return run((queries) => queries.release(ask), call, ask.resource)
     },
 
-    read: (resources, call) => run((queries) => queries.read(resources), call?.signal),
+    read: (resources, call) => run((queries) => queries.read(resources), call),
 
     async list(query, call) {
       const limit = Math.min(query.limit, MAX_PAGE)
-      const found = await run((queries) => queries.list({ ...query, limit: limit + 1 }), call?.signal)
+      const found = await run((queries) => queries.list({ ...query, limit: limit + 1 }), call)
       const leases = found.slice(0, limit)
       const next = found.length > limit ? leases.at(-1)?.resource : undefined
       return { leases, ...(next !== undefined && { next }) }
     },
 
-    sweep: ({ limit }, call) => run((queries) => queries.sweep(Math.min(limit, MAX_PAGE)), call?.signal),
+    sweep: ({ limit }, call) => run((queries) => queries.sweep(Math.min(limit, MAX_PAGE)), call),
 
-    async watch(on, { prefix = '' } = {}) {
-      let beginning: Promise<AsyncDisposable> | undefined
-      const begin = () => {
-        beginning = push.watch(on, prefix)
-        return beginning
-      }
-      try {
-        return await run(begin)
-      } catch (error) {
-        // It may begin after all, and nobody would end it.
-        beginning?.then(
-          (watch) => watch[Symbol.asyncDispose](),
-          () => {},
-        )
-        throw error
-      }
-    },
+    watch: (on, { prefix = '' } = {}) =>
+      calls.run(async (stop) => {
+        const watch = await push.watch(on, prefix)
+        // The caller has gone, and nobody else would end it.
+        if (stop.reason) await watch[Symbol.asyncDispose]()
+        return watch
+      }),
 
     async close() {
-      closed = true
-      unhear()
-      await push.close()
+      await Promise.all([calls.close(), push.close()])
+      stopIgnoring()
     },
   }
 }
 
-/** Creates or upgrades the tables, with a role that may, for stores whose `migrate` is false. */
+/** Creates or upgrades the tables, for stores whose option `migrate` is false. The role must be allowed to. */
 export async function migratePostgres(client: PostgresClient, table: PostgresTable = {}): Promise<void> {
-  const database = databaseOf(client)
+  const database = postgresDatabase(client)
   const place = placeOf(table)
   try {
     await install(database, place, true)
   } catch (error) {
-    throw asStoreError(error)
+    throw postgresError(error)
   }
 }
 
-function placeOf({ schema, table = 'holdfast_leases' }: PostgresTable) {
-  return {
-    table: checkName('table', table),
-    ...(schema !== undefined && { schema: checkName('schema', schema) }),
-  }
+function placeOf(options: PostgresTable): TablePlace {
+  // The address of a server in the wrong place must not be shown.
+  if (!isObject(options)) refuseClient('options', 'an object', options)
+  const { schema, table = 'holdfast_leases' } = options
+  expectName('table', table)
+  if (schema !== undefined) expectName('schema', schema)
+  return { schema, table }
 }
 
-/** Once it has succeeded it is done; a failure is final unless trying again may help. */
-function once<T extends object>(work: () => Promise<T>): () => T | Promise<T> {
+/** Runs the work until it has succeeded once. Callers that come while it runs share its result. */
+function onceSuccessful<T extends object>(work: () => Promise<T>): () => T | Promise<T> {
   let result: T | Promise<T> | undefined
   return () => {
     result ??= work().then(
@@ -164,9 +159,8 @@ function once<T extends object>(work: () => Promise<T>): () => T | Promise<T> {
         result = value
         return value
       },
-      (cause) => {
-        const error = asStoreError(cause)
-        if (error.retryable) result = undefined
+      (error) => {
+        result = undefined
         throw error
       },
     )

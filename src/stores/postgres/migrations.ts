@@ -1,50 +1,60 @@
-import { LeaseError } from '../../core/index.ts'
-import type { Database } from './client.ts'
-import { codeOf } from './errors.ts'
-import { migration1 } from './migration-1/index.ts'
-import { literal, type Names, namesOf } from './names.ts'
+import { LeaseError } from '../../base/errors.ts'
+import type { PostgresDatabase } from '../../clients/postgres.ts'
+import { INSUFFICIENT_PRIVILEGE } from '../../clients/postgres-errors.ts'
+import { literal } from '../../clients/sql-text.ts'
+import { codeOf } from '../../clients/store-error.ts'
+import { migration1 } from './migration-1.ts'
+import { type Names, namesOf } from './names.ts'
+import { answerOf } from './queries.ts'
 
-/** Append only: what has been released is never changed. */
+/** Append only: a released migration is never changed. */
 const MIGRATIONS: readonly ((names: Names) => string)[] = [migration1]
 
-const INSUFFICIENT_PRIVILEGE = '42501'
-
-export interface Place {
+export interface TablePlace {
   /** Default: the first schema of the connection's search path. */
-  readonly schema?: string
+  readonly schema?: string | undefined
   readonly table: string
 }
 
-/** Finds the tables, and brings them to this version if `migrate` says so. */
-export async function install(database: Database, place: Place, migrate: boolean): Promise<Names> {
-  const schema = place.schema ?? (await database.ask('select current_schema()::text as answer', []))
+/** Finds the tables. If they are missing or of an older version, it creates or upgrades them, or fails. */
+export async function install(
+  database: PostgresDatabase,
+  place: TablePlace,
+  migrate: boolean,
+): Promise<Names> {
+  const schema = place.schema ?? (await answerOf(database, 'select current_schema()::text as answer'))
   if (schema === null)
     throw new LeaseError(
       'store-failed',
-      'postgres: no schema of the search path exists; name one by the option schema',
+      'Postgres: no schema of the search path exists: name one with the option schema',
     )
   const names = namesOf(schema, place.table)
   if ((await versionOf(database, names)) < MIGRATIONS.length) {
-    if (!migrate) throw outdated(names)
+    if (!migrate)
+      throw new LeaseError(
+        'store-failed',
+        `Postgres: ${names.table} does not exist or is of an older version, and the option migrate is false: ` +
+          'call migratePostgres first',
+      )
     await runMigrations(database, names)
   }
   return names
 }
 
-async function versionOf(database: Database, { table, meta }: Names): Promise<number> {
-  // Looked up first, since a statement that fails would cost a pool its connection.
-  const exists = await database.ask('select to_regclass($1)::text as answer', [meta])
+async function versionOf(database: PostgresDatabase, { table, meta }: Names): Promise<number> {
+  // Looked up first, because a statement that fails would cost a pool its connection.
+  const exists = await answerOf(database, 'select to_regclass($1)::text as answer', [meta])
   if (exists === null) return 0
-  const version = Number(await database.ask(`select version::text as answer from ${meta}`, []))
+  const version = Number(await answerOf(database, `select version::text as answer from ${meta}`))
   if (version <= MIGRATIONS.length) return version
   throw new LeaseError(
     'store-failed',
-    `postgres: ${table} is of version ${version}, and this holdfast knows ${MIGRATIONS.length}: update the package`,
+    `Postgres: ${table} is of version ${version}, and this holdfast knows ${MIGRATIONS.length}: update the package`,
   )
 }
 
-/** Several nodes may come here at once: they take turns by a lock that ends with the transaction. */
-async function runMigrations(database: Database, names: Names): Promise<void> {
+/** Several nodes may do this at once. They take turns by a lock that ends with the transaction. */
+async function runMigrations(database: PostgresDatabase, names: Names): Promise<void> {
   const { schema, table, meta } = names
   const steps = MIGRATIONS.map(
     (migration, index) => `
@@ -72,16 +82,9 @@ do ${literal(script)}`)
     if (codeOf(error) !== INSUFFICIENT_PRIVILEGE) throw error
     throw new LeaseError(
       'store-failed',
-      `postgres: this role may not create ${table}: grant it CREATE on the schema, or call migratePostgres with a ` +
+      `Postgres: this role may not create ${table}: grant it CREATE on the schema, or call migratePostgres with a ` +
         'role that may, and set the option migrate to false',
       { cause: error },
     )
   }
-}
-
-function outdated({ table }: Names): LeaseError {
-  return new LeaseError(
-    'store-failed',
-    `postgres: ${table} is not there or of an older version, and the option migrate is false: call migratePostgres first`,
-  )
 }

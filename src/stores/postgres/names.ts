@@ -1,16 +1,17 @@
-import { LeaseError } from '../../core/index.ts'
+import { refuse } from '../../base/arguments.ts'
+import { identifier } from '../../clients/sql-text.ts'
 
 /** Postgres cuts longer identifiers off, and the functions of a table are named after it. */
 const MAX_IDENTIFIER_BYTES = 63
 const LONGEST_SUFFIX_BYTES = '_announce'.length
 
-/** The names of all that belongs to one table of leases, quoted. */
+/** The quoted names of everything that belongs to one table of leases. */
 export interface Names {
   readonly schema: string
   readonly table: string
   readonly meta: string
   fn(name: string): string
-  /** Opens and closes a text that contains these names. */
+  /** The dollar quote around a text that contains these names. */
   readonly dollars: string
 }
 
@@ -27,7 +28,7 @@ export function namesOf(schema: string, table: string): Names {
   }
 }
 
-export function checkName(option: 'schema' | 'table', name: unknown): string {
+export function expectName(option: 'schema' | 'table', name: unknown): asserts name is string {
   const max = MAX_IDENTIFIER_BYTES - (option === 'table' ? LONGEST_SUFFIX_BYTES : 0)
   const fits =
     typeof name === 'string' &&
@@ -35,18 +36,5 @@ export function checkName(option: 'schema' | 'table', name: unknown): string {
     name.isWellFormed() &&
     !name.includes('\0') &&
     new TextEncoder().encode(name).length <= max
-  if (fits) return name
-  throw new LeaseError(
-    'invalid-argument',
-    `${option}: expected a name of 1 to ${max} bytes, got ${JSON.stringify(name)}`,
-  )
-}
-
-/** A text as SQL, whatever `standard_conforming_strings` says. */
-export function literal(text: string): string {
-  return `E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
-}
-
-export function identifier(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
+  if (!fits) refuse(option, `a name of 1 to ${max} bytes`, name)
 }

@@ -1,171 +1,182 @@
-import { type Ask, type StoreEvent, systemClock } from '../../core/index.ts'
-import type { Listen } from './client.ts'
-import { Inbox } from './inbox.ts'
-import type { Queries } from './queries.ts'
-import { Watchers } from './watchers.ts'
+import { systemClock } from '../../base/clock.ts'
+import { notify } from '../../base/notify.ts'
+import { pause } from '../../base/pause.ts'
+import type { OpenListener } from '../../clients/postgres.ts'
+import { postgresError } from '../../clients/postgres-errors.ts'
+import type { Ask, Grant, LeaseRecord, Refusal, StoreEvent } from '../../core/index.ts'
+import { LocalListeners } from '../local/listeners.ts'
+import { PushConnection } from '../local/push-connection.ts'
+import { ChangeFeed } from './change-feed.ts'
+import { type ListeningConnection, Notifications, type RunQueries } from './notifications.ts'
 
 /** A lease that is held for less is not worth a connection. */
-const LISTEN_AFTER_MS = 200
+const OPEN_AFTER_MS = 200
+const CHECK_EVERY_MS = 10_000
 
-interface Waiter {
-  readonly wake: (inMs: number) => void
-  /** Where the tables say that it hears. */
-  readonly address: string | null
-}
-
-interface Holder {
-  readonly resource: string
-  readonly id: string
-  readonly lost: () => void
-  readonly since: number
-  until: number
-  address: string | null
-}
-
-/** Who in this process is told what: waiters their turn, holders their loss, watchers every change. */
+/**
+ * Tells waiters their turn, holders their loss and watchers every change. The tables keep for each waiter and holder
+ * the address of the connection on which its process listens. Without a connection, waiters poll.
+ */
 export class Push {
-  readonly #queries: () => Queries | Promise<Queries>
-  readonly #inbox: Inbox
-  readonly #watchers: Watchers
-  readonly #waiters = new Map<string, Waiter>()
-  /** In the order in which they came. */
-  readonly #holders = new Map<string, Holder>()
-  #cancelOpenSoon: (() => void) | undefined
+  readonly #run: RunQueries
+  readonly #listeners = new LocalListeners()
+  readonly #notifications: Notifications
+  readonly #connection: PushConnection<ListeningConnection>
+  readonly #feed: ChangeFeed
+  /** Leases whose rows have the address of the current connection. */
+  #registered = new WeakSet<LeaseRecord>()
+  #cannotListen = false
+  #cancelOpen: (() => void) | undefined
+  #cancelCheck: (() => void) | undefined
 
-  constructor(listen: Listen, queries: () => Queries | Promise<Queries>) {
-    this.#queries = queries
-    this.#inbox = new Inbox({
-      listen,
-      queries,
-      needed: () => this.#anybody(),
-      heard: (channel, payload) => this.#watchers.heard(channel, payload) || this.#heard(payload),
-      opened: () => this.#opened(),
-      checked: () => this.#checked(),
+  constructor(openListener: OpenListener, run: RunQueries) {
+    this.#run = run
+    this.#notifications = new Notifications({
+      openListener,
+      run,
+      received: (channel, payload) => this.#feed.received(channel, payload) || this.#received(payload),
     })
-    this.#watchers = new Watchers(this.#inbox, queries)
+    this.#connection = new PushConnection({
+      open: (broken) => this.#open(broken),
+      close: ({ listener }) => this.#close(listener),
+      isNeeded: () => this.#feed.isNeeded || this.#listeners.isNeeded,
+      opened: (connection) => this.#opened(connection),
+    })
+    this.#feed = new ChangeFeed({ listeners: this.#listeners, connection: this.#connection, run })
   }
 
+  /** Where other processes reach this store; `null` while they cannot. */
   get address(): string | null {
-    return this.#inbox.address
+    return this.#connection.connection?.address ?? null
   }
 
-  /** Nobody can be woken, and opening the inbox would not help. */
-  get deaf(): boolean {
-    return this.#inbox.deaf
+  /** The last attempt to listen failed, and another one would not help. */
+  get cannotListen(): boolean {
+    return this.#cannotListen
   }
 
-  ready(patienceMs: number): Promise<string | null> {
-    return this.#inbox.ready(patienceMs)
+  /** The address, once the connection is open; `null` if that fails or takes longer. */
+  async openWithin(ms: number): Promise<string | null> {
+    const opening = this.#connection.open().catch(() => {})
+    await Promise.race([opening, pause(systemClock, ms, { background: true })])
+    return this.address
   }
 
   watch(on: (event: StoreEvent) => void, prefix: string): Promise<AsyncDisposable> {
-    return this.#watchers.add(on, prefix)
+    return this.#feed.watch(on, prefix)
   }
 
-  /** Before the question goes out with this address, since a message may overtake the answer. */
-  asking(ask: Ask, address: string): void {
-    if (ask.wake) this.#waiters.set(ask.id, { wake: ask.wake, address })
-    this.#hold(ask, address)
+  /** Call it before a request with an address is sent: a notification may arrive before the answer. */
+  expect(ask: Ask): void {
+    this.#listeners.expect(ask)
   }
 
-  granted(ask: Ask, address: string | null): void {
-    this.#waiters.delete(ask.id)
-    if (address === null) this.#hold(ask, null)
-    if (this.address === null) this.#openSoon()
-    else if (address !== this.address) void this.#register()
+  /** `address`: the one that the request was sent with. */
+  granted(ask: Ask, { lease }: Grant, address: string | null): void {
+    if (address === null) this.#listeners.expect(ask)
+    this.#listeners.granted(lease)
+    if (this.address === null) this.#openLater()
+    else if (address === this.address) this.#registered.add(lease)
+    else void this.#register()
   }
 
-  refused({ id, wake }: Ask, address: string | null): void {
-    this.#holders.delete(id)
-    if (!wake) return
-    this.#waiters.set(id, { wake, address })
-    if (this.address === null) this.#inbox.open()
-    else if (address !== this.address) wake(0)
+  refused(ask: Ask, { place }: Refusal, address: string | null): void {
+    if (address === null && ask.wake) this.#listeners.expect(ask)
+    this.#listeners.refused(ask.id, place !== null)
+    if (!ask.wake) return
+    if (this.address === null) this.#connection.open().catch(() => {})
+    // The connection was opened while the request was under way. A repeated request carries the new address.
+    else if (address !== this.address) notify(ask.wake, 0)
   }
 
-  renewed(id: string, ttl: number): void {
-    const holder = this.#holders.get(id)
-    if (holder) holder.until = Math.max(holder.until, systemClock.monotonic() + ttl)
+  renewed(lease: LeaseRecord): void {
+    this.#listeners.renewed(lease)
   }
 
   forget(id: string): void {
-    this.#waiters.delete(id)
-    this.#holders.delete(id)
+    this.#listeners.forget(id)
   }
 
   async close(): Promise<void> {
-    this.#cancelOpenSoon?.()
-    this.#waiters.clear()
-    this.#holders.clear()
-    this.#watchers.clear()
-    await this.#inbox.close()
+    this.#cancelOpen?.()
+    this.#listeners.clear()
+    await this.#connection.close()
   }
 
-  #hold({ resource, id, ttl, lost }: Ask, address: string | null): void {
-    const since = systemClock.monotonic()
-    if (lost) this.#holders.set(id, { resource, id, lost, since, until: since + ttl, address })
+  async #open(broken: () => void): Promise<ListeningConnection> {
+    try {
+      return await this.#notifications.open(broken)
+    } catch (cause) {
+      const error = postgresError(cause)
+      this.#cannotListen = !error.retryable
+      throw error
+    }
   }
 
-  /** Holders that let their leases run out do not say so. */
-  #anybody(): boolean {
-    const now = systemClock.monotonic()
-    for (const { id, until } of this.#holders.values()) if (until < now) this.#holders.delete(id)
-    return this.#waiters.size + this.#holders.size + this.#watchers.size > 0
+  #opened(connection: ListeningConnection): void {
+    this.#cannotListen = false
+    connection.listener.keepAlive(false)
+    this.#registered = new WeakSet()
+    this.#listeners.wakeAll()
+    void this.#register()
+    this.#feed.restart()
+    this.#checkLater(connection)
   }
 
-  /** Opens the inbox when the oldest lease has been held for a while. */
-  #openSoon(): void {
-    const [oldest] = this.#holders.values()
-    if (!oldest || this.#cancelOpenSoon || this.address !== null) return
-    const inMs = Math.max(0, oldest.since + LISTEN_AFTER_MS - systemClock.monotonic())
-    this.#cancelOpenSoon = systemClock.setTimer(
+  #close(listener: ListeningConnection['listener']): Promise<void> {
+    this.#cancelCheck?.()
+    return listener.close()
+  }
+
+  #checkLater(connection: ListeningConnection): void {
+    this.#cancelCheck = systemClock.setTimer(() => void this.#check(connection), CHECK_EVERY_MS, true)
+  }
+
+  async #check(connection: ListeningConnection): Promise<void> {
+    const delivers = await this.#notifications.delivers(connection)
+    if (this.#connection.connection !== connection) return
+    if (!delivers) return this.#connection.drop(connection)
+    this.#checkLater(connection)
+    void this.#register()
+    this.#feed.keepUp().catch(() => {})
+  }
+
+  /** Opens the connection when the oldest lease has been held for a while. */
+  #openLater(): void {
+    if (this.#cancelOpen || this.address !== null) return
+    const [oldest] = this.#listeners.held()
+    if (!oldest) return
+    this.#cancelOpen = systemClock.setTimer(
       () => {
-        this.#cancelOpenSoon = undefined
-        if (this.#holders.has(oldest.id)) this.#inbox.open()
-        else this.#openSoon()
+        this.#cancelOpen = undefined
+        if (this.#listeners.held()[0] === oldest) this.#connection.open().catch(() => {})
+        else this.#openLater()
       },
-      inMs,
+      OPEN_AFTER_MS,
       true,
     )
   }
 
-  #heard(payload: string): void {
-    const [, inMs, waiter = ''] = /^wake (\d+) (.*)$/s.exec(payload) ?? []
-    const [, holder = ''] = /^lost (.*)$/s.exec(payload) ?? []
-    this.#waiters.get(waiter)?.wake(Number(inMs))
-    this.#lose(holder)
+  #received(payload: string): void {
+    const [, inMs, waiter] = /^wake (\d+) (.*)$/s.exec(payload) ?? []
+    const [, holder] = /^lost (.*)$/s.exec(payload) ?? []
+    if (waiter !== undefined) this.#listeners.wake(waiter, Number(inMs))
+    // The notification does not name the token.
+    if (holder !== undefined) this.#listeners.ended(holder, Infinity)
   }
 
-  #lose(id: string): void {
-    const holder = this.#holders.get(id)
-    this.#holders.delete(id)
-    holder?.lost()
-  }
-
-  #opened(): void {
-    this.#inbox.listener?.keepAlive(false)
-    for (const { wake, address } of this.#waiters.values()) if (address !== this.address) wake(0)
-    void this.#register()
-    this.#watchers.reopened()
-  }
-
-  #checked(): void {
-    void this.#register()
-    this.#watchers.keepUp().catch(() => {})
-  }
-
-  /** Tells the tables where the holders hear, and the holders whether it is too late. */
+  /** Writes the address into the rows of the holders that they do not know yet, and tells those that were too late. */
   async #register(): Promise<void> {
     const { address } = this
-    const holders = [...this.#holders.values()].filter((holder) => holder.address !== address)
-    if (address === null || holders.length === 0) return
+    const registered = this.#registered
+    const leases = this.#listeners.held().filter((lease) => !registered.has(lease))
+    if (address === null || leases.length === 0) return
     try {
-      const queries = await this.#queries()
-      const gone = await queries.hear(holders, address)
-      for (const holder of holders) holder.address = address
-      for (const id of gone) this.#lose(id)
+      const ended = await this.#run((queries) => queries.register(leases, address))
+      for (const lease of leases) registered.add(lease)
+      for (const { id, token } of leases) if (ended.includes(id)) this.#listeners.ended(id, token)
     } catch {
-      // Tried again at the next check; until then a loss shows at the heartbeat.
+      // The next check tries again. Until then the heartbeat finds a loss.
     }
   }
 }

@@ -8,23 +8,23 @@ import {
 } from '../../../src/stores/postgres/index.ts'
 import { eventually } from '../../eventually.ts'
 
-/** A schema that no other test uses, and all that a test opened on it. */
+/** A schema of its own for one test, with the stores and pools that the test opens on it. */
 export interface Bed extends AsyncDisposable {
   readonly schema: string
   readonly table: string
   readonly admin: pg.Client
   /** Also the `application_name` of its connections. */
   pool(config?: pg.PoolConfig): pg.Pool
-  /** On a pool of its own, as another process would have it. */
+  /** A store on a new pool, as another process would have it. */
   store(options?: PostgresStoreOptions): LeaseStore
   storeOn(client: PostgresClient, options?: PostgresStoreOptions): LeaseStore
   /** How many connections of the pools listen. */
   listeners(): Promise<number>
-  /** The server's process of a call that waits for a lock of `admin`, once there is one. */
+  /** Waits until a call is blocked by a lock of `admin`. Resolves with the pid of its server process. */
   blocked(): Promise<number>
-  /** Stops the clock of the tables, so that no lease and no turn runs out. They must be there already. */
+  /** Stops the clock of the tables, so that no lease and no reservation expires. The tables must exist. */
   stopClock(): Promise<void>
-  /** Leaves the schema, for a server that ends with the test. */
+  /** Closes the stores and pools but keeps the schema, for a server that ends with the test. */
   close(): Promise<void>
 }
 

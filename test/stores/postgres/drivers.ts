@@ -10,7 +10,7 @@ export interface Connected {
 /** `startup`: settings for the server, as in `-c name=value`. */
 export type Connect = (url: string, application_name: string, startup?: string) => Promise<Connected>
 
-/** Every client of every package that the store takes. */
+/** Every kind of client that the store accepts. */
 export const drivers = {
   async 'pg Pool'(connectionString, application_name, options = '') {
     const client = new pg.Pool({ connectionString, application_name, options })

@@ -16,7 +16,7 @@ describe('a call to Postgres', () => {
   })
   afterEach(() => bed[Symbol.asyncDispose]())
 
-  it('ends by its signal while it waits for a lock', async () => {
+  it('ends when its signal aborts while it waits for a lock', async () => {
     const store = bed.store()
     await grab(store, 'r')
     await bed.admin.query('begin')
@@ -46,7 +46,7 @@ describe('a call to Postgres', () => {
     expect(await store.acquire(asking('r'))).toMatchObject({ granted: false })
   })
 
-  it('is unavailable on a client whose connection is gone', async () => {
+  it('fails for good on a Client whose connection is gone, because a Client cannot reconnect', async () => {
     const client = new pg.Client(url)
     client.on('error', () => {})
     await client.connect()
@@ -58,7 +58,10 @@ describe('a call to Postgres', () => {
     ])
     await ended
     for (let call = 0; call < 2; call++)
-      await expect(store.read(['r'])).rejects.toMatchObject({ code: 'store-unavailable' })
+      await expect(store.read(['r'])).rejects.toMatchObject({
+        code: 'store-failed',
+        message: expect.stringContaining('a Pool reconnects'),
+      })
   })
 
   it('sends the queries of a client one after the other', async () => {
@@ -81,7 +84,7 @@ describe('a call to Postgres', () => {
   })
 })
 
-describe('a server of Postgres', () => {
+describe('a Postgres server', () => {
   let server: Server
   let bed: Bed
   beforeAll(async () => {
@@ -94,7 +97,7 @@ describe('a server of Postgres', () => {
   })
   afterEach(() => bed.close())
 
-  it('that was crashed and started again finds its waiters and watchers again', async () => {
+  it('that crashed and restarted gets its waiters and watchers back', async () => {
     const watched = bed.store()
     const seen: string[] = []
     await watched.watch((event) => seen.push(event.type === 'gap' ? 'gap' : event.lease.state))
@@ -125,7 +128,7 @@ describe('a server of Postgres', () => {
     await Promise.all([holding.close(), waiting.close()])
   })
 
-  it('that was crashed does not end the process, though nobody hears the errors of the client', async () => {
+  it('that crashed does not end the process, even if nobody listens to the errors of the client', async () => {
     const pool = new pg.Pool({ connectionString: server.address })
     const store = bed.storeOn(pool)
     const { token } = await grab(store, 'r')
@@ -136,7 +139,7 @@ describe('a server of Postgres', () => {
     await pool.end()
   })
 
-  it('that stops answering on one connection does not keep it', async () => {
+  it('that stops answering on one connection loses that connection, and the next call succeeds', async () => {
     const store = bed.storeOn(bed.pool({ max: 1 }))
     await grab(store, 'r')
     const { rows } = await bed.admin.query(`select pid from pg_stat_activity where application_name = $1`, [

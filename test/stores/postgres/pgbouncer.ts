@@ -17,7 +17,7 @@ const TOOL: Tool<string> = {
   find: async () => executable('pgbouncer', ['/usr/sbin']),
 }
 
-/** PgBouncer before the server, in transaction mode: statements of one client run on whatever connection is free. */
+/** PgBouncer in transaction mode: each statement of a client runs on any connection that is free. */
 export async function startPgbouncer(serverUrl: string): Promise<Pooler> {
   const [program = ''] = await obtain([TOOL])
   const kept = await KeptProcess.prepare('pgbouncer')

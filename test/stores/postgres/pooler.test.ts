@@ -26,11 +26,11 @@ afterEach(() => bed[Symbol.asyncDispose]())
 const pooled = (options = {}) => bed.storeOn(bed.pool({ connectionString: pooler.url }), options)
 
 describe('behind PgBouncer in transaction mode', () => {
-  it('waiters poll without listen, and have their turns in order', async () => {
+  it('waiters poll if there is no listen, and get their turns in order', async () => {
     const leases = createLeases(pooled(), { wait: HANG_MS })
     const others = createLeases(pooled(), { wait: HANG_MS })
     const holder = await leases.acquire('r')
-    // Nobody loses a turn because its poll was late.
+    // So that no waiter loses its turn because its poll was late.
     await bed.stopClock()
     const order: number[] = []
     const turns = []
@@ -40,7 +40,7 @@ describe('behind PgBouncer in transaction mode', () => {
         .poll(async () => (await bed.admin.query(`select line from ${bed.table}`)).rows[0].line.length)
         .toBe(n + 1)
     }
-    // Longer than they wait for a connection that would wake them.
+    // Longer than the waiters wait for a connection on which they could be woken.
     await sleep(1000)
     await holder.release()
     await Promise.all(turns)
@@ -48,17 +48,17 @@ describe('behind PgBouncer in transaction mode', () => {
     await Promise.all([leases.close(), others.close()])
   })
 
-  it('a watch without listen says what is missing', async () => {
+  it('watch fails without listen, and says what is missing', async () => {
     const store = pooled()
     await eventually(() =>
       expect(store.watch(() => {})).rejects.toMatchObject({
         code: 'store-failed',
-        message: expect.stringContaining('pass a direct one by the option listen'),
+        message: expect.stringContaining('pass a direct one with the option listen'),
       }),
     )
   })
 
-  it('leases keep to their owners while many share few connections', async () => {
+  it('no answer reaches the wrong caller while many calls share few connections', async () => {
     const stores = [pooled(), pooled()]
     const names = Array.from({ length: 40 }, (_, n) => `r${n}`)
     const leases = await Promise.all(names.map((name, n) => grab(stores[n % 2] as LeaseStore, name)))
@@ -100,12 +100,5 @@ describe('behind PgBouncer in transaction mode', () => {
     await (await waiting).release()
     await leases.close()
     await Promise.all([sql.end(), direct.end()])
-  })
-
-  it('the sql of postgres cannot listen by a configuration', () => {
-    const sql = postgres(pooler.url)
-    expect(() => bed.storeOn(sql, { listen: { connectionString: url } })).toThrow(
-      'listen: expected another sql, since the client is of postgres, got an object',
-    )
   })
 })

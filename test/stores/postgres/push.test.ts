@@ -44,7 +44,7 @@ describe('watching leases in Postgres', () => {
     expect(heard).toHaveLength(2)
   })
 
-  it('begins when those have ended who did not know of it', async () => {
+  it('begins after the transactions that could not see the watcher have ended', async () => {
     await cycle('r')
     const unaware = new pg.Client(url)
     await unaware.connect()
@@ -76,7 +76,7 @@ describe('watching leases in Postgres', () => {
     }
   })
 
-  it('tells what is too long for a message by reading it, or of a gap when it has ended', async () => {
+  it('reads a change that is too long for a notification, and reports a gap if the lease has ended', async () => {
     const seen: string[] = []
     const owners: string[] = []
     await store.watch((event) => {
@@ -91,7 +91,7 @@ describe('watching leases in Postgres', () => {
     await expect.poll(() => seen).toEqual(['long held', 'gap'])
   })
 
-  it('tells of the longest names and metadata', async () => {
+  it('reports the longest names and metadata', async () => {
     const seen: StoreEvent[] = []
     await store.watch((event) => seen.push(event))
     const metadata = { text: '"'.repeat(2040) }
@@ -99,7 +99,7 @@ describe('watching leases in Postgres', () => {
     await expect.poll(() => seen).toMatchObject([{ type: 'change', lease: { token, metadata } }])
   })
 
-  it('tells of a gap when it could not be said in time that somebody watches', async () => {
+  it('reports a gap if changes were not announced for a while', async () => {
     const clock = ownSystemClock()
     const seen: string[] = []
     await store.watch((event) => seen.push(show(event)))
@@ -110,7 +110,7 @@ describe('watching leases in Postgres', () => {
     await expect.poll(() => seen).toEqual(['gap', 'after held', 'after released'])
   })
 
-  it('survives messages that are not ours', async () => {
+  it('survives foreign notifications on its channel', async () => {
     const seen: string[] = []
     await store.watch((event) => seen.push(show(event)))
     const { rows } = await bed.admin.query(`select watch_channel from ${bed.table}_meta`)
@@ -134,7 +134,7 @@ describe('a holder in Postgres', () => {
     await expect.poll(() => lost).toBe(1)
   })
 
-  it('is told of a loss that happened while its connection was away', async () => {
+  it('is told of a loss that happened while it had no connection', async () => {
     let lost = 0
     const { token } = await grab(store, 'r', { lost: () => lost++ })
     await expect.poll(() => bed.listeners()).toBe(1)
@@ -146,7 +146,7 @@ describe('a holder in Postgres', () => {
     await expect.poll(() => lost).toBe(1)
   })
 
-  it('is not told when it asks again or lets go', async () => {
+  it('is not told of a loss when it repeats its request or releases', async () => {
     let lost = 0
     const ask = asking('r', { lost: () => lost++ })
     await store.acquire(ask)

@@ -25,7 +25,7 @@ const rowsLeft = async () => (await admin.query(`select from ${bed.table}`)).row
 describe('a grant after a long wait for the row', () => {
   const ttl = 60_000
 
-  /** Ends the transaction that keeps the row; resolves with the server's time right before. */
+  /** Ends the transaction that locks the row. Resolves with the server's time right before. */
   async function letGo(end: string): Promise<number> {
     await bed.blocked()
     const { rows } = await admin.query('select extract(epoch from clock_timestamp()) * 1000 as ms')
@@ -33,7 +33,7 @@ describe('a grant after a long wait for the row', () => {
     return Math.floor(rows[0].ms)
   }
 
-  it.each(['commit', 'rollback'])('counts from when it got the row, after a %s', async (end) => {
+  it.each(['commit', 'rollback'])('counts from the moment when it got the lock, after a %s', async (end) => {
     const { id } = await grab(store, 'locked')
     await store.release({ resource: 'locked', id })
     await admin.query('begin')
@@ -44,7 +44,7 @@ describe('a grant after a long wait for the row', () => {
     expect((await store.read(['locked']))[0]?.expiresAt).toBeGreaterThanOrEqual(freeAt + ttl)
   })
 
-  it('counts from when it got the row, though another made it in the meantime', async () => {
+  it('counts from the moment when it got the lock, also if another transaction created the row', async () => {
     await admin.query('begin')
     await admin.query(`insert into ${bed.table} (resource, token, ended_at) values ('new', 0, 0)`)
     const asked = store.acquire(asking('new', { ttl }))
@@ -55,7 +55,7 @@ describe('a grant after a long wait for the row', () => {
 })
 
 describe('many rows', () => {
-  it('are listed in pages that no limit makes longer', async () => {
+  it('are listed in pages of at most 1000, whatever the limit', async () => {
     await admin.query(`insert into ${bed.table} (resource, token, id, owner, acquired_at, expires_at, span, ended_at)
       select 'r' || n, n, n, 'Mika', 0, 4e15, 4e15, 0 from generate_series(1, 1500) n`)
     const page = await store.list({ limit: 2 ** 40 })
@@ -91,7 +91,7 @@ describe('a row that nobody needs', () => {
       hours * HOUR_US,
     ])
 
-  it('is dropped by a sweep after an hour, and its token is never given again', async () => {
+  it('is deleted by a sweep after an hour, and its token is never used again', async () => {
     const { id, token } = await grab(store, 'old')
     await store.release({ resource: 'old', id })
     await age(0.9)
@@ -114,7 +114,7 @@ describe('a row that nobody needs', () => {
     expect((await admin.query(`select floor as token from ${bed.table}_meta`)).rows).toEqual(rows)
   })
 
-  it('is dropped without a sweep when the table grows', async () => {
+  it('is deleted without a sweep when the table grows', async () => {
     const { id } = await grab(store, 'old')
     await store.release({ resource: 'old', id })
     await age(2)
@@ -123,7 +123,7 @@ describe('a row that nobody needs', () => {
     expect((await admin.query(`select resource from ${bed.table}`)).rows).toEqual([{ resource: 'new' }])
   })
 
-  it('is kept while somebody holds it, waits for it, or was not handed its end', async () => {
+  it('is kept while somebody holds it or waits for it, or its expiry was not reported yet', async () => {
     await grab(store, 'held')
     await grab(store, 'expired', { ttl: 10 })
     await store.acquire(asking('held', { wake: () => {} }))
@@ -158,15 +158,15 @@ describe('a corrupt row', () => {
     expect(await store.read(['damaged', 'sound'])).toMatchObject([null, { resource: 'sound' }])
   })
 
-  it('is named, with what to do', async () => {
+  it('is named in the error, which says what to do', async () => {
     await grab(store, `Mika's`)
     await admin.query(`update ${bed.table} set owner = null`)
     await expect(store.acquire(asking(`Mika's`))).rejects.toThrow(
-      /the row of 'Mika''s' in .*holdfast_leases" is corrupt \(Mend or delete it when/,
+      /the row of 'Mika''s' in .*holdfast_leases" is corrupt; Mend or delete it when/,
     )
   })
 
-  it('does not keep a sweep from the others', async () => {
+  it('does not stop a sweep of the others', async () => {
     for (const name of ['damaged', 'sound']) await grab(store, name, { ttl: 10 })
     await admin.query(`update ${bed.table} set owner = null where resource = 'damaged'`)
     await sleep(20)
@@ -174,8 +174,8 @@ describe('a corrupt row', () => {
   })
 })
 
-describe('the disk', () => {
-  /** What the transaction of one call waits for, where the connection says otherwise. */
+describe('the commit', () => {
+  /** The value of `synchronous_commit` with which one call commits, if the connection has another one. */
   async function commitOf(call: string, setting: 'on' | 'off', ...values: unknown[]): Promise<unknown> {
     await admin.query(`begin; set local synchronous_commit = ${setting}`)
     await admin.query(`select ${bed.table}_${call}`, values)
@@ -185,13 +185,13 @@ describe('the disk', () => {
   }
   const acquire = (id: string) => [`acquire('r', $1, 'Mika', 60000, null, null, true, null)`, id] as const
 
-  it('is waited for by grants and renewals, whatever the connection says', async () => {
+  it('of a grant or a renewal waits for the disk, whatever the connection says', async () => {
     const [call, id] = acquire('a')
     expect(await commitOf(call, 'off', id)).toBe('on')
     expect(await commitOf(`renew('r', $1, 60000)`, 'off', id)).toBe('on')
   })
 
-  it('is not waited for by a release or a place in line', async () => {
+  it('of a release or of a place in the queue does not wait for the disk', async () => {
     const [call, id] = acquire('a')
     expect(await commitOf(call, 'on', id)).toBe('on')
     expect(await commitOf(call, 'on', 'b')).toBe('off')
@@ -199,7 +199,7 @@ describe('the disk', () => {
     expect((await admin.query('show synchronous_commit')).rows).toEqual([{ synchronous_commit: 'on' }])
   })
 
-  it('is waited for when an expired lease is handed over', async () => {
+  it('waits for the disk when it reports an expired lease', async () => {
     await admin.query(`select ${bed.table}_acquire('r', 'a', 'Mika', 10, null, null, true, null)`)
     await sleep(20)
     expect(await commitOf(`release('r', 'a', null)`, 'on')).toBe('on')

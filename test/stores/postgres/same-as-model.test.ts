@@ -1,6 +1,6 @@
 /**
- * The functions in the database are `lease-row.ts` written a second time. Whatever is asked, in whatever order and
- * however the clock steps, both must answer the same, tell the same changes and wake the same waiters.
+ * The functions in the database are `lease-row.ts` written a second time. For any sequence of operations and any
+ * steps of the clock, both must give the same answers, report the same changes and wake the same waiters.
  */
 import fc from 'fast-check'
 import pg from 'pg'
@@ -12,7 +12,7 @@ const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env
 const SCHEMA = `model_${process.pid}`
 const TABLE = `${SCHEMA}.holdfast_leases`
 const START_MS = 1_800_000_000_000
-/** Where each asker hears. The last one polls. */
+/** The channel of each asker. The last one polls. */
 const ADDRESSES = ['one', 'one', 'two', '']
 
 const asker = fc.nat(ADDRESSES.length - 1)
@@ -60,7 +60,7 @@ afterAll(async () => {
   await client.end()
 })
 
-it('answers, tells and wakes as the model does', async () => {
+it('gives the same answers, changes and wake-ups as the model', async () => {
   const property = fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 60 }), async (actions) => {
     await client.query(`truncate ${TABLE}`)
     const model = new Model()
@@ -96,8 +96,8 @@ class Model {
   do(action: Action): Outcome {
     const effects = new Effects()
     const answer = this.#answer(action, effects)
-    const hear = [...effects.wakes].filter(([id]) => ADDRESSES[Number(id.at(-1))] !== '')
-    return JSON.parse(JSON.stringify({ answer, changes: effects.changes, wakes: Object.fromEntries(hear) }))
+    const woken = [...effects.wakes].filter(([id]) => ADDRESSES[Number(id.at(-1))] !== '')
+    return JSON.parse(JSON.stringify({ answer, changes: effects.changes, wakes: Object.fromEntries(woken) }))
   }
 
   #answer(action: Action, effects: Effects): unknown {

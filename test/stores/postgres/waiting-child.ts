@@ -1,4 +1,4 @@
-/** A process whose waiters stand in line until it is killed. `argv`: url, schema, resource, how many. */
+/** A process whose waiters are in the queue until it is killed. `argv`: url, schema, resource, number of waiters. */
 import pg from 'pg'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
 import { asking } from '../asking.ts'

@@ -1,4 +1,4 @@
-/** Collects the events of leases in a loop, and says how many of them it has heard. Runs until it is ended. */
+/** Collects the events of leases in a loop and prints how many it has collected. Runs until it is killed. */
 import { createLeases } from '../../../src/core/index.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import { createCollector } from '../../../src/telemetry/index.ts'
@@ -9,16 +9,16 @@ if (ownExitCode) process.once('SIGTERM', () => setTimeout(() => process.exit(Num
 const collector = createCollector({ sinks: [fileSink(directory)], interval: Number(interval) })
 flushOnExit(collector)
 const listen = collector.listen('lease')
-let heard = 0
+let collected = 0
 const leases = createLeases(memoryStore(), {
   onEvent(event) {
     listen(event)
-    heard++
+    collected++
   },
 })
 for (;;) {
   for (let n = 0; n < 50; n++) await leases.withLease('x', () => {})
-  // Synchronous, so that what was told is never more than what was heard.
-  process.stdout.write(`${heard}\n`)
+  // Synchronous, so that the printed number is never larger than the number of collected events.
+  process.stdout.write(`${collected}\n`)
   await new Promise((resolve) => setTimeout(resolve, 1))
 }

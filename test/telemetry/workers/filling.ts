@@ -1,15 +1,15 @@
-/** Writes batches into a folder until a file can grow no more, and says how many records were taken. */
+/** Writes batches into a folder until the limit of the file's size, and prints how many records were written. */
 import { fileSink } from '../../../src/telemetry/index-node.ts'
 import { record } from '../records.ts'
 
 const sink = fileSink(process.argv[2] ?? '')
 const batch = Array.from({ length: 7 }, (_, n) => record('lock:acquired', n))
-let taken = 0
+let written = 0
 try {
   for (;;) {
     sink.write(batch)
-    taken += batch.length
+    written += batch.length
   }
 } catch {
-  console.log(taken)
+  console.log(written)
 }

@@ -1,14 +1,14 @@
-/** Runs the whole pipeline, and says every path that it asked the file system about. */
+/** Runs the whole pipeline and prints every path that it passed to the file system. */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 
-const asked = new Set<string>()
+const paths = new Set<string>()
 for (const api of [fs, fs.promises] as unknown as Record<string, unknown>[]) {
   for (const [name, original] of Object.entries(api)) {
     if (typeof original !== 'function' || /^[A-Z_]/.test(name)) continue
-    const paths = /^(rename|link|symlink|copyFile|cp)/.test(name) ? 2 : 1
+    const pathCount = /^(rename|link|symlink|copyFile|cp)/.test(name) ? 2 : 1
     api[name] = function (this: unknown, ...args: unknown[]) {
-      for (const path of args.slice(0, paths)) if (typeof path === 'string') asked.add(path)
+      for (const path of args.slice(0, pathCount)) if (typeof path === 'string') paths.add(path)
       return original.apply(this, args)
     }
   }
@@ -18,7 +18,7 @@ syncBuiltinESMExports()
 const [telemetry = '', reports = ''] = process.argv.slice(2)
 const { collect, report, score } = await import('../../../src/telemetry/index-node.ts')
 const { acquires, linesOf, NOON } = await import('../records.ts')
-asked.clear()
+paths.clear()
 const now = NOON + 60_000
 const input = [linesOf(acquires(0, 10, 20)), '{"type":"lock:acquired","at":0,"leaseId":"x"}\n', 'broken\n']
 const results = [
@@ -32,5 +32,5 @@ const results = [
   await report({ directory: telemetry, reports, now }),
 ]
 process.stdout.write(
-  JSON.stringify({ exitCodes: results.map(({ exitCode }) => exitCode), asked: [...asked] }),
+  JSON.stringify({ exitCodes: results.map(({ exitCode }) => exitCode), paths: [...paths] }),
 )

@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { afterAll, describe, expect, it } from 'vitest'
+import { loadSettings, settingFlags } from './load-node.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'holdfast-configuration-'))
+afterAll(() => rmSync(directory, { recursive: true }))
+
+describe('the configuration', () => {
+  it('takes a flag before the environment, that before the file, and that before the default', () => {
+    const toml = file('order.toml', 'ttl = "40s"\ngrace = "1s"\nport = 1000\norigins = ["https://a.test"]\n')
+    const settings = loadSettings({
+      flags: { ttl: '20s' },
+      environment: { HOLDFAST_TTL: '25s', HOLDFAST_GRACE: '2s', OTHER: 'x' },
+      file: toml,
+    })
+    const { ttl, grace, port, origins, sweep } = settings
+    expect([ttl, grace, port, origins, sweep]).toEqual([20_000, 2000, 1000, ['https://a.test'], 60_000])
+  })
+
+  it.each([
+    ['a.json', '{"logLevel":"warn"}'],
+    ['a.toml', 'logLevel = "warn"'],
+    ['json.conf', '\n {"logLevel":"warn"}'],
+    ['toml.conf', '# settings\nlogLevel = "warn"'],
+    ['none', 'logLevel = "warn"'],
+  ])('reads TOML and JSON, whatever the name of the file: %s', (name, text) => {
+    expect(loadSettings({ environment: {}, file: file(name, text) }).logLevel).toBe('warn')
+  })
+
+  it('has a flag for every setting', () => {
+    const { values } = parseArgs({
+      args: ['--log-level', 'error', '--max-wait=5s'],
+      options: { ...settingFlags() },
+    })
+    const { logLevel, maxWait } = loadSettings({ flags: values, environment: {} })
+    expect([logLevel, maxWait]).toEqual(['error', 5000])
+  })
+
+  it.each([
+    [{ flags: { 'log-level': 'loud' } }, '--log-level: expected one of debug, info'],
+    [{ environment: { HOLDFAST_LOG_LEVEL: 'loud' } }, 'HOLDFAST_LOG_LEVEL: expected one of debug, info'],
+    [{ file: file('bad.toml', 'ttl = "soon"') }, 'bad.toml): expected a duration'],
+    [{ file: file('unknown.toml', 'tll = "30s"') }, 'there is no such setting'],
+    [{ file: file('broken.toml', 'ttl = ') }, 'broken.toml cannot be used: Invalid TOML'],
+    [{ file: file('broken.json', '{') }, 'broken.json cannot be used: '],
+    [{ file: file('list.json', '[]') }, 'list.json cannot be used: expected an object'],
+    [{ file: join(directory, 'missing.toml') }, 'missing.toml cannot be used: there is no such file'],
+  ])('refuses %j and says where it came from', (sources, message) => {
+    expect(() => loadSettings({ environment: {}, ...sources })).toThrow(message)
+  })
+})
+
+function file(name: string, text: string): string {
+  const path = join(directory, name)
+  writeFileSync(path, text)
+  return path
+}

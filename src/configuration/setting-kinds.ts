@@ -1,0 +1,173 @@
+import { show } from '../base/arguments.ts'
+import { parseDuration } from '../base/duration.ts'
+
+/** What a setting may be, whether it comes as text from the environment or as a value from a file. */
+export interface Setting<T> {
+  readonly default: T
+  /** One line for `holdfast serve --help`. */
+  readonly help: string
+  /** The default in the help; empty if there is none. */
+  readonly usual: string
+  /** The value in the help, such as `<duration>`. */
+  readonly placeholder: string
+  /** The expected value in words, for an error. */
+  readonly expected: string
+  /** `undefined` if the value is not valid. */
+  parse(value: unknown): T | undefined
+  /** The received value, for an error. */
+  show(value: unknown): string
+}
+
+const MIN_SECRET = 16
+const MAKE_SECRET = '`openssl rand -hex 16` makes one'
+
+export function duration(usual: string, min: string, max: string, help: string): Setting<number> {
+  const [from, to] = [parseDuration(min) ?? 0, parseDuration(max) ?? 0]
+  return {
+    default: parseDuration(usual) ?? 0,
+    help,
+    usual,
+    placeholder: '<duration>',
+    expected: `a duration such as 500ms, 30s, 5m or a number of milliseconds, from ${min} to ${max}`,
+    parse: (value) => within(parseDuration(value), from, to),
+    show,
+  }
+}
+
+export function whole(byDefault: number, from: number, to: number, help: string): Setting<number> {
+  return {
+    default: byDefault,
+    help,
+    usual: String(byDefault),
+    placeholder: '<number>',
+    expected: `a whole number from ${from} to ${to}`,
+    parse: (value) => within(parseWhole(value), from, to),
+    show,
+  }
+}
+
+export function bytes(byDefault: number, from: number, to: number, help: string): Setting<number> {
+  return { ...whole(byDefault, from, to, help), expected: `a number of bytes from ${from} to ${to}` }
+}
+
+export function text(byDefault: string, help: string): Setting<string> {
+  return {
+    default: byDefault,
+    help,
+    usual: byDefault,
+    placeholder: '<text>',
+    expected: 'a non-empty text',
+    parse: (value) => (typeof value === 'string' && value !== '' ? value : undefined),
+    show,
+  }
+}
+
+/** The address of a store. An error does not show it, because it may contain a password. */
+export function address(byDefault: string, help: string): Setting<string> {
+  return { ...text(byDefault, help), placeholder: '<url>', show: hide }
+}
+
+/** Empty: none. */
+export function path(help: string): Setting<string> {
+  return {
+    default: '',
+    help,
+    usual: '',
+    placeholder: '<file>',
+    expected: 'the path of a file',
+    parse: (value) => (typeof value === 'string' ? value : undefined),
+    show,
+  }
+}
+
+export function flag(byDefault: boolean, help: string): Setting<boolean> {
+  return {
+    default: byDefault,
+    help,
+    usual: String(byDefault),
+    placeholder: '<true|false>',
+    expected: 'true or false',
+    parse: (value) => FLAGS.get(value),
+    show,
+  }
+}
+
+const FLAGS = new Map<unknown, boolean>([
+  ...[true, 'true', 1, '1'].map((value) => [value, true] as const),
+  ...[false, 'false', 0, '0'].map((value) => [value, false] as const),
+])
+
+export function choice<T extends string>(byDefault: T, choices: readonly T[], help: string): Setting<T> {
+  return {
+    default: byDefault,
+    help,
+    usual: byDefault,
+    placeholder: `<${choices.join('|')}>`,
+    expected: `one of ${choices.join(', ')}`,
+    parse: (value) => choices.find((one) => one === value),
+    show,
+  }
+}
+
+export function list(help: string): Setting<readonly string[]> {
+  return {
+    default: [],
+    help,
+    usual: '',
+    placeholder: '<a,b>',
+    expected: 'a list of texts, or one text with commas',
+    parse: parseList,
+    show,
+  }
+}
+
+/** A list of secrets. An error never shows them. */
+export function secrets(help: string): Setting<readonly string[]> {
+  return {
+    ...list(help),
+    expected: `a list of texts of at least ${MIN_SECRET} characters each (${MAKE_SECRET}), or one text with commas`,
+    parse: (value) => {
+      const found = parseList(value)
+      return found?.some(isShort) ? undefined : found
+    },
+    show: (value) => hide(parseList(value)?.find(isShort) ?? value),
+  }
+}
+
+/** Empty: none is set, and one is generated at start. */
+export function secret(help: string): Setting<string> {
+  return {
+    default: '',
+    help,
+    usual: '',
+    placeholder: '<text>',
+    expected: `a text of at least ${MIN_SECRET} characters (${MAKE_SECRET})`,
+    parse: (value) => (typeof value === 'string' && (value === '' || !isShort(value)) ? value : undefined),
+    show: hide,
+  }
+}
+
+function isShort(secret: string): boolean {
+  return secret.length < MIN_SECRET
+}
+
+function parseWhole(value: unknown): number | undefined {
+  if (typeof value === 'number') return value
+  return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : undefined
+}
+
+function within(value: number | undefined, from: number, to: number): number | undefined {
+  return value !== undefined && Number.isInteger(value) && value >= from && value <= to ? value : undefined
+}
+
+function parseList(value: unknown): readonly string[] | undefined {
+  const items = typeof value === 'string' ? value.split(',').map((item) => item.trim()) : value
+  if (!Array.isArray(items)) return undefined
+  return items.every((item) => typeof item === 'string' && item !== '') ? items : undefined
+}
+
+/** For an error about a secret. */
+export function hide(value: unknown): string {
+  if (typeof value === 'string') return `a text of ${value.length} characters`
+  return typeof value === 'number' || typeof value === 'bigint' ? `a ${typeof value}` : show(value)
+}

@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { LeaseError } from '../base/errors.ts'
+import { type GivenSettings, SETTINGS, type SettingName, settingsOf } from './settings.ts'
+
+describe('the settings', () => {
+  it('have defaults: 30 s to live, a heartbeat every 10', () => {
+    const { ttl, heartbeat, sweep, grace, answerWithin, unanswered, port, host } = settingsOf()
+    expect({ ttl, heartbeat, sweep, grace, answerWithin }).toEqual({
+      ttl: 30_000,
+      heartbeat: 10_000,
+      sweep: 60_000,
+      grace: 5000,
+      answerWithin: 15_000,
+    })
+    expect([unanswered, host, port]).toEqual(['decline', '127.0.0.1', 4321])
+  })
+
+  it('are given in code as in a file or in the environment', () => {
+    const given: GivenSettings = {
+      ...{ ttl: '1m', heartbeat: 10_000, port: undefined, takeover: 'false' },
+      ...{ origins: 'https://a.test', leaseTokens: ['a token of a worker'] },
+    }
+    expect(settingsOf(given)).toMatchObject({
+      ...{ ttl: 60_000, heartbeat: 10_000, port: 4321, takeover: false },
+      ...{ origins: ['https://a.test'], leaseTokens: ['a token of a worker'] },
+    })
+  })
+
+  it.each([
+    ['ttl', '1m', 60_000],
+    ['ttl', 45_000, 45_000],
+    ['ttl', '45000', 45_000],
+    ['grace', '1500ms', 1500],
+    ['grace', '0.5s', 500],
+    ['grace', '1.001s', 1001],
+    ['cookieMaxAge', '30d', 2_592_000_000],
+    ['takeover', 'false', false],
+    ['takeover', false, false],
+    ['port', '8080', 8080],
+    ['origins', 'https://a.test, https://b.test', ['https://a.test', 'https://b.test']],
+    ['origins', ['https://a.test'], ['https://a.test']],
+    ['unanswered', 'grant', 'grant'],
+    [
+      'cookieSecrets',
+      'a secret of sixteen,another of sixteen',
+      ['a secret of sixteen', 'another of sixteen'],
+    ],
+  ] as const)('take %s as %j', (name, value, expected) => {
+    expect(settingsOf({ [name]: value })[name as SettingName]).toEqual(expected)
+  })
+
+  it.each([
+    [
+      { ttl: 'soon' },
+      'ttl: expected a duration such as 500ms, 30s, 5m or a number of milliseconds, from 1s to 1h, got "soon"',
+    ],
+    [{ ttl: '2h' }, 'got "2h"'],
+    [{ ttl: '-1s' }, 'got "-1s"'],
+    [{ port: 70_000 }, 'port: expected a whole number from 0 to 65535, got 70000'],
+    [{ takeover: 'maybe' }, 'takeover: expected true or false, got "maybe"'],
+    [{ unanswered: 'ask' }, 'unanswered: expected one of decline, grant, got "ask"'],
+    [{ origins: 7 }, 'origins: expected a list of texts'],
+    [
+      { adminTokens: 'short,a token that is long enough' },
+      'adminTokens: expected a list of texts of at least 16 characters each (`openssl rand -hex 16` makes one), or one text with commas, got a text of 5 characters',
+    ],
+    [{ leaseTokens: ['short'] }, /^leaseTokens: .*, got a text of 5 characters$/],
+    [{ cookieSecrets: [5] }, /^cookieSecrets: .*, got an array$/],
+    [{ channelSecret: null }, /^channelSecret: expected a text of at least 16 characters .*, got null$/],
+    [{ channelSecret: 12345 }, /, got a number$/],
+    [{ store: 5n }, /^store: .*, got a bigint$/],
+    [{ ttl: Object.create(null) }, /^ttl: .*, got an object$/],
+    [{ port: Symbol('x') }, /^port: .*, got Symbol\(x\)$/],
+    [{ ttll: 1 }, 'ttll (settings): there is no such setting'],
+    [
+      { ttl: '10s', heartbeat: '10s' },
+      'heartbeat: expected at most 0.9 of the ttl of 10000 ms, got 10000 ms',
+    ],
+  ])('refuse %# and say what was expected', (values, message) => {
+    expect(() => settingsOf(values)).toThrow(message)
+  })
+
+  it('name all mistakes at once, and never show a secret', () => {
+    const mistakes = () => settingsOf({ ttl: 'x', port: 'y', channelSecret: 'hush' })
+    expect(mistakes).toThrow(LeaseError)
+    expect(mistakes).toThrow(/port.*\nttl.*\nchannelSecret/s)
+    expect(mistakes).not.toThrow(/hush/)
+  })
+})
+
+it('are listed in the docs, with their defaults and their help', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/server.md'), 'utf8')
+  const rows = Object.entries(SETTINGS).map(
+    ([name, { usual, help }]) => `| \`${name}\` | ${usual ? `\`${usual}\`` : 'none'} | ${help} |`,
+  )
+  expect(page).toContain(['| setting | default | |', '|---|---|---|', ...rows, ''].join('\n'))
+})

@@ -1,0 +1,149 @@
+import { LeaseError } from '../base/errors.ts'
+import {
+  address,
+  bytes,
+  choice,
+  duration,
+  flag,
+  list,
+  path,
+  type Setting,
+  secret,
+  secrets,
+  text,
+  whole,
+} from './setting-kinds.ts'
+
+/**
+ * Every setting by its name: `maxWait` is `--max-wait`, `HOLDFAST_MAX_WAIT`, and `maxWait` in the file. A flag wins
+ * over the environment, the environment over the file, and the file over the default.
+ */
+export const SETTINGS = {
+  host: text('127.0.0.1', 'the address to listen on; 0.0.0.0 is every address'),
+  port: whole(4321, 0, 65_535, 'the port to listen on; 0 is any free port'),
+  store: address('sqlite:./holdfast.db', 'where the leases are, such as redis://host'),
+  ttl: duration('30s', '1s', '1h', 'how long a lock lives without a heartbeat'),
+  heartbeat: duration('10s', '100ms', '54m', 'how often clients send a heartbeat; at most 0.9 of the ttl'),
+  sweep: duration('60s', '1s', '1h', 'how often the server looks for expired locks that were not announced'),
+  grace: duration('5s', '0ms', '5m', 'how long a holder may still save before another takes over'),
+  answerWithin: duration('15s', '1s', '5m', 'how long a holder may take to answer a handoff request'),
+  unanswered: choice('decline', ['decline', 'grant'], 'what no answer to a handoff request counts as'),
+  maxWait: duration('60s', '0ms', '10m', 'the longest wait of a request in the queue; more counts as this'),
+  takeover: flag(true, 'whether others may take a lock over'),
+  openLeases: flag(false, 'whether every session may use the lease API (except leases of documents)'),
+  leaseTokens: secrets('tokens that allow the lease API, at least 16 characters each'),
+  adminTokens: secrets('tokens that allow everything, at least 16 characters each'),
+  cookieSecrets: secrets('sign the sessions, the same on all nodes: the first signs, all are accepted'),
+  cookieName: text('holdfast_session', 'the name of the session cookie'),
+  cookieSecure: choice(
+    'auto',
+    ['auto', 'always', 'never'],
+    'whether the cookie is for HTTPS only; auto: if the request came over HTTPS',
+  ),
+  cookieMaxAge: duration('720h', '1m', '9000h', 'how long a browser keeps its session'),
+  channelKey: text('holdfast', 'the public key in the address of the WebSockets, /app/{key}'),
+  channelSecret: secret('signs private and presence channels, the same on all nodes'),
+  secretsFile: path('where generated secrets are kept, so that sessions outlive the process'),
+  eventNames: choice(
+    'plain',
+    ['plain', 'laravel'],
+    'how events are named: document.locked, or App\\Events\\DocumentLocked',
+  ),
+  publicChannels: flag(true, 'whether clients may subscribe without a signature'),
+  clientEvents: flag(false, 'whether sockets of a private or presence channel may send events to each other'),
+  activityTimeout: duration('30s', '1s', '10m', 'how long a socket may be silent before it is pinged'),
+  origins: list('other origins whose pages may call, such as https://app.example.com'),
+  trustProxy: flag(
+    false,
+    'whether the last hop of X-Forwarded-For is the client, because your proxy wrote it',
+  ),
+  maxBody: bytes(16_384, 1024, 1_048_576, 'the largest request in bytes'),
+  maxDocument: bytes(1_048_576, 1024, 67_108_864, 'the largest request that saves a document, in bytes'),
+  maxRoomBytes: whole(200, 1, 400, 'the longest name of a room in bytes'),
+  rate: whole(100, 0, 1_000_000, 'requests per second of one client address; 0: no limit'),
+  burst: whole(400, 1, 1_000_000, 'requests of one client address at once'),
+  telemetryRate: whole(5, 0, 1_000_000, 'telemetry batches per second of one client address; 0: no limit'),
+  maxSockets: whole(1000, 1, 1_000_000, 'open sockets of one client address'),
+  auditEntries: whole(10_000, 100, 10_000_000, 'entries of an audit trail in memory'),
+  stopWithin: duration('10s', '0ms', '10m', 'how long requests may take to finish when the server stops'),
+  logLevel: choice(
+    'info',
+    ['debug', 'info', 'warn', 'error', 'silent'],
+    'which lines are logged; debug includes heartbeats',
+  ),
+} as const
+
+export type Settings = {
+  readonly [Name in keyof typeof SETTINGS]: (typeof SETTINGS)[Name] extends Setting<infer T> ? T : never
+}
+export type SettingName = keyof Settings
+
+/** Settings in code: durations also as `30s`, lists also as one text with commas. */
+export type GivenSettings = { readonly [Name in keyof Settings]?: Given<Settings[Name]> | undefined }
+
+type Given<T> = T extends number
+  ? number | string
+  : T extends boolean
+    ? boolean | 'true' | 'false'
+    : T extends readonly string[]
+      ? T | string
+      : T
+
+/** One source of settings, such as the environment. */
+export interface SettingsSource {
+  readonly name: string
+  /** The name of the setting there, for an error. */
+  readonly label: (setting: SettingName) => string
+  readonly values: Readonly<Record<string, unknown>>
+}
+
+/** The first source that has a setting decides. Throws `invalid-argument` with one line for each mistake. */
+export function resolveSettings(sources: readonly SettingsSource[]): Settings {
+  const mistakes = sources.flatMap(unknownSettings)
+  const names = Object.keys(SETTINGS) as SettingName[]
+  const resolved = names.map((setting) => {
+    const known: Setting<unknown> = SETTINGS[setting]
+    const source = sources.find(({ values }) => values[setting] !== undefined)
+    if (!source) return [setting, known.default] as const
+    const value = known.parse(source.values[setting])
+    if (value === undefined)
+      mistakes.push(
+        `${source.label(setting)}: expected ${known.expected}, got ${known.show(source.values[setting])}`,
+      )
+    return [setting, value] as const
+  })
+  const settings = Object.fromEntries(resolved) as unknown as Settings
+  if (mistakes.length === 0 && settings.heartbeat > settings.ttl * 0.9)
+    mistakes.push(
+      `heartbeat: expected at most 0.9 of the ttl of ${settings.ttl} ms, got ${settings.heartbeat} ms`,
+    )
+  if (mistakes.length > 0) throw new LeaseError('invalid-argument', mistakes.join('\n'))
+  return settings
+}
+
+/** One line for each name that is not a setting. */
+export function unknownSettings({ name, values }: Pick<SettingsSource, 'name' | 'values'>): string[] {
+  return Object.keys(values)
+    .filter((key) => !Object.hasOwn(SETTINGS, key))
+    .map((key) => `${key} (${name}): there is no such setting`)
+}
+
+/** Settings given in code; the others have their defaults. */
+export function settingsOf(values: Readonly<Record<string, unknown>> = {}): Settings {
+  return resolveSettings([{ name: 'settings', label: (setting) => setting, values }])
+}
+
+/** `maxWait` → `max-wait`, its flag on the command line. */
+export function flagOf(setting: string): string {
+  return setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}
+
+/** `max-wait` → `maxWait`. */
+export function settingOf(flag: string): string {
+  return flag.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** `max-wait` → `HOLDFAST_MAX_WAIT`, its variable in the environment. */
+export function variableOf(flag: string): string {
+  return `HOLDFAST_${flag.toUpperCase().replaceAll('-', '_')}`
+}

@@ -1,0 +1,162 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { pushOnFakeServer } from '../../../test/stores/postgres/push-on-fake-server.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('the listening connection of a Postgres store', () => {
+  it('is opened once for everybody, and has an address', async () => {
+    const { server, push } = pushOnFakeServer()
+    const addresses = await Promise.all([push.openWithin(100), push.openWithin(100)])
+    expect(addresses[0]).toMatch(/^holdfast_\w{32} 7 5$/)
+    expect(addresses[1]).toBe(addresses[0])
+    expect(server).toMatchObject({ attempts: 1, open: 1 })
+  })
+
+  it('is retried with longer pauses while somebody needs it', async () => {
+    const { server, push, wait } = pushOnFakeServer()
+    server.away = true
+    wait()
+    expect(await push.openWithin(100)).toBe(null)
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(server.attempts).toBeGreaterThan(3)
+    expect(server.attempts).toBeLessThan(12)
+    server.away = false
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(push.address).not.toBe(null)
+  })
+
+  it('is not retried when nobody needs it, and opened again for the next caller', async () => {
+    const { server, push } = pushOnFakeServer()
+    server.away = true
+    expect(await push.openWithin(100)).toBe(null)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(server.attempts).toBe(1)
+    server.away = false
+    expect(await push.openWithin(100)).not.toBe(null)
+  })
+
+  it('is opened again after it broke, and wakes all waiters', async () => {
+    const { server, push, wait, drop, told } = pushOnFakeServer()
+    await push.openWithin(100)
+    wait()
+    told.length = 0
+    drop()
+    expect(push.address).toBe(null)
+    await vi.advanceTimersByTimeAsync(50)
+    expect(push.address).not.toBe(null)
+    expect(told).toEqual(['waiter wake 0'])
+    expect(server).toMatchObject({ attempts: 2, open: 1 })
+  })
+
+  it('is given up for a while if it delivers nothing', async () => {
+    const { server, push, wait } = pushOnFakeServer()
+    server.delivers = false
+    wait()
+    const opening = push.openWithin(60_000)
+    await vi.advanceTimersByTimeAsync(2001)
+    expect(await opening).toBe(null)
+    expect(push.cannotListen).toBe(true)
+    expect(await push.openWithin(60_000)).toBe(null)
+    await expect(push.watch(() => {}, '')).rejects.toMatchObject({
+      code: 'store-failed',
+      message: expect.stringContaining('pass a direct one with the option listen'),
+    })
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(server).toMatchObject({ attempts: 1, open: 0 })
+    server.delivers = true
+    await vi.advanceTimersByTimeAsync(15_000)
+    expect(push.cannotListen).toBe(false)
+    expect(push.address).not.toBe(null)
+  })
+
+  it('is not given up when the process stood still until the time for the probe was over', async () => {
+    const { server, push, deliver } = pushOnFakeServer()
+    server.delivers = false
+    const opening = push.openWithin(60_000)
+    await vi.advanceTimersByTimeAsync(2000)
+    deliver()
+    expect(await opening).not.toBe(null)
+    expect(push.cannotListen).toBe(false)
+  })
+
+  it('is opened for the next caller if it delivered nothing a while ago', async () => {
+    const { server, push } = pushOnFakeServer()
+    server.delivers = false
+    const opening = push.openWithin(60_000)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(await opening).toBe(null)
+    server.delivers = true
+    expect(await push.openWithin(100)).not.toBe(null)
+  })
+
+  it('is checked every ten seconds, and closed if it delivers nothing any more', async () => {
+    const { server, push, wait } = pushOnFakeServer()
+    await push.openWithin(100)
+    wait()
+    await vi.advanceTimersByTimeAsync(30_000)
+    expect(server).toMatchObject({ probes: 4, attempts: 1 })
+    server.delivers = false
+    await vi.advanceTimersByTimeAsync(12_001)
+    expect(push.address).toBe(null)
+  })
+
+  it('is kept although the process stood still during a check', async () => {
+    const { server, push, wait, deliver } = pushOnFakeServer()
+    await push.openWithin(100)
+    wait()
+    server.delivers = false
+    await vi.advanceTimersByTimeAsync(12_000)
+    deliver()
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(push.address).not.toBe(null)
+    expect(server.attempts).toBe(1)
+  })
+
+  it('is kept although the ordinary client gets no answer', async () => {
+    const { server, push, wait } = pushOnFakeServer()
+    await push.openWithin(100)
+    wait()
+    server.away = true
+    await vi.advanceTimersByTimeAsync(30_000)
+    expect(push.address).not.toBe(null)
+  })
+
+  it('is closed soon after nobody needs it', async () => {
+    const { server, push, wait } = pushOnFakeServer()
+    await push.openWithin(100)
+    wait()
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(server.open).toBe(1)
+    push.forget('waiter')
+    await vi.advanceTimersByTimeAsync(4000)
+    expect(push.address).toBe(null)
+    expect(server).toMatchObject({ attempts: 1, open: 0 })
+    const { probes } = server
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(server.probes).toBe(probes)
+  })
+
+  it('is closed although the server has stopped', async () => {
+    const { server, push } = pushOnFakeServer()
+    await push.openWithin(100)
+    server.stopped = true
+    const closed = push.close()
+    await vi.advanceTimersByTimeAsync(1000)
+    await closed
+  })
+
+  it('is never opened after close, not even when it was about to open', async () => {
+    const { server, push } = pushOnFakeServer()
+    const opening = push.openWithin(100)
+    await push.close()
+    expect(await opening).toBe(null)
+    expect(await push.openWithin(100)).toBe(null)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(server).toMatchObject({ attempts: 1, open: 0 })
+  })
+})

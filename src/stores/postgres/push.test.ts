@@ -1,0 +1,131 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import {
+  CHANNEL,
+  grant,
+  pushOnFakeServer,
+  QUEUED,
+} from '../../../test/stores/postgres/push-on-fake-server.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('a waiter of a Postgres store', () => {
+  it('is woken at once if the connection was opened while its request was under way', async () => {
+    const { push, ask, told } = pushOnFakeServer()
+    const address = await push.openWithin(100)
+    push.refused(ask('polls'), QUEUED, null)
+    push.expect(ask('has an address'))
+    push.refused(ask('has an address'), QUEUED, address)
+    expect(told).toEqual(['polls wake 0'])
+  })
+})
+
+describe('a holder of a Postgres store', () => {
+  it('has its connection after 200 ms, and its row the address', async () => {
+    const { server, push, ask } = pushOnFakeServer()
+    push.granted(ask('a'), grant('a'), null)
+    await vi.advanceTimersByTimeAsync(199)
+    expect(server.attempts).toBe(0)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(server).toMatchObject({ attempts: 1, registered: ['a'] })
+  })
+
+  it('is registered again only on a new connection', async () => {
+    const { server, push, ask, drop } = pushOnFakeServer()
+    const address = await push.openWithin(100)
+    push.expect(ask('a'))
+    push.granted(ask('a'), grant('a'), address)
+    await vi.advanceTimersByTimeAsync(30_000)
+    expect(server.registered).toEqual([])
+    drop()
+    await vi.advanceTimersByTimeAsync(30_000)
+    expect(server.registered).toEqual(['a'])
+  })
+
+  it('is told if its lease was ended before it was registered', async () => {
+    const { server, push, ask, told } = pushOnFakeServer()
+    server.ended = ['a']
+    push.granted(ask('a'), grant('a'), null)
+    push.granted(ask('b'), grant('b'), null)
+    await vi.advanceTimersByTimeAsync(200)
+    expect(told).toEqual(['a lost'])
+  })
+
+  it('is told of an end that arrives before the grant', async () => {
+    const { push, ask, told, send } = pushOnFakeServer()
+    const address = await push.openWithin(100)
+    push.expect(ask('a'))
+    send('lost a')
+    expect(told).toEqual([])
+    push.granted(ask('a'), grant('a'), address)
+    expect(told).toEqual(['a lost'])
+  })
+
+  it('does not lose its lease by a late notification about its previous one', async () => {
+    const { push, ask, told, send } = pushOnFakeServer()
+    const address = await push.openWithin(100)
+    push.expect(ask('a'))
+    push.refused(ask('a'), QUEUED, address)
+    send('lost a')
+    push.expect(ask('a'))
+    push.granted(ask('a'), grant('a', 2), address)
+    expect(told).toEqual([])
+  })
+})
+
+describe('a watcher of a Postgres store', () => {
+  it('keeps the process alive and the changes announced until it is disposed of', async () => {
+    const { server, push } = pushOnFakeServer()
+    const watch = await push.watch(() => {}, '')
+    expect(server).toMatchObject({ keepsAlive: true, watches: 1 })
+    expect(server.channels).toContain(CHANNEL)
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(server.watches).toBe(3)
+    for (let n = 0; n < 2; n++) await watch[Symbol.asyncDispose]()
+    expect(server.keepsAlive).toBe(false)
+    expect(server.channels).not.toContain(CHANNEL)
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(server).toMatchObject({ watches: 3, open: 0 })
+  })
+
+  it('stays when another one is disposed of twice', async () => {
+    const { server, push } = pushOnFakeServer()
+    await push.watch(() => {}, '')
+    const other = await push.watch(() => {}, '')
+    for (let n = 0; n < 2; n++) await other[Symbol.asyncDispose]()
+    expect(server).toMatchObject({ keepsAlive: true, open: 1 })
+  })
+
+  it('hears of a gap after a new connection, also if that took several attempts', async () => {
+    const { server, push, drop } = pushOnFakeServer()
+    const events: string[] = []
+    await push.watch(({ type }) => events.push(type), '')
+    expect(events).toEqual([])
+    server.away = true
+    drop()
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(events).toEqual([])
+    server.away = false
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(events).toEqual(['gap'])
+  })
+
+  it('is served again by a later check if that failed on a new connection', async () => {
+    const { server, push, drop } = pushOnFakeServer()
+    const events: string[] = []
+    await push.watch(({ type }) => events.push(type), '')
+    server.watchFails = true
+    drop()
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(push.address).not.toBe(null)
+    server.watchFails = false
+    server.channels = []
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(server.channels).toEqual([CHANNEL])
+    expect(events).toEqual(['gap'])
+  })
+})

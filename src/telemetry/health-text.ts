@@ -1,0 +1,56 @@
+/** The health of the locks as text. */
+
+import type { Skipped } from './analysis.ts'
+import type { FiringRule, LockHealth } from './health.ts'
+import type { RuleName } from './thresholds.ts'
+
+/** The title of each rule, and how its values are written. */
+export const RULE_TEXTS: Readonly<
+  Record<RuleName, { readonly title: string; format(value: number): string }>
+> = {
+  retryable_false: { title: 'Acquires that ended with retryable=false', format: percent },
+  readonly: { title: 'Read-only entries (autosave.lock.readonly)', format: String },
+  fallback_rate: { title: 'Acquires on the fallback (fallback_rate)', format: percent },
+  success_rate: { title: 'Successful acquires', format: percent },
+  heartbeat_success: { title: 'Successful heartbeats', format: percent },
+  wait_p95_ms: { title: 'Wait for a lease, p95', format: milliseconds },
+}
+
+/** For a terminal. */
+export function describeHealth({ status, rollback_required, windows, reasons, skipped }: LockHealth): string {
+  const records = windows.reduce((sum, window) => sum + window.records, 0)
+  const skippedLines = Object.values(skipped).reduce((sum, count) => sum + count, 0)
+  const lines = [
+    `${status}: rollback_required=${rollback_required}`,
+    ...reasons.map((reason) => `  ${describeFiring(reason)}`),
+    `${records} events in ${new Set(windows.map(({ start }) => start)).size} windows of 15 minutes`,
+  ]
+  if (skippedLines > 0) lines.push(`${skippedLines} lines were skipped: ${describeSkipped(skipped)}`)
+  return `${lines.join('\n')}\n`
+}
+
+/** Such as `project: Successful acquires 80 % (bound 90 %, 40 samples) since 2030-01-01 00:15 UTC`. */
+export function describeFiring({ rule, stream, value, bound, samples, since }: FiringRule): string {
+  const { title, format } = RULE_TEXTS[rule]
+  return `${stream}: ${title} ${format(value)} (bound ${format(bound)}, ${samples} samples) since ${shortTime(since)}`
+}
+
+/** Such as `3 broken, 1 torn`; empty if no line was skipped. */
+export function describeSkipped(skipped: Skipped): string {
+  return Object.entries(skipped)
+    .flatMap(([reason, count]) => (count > 0 ? `${count} ${reason}` : []))
+    .join(', ')
+}
+
+/** Such as `2030-01-01 00:15 UTC`. */
+export function shortTime(iso: string): string {
+  return `${iso.slice(0, 16).replace('T', ' ')} UTC`
+}
+
+export function percent(share: number): string {
+  return `${Number((share * 100).toFixed(1))} %`
+}
+
+export function milliseconds(ms: number): string {
+  return ms < 1000 ? `${Number(ms.toPrecision(3))} ms` : `${Number((ms / 1000).toPrecision(3))} s`
+}

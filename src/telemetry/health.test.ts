@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest'
+import { acquires, NOON, record, WINDOW } from '../../test/telemetry/records.ts'
+import { Analysis } from './analysis.ts'
+import { checkHealth, type HealthOptions, judge, type LockHealth } from './health.ts'
+import type { TelemetryRecord } from './record.ts'
+import { makeThresholds } from './thresholds.ts'
+
+describe('retryable=false', () => {
+  it.each([
+    ['1 of 20 is 5 %, which is allowed', 19, 1, false],
+    ['2 of 20 are above 5 %', 18, 2, true],
+    ['2 of 19: too few samples', 17, 2, false],
+    ['19 of 19: too few samples', 0, 19, false],
+    ['20 of 20', 0, 20, true],
+    ['51 of 1000', 949, 51, true],
+    ['50 of 1000', 950, 50, false],
+    ['no acquires', 0, 0, false],
+  ])('%s', (_, granted, refused, rollback) => {
+    const rules = { success_rate: { severity: 'off' } }
+    const health = healthOf(acquires(0, granted, refused), { thresholds: makeThresholds({ rules }) })
+    expect(health.rollback_required).toBe(rollback)
+    expect(health.status).toBe(rollback ? 'rollback' : 'healthy')
+  })
+
+  it('does not count errors of the executor and errors that are retried', () => {
+    const errors = ['execute', 'release', 'acquire'].flatMap((operation) =>
+      Array.from({ length: 20 }, () =>
+        record('lock:error', 0, { operation, retryable: operation === 'acquire', code: 'x' }),
+      ),
+    )
+    expect(healthOf([...acquires(0, 20, 0), ...errors]).status).toBe('healthy')
+  })
+})
+
+it('read-only entries above their threshold require a rollback, also with few acquires', () => {
+  const entries = (count: number) => Array.from({ length: count }, () => record('lock:readonly-entered', 0))
+  expect(healthOf(entries(10)).rollback_required).toBe(false)
+  expect(healthOf(entries(11))).toMatchObject({
+    rollback_required: true,
+    reasons: [{ rule: 'readonly', value: 11, bound: 10 }],
+  })
+})
+
+it('a reason names the rule, the figures and the windows', () => {
+  const { reasons } = healthOf([...acquires(0, 20, 0), ...acquires(1, 30, 10), ...acquires(2, 18, 2)])
+  expect(reasons[0]).toEqual({
+    rule: 'retryable_false',
+    stream: 'project',
+    severity: 'rollback',
+    bound: 0.05,
+    value: 0.1,
+    worst: 0.25,
+    samples: 20,
+    windows: ['2030-01-01T12:15:00.000Z', '2030-01-01T12:30:00.000Z'],
+    since: '2030-01-01T12:15:00.000Z',
+    until: null,
+  })
+})
+
+it('checkHealth can still be called by its old name', () => {
+  expect(judge).toBe(checkHealth)
+})
+
+describe('hysteresis', () => {
+  const bad = [18, 2] as const
+  const good = [20, 0] as const
+  /** Below 5 %, but not well below. */
+  const between = [955, 45] as const
+
+  it.each([
+    ['one bad window', [bad], true],
+    ['one good window does not clear it', [bad, good], true],
+    ['two good windows do', [bad, good, good], false],
+    ['windows between the bounds do not clear it', [bad, between, between, between], true],
+    ['windows between the bounds do not make it fire', [between, between], false],
+    ['a window between the bounds restarts the count of good windows', [bad, good, between, good], true],
+    ['a window without acquires is a good window', [bad, [0, 0], [0, 0]], false],
+    ['failures with too few samples do not clear it', [bad, [0, 5], [0, 5]], true],
+    ['it can fire again', [bad, good, good, bad], true],
+  ] as const)('%s', (_, windows, rollback) => {
+    const records = windows.flatMap(([granted, refused], n) => [
+      record('lock:attempt', n * WINDOW),
+      ...acquires(n, granted, refused),
+    ])
+    expect(healthOf(records).rollback_required).toBe(rollback)
+  })
+
+  it('can require several bad windows in a row', () => {
+    const thresholds = makeThresholds({ enter_after: 2 })
+    const results = [[bad], [bad, good, bad], [bad, bad]].map((windows) =>
+      healthOf(
+        windows.flatMap(([granted, refused], n) => acquires(n, granted, refused)),
+        { thresholds },
+      ),
+    )
+    expect(results.map((health) => health.rollback_required)).toEqual([false, false, true])
+  })
+
+  it('counts missing windows as good ones', () => {
+    expect(healthOf([...acquires(0, ...bad), ...acquires(3, ...between)]).rollback_required).toBe(false)
+    expect(healthOf([...acquires(0, ...bad), ...acquires(2, ...between)]).rollback_required).toBe(true)
+  })
+
+  it('is not cleared by a window that has not ended', () => {
+    const records = [...acquires(0, ...bad), ...acquires(1, ...good), ...acquires(2, ...good)]
+    expect(healthOf(records, { now: NOON + 3 * WINDOW - 1 }).rollback_required).toBe(true)
+    expect(healthOf(records, { now: NOON + 3 * WINDOW }).rollback_required).toBe(false)
+  })
+})
+
+describe('incidents', () => {
+  it('begin with the first bad window and end with the window that cleared them', () => {
+    const { incidents } = healthOf([
+      ...acquires(0, 18, 2),
+      ...acquires(1, 20, 0),
+      ...acquires(2, 18, 2),
+      ...acquires(3, 20, 0),
+      ...acquires(4, 20, 0),
+      ...acquires(9, 18, 2),
+    ])
+    expect(incidents).toMatchObject([
+      { id: 'incident-20300101T1200Z', until: '2030-01-01T13:15:00.000Z' },
+      { id: 'incident-20300101T1415Z', until: null },
+    ])
+  })
+
+  it('last until all their rules have ended', () => {
+    const entries = Array.from({ length: 11 }, () => record('lock:readonly-entered', WINDOW))
+    const quiet = [2, 3, 4].map((n) => record('lock:attempt', n * WINDOW))
+    expect(healthOf([...acquires(0, 18, 2), ...entries, ...quiet]).incidents).toMatchObject([
+      { since: '2030-01-01T12:00:00.000Z', until: '2030-01-01T13:00:00.000Z', firings: [{}, {}] },
+    ])
+  })
+
+  it('join rules and streams that overlap', () => {
+    const entries = Array.from({ length: 11 }, () => record('lock:readonly-entered', WINDOW))
+    const leases = acquires(1, 18, 2).map((one) => ({ ...one, stream: 'lease' as const }))
+    const { incidents } = healthOf([...acquires(0, 18, 2), ...entries, ...leases])
+    expect(incidents).toHaveLength(1)
+    expect(incidents[0]?.firings.map(({ rule, stream }) => `${stream} ${rule}`).sort()).toEqual([
+      'lease retryable_false',
+      'project readonly',
+      'project retryable_false',
+    ])
+  })
+})
+
+function healthOf(records: readonly TelemetryRecord[], options?: HealthOptions): LockHealth {
+  const analysis = new Analysis()
+  for (const one of records) analysis.add(one)
+  return checkHealth(analysis, options)
+}

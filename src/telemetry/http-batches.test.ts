@@ -1,0 +1,178 @@
+import { describe, expect, it, vi } from 'vitest'
+import { record } from '../../test/telemetry/records.ts'
+import { FakeClock } from '../testing/index.ts'
+import { createCollector } from './collector.ts'
+import { httpSink, type RecordBuffer, receiveTelemetry } from './http-batches.ts'
+import type { TelemetryRecord } from './record.ts'
+
+describe('the sink for a server', () => {
+  it('posts batches that the server accepts, and each record once', async () => {
+    const server = fakeServer()
+    await httpSink('/telemetry', { fetch: server.fetch, headers: { authorization: 'Bearer x' } }).write(
+      many(1200),
+    )
+    expect(server.received).toEqual(many(1200))
+    expect(server.fetch.mock.calls.length).toBeGreaterThan(2)
+    for (const [url, request] of server.fetch.mock.calls) {
+      expect(url).toBe('/telemetry')
+      expect(request).toMatchObject({
+        method: 'POST',
+        keepalive: true,
+        headers: { authorization: 'Bearer x' },
+      })
+    }
+  })
+
+  it('buffers records while the server fails, and sends them when it answers again', async () => {
+    const server = fakeServer()
+    const sink = httpSink('/telemetry', { fetch: server.fetch, buffer: memoryBuffer() })
+    server.status = 503
+    await sink.write([record('lock:acquired', 1)])
+    server.status = 202
+    await sink.write([record('lock:released', 2)])
+    expect(server.received.map(({ type }) => type)).toEqual(['lock:released', 'lock:acquired'])
+  })
+
+  it.each([
+    ['the collector', undefined],
+    ['the buffer', memoryBuffer()],
+  ])('sends no record twice when the server took only a part, and %s keeps the rest', async (_, buffer) => {
+    const server = fakeServer()
+    const clock = new FakeClock()
+    const sink = httpSink('/telemetry', { fetch: server.fetch, ...(buffer && { buffer }) })
+    const collector = createCollector({ sinks: [sink], clock })
+    const listen = collector.listen('lease')
+    for (let token = 0; token < 1200; token++) listen({ type: 'acquired', token } as { type: string })
+    server.statuses = [202, 503]
+    await collector.flush()
+    expect(server.received).not.toHaveLength(0)
+    // The waiting records are interrupted too.
+    server.statuses = [202, 503]
+    for (const token of [1200, 1201]) {
+      listen({ type: 'acquired', token } as { type: string })
+      await collector.flush()
+    }
+    expect(tokensOf(server.received)).toEqual(Array.from({ length: 1202 }, (_, n) => n))
+  })
+
+  it('counts records as taken when the connection breaks after the status', async () => {
+    const body = new ReadableStream({ cancel: () => Promise.reject(new Error('reset')) })
+    const fetch = async () => new Response(body, { status: 202 })
+    await expect(httpSink('/telemetry', { fetch }).write(many(1))).resolves.toBeUndefined()
+  })
+
+  it('limits a batch in bytes to what browsers accept with keepalive', async () => {
+    const server = fakeServer()
+    const records = many(500).map((plain) => ({ ...plain, resource: '錠'.repeat(100) }))
+    await httpSink('/telemetry', { fetch: server.fetch }).write(records)
+    expect(server.received).toEqual(records)
+    expect(server.fetch.mock.calls.every(([, request]) => request?.keepalive)).toBe(true)
+  })
+
+  it('sends a batch once without keepalive when the browser refuses it with keepalive', async () => {
+    const server = fakeServer()
+    const sink = httpSink('/telemetry', { fetch: server.fetch })
+    server.keepaliveBytes = 0
+    await sink.write(many(3))
+    expect(server.received).toEqual(many(3))
+    server.fetch.mockRejectedValue(new TypeError('Failed to fetch'))
+    await expect(sink.write(many(1))).rejects.toThrow('Failed to fetch')
+    expect(server.fetch.mock.calls.map(([, request]) => request?.keepalive === true)).toEqual([
+      ...[true, false],
+      ...[true, false],
+    ])
+  })
+
+  it('fails without a buffer, so that the collector keeps the records', async () => {
+    const server = fakeServer()
+    server.status = 429
+    await expect(httpSink('/telemetry', { fetch: server.fetch }).write(many(1))).rejects.toThrow('429')
+  })
+
+  it.each([1, '1ms'] as const)(
+    'waits at most the timeout of %s for an answer, and the buffer keeps the records',
+    async (timeout) => {
+      const server = fakeServer()
+      const buffer = memoryBuffer()
+      server.fetch.mockImplementationOnce(
+        (_, request) =>
+          new Promise((_answer, reject) =>
+            request?.signal?.addEventListener('abort', () => reject(request.signal?.reason)),
+          ),
+      )
+      const sink = httpSink('/telemetry', { fetch: server.fetch, buffer, timeout })
+      await sink.write([record('lock:acquired', 1)])
+      expect(server.received).toEqual([])
+      await sink.write([record('lock:released', 2)])
+      expect(server.received.map(({ type }) => type)).toEqual(['lock:released', 'lock:acquired'])
+    },
+  )
+
+  it('sends a batch once that the server will never accept', async () => {
+    const server = fakeServer()
+    server.status = 400
+    await httpSink('/telemetry', { fetch: server.fetch }).write(many(1))
+    expect(server.fetch).toHaveBeenCalledOnce()
+  })
+})
+
+describe('the receiving side', () => {
+  it('takes records, counts malformed ones, and keeps only known fields', () => {
+    const good = record('lock:acquired', 0, { waitedMs: 3 })
+    const batch = receiveTelemetry({
+      events: [good, { ...good, note: 'Dear diary' }, { ...good, v: 9 }, null],
+    })
+    expect(batch).toEqual({ ok: true, records: [good, good], refused: 2 })
+  })
+
+  it.each([
+    [null, 400, 'invalid_batch'],
+    [undefined, 400, 'invalid_batch'],
+    [[], 400, 'invalid_batch'],
+    [{ events: 'x' }, 400, 'invalid_batch'],
+    [{ events: many(501) }, 413, 'batch_too_large'],
+  ])('refuses an invalid batch', (body, status, error) => {
+    expect(receiveTelemetry(body)).toEqual({ ok: false, status, error })
+  })
+})
+
+function many(count: number): TelemetryRecord[] {
+  return Array.from({ length: count }, (_, n) => record('lock:acquired', n))
+}
+
+function tokensOf(records: readonly TelemetryRecord[]): (number | undefined)[] {
+  return records.map(({ token }) => token).toSorted((a = 0, b = 0) => a - b)
+}
+
+function fakeServer() {
+  const received: TelemetryRecord[] = []
+  const server = {
+    status: 202,
+    /** The statuses of the next requests. After them, `status` is used. */
+    statuses: [] as number[],
+    received,
+    /** The largest body with `keepalive`. Larger ones are refused, as in a browser. */
+    keepaliveBytes: 65_536,
+    fetch: vi.fn(async (_url: string | URL | Request, request?: RequestInit) => {
+      request?.signal?.throwIfAborted()
+      if (request?.keepalive && Buffer.byteLength(String(request.body)) > server.keepaliveBytes)
+        throw new TypeError('Failed to fetch')
+      const batch = receiveTelemetry(JSON.parse(String(request?.body)))
+      if (!batch.ok) throw new Error(batch.error)
+      const status = server.statuses.shift() ?? server.status
+      if (status === 202) received.push(...batch.records)
+      return new Response(null, { status })
+    }),
+  }
+  return server
+}
+
+function memoryBuffer(): RecordBuffer {
+  let kept: TelemetryRecord[] = []
+  return {
+    append: async (records) => void kept.push(...records),
+    async drain(take) {
+      while (kept.length > 0) kept = kept.slice(await take(kept))
+    },
+  }
+}

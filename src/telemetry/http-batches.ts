@@ -1,0 +1,134 @@
+/** `POST /telemetry`: the sink that sends batches of records, and the check of a batch that a server received. */
+import { expectFunction, expectMethods, expectObject, expectText } from '../base/arguments.ts'
+import { type Duration, expectDuration } from '../base/duration.ts'
+import { LeaseError } from '../base/errors.ts'
+import { isRecord, onlyKnownFields, type TelemetryRecord } from './record.ts'
+import type { Sink } from './sink-queue.ts'
+
+/** Keeps records while the server cannot be reached, also when the page is reloaded. */
+export interface RecordBuffer {
+  /** Adds records. Without room for all, the oldest are dropped. */
+  append(records: readonly TelemetryRecord[]): Promise<void>
+  /**
+   * Passes the kept records to `take`, oldest first, until none is left. `take` returns how many of them it took,
+   * from the first on. These are removed before `take` is called again.
+   */
+  drain(take: (records: readonly TelemetryRecord[]) => Promise<number>): Promise<void>
+}
+
+export interface HttpSinkOptions {
+  /** Where records wait while the server cannot be reached. Default: in memory, with the collector. */
+  readonly buffer?: RecordBuffer
+  readonly fetch?: typeof fetch
+  /** Sent with each request, such as `authorization`. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** How long to wait for an answer. Default 30 seconds. */
+  readonly timeout?: Duration
+}
+
+const DEFAULT_TIMEOUT_MS = 30_000
+
+/** Browsers refuse more than 64 KiB with `keepalive`, which lets a request outlive its page. */
+const MAX_BATCH_BYTES = 50_000
+/** How many records one `POST /telemetry` may contain. */
+const MAX_BATCH_RECORDS = 500
+const utf8 = new TextEncoder()
+
+/**
+ * Posts records in batches to a server's `POST /telemetry`.
+ *
+ * @example
+ * const collector = createCollector({ sinks: [httpSink('/telemetry', { buffer: opfsBuffer() })], interval: '5s' })
+ * addEventListener('pagehide', () => collector.flush())
+ */
+export function httpSink(url: string | URL, options: HttpSinkOptions = {}): Sink {
+  if (!(url instanceof URL)) expectText('url', url)
+  const { buffer, send, headers, timeoutMs } = checkOptions(options)
+  return {
+    async write(records, onTaken) {
+      let rest = records
+      try {
+        while (rest.length > 0) {
+          const taken = await post(rest)
+          rest = rest.slice(taken)
+          onTaken?.(taken)
+        }
+      } catch (error) {
+        if (!buffer) throw error
+        await buffer.append(rest)
+        return
+      }
+      // The server can be reached, so buffered records follow. Those that it does not take stay in the buffer.
+      await buffer?.drain(post).catch(() => {})
+    },
+  }
+
+  /** Sends as many of the records as one request may contain. Returns how many. */
+  async function post(records: readonly TelemetryRecord[]): Promise<number> {
+    const lines = firstBatchOf(records)
+    const request = {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: `{"events":[${lines.join()}]}`,
+      // Without a limit, a request that never ends would block the buffer for all pages.
+      signal: AbortSignal.timeout(timeoutMs),
+    }
+    // All requests under way share the limit of `keepalive`. One that exceeds it is sent without `keepalive`.
+    const response = await send(url, { ...request, keepalive: true }).catch(() => send(url, request))
+    // The status is known, so an error of the connection from now on does not matter.
+    response.body?.cancel().catch(() => {})
+    // A batch that the server will never accept counts as taken. Otherwise it would block all later ones.
+    if (!response.ok && !isFinal(response.status))
+      throw new LeaseError('store-unavailable', `${url} answered ${response.status}`)
+    return lines.length
+  }
+}
+
+function checkOptions(options: HttpSinkOptions) {
+  expectObject('options', options as unknown)
+  const { buffer, headers, timeout = DEFAULT_TIMEOUT_MS } = options
+  // Called without `this`: browsers refuse a `fetch` whose `this` is not the window.
+  const { fetch: send = (...args: Parameters<typeof fetch>) => fetch(...args) } = options
+  if (buffer !== undefined) expectMethods('buffer', buffer, 'a RecordBuffer', 'append', 'drain')
+  expectFunction('fetch', send as unknown)
+  if (headers !== undefined) expectObject('headers', headers as unknown)
+  return { buffer, send, headers, timeoutMs: expectDuration('timeout', timeout, 1) }
+}
+
+function isFinal(status: number): boolean {
+  return status === 400 || status === 413 || status === 422
+}
+
+/** As many records as a browser and a server accept in one request. */
+function firstBatchOf(records: readonly TelemetryRecord[]): readonly string[] {
+  const lines: string[] = []
+  let bytes = 0
+  for (const record of records.slice(0, MAX_BATCH_RECORDS)) {
+    const line = JSON.stringify(record)
+    bytes += utf8.encode(line).length + 1
+    if (lines.length > 0 && bytes > MAX_BATCH_BYTES) break
+    lines.push(line)
+  }
+  return lines
+}
+
+/** The checked records of a batch, or the answer for the sender of an invalid batch. */
+export type Received =
+  | { readonly ok: true; readonly records: readonly TelemetryRecord[]; readonly refused: number }
+  | { readonly ok: false; readonly status: 400 | 413; readonly error: 'invalid_batch' | 'batch_too_large' }
+
+/**
+ * Checks the body of a `POST /telemetry`: `{ "events": [ … ] }`. Malformed records are skipped and counted, and
+ * unknown fields are removed, because a page can send anything.
+ *
+ * @example
+ * const batch = receiveTelemetry(await request.json())
+ * if (batch.ok) sink.write(batch.records)
+ */
+export function receiveTelemetry(body: unknown): Received {
+  const events = (body as { events?: unknown } | null | undefined)?.events
+  if (!Array.isArray(events)) return { ok: false, status: 400, error: 'invalid_batch' }
+  if (events.length > MAX_BATCH_RECORDS) return { ok: false, status: 413, error: 'batch_too_large' }
+  const records = events.filter(isRecord).map(onlyKnownFields)
+  return { ok: true, records, refused: events.length - records.length }
+}

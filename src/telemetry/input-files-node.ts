@@ -1,0 +1,83 @@
+/** Reads files of telemetry that the user named. */
+import { createReadStream } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
+import { LeaseError, messageOf } from '../base/errors.ts'
+
+const CHUNK_BYTES = 2 ** 16
+/** Far longer than a record. */
+const MAX_LINE_LENGTH = 2 ** 16
+
+export interface LineListener {
+  onLine(line: string): void
+  /** A line was too long. It was skipped. */
+  onHuge(): void
+  /** The last line has no line break. */
+  onLastLine(line: string): void
+  /** This many bytes of the file were read. */
+  onBytes?(count: number): void
+}
+
+/** Reads a file line by line and decompresses `.gz`. An incomplete compressed file is read up to its end. */
+export async function readFileLines(path: string, listener: LineListener): Promise<void> {
+  const file = createReadStream(path, { highWaterMark: CHUNK_BYTES })
+  file.on('data', (chunk) => listener.onBytes?.(chunk.length))
+  const read = (chunks: AsyncIterable<Uint8Array | string>) => readLines(chunks, listener)
+  if (!path.endsWith('.gz')) return pipeline(file, read)
+  try {
+    await pipeline(file, createGunzip({ chunkSize: CHUNK_BYTES }), read)
+  } catch (error) {
+    if (!(error as NodeJS.ErrnoException).code?.startsWith('Z_')) throw error
+    listener.onLastLine('')
+  }
+}
+
+/** Needs constant memory, also for very long lines. */
+export async function readLines(
+  chunks: AsyncIterable<Uint8Array | string>,
+  { onLine, onHuge, onLastLine }: LineListener,
+): Promise<void> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  let skipping = false
+  for await (const chunk of chunks) {
+    const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
+    const lines = text.split('\n')
+    const last = lines.pop() ?? ''
+    for (const line of lines) {
+      endLine(rest + line)
+      rest = ''
+    }
+    rest += last
+    if (rest.length > MAX_LINE_LENGTH) {
+      rest = ''
+      skipping = true
+    }
+  }
+  if (skipping) onHuge()
+  else if (rest.trim() !== '') onLastLine(rest)
+
+  function endLine(line: string): void {
+    if (skipping || line.length > MAX_LINE_LENGTH) onHuge()
+    else if (line !== '') onLine(line)
+    skipping = false
+  }
+}
+
+const FILE_PROBLEMS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or folder',
+  ENOTDIR: 'a file is where a folder should be',
+  EEXIST: 'a file is where a folder should be',
+  EISDIR: 'this is a folder, not a file',
+  EACCES: 'you may not read or write it',
+}
+
+/** Describes the problem with a file that the user named. */
+export function fileProblem(path: string, error: unknown): string {
+  const { code = '' } = Object(error) as NodeJS.ErrnoException
+  return `${path}: ${FILE_PROBLEMS[code] ?? messageOf(error)}`
+}
+
+export function refuseFile(path: string, cause: unknown): never {
+  throw new LeaseError('invalid-argument', fileProblem(path, cause), { cause })
+}

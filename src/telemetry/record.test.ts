@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { record } from '../../test/telemetry/records.ts'
+import { isRecord, recordSchema } from './record.ts'
+
+it('the published schema is the schema of this version', () => {
+  const published = new URL('../../docs/telemetry.schema.json', import.meta.url)
+  expect(JSON.parse(readFileSync(published, 'utf8'))).toEqual(JSON.parse(JSON.stringify(recordSchema)))
+})
+
+const good = record('lock:acquired', 0, { waitedMs: 1.5, attempts: 2, retryable: true, owner: '名前 ' })
+
+describe('a record', () => {
+  it.each([
+    ['in full', {}],
+    ['with fields of a later version', { added: { later: true } }],
+  ])('is valid %s', (_, change) => {
+    expect(isRecord({ ...good, ...change })).toBe(true)
+  })
+
+  it.each([
+    { v: 0 },
+    { v: '1' },
+    { at: '2030-01-01' },
+    { at: '2030-01-01T25:61:00.000Z' },
+    { at: 0 },
+    { stream: 'elsewhere' },
+    { type: '' },
+    { type: 'a sentence of words' },
+    { type: 'x'.repeat(65) },
+    { code: 'a sentence of words' },
+    { owner: '' },
+    { owner: 'x'.repeat(513) },
+    { attempts: 1.5 },
+    { attempts: -1 },
+    { waitedMs: '1' },
+    { waitedMs: null },
+    { retryable: 'no' },
+  ])('is invalid with %j', (change) => {
+    expect(isRecord({ ...good, ...change })).toBe(false)
+  })
+
+  it.each([null, undefined, 7, 'text', [], {}])('is not a record: %j', (value) => {
+    expect(isRecord(value)).toBe(false)
+  })
+})
