@@ -25,7 +25,9 @@ beforeEach(async () => {
   store = sqliteStore(path)
   logged = []
   bed = await serviceBed({
-    ...{ store, documents: sqliteDocuments(database), audit: sqliteAudit(database) },
+    store,
+    documents: sqliteDocuments(database),
+    audit: sqliteAudit(database),
     log(level, message, fields) {
       if (level !== 'info') logged.push({ level, message, ...fields })
     },

@@ -275,7 +275,9 @@ describe('embedded', () => {
 
   it('in another Hono app, at the root or under a path, with users of its own', async () => {
     const locks = await createLockServer({
-      ...{ store: memoryStore(), settings: SECRETS, log: () => {} },
+      store: memoryStore(),
+      settings: SECRETS,
+      log: () => {},
       identify: (request) => {
         const user = request.headers.get('x-user')
         return user === null ? null : { id: user, name: user }
@@ -308,7 +310,10 @@ async function start(options: Partial<ServerOptions> = {}) {
   const database = openSqlite(path)
   const store = sqliteStore(path)
   const server = await createServer({
-    ...{ store, documents: sqliteDocuments(database), audit: sqliteAudit(database), log: () => {} },
+    store,
+    documents: sqliteDocuments(database),
+    audit: sqliteAudit(database),
+    log: () => {},
     ...options,
     settings: { ...SECRETS, port: 0, ttl: '1h', ...options.settings },
   })
