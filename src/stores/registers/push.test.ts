@@ -90,12 +90,22 @@ describe('the subscription', () => {
     expect(registers.subscriptions.size).toBe(0)
   })
 
-  it('is not opened for a request that failed', async () => {
-    registers.beforeWrite = () => Promise.reject(new LeaseError('store-unavailable', 'cut off'))
-    await expect(grab(store, 'a', { lost: () => {} })).rejects.toThrow('cut off')
-    await grab(peer, 'b').catch(() => {})
-    await registers.clock.advance(1000)
-    expect([registers.subscriptions.size, registers.clock.pending]).toEqual([0, 0])
+  it.each([
+    ['failed', () => Promise.reject(new LeaseError('store-unavailable', 'cut off'))],
+    ['was refused', () => {}],
+  ])('is not kept open for a request that %s', async (_, beforeWrite) => {
+    await grab(peer, 'holder', { ttl: 1 })
+    await registers.clock.advance(1)
+    const watch = await store.watch(() => {})
+    registers.beforeWrite = async () => {
+      registers.beforeWrite = () => {}
+      await beforeWrite()
+      await grab(peer, 'first')
+    }
+    await expect(grab(store, 'a', { lost: () => {} })).rejects.toThrow(/cut off|refused/)
+    await watch[Symbol.asyncDispose]()
+    await registers.clock.advance(4000)
+    expect(registers.subscriptions.size).toBe(0)
   })
 
   it('is opened again when it breaks, once, and reports the gap', async () => {
