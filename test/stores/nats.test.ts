@@ -129,7 +129,15 @@ describe('natsStore', () => {
   it('fails with a final error if its connection was closed', async () => {
     const connection = await dial(SERVER.host)
     const store = natsStore(connection, { bucket: newBucket() })
+    await store.read(['r'])
+    // The clock stands still, so the limit of the call does not end it.
+    ownSystemClock()
+    const call = expect(ask(store, 'a')).rejects.toMatchObject({
+      code: 'store-failed',
+      message: 'NATS: the connection was closed',
+    })
     await connection.close()
+    await call
     await expect(ask(store, 'a')).rejects.toMatchObject({ code: 'store-failed', retryable: false })
   })
 

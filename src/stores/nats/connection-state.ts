@@ -10,7 +10,7 @@ const RECONNECT_LIMIT_MS = 3000
  * Whether the connection is up. The client queues requests while it is down and drops some of them when it
  * reconnects, and a request that was under way waits for its timeout. So the store waits or fails by itself:
  *
- *     up ──disconnect──▶ down ──reconnect──▶ up
+ *     up ──disconnect──▶ down ──reconnect──▶ up ──▶ … ──close──▶ closed
  */
 export class ConnectionState {
   readonly #connection: NatsConnection
@@ -24,7 +24,7 @@ export class ConnectionState {
     this.#follow().catch(() => {})
   }
 
-  /** Aborts when the connection is lost. */
+  /** Aborts when the connection is lost or closed. */
   get lost(): AbortSignal {
     return this.#lost.signal
   }
@@ -56,6 +56,8 @@ export class ConnectionState {
         restored.abort()
       }
     }
+    if (this.#connection.isClosed())
+      this.#lost.abort(new LeaseError('store-failed', 'NATS: the connection was closed'))
   }
 
   #untilRestored(): Promise<void> {
