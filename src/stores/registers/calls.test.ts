@@ -17,6 +17,16 @@ function holdReads(registers: FakeRegisters): () => void {
   return resolve
 }
 
+/** After some turns of the event loop. */
+async function isSettled(work: Promise<unknown>): Promise<boolean> {
+  let settled = false
+  work.then(() => {
+    settled = true
+  })
+  for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
+  return settled
+}
+
 describe('a call', () => {
   it('ends when its signal aborts', async () => {
     const { registers, store } = setUp()
@@ -76,12 +86,8 @@ describe('close', () => {
     await store.acquire({ resource: 'r', id: 'a', owner: 'a', ttl: 1000, lost: () => {} })
     const answer = holdReads(registers)
     await store.watch(() => {})
-    let isClosed = false
-    const closing = store.close().then(() => {
-      isClosed = true
-    })
-    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
-    expect(isClosed).toBe(false)
+    const closing = store.close()
+    expect(await isSettled(closing)).toBe(false)
     answer()
     await closing
   })
@@ -110,12 +116,8 @@ describe('close', () => {
       return ended.promise
     }
     await store.watch(() => {})
-    let isClosed = false
-    const closing = store.close().then(() => {
-      isClosed = true
-    })
-    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
-    expect(isClosed).toBe(false)
+    const closing = store.close()
+    expect(await isSettled(closing)).toBe(false)
     ended.resolve()
     await closing
   })

@@ -29,17 +29,22 @@ export interface Registers<R extends Register = Register> {
   remove(register: R): Promise<void>
 
   /**
-   * One page of the registers that were written with `isListed`, and perhaps others, ordered by name. In any order in
-   * which names with a common prefix are neighbours. `next`, where present, is the `after` of the following page.
+   * One page of the registers that were written with `isListed`, and perhaps others, ordered by name. Names with a
+   * common prefix must be neighbours in that order. `next`, where present, is the `after` of the following page.
+   * `stop` aborts when nobody waits for the page any more.
    */
   list(query: RegisterQuery, stop: AbortSignal): Promise<Reading<R> & { readonly next?: string }>
 
-  /** Pages of at least all registers whose `dueIn` has passed, the longest due first. Stops when `stop` aborts. */
+  /**
+   * Pages of about `limit` registers: at least all whose `dueIn` has passed, the longest due first. `stop` aborts when
+   * nobody waits for them any more.
+   */
   due(limit: number, stop: AbortSignal): AsyncIterable<Reading<R>>
 
   /**
-   * Calls the listener until `stop` aborts, whether it is open by then or not. The promise settles when the
-   * subscription has ended and no request of it is under way: it rejects if it could not be opened or broke.
+   * Calls the listener until `stop` aborts, which may be before the subscription is open. The promise settles when the
+   * subscription has ended, by `stop` or because it broke, and none of its requests is under way. It rejects if the
+   * subscription could not be opened.
    */
   watch(listener: RegisterListener<R>, stop: AbortSignal): Promise<void>
 
@@ -54,8 +59,8 @@ export interface Register {
   readonly name: string
   readonly text: string
   /**
-   * When it was written, in microseconds of the server's clock, which may be rounded up but never down: a lease must
-   * not seem to begin, and so to end, earlier than it does.
+   * When it was written, in microseconds of the server's clock. It may be rounded up but never down: a lease must not
+   * seem to begin, and so to end, earlier than it does. The clock may step back.
    */
   readonly writtenMicros: number
 }
