@@ -1,4 +1,5 @@
 /** What an error of each backend means: `store-unavailable` may be retried, `store-failed` is final. */
+import { JetStreamApiError, JetStreamStatusError, jserrors } from '@nats-io/jetstream/internal'
 import { errors as natsErrors } from '@nats-io/transport-node'
 import { describe, expect, it } from 'vitest'
 import { LeaseError } from '../base/errors.ts'
@@ -17,8 +18,9 @@ const BACKENDS = {
   NATS: natsError,
   Firestore: (error: unknown) => firestoreError(error),
 }
-const { ClosedConnectionError, PermissionViolationError, RequestError, TimeoutError } = natsErrors
+const { ClosedConnectionError, NoRespondersError, PermissionViolationError, RequestError } = natsErrors
 const denied = new PermissionViolationError('denied', 'publish', '$KV.holdfast.lease.r')
+const noResponders = new NoRespondersError('$JS.API.INFO')
 
 const VERDICTS: readonly [keyof typeof BACKENDS, string, unknown, typeof RETRY | typeof FINAL][] = [
   ['Postgres', 'connection refused', coded('ECONNREFUSED'), RETRY],
@@ -116,15 +118,20 @@ const VERDICTS: readonly [keyof typeof BACKENDS, string, unknown, typeof RETRY |
   ['SQLite', 'another kind of file', sqlite(26), FINAL],
   ['SQLite', 'syntax', sqlite(1), FINAL],
 
-  ['NATS', 'connection lost', named('ConnectionError'), RETRY],
-  ['NATS', 'timeout', new TimeoutError(), RETRY],
-  ['NATS', 'no responders', new RequestError('no responders'), RETRY],
+  ['NATS', 'connection lost', new natsErrors.ConnectionError('connection refused'), RETRY],
+  ['NATS', 'timeout', new natsErrors.TimeoutError(), RETRY],
+  ['NATS', 'no responders', noResponders, RETRY],
+  ['NATS', 'request without responders', new RequestError('none', { cause: noResponders }), RETRY],
+  ['NATS', 'no JetStream', new jserrors.JetStreamNotEnabled('not enabled', { cause: noResponders }), RETRY],
   ['NATS', 'no leader', apiError(10008, 503), RETRY],
-  ['NATS', 'deleted bucket', named('StreamNotFoundError'), RETRY],
+  ['NATS', 'no leader, for a direct read', new JetStreamStatusError('no responders', 503), RETRY],
+  ['NATS', 'deleted bucket', jserrors.StreamNotFoundError.fromMessage('no stream'), RETRY],
   ['NATS', 'ended client', new ClosedConnectionError(), FINAL],
+  ['NATS', 'ending client', new natsErrors.DrainingConnectionError(), FINAL],
   ['NATS', 'permission', denied, FINAL],
   ['NATS', 'request without permission', new RequestError('denied', { cause: denied }), FINAL],
-  ['NATS', 'wrong password', named('AuthorizationError'), FINAL],
+  ['NATS', 'wrong password', new natsErrors.AuthorizationError('wrong'), FINAL],
+  ['NATS', 'password too old', new natsErrors.UserAuthenticationExpiredError('expired'), FINAL],
   ['NATS', 'full stream', apiError(10054, 400), FINAL],
 
   ['Firestore', 'connection refused or reset', grpc(14), RETRY],
@@ -195,10 +202,6 @@ function grpc(code: number): Error {
   return Object.assign(new Error(`code ${code}`), { code })
 }
 
-function named(name: string): Error {
-  return Object.assign(new Error(name), { name })
-}
-
 function apiError(code: number, status: number): Error {
-  return Object.assign(named('JetStreamApiError'), { code, status })
+  return new JetStreamApiError({ err_code: code, code: status, description: `code ${code}` })
 }

@@ -89,6 +89,23 @@ describe('close', () => {
     await expect(close('bus')).rejects.toThrow('this Toy bus was closed')
   })
 
+  it('waits also for the request of a caller that has gone before', async () => {
+    const { calls } = setUp()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const caller = new AbortController()
+    const call = codeOf(calls.run(() => promise, { signal: caller.signal }))
+    caller.abort()
+    expect(await call).toBe('aborted')
+    let closed = false
+    const closing = calls.close().then(() => {
+      closed = true
+    })
+    await Promise.resolve()
+    expect(closed).toBe(false)
+    resolve()
+    await closing
+  })
+
   it('waits no longer than a second', async () => {
     const { clock, calls } = setUp()
     void codeOf(calls.run(never))

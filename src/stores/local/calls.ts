@@ -37,6 +37,8 @@ export class Calls {
   readonly #explain: CallsOptions['explain']
   readonly #clock: Clock
   readonly #running = new Set<Running>()
+  /** Requests that are still under way, though their callers were rejected. */
+  readonly #abandoned = new Set<Promise<unknown>>()
   #cancelCheck: (() => void) | undefined
   #closed = false
 
@@ -67,6 +69,7 @@ export class Calls {
       throw this.#explain(error, resource)
     } finally {
       if (running) this.#running.delete(running)
+      if (running && stop.reason) this.#abandon(running.work)
       unlisten?.()
     }
   }
@@ -75,11 +78,17 @@ export class Calls {
   async close(): Promise<void> {
     this.#closed = true
     this.#cancelCheck?.()
-    const working = Array.from(this.#running, ({ work }) => work)
+    const working = [...this.#abandoned, ...Array.from(this.#running, ({ work }) => work)]
     for (const { stop } of this.#running) stop.abort(this.#closedError())
     if (working.length === 0) return
     const limit = pause(this.#clock, CLOSE_LIMIT_MS, { background: true })
     await Promise.race([Promise.allSettled(working), limit])
+  }
+
+  #abandon(work: Promise<unknown>): void {
+    this.#abandoned.add(work)
+    const forget = () => this.#abandoned.delete(work)
+    work.then(forget, forget)
   }
 
   /** The signal of a manager's call is created when it is read, so it is only read by the check. */

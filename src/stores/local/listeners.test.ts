@@ -118,6 +118,16 @@ describe('a holder', () => {
     expect(listeners.isNeeded).toBe(false)
   })
 
+  it('is still told of its end after a repeated request that failed', () => {
+    asks('a')
+    granted('a', 5)
+    asks('a')
+    asks('b')
+    for (const id of ['a', 'b']) listeners.failed(id)
+    listeners.ended('a', 5)
+    expect([heard, listeners.isNeeded]).toEqual([['a lost'], false])
+  })
+
   it('is forgotten when it wants to hear of nothing, or was released', () => {
     asks('a', ['wake'])
     granted('a', 1)

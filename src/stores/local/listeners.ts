@@ -83,6 +83,11 @@ export class LocalListeners {
     else this.forget(id)
   }
 
+  /** The request failed. Its outcome is unknown, so a lease that it was granted before stays. */
+  failed(id: string): void {
+    if (!this.#parties.get(id)?.lease) this.forget(id)
+  }
+
   /** Returns the lease that it held. */
   forget(id: string): LeaseRecord | null {
     const party = this.#parties.get(id)

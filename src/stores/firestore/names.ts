@@ -1,4 +1,4 @@
-/** Names as ids of documents, which may have no `/` and are reserved in some forms: `a/b` is kept as `lease:a~1b`. */
+/** Names as ids of documents, which may not contain `/`, and some of which are reserved: `a/b` is `lease:a~1b`. */
 const LEASE = 'lease:'
 const FLOOR = 'floor'
 
@@ -6,7 +6,7 @@ export function idOf(name: string): string {
   return name === '' ? FLOOR : LEASE + name.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
-/** `null` for an id that stands for no name. */
+/** `null`: the id of a document of another program. */
 export function nameOf(id: string): string | null {
   if (id === FLOOR) return ''
   const name = id.slice(LEASE.length).replaceAll('~1', '/').replaceAll('~0', '~')

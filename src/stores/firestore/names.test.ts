@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { idOf, nameOf } from './document-id.ts'
+import { idOf, nameOf } from './names.ts'
 
 describe('the id of a name', () => {
-  it('can be read', () => {
+  it('is readable', () => {
     expect(idOf('invoice:42')).toBe('lease:invoice:42')
     expect(idOf('a/b~c')).toBe('lease:a~1b~0c')
   })
 
-  it('has no slash, and leads back to the name', () => {
+  it('has no slash, and gives the name back', () => {
     const names = fc.string({ unit: fc.constantFrom('/', '~', '0', '1', '.', '_', 'é', '🔒'), minLength: 1 })
     fc.assert(
       fc.property(names, (name) => {
@@ -18,11 +18,11 @@ describe('the id of a name', () => {
     )
   })
 
-  it('fits for the longest name', () => {
+  it('is short enough for the longest name', () => {
     expect(new TextEncoder().encode(idOf('/'.repeat(512))).length).toBeLessThanOrEqual(1500)
   })
 
-  it.each(['lease:', 'lease:~', 'lease:~2', 'other', ''])('is not "%s"', (id) =>
+  it.each(['lease:', 'lease:~', 'lease:~2', 'other', ''])('is never "%s"', (id) =>
     expect(nameOf(id)).toBeNull(),
   )
 })

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { keyOf, nameOf } from './key.ts'
+import { keyOf, nameOf } from './names.ts'
 
 describe('the key of a name', () => {
-  it('can be read', () => {
+  it('is readable', () => {
     expect(keyOf('invoice:42')).toBe('lease.invoice=3A42')
     expect(keyOf('a.b/c d')).toBe('lease.a=2Eb=2Fc=20d')
   })
 
-  it('has only what a bucket allows, and leads back to the name', () => {
+  it('has only characters that a bucket allows, and gives the name back', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), (name) => {
         expect(keyOf(name)).toMatch(/^lease\.[-=\w]+$/)
@@ -18,7 +18,7 @@ describe('the key of a name', () => {
   })
 
   it.each(['lease.', 'lease.=zz', 'lease.=E3', 'lease.a.b', 'lease.a=3a', 'clock', 'other'])(
-    'is not %s',
+    'is never %s',
     (key) => expect(nameOf(key)).toBeNull(),
   )
 })

@@ -1,9 +1,10 @@
-/** Names as keys of a bucket, whose alphabet is small: `invoice:42` is kept under `lease.invoice=3A42`. */
+/** Names as keys of a bucket, whose alphabet is small: the key of `invoice:42` is `lease.invoice=3A42`. */
 const LEASE = 'lease.'
+const FLOOR = 'floor'
+/** The key that is written to read the server's clock. */
+export const CLOCK = 'clock'
 export const EVERY_LEASE = 'lease.>'
 export const EVERY_KEY = '>'
-export const CLOCK = 'clock'
-const FLOOR = 'floor'
 
 export function keyOf(name: string): string {
   if (name === '') return FLOOR
@@ -12,7 +13,7 @@ export function keyOf(name: string): string {
   return LEASE + encoded.replaceAll('%', '=')
 }
 
-/** `null` for a key that stands for no name. */
+/** `null`: the key of another program. */
 export function nameOf(key: string): string | null {
   if (key === FLOOR) return ''
   try {
