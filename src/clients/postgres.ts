@@ -1,4 +1,4 @@
-import { refuse, refuseClient } from '../base/arguments.ts'
+import { hasMethods, refuse, refuseClient } from '../base/arguments.ts'
 import {
   isPgClient,
   isPgPool,
@@ -15,6 +15,19 @@ export type { PgConfig } from './pg.ts'
 
 /** A `Pool` or a connected `Client` of `pg`, or the `sql` of `postgres`. */
 export type PostgresClient = PgPool | PgClient | PostgresJs
+
+/** Whatever can run a statement: a `PostgresClient`, also within a transaction, or the `sql` of a transaction. */
+export type PostgresQueryClient = PgQueryClient | PostgresJsQueryClient
+
+/** A `Pool` or a client of `pg`. */
+export interface PgQueryClient {
+  query(text: string, values: unknown[]): PromiseLike<{ readonly rows: readonly unknown[] }>
+}
+
+/** The `sql` of `postgres`, or of one of its transactions. */
+export interface PostgresJsQueryClient {
+  unsafe(text: string, values: (string | number)[]): PromiseLike<readonly unknown[]>
+}
 
 export type SqlValue = string | number | boolean | null
 export type SqlRow = Readonly<Record<string, unknown>>
@@ -55,6 +68,25 @@ export function postgresDatabase(client: unknown, option = 'client'): PostgresDa
   if (isPostgresJs(client)) return postgresJs(client)
   if (isPgPool(client)) return pgPool(client)
   if (isPgClient(client)) return pgClient(client)
+  refuseClient(option, EXPECTED, client)
+}
+
+/**
+ * Runs one statement in whatever transaction the client has open. There is no limit, because the statement may have
+ * to wait for a lock. Errors are those of the driver.
+ */
+export function postgresStatements(
+  client: unknown,
+  option = 'client',
+): (text: string, values: readonly (string | number)[]) => Promise<readonly unknown[]> {
+  if (hasMethods(client, 'unsafe'))
+    return async (text, values) => (client as PostgresJsQueryClient).unsafe(text, [...values])
+  if (hasMethods(client, 'query'))
+    return async (text, values) => {
+      const { rows } = Object(await (client as PgQueryClient).query(text, [...values]))
+      if (!Array.isArray(rows)) refuseClient(option, EXPECTED, client)
+      return rows
+    }
   refuseClient(option, EXPECTED, client)
 }
 
