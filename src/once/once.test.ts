@@ -274,6 +274,17 @@ describe('a failing store', () => {
     await rejected
   })
 
+  it('causes lease-lost if it answers nothing until the lock has ended', async () => {
+    vi.spyOn(jobs, 'finish').mockReturnValue(new Promise(() => {}))
+    vi.spyOn(jobs, 'refresh').mockReturnValue(new Promise(() => {}))
+    const rejected = expect(once.run('job', () => 1)).rejects.toMatchObject({
+      code: 'lease-lost',
+      message: 'the lock of job job was lost before its outcome was written',
+    })
+    await clock.advance(300_000)
+    await rejected
+  })
+
   it('gets the outcome again if it did not answer', async () => {
     const finish = jobs.finish
     vi.spyOn(jobs, 'finish').mockImplementationOnce(async (...call) => {

@@ -18,8 +18,8 @@ export interface PostgresJobsOptions {
   readonly columns?: Partial<JobFields>
   readonly statuses?: JobStatuses
   /**
-   * Prepares each statement once per connection of `pg`, which makes it about twice as fast. Some poolers cannot do
-   * this, such as PgBouncer before 1.21. Default false. The `sql` of `postgres` has its own setting.
+   * Prepares each statement once per connection of `pg`, which is faster. Some poolers cannot do this, such as
+   * PgBouncer before 1.21. Default false. The `sql` of `postgres` has its own setting.
    */
   readonly prepare?: boolean
 }
