@@ -79,15 +79,16 @@ export function postgresStatements(
   client: unknown,
   option = 'client',
 ): (text: string, values: readonly (string | number)[]) => Promise<readonly unknown[]> {
-  if (hasMethods(client, 'unsafe'))
-    return async (text, values) => (client as PostgresJsQueryClient).unsafe(text, [...values])
-  if (hasMethods(client, 'query'))
-    return async (text, values) => {
-      const { rows } = Object(await (client as PgQueryClient).query(text, [...values]))
-      if (!Array.isArray(rows)) refuseClient(option, EXPECTED, client)
-      return rows
-    }
-  refuseClient(option, EXPECTED, client)
+  const hasUnsafe = hasMethods(client, 'unsafe')
+  if (!hasUnsafe && !hasMethods(client, 'query')) refuseClient(option, EXPECTED, client)
+  return async (text, values) => {
+    const rows = hasUnsafe
+      ? await (client as PostgresJsQueryClient).unsafe(text, [...values])
+      : Object(await (client as PgQueryClient).query(text, [...values])).rows
+    // A client of another database may have a method of the same name.
+    if (!Array.isArray(rows)) refuseClient(option, EXPECTED, client)
+    return rows
+  }
 }
 
 /** Where to listen: with the configuration of `client`, unless the option `listen` says otherwise. */

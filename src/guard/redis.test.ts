@@ -88,6 +88,14 @@ describe('a guarded value in Redis', () => {
 })
 
 describe('what is not a Redis client', () => {
+  it('is refused if it does not return the answer of the script', async () => {
+    const guard = redisGuard({ eval: async () => 'QUEUED' }, 'k')
+    await expect(guard.check({ resource: 'r', token: 1, id: 'a' })).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: 'client: expected one that returns the answer of its script, got an object',
+    })
+  })
+
   it.each([
     ['null', null, 'null'],
     ['an empty object', {}, 'an object'],

@@ -45,9 +45,10 @@ export function redisGuard(client: RedisScriptClient, key: string): RedisGuard {
 
   async function run(lease: Fence, script: string, keys: string[], more: string[]): Promise<void> {
     expectFence(lease)
-    const refused = await evaluate(script, keys, [String(lease.token), lease.id, ...more])
-    if (!refused) return
-    const [token, id] = refused as [string, string]
+    const seen = await evaluate(script, keys, [String(lease.token), lease.id, ...more])
+    if (seen === null || seen === undefined) return
+    if (!Array.isArray(seen)) refuse('client', 'one that returns the answer of its script', client)
+    const [token, id] = seen
     expectFresh(lease, { token: Number(token), id })
   }
 

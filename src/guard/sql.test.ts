@@ -50,11 +50,11 @@ describe('a guard in Postgres', () => {
   })
 
   it('refuses a client of another database by its answer', async () => {
-    const mysql = { query: async () => [[], []] }
-    await expect(postgresGuard(mysql as never).check(lease)).rejects.toMatchObject({
-      code: 'invalid-argument',
-      message: `${expected}, got an object`,
-    })
+    for (const foreign of [{ query: async () => [[], []] }, { unsafe: async () => 1 }])
+      await expect(postgresGuard(foreign as never).check(lease)).rejects.toMatchObject({
+        code: 'invalid-argument',
+        message: `${expected}, got an object`,
+      })
   })
 
   it('accepts the sql of a transaction, which cannot listen, and a client that can only query', async () => {
@@ -82,6 +82,13 @@ describe('a guard in SQLite', () => {
         code: 'invalid-argument',
         message: `database: expected a database of node:sqlite or better-sqlite3, got ${shown}`,
       }),
+    )
+  })
+
+  it('refuses a database whose statements have no get', () => {
+    const foreign = { prepare: () => ({ bind: () => {} }) }
+    expect(() => sqliteGuard(foreign as never).check(lease)).toThrow(
+      expect.objectContaining({ code: 'invalid-argument' }),
     )
   })
 

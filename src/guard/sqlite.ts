@@ -19,12 +19,14 @@ export interface SqliteGuard {
  * db.exec('COMMIT')
  */
 export function sqliteGuard(database: SqliteDatabase, options: GuardTableOptions = {}): SqliteGuard {
-  if (!hasMethods(database, 'prepare'))
-    refuseClient('database', 'a database of node:sqlite or better-sqlite3', database)
+  if (!hasMethods(database, 'prepare')) refuseDatabase(database)
   const { raise, read } = guardStatements(options)
-  // Plain `?`: better-sqlite3 takes `?1` for a name. The placeholders stand in the order of the values.
-  const get = (text: string, values: (string | number)[]) =>
-    database.prepare(text.replaceAll(/\$\d/g, '?')).get(...values)
+  const get = (text: string, values: (string | number)[]) => {
+    // Plain `?`: better-sqlite3 takes `?1` for a name. The placeholders stand in the order of the values.
+    const statement = database.prepare(text.replaceAll(/\$\d/g, '?'))
+    if (!hasMethods(statement, 'get')) refuseDatabase(database)
+    return statement.get(...values)
+  }
   return {
     check(lease) {
       expectFence(lease)
@@ -32,4 +34,8 @@ export function sqliteGuard(database: SqliteDatabase, options: GuardTableOptions
       if (!get(raise, [resource, token, id])) throwRefusal(lease, get(read, [resource]))
     },
   }
+}
+
+function refuseDatabase(database: unknown): never {
+  refuseClient('database', 'a database of node:sqlite or better-sqlite3', database)
 }
