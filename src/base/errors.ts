@@ -51,6 +51,11 @@ export function asLeaseError(error: unknown, resource?: string): LeaseError {
   return new LeaseError('store-failed', messageOf(error), { cause: error, resource })
 }
 
+/** Whether whatever was thrown says that the same call may succeed later. Works for errors of any class. */
+export function isRetryable(error: unknown): boolean {
+  return (Object(error) as { readonly retryable?: unknown }).retryable === true
+}
+
 /** The message of whatever was thrown. Never throws itself. */
 export function messageOf(error: unknown): string {
   if (typeof error === 'string') return error

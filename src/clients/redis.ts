@@ -43,6 +43,11 @@ export interface NodeRedisCluster extends Pick<NodeRedis, 'evalSha' | 'eval' | '
 
 export type RedisClient = IoRedis | IoRedisCluster | NodeRedis | NodeRedisCluster
 
+/** Whatever can run a script: every `RedisClient`, and also a pool or a sentinel of `redis`. */
+export type RedisScriptClient = IoRedisScriptClient | NodeRedisScriptClient
+export type IoRedisScriptClient = Pick<IoRedis, 'eval'>
+export type NodeRedisScriptClient = Pick<NodeRedis, 'eval'> & { readonly evalSha: unknown }
+
 interface ScriptOptions {
   keys: string[]
   arguments: string[]
@@ -76,6 +81,8 @@ export interface RedisSubscriber {
   close(): void
 }
 
+const EXPECTED = 'a Redis or Cluster of ioredis, or a client or cluster of redis (node-redis)'
+
 export function redisDatabase(client: unknown, option = 'client'): RedisDatabase {
   const has = (...names: string[]) => hasMethods(client, ...names)
   if (has('evalsha', 'eval') && typeof (client as IoRedis).status === 'string') {
@@ -86,7 +93,14 @@ export function redisDatabase(client: unknown, option = 'client'): RedisDatabase
     if (has('getRandomNode', 'nodeClient')) return nodeRedisCluster(client as NodeRedisCluster)
     if (has('duplicate', 'subscribe', 'connect')) return nodeRedis(client as NodeRedis)
   }
-  refuseClient(option, 'a Redis or Cluster of ioredis, or a client or cluster of redis (node-redis)', client)
+  refuseClient(option, EXPECTED, client)
+}
+
+/** Runs scripts through any client that can, also one that cannot subscribe. */
+export function redisEval(client: unknown, option = 'client'): RedisDatabase['eval'] {
+  if (hasMethods(client, 'eval', 'evalSha')) return nodeRedisScripts(client as NodeRedis).eval
+  if (hasMethods(client, 'eval')) return ioRedisScripts(client as IoRedis).eval
+  refuseClient(option, EXPECTED, client)
 }
 
 function ioRedis(client: IoRedis): RedisDatabase {

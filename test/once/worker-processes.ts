@@ -21,26 +21,26 @@ export interface Worker {
   readonly port: number
 }
 
-/** Real processes that take deliveries, to be killed and stopped. */
-export class WorkForce extends EventEmitter<{ message: [WorkerMessage, Worker] }> {
+/** Real processes that take deliveries. A test can kill and stop them. */
+export class WorkerProcesses extends EventEmitter<{ message: [WorkerMessage, Worker] }> {
   readonly workers: Worker[] = []
   readonly #settings: WorkerSettings
-  readonly #ends: Promise<unknown>[] = []
+  readonly #exits: Promise<unknown>[] = []
 
   constructor(settings: WorkerSettings) {
     super()
     this.#settings = settings
   }
 
-  async hire({ ttl = this.#settings.ttl } = {}): Promise<Worker> {
+  async start({ ttl = this.#settings.ttl } = {}): Promise<Worker> {
     const { url, table, effects } = this.#settings
-    const name = `worker-${this.#ends.length + 1}`
+    const name = `worker-${this.#exits.length + 1}`
     const child = fork(join(import.meta.dirname, 'worker.ts'), [url, table, effects, name, String(ttl)], {
       execArgv: [],
     })
-    const end = once(child, 'exit')
-    this.#ends.push(end)
-    const died = end.then(([code]) => Promise.reject(new Error(`${name} ended with ${code}`)))
+    const exit = once(child, 'exit')
+    this.#exits.push(exit)
+    const died = exit.then(([code]) => Promise.reject(new Error(`${name} ended with ${code}`)))
     const [ready] = (await Promise.race([once(child, 'message'), died])) as [WorkerMessage]
     if (ready.type !== 'ready') throw new Error(`expected ${name} to be ready`)
     const worker = { name, process: child, port: ready.port }
@@ -49,30 +49,30 @@ export class WorkForce extends EventEmitter<{ message: [WorkerMessage, Worker] }
     return worker
   }
 
-  /** As `kill -9` does: in the middle of whatever it is doing. */
+  /** Like `kill -9`, in the middle of its work. */
   kill(worker: Worker): void {
     this.workers.splice(this.workers.indexOf(worker), 1)
     worker.process.kill('SIGKILL')
   }
 
-  /** Kills one of them, whichever, and hires another. */
+  /** Kills a random worker and starts another. */
   async replaceOne(): Promise<void> {
     const victim = this.workers[Math.floor(Math.random() * this.workers.length)]
     if (victim) this.kill(victim)
-    await this.hire()
+    await this.start()
   }
 
-  /** The next message that fits, with the worker that sent it. */
-  async heard(fits: (message: WorkerMessage) => boolean): Promise<Worker> {
+  /** The worker that sends the next message that matches. */
+  async senderOf(matches: (message: WorkerMessage) => boolean): Promise<Worker> {
     for await (const [message, worker] of EventEmitter.on(this, 'message', {
       signal: AbortSignal.timeout(HANG_MS),
     }))
-      if (fits(message)) return worker
+      if (matches(message)) return worker
     throw new Error('no such message')
   }
 
-  async dismiss(): Promise<void> {
+  async killAll(): Promise<void> {
     for (const worker of [...this.workers]) this.kill(worker)
-    await Promise.all(this.#ends)
+    await Promise.all(this.#exits)
   }
 }
