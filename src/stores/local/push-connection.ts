@@ -84,7 +84,7 @@ export class PushConnection<C> {
   }
 
   async #open(): Promise<C> {
-    this.#cancelTimer?.()
+    this.#clearTimer()
     let connection: C | undefined
     let isBroken = false
     try {
@@ -132,8 +132,13 @@ export class PushConnection<C> {
     })
   }
 
-  #setTimer(ms: number, run: () => void): void {
+  #clearTimer(): void {
     this.#cancelTimer?.()
+    this.#cancelTimer = undefined
+  }
+
+  #setTimer(ms: number, run: () => void): void {
+    this.#clearTimer()
     this.#cancelTimer = this.#clock.setTimer(
       () => {
         this.#cancelTimer = undefined
@@ -145,8 +150,7 @@ export class PushConnection<C> {
   }
 
   async #shut(): Promise<void> {
-    this.#cancelTimer?.()
-    this.#cancelTimer = undefined
+    this.#clearTimer()
     const connection = this.#connection
     this.#connection = undefined
     if (connection !== undefined) await this.#end(connection)
