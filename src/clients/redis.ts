@@ -1,6 +1,7 @@
 import { hasMethods, refuseClient } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
+import { brokenError, isEnded } from './redis-errors.ts'
 
 /** The part of `Redis` of `ioredis` that Holdfast uses. */
 export interface IoRedis extends Emitter {
@@ -37,6 +38,7 @@ export interface NodeRedis extends Emitter {
 
 /** What `createCluster` of `redis` returns. */
 export interface NodeRedisCluster extends Pick<NodeRedis, 'evalSha' | 'eval' | 'publish'> {
+  readonly isOpen?: boolean
   getRandomNode(): unknown
   nodeClient(node: never): unknown
 }
@@ -121,7 +123,7 @@ function ioRedisCluster(client: IoRedisCluster): RedisDatabase {
   }
   return {
     cluster: true,
-    ...ioRedisScripts(client),
+    ...clusterScripts(ioRedisScripts(client), () => client.status === 'end'),
     publish: publishOnOneNode(pick),
     // Not the cluster's own subscriber, which moves between nodes without reporting what it missed.
     subscriber: async (hooks) => ioRedisSubscriber(await pick(), hooks),
@@ -137,7 +139,7 @@ function publishOnOneNode(pick: () => Promise<IoRedis | NodeRedis>): RedisDataba
   return async (channel, message) => {
     picked ??= pick()
     try {
-      return await (await picked).publish(channel, message)
+      return await orBroken((await picked).publish(channel, message))
     } catch (error) {
       picked = undefined
       throw error
@@ -145,7 +147,28 @@ function publishOnOneNode(pick: () => Promise<IoRedis | NodeRedis>): RedisDataba
   }
 }
 
-function ioRedisScripts(client: IoRedis | IoRedisCluster): Pick<RedisDatabase, 'evalSha' | 'eval'> {
+type Scripts = Pick<RedisDatabase, 'evalSha' | 'eval'>
+
+function clusterScripts(scripts: Scripts, isClosed: () => boolean): Scripts {
+  return {
+    evalSha: (sha, keys, args) => orBroken(scripts.evalSha(sha, keys, args), isClosed),
+    eval: (script, keys, args) => orBroken(scripts.eval(script, keys, args), isClosed),
+  }
+}
+
+/**
+ * For connections that are replaced when they end: those to single nodes of a cluster, and those that subscribe.
+ * Their end is a reason to retry, unless the user's own client was closed.
+ */
+async function orBroken<T>(work: Promise<T>, isClosed: () => boolean = () => false): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw isEnded(error) && !isClosed() ? brokenError(error) : error
+  }
+}
+
+function ioRedisScripts(client: IoRedis | IoRedisCluster): Scripts {
   return {
     evalSha: (sha, keys, args) => client.evalsha(sha, keys.length, ...keys, ...args),
     eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
@@ -157,14 +180,22 @@ async function ioRedisSubscriber(
   { message, broken }: SubscriberHooks,
 ): Promise<RedisSubscriber> {
   const own = model.duplicate({ lazyConnect: true, retryStrategy: () => null })
-  own.on('error', () => {})
-  await own.connect()
+  let lastError: unknown
+  own.on('error', (error: unknown) => {
+    lastError = error
+  })
+  try {
+    await own.connect()
+  } catch (error) {
+    // `connect` itself says only that the connection is closed.
+    throw lastError ?? brokenError(error)
+  }
   const stream = own.stream as { unref?(): void } | undefined
   stream?.unref?.()
   own.on('message', message)
   own.on('end', broken)
   return {
-    subscribe: (channel) => own.subscribe(channel),
+    subscribe: (channel) => orBroken(own.subscribe(channel)),
     unsubscribe: (channel) => own.unsubscribe(channel),
     close() {
       own.off('end', broken)
@@ -186,13 +217,13 @@ function nodeRedisCluster(client: NodeRedisCluster): RedisDatabase {
   const pick = async () => (await client.nodeClient(client.getRandomNode() as never)) as NodeRedis
   return {
     cluster: true,
-    ...nodeRedisScripts(client),
+    ...clusterScripts(nodeRedisScripts(client), () => client.isOpen === false),
     publish: publishOnOneNode(pick),
     subscriber: async (hooks) => nodeRedisSubscriber(await pick(), hooks),
   }
 }
 
-function nodeRedisScripts(client: NodeRedis | NodeRedisCluster): Pick<RedisDatabase, 'evalSha' | 'eval'> {
+function nodeRedisScripts(client: NodeRedis | NodeRedisCluster): Scripts {
   return {
     evalSha: (sha, keys, args) => client.evalSha(sha, { keys, arguments: args }),
     eval: (script, keys, args) => client.eval(script, { keys, arguments: args }),
@@ -214,7 +245,7 @@ async function nodeRedisSubscriber(
   own.unref()
   open = true
   return {
-    subscribe: (channel) => own.subscribe(channel, listener),
+    subscribe: (channel) => orBroken(own.subscribe(channel, listener)),
     unsubscribe: (channel) => own.unsubscribe(channel, listener),
     close() {
       open = false

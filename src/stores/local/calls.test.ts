@@ -52,14 +52,30 @@ describe('a call', () => {
     expect(await managed).toBe('aborted')
   })
 
-  it('is not begun when its signal has aborted', async () => {
+  it('is not begun when its signal has aborted, or its manager has stopped', async () => {
     const { calls } = setUp()
     let begun = false
     const begin = async () => {
       begun = true
     }
     expect(await codeOf(calls.run(begin, { signal: AbortSignal.abort() }))).toBe('aborted')
+    const stop = new Stop()
+    stop.abort(new LeaseError('closed', 'closed'))
+    expect(await codeOf(calls.run(begin, stop))).toBe('closed')
     expect(begun).toBe(false)
+  })
+
+  it('shows its work at once that a manager has stopped, before the caller is rejected', async () => {
+    const { calls } = setUp()
+    const stop = new Stop()
+    const { promise: stopped, resolve } = Promise.withResolvers<void>()
+    const call = calls.run(async (given) => {
+      await stopped
+      given.throwIfAborted()
+    }, stop)
+    stop.abort(new LeaseError('aborted', 'enough'))
+    resolve()
+    await expect(call).rejects.toThrow('enough')
   })
 })
 

@@ -52,7 +52,8 @@ export class Calls {
   /** Work of several steps checks `stop` before each one, so that it writes nothing for a caller that has gone. */
   async run<T>(work: (stop: Stop) => Promise<T>, call?: CallOptions, resource?: string): Promise<T> {
     if (this.#closed) throw this.#closedError()
-    const stop = new Stop()
+    // Its reason is that of a manager's call at once. The check below rejects the caller.
+    const stop = new Stop(call instanceof Stop ? call : undefined)
     const unlisten = this.#followSignal(call, stop)
     stop.throwIfAborted()
     let running: Running | undefined

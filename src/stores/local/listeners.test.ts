@@ -98,6 +98,14 @@ describe('a holder', () => {
     expect(heard).toEqual(told)
   })
 
+  it('is judged also if it came after the first observation, and only once', () => {
+    listeners.observed('r', 4, 'x')
+    asks('a')
+    granted('a', 5)
+    for (let n = 0; n < 2; n++) listeners.observed('r', 6, 'b')
+    expect(heard).toEqual(['a lost'])
+  })
+
   it('is checked after a gap', () => {
     for (const id of ['a', 'b', 'c']) {
       asks(id)

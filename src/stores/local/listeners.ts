@@ -25,7 +25,8 @@ interface Watcher {
 export class LocalListeners {
   readonly #clock: Clock
   readonly #parties = new Map<string, Party>()
-  readonly #byResource = new Map<string, Set<string>>()
+  /** The ids of each resource. Created by the first `observed`: a store that is told ids does not pay for it. */
+  #byResource: Map<string, Set<string>> | undefined
   readonly #watchers = new Set<Watcher>()
 
   constructor(clock: Clock = systemClock) {
@@ -56,9 +57,7 @@ export class LocalListeners {
       party.endedToken = 0
     } else if (wake || lost) {
       this.#parties.set(id, { resource, wake, lost, lease: null, until: Infinity, endedToken: 0 })
-      const ids = this.#byResource.get(resource)
-      if (ids) ids.add(id)
-      else this.#byResource.set(resource, new Set([id]))
+      if (this.#byResource) index(this.#byResource, resource, id)
     }
   }
 
@@ -93,15 +92,15 @@ export class LocalListeners {
     const party = this.#parties.get(id)
     if (!party) return null
     this.#parties.delete(id)
-    const ids = this.#byResource.get(party.resource)
+    const ids = this.#byResource?.get(party.resource)
     ids?.delete(id)
-    if (ids?.size === 0) this.#byResource.delete(party.resource)
+    if (ids?.size === 0) this.#byResource?.delete(party.resource)
     return party.lease
   }
 
   clear(): void {
     this.#parties.clear()
-    this.#byResource.clear()
+    this.#byResource = undefined
     this.#watchers.clear()
   }
 
@@ -123,6 +122,10 @@ export class LocalListeners {
 
   /** The resource was seen with this latest token, held by this id or by nobody. Everybody else has lost it. */
   observed(resource: string, token: number, holderId: string | null): void {
+    if (!this.#byResource) {
+      this.#byResource = new Map()
+      for (const [id, party] of this.#parties) index(this.#byResource, party.resource, id)
+    }
     for (const id of this.#byResource.get(resource) ?? []) if (id !== holderId) this.ended(id, token)
   }
 
@@ -162,4 +165,10 @@ export class LocalListeners {
     this.forget(id)
     notify(lost)
   }
+}
+
+function index(byResource: Map<string, Set<string>>, resource: string, id: string): void {
+  const ids = byResource.get(resource)
+  if (ids) ids.add(id)
+  else byResource.set(resource, new Set([id]))
 }

@@ -7,13 +7,13 @@ import { FakeClock } from '../../../src/testing/index.ts'
 import { asking, granted } from '../asking.ts'
 import { cuttableProxy } from '../cuttable-proxy.ts'
 import { clientNames, freshPrefix, HOLDFAST_TEST_REDIS_URL, openStore } from './clients.ts'
-import { timedClient } from './timed.ts'
+import { timedClient } from './timed-client.ts'
 
 const SERVER = new URL(HOLDFAST_TEST_REDIS_URL)
 const admin = new Redis(HOLDFAST_TEST_REDIS_URL)
 afterAll(() => admin.disconnect())
 
-async function standing(store: LeaseStore, resource: string) {
+async function enqueue(store: LeaseStore, resource: string) {
   const wakes: number[] = []
   const ask = asking(resource, { wake: (inMs) => wakes.push(inMs) })
   const answer = await store.acquire(ask)
@@ -21,31 +21,31 @@ async function standing(store: LeaseStore, resource: string) {
   return { ask, wakes }
 }
 
-describe.each(clientNames)('the line on %s', (client) => {
-  it('passes over all waiters of a process that died, at once', async () => {
+describe.each(clientNames)('the queue on %s', (client) => {
+  it('skips all waiters of a dead process at once', async () => {
     await using live = await openStore({ client })
     await using proxy = await cuttableProxy(SERVER.hostname, Number(SERVER.port))
     await using dead = await openStore({ client, url: `redis://${proxy.address}`, prefix: live.prefix })
     const holder = granted(await live.store.acquire(asking('r')))
-    for (let n = 0; n < 3; n++) await standing(dead.store, 'r')
-    const next = await standing(live.store, 'r')
+    for (let n = 0; n < 3; n++) await enqueue(dead.store, 'r')
+    const next = await enqueue(live.store, 'r')
     proxy.cut()
     await subscriberGone(dead.name)
     await live.store.release({ resource: 'r', id: holder.id })
     await expect.poll(() => next.wakes).toHaveLength(1)
-    // Behind a waiter that may still come, it would be told to ask again in a second.
+    // Behind a waiter that may be alive, it would be told to ask in a second.
     expect(next.wakes).toEqual([0])
     granted(await live.store.acquire(next.ask))
     const answer = await live.store.acquire(asking('r', { wake: () => {} }))
     expect(answer).toMatchObject({ granted: false, place: 0 })
   })
 
-  it('gives a process that does not answer a second, and then passes over all of its waiters', async () => {
+  it('skips all waiters of a process that does not answer within a second', async () => {
     await using live = await openStore({ client })
     await using stuck = await openStore({ client, prefix: live.prefix })
     const holder = granted(await live.store.acquire(asking('r')))
-    const absent = [await standing(stuck.store, 'r'), await standing(stuck.store, 'r')]
-    const next = await standing(live.store, 'r')
+    const absent = [await enqueue(stuck.store, 'r'), await enqueue(stuck.store, 'r')]
+    const next = await enqueue(live.store, 'r')
     const released = performance.now()
     await live.store.release({ resource: 'r', id: holder.id })
     await expect.poll(() => next.wakes).toEqual([1000])
@@ -59,7 +59,7 @@ describe.each(clientNames)('the line on %s', (client) => {
     expect(await Promise.all(back)).toMatchObject([{ place: 0 }, { place: 1 }])
   })
 
-  it('tells a holder that listens, at once, that its lease was ended by another', async () => {
+  it('tells a holder at once that another process ended its lease', async () => {
     await using own = await openStore({ client })
     await using peer = await openStore({ client, prefix: own.prefix })
     const changed: string[] = []
@@ -75,19 +75,19 @@ describe.each(clientNames)('the line on %s', (client) => {
     await peer.store.release({ resource: 'forced', token: forced.token })
     await peer.store.acquire(asking('taken', { replace: taken.token }))
     await peer.store.release({ resource: 'released', id: released.id })
-    // Told on the same connection, after the losses.
+    // This message comes on the same connection, after the losses.
     granted(await peer.store.acquire(asking('later')))
     await expect.poll(() => changed).toContain('later')
     expect(lost).toEqual(['forced', 'taken', 'released'])
   })
 
-  it('makes up for what was published while the subscriber was away', async () => {
+  it('makes up for messages that were missed while the connection was broken', async () => {
     await using own = await openStore({ client })
     await using peer = await openStore({ client, prefix: own.prefix })
     let lost = 0
     const held = granted(await own.store.acquire(asking('held', { lost: () => lost++ })))
     const other = granted(await peer.store.acquire(asking('other')))
-    const waiter = await standing(own.store, 'other')
+    const waiter = await enqueue(own.store, 'other')
     await admin.client('KILL', 'ID', await subscriberId(own.name))
     await peer.store.release({ resource: 'held', token: held.token })
     await peer.store.release({ resource: 'other', id: other.id })
@@ -96,9 +96,9 @@ describe.each(clientNames)('the line on %s', (client) => {
   })
 })
 
-it('takes three operations for an acquisition under contention, first in, first out', async () => {
+it('an acquisition under contention takes three operations, first in, first out', async () => {
   const prefix = freshPrefix()
-  // It stands still: no turn runs out, and nobody asks again by a timer.
+  // It stands still: no reservation ends, and no timer repeats a request.
   const clock = new FakeClock()
   let operations = 0
   const open = async () => {
@@ -111,7 +111,7 @@ it('takes three operations for an acquisition under contention, first in, first 
       },
     }
     const store = redisStore(counted, { prefix })
-    // So that it listens.
+    // Opens the connection that listens.
     await store.watch(() => {})
     return { store, leases: createLeases(store, { clock }), close }
   }

@@ -2,27 +2,27 @@ import { Redis } from 'ioredis'
 import type { Clock } from '../../../src/core/index.ts'
 import type { IoRedis } from '../../../src/stores/redis/index.ts'
 
-/** The lines of the script that touch time, and what a test puts in their place. */
+/** The lines of the script that depend on time, and their replacements in a test. */
 const REPLACEMENTS = [
   [
     `local time = call('TIME')`,
     `local time = { ARGV[#ARGV - 1], ARGV[#ARGV] } ARGV[#ARGV] = nil ARGV[#ARGV] = nil`,
   ],
-  // The server itself expires keys by its own clock, which is not the test's.
+  // The server expires keys by its own clock, which is not that of the test.
   [
     `= redis.call,`,
     `= function(name, ...) if name ~= 'PEXPIREAT' then return redis.call(name, ...) end end,`,
   ],
 ] as const
 
-/** A real server on which the script reads the test's clock in place of the server's. */
+/** A client of a real server on which the script reads the clock of the test. */
 export function timedClient(url: string, clock: Clock): { client: IoRedis; close(): void } {
   const redis = new Redis(url)
   const client: IoRedis = {
     status: 'ready',
     publish: (channel, message) => redis.publish(channel, message),
     evalsha: async () => {
-      throw new Error('NOSCRIPT every call brings its script')
+      throw new Error('NOSCRIPT every call sends its script')
     },
     eval: (script, keys, ...args) => {
       const now = clock.now()
@@ -42,7 +42,7 @@ export function timedClient(url: string, clock: Clock): { client: IoRedis; close
 
 function rewrite(script: string): string {
   return REPLACEMENTS.reduce((text, [from, to]) => {
-    if (!text.includes(from)) throw new Error(`the script has no «${from}» any more`)
+    if (!text.includes(from)) throw new Error(`the script does not contain «${from}» any more`)
     return text.replace(from, to)
   }, script)
 }

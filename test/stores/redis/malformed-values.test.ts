@@ -9,7 +9,7 @@ afterAll(() => admin.disconnect())
 
 const ABOUT = JSON.stringify({ resource: 'bad', id: 'x', owner: 'y', metadata: null })
 
-const SPOILED: Record<string, (row: string) => Promise<unknown>> = {
+const MALFORMED: Record<string, (row: string) => Promise<unknown>> = {
   'a text': (row) => admin.set(row, 'something else'),
   'an empty text': (row) => admin.set(row, ''),
   'a list': (row) => admin.rpush(row, 'x'),
@@ -18,15 +18,15 @@ const SPOILED: Record<string, (row: string) => Promise<unknown>> = {
   'a row with more than a lease': (row) => admin.set(row, 'F 1 1 and more'),
   'a lease without numbers': (row) => admin.set(row, `F 1 1 a b c d x ${ABOUT}`),
   'a row of another version': (row) => admin.set(row, '{"version":2}'),
-  'a line of another kind': (row) => admin.set(row, 'Q 1 1'),
+  'a row with an unknown kind of queue': (row) => admin.set(row, 'Q 1 1'),
 }
 
-describe.each(Object.entries(SPOILED))('%s in the place of a lease', (_, spoil) => {
-  it('is reported, grants nothing, and does not stop the others', async () => {
+describe.each(Object.entries(MALFORMED))('%s in the key of a lease', (_, write) => {
+  it('is reported, grants nothing, and does not affect other resources', async () => {
     await using opened = await openStore()
     const { store, prefix } = opened
     const good = granted(await store.acquire(asking('good')))
-    await spoil(new Keys(prefix, 'bad').row)
+    await write(new Keys(prefix, 'bad').row)
     const calls = [
       store.acquire(asking('bad')),
       store.acquire(asking('bad', { wake: () => {} })),
@@ -41,7 +41,7 @@ describe.each(Object.entries(SPOILED))('%s in the place of a lease', (_, spoil) 
   })
 })
 
-it('skips a lease in the list and the sweep that is none of ours', async () => {
+it('a malformed lease is skipped by list and sweep', async () => {
   await using opened = await openStore()
   const { store, prefix } = opened
   await store.acquire(asking('bad', { ttl: 20 }))
@@ -53,7 +53,7 @@ it('skips a lease in the list and the sweep that is none of ours', async () => {
   await expect.poll(() => store.sweep({ limit: 10 })).toMatchObject([{ id: lapsed.id, state: 'expired' }])
 })
 
-it('passes over a message that is none of ours', async () => {
+it('a malformed message is skipped', async () => {
   await using opened = await openStore()
   const { store, prefix } = opened
   const seen: unknown[] = []
