@@ -1,5 +1,6 @@
 import { expectMethods, expectObject, expectText } from '../../base/arguments.ts'
 import { type Clock, expectClock, systemClock } from '../../base/clock.ts'
+import { LeaseError } from '../../base/errors.ts'
 import { randomId } from '../../base/random-id.ts'
 import { browserError } from '../../clients/browser-errors.ts'
 import type { CallOptions, LeaseStore } from '../../core/index.ts'
@@ -48,13 +49,14 @@ export function directoryStore(directory: DirectorySource, options: DirectorySto
         async (stop) => {
           // Another tab may wake or end it before the answer is here.
           listeners.expect(request)
-          const create = true
           const answer = await transact((table, now, effects) => {
-            stop.throwIfAborted()
+            // Not thrown here: a new file must be written, because an empty file counts as damaged.
+            if (stop.reason) return stop.reason
             const answer = table.acquire(request, channel, now, effects)
             table.prune(now)
             return answer
-          }, create)
+          }, 'create')
+          if (answer instanceof LeaseError) throw answer
           listeners.answered(request, answer)
           return answer
         },
@@ -108,10 +110,10 @@ export function directoryStore(directory: DirectorySource, options: DirectorySto
     },
   }
 
-  /** `create`: creates the file if there is none. */
+  /** Only with `create`, a missing file is created. */
   async function transact<T>(
     step: (table: LeaseTable, now: number, effects: Effects) => T,
-    create = false,
+    create?: 'create',
   ): Promise<T> {
     let effects = new Effects()
     const decide: Decide<T> = (content) => {
@@ -124,7 +126,7 @@ export function directoryStore(directory: DirectorySource, options: DirectorySto
       const text = encodeTable(table)
       return { result, ...(text !== content?.text && { text }) }
     }
-    const result = await file.change(decide, create)
+    const result = await file.change(decide, create === 'create')
     push.publish(effects)
     return result
   }
