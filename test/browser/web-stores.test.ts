@@ -91,6 +91,12 @@ describe('the web stores in Chromium', () => {
     await page.close()
   })
 
+  it('keeps no Web Lock for a caller that was told that the store does not answer', async () => {
+    const { page, run } = await openTab('locks')
+    expect(await run('blockGate')).toEqual({ refused: 'store-unavailable', isFree: true })
+    await page.close()
+  })
+
   it('chooses Web Locks, or a file where there are none', async () => {
     const { page, run } = await openTab()
     expect(await run('open', 'default')).toBe('web-locks')

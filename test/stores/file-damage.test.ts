@@ -145,7 +145,7 @@ describe('a directory with things in it that are not of the store', () => {
     await writeFile(join(fresh.directory, 'leases', 'n-r'), '')
     await expect(grab(fresh.store, 'r')).rejects.toMatchObject({
       code: 'store-unavailable',
-      message: expect.stringMatching(/^no change of r in 100 tries; is something foreign in .*n-r[?]$/),
+      message: expect.stringMatching(/^r could not be changed in 100 tries; is a foreign file at .*n-r[?]$/),
     })
   })
 })

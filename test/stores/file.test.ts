@@ -89,6 +89,21 @@ describe('a file store', () => {
     expect(await readdir(join(fresh.directory, 'changes'))).toEqual([])
   })
 
+  it('tells holders whose leases it ended itself, by force or by a sweep', async () => {
+    await using fresh = await freshStore()
+    const { store, clock } = fresh
+    const lost: string[] = []
+    const hold = async (resource: string) => {
+      const answer = await store.acquire({ ...ask(resource), lost: () => lost.push(resource) })
+      return answer.granted ? answer.lease.token : 0
+    }
+    await store.release({ resource: 'forced', token: await hold('forced') })
+    await hold('swept')
+    clock.pass(30_000)
+    await store.sweep({ limit: 10 })
+    expect(lost).toEqual(['forced', 'swept'])
+  })
+
   it('forgets a resource that was free for an hour, and starts it again with a higher token', async () => {
     await using fresh = await freshStore()
     const { store, directory, clock } = fresh

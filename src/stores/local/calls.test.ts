@@ -9,7 +9,7 @@ function setUp() {
   return { clock, calls: new Calls({ backend: 'Toy', explain: asLeaseError, clock }) }
 }
 const never = () => new Promise<never>(() => {})
-const codeOf = (work: Promise<unknown>) => work.catch((error: LeaseError) => error.code)
+const codeOf = <T>(work: Promise<T>) => work.catch((error: LeaseError) => error.code)
 
 describe('a call', () => {
   it('ends with its answer, or with its error explained', async () => {
@@ -21,6 +21,23 @@ describe('a call', () => {
       throw new Error('at once')
     })
     await expect(throwing).rejects.toBeInstanceOf(LeaseError)
+  })
+
+  it('ends at once if its work does', async () => {
+    const { clock, calls } = setUp()
+    expect(await calls.run(() => 5)).toBe(5)
+    expect(clock.pending).toBe(0)
+  })
+
+  it('has no limit if it looks at every resource', async () => {
+    const { clock, calls } = setUp()
+    const { promise, resolve } = Promise.withResolvers<number>()
+    const controller = new AbortController()
+    const scans = [calls.scan(() => promise), calls.scan(never, { signal: controller.signal })]
+    await clock.advance(10 * CALL_LIMIT_MS)
+    resolve(5)
+    controller.abort()
+    expect(await Promise.all(scans.map(codeOf))).toEqual([5, 'aborted'])
   })
 
   it('ends after the limit, and its work can see that', async () => {

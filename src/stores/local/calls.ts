@@ -26,7 +26,8 @@ interface Running {
   /** Rejects the caller. The request itself continues. */
   readonly stop: Stop
   readonly call: CallOptions | undefined
-  readonly since: number
+  /** Monotonic time at which the caller is rejected. */
+  readonly deadline: number
   readonly work: Promise<unknown>
 }
 
@@ -50,7 +51,21 @@ export class Calls {
   }
 
   /** Work of several steps checks `stop` before each one, so that it writes nothing for a caller that has gone. */
-  async run<T>(work: (stop: Stop) => Promise<T>, call?: CallOptions, resource?: string): Promise<T> {
+  run<T>(work: (stop: Stop) => T | Promise<T>, call?: CallOptions, resource?: string): Promise<T> {
+    return this.#run(work, CALL_LIMIT_MS, call, resource)
+  }
+
+  /** For work that looks at every resource: it has no limit. */
+  scan<T>(work: (stop: Stop) => Promise<T>, call?: CallOptions): Promise<T> {
+    return this.#run(work, Infinity, call)
+  }
+
+  async #run<T>(
+    work: (stop: Stop) => T | Promise<T>,
+    limitMs: number,
+    call?: CallOptions,
+    resource?: string,
+  ): Promise<T> {
     if (this.#closed) throw this.#closedError()
     // Its reason is that of a manager's call at once. The check below rejects the caller.
     const stop = new Stop(call instanceof Stop ? call : undefined)
@@ -59,7 +74,8 @@ export class Calls {
     let running: Running | undefined
     try {
       const working = work(stop)
-      running = { stop, call, since: this.#clock.monotonic(), work: working }
+      if (!(working instanceof Promise)) return working
+      running = { stop, call, deadline: this.#clock.monotonic() + limitMs, work: working }
       this.#running.add(running)
       this.#cancelCheck ??= this.#checkLater()
       return await new Promise<T>((resolve, reject) => {
@@ -94,9 +110,9 @@ export class Calls {
 
   /** The signal of a manager's call is created when it is read, so it is only read by the check. */
   #followSignal(call: CallOptions | undefined, stop: Stop): (() => void) | undefined {
-    if (call instanceof Stop || !call?.signal) return undefined
-    const { signal } = call
-    return onAbort(signal, () => stop.abort(this.#abortedError(signal.reason)))
+    if (call instanceof Stop) return undefined
+    const signal = call?.signal
+    return signal && onAbort(signal, () => stop.abort(this.#abortedError(signal.reason)))
   }
 
   #checkLater(): () => void {
@@ -111,9 +127,9 @@ export class Calls {
     )
   }
 
-  #check({ stop, call, since }: Running): void {
+  #check({ stop, call, deadline }: Running): void {
     if (call instanceof Stop && call.reason) stop.abort(this.#abortedError(call.reason))
-    if (this.#clock.monotonic() - since >= CALL_LIMIT_MS)
+    if (this.#clock.monotonic() >= deadline)
       stop.abort(
         new LeaseError('store-unavailable', `${this.#backend}: no answer within ${CALL_LIMIT_MS} ms`),
       )

@@ -66,6 +66,23 @@ export const scenarios = {
     return { refused, isHeld: lease?.held === true }
   },
 
+  /** What an acquisition is told that cannot change the record for too long, and whether its lock is free later. */
+  async blockGate() {
+    const clock = { ...systemClock, monotonic: () => performance.now() * 100 }
+    const store = webLockStore({ prefix: 'gate:', clock })
+    const ask = (id: string) => store.acquire({ resource: 'page', id, owner: 'Mika', ttl: HANG_MS })
+    const { promise: open, resolve: openGate } = Promise.withResolvers<void>()
+    const gate = navigator.locks.request('gate:\u0001page', () => open)
+    const refused = await ask('late').then(String, (error) => error.code as string)
+    openGate()
+    await gate
+    const limit = Date.now() + 5000
+    let isFree = false
+    while (!isFree && Date.now() < limit) isFree = (await ask('next')).granted
+    await store.close()
+    return { refused, isFree }
+  },
+
   async isWaiting() {
     return isWaiting
   },

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock, LeaseStore } from '../../../src/core/index.ts'
 import type { Files } from '../../../src/stores/file/files.ts'
-import { Ledger } from '../../../src/stores/file/ledger.ts'
+import { LeaseDirectory } from '../../../src/stores/file/lease-directory.ts'
 import { openStore } from '../../../src/stores/file/store.ts'
 import { MemoryFiles } from './memory-files.ts'
 
@@ -223,7 +223,7 @@ class Run<S> {
       name,
       files,
       clock,
-      store: openStore(new Ledger(DIRECTORY, files, name), clock),
+      store: openStore(new LeaseDirectory(DIRECTORY, files, name), clock),
       step: async (label, call) => schedule(() => call(memory), `${name}: ${label}`),
       atOnce: async (label, work) => {
         await schedule(() => {}, `${name}: ${label}`)

@@ -3,8 +3,8 @@ import { basename, dirname, join } from 'node:path'
 import type { LeaseStore } from '../../../src/core/index.ts'
 import type { Files } from '../../../src/stores/file/files.ts'
 import { decode, encode } from '../../../src/stores/file/format.ts'
-import { Ledger } from '../../../src/stores/file/ledger.ts'
-import { fileOf, newest } from '../../../src/stores/file/lineage.ts'
+import { fileOf, newestGeneration } from '../../../src/stores/file/generations.ts'
+import { LeaseDirectory } from '../../../src/stores/file/lease-directory.ts'
 import { keyOf } from '../../../src/stores/file/names.ts'
 import { openStore } from '../../../src/stores/file/store.ts'
 import { type Actor, DIRECTORY } from './explore.ts'
@@ -14,7 +14,7 @@ import { RESOURCE, type Referee, TTL_MS } from './referee.ts'
 export async function renewByRename({ files, clock, step }: Actor, referee: Referee, id: string) {
   const place = join(DIRECTORY, 'leases', keyOf(RESOURCE))
   const [incarnation = ''] = (await files.list(place)) ?? []
-  const generation = await newest(files, join(place, incarnation))
+  const generation = await newestGeneration(files, join(place, incarnation))
   const saved = decode(generation?.text ?? '')
   const lease = saved?.row.lease
   if (!generation || !saved || lease?.id !== id || clock.now() >= lease.expiresAt) return
@@ -71,5 +71,8 @@ function storeOn({ name, files, clock }: Actor, mistaken: (lastLinked: () => str
     if (linked) last = to
     return linked
   }
-  return openStore(new Ledger(DIRECTORY, { ...mistaken(() => last), link }, `${name}-mistaken`), clock)
+  return openStore(
+    new LeaseDirectory(DIRECTORY, { ...mistaken(() => last), link }, `${name}-mistaken`),
+    clock,
+  )
 }

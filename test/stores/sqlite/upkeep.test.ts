@@ -150,6 +150,21 @@ describe('what others do', () => {
     expect(wakes.slice(2).sort()).toEqual(['first in 0', 'second in 0'])
   })
 
+  it('wakes a waiter once for its turn, whatever else changes', async () => {
+    await using file = new DatabaseFile()
+    const clock = new FakeClock()
+    const [store, peer] = [file.store({ clock }), file.store({ clock })]
+    const { id } = granted(await store.acquire(asking('a')))
+    const wakes: number[] = []
+    await peer.acquire(asking('a', { wake: (inMs) => wakes.push(inMs) }))
+    await store.release({ resource: 'a', id })
+    for (let n = 0; n < 3; n++) {
+      granted(await store.acquire(asking(`other ${n}`)))
+      await clock.advance(10)
+    }
+    expect(wakes).toEqual([0])
+  })
+
   it('calls a waiter whose turn ends at the moment at which that of another would have ended', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()

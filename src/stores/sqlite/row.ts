@@ -1,4 +1,6 @@
-import { type JsonObject, LeaseError } from '../../core/index.ts'
+import { isObject } from '../../base/arguments.ts'
+import { LeaseError } from '../../base/errors.ts'
+import type { JsonObject } from '../../base/records.ts'
 import type { LeaseRow } from '../lease-row.ts'
 
 /** A row of the table, by its columns. */
@@ -13,20 +15,24 @@ export interface StoredRow {
   readonly expires_at: number | null
   readonly span: number | null
   readonly ended_at: number
-  /** The waiters and the reservation as JSON; `null`: nobody waits. */
+  /** The queue and the reservation as JSON; `null`: nobody waits. */
   readonly line: string | null
 }
 
-type Line = Pick<LeaseRow, 'line' | 'reserved'>
+/** What the column `line` contains. */
+interface StoredQueue {
+  readonly line: LeaseRow['queue']
+  readonly reserved: LeaseRow['reserved']
+}
 
-/** Throws a `LeaseError` if the row cannot be understood, so that nothing is granted from it. */
+/** Throws a `LeaseError` if the row is damaged, so that nothing is granted from it. */
 export function decodeRow(stored: StoredRow, now: number): LeaseRow {
   const { resource, token, id, owner, acquired_at, expires_at, span, ended_at } = stored
-  const { line, reserved } = decodeLine(stored)
-  const row: LeaseRow = { resource, token, lease: null, endedAt: ended_at, line, reserved }
+  const { line: queue, reserved } = decodeQueue(stored)
+  const row: LeaseRow = { resource, token, lease: null, endedAt: ended_at, queue, reserved }
   if (id === null) return row
   if (owner === null || acquired_at === null || expires_at === null || span === null)
-    throw corrupt(stored, 'its lease is not complete', 'id')
+    throw damaged(stored, 'its lease is not complete', 'id')
   row.lease = {
     id,
     owner,
@@ -38,7 +44,8 @@ export function decodeRow(stored: StoredRow, now: number): LeaseRow {
   return row
 }
 
-export function encodeRow({ resource, token, lease, endedAt, line, reserved }: LeaseRow): StoredRow {
+export function encodeRow({ resource, token, lease, endedAt, queue, reserved }: LeaseRow): StoredRow {
+  const isQueued = queue.length > 0 || reserved
   return {
     resource,
     token,
@@ -49,25 +56,51 @@ export function encodeRow({ resource, token, lease, endedAt, line, reserved }: L
     expires_at: lease ? lease.expiresAt : null,
     span: lease ? lease.span : null,
     ended_at: endedAt,
-    line: line.length > 0 || reserved ? JSON.stringify({ line, reserved } satisfies Line) : null,
+    line: isQueued ? JSON.stringify({ line: queue, reserved } satisfies StoredQueue) : null,
   }
 }
 
-function decodeLine(stored: StoredRow): Line {
+/** Whether nothing was changed: the other columns change only together with one of these. */
+export function isSame(before: StoredRow, after: StoredRow): boolean {
+  return after.id === before.id && after.expires_at === before.expires_at && after.line === before.line
+}
+
+/** For calls that read many rows: damaged rows are skipped, with one warning for each. */
+export class DamagedRows {
+  readonly #resources = new Set<string>()
+
+  get size(): number {
+    return this.#resources.size
+  }
+
+  /** `null`: the row is damaged. */
+  decode(stored: StoredRow, now: number): LeaseRow | null {
+    try {
+      return decodeRow(stored, now)
+    } catch (error) {
+      if (!(error instanceof LeaseError)) throw error
+      if (!this.#resources.has(stored.resource)) process.emitWarning(error.message, 'HoldfastWarning')
+      this.#resources.add(stored.resource)
+      return null
+    }
+  }
+}
+
+function decodeQueue(stored: StoredRow): StoredQueue {
   if (stored.line === null) return { line: [], reserved: null }
   const value = parse(stored.line)
-  if (!isLine(value)) throw corrupt(stored, 'its line of waiters cannot be understood', 'line')
+  if (!isStoredQueue(value)) throw damaged(stored, 'its queue of waiters is malformed', 'line')
   return value
 }
 
 function decodeMetadata(stored: StoredRow): JsonObject | null {
   if (stored.metadata === null) return null
   const value = parse(stored.metadata)
-  if (!isObject(value)) throw corrupt(stored, 'its metadata are no JSON object', 'metadata')
+  if (!isObject(value)) throw damaged(stored, 'its metadata is not a JSON object', 'metadata')
   return value as JsonObject
 }
 
-function isLine(value: unknown): value is Line {
+function isStoredQueue(value: unknown): value is StoredQueue {
   if (!isObject(value)) return false
   const { line, reserved } = value
   return Array.isArray(line) && line.every(isWaiter) && (reserved === null || isReservation(reserved))
@@ -83,10 +116,6 @@ function isReservation(value: unknown): boolean {
   return typeof id === 'string' && typeof until === 'number'
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
-}
-
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -95,10 +124,10 @@ function parse(text: string): unknown {
   }
 }
 
-function corrupt({ resource }: StoredRow, what: string, column: string): LeaseError {
+function damaged({ resource }: StoredRow, problem: string, column: string): LeaseError {
   return new LeaseError(
     'store-failed',
-    `the row of ${resource} was damaged or written by another version: ${what}; ` +
+    `the row of ${resource} was damaged or written by another version: ${problem}; ` +
       `once nobody works under this lease, set the column ${column} of the row to NULL`,
     { resource },
   )

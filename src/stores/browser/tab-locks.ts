@@ -1,40 +1,40 @@
 /**
- * What this tab has of the browser's own lock manager, by the ids of those who asked.
+ * The Web Locks of this tab, by the ids of those who asked for them.
  *
- *     ask ──▶ waiting ──its turn──▶ called ──asks again──▶ held ──leave──▶ gone
- *                └──leave──▶ gone      └──a second──▶ gone    └──stolen──▶ gone
+ *     ask ──▶ waiting ──its turn──▶ called ──asks again──▶ held ──letGo──▶ gone
+ *                └──letGo──▶ gone      └──a second──▶ gone   └──stolen──▶ gone
  *
- * A lock is held as long as the promise that its callback returned is pending. It ends when we leave, when the tab
- * dies, or when another steals it. The line is the browser's: first in, first out across tabs. A waiter whose turn
- * has come is told, and has a second to ask again.
+ * A lock is held as long as the promise that its callback returned is pending. It ends when this tab lets it go, when
+ * the tab is closed, or when another tab steals it. The browser keeps the queue: first in, first out across tabs.
+ * A waiter whose turn has come is woken, and must ask again within a second.
  */
-import type { Ask, Clock } from '../../core/index.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Ask } from '../../core/index.ts'
+import { RESERVATION_MS } from '../lease-row.ts'
 import type { WebLocks } from './platform.ts'
-
-const RESERVATION_MS = 1000
 
 export interface Hold {
   phase: 'waiting' | 'called' | 'held' | 'gone'
-  /** Called when another steals the lock; not when we let it go. */
+  /** Called when another caller steals the lock; not when we let it go. */
   onStolen: () => void
-  /** Resolves when the browser has been told: who asks before that finds the lock still held. */
+  /** Resolves when the browser knows it. Until then others find the lock held. */
   letGo(): Promise<void>
 }
 
-export interface LockDesk {
-  /** The lock, if it is free or this id's turn has come; else `null`, and in line if there is a `wake`. */
+export interface TabLocks {
+  /** The lock, if it is free or this id's turn has come. Otherwise `null`; with a `wake`, the id is then in the queue. */
   ask(ask: Pick<Ask, 'resource' | 'id' | 'wake'>): Promise<Hold | null>
-  /** Takes the lock if it is free, or from whoever has it. */
+  /** Takes the lock if it is free, or steals it. */
   take(id: string, resource: string, how: { ifAvailable: true } | { steal: true }): Promise<Hold | null>
-  /** What each id has, be it a place in line. */
+  /** The lock of each id, or its place in the queue. */
   readonly holds: ReadonlyMap<string, Hold>
 }
 
-/** `locks` is asked each time: a page may lose the API after it was loaded. */
-export function lockDesk(locks: () => WebLocks, prefix: string, clock: Clock): LockDesk {
+/** `locks` is called each time, because a page may lose the API after it was loaded. */
+export function tabLocks(locks: () => WebLocks, prefix: string, clock: Clock): TabLocks {
   const holds = new Map<string, Hold>()
 
-  /** Rejects if the request is refused; a lock that was granted is never refused any more, only stolen. */
+  /** Rejects if the browser refuses the request. A lock that was granted can only be stolen. */
   function request(
     id: string,
     resource: string,
@@ -79,7 +79,7 @@ export function lockDesk(locks: () => WebLocks, prefix: string, clock: Clock): L
     return ended
   }
 
-  const take: LockDesk['take'] = (id, resource, how) =>
+  const take: TabLocks['take'] = (id, resource, how) =>
     new Promise((resolve, reject) => request(id, resource, how, resolve).catch(reject))
 
   return {
@@ -104,7 +104,7 @@ export function lockDesk(locks: () => WebLocks, prefix: string, clock: Clock): L
         wake(0)
       }
       const leaving = new AbortController()
-      // Either we left, or the page may not wait: then the next ask says why.
+      // Either the waiter has left, or the browser refuses the request: then the next ask says why.
       request(id, resource, leaving, onTurn, () => leaving.abort()).catch(() => {})
       return null
     },
