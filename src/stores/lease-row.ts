@@ -16,6 +16,8 @@ import type { Answer, Ask, Released, Renewal } from '../core/index.ts'
 export const RESERVATION_MS = 1000
 /** How long the row of a free resource is kept, so that its token outlives a clock that steps back. */
 export const KEEP_FREE_MS = 3_600_000
+/** Tokens follow the clock in microseconds. */
+export const TOKENS_PER_MS = 1000
 
 export interface LeaseRow {
   readonly resource: string
@@ -127,12 +129,12 @@ export function isForgettable(row: LeaseRow, now: number): boolean {
 
 /** Whether no clock that steps back by less than an hour could produce the token again. */
 export function isTokenOld({ token, endedAt }: Pick<LeaseRow, 'token' | 'endedAt'>, now: number): boolean {
-  return Math.max(endedAt, token / 1000) + KEEP_FREE_MS <= now
+  return Math.max(endedAt, token / TOKENS_PER_MS) + KEEP_FREE_MS <= now
 }
 
 /** The clock in microseconds, but always higher than the previous token. */
 export function nextToken(previous: number, now: number): number {
-  return Math.max(previous + 1, Math.floor(now * 1000))
+  return Math.max(previous + 1, Math.floor(now * TOKENS_PER_MS))
 }
 
 /** Who should ask again because of the reservation, and in how many milliseconds. */

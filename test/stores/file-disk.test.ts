@@ -7,7 +7,7 @@ import { fileStore } from '../../src/stores/file/index.ts'
 import type { Outcomes } from './file/bad-disk.ts'
 
 const IN_OWN_MOUNTS = ['--map-root-user', '--mount']
-/** Mounting a small disk needs a name space of one's own. */
+/** Mounting a small disk needs a separate mount namespace. */
 const canMount = spawnSync('unshare', [...IN_OWN_MOUNTS, 'true']).status === 0
 
 describe('a file store on a bad disk', () => {

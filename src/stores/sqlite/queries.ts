@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { LeaseRecord } from '../../base/records.ts'
 import type { Ask } from '../../core/index.ts'
-import { KEEP_FREE_MS } from '../lease-row.ts'
+import { KEEP_FREE_MS, TOKENS_PER_MS } from '../lease-row.ts'
 import type { StoredRow } from './row.ts'
 import { checkVersion, prepare, type Tables, VERSION } from './schema.ts'
 
@@ -157,7 +157,7 @@ function prepareAll(db: DatabaseSync, { leases, meta, changes }: Tables, shared:
     ),
     forgettable: statement(
       `SELECT ${COLUMNS} FROM ${leases}
-       WHERE id IS NULL AND line IS NULL AND max(ended_at, token / 1000) <= ? LIMIT ?`,
+       WHERE id IS NULL AND line IS NULL AND max(ended_at, token / ${TOKENS_PER_MS}) <= ? LIMIT ?`,
     ),
     forget: statement(`DELETE FROM ${leases} WHERE resource = ?`),
     meta: statement(`SELECT version, floor, watch_until AS watchUntil FROM ${meta}`),

@@ -1,3 +1,4 @@
+import type { Stop } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
 import { randomId } from '../../base/random-id.ts'
@@ -51,20 +52,23 @@ export class SqliteStore implements LeaseStore {
 
   constructor(connection: Connection, clock: Clock) {
     const explain = (error: unknown, resource?: string) => sqliteError(error, connection.name, resource)
+    const listeners = new LocalListeners(clock)
+    const queue = new BusyQueue(clock)
+    const transitions = new Transitions(connection, clock, (effects) => {
+      listeners.carryOut(effects)
+      changeLog.readSoon()
+    })
+    const run = (work: () => void) => this.#write(work)
+    const changeLog = new ChangeLog({ clock, connection, transitions, listeners, run })
     this.#connection = connection
     this.#clock = clock
     this.#calls = new Calls({ backend: 'SQLite', explain, clock })
-    this.#queue = new BusyQueue(clock)
-    this.#listeners = new LocalListeners(clock)
-    this.#transitions = new Transitions(connection, clock, (effects) => {
-      this.#listeners.carryOut(effects)
-      this.#changeLog.readSoon()
-    })
-    this.#renewals = new Renewals(this.#queue, this.#transitions)
-    const [transitions, listeners, damaged] = [this.#transitions, this.#listeners, this.#damaged]
-    const run = (work: () => void) => this.#write(work)
-    this.#changeLog = new ChangeLog({ clock, connection, transitions, listeners, run })
-    this.#push = new Push({ clock, connection, damaged, listeners, changeLog: this.#changeLog })
+    this.#queue = queue
+    this.#transitions = transitions
+    this.#renewals = new Renewals(queue, transitions)
+    this.#listeners = listeners
+    this.#changeLog = changeLog
+    this.#push = new Push({ clock, connection, damaged: this.#damaged, listeners, changeLog })
   }
 
   acquire(request: Ask, call?: CallOptions): Promise<Answer> {
@@ -72,8 +76,8 @@ export class SqliteStore implements LeaseStore {
   }
 
   async renew(request: RenewAsk, call?: CallOptions): Promise<Renewal> {
-    const renew = this.#calls.run((stop) => this.#renewals.renew(request, stop), call, request.resource)
-    const renewal = await renew
+    const renewing = (stop: Stop) => this.#renewals.renew(request, stop)
+    const renewal = await this.#calls.run(renewing, call, request.resource)
     if (renewal.ok) this.#listeners.renewed(renewal.lease)
     return renewal
   }

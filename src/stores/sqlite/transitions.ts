@@ -7,7 +7,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import type { Ask } from '../../core/index.ts'
-import { Effects, expire, isForgettable, type LeaseRow, newRow } from '../lease-row.ts'
+import { Effects, expire, isForgettable, type LeaseRow, newRow, TOKENS_PER_MS } from '../lease-row.ts'
 import type { Connection } from './connection.ts'
 import type { Meta, Queries } from './queries.ts'
 import { type DamagedRows, decodeRow, encodeRow, isSame, type StoredRow } from './row.ts'
@@ -96,8 +96,9 @@ export class Transitions {
 
   /** The clock in microseconds. Grants within the same millisecond have different tokens. */
   #nextToken(now: number): number {
-    const clock = Math.floor(now * 1000)
-    this.#token = clock <= this.#token && this.#token < clock + 1000 ? this.#token + 1 : clock
+    const first = Math.floor(now * TOKENS_PER_MS)
+    const isSameMs = first <= this.#token && this.#token < first + TOKENS_PER_MS
+    this.#token = isSameMs ? this.#token + 1 : first
     return this.#token
   }
 }

@@ -105,7 +105,7 @@ describe('a connection of the application', () => {
     granted(await store.acquire(asking('b')))
   })
 
-  it('that was closed is said to be', async () => {
+  it('that the application has closed gives an error that says so', async () => {
     const db = new DatabaseSync(':memory:')
     const store = sqliteStore(db)
     granted(await store.acquire(asking('a')))
@@ -125,7 +125,7 @@ describe('a connection of the application', () => {
 })
 
 describe('one file', () => {
-  it('has room for several tables, apart from each other and from the application', async () => {
+  it('can contain the tables of several stores and of the application', async () => {
     await using file = new DatabaseFile()
     file.connect().exec('PRAGMA user_version = 42; CREATE TABLE own (x)')
     const stores = [file.store(), file.store({ table: 'other' }), file.store({ table: 'Select' })]
