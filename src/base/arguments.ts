@@ -43,7 +43,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-export function expectObject(option: string, value: unknown): asserts value is Record<string, unknown> {
+export function expectObject<T>(option: string, value: T): asserts value is T & Record<string, unknown> {
   if (!isObject(value)) refuse(option, 'an object', value)
 }
 
