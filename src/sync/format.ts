@@ -1,17 +1,58 @@
-import { LeaseError } from '../core/index.ts'
-import { invalid, isObject } from './json.ts'
-import { STORAGE_KEYS } from './keys.ts'
-import { type Layout, optionA, optionB } from './layout.ts'
-import { type Format, fits, type Meta, nextMeta, otherFormat, readMeta } from './meta.ts'
+/** The format of the stored data, its record in the storage, and the migration from older formats. */
+import { isObject, refuse } from '../base/arguments.ts'
+import { LeaseError } from '../base/errors.ts'
+import { type Layout, optionA, optionB, STORAGE_KEYS } from './layout.ts'
 import type { Items, StorageAdapter } from './storage.ts'
 
-/** All that is stored, as some version of the application wrote it. */
+/** A context must not write into a storage of another format. */
+export interface Format {
+  readonly schemaVersion: number
+  readonly shards: number
+}
+
+export interface Meta extends Format {
+  /** Increases with every change of the index, in the same write. */
+  readonly revision: number
+}
+
+export function readMeta(items: Items): Meta {
+  const stored = items[STORAGE_KEYS.meta]
+  const { revision, schemaVersion, shards } = isObject(stored) ? stored : {}
+  return {
+    revision: atLeast(0, revision),
+    schemaVersion: atLeast(1, schemaVersion),
+    shards: atLeast(1, shards),
+  }
+}
+
+function atLeast(min: number, value: unknown): number {
+  return Number.isInteger(value) ? Math.max(min, value as number) : min
+}
+
+/** Must be written together with the index. */
+export function nextMeta(meta: Meta): Items & { readonly [STORAGE_KEYS.meta]: Meta } {
+  return { [STORAGE_KEYS.meta]: { ...meta, revision: meta.revision + 1 } }
+}
+
+export function fits(meta: Meta, format: Format): boolean {
+  return meta.schemaVersion === format.schemaVersion && meta.shards === format.shards
+}
+
+export function otherFormat(meta: Meta, format: Format): LeaseError {
+  const show = ({ schemaVersion, shards }: Format) => `schema ${schemaVersion}, index shards ${shards}`
+  return new LeaseError(
+    'store-failed',
+    `the storage has another format: ${show(meta)}; this context expects ${show(format)}`,
+  )
+}
+
+/** All stored data, as an older version of the application wrote it. */
 export interface StoredState {
   readonly settings: unknown
   readonly entities: Readonly<Record<string, unknown>>
 }
 
-/** By the version that each of them leads to, from 2 on. */
+/** Migration functions by the version that they produce, from 2 on. */
 export type Migrations = Readonly<Record<number, (state: StoredState) => StoredState>>
 
 export interface MigrateOptions {
@@ -21,14 +62,14 @@ export interface MigrateOptions {
   readonly migrations: Migrations
 }
 
-/** Whether what was read needs `migrate`. Besides the format, entities may have been left in option A. */
+/** Whether the storage needs `migrate`: it has another format, or an older context wrote entities as option A. */
 export function needsMigration(items: Items, layout: Layout, format: Format): boolean {
   return !fits(readMeta(items), format) || hasOptionA(items, layout)
 }
 
 /**
- * Brings all that is stored into the wanted format, in one write: whoever comes second, or again after a crash,
- * finds either everything done or nothing. To be called under the lock. Resolves with whether there was need.
+ * Migrates all stored data in one write, so that a crash leaves it either migrated or unchanged. Call it under the
+ * lock. Resolves with `false` if there was nothing to migrate.
  */
 export async function migrate({ storage, layout, format, migrations }: MigrateOptions): Promise<boolean> {
   const head = await storage.get([STORAGE_KEYS.meta, STORAGE_KEYS.settings, STORAGE_KEYS.all])
@@ -59,13 +100,17 @@ function hasOptionA(items: Items, layout: Layout): boolean {
   return layout !== optionA && STORAGE_KEYS.all in items && optionA.ids(items) !== null
 }
 
-/** From all sources; what lies in an earlier one is newer. */
+/** Loads the entities of all sources. If two sources have the same id, the earlier source is newer. */
 async function load(storage: StorageAdapter, sources: readonly Layout[], head: Items): Promise<StoredState> {
   const entities = new Map<string, unknown>()
   for (const source of sources) {
     const index = await storage.get(source.indexKeys)
     const ids = source.ids(index)
-    if (!ids) throw new LeaseError('store-failed', `${source.indexKeys[0]} is damaged`)
+    if (!ids)
+      throw new LeaseError(
+        'store-failed',
+        `${source.indexKeys[0]} is damaged, so the stored data cannot be migrated`,
+      )
     const lookup = source.lookup({ ...index, ...(await storage.get(source.entityKeys(ids))) })
     for (const id of ids) {
       const entity = lookup(id)
@@ -81,7 +126,7 @@ function upgrade(state: StoredState, meta: Meta, format: Format, migrations: Mig
   for (let version = meta.schemaVersion + 1; version <= format.schemaVersion; version++) {
     const next = migrations[version]?.(upgraded)
     if (!isObject(next?.entities))
-      throw invalid(`schema.migrations[${version}]`, 'one that returns { settings, entities }', next)
+      refuse(`schema.migrations[${version}]`, 'a function that returns { settings, entities }', next)
     upgraded = next
   }
   return upgraded
