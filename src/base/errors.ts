@@ -62,5 +62,5 @@ export function messageOf(error: unknown): string {
   const { message, errors } = Object(error) as { readonly message?: unknown; readonly errors?: unknown }
   // Node tried several addresses of a host: the first error says what the list does not.
   if (message === '' && Array.isArray(errors) && errors.length > 0) return messageOf(errors[0])
-  return typeof message === 'string' ? message : `a ${typeof error} was thrown instead of an Error`
+  return typeof message === 'string' ? message : `${typeof error} was thrown instead of an Error`
 }
