@@ -13,6 +13,7 @@ import type { Bus, BusMessage } from './bus.ts'
 import { roomResource } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
 import type { Locking, Locks, Party } from './locks.ts'
+import { Withdrawn } from './waiting.ts'
 
 const TOPIC = 'handover'
 
@@ -30,7 +31,10 @@ export interface HandoverOptions {
 type Reply = 'granted' | 'declined' | 'freed' | 'silence'
 
 interface Pending {
+  /** Who asks: the id of the lease that it wants. */
+  readonly id: string
   readonly token: number
+  withdraw(): void
   reply(granted: boolean): void
 }
 
@@ -66,6 +70,12 @@ export class Handover {
     return locks.lock(room, party, { replace: holder.token })
   }
 
+  /** The party gives up what it asked for. */
+  withdraw(room: string, party: Party): void {
+    const id = this.#options.locks.idOf(room, party)
+    for (const pending of this.#pending.values()) if (pending.id === id) pending.withdraw()
+  }
+
   /** Only the holder may answer; false if the caller is not. */
   async answer(room: string, party: Party, requestId: string, granted: boolean): Promise<boolean> {
     const { locks, bus, announcer } = this.#options
@@ -90,7 +100,7 @@ export class Handover {
     limit: number,
     signal: AbortSignal,
   ): Promise<Reply> {
-    const { feed, announcer, clock } = this.#options
+    const { locks, feed, announcer, clock } = this.#options
     signal.throwIfAborted()
     const requestId = crypto.randomUUID()
     const { promise, resolve, reject } = Promise.withResolvers<Reply>()
@@ -102,7 +112,9 @@ export class Handover {
     const onAbort = () => reject(signal.reason)
     signal.addEventListener('abort', onAbort)
     this.#pending.set(requestId, {
+      id: locks.idOf(room, party),
       token: holder.token,
+      withdraw: () => reject(new Withdrawn()),
       reply: (granted) => {
         if (granted) resolve('granted')
         else if (kind === 'request') resolve('declined')

@@ -46,6 +46,11 @@ export async function askInTime(ask: Ask, patience: Patience): Promise<Answer> {
   }
 }
 
+/** The party has given up what it asked for: its place, and whatever the request is granted, is given up. */
+export class Withdrawn extends Error {
+  override readonly name = 'Withdrawn'
+}
+
 /** Another request of the same party waits, or was granted, in its place, with the same id: nothing is given up. */
 export class Superseded extends Error {
   override readonly name = 'Superseded'

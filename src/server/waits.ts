@@ -1,7 +1,7 @@
 import type { Answer, Ask, Clock, LeaseStore } from '../core/index.ts'
 import type { Person } from '../protocol/index.ts'
 import type { Line } from './line.ts'
-import { askInTime, Superseded } from './waiting.ts'
+import { askInTime, Superseded, Withdrawn } from './waiting.ts'
 
 export interface WaitsOptions {
   readonly store: LeaseStore
@@ -65,6 +65,12 @@ export class Waits {
   /** The party has the lock: what it still asks for elsewhere must not end it when it goes away. */
   granted(room: string, id: string): void {
     this.#waiting.get(id)?.abort(new Superseded())
+    this.forget(room, id)
+  }
+
+  /** The party gives up: also its request that waits here ends, and is not granted later to nobody. */
+  withdraw(room: string, id: string): void {
+    this.#waiting.get(id)?.abort(new Withdrawn())
     this.forget(room, id)
   }
 

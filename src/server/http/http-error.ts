@@ -1,6 +1,6 @@
 import { LeaseError } from '../../core/index.ts'
 import type { Action } from '../identity.ts'
-import { Superseded } from '../waiting.ts'
+import { Superseded, Withdrawn } from '../waiting.ts'
 
 /** What a caller did wrong, or cannot have now, as the answer will say it. */
 export class HttpError extends Error {
@@ -35,6 +35,8 @@ export function asHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error
   if (error instanceof Superseded)
     return new HttpError(409, 'superseded', 'another request of yours waits in place of this one')
+  if (error instanceof Withdrawn)
+    return new HttpError(409, 'withdrawn', 'another request of yours has given this up')
   if (error instanceof Stopping || isCode(error, 'closed'))
     return tryLater('stopping', 'the server is stopping')
   if (isCode(error, 'store-unavailable')) return tryLater('store_unavailable', 'the store does not answer')

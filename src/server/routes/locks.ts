@@ -17,7 +17,7 @@ import { LOCK_PATH, LockReplies, lockNotFound, named, notYours, unlockingReply }
 const token = integer(0, Number.MAX_SAFE_INTEGER, 'End only the lock with this token.')
 
 /** What a browser calls to hold a room: lock, beat, unlock, look. */
-export function lockRoutes({ locks, line, settings, stats }: Service): Route[] {
+export function lockRoutes({ locks, handover, line, settings, stats }: Service): Route[] {
   const replies = new LockReplies(settings)
   const wait = seconds(settings.maxWait / 1000, 'Seconds to stand in line.')
   return [
@@ -52,7 +52,10 @@ export function lockRoutes({ locks, line, settings, stats }: Service): Route[] {
       query: { token },
       answers: { 200: success, 403: errorBody, 409: errorBody },
       async handle(call) {
-        return unlockingReply(await locks.unlock(call.room, await call.party(), call.query('token', token)))
+        const party = await call.party()
+        const onlyToken = call.query('token', token)
+        if (onlyToken === undefined) handover.withdraw(call.room, party)
+        return unlockingReply(await locks.unlock(call.room, party, onlyToken))
       },
     }),
     route({
