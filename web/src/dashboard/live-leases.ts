@@ -1,6 +1,6 @@
 import { randomId } from '../../../src/base/random-id.ts'
 import { type Api, createApi, unexpected } from '../../../src/client/api.ts'
-import { Socket } from '../../../src/client/socket.ts'
+import { createSocket, type Socket } from '../../../src/client/socket.ts'
 import { systemClock } from '../../../src/core/index.ts'
 import {
   type AuditEntry,
@@ -57,7 +57,7 @@ export class LiveLeases {
   /** What was heard while the list was read: it is newer than the list. */
   #heard: Map<string, LiveLease | null> | undefined
   #isClosed = false
-  #subscription: { end(): void } | undefined
+  #socket: Socket | undefined
   #figures: WhileVisible | undefined
   #state: DashboardState = LOADING
   #news: LeaseNews[] = []
@@ -94,7 +94,7 @@ export class LiveLeases {
     this.#figures?.close()
     cancelAnimationFrame(this.#frame)
     this.#listeners.clear()
-    this.#subscription?.end()
+    this.#socket?.close()
   }
 
   async #start(): Promise<void> {
@@ -104,28 +104,34 @@ export class LiveLeases {
       this.#timer = setTimeout(() => void this.#start(), TRY_AGAIN_MS)
       return
     }
-    const socket = new Socket({
+    const { promise: joined, resolve, reject } = Promise.withResolvers<void>()
+    const socket = createSocket({
       url: `${location.origin}/`,
       key: stats.channel_key,
       clock: systemClock,
       api: this.#api,
-      onConnection: (connected) => this.#change({ phase: connected ? 'live' : 'offline' }),
+      onEvent: (_, event, data) => this.#onEvent(event, data),
+      onJoined: (_, again) => (again ? void this.#readAll() : resolve()),
+      onRefused: (_, error) => reject(error),
+      onConnection: (connected) => this.#onConnection(connected),
     })
-    const subscription = socket.subscribe({
-      name: LEASES_CHANNEL,
-      onEvent: (event, data) => this.#hear(event, data),
-      onGap: () => void this.#readAll(),
-    })
-    this.#subscription = subscription
+    this.#socket = socket
+    socket.subscribe(LEASES_CHANNEL)
     try {
-      await subscription.ready
+      await joined
     } catch {
-      subscription.end()
+      socket.close()
       if (!this.#isClosed) this.#change({ phase: 'signed-out' })
       return
     }
     await this.#readAll()
     if (!this.#isOver) this.#figures = new WhileVisible(() => this.#readFigures())
+  }
+
+  /** Before the first connection the page is still loading. */
+  #onConnection(connected: boolean): void {
+    if (connected) this.#change({ phase: 'live' })
+    else if (this.#state.phase === 'live') this.#change({ phase: 'offline' })
   }
 
   async #readAll(): Promise<void> {
@@ -184,7 +190,7 @@ export class LiveLeases {
     this.#change({ audit: answer.status === 200 ? entries : null })
   }
 
-  #hear(event: string, data: object): void {
+  #onEvent(event: string, data: object): void {
     if (event === 'lease.gap') void this.#readAll()
     if (event !== 'lease.change') return
     const { lease } = data as { lease: ObservedLease }
