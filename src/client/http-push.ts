@@ -16,69 +16,71 @@ import type { LocalListeners } from '../stores/local/listeners.ts'
 import type { Body } from './api.ts'
 import { createSocket, type Socket, type SocketOptions } from './socket.ts'
 
-/** How long the client's channel stays subscribed after the last waiter or holder has gone. */
+/** How long the client's channel stays open after the last waiter or holder has gone. */
 const IDLE_MS = 2000
 const NO_SOCKET =
   'no WebSocket to the server: it is down, or a proxy blocks WebSockets, or key is not its channelKey'
 
-export interface HttpPushOptions extends Pick<SocketOptions, 'url' | 'key' | 'api'> {
+export interface HttpPushOptions extends Pick<SocketOptions, 'url' | 'key' | 'api' | 'clock'> {
   readonly clientId: string
   readonly listeners: LocalListeners
-  readonly clock: Clock
   readonly read: (resources: readonly string[]) => Promise<readonly (LeaseRecord | null)[]>
-}
-
-/** Somebody who waits until a channel is joined. */
-interface Joiner {
-  readonly channel: string
-  readonly resolve: () => void
-  readonly reject: (error: LeaseError) => void
 }
 
 export class HttpPush {
   readonly #listeners: LocalListeners
   readonly #clock: Clock
   readonly #read: HttpPushOptions['read']
-  readonly #socket: Socket
-  /** The private channel of this client, for wake-ups and losses. */
-  readonly #ownChannel: string
-  readonly #joiners = new Set<Joiner>()
+  /** Wake-ups and losses of this client. */
+  readonly #own: PushChannel
+  /** Every change of every lease. */
+  readonly #all: PushChannel
   #cancelIdle: (() => void) | undefined
 
-  constructor({ url, key, api, clientId, listeners, clock, read }: HttpPushOptions) {
+  constructor({ url, key, api, clock, clientId, listeners, read }: HttpPushOptions) {
     this.#listeners = listeners
     this.#clock = clock
     this.#read = read
-    this.#ownChannel = clientChannel(clientId)
-    this.#socket = createSocket({
+    this.#own = new PushChannel({
       url,
       key,
-      clock,
       api,
-      onEvent: (_, event, data) => this.#onEvent(event, data),
-      onJoined: (channel, again) => this.#onJoined(channel, again),
-      onRefused: (channel, error) => this.#onRefused(channel, error),
-      onConnection: (connected) => {
-        // The socket keeps trying. Those who wait for it hear of the first failure.
-        if (!connected) this.#rejectJoiners(new LeaseError('store-unavailable', NO_SOCKET))
+      clock,
+      channel: clientChannel(clientId),
+      onEvent: (event, data) => this.#onOwnEvent(event, data),
+      onJoined: (again) => {
+        if (again) listeners.wakeAll()
+        // A lease may have been ended before the channel was joined.
+        void this.#checkHeld()
+      },
+    })
+    this.#all = new PushChannel({
+      url,
+      key,
+      api,
+      clock,
+      channel: LEASES_CHANNEL,
+      onEvent: (event, data) => this.#onLeaseEvent(event, data),
+      onJoined: (again) => {
+        if (again) listeners.tellGap()
       },
     })
   }
 
   /** Whether wake-ups arrive now. */
   get isOpen(): boolean {
-    return this.#socket.isJoined(this.#ownChannel)
+    return this.#own.socket.isJoined
   }
 
   /** Resolves when wake-ups arrive. Rejects if the connection cannot be opened now. */
   async open(signal: AbortSignal): Promise<void> {
     this.openForHolder()
-    await this.#joined(this.#ownChannel, signal)
+    await this.#own.join(signal)
   }
 
   /** A holder hears of its loss as soon as the connection is open. */
   openForHolder(): void {
-    this.#socket.subscribe(this.#ownChannel)
+    this.#own.socket.open()
     this.#cancelIdle ??= this.#closeWhenIdle()
   }
 
@@ -90,10 +92,10 @@ export class HttpPush {
     const watch = this.#listeners.watch(on, prefix)
     const end = async () => {
       await watch[Symbol.asyncDispose]()
-      if (!this.#listeners.isWatched) this.#socket.unsubscribe(LEASES_CHANNEL)
+      if (!this.#listeners.isWatched) this.#all.socket.close()
     }
     try {
-      await this.#joined(LEASES_CHANNEL, signal)
+      await this.#all.join(signal)
     } catch (error) {
       await end()
       throw error
@@ -103,49 +105,21 @@ export class HttpPush {
 
   close(): void {
     this.#cancelIdle?.()
-    this.#socket.close()
+    this.#own.socket.close()
+    this.#all.socket.close()
   }
 
-  async #joined(channel: string, signal: AbortSignal): Promise<void> {
-    this.#socket.subscribe(channel)
-    if (this.#socket.isJoined(channel)) return
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const joiner = { channel, resolve, reject }
-    this.#joiners.add(joiner)
-    try {
-      await orAborted(promise, signal)
-    } finally {
-      this.#joiners.delete(joiner)
-    }
-  }
-
-  #onJoined(channel: string, again: boolean): void {
-    for (const joiner of this.#joiners) if (joiner.channel === channel) joiner.resolve()
-    if (again && channel === LEASES_CHANNEL) this.#listeners.tellGap()
-    if (channel !== this.#ownChannel) return
-    if (again) this.#listeners.wakeAll()
-    // A lease may have been ended before the channel was joined.
-    void this.#checkHeld()
-  }
-
-  #onRefused(channel: string, error: LeaseError): void {
-    this.#rejectJoiners(error, channel)
-    // The next caller tries again.
-    this.#socket.unsubscribe(channel)
-  }
-
-  #rejectJoiners(error: LeaseError, channel?: string): void {
-    for (const joiner of this.#joiners)
-      if ((channel ?? joiner.channel) === joiner.channel) joiner.reject(error)
-  }
-
-  #onEvent(event: string, data: Body): void {
-    if (event === 'lease.wake' && v.is(leaseWakeEvent, data)) this.#listeners.wake(data.id, data.in_ms)
+  #onOwnEvent(event: string, data: Body): void {
+    const listeners = this.#listeners
+    if (event === 'lease.wake' && v.is(leaseWakeEvent, data)) listeners.wake(data.id, data.in_ms)
     if (event === 'lease.lost' && v.is(leaseLostEvent, data)) {
-      const held = this.#listeners.held().find(({ id }) => id === data.id)
+      const held = listeners.held().find(({ id }) => id === data.id)
       // Without a lease here, its grant is still on the way, and the event does not name its token.
-      this.#listeners.ended(data.id, held?.token ?? Infinity)
+      listeners.ended(data.id, held?.token ?? Infinity)
     }
+  }
+
+  #onLeaseEvent(event: string, data: Body): void {
     if (event === 'lease.gap') this.#listeners.tellGap()
     // The server shows nobody the ids of other clients' leases.
     if (event === 'lease.change' && v.is(leaseChangeEvent, data))
@@ -156,7 +130,7 @@ export class HttpPush {
     return this.#clock.setTimer(
       () => {
         this.#cancelIdle = this.#listeners.isNeeded ? this.#closeWhenIdle() : undefined
-        if (!this.#cancelIdle) this.#socket.unsubscribe(this.#ownChannel)
+        if (!this.#cancelIdle) this.#own.socket.close()
       },
       IDLE_MS,
       true,
@@ -168,5 +142,43 @@ export class HttpPush {
     if (held.length === 0) return
     const found = await this.#read(held.map(({ resource }) => resource)).catch(() => [])
     this.#listeners.checkHeld(held, found)
+  }
+}
+
+/** A channel that callers can wait for. The socket keeps trying, but they hear of the first failure. */
+class PushChannel {
+  readonly socket: Socket
+  #joining: PromiseWithResolvers<void> | undefined
+
+  constructor(options: Omit<SocketOptions, 'onConnection' | 'onRefused'>) {
+    this.socket = createSocket({
+      ...options,
+      onJoined: (again) => {
+        this.#takeJoining()?.resolve()
+        options.onJoined(again)
+      },
+      onRefused: (error) => {
+        const joining = this.#takeJoining()
+        joining?.reject(error)
+        // The next caller tries again. Without one, the next connection does.
+        if (joining) this.socket.close()
+      },
+      onConnection: (connected) => {
+        if (!connected) this.#takeJoining()?.reject(new LeaseError('store-unavailable', NO_SOCKET))
+      },
+    })
+  }
+
+  async join(signal: AbortSignal): Promise<void> {
+    this.socket.open()
+    if (this.socket.isJoined) return
+    this.#joining ??= Promise.withResolvers<void>()
+    await orAborted(this.#joining.promise, signal)
+  }
+
+  #takeJoining(): PromiseWithResolvers<void> | undefined {
+    const joining = this.#joining
+    this.#joining = undefined
+    return joining
   }
 }

@@ -80,9 +80,10 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
     socket = createSocket({
       url,
       key: terms.channel_key,
+      channel: terms.channel,
       clock,
       api: requests.api,
-      onEvent(_, event, data) {
+      onEvent(event, data) {
         view.onEvent(event, data)
         onEvent(event, data)
       },
@@ -93,7 +94,7 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
         if (connected) onAwake()
       },
     })
-    socket.subscribe(terms.channel)
+    socket.open()
   }
 
   function readInTime(): void {

@@ -13,72 +13,61 @@ const PONG_MS = 10_000
 export interface SocketOptions {
   readonly url: string
   readonly key: string
+  readonly channel: string
   readonly clock: Clock
   /** The server signs subscriptions to private channels here. */
   readonly api: Api
-  readonly onEvent: (channel: string, event: string, data: Body) => void
-  /** Events of the channel arrive from now on. `again`: after the connection was lost, so events may be missing. */
-  readonly onJoined: (channel: string, again: boolean) => void
-  /** The server refuses the channel. A reconnection tries again. */
-  readonly onRefused?: (channel: string, error: LeaseError) => void
-  /** The connection was opened; or it was lost, or could not be opened. */
+  readonly onEvent: (event: string, data: Body) => void
+  /** Events arrive from now on. `again`: after the connection was lost, so events may be missing. */
+  readonly onJoined: (again: boolean) => void
+  /** The server refuses the channel. */
+  readonly onRefused?: (error: LeaseError) => void
+  /** The connection was opened; or it was lost, closed, or could not be opened. */
   readonly onConnection?: (connected: boolean) => void
 }
 
 export interface Socket {
-  /** Opens the connection at once if there is none, also during the pause before a reconnection. */
-  subscribe(channel: string): void
-  unsubscribe(channel: string): void
-  /** Whether the events of this channel arrive now. */
-  isJoined(channel: string): boolean
+  /** Whether events arrive now. */
+  readonly isJoined: boolean
+  /** Opens the connection if there is none, also during the pause before a reconnection. */
+  open(): void
   /** Reconnects, or checks the connection, at once: the network is back, or the page was woken. */
   checkNow(): void
+  /** It may be opened again. */
   close(): void
 }
 
-/**
- * One connection to the channels of a server, in the Pusher protocol. It is open while a channel is subscribed, and
- * reconnects by itself.
- */
+/** A connection to one channel of a server, in the Pusher protocol. It reconnects by itself until it is closed. */
 export function createSocket(options: SocketOptions): Socket {
-  const { url, key, clock, api, onEvent, onJoined, onRefused, onConnection } = options
-  /** The subscribed channels, and whether each was joined before. */
-  const channels = new Map<string, boolean>()
-  /** The channels whose events arrive on this connection. */
-  const joined = new Set<string>()
+  const { url, key, channel, clock, api, onEvent, onJoined, onRefused, onConnection } = options
   let connection: WebSocket | undefined
   /** The server's id of this connection; empty until the connection is open. */
   let socketId = ''
+  let isWanted = false
+  let isJoined = false
+  let wasJoined = false
   let failures = 0
   /** After this much silence, a ping checks whether the server is still there. */
   let activityMs = 120_000
   let cancelTimer = () => {}
 
   return {
-    subscribe(channel) {
-      const isNew = !channels.has(channel)
-      if (isNew) channels.set(channel, false)
+    get isJoined() {
+      return isJoined
+    },
+
+    open() {
+      isWanted = true
       if (!connection) connect()
-      else if (isNew && socketId) void join(channel)
     },
-
-    unsubscribe(channel) {
-      if (!channels.delete(channel)) return
-      joined.delete(channel)
-      if (channels.size === 0) disconnect()
-      else send('pusher:unsubscribe', { channel })
-    },
-
-    isJoined: (channel) => joined.has(channel),
 
     checkNow() {
-      if (channels.size === 0) return
-      if (!connection) connect()
-      else if (socketId) ping()
+      if (socketId) ping()
+      else if (isWanted && !connection) connect()
     },
 
     close() {
-      channels.clear()
+      isWanted = wasJoined = false
       disconnect()
     },
   }
@@ -98,14 +87,14 @@ export function createSocket(options: SocketOptions): Socket {
     cancelTimer()
     connection = undefined
     socketId = ''
-    joined.clear()
+    isJoined = false
     ending?.close()
     notify(onConnection, false)
   }
 
   function onLost(): void {
     disconnect()
-    if (channels.size === 0) return
+    if (!isWanted) return
     const pause = Math.min(LONGEST_RECONNECT_MS, RECONNECT_MS * 2 ** failures++)
     setTimer(pause * (0.5 + clock.random()), connect)
   }
@@ -129,47 +118,47 @@ export function createSocket(options: SocketOptions): Socket {
   function onFrame(text: string): void {
     const frame = parseFrame(text)
     if (!frame) return
-    const { event, channel = '' } = frame
+    const { event } = frame
     const data = Object(frame.data)
     if (event === 'pusher:connection_established') onConnected(data)
     setTimer(activityMs, ping)
     if (event === 'pusher:ping') send('pusher:pong', {})
-    if (channels.has(channel)) onChannel(channel, event, data)
+    if (frame.channel === channel) onChannelEvent(event, data)
   }
 
   function onConnected({ socket_id, activity_timeout }: Body): void {
     socketId = String(socket_id)
     failures = 0
     if (typeof activity_timeout === 'number') activityMs = activity_timeout * 1000
-    for (const channel of channels.keys()) void join(channel)
+    void join()
     notify(onConnection, true)
   }
 
-  function onChannel(channel: string, event: string, data: Body): void {
+  function onChannelEvent(event: string, data: Body): void {
     if (event === 'pusher_internal:subscription_succeeded') {
-      joined.add(channel)
-      notify(onJoined, channel, channels.get(channel) === true)
-      channels.set(channel, true)
+      isJoined = true
+      notify(onJoined, wasJoined)
+      wasJoined = true
     } else if (event === 'pusher:subscription_error')
-      notify(onRefused, channel, new LeaseError('store-failed', `the server refused the channel ${channel}`))
-    else notify(onEvent, channel, event, data)
+      notify(onRefused, new LeaseError('store-failed', `the server refused the channel ${channel}`))
+    else notify(onEvent, event, data)
   }
 
-  async function join(channel: string): Promise<void> {
+  async function join(): Promise<void> {
     const current = connection
     try {
-      const auth = channel.startsWith('private-') ? await sign(channel) : undefined
-      if (connection === current && channels.has(channel)) send('pusher:subscribe', { channel, auth })
+      const auth = channel.startsWith('private-') ? await sign() : undefined
+      if (connection === current) send('pusher:subscribe', { channel, auth })
     } catch (cause) {
       if (connection !== current) return
       const error = asLeaseError(cause)
       // A server that cannot answer now is asked again on the next connection.
       if (error.retryable) onLost()
-      else notify(onRefused, channel, error)
+      else notify(onRefused, error)
     }
   }
 
-  async function sign(channel: string): Promise<string> {
+  async function sign(): Promise<string> {
     const body = { socket_id: socketId, channel_name: channel }
     const response = await api({ method: 'POST', path: 'broadcasting/auth', body })
     const { auth } = response.body

@@ -108,15 +108,16 @@ export class LiveLeases {
     const socket = createSocket({
       url: `${location.origin}/`,
       key: stats.channel_key,
+      channel: LEASES_CHANNEL,
       clock: systemClock,
       api: this.#api,
-      onEvent: (_, event, data) => this.#onEvent(event, data),
-      onJoined: (_, again) => (again ? void this.#readAll() : resolve()),
-      onRefused: (_, error) => reject(error),
+      onEvent: (event, data) => this.#onEvent(event, data),
+      onJoined: (again) => (again ? void this.#readAll() : resolve()),
+      onRefused: reject,
       onConnection: (connected) => this.#onConnection(connected),
     })
     this.#socket = socket
-    socket.subscribe(LEASES_CHANNEL)
+    socket.open()
     try {
       await joined
     } catch {
