@@ -14,15 +14,15 @@ const PAGE = 1000
 const TRY_AGAIN_MS = 2000
 const EVENTS_KEPT = 500
 
-/** A lease as the table shows it: its times by this machine's clock. */
+/** A lease as the table shows it. Its times are on this machine's clock. */
 export interface LiveLease extends ObservedLease {
   readonly since: number
   readonly endsAt: number | null
-  /** What was left when it was told: the full length of the bar. */
+  /** The time left when the server reported it: the full length of the bar. */
   readonly span: number | null
 }
 
-export interface LeaseNews {
+export interface DashboardEvent {
   readonly id: number
   readonly at: number
   readonly lease: ObservedLease
@@ -30,11 +30,11 @@ export interface LeaseNews {
 }
 
 export interface DashboardState {
-  /** `signed-out`: the server wants a token. */
+  /** `signed-out`: the server requires a token. */
   readonly phase: 'loading' | 'live' | 'offline' | 'signed-out'
   readonly isLoaded: boolean
   readonly leases: readonly LiveLease[]
-  readonly news: readonly LeaseNews[]
+  readonly events: readonly DashboardEvent[]
   readonly stats: Stats | null
   /** `null`: the server does not show it. */
   readonly audit: readonly AuditEntry[] | null
@@ -44,23 +44,23 @@ export const LOADING: DashboardState = {
   phase: 'loading',
   isLoaded: false,
   leases: [],
-  news: [],
+  events: [],
   stats: null,
   audit: [],
 }
 
-/** Everything the dashboard knows: read once, then kept up by push. Told at most once a frame. */
+/** Everything that the dashboard shows: read once, then updated by push. Listeners are called once per frame. */
 export class LiveLeases {
   readonly #api: Api
   readonly #leases = new Map<string, LiveLease>()
   readonly #listeners = new Set<() => void>()
-  /** What was heard while the list was read: it is newer than the list. */
-  #heard: Map<string, LiveLease | null> | undefined
+  /** Changes that arrived while the list was read: they are newer than the list. */
+  #changesDuringRead: Map<string, LiveLease | null> | undefined
   #isClosed = false
   #socket: Socket | undefined
   #figures: WhileVisible | undefined
   #state: DashboardState = LOADING
-  #news: LeaseNews[] = []
+  #events: DashboardEvent[] = []
   #lastId = 0
   #frame = 0
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -80,7 +80,7 @@ export class LiveLeases {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Ends this very lease, and no later one. */
+  /** Ends this lease, never a later one of the resource. */
   async release({ resource, token }: ObservedLease): Promise<void> {
     const path = `api/leases?${new URLSearchParams({ resource })}`
     const answer = await this.#api({ method: 'DELETE', path, body: { token } })
@@ -136,21 +136,24 @@ export class LiveLeases {
   }
 
   async #readAll(): Promise<void> {
-    const heard = new Map<string, LiveLease | null>()
-    this.#heard = heard
+    const changes = new Map<string, LiveLease | null>()
+    this.#changesDuringRead = changes
     const found = await this.#list().catch(() => null)
-    if (this.#isClosed || this.#heard !== heard) return
+    if (this.#isClosed || this.#changesDuringRead !== changes) return
     if (!found) {
-      setTimeout(() => !this.#isClosed && this.#heard === heard && void this.#readAll(), TRY_AGAIN_MS)
+      setTimeout(
+        () => !this.#isClosed && this.#changesDuringRead === changes && void this.#readAll(),
+        TRY_AGAIN_MS,
+      )
       return
     }
-    this.#heard = undefined
+    this.#changesDuringRead = undefined
     this.#leases.clear()
     for (const lease of found) this.#leases.set(lease.resource, lease)
-    for (const [resource, lease] of heard)
+    for (const [resource, lease] of changes)
       if (lease) this.#leases.set(resource, lease)
       else this.#leases.delete(resource)
-    this.#later()
+    this.#updateSoon()
   }
 
   async #list(): Promise<LiveLease[]> {
@@ -196,27 +199,27 @@ export class LiveLeases {
     if (event !== 'lease.change') return
     const { lease } = data as { lease: ObservedLease }
     const before = this.#leases.get(lease.resource)
-    // A late word of an older lease must not win over a newer one.
+    // A late event about an older lease must not hide a newer one.
     if (before && before.token > lease.token) return
     const isHeld = lease.state === 'held'
     const what = lease.state !== 'held' ? lease.state : before?.token === lease.token ? 'renewed' : 'granted'
     if (what !== 'renewed') this.#figures?.hurry()
     if (isHeld) this.#leases.set(lease.resource, liveLease(lease))
     else this.#leases.delete(lease.resource)
-    this.#heard?.set(lease.resource, isHeld ? liveLease(lease) : null)
-    this.#news = [{ id: ++this.#lastId, at: Date.now(), lease, what } as const, ...this.#news].slice(
+    this.#changesDuringRead?.set(lease.resource, isHeld ? liveLease(lease) : null)
+    this.#events = [{ id: ++this.#lastId, at: Date.now(), lease, what } as const, ...this.#events].slice(
       0,
       EVENTS_KEPT,
     )
-    this.#later()
+    this.#updateSoon()
   }
 
-  /** Thousands of changes a second are one change of the screen. */
-  #later(): void {
+  /** Thousands of changes per second become one update per frame. */
+  #updateSoon(): void {
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0
-      const isLoaded = this.#heard === undefined
-      this.#change({ leases: [...this.#leases.values()], news: this.#news, isLoaded })
+      const isLoaded = this.#changesDuringRead === undefined
+      this.#change({ leases: [...this.#leases.values()], events: this.#events, isLoaded })
     })
   }
 
@@ -229,7 +232,7 @@ export class LiveLeases {
 function liveLease(lease: ObservedLease): LiveLease {
   const { remaining, acquiredAt, expiresAt } = lease
   const now = Date.now()
-  // The server's clock when it told; ours may be another.
+  // The time on the server's clock when it answered. Our clock may differ.
   const toldAt = remaining === null || expiresAt === null ? now : expiresAt - remaining
   const endsAt = remaining === null ? null : now + remaining
   return { ...lease, since: now - (toldAt - acquiredAt), endsAt, span: remaining }
