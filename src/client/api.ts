@@ -67,12 +67,13 @@ const LIMIT_MS = 10_000
 /** The address with a slash at its end, so that its own path is kept when a path is added. */
 export function baseUrl(url: unknown): string {
   try {
-    const { href, protocol } = new URL(url as string)
-    if (/^https?:$/.test(protocol)) return href.replace(/\/?$/, '/')
+    const { href, protocol, username, password } = new URL(url as string)
+    // `fetch` accepts no address with a user or password.
+    if (/^https?:$/.test(protocol) && !username && !password) return href.replace(/\/?$/, '/')
   } catch {
     // Refused below, whatever it is.
   }
-  refuseClient('url', 'the address of a Holdfast server (http or https)', url)
+  refuseClient('url', 'the address of a Holdfast server (http or https, no password)', url)
 }
 
 /** Whether `fetch` can send these headers. */

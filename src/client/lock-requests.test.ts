@@ -103,16 +103,19 @@ describe('a 200 that is not an answer of Holdfast', () => {
     },
   )
 
-  it.each(bodies.slice(0, 3))('is neither a save nor a document nor a release: %s', async (_, body) => {
-    const { requests } = serve(() => new Response(body))
-    const failure = { code: 'store-failed', message: 'the server answered 200: not a response of Holdfast' }
-    await expect(requests.save('text', 5)).rejects.toMatchObject(failure)
-    await expect(requests.load()).rejects.toMatchObject(failure)
-    await expect(requests.read()).rejects.toMatchObject(failure)
-    await expect(requests.answer('id', true)).rejects.toMatchObject(failure)
-    await expect(requests.release({ resource: 'r', id: '5' })).rejects.toMatchObject(failure)
-    await expect(requests.acquire(0, never)).rejects.toMatchObject(failure)
-  })
+  it.each([...bodies.slice(0, 3), ['a failure', '{"success":false}']])(
+    'is neither a save nor a document nor a release: %s',
+    async (_, body) => {
+      const { requests } = serve(() => new Response(body))
+      const failure = { code: 'store-failed', message: 'the server answered 200: not a response of Holdfast' }
+      await expect(requests.save('text', 5)).rejects.toMatchObject(failure)
+      await expect(requests.load()).rejects.toMatchObject(failure)
+      await expect(requests.read()).rejects.toMatchObject(failure)
+      await expect(requests.answer('id', true)).rejects.toMatchObject(failure)
+      await expect(requests.release({ resource: 'r', id: '5' })).rejects.toMatchObject(failure)
+      await expect(requests.acquire(0, never)).rejects.toMatchObject(failure)
+    },
+  )
 })
 
 it('refuses to save what JSON cannot carry', async () => {

@@ -43,7 +43,6 @@ const NO_SESSION = "the session cookie is not kept; set headers: { authorization
 const HELD = { ...TIMES, token: 'number' } as const
 const LOCK = { ...TERMS, is_locked: 'boolean' } as const
 const SAVED = { token: 'number', saved_at: 'string' } as const
-const SUCCESS = { success: 'boolean' } as const
 
 const DECISIONS: Readonly<Record<string, Demand>> = {
   handover_declined: 'declined',
@@ -133,7 +132,7 @@ export function createLockRequests(options: LockRequestsOptions): LockRequests {
       const body = { token: Number(id) }
       const response = await api({ method: 'POST', path: `${lockPath}/release`, body, keepalive: true })
       // 403 and 409: another tab, or a later grant, has the lock. This lease has ended before.
-      if (![403, 409].includes(response.status)) expectShape(response, SUCCESS)
+      if (![403, 409].includes(response.status)) expectSuccess(response)
       return { ended: { state: 'released' } }
     },
 
@@ -159,12 +158,12 @@ export function createLockRequests(options: LockRequestsOptions): LockRequests {
       const response = await api({ method: 'PUT', path, body: { content, token }, keepalive: true })
       if (response.status === 409)
         throw new LeaseError('stale-token', 'not saved: another tab has had the lock since')
-      expectShape(response, SUCCESS)
+      expectSuccess(response)
     },
 
     async answer(requestId, granted) {
       const body = { request_id: requestId, granted }
-      expectShape(await api({ method: 'POST', path: `${lockPath}/request/answer`, body }), SUCCESS)
+      expectSuccess(await api({ method: 'POST', path: `${lockPath}/request/answer`, body }))
     },
   }
 
@@ -230,6 +229,10 @@ function expectShape<S extends Shape>(response: ApiResponse, shape: S): Body & S
   const { status, body } = response
   if (status !== 200 || !hasShape(body, shape)) throw unexpected(response)
   return body
+}
+
+function expectSuccess(response: ApiResponse): void {
+  if (response.status !== 200 || response.body.success !== true) throw unexpected(response)
 }
 
 function checkJson(content: unknown): void {
