@@ -26,6 +26,8 @@ interface Running {
   readonly call: CallOptions | undefined
   readonly since: number
   readonly work: Promise<unknown>
+  /** Its place in the list of all. */
+  index: number
 }
 
 /** The calls of one store. Each ends: with its answer, by the caller's signal, after the limit, or by `close`. */
@@ -33,7 +35,8 @@ export class Calls {
   readonly #backend: string
   readonly #explain: CallsOptions['explain']
   readonly #clock: Clock
-  readonly #running = new Set<Running>()
+  /** Not a Set: V8 keeps deleted entries of a busy Set alive, and the garbage collector then has twice the work. */
+  readonly #running: Running[] = []
   #cancelCheck: (() => void) | undefined
   #closed = false
 
@@ -53,8 +56,9 @@ export class Calls {
     let running: Running | undefined
     try {
       const working = work(stop)
-      running = { stop, call, since: this.#clock.monotonic(), work: working }
-      this.#running.add(running)
+      const since = this.#clock.monotonic()
+      running = { stop, call, since, work: working, index: this.#running.length }
+      this.#running.push(running)
       this.#cancelCheck ??= this.#checkLater()
       return await new Promise<T>((resolve, reject) => {
         stop.listen(reject)
@@ -63,7 +67,7 @@ export class Calls {
     } catch (error) {
       throw this.#explain(error, resource)
     } finally {
-      if (running) this.#running.delete(running)
+      if (running) this.#remove(running)
       unlisten?.()
     }
   }
@@ -72,7 +76,7 @@ export class Calls {
   async close(): Promise<void> {
     this.#closed = true
     this.#cancelCheck?.()
-    const working = Array.from(this.#running, ({ work }) => work)
+    const working = this.#running.map(({ work }) => work)
     for (const { stop } of this.#running) stop.abort(this.#closedError())
     if (working.length === 0) return
     const limit = pause(this.#clock, CLOSE_LIMIT_MS, { background: true })
@@ -86,12 +90,20 @@ export class Calls {
     return onAbort(signal, () => stop.abort(this.#abortedError(signal.reason)))
   }
 
+  /** The last call takes its place. */
+  #remove({ index }: Running): void {
+    const last = this.#running.pop()
+    if (!last || last.index === index) return
+    last.index = index
+    this.#running[index] = last
+  }
+
   #checkLater(): () => void {
     return this.#clock.setTimer(
       () => {
         this.#cancelCheck = undefined
         for (const running of this.#running) this.#check(running)
-        if (this.#running.size > 0) this.#cancelCheck = this.#checkLater()
+        if (this.#running.length > 0) this.#cancelCheck = this.#checkLater()
       },
       CHECK_EVERY_MS,
       true,
