@@ -1,46 +1,52 @@
-/** What the doctor looks at, in order. Each check is harmless: it uses a resource with a name of its own. */
-import type { LeaseRecord, LeaseStore } from '../../core/index.ts'
-import type { OpenedStore } from '../stores/opened-store.ts'
-import { type Finding, failure, ok, warning } from './finding.ts'
+/** The checks of `doctor`, in order. They take leases only of a resource that nobody else uses. */
+import { systemClock } from '../base/clock.ts'
+import { LeaseError } from '../base/errors.ts'
+import { pause } from '../base/pause.ts'
+import { randomId } from '../base/random-id.ts'
+import type { LeaseRecord } from '../base/records.ts'
+import type { LeaseStore } from '../core/index.ts'
+import type { OpenedStore } from './stores/opened-store.ts'
 
 const TTL_MS = 30_000
 const PUSH_LIMIT_MS = 10_000
-/** Beyond it logs of two machines are hard to read side by side. */
+/** With a larger difference, the logs of two machines are hard to compare. */
 const CLOCK_LIMIT_MS = 1000
-/** A store that is slower than this needs a longer TTL than is usual. */
+/** A slower store needs a longer TTL than the default. */
 const SLOW_MS = 500
 const READS = 10
+/** A remedy for a lease that disappeared, or a token that did not rise. */
+const ROWS_DELETED = 'find out what deletes the rows or keys of Holdfast'
 
-export interface Patient {
-  readonly opened: OpenedStore
-  readonly resource: string
+export interface Finding {
+  readonly check: string
+  readonly state: 'ok' | 'warning' | 'failure'
+  readonly text: string
+  /** What the user can do about a warning or a failure. */
+  readonly remedy?: string
 }
 
 export interface Check {
   readonly name: string
-  /** What to do when the check itself fails. */
+  /** The remedy if the check throws an error that has none. */
   readonly remedy: string
-  run(patient: Patient): Promise<readonly Finding[]>
+  run(checked: { readonly opened: OpenedStore; readonly resource: string }): Promise<readonly Finding[]>
 }
 
 export const CHECKS: readonly Check[] = [
   {
     name: 'version',
-    remedy: 'check that the address is that of the server you mean',
+    remedy: 'check that this is the address of the right server',
     async run({ opened }) {
-      const { version, concerns } = await opened.examine()
-      return [
-        ok('version', version),
-        ...concerns.map(({ about, remedy }) => warning('setting', about, remedy)),
-      ]
+      const { version, warnings } = await opened.backendInfo()
+      return [ok('version', version), ...warnings.map(({ text, remedy }) => warning('setting', text, remedy))]
     },
   },
   {
     name: 'schema',
-    remedy: 'give this user the right to make the tables or keys, or update Holdfast',
+    remedy: 'give this user the right to create tables or keys, or update Holdfast',
     async run({ opened: { store }, resource }) {
       await store.read([resource])
-      return [ok('schema', 'the leases can be read, in the form that this version knows')]
+      return [ok('schema', 'leases can be read, and this version knows their format')]
     },
   },
   {
@@ -50,11 +56,8 @@ export const CHECKS: readonly Check[] = [
       const lease = await take(store, resource)
       const { ok: isRenewed } = await store.renew({ resource, id: lease.id, ttl: TTL_MS })
       await store.release({ resource, id: lease.id })
-      if (!isRenewed)
-        return [
-          failure('permissions', 'a lease could not be renewed', 'look for what deletes its rows or keys'),
-        ]
-      return [ok('permissions', 'a lease can be taken, renewed and released')]
+      if (!isRenewed) return [failure('permissions', 'a lease could not be renewed', ROWS_DELETED)]
+      return [ok('permissions', 'a lease can be acquired, renewed and released')]
     },
   },
   {
@@ -70,7 +73,7 @@ export const CHECKS: readonly Check[] = [
       const [first = 0, second = 0] = tokens
       return second > first
         ? [ok('tokens', 'tokens rise')]
-        : [failure('tokens', `token ${second} came after ${first}`, 'look for what deletes its rows or keys')]
+        : [failure('tokens', `token ${second} came after ${first}`, ROWS_DELETED)]
     },
   },
   {
@@ -81,35 +84,35 @@ export const CHECKS: readonly Check[] = [
       const { id, acquiredAt } = await take(store, resource)
       const received = Date.now()
       const offset = acquiredAt - (sent + received) / 2
-      // The store looked at its clock at some moment in between.
+      // The store read its clock at some moment between the two.
       const precision = (received - sent) / 2
       await store.release({ resource, id })
       const apart = `the store's clock is ${Math.abs(offset).toFixed(0)} ms ${offset < 0 ? 'behind' : 'ahead of'} this machine's`
       return Math.abs(offset) < CLOCK_LIMIT_MS + precision
         ? [ok('clock', apart)]
-        : [warning('clock', apart, 'leases are safe, but set both clocks by NTP')]
+        : [warning('clock', apart, 'leases are safe, but synchronize both clocks with NTP')]
     },
   },
   {
     name: 'push',
-    remedy: 'check that this user may subscribe, and that no proxy or pooler stands between',
+    remedy: 'check that this user may subscribe, and that no proxy or pooler is in between',
     async run({ opened: { store }, resource }) {
       const started = performance.now()
-      const told = Promise.withResolvers<'told'>()
+      const pushed = Promise.withResolvers<true>()
       await using _ = await store.watch(
-        (event) => event.type === 'change' && event.lease.resource === resource && told.resolve('told'),
+        (event) => event.type === 'change' && event.lease.resource === resource && pushed.resolve(true),
         { prefix: resource },
       )
       const { id } = await take(store, resource)
-      const limit = new Promise<'late'>((resolve) => setTimeout(resolve, PUSH_LIMIT_MS, 'late').unref())
-      const outcome = await Promise.race([told.promise, limit])
+      const limit = pause(systemClock, PUSH_LIMIT_MS, { background: true }).then(() => false)
+      const isPushed = await Promise.race([pushed.promise, limit])
       await store.release({ resource, id })
-      if (outcome === 'told')
-        return [ok('push', `a change was told within ${(performance.now() - started).toFixed(0)} ms`)]
+      if (isPushed)
+        return [ok('push', `a change was pushed within ${(performance.now() - started).toFixed(0)} ms`)]
       return [
         warning(
           'push',
-          'changes are not told; who waits asks again by a timer',
+          'changes are not pushed, so waiters retry by a timer',
           'check that this user may subscribe',
         ),
       ]
@@ -117,7 +120,7 @@ export const CHECKS: readonly Check[] = [
   },
   {
     name: 'speed',
-    remedy: 'look at the network and at the load of the server',
+    remedy: 'check the network and the load of the server',
     async run({ opened: { store }, resource }) {
       const times: number[] = []
       for (let n = 0; n < READS; n++) {
@@ -125,7 +128,7 @@ export const CHECKS: readonly Check[] = [
         await store.read([resource])
         times.push(performance.now() - started)
       }
-      // Not the mean: one that was held up says little of the others.
+      // The median, because one slow answer says little about the others.
       const each = times.sort((a, b) => a - b)[READS / 2] ?? 0
       const text = `a read takes ${each.toFixed(1)} ms`
       return each < SLOW_MS
@@ -138,10 +141,23 @@ export const CHECKS: readonly Check[] = [
 async function take(store: LeaseStore, resource: string): Promise<LeaseRecord> {
   const answer = await store.acquire({
     resource,
-    id: crypto.randomUUID(),
+    id: randomId(),
     owner: 'holdfast doctor',
     ttl: TTL_MS,
   })
-  if (!answer.granted) throw new Error('another holds the resource of this check; run it again')
+  if (!answer.granted)
+    throw new LeaseError('lease-held', 'another caller holds the resource of this check; run doctor again')
   return answer.lease
+}
+
+export function ok(check: string, text: string): Finding {
+  return { check, state: 'ok', text }
+}
+
+export function failure(check: string, text: string, remedy: string): Finding {
+  return { check, state: 'failure', text, remedy }
+}
+
+function warning(check: string, text: string, remedy: string): Finding {
+  return { check, state: 'warning', text, remedy }
 }

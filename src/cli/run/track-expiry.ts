@@ -1,53 +1,52 @@
-import type { LeaseRecord, LeaseStore } from '../../core/index.ts'
-import { later, type Moment, msUntil, present } from './moment.ts'
+import type { Moment } from '../../base/clock.ts'
+import type { LeaseRecord } from '../../base/records.ts'
+import type { HoldingStore } from '../../core/index.ts'
+import { later, msUntil, now } from './countdown.ts'
 
-export interface VouchingStore {
-  readonly store: LeaseStore
-  /** Milliseconds for which the store still vouches for the lease. */
-  left(): number
-  /** Calls back with the latest moment until which the store vouches for the lease, and with each that follows. */
-  onVouched(listener: (until: Moment) => void): void
+export interface ExpiryTracker {
+  /** Acquire the lease through this store. */
+  readonly store: HoldingStore
+  /** Milliseconds until the confirmed end of the lease; 0 without a lease. */
+  remaining(): number
+  /** Calls back with the confirmed end of the lease, now and after each renewal. One listener. */
+  onExtended(listener: (until: Moment) => void): void
 }
 
 /**
- * Tells until when each answer vouches for the lease. As a lease's own deadline that is counted from before the
- * question was sent, so it cannot lie behind the store's expiry.
+ * Tracks until when the store has confirmed one lease. The time counts from before the request was sent, so it is never
+ * later than the expiry in the store.
  */
-export function vouchingStore(store: LeaseStore): VouchingStore {
-  let latest: Moment | undefined
+export function trackExpiry(store: HoldingStore): ExpiryTracker {
+  let until: Moment | undefined
   let listener: ((until: Moment) => void) | undefined
 
-  const vouch = (sent: Moment, ttl: number, { remaining }: LeaseRecord) => {
-    latest = later(sent, Math.min(ttl, remaining ?? ttl))
-    listener?.(latest)
+  const extend = (sentAt: Moment, ttl: number, { remaining }: LeaseRecord) => {
+    until = later(sentAt, Math.min(ttl, remaining ?? ttl))
+    listener?.(until)
   }
 
   return {
-    left: () => (latest ? msUntil(latest) : 0),
-    onVouched(added) {
+    remaining: () => (until ? msUntil(until) : 0),
+    onExtended(added) {
       listener = added
-      if (latest) listener(latest)
+      if (until) listener(until)
     },
     store: {
       kind: store.kind,
       supports: store.supports,
       async acquire(ask, call) {
-        const sent = present()
+        const sentAt = now()
         const answer = await store.acquire(ask, call)
-        if (answer.granted) vouch(sent, ask.ttl, answer.lease)
+        if (answer.granted) extend(sentAt, ask.ttl, answer.lease)
         return answer
       },
       async renew(ask, call) {
-        const sent = present()
+        const sentAt = now()
         const renewal = await store.renew(ask, call)
-        if (renewal.ok) vouch(sent, ask.ttl, renewal.lease)
+        if (renewal.ok) extend(sentAt, ask.ttl, renewal.lease)
         return renewal
       },
-      release: (by, call) => store.release(by, call),
-      read: (resources, call) => store.read(resources, call),
-      list: (query, call) => store.list(query, call),
-      sweep: (query, call) => store.sweep(query, call),
-      watch: (on, query) => store.watch(on, query),
+      release: (ask, call) => store.release(ask, call),
       close: () => store.close(),
     },
   }

@@ -1,15 +1,15 @@
 import { describe, expect, it, vi } from 'vitest'
 import { sqliteStore } from '../../stores/sqlite/index.ts'
-import { openSqlite } from './sqlite.ts'
+import { openSqlite } from './local.ts'
 
 vi.mock('../../stores/sqlite/index.ts')
 
-describe('a SQLite store by its URL', () => {
+describe('a SQLite store that is opened by its address', () => {
   it.each([
-    ['waits for the disk when others rely on it', { isServed: true }, { synchronous: 'full' }],
-    ['does not where its holders go with the power as well', {}, {}],
-  ])('%s', async (_, opening, options) => {
-    await openSqlite('sqlite:./leases.db', opening)
-    expect(sqliteStore).toHaveBeenLastCalledWith(expect.stringContaining('leases.db'), options)
+    ['waits for the disk when clients on other machines use it', { isServed: true }, { synchronous: 'full' }],
+    ['does not wait for the disk when all its holders are on this machine', {}, {}],
+  ])('%s', async (_, openOptions, storeOptions) => {
+    await openSqlite('sqlite:./leases.db', openOptions)
+    expect(sqliteStore).toHaveBeenLastCalledWith(expect.stringContaining('leases.db'), storeOptions)
   })
 })
