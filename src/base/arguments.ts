@@ -43,14 +43,14 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-export function expectObject(option: string, value: unknown): asserts value is Record<string, unknown> {
+export function expectObject<T>(option: string, value: T): asserts value is T & Record<string, unknown> {
   if (!isObject(value)) refuse(option, 'an object', value)
 }
 
-export function expectFunction(
+export function expectFunction<T>(
   option: string,
-  value: unknown,
-): asserts value is (...args: never[]) => unknown {
+  value: T,
+): asserts value is T & ((...args: never[]) => unknown) {
   if (typeof value !== 'function') refuse(option, 'a function', value)
 }
 

@@ -1,3 +1,5 @@
+import { expectMethods } from './arguments.ts'
+
 /** All time and randomness that Holdfast uses, so that a test or a simulation can control them. */
 export interface Clock {
   /** Wall time, milliseconds since 1970. May jump. */
@@ -22,6 +24,10 @@ export const systemClock: Clock = {
     if (background) (timer as { unref?(): void }).unref?.()
     return () => clearTimeout(timer as number)
   },
+}
+
+export function expectClock(option: string, value: unknown): asserts value is Clock {
+  expectMethods(option, value, 'a Clock', 'now', 'monotonic', 'setTimer', 'random')
 }
 
 /** One instant on both clocks of a client. */

@@ -17,7 +17,7 @@ export interface SqliteStatement {
 
 export type SqliteValue = string | number | null
 
-/** Less than the five seconds that callers wait for an answer. */
+/** How long a call waits for a busy database: less than the five seconds that callers wait for an answer. */
 export const BUSY_LIMIT_MS = 4000
 const LONGEST_PAUSE_MS = 20
 

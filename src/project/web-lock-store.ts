@@ -3,11 +3,11 @@
  * and taking it costs one request.
  */
 import type { Clock, LeaseRecord, LeaseStore } from '../core/index.ts'
-import { lockDesk, type WebLocks } from '../stores/browser/index.ts'
+import { tabLocks, type WebLocks } from '../stores/browser/index.ts'
 import { unlisted } from './unlisted.ts'
 
 export function projectWebLockStore(locks: () => WebLocks, prefix: string, clock: Clock): LeaseStore {
-  const desk = lockDesk(locks, prefix, clock)
+  const desk = tabLocks(locks, prefix, clock)
   /** Those that are held, by their ids. */
   const leases = new Map<string, LeaseRecord>()
 

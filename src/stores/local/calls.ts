@@ -26,7 +26,8 @@ interface Running {
   /** Rejects the caller. The request itself continues. */
   readonly stop: Stop
   readonly call: CallOptions | undefined
-  readonly since: number
+  /** Monotonic time at which the caller is rejected. */
+  readonly deadline: number
   readonly work: Promise<unknown>
 }
 
@@ -37,6 +38,8 @@ export class Calls {
   readonly #explain: CallsOptions['explain']
   readonly #clock: Clock
   readonly #running = new Set<Running>()
+  /** Requests that are still under way, though their callers were rejected. */
+  readonly #abandoned = new Set<Promise<unknown>>()
   #cancelCheck: (() => void) | undefined
   #closed = false
 
@@ -48,15 +51,31 @@ export class Calls {
   }
 
   /** Work of several steps checks `stop` before each one, so that it writes nothing for a caller that has gone. */
-  async run<T>(work: (stop: Stop) => Promise<T>, call?: CallOptions, resource?: string): Promise<T> {
+  run<T>(work: (stop: Stop) => T | Promise<T>, call?: CallOptions, resource?: string): Promise<T> {
+    return this.#run(work, CALL_LIMIT_MS, call, resource)
+  }
+
+  /** For work that looks at every resource: it has no limit. */
+  scan<T>(work: (stop: Stop) => Promise<T>, call?: CallOptions): Promise<T> {
+    return this.#run(work, Infinity, call)
+  }
+
+  async #run<T>(
+    work: (stop: Stop) => T | Promise<T>,
+    limitMs: number,
+    call?: CallOptions,
+    resource?: string,
+  ): Promise<T> {
     if (this.#closed) throw this.#closedError()
-    const stop = new Stop()
+    // Its reason is that of a manager's call at once. The check below rejects the caller.
+    const stop = new Stop(call instanceof Stop ? call : undefined)
     const unlisten = this.#followSignal(call, stop)
     stop.throwIfAborted()
     let running: Running | undefined
     try {
       const working = work(stop)
-      running = { stop, call, since: this.#clock.monotonic(), work: working }
+      if (!(working instanceof Promise)) return working
+      running = { stop, call, deadline: this.#clock.monotonic() + limitMs, work: working }
       this.#running.add(running)
       this.#cancelCheck ??= this.#checkLater()
       return await new Promise<T>((resolve, reject) => {
@@ -67,6 +86,7 @@ export class Calls {
       throw this.#explain(error, resource)
     } finally {
       if (running) this.#running.delete(running)
+      if (running && stop.reason) this.#abandon(running.work)
       unlisten?.()
     }
   }
@@ -75,18 +95,24 @@ export class Calls {
   async close(): Promise<void> {
     this.#closed = true
     this.#cancelCheck?.()
-    const working = Array.from(this.#running, ({ work }) => work)
+    const working = [...this.#abandoned, ...Array.from(this.#running, ({ work }) => work)]
     for (const { stop } of this.#running) stop.abort(this.#closedError())
     if (working.length === 0) return
     const limit = pause(this.#clock, CLOSE_LIMIT_MS, { background: true })
     await Promise.race([Promise.allSettled(working), limit])
   }
 
+  #abandon(work: Promise<unknown>): void {
+    this.#abandoned.add(work)
+    const forget = () => this.#abandoned.delete(work)
+    work.then(forget, forget)
+  }
+
   /** The signal of a manager's call is created when it is read, so it is only read by the check. */
   #followSignal(call: CallOptions | undefined, stop: Stop): (() => void) | undefined {
-    if (call instanceof Stop || !call?.signal) return undefined
-    const { signal } = call
-    return onAbort(signal, () => stop.abort(this.#abortedError(signal.reason)))
+    if (call instanceof Stop) return undefined
+    const signal = call?.signal
+    return signal && onAbort(signal, () => stop.abort(this.#abortedError(signal.reason)))
   }
 
   #checkLater(): () => void {
@@ -101,9 +127,9 @@ export class Calls {
     )
   }
 
-  #check({ stop, call, since }: Running): void {
+  #check({ stop, call, deadline }: Running): void {
     if (call instanceof Stop && call.reason) stop.abort(this.#abortedError(call.reason))
-    if (this.#clock.monotonic() - since >= CALL_LIMIT_MS)
+    if (this.#clock.monotonic() >= deadline)
       stop.abort(
         new LeaseError('store-unavailable', `${this.#backend}: no answer within ${CALL_LIMIT_MS} ms`),
       )

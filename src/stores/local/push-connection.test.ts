@@ -112,6 +112,19 @@ describe('the push connection', () => {
     expect(state.opened).toBe(1)
   })
 
+  it('is opened later also after an attempt that failed while a later one was planned', async () => {
+    const { clock, state, push } = setUp()
+    push.openIn(200)
+    state.needed = false
+    state.error = new Error('refused')
+    await expect(push.open()).rejects.toThrow('refused')
+    state.needed = true
+    state.error = undefined
+    push.openIn(200)
+    await clock.advance(200)
+    expect(push.connection).toBeDefined()
+  })
+
   it('is not opened any more after close', async () => {
     const { clock, push, state } = setUp()
     await push.open()

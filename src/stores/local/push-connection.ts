@@ -89,7 +89,7 @@ export class PushConnection<C> {
   }
 
   async #open(): Promise<C> {
-    this.#cancelTimer?.()
+    this.#clearTimer()
     let connection: C | undefined
     let isBroken = false
     try {
@@ -139,8 +139,13 @@ export class PushConnection<C> {
     })
   }
 
-  #setTimer(ms: number, run: () => void): void {
+  #clearTimer(): void {
     this.#cancelTimer?.()
+    this.#cancelTimer = undefined
+  }
+
+  #setTimer(ms: number, run: () => void): void {
+    this.#clearTimer()
     this.#cancelTimer = this.#clock.setTimer(
       () => {
         this.#cancelTimer = undefined
@@ -152,8 +157,7 @@ export class PushConnection<C> {
   }
 
   async #shut(): Promise<void> {
-    this.#cancelTimer?.()
-    this.#cancelTimer = undefined
+    this.#clearTimer()
     const connection = this.#connection
     this.#connection = undefined
     if (connection !== undefined) await this.#end(connection)
