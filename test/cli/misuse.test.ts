@@ -90,6 +90,12 @@ describe('an error is one line with a remedy:', () => {
       /refused.*; check that it is running/,
     ],
     [
+      'a NATS server with an unknown host',
+      ['ls', '--store', 'nats://no.invalid'],
+      69,
+      /; check that it is running/,
+    ],
+    [
       'a run without a server',
       ['run', '--store', 'redis://127.0.0.1:1', 'job', '--', 'true'],
       69,
