@@ -1,9 +1,7 @@
 import { show } from '../base/arguments.ts'
-import { parseArguments } from './arguments.ts'
 import { CATALOG, findCommand } from './catalog.ts'
 import { EXIT } from './exit-codes.ts'
 import { asFailure, usageFailure } from './failure.ts'
-import { CommandSettings } from './settings.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 
 /** Parses the arguments, runs the command, and prints its failure. Resolves with the exit code. */
@@ -30,7 +28,12 @@ async function dispatch([name, ...args]: readonly string[], terminal: Terminal):
   const found = findCommand(name)
   if (!found)
     throw usageFailure(`unknown command ${show(name)}; expected one of ${Object.keys(CATALOG).join(', ')}`)
-  const command = await found.load()
+  // Loaded on demand, so that `--version` starts without them.
+  const [command, { parseArguments }, { CommandSettings }] = await Promise.all([
+    found.load(),
+    import('./arguments.ts'),
+    import('./settings.ts'),
+  ])
   const { flags, wantsHelp, positionals, childCommand } = parseArguments(name, command, args)
   if (wantsHelp) return help([name], terminal)
   const settings = await CommandSettings.load(flags, command.options, process.env)

@@ -1,11 +1,12 @@
 import type { LeaseRecord } from '../base/records.ts'
 import type { LookingStore } from '../core/index.ts'
+import { listLeases } from './list-leases.ts'
 
 /** The store does not push an expiry that it has not noticed itself, so overdue leases are read again. */
 const READ_OVERDUE_EVERY_MS = 1000
 /** Finds what was not pushed, such as after a broken connection. */
 const LIST_EVERY_MS = 15_000
-const PAGE = 1000
+const PAGE_SIZE = 1000
 const ENDED_KEPT = 10_000
 
 export interface LeaseChange {
@@ -98,19 +99,13 @@ export class LiveLeases implements AsyncDisposable {
   }
 
   async #list(): Promise<void> {
-    const { prefix } = this.#options
     const before = [...this.#held.values()]
     const found = new Set<string>()
-    for (let after: string | undefined; ; ) {
-      const page = await this.#store.list({ prefix, limit: PAGE, ...(after && { after }) })
-      for (const lease of page.leases) {
-        found.add(lease.resource)
-        // A renewal that only the list shows is not reported.
-        if (this.#held.get(lease.resource)?.lease.token === lease.token) this.#keep(lease)
-        else this.#apply(lease)
-      }
-      after = page.next
-      if (!after) break
+    for await (const lease of listLeases(this.#store, this.#options.prefix, PAGE_SIZE)) {
+      found.add(lease.resource)
+      // A renewal that only the list shows is not reported.
+      if (this.#held.get(lease.resource)?.lease.token === lease.token) this.#keep(lease)
+      else this.#apply(lease)
     }
     for (const received of before) if (!found.has(received.lease.resource)) this.#endMissing(received)
   }

@@ -1,5 +1,5 @@
 import type { LeaseRecord } from '../../base/records.ts'
-import { createLeases } from '../../core/index.ts'
+import { checkResource } from '../../base/resource-name.ts'
 import { type Command, STORE_OPTIONS } from '../command.ts'
 import { heldFor, leaseToJson, metadataTexts, timeLeft } from '../describe-lease.ts'
 import { EXIT } from '../exit-codes.ts'
@@ -17,14 +17,13 @@ export const inspect: Command = {
   ],
 
   async run({ positionals: [resource = ''], settings, terminal }) {
-    const lease = await withStore(
-      storeAddress(settings),
-      ({ store }) => createLeases(store).inspect(resource),
-      { mustExist: true },
-    )
+    const name = checkResource(resource)
+    const [lease = null] = await withStore(storeAddress(settings), ({ store }) => store.read([name]), {
+      mustExist: true,
+    })
     if (settings.is('json')) terminal.print(JSON.stringify(lease && leaseToJson(lease), null, 2))
     else if (lease) for (const line of describe(lease, terminal)) terminal.print(line)
-    else terminal.print(`Nobody holds ${printable(resource)}.`)
+    else terminal.print(`Nobody holds ${printable(name)}.`)
     return lease ? EXIT.ok : EXIT.no
   },
 }

@@ -1,8 +1,9 @@
 import type { LeaseRecord } from '../../base/records.ts'
-import { createLeases } from '../../core/index.ts'
+import type { LookingStore } from '../../core/index.ts'
 import { type Command, STORE_OPTIONS } from '../command.ts'
 import { leaseTable, leaseToJson, NOTHING_HELD } from '../describe-lease.ts'
 import { EXIT } from '../exit-codes.ts'
+import { listLeases } from '../list-leases.ts'
 import { storeAddress, withStore } from '../stores/index.ts'
 
 const DEFAULT_LIMIT = 100
@@ -30,7 +31,7 @@ export const ls: Command = {
     // One more than is printed, to know whether there are more.
     const found = await withStore(
       storeAddress(settings),
-      ({ store }) => createLeases(store).list({ prefix, limit: limit + 1 }),
+      ({ store }) => firstLeases(store, prefix, limit + 1),
       { mustExist: true },
     )
     const leases = found.slice(0, limit)
@@ -43,6 +44,15 @@ export const ls: Command = {
     if (found.length > limit) terminal.remark(`there are more than ${limit} leases; --limit lists more`)
     return EXIT.ok
   },
+}
+
+async function firstLeases(store: LookingStore, prefix: string, count: number): Promise<LeaseRecord[]> {
+  const leases: LeaseRecord[] = []
+  for await (const lease of listLeases(store, prefix, count)) {
+    leases.push(lease)
+    if (leases.length === count) break
+  }
+  return leases
 }
 
 function fields(lease: LeaseRecord): string[] {

@@ -1,5 +1,5 @@
 import type { LeaseRecord } from '../../base/records.ts'
-import { createLeases } from '../../core/index.ts'
+import { checkResource } from '../../base/resource-name.ts'
 import { type Command, STORE_OPTIONS } from '../command.ts'
 import { leaseToJson, timeLeft } from '../describe-lease.ts'
 import { EXIT } from '../exit-codes.ts'
@@ -29,15 +29,15 @@ other holders aborts, and a resource that checks tokens refuses theirs. On a ter
     const canAsk = process.stdin.isTTY && process.stderr.isTTY
     if (!settings.is('yes') && !canAsk)
       throw usageFailure('there is no terminal to ask for confirmation; confirm with --yes')
+    const name = checkResource(resource)
     const print = (text: string, lease: LeaseRecord | null) =>
       terminal.print(settings.is('json') ? JSON.stringify(lease && leaseToJson(lease), null, 2) : text)
     return withStore(
       storeAddress(settings),
       async ({ store }) => {
-        const name = printable(resource)
-        const lease = await createLeases(store).inspect(resource)
+        const [lease] = await store.read([name])
         if (!lease) {
-          print(`Nobody holds ${name}.`, null)
+          print(`Nobody holds ${printable(name)}.`, null)
           return EXIT.no
         }
         if (!settings.is('yes') && !(await confirm(lease, terminal))) return EXIT.no
@@ -45,8 +45,8 @@ other holders aborts, and a resource that checks tokens refuses theirs. On a ter
         const { ended } = await store.release({ resource: lease.resource, token: lease.token })
         print(
           ended
-            ? `Released ${name}, which ${printable(lease.owner)} held.`
-            : `The lease of ${name} ended before it could be released.`,
+            ? `Released ${printable(name)}, which ${printable(lease.owner)} held.`
+            : `The lease of ${printable(name)} ended before it could be released.`,
           ended,
         )
         return ended ? EXIT.ok : EXIT.no
