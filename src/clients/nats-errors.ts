@@ -1,5 +1,5 @@
 import type { LeaseError } from '../base/errors.ts'
-import { storeError } from './store-error.ts'
+import { codeOf, isConnectionCode, storeError } from './store-error.ts'
 
 const WRONG_LAST_SEQUENCE = [10071, 10164]
 /**
@@ -39,7 +39,9 @@ export function isMissingBucket(error: unknown): boolean {
 function isRetryable(error: unknown): boolean {
   const { name = '', status, code } = Object(error) as NatsError
   const isUnavailable = status === SERVICE_UNAVAILABLE || code === SERVICE_UNAVAILABLE
-  return RETRYABLE.includes(name) || isMissingBucket(error) || isUnavailable
+  // The client passes on some errors of sockets and DNS as they are.
+  const isConnection = isConnectionCode(codeOf(error))
+  return RETRYABLE.includes(name) || isMissingBucket(error) || isUnavailable || isConnection
 }
 
 /** The error and its causes. */

@@ -123,6 +123,7 @@ const VERDICTS: readonly [keyof typeof BACKENDS, string, unknown, typeof RETRY |
   ['SQLite', 'syntax', sqlite(1), FINAL],
 
   ['NATS', 'connection lost', new natsErrors.ConnectionError('connection refused'), RETRY],
+  ['NATS', 'unknown host', coded('ENOTFOUND'), RETRY],
   ['NATS', 'timeout', new natsErrors.TimeoutError(), RETRY],
   ['NATS', 'no responders', noResponders, RETRY],
   ['NATS', 'request without responders', new RequestError('none', { cause: noResponders }), RETRY],
