@@ -19,6 +19,24 @@ export type LeaseErrorCode =
   | 'store-unavailable'
   /** The backend refused, and a retry cannot help. */
   | 'store-failed'
+  | ProjectErrorCode
+
+/** Codes of the subclasses `LockError` (`holdfast/project`) and `AutoSaveError` (`holdfast/autosave`), described there. */
+type ProjectErrorCode =
+  | 'web-lock-unsupported'
+  | 'lock-timeout'
+  | 'fallback-conflict'
+  | 'lock-unavailable'
+  | 'lock-renewal-failed'
+  | 'lock-release-failed'
+  | 'conflict'
+  | 'write-failed'
+  | 'quota-exceeded'
+  | 'not-allowed'
+  | 'read-failed'
+  | 'load-failed'
+  | 'corrupt'
+  | 'journal-failed'
 
 export interface LeaseErrorDetails {
   readonly cause?: unknown
@@ -26,7 +44,7 @@ export interface LeaseErrorDetails {
   readonly holder?: LeaseRecord | null | undefined
 }
 
-/** The one error class of Holdfast. Decide by `code`; `retryable` says whether the same call may succeed later. */
+/** Every error of Holdfast is one of these, or of a subclass. Decide by `code`; `retryable` says whether the same call may succeed later. */
 export class LeaseError extends Error {
   override readonly name: string = 'LeaseError'
   readonly code: LeaseErrorCode

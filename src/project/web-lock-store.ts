@@ -1,18 +1,18 @@
 /**
- * The port on a Web Lock alone. A project lease shows neither token nor holder, so nothing is stored beside the lock,
- * and taking it costs one request.
+ * The holding half of the port, on Web Locks alone. A project lease shows neither token nor holder, so nothing is
+ * stored in addition to the lock, and an acquisition costs one request.
  */
-import type { Clock, LeaseRecord, LeaseStore } from '../core/index.ts'
+import type { Clock } from '../base/clock.ts'
+import type { LeaseRecord } from '../base/records.ts'
+import type { HoldingStore } from '../core/index.ts'
 import { tabLocks, type WebLocks } from '../stores/browser/index.ts'
-import { unlisted } from './unlisted.ts'
 
-export function projectWebLockStore(locks: () => WebLocks, prefix: string, clock: Clock): LeaseStore {
+export function projectWebLockStore(locks: () => WebLocks, prefix: string, clock: Clock): HoldingStore {
   const desk = tabLocks(locks, prefix, clock)
-  /** Those that are held, by their ids. */
+  /** The held leases, by id. */
   const leases = new Map<string, LeaseRecord>()
 
   return {
-    ...unlisted,
     kind: 'web-lock',
     supports: { queue: true, push: true, expiry: false, list: false },
 
@@ -25,15 +25,23 @@ export function projectWebLockStore(locks: () => WebLocks, prefix: string, clock
         ask.lost?.()
       }
       const acquiredAt = clock.now()
-      const token = acquiredAt * 1000
-      const forEver = { expiresAt: null, remaining: null, metadata: null } as const
-      const lease = { resource, id, owner, token, acquiredAt, ...forEver, state: 'held' } as const
+      const lease: LeaseRecord = {
+        resource,
+        id,
+        owner,
+        token: acquiredAt * 1000,
+        metadata: null,
+        acquiredAt,
+        expiresAt: null,
+        remaining: null,
+        state: 'held',
+      }
       leases.set(id, lease)
       return { granted: true, lease }
     },
 
     async renew({ id }) {
-      // The answer comes after the news of a steal that happened before it.
+      // A steal that happened before this call is reported before its answer.
       await locks().query()
       const lease = leases.get(id)
       return lease ? { ok: true, lease } : { ok: false, holder: null }
@@ -45,5 +53,7 @@ export function projectWebLockStore(locks: () => WebLocks, prefix: string, clock
       await desk.holds.get(id)?.letGo()
       return { ended: lease ? { ...lease, state: 'released' } : null, holder: null }
     },
+
+    async close() {},
   }
 }
