@@ -6,7 +6,7 @@ import { openJobs } from '../examples/job-worker/open-jobs.ts'
 import { startServer } from '../scripts/services/index.ts'
 import { Effects } from '../test/once/effects.ts'
 import { storm } from '../test/once/storm.ts'
-import { WorkForce } from '../test/once/work-force.ts'
+import { WorkerProcesses } from '../test/once/worker-processes.ts'
 import { printTable, quantile, rateTable } from './measure.ts'
 import { OURS, openRunners } from './once/runners.ts'
 
@@ -50,16 +50,16 @@ async function stormOn(name: string, urlOf: (directory: string) => string): Prom
   const path = join(directory, 'effects.db')
   const url = urlOf(directory)
   const effects = new Effects(path)
-  const force = new WorkForce({ url, table: 'storm', effects: path, ttl: 1000 })
+  const processes = new WorkerProcesses({ url, table: 'storm', effects: path, ttl: 1000 })
   try {
     await using opened = await openJobs(url, 'storm')
-    const { kills, deliveries, recovered, ready } = await storm(force, opened.jobs, STORM)
+    const { kills, deliveries, recovered, ready } = await storm(processes, opened.jobs, STORM)
     printTable(`${name}, ${STORM.jobs} jobs, ${STORM.workers} workers, killed at random`, [
       ['kills', 'deliveries', 'recovered', 'ready', 'effects', 'late effects refused'],
       [kills, deliveries, recovered, ready, effects.count('effects'), effects.count('refused')].map(String),
     ])
   } finally {
-    force.dismiss()
+    processes.killAll()
     effects.close()
     rmSync(directory, { recursive: true, force: true })
   }

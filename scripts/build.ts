@@ -1,4 +1,4 @@
-/** Builds the package into `dist`, or into the directory that is named: the library, its style sheets, the pages. */
+/** Builds the library, its style sheets and the pages into `dist`, or into the directory that is given. */
 import { cpSync, globSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { root, runTool } from './run-tool.ts'

@@ -1,13 +1,13 @@
 /**
- * `npm run services -- redis postgres` starts these servers, or all, until Ctrl-C: for tests that are run again
- * and again from another terminal, which takes their addresses from the lines that this prints.
+ * `npm run services -- redis postgres` starts these servers until Ctrl-C; without names it starts all. It prints their
+ * addresses as `export` lines. Tests in a terminal with these variables use the servers instead of starting new ones.
  */
 import { type ServerName, serverNames, startServices } from './services/index.ts'
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : serverNames
 const unknown = wanted.filter((name) => !serverNames.includes(name as ServerName))
 if (unknown.length > 0) {
-  console.error(`unknown service: ${unknown.join(', ')}; there are ${serverNames.join(', ')}`)
+  console.error(`unknown service ${unknown.join(', ')}; expected one of ${serverNames.join(', ')}`)
   process.exit(2)
 }
 await using services = await startServices(wanted as ServerName[])

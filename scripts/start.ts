@@ -1,4 +1,4 @@
-/** The server with its dashboard and demo editor, on a SQLite file: what `npm start` runs. */
+/** `npm start`: runs the server with its dashboard and demo editor on a SQLite file. */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -12,7 +12,7 @@ const HOST = '127.0.0.1'
 const { HOLDFAST_PORT: FIRST_PORT = '4321' } = process.env
 
 if (!isBuilt()) {
-  console.log('Building Holdfast, which takes a few seconds.')
+  console.log('Building Holdfast. This takes a few seconds.')
   if ((await runTool('node', 'scripts/build.ts')) !== 0) process.exit(1)
 }
 mkdirSync(DATA, { recursive: true })
@@ -31,7 +31,7 @@ const server = spawn(
     },
   },
 )
-// The server ends in order by itself, and we with it.
+// The server finishes its requests after a signal, and this process ends with it.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.kill(signal))
 server.on('close', (code) => process.exit(code ?? 1))
 
@@ -55,7 +55,7 @@ function isBuilt(): boolean {
   return sources.every((source) => statSync(join(root, source)).mtimeMs <= built)
 }
 
-/** Made once. Of two first starts at the same time, one is first. */
+/** Created at the first start. If two run at the same time, both use the token of one of them. */
 function adminToken(): string {
   const file = join(DATA, 'admin-token')
   try {
@@ -66,6 +66,7 @@ function adminToken(): string {
   return readFileSync(file, 'utf8')
 }
 
+/** The first free port from this one. */
 async function freePort(from: number): Promise<number> {
   const probe = createServer().listen(from, HOST)
   try {

@@ -1,6 +1,6 @@
 /**
- * Runs every check that a change must pass. It prints the failed tests again at the end. The last line is the sum,
- * `N passed, N failed`, in which a step that failed as a whole counts as one failure.
+ * Runs every check that a change must pass. At the end it prints the failed tests again. The last line is the sum,
+ * `N passed, N failed`. A step that failed as a whole counts as one failure.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

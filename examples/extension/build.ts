@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 
-/** Content scripts are no modules. */
+/** Content scripts cannot be modules. */
 const CLASSIC_SCRIPTS = ['content']
 
 if (import.meta.main) {
@@ -13,8 +13,8 @@ if (import.meta.main) {
 }
 
 /**
- * Bundles the worker, the content script and the script of every page, and copies the rest. An entry is a module
- * whose name the manifest or a page of the same name refers to.
+ * Bundles the worker, the content script and the script of every page, and copies the other files. The script of a
+ * page has the same name as the page.
  */
 export async function buildExtension(source: string, target: string): Promise<void> {
   await rm(target, { recursive: true, force: true })

@@ -6,7 +6,7 @@ export type Report =
   | { readonly type: 'skipped'; readonly id: string; readonly reason: string }
   | { readonly type: 'failed'; readonly id: string; readonly error: string }
 
-interface Line {
+interface WorkerRow {
   readonly pid: number
   ran: number
   skipped: number
@@ -14,12 +14,12 @@ interface Line {
   state: string
 }
 
-/** Who ran what: a live table on a terminal, plain lines elsewhere. */
+/** Shows which worker ran which jobs: a live table on a terminal, plain lines elsewhere. */
 export class Board {
   readonly #out: WriteStream
   readonly #jobs: number
-  readonly #lines = new Map<string, Line>()
-  #drawn = 0
+  readonly #rows = new Map<string, WorkerRow>()
+  #drawnLines = 0
 
   constructor(out: WriteStream, jobs: number) {
     this.#out = out
@@ -34,40 +34,40 @@ export class Board {
     return this.#sum('recovered')
   }
 
-  hired(name: string, pid: number): void {
-    this.#lines.set(name, { pid, ran: 0, skipped: 0, recovered: 0, state: 'starting' })
+  started(name: string, pid: number): void {
+    this.#rows.set(name, { pid, ran: 0, skipped: 0, recovered: 0, state: 'starting' })
     this.#show(`${name} started (pid ${pid})`)
   }
 
-  left(name: string, how: string): void {
-    const line = this.#lines.get(name)
-    if (!line) return
+  ended(name: string, how: string): void {
+    const row = this.#rows.get(name)
+    if (!row) return
     this.#show(`${name} ${how}`)
-    line.state = how
+    row.state = how
     this.#draw()
   }
 
   report(name: string, report: Report): void {
-    const line = this.#lines.get(name)
-    if (!line) return
+    const row = this.#rows.get(name)
+    if (!row) return
     const { id } = report
     switch (report.type) {
       case 'started':
-        line.state = `runs ${id}`
+        row.state = `runs ${id}`
         if (report.attempt > 1) this.#show(`${name} recovers ${id} (attempt ${report.attempt})`)
         break
       case 'ran':
-        line.ran++
-        if (report.attempt > 1) line.recovered++
-        line.state = `ran ${id}`
+        row.ran++
+        if (report.attempt > 1) row.recovered++
+        row.state = `ran ${id}`
         this.#show(`${name} ran ${id}`)
         break
       case 'skipped':
-        line.skipped++
+        row.skipped++
         this.#show(`${name} skipped ${id}: ${report.reason}`)
         break
       case 'failed':
-        line.state = report.error
+        row.state = report.error
         this.#show(`${name} failed ${id}: ${report.error}`)
     }
     this.#draw()
@@ -79,7 +79,7 @@ export class Board {
 
   #draw(): void {
     if (!this.#out.isTTY) return
-    const cells = [...this.#lines].map(([name, { pid, ran, skipped, recovered, state }]) =>
+    const cells = [...this.#rows].map(([name, { pid, ran, skipped, recovered, state }]) =>
       [name, pid, ran, skipped, recovered, state].map(String),
     )
     const rows = [['worker', 'pid', 'ran', 'skipped', 'recovered', 'now'], ...cells]
@@ -88,13 +88,13 @@ export class Board {
     )
     const text = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
     text.push('', `${this.ran} of ${this.#jobs} jobs`)
-    if (this.#drawn > 0) this.#out.write(`\x1b[${this.#drawn}A`)
-    // Each line is cut, not wrapped: the cursor goes up by lines.
+    if (this.#drawnLines > 0) this.#out.write(`\x1b[${this.#drawnLines}A`)
+    // Long lines are cut, because a wrapped line would move the table up by one.
     for (const line of text) this.#out.write(`\x1b[2K${line.slice(0, (this.#out.columns || 80) - 1)}\n`)
-    this.#drawn = text.length
+    this.#drawnLines = text.length
   }
 
   #sum(column: 'ran' | 'recovered'): number {
-    return [...this.#lines.values()].reduce((sum, line) => sum + line[column], 0)
+    return [...this.#rows.values()].reduce((sum, row) => sum + row[column], 0)
   }
 }

@@ -1,4 +1,4 @@
-/** Three worker processes race on the same hundred jobs. Kill one: another recovers what it was doing. */
+/** Three worker processes race for the same hundred jobs. If you kill one, another recovers its job. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -59,13 +59,13 @@ try {
 async function runWorker(name: string): Promise<void> {
   const settings = [url, values.table, name, count, wholeNumber('ttl'), wholeNumber('work')].map(String)
   const worker = fork(join(import.meta.dirname, 'worker.ts'), settings, { execArgv: [] })
-  board.hired(name, worker.pid ?? 0)
+  board.started(name, worker.pid ?? 0)
   worker.on('message', (report: Report) => {
     board.report(name, report)
     if (values.kill && name === 'worker-1' && report.type === 'started') worker.kill('SIGKILL')
   })
   const [code, signal] = await once(worker, 'exit')
-  board.left(name, signal ? `was killed (${signal})` : code === 0 ? 'is done' : `failed (exit ${code})`)
+  board.ended(name, signal ? `was killed (${signal})` : code === 0 ? 'is done' : `failed (exit ${code})`)
 }
 
 function wholeNumber(option: 'jobs' | 'workers' | 'ttl' | 'work'): number {

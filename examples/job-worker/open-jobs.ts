@@ -5,7 +5,7 @@ export interface OpenJobs extends AsyncDisposable {
   readonly jobs: JobStore
 }
 
-/** `sqlite:./jobs.db`, `postgres://…`, or `firestore:project` (an emulator by `FIRESTORE_EMULATOR_HOST`). */
+/** `sqlite:./jobs.db`, `postgres://…`, or `firestore:project`. With `FIRESTORE_EMULATOR_HOST`, an emulator. */
 export async function openJobs(url: string, table = 'analyses'): Promise<OpenJobs> {
   const scheme = url.slice(0, url.indexOf(':'))
   const rest = url.slice(scheme.length + 1)
@@ -20,7 +20,7 @@ export async function openJobs(url: string, table = 'analyses'): Promise<OpenJob
     return { jobs: postgresJobs(pool, { table }), [Symbol.asyncDispose]: () => pool.end() }
   }
   if (scheme === 'firestore') {
-    // Without this the client of an emulator looks for Google's own machines first.
+    // Without this, the client first looks for a metadata server of Google, also with an emulator.
     Object.assign(process.env, { METADATA_SERVER_DETECTION: 'none' })
     const { Firestore } = await import('@google-cloud/firestore')
     const client = new Firestore({ projectId: rest || 'holdfast-example' })

@@ -1,4 +1,4 @@
-/** One worker: takes the jobs in an order of its own, skips what others run or have run, and tells its parent. */
+/** One worker. It takes the jobs in random order, skips those that others run or have run, and reports to its parent. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createOnce, type RunningJob } from '../../src/once/index.ts'
 import type { Report } from './board.ts'
@@ -15,22 +15,22 @@ while (open.length > 0) {
   const left: string[] = []
   for (const id of open) {
     const run = await once.run(id, work, { ttl: Number(ttl) }).catch((error) => {
-      tell({ type: 'failed', id, error: String(error) })
+      send({ type: 'failed', id, error: String(error) })
       return { ran: false, reason: 'locked' } as const
     })
-    if (!run.ran) tell({ type: 'skipped', id, reason: run.reason })
+    if (!run.ran) send({ type: 'skipped', id, reason: run.reason })
     if (!run.ran && run.reason === 'locked') left.push(id)
   }
   open = left
-  // The rest is in the hands of others. If one of them died, its lock runs out.
+  // Other workers run the rest. If one of them died, its lock expires.
   if (open.length > 0) await sleep(Number(ttl) / 10)
 }
 process.disconnect?.()
 
 async function work({ id, attempt, signal }: RunningJob): Promise<{ by: string }> {
-  tell({ type: 'started', id, attempt })
+  send({ type: 'started', id, attempt })
   await sleep(Number(workMs) * (0.5 + Math.random()), null, { signal })
-  tell({ type: 'ran', id, attempt })
+  send({ type: 'ran', id, attempt })
   return { by: name }
 }
 
@@ -41,6 +41,6 @@ function shuffled<T>(items: readonly T[]): T[] {
     .map(({ item }) => item)
 }
 
-function tell(report: Report): void {
+function send(report: Report): void {
   process.send?.(report)
 }

@@ -5,7 +5,7 @@ import { executable, obtain, type Tool } from './tools.ts'
 const chromium: Tool<string> = {
   name: 'chromium',
   packages: ['chromium'],
-  advice: 'install Chromium, or let `npx playwright install chromium` bring one.',
+  advice: 'install Chromium, or run `npx playwright install chromium`.',
 
   async find() {
     const downloaded = playwright.executablePath()

@@ -4,14 +4,14 @@ import { dirname, join } from 'node:path'
 import type { ServerKind } from './server.ts'
 import { executable } from './tools.ts'
 
-/** Google's own emulator. It keeps its data in memory: a restart loses them. */
+/** Google's own emulator. It keeps its data in memory and loses them in a restart. */
 export const firestore: ServerKind = {
   name: 'firestore',
   variable: 'FIRESTORE_EMULATOR_HOST',
   packages: ['google-cloud-cli-firestore-emulator', 'default-jre-headless'],
   advice:
     'install Java and the Google Cloud CLI with its component cloud-firestore-emulator, ' +
-    'or name a running emulator in FIRESTORE_EMULATOR_HOST.',
+    'or set FIRESTORE_EMULATOR_HOST to the address of a running emulator.',
 
   async find() {
     const gcloud = executable('gcloud')
@@ -24,8 +24,8 @@ export const firestore: ServerKind = {
       program: jar,
       version: await componentVersion(sdk),
       async command(directory, port) {
-        // As `gcloud emulators firestore start` does in the end, without the Python and the shell around it:
-        // those start slowly, and killed, they leave the JVM behind. The first flags are for a quick start.
+        // The command that `gcloud emulators firestore start` ends up with. `gcloud` itself starts slowly, and when
+        // it is killed, its JVM keeps running. The flags of the JVM shorten its start.
         const jvm = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-XX:-UsePerfData']
         const main = 'com.google.cloud.datastore.emulator.firestore.CloudFirestore'
         const args = [...jvm, `-Djava.io.tmpdir=${directory}`, '-Duser.language=en', '-cp', jar, main]
@@ -42,7 +42,8 @@ export const firestore: ServerKind = {
 
   async version(address) {
     const response = await fetch(`http://${address}/`)
-    if ((await response.text()).trim() !== 'Ok') throw new Error(`no Firestore emulator at ${address}`)
+    if ((await response.text()).trim() !== 'Ok')
+      throw new Error(`expected a Firestore emulator at ${address}, got another answer`)
     return 'emulator'
   },
 }

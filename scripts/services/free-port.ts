@@ -4,9 +4,9 @@ import { createServer } from 'node:net'
 const given = new Set<number>()
 
 /**
- * A port that nobody listens on, for a server that cannot choose its own. With offsets, the ports that lie so much
- * higher are free too. All are below the range from which outgoing connections get theirs: a client that keeps trying
- * to reach a server in restart could otherwise be given the server's own port, and connect to itself.
+ * A port on which no program listens, for a server that cannot choose one itself. With offsets, the ports that are
+ * higher by these numbers are free too. All are below the range of ports for outgoing connections: while a server
+ * restarts, a client that retries could otherwise get the port of the server and connect to itself.
  */
 export async function freePort(...offsets: number[]): Promise<number> {
   for (;;) {

@@ -1,6 +1,6 @@
 /**
- * The real servers that the tests run against. Each is the one that its environment variable names, or else one
- * of our own, from a program on this machine or from a Debian package that is installed for it.
+ * The real servers that the tests use. If the environment variable of a server is set, the tests use that server.
+ * Otherwise this starts one, from a program on this machine or from a Debian package that it installs.
  */
 import { firestore } from './firestore.ts'
 import { nats } from './nats.ts'
@@ -16,34 +16,34 @@ const KINDS: Record<ServerName, ServerKind> = { redis, postgres, nats, firestore
 
 export const serverNames = Object.keys(KINDS) as readonly ServerName[]
 
-/** The environment variable from which a test takes the address of such a server. */
+/** The environment variable with the address of such a server. */
 export function variableOf(name: ServerName): string {
   return KINDS[name].variable
 }
 
 export interface Services extends AsyncDisposable {
-  /** Address by environment variable, for the programs that are to use the servers. */
+  /** The environment variables with the addresses, for programs that use the servers. */
   readonly environment: Readonly<Record<string, string>>
-  /** A line for each: what it is, its version, its address. */
+  /** A line for each server: its name, version, address and program. */
   readonly report: readonly string[]
 }
 
-/** Starts all at once, except those that the environment names. */
+/** Starts all of them in parallel, except those with an address in the environment. */
 export async function startServices(names: readonly ServerName[]): Promise<Services> {
   const ours = names.filter((name) => !process.env[variableOf(name)])
   const servers = await startServers(ours)
   const environment: Record<string, string> = {
-    // Google's client would look for a cloud machine's metadata server, and wait for it.
+    // Otherwise Google's client searches for the metadata server of a cloud machine, which takes seconds.
     ...(names.includes('firestore') && { METADATA_SERVER_DETECTION: 'none' }),
   }
   try {
     const report = await Promise.all(
       names.map(async (name) => {
-        const server = servers.find((one) => one.name === name)
+        const server = servers.find((started) => started.name === name)
         const address = server?.address ?? process.env[variableOf(name)] ?? ''
         environment[variableOf(name)] = address
         const version = server?.version ?? (await KINDS[name].version(address))
-        return `${name} ${version} at ${address}, ${server?.program ?? `as ${variableOf(name)} says`}`
+        return `${name} ${version} at ${address}, ${server?.program ?? `from ${variableOf(name)}`}`
       }),
     )
     return { environment, report, [Symbol.asyncDispose]: () => stopAll(servers) }
@@ -53,10 +53,10 @@ export async function startServices(names: readonly ServerName[]): Promise<Servi
   }
 }
 
-/** A server of one's own, whatever the environment names: to be frozen, crashed and restarted at will. */
+/** Always starts a new server, which a test may freeze, crash and restart. */
 export async function startServer(name: ServerName): Promise<Server> {
   const [server] = await startServers([name])
-  if (!server) throw new Error(`no server ${name}`)
+  if (!server) throw new Error(`${name} was not started`)
   return server
 }
 

@@ -1,7 +1,7 @@
 /**
- * The process that stands between a test run and one server. It starts what it is told to, and when the channel
- * to the test run breaks, in whatever way that ended (a `kill -9` too), it ends the server and removes its
- * directory. It runs in a session of its own, so that a Ctrl-C on the terminal does not end it first.
+ * A process between a test run and one server. It starts the server. When the test run ends in any way, also by
+ * `kill -9`, the channel to it breaks, and this process ends the server and removes its directory. It runs in its own
+ * session, so that Ctrl-C on the terminal does not end it first.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chmodSync, closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { signalTree } from './process-tree.ts'
 const END_LIMIT_MS = 5000
 
 const directory = mkdtempSync(join(tmpdir(), `holdfast-${process.argv[2]}-`))
-// A server that runs as another user must be able to reach its own directory below.
+// A server that runs as another user must be able to reach its directory in this one.
 chmodSync(directory, 0o711)
 
 let current: ChildProcess | undefined
@@ -34,30 +34,30 @@ process.on('message', (command: Command) => {
   })
   closeSync(log)
   current = child
-  child.once('spawn', () => tell({ type: 'started', pid: child.pid ?? 0 }))
-  child.once('error', (error) => tell({ type: 'failed', reason: error.message }))
+  child.once('spawn', () => send({ type: 'started', pid: child.pid ?? 0 }))
+  child.once('error', (error) => send({ type: 'failed', reason: error.message }))
   child.once('exit', (code, signal) => {
     current = undefined
-    tell({ type: 'exited', with: signal ?? code ?? 0 })
+    send({ type: 'exited', with: signal ?? code ?? 0 })
   })
 })
 process.once('disconnect', end)
 process.once('SIGTERM', end)
-tell({ type: 'ready', directory })
+send({ type: 'ready', directory })
 
 async function end(): Promise<void> {
   const server = current
   if (server?.pid !== undefined) {
-    const gone = new Promise((resolve) => server.once('exit', resolve))
+    const exit = new Promise((resolve) => server.once('exit', resolve))
     signalTree(server.pid, 'SIGCONT')
     process.kill(server.pid, endSignal)
-    const obeyed = await Promise.race([gone.then(() => true), sleep(END_LIMIT_MS, false)])
-    if (!obeyed) signalTree(server.pid, 'SIGKILL')
+    const hasExited = await Promise.race([exit.then(() => true), sleep(END_LIMIT_MS, false)])
+    if (!hasExited) signalTree(server.pid, 'SIGKILL')
   }
   rmSync(directory, { recursive: true, force: true, maxRetries: 20 })
   process.exit()
 }
 
-function tell(message: KeeperMessage): void {
+function send(message: KeeperMessage): void {
   if (process.connected) process.send?.(message)
 }

@@ -9,7 +9,7 @@ export interface Command {
   readonly env?: Readonly<Record<string, string>>
   readonly uid?: number
   readonly gid?: number
-  /** What ends it at once, leaving its data as a crash would. */
+  /** Ends the process at once and leaves its data as a crash would. */
   readonly crashSignal: NodeJS.Signals
 }
 
@@ -19,7 +19,7 @@ export type KeeperMessage =
   | { readonly type: 'failed'; readonly reason: string }
   | { readonly type: 'exited'; readonly with: number | NodeJS.Signals }
 
-/** One process at a time, and a directory for it, neither of which outlives this one: a keeper sees to that. */
+/** One process at a time with its own directory. A keeper ends both when this process ends. */
 export class KeptProcess implements AsyncDisposable {
   readonly directory: string
   readonly #keeper: ChildProcess
@@ -45,12 +45,12 @@ export class KeptProcess implements AsyncDisposable {
     return (await started).pid
   }
 
-  /** Exit code or signal of what was started last. */
+  /** The exit code or signal of the process that was started last. */
   get exit(): Promise<number | NodeJS.Signals> {
     return this.#exit
   }
 
-  /** The end of what the process printed. */
+  /** The last ten lines that the process printed. */
   async lastOutput(): Promise<string> {
     const text = await readFile(join(this.directory, 'server.log'), 'utf8').catch(() => '')
     return text.trimEnd().split('\n').slice(-10).join('\n')
@@ -59,9 +59,9 @@ export class KeptProcess implements AsyncDisposable {
   /** Ends the process and removes the directory. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#keeper.exitCode !== null || this.#keeper.signalCode !== null) return
-    const gone = once(this.#keeper, 'exit')
+    const exit = once(this.#keeper, 'exit')
     if (this.#keeper.connected) this.#keeper.disconnect()
-    await gone
+    await exit
   }
 }
 

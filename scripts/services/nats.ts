@@ -6,7 +6,8 @@ export const nats: ServerKind = {
   name: 'nats',
   variable: 'HOLDFAST_TEST_NATS_URL',
   packages: ['nats-server'],
-  advice: 'install nats-server 2.9 or newer, or name one with JetStream in HOLDFAST_TEST_NATS_URL.',
+  advice:
+    'install nats-server 2.9 or newer, or set HOLDFAST_TEST_NATS_URL to the address of one with JetStream.',
 
   async find() {
     const program = executable('nats-server', ['/usr/sbin'])
@@ -25,7 +26,8 @@ export const nats: ServerKind = {
   async version(address) {
     const connection = await connect({ servers: address, reconnect: false, timeout: 2000 })
     try {
-      if (!connection.info?.jetstream) throw new Error(`${address} has no JetStream`)
+      if (!connection.info?.jetstream)
+        throw new Error(`${address} has no JetStream: start nats-server with -js`)
       return connection.info.version
     } finally {
       await connection.close()

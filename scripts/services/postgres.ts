@@ -10,10 +10,10 @@ export const postgres: ServerKind = {
   name: 'postgres',
   variable: 'HOLDFAST_TEST_POSTGRES_URL',
   packages: ['postgresql'],
-  advice: 'install PostgreSQL 14 or newer, or name a database in HOLDFAST_TEST_POSTGRES_URL.',
+  advice: 'install PostgreSQL 14 or newer, or set HOLDFAST_TEST_POSTGRES_URL to the address of a database.',
 
   async find() {
-    // Debian keeps the server's programs off the PATH; the newest version sorts last.
+    // On Debian these programs are not on the PATH. The newest version sorts last.
     const debian = globSync('/usr/lib/postgresql/*/bin').toSorted().toReversed()
     const initdb = executable('initdb', debian)
     if (!initdb) return undefined
@@ -44,7 +44,7 @@ export const postgres: ServerKind = {
     await client.connect()
     try {
       const { rows } = await client.query<{ server_version: string }>('show server_version')
-      return rows[0]?.server_version.split(' ')[0] ?? 'of unknown version'
+      return rows[0]?.server_version.split(' ')[0] ?? 'unknown version'
     } finally {
       await client.end()
     }
@@ -59,8 +59,8 @@ async function unprivilegedUser(): Promise<{ uid: number; gid: number } | undefi
       const [uid, gid] = await Promise.all(['-u', '-g'].map((which) => run('id', [which, name])))
       if (uid && gid) return { uid: Number(uid.stdout), gid: Number(gid.stdout) }
     } catch {
-      // No such user.
+      // There is no such user.
     }
   }
-  throw new Error('postgres does not run as root, and there is neither a user postgres nor nobody')
+  throw new Error('postgres does not run as root; expected a user postgres or nobody, got neither')
 }

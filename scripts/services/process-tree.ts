@@ -1,8 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { linuxProcesses } from '../../src/cli/run/linux-processes.ts'
 
 /**
- * Signals a process and all below it, parents first, by what Linux tells in `/proc`. Process groups would not do:
- * every Postgres backend leads its own.
+ * Signals a process and all its descendants, parents first. A signal to the process group would not reach the backends
+ * of Postgres, because each leads its own group.
  */
 export function signalTree(root: number, signal: NodeJS.Signals): void {
   const reached = new Set<number>()
@@ -12,36 +12,22 @@ export function signalTree(root: number, signal: NodeJS.Signals): void {
       reached.add(pid)
       send(pid, signal)
     }
-    // Those who had not been stopped yet may have forked; there is nobody new when all of them are.
+    // A process may have forked before it was stopped. When a search finds no new process, all of them are stopped.
     if (signal !== 'SIGSTOP' || found.length === 0) return
   }
 }
 
 function treeOf(root: number): number[] {
-  const children = new Map<number, number[]>()
-  for (const pid of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
-    const parent = parentOf(pid)
-    if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), Number(pid)])
-  }
+  const children = Map.groupBy(linuxProcesses(), ({ parent }) => parent)
   const tree = [root]
-  for (const pid of tree) tree.push(...(children.get(pid) ?? []))
+  for (const pid of tree) tree.push(...(children.get(pid) ?? []).map((child) => child.pid))
   return tree
-}
-
-function parentOf(pid: string): number | undefined {
-  try {
-    // "pid (name) state ppid …", where the name may hold spaces and brackets.
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
-  } catch {
-    return undefined
-  }
 }
 
 function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }

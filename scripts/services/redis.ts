@@ -6,7 +6,7 @@ export const redis: ServerKind = {
   name: 'redis',
   variable: 'HOLDFAST_TEST_REDIS_URL',
   packages: ['redis-server'],
-  advice: 'install redis-server 7 or newer, or name a server in HOLDFAST_TEST_REDIS_URL.',
+  advice: 'install redis-server 7 or newer, or set HOLDFAST_TEST_REDIS_URL to the address of a server.',
 
   async find() {
     const program = executable('redis-server')
@@ -28,7 +28,7 @@ export const redis: ServerKind = {
     client.on('error', () => {})
     try {
       await client.connect()
-      return /redis_version:(\S+)/.exec(await client.info('server'))?.[1] ?? 'of unknown version'
+      return /redis_version:(\S+)/.exec(await client.info('server'))?.[1] ?? 'unknown version'
     } finally {
       client.disconnect()
     }

@@ -7,13 +7,13 @@ import type { Tool } from './tools.ts'
 const START_LIMIT_MS = 60_000
 const PROBE_EVERY_MS = 30
 
-/** How one kind of server is found, started and asked. */
+/** How to find, start and check one kind of server. */
 export interface ServerKind extends Tool<Launch> {
   readonly name: ServerName
-  /** The environment variable that names a running server in its place. */
+  /** The environment variable with the address of a server to use instead. */
   readonly variable: string
   address(port: number): string
-  /** Rejects as long as the server does not answer. */
+  /** Asks the server. Rejects if it does not answer. */
   version(address: string): Promise<string>
 }
 
@@ -21,14 +21,14 @@ export type ServerName = 'redis' | 'postgres' | 'nats' | 'firestore'
 
 export interface Launch {
   readonly program: string
-  /** Where the server itself cannot tell. */
+  /** For a server that cannot be asked for its version. */
   readonly version?: string
-  /** To be run once, in the new directory, before the first start. */
+  /** A command that runs once, in the new directory, before the first start. */
   prepare?(directory: string): Promise<Command>
   command(directory: string, port: number): Promise<Command>
 }
 
-/** A server of our own, which ends with this process at the latest. */
+/** A server that this process has started. It ends with this process at the latest. */
 export class Server implements AsyncDisposable {
   readonly name: ServerName
   readonly program: string
@@ -71,7 +71,7 @@ export class Server implements AsyncDisposable {
     return this.#version
   }
 
-  /** Crashes the server and starts it again, on the same port and data. Resolves when it answers. */
+  /** Crashes the server and starts it again with the same port and data. Resolves when it answers. */
   async restart(): Promise<void> {
     this.thaw()
     process.kill(this.#pid, this.#command.crashSignal)
@@ -79,7 +79,7 @@ export class Server implements AsyncDisposable {
     await this.#start()
   }
 
-  /** Stops the server and its children as they are: connections stay open, nothing is answered. */
+  /** Suspends the server and its children: connections stay open, but nothing is answered. */
   freeze(): void {
     signalTree(this.#pid, 'SIGSTOP')
   }
@@ -99,10 +99,10 @@ export class Server implements AsyncDisposable {
 
   async #start(): Promise<void> {
     this.#pid = await this.#process.start(this.#command)
-    const exit = this.#process.exit.then(async (how) => {
-      throw new Error(`${this.name} ended (${how}): ${await this.#process.lastOutput()}`)
+    const exit = this.#process.exit.then(async (codeOrSignal) => {
+      throw new Error(`${this.name} ended (${codeOrSignal}): ${await this.#process.lastOutput()}`)
     })
-    // Once it has answered, its end is no failure to start.
+    // Only an exit before the first answer is a failure to start.
     exit.catch(() => {})
     const giveUpAt = performance.now() + START_LIMIT_MS
     for (;;) {

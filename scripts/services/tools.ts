@@ -7,28 +7,28 @@ import { promisify } from 'node:util'
 const UPDATE_TRIES = 300
 const UPDATE_PAUSE_MS = 1000
 
-/** A program from outside npm that the tests need. */
+/** A program that the tests need and that npm does not install. */
 export interface Tool<T> {
   readonly name: string
-  /** Debian packages that bring it. */
+  /** The Debian packages with this program. */
   readonly packages: readonly string[]
-  /** One sentence for those who must get it themselves. */
+  /** One sentence for a user who must install it. */
   readonly advice: string
-  /** How to use it, or `undefined` when it is not there. */
+  /** How to use it; `undefined` if it is not installed. */
   find(): Promise<T | undefined>
 }
 
-/** Finds all of them, installs what is missing if it may, or throws with one sentence for each that is. */
+/** Finds all tools, and installs missing ones if it runs as root on Debian. Throws a line for each missing tool. */
 export async function obtain<T>(tools: readonly Tool<T>[]): Promise<T[]> {
   const missing: Tool<T>[] = []
   for (const tool of tools) if (!(await tool.find())) missing.push(tool)
   if (missing.length > 0 && process.getuid?.() === 0 && executable('apt-get'))
     await install(missing.flatMap((tool) => tool.packages))
   const found = await Promise.all(tools.map((tool) => tool.find()))
-  const lacking = tools.filter((_, index) => found[index] === undefined)
-  if (lacking.length > 0)
-    throw new Error(lacking.map(({ name, advice }) => `${name} is missing: ${advice}`).join('\n'))
-  return found.filter((one) => one !== undefined)
+  const stillMissing = tools.filter((_, index) => found[index] === undefined)
+  if (stillMissing.length > 0)
+    throw new Error(stillMissing.map(({ name, advice }) => `${name} is missing: ${advice}`).join('\n'))
+  return found.filter((tool) => tool !== undefined)
 }
 
 export function executable(name: string, extraDirectories: readonly string[] = []): string | undefined {
@@ -42,12 +42,12 @@ export const run = promisify(execFile)
 async function install(packages: readonly string[]): Promise<void> {
   console.log(`installing Debian packages: ${packages.join(' ')}`)
   await updateLists()
-  // A package that this machine knows no source for must not keep the others away.
+  // One by one, because an unknown package would fail the whole call.
   for (const name of packages)
     process.stderr.write(await aptGet('install', '--yes', '--no-install-recommends', name))
 }
 
-/** `install` waits for another apt-get, such as that of a machine which has just booted. `update` does not. */
+/** `apt-get install` waits for another apt-get, such as one at the start of the machine. `apt-get update` does not. */
 async function updateLists(): Promise<void> {
   for (let tries = 1; ; tries++) {
     const errors = await aptGet('update')
@@ -57,7 +57,7 @@ async function updateLists(): Promise<void> {
   }
 }
 
-/** Resolves with what it had to complain about, whether it succeeded or not. */
+/** Resolves with its error output, also if it failed. */
 async function aptGet(...args: string[]): Promise<string> {
   const options = ['--quiet', '--quiet', '-o', 'DPkg::Lock::Timeout=300']
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' }

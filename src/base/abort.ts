@@ -18,9 +18,19 @@ export function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined):
 
 /** Why somebody should stop waiting. An `AbortController` is created only if somebody reads `signal`. */
 export class Stop {
-  reason: LeaseError | undefined
+  readonly #parent: Stop | undefined
+  #reason: LeaseError | undefined
   #listener: ((reason: LeaseError) => void) | undefined
   #controller: AbortController | undefined
+
+  /** `parent`: its reason counts here too. Signal and listener learn of it only by `abort`. */
+  constructor(parent?: Stop) {
+    this.#parent = parent
+  }
+
+  get reason(): LeaseError | undefined {
+    return this.#reason ?? this.#parent?.reason
+  }
 
   get signal(): AbortSignal {
     this.#controller ??= new AbortController()
@@ -29,9 +39,9 @@ export class Stop {
   }
 
   abort(reason: LeaseError): void {
-    this.reason ??= reason
-    this.#controller?.abort(this.reason)
-    this.#listener?.(this.reason)
+    this.#reason ??= reason
+    this.#controller?.abort(this.#reason)
+    this.#listener?.(this.#reason)
   }
 
   /** One listener at a time: the next one replaces it. */

@@ -21,3 +21,15 @@ export function expectDuration(option: string, value: unknown, min: number, max 
   if (ms !== undefined && Number.isInteger(ms) && ms >= min && ms <= max) return ms
   refuse(option, `whole milliseconds from ${min} to ${max}, or text such as '30s'`, value)
 }
+
+const MIN_TTL_MS = 10
+
+/** The milliseconds of a lease's TTL. */
+export function expectTtl(ttl: unknown): number {
+  return expectDuration('ttl', ttl, MIN_TTL_MS)
+}
+
+/** The milliseconds between two heartbeats: at most nine tenths of the TTL. */
+export function expectHeartbeat(heartbeat: unknown, ttlMs: number): number {
+  return expectDuration('heartbeat', heartbeat, 1, Math.floor(ttlMs * 0.9))
+}

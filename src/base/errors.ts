@@ -89,11 +89,16 @@ export function asLeaseError(error: unknown, resource?: string): LeaseError {
   return new LeaseError('store-failed', messageOf(error), { cause: error, resource })
 }
 
+/** Whether whatever was thrown says that the same call may succeed later. Works for errors of any class. */
+export function isRetryable(error: unknown): boolean {
+  return (Object(error) as { readonly retryable?: unknown }).retryable === true
+}
+
 /** The message of whatever was thrown. Never throws itself. */
 export function messageOf(error: unknown): string {
   if (typeof error === 'string') return error
   const { message, errors } = Object(error) as { readonly message?: unknown; readonly errors?: unknown }
   // Node tried several addresses of a host: the first error says what the list does not.
   if (message === '' && Array.isArray(errors) && errors.length > 0) return messageOf(errors[0])
-  return typeof message === 'string' ? message : `a ${typeof error} was thrown instead of an Error`
+  return typeof message === 'string' ? message : `${typeof error} was thrown instead of an Error`
 }

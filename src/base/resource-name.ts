@@ -4,9 +4,14 @@ const MAX_NAME_BYTES = 512
 
 /** The name in NFC, so that one name has one spelling. Throws if it is not a valid name. */
 export function checkResource(resource: unknown): string {
-  const name = typeof resource === 'string' && resource.isWellFormed() ? resource.normalize('NFC') : ''
+  return checkName('resource', resource)
+}
+
+/** The same rules for another option, such as the id of a job. */
+export function checkName(option: string, value: unknown): string {
+  const name = typeof value === 'string' && value.isWellFormed() ? value.normalize('NFC') : ''
   if (!name || /\p{Cc}/u.test(name) || isLonger(name, MAX_NAME_BYTES))
-    refuse('resource', `1 to ${MAX_NAME_BYTES} bytes of UTF-8 without control characters`, resource)
+    refuse(option, `1 to ${MAX_NAME_BYTES} bytes of UTF-8 without control characters`, value)
   return name
 }
 

@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util'
+import { show } from '../base/arguments.ts'
+import { messageOf } from '../base/errors.ts'
 import { type Command, GENERAL_OPTIONS } from './command.ts'
 import { usageFailure } from './failure.ts'
 
@@ -8,32 +10,22 @@ export interface Arguments {
   readonly flags: Flags
   readonly wantsHelp: boolean
   readonly positionals: readonly string[]
-  readonly rest: readonly string[]
+  /** The words after `--`. */
+  readonly childCommand: readonly string[]
 }
 
 /** `name`: of the command, for messages. */
 export function parseArguments(name: string, command: Command, args: readonly string[]): Arguments {
   const end = command.runsCommand ? args.indexOf('--') : -1
-  const own = end < 0 ? args : args.slice(0, end)
-  const { values, positionals } = parsed(name, command, own)
-  const rest = end < 0 ? [] : args.slice(end + 1)
-  const { help: wantsHelp = false } = values
-  if (!wantsHelp) checkCount(command, positionals, end < 0 ? null : rest)
-  return { flags: values, wantsHelp: wantsHelp === true, positionals, rest }
+  const { values, positionals } = parse(name, command, end < 0 ? args : args.slice(0, end))
+  const childCommand = end < 0 ? undefined : args.slice(end + 1)
+  const { help } = values
+  const wantsHelp = help === true
+  if (!wantsHelp) checkCount(command, positionals, childCommand)
+  return { flags: values, wantsHelp, positionals, childCommand: childCommand ?? [] }
 }
 
-/** `rest`: what stands after `--`; `null` where there is none. */
-function checkCount(command: Command, positionals: readonly string[], rest: readonly string[] | null): void {
-  const [least, most] = command.takes
-  const refuse = (problem: string) => usageFailure(`${problem}; usage: holdfast ${command.usage}`)
-  const { runsCommand = false } = command
-  if (runsCommand && rest === null && positionals.length > most) throw refuse('put -- before the command')
-  if (positionals.length < least) throw refuse('something is missing')
-  if (positionals.length > most) throw refuse(`${JSON.stringify(positionals[most])} is one argument too many`)
-  if (runsCommand && !rest?.length) throw refuse('there is no command to run')
-}
-
-function parsed(name: string, { options }: Command, args: readonly string[]) {
+function parse(name: string, { options }: Command, args: readonly string[]) {
   try {
     return parseArgs({
       args: [...args],
@@ -41,10 +33,35 @@ function parsed(name: string, { options }: Command, args: readonly string[]) {
       allowPositionals: true,
     })
   } catch (error) {
-    const { message } = error as Error
+    const message = messageOf(error)
+    // Node adds advice in a second sentence or line.
     const [problem = message] = message.split(/\. (?=To specify)|\.?\n/)
     throw usageFailure(`${lowerFirst(problem)}; holdfast ${name} --help lists the options`, { cause: error })
   }
+}
+
+/** `childCommand`: `undefined` if there is no `--`. */
+function checkCount(
+  { positionalCount, runsCommand = false, usage }: Command,
+  positionals: readonly string[],
+  childCommand: readonly string[] | undefined,
+): void {
+  const fail = (problem: string) => usageFailure(`${problem}; usage: holdfast ${usage}`)
+  const [min, max] = positionalCount
+  const count = positionals.length
+  if (runsCommand && !childCommand && count > max) throw fail('expected -- before the command to run')
+  if (count < min) throw fail(`expected ${describeCount(positionalCount)}, got ${count}`)
+  if (count > max)
+    throw fail(
+      `unexpected argument ${show(positionals[max])}: expected ${describeCount(positionalCount)}, got ${count}`,
+    )
+  if (runsCommand && !childCommand?.length) throw fail('expected a command to run after --, got none')
+}
+
+function describeCount([min, max]: Command['positionalCount']): string {
+  if (max === 0) return 'no arguments'
+  if (min === max) return `${max} argument`
+  return max === Number.POSITIVE_INFINITY ? `at least ${min} argument` : `at most ${max} argument`
 }
 
 function lowerFirst(text: string): string {

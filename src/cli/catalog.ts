@@ -1,12 +1,12 @@
 import type { Command } from './command.ts'
 
-export interface Entry {
+export interface LazyCommand {
   readonly summary: string
   load(): Promise<Command>
 }
 
-/** All commands, each loaded only when it is asked for. */
-export const CATALOG: Readonly<Record<string, Entry>> = {
+/** All commands. Each is loaded only when it is used, so that the others do not slow down its start. */
+export const CATALOG: Readonly<Record<string, LazyCommand>> = {
   run: {
     summary: 'hold a lease while a command runs',
     load: async () => (await import('./commands/run.ts')).run,
@@ -28,11 +28,11 @@ export const CATALOG: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/release.ts')).release,
   },
   doctor: {
-    summary: 'check a store, and say what to mend',
+    summary: 'check a store, and say what to repair',
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
   bench: {
-    summary: 'measure a store',
+    summary: 'measure the speed of a store',
     load: async () => (await import('./commands/bench.ts')).bench,
   },
   serve: {
@@ -47,4 +47,9 @@ export const CATALOG: Readonly<Record<string, Entry>> = {
     summary: 'print a completion script for a shell',
     load: async () => (await import('./commands/completion.ts')).completion,
   },
+}
+
+/** `undefined` if there is no such command. */
+export function findCommand(name: string | undefined): LazyCommand | undefined {
+  return name !== undefined && Object.hasOwn(CATALOG, name) ? CATALOG[name] : undefined
 }

@@ -17,46 +17,46 @@ export type Options = Readonly<Record<string, Option>>
 
 export interface Example {
   readonly line: string
-  readonly does: string
+  readonly explanation: string
 }
 
 export interface Command {
   /** After `holdfast`, such as `run [options] <resource> -- <command…>`. */
   readonly usage: string
-  readonly about: string
+  readonly description: string
   readonly options: Options
-  /** How many arguments beside options it takes, at least and at most. */
-  readonly takes: readonly [least: number, most: number]
-  /** Takes what stands after `--` as a command to run. */
+  /** How many arguments it takes, options not counted. */
+  readonly positionalCount: readonly [min: number, max: number]
+  /** The words after `--` are a command to run. */
   readonly runsCommand?: boolean
   readonly examples: readonly Example[]
   /** Resolves with the exit code. */
-  run(call: Call): Promise<number>
+  run(invocation: Invocation): Promise<number>
 }
 
-export interface Call {
+export interface Invocation {
   readonly positionals: readonly string[]
-  /** What stands after `--`, where the command takes that. */
-  readonly rest: readonly string[]
+  /** The words after `--`; empty unless `runsCommand` is set. */
+  readonly childCommand: readonly string[]
   readonly settings: CommandSettings
   readonly terminal: Terminal
 }
 
-/** Understood by every command. */
+/** Options of every command. */
 export const GENERAL_OPTIONS: Options = {
   json: { type: 'boolean', help: 'print JSON' },
-  debug: { type: 'boolean', help: 'show where an error came from' },
+  debug: { type: 'boolean', help: 'print the stack of an error' },
   help: { type: 'boolean', short: 'h', help: 'show this help' },
 }
 
-/** Understood by every command that works on a store. */
+/** Options of every command that uses a store. */
 export const STORE_OPTIONS: Options = {
   store: settingOption('store', 's'),
   config: {
     type: 'string',
     value: '<file>',
     setting: 'environment',
-    help: 'a TOML or JSON file with settings (default ./holdfast.toml, if there is one)',
+    help: 'a TOML or JSON file with settings (default ./holdfast.toml, if it exists)',
   },
 }
 

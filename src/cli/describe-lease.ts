@@ -1,19 +1,44 @@
-import type { LeaseRecord } from '../core/index.ts'
-import { formatDuration } from './duration.ts'
-import { printable } from './terminal.ts'
+import type { LeaseRecord } from '../base/records.ts'
+import { formatDuration } from './format-duration.ts'
+import { alignColumns, printable, type Terminal } from './terminal.ts'
 
-/** A lease as programs are shown it. */
+export const NOTHING_HELD = 'Nothing is held. holdfast run <resource> -- <command> takes a lease.'
+
+/** A lease as `--json` prints it. */
 export function leaseToJson(lease: LeaseRecord) {
   const { resource, owner, token, id, state, metadata, acquiredAt, expiresAt, remaining } = lease
   return {
-    ...{ resource, owner, token, id, state, metadata },
+    resource,
+    owner,
+    token,
+    id,
+    state,
+    metadata,
     acquiredAt: new Date(acquiredAt).toISOString(),
     expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
     remainingMs: remaining === null ? null : Math.round(remaining),
   }
 }
 
-/** How long it has been held when the store looked: both times are of the store's clock. */
+/** One line for each lease, under a heading. */
+export function leaseTable(leases: readonly LeaseRecord[], terminal: Terminal): string[] {
+  const [heading = '', ...lines] = alignColumns([
+    ['RESOURCE', 'HOLDER', 'TOKEN', 'HELD FOR', 'LEFT', 'NOTE'],
+    ...leases.map((lease) => [
+      printable(lease.resource),
+      printable(lease.owner),
+      String(lease.token),
+      heldFor(lease),
+      timeLeft(lease),
+      metadataTexts(lease)
+        .map(([name, value]) => `${name}=${value}`)
+        .join(' '),
+    ]),
+  ])
+  return [terminal.style('dim', heading), ...lines]
+}
+
+/** How long the lease had been held when the store read it. Both times are of the store's clock. */
 export function heldFor({ acquiredAt, expiresAt, remaining }: LeaseRecord): string {
   if (expiresAt === null || remaining === null) return '?'
   return formatDuration(expiresAt - remaining - acquiredAt)
@@ -23,13 +48,10 @@ export function timeLeft({ remaining }: LeaseRecord): string {
   return remaining === null ? 'no end' : formatDuration(remaining)
 }
 
-/** One line for what the holder says about itself. */
-export function note({ metadata }: LeaseRecord): string {
-  if (!metadata) return ''
-  const show = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
-  return printable(
-    Object.entries(metadata)
-      .map(([name, value]) => `${name}=${show(value)}`)
-      .join(' '),
-  )
+/** Each name in the metadata, with its value as text. */
+export function metadataTexts({ metadata }: LeaseRecord): [name: string, value: string][] {
+  return Object.entries(metadata ?? {}).map(([name, value]) => [
+    printable(name),
+    printable(typeof value === 'string' ? value : JSON.stringify(value)),
+  ])
 }

@@ -1,9 +1,9 @@
-/** What the command line exits with. Those of `run` stay clear of the codes that commands commonly use. */
+/** Those above 63 leave the lower codes to the command of `run`. */
 export const EXIT = {
   ok: 0,
   /** The question was answered, and the answer is no. */
   no: 1,
-  /** `monitor` was given a folder, a file or lines that it cannot use. */
+  /** `monitor` cannot use the folder, the file or the lines that it was given. */
   badInput: 2,
   usage: 64,
   unavailable: 69,
@@ -15,6 +15,3 @@ export const EXIT = {
 } as const
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
-
-/** As shells have it: a command that was ended by a signal exits with 128 and the signal's number. */
-export const SIGNAL_BASE = 128

@@ -1,7 +1,7 @@
-import type { LeaseErrorCode } from '../core/index.ts'
+import { LeaseError, messageOf } from '../base/errors.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 
-/** An end that the user is told in one sentence: what is wrong, and what to do about it. */
+/** Ends a command. The message is one sentence for the user: what is wrong, and after a semicolon what to do. */
 export class Failure extends Error {
   override readonly name = 'Failure'
   readonly exitCode: ExitCode
@@ -19,38 +19,38 @@ export function usageFailure(message: string, details?: { readonly cause?: unkno
 /** `store`: how messages name the store that was in use. */
 export function asFailure(error: unknown, store = ''): Failure {
   if (error instanceof Failure) return error
-  const { name, message } = error instanceof Error ? error : new Error(String(error))
+  const message = messageOf(error)
+  const withStore = store ? `${store}: ${message}` : message
   const details = { cause: error }
-  const of = store && `${store}: `
-  const { code, path } = Object(error) as { code?: string; path?: string }
-  if (name === 'LeaseError') return leaseFailure(code as LeaseErrorCode, message, store, details)
-  // What the system says of a file is about what the user named.
+  if (error instanceof LeaseError) return leaseFailure(error, withStore, store)
+  const { code, path } = Object(error) as { readonly code?: string; readonly path?: string }
+  // An error of the file system is about a path that the user gave.
   if (code !== undefined && path !== undefined) return usageFailure(message, details)
-  const report = '--debug shows where, and that would be good to have in a report'
-  return new Failure(EXIT.failed, `${of}${message}; ${report}`, details)
+  const remedy = 'this may be a bug: run it again with --debug, and report what that prints'
+  return new Failure(EXIT.failed, `${withStore}; ${remedy}`, details)
 }
 
-function leaseFailure(code: LeaseErrorCode, message: string, store: string, details: object): Failure {
-  const of = store && `${store}: `
+function leaseFailure(error: LeaseError, messageWithStore: string, store: string): Failure {
+  const { code, message } = error
+  const details = { cause: error }
   switch (code) {
     case 'invalid-argument':
       return usageFailure(message, details)
     case 'lease-held':
       return new Failure(
         EXIT.held,
-        `${message}; holdfast inspect tells more, and --wait waits longer`,
+        `${message}; holdfast inspect shows the lease, and --wait waits longer for it`,
         details,
       )
     case 'lease-lost':
       return new Failure(EXIT.lost, message, details)
     case 'store-unavailable': {
-      const isLocal = /^(sqlite|file):/.test(store)
-      const remedy = isLocal
-        ? 'try again, or ask holdfast doctor'
-        : 'is it running, and is the address right?'
-      return new Failure(EXIT.unavailable, `${of}${message}; ${remedy}`, details)
+      const remedy = /^(sqlite|file):/.test(store)
+        ? 'try again, or run holdfast doctor'
+        : 'check that it is running and that the address is correct'
+      return new Failure(EXIT.unavailable, `${messageWithStore}; ${remedy}`, details)
     }
     default:
-      return new Failure(EXIT.failed, `${of}${message}`, details)
+      return new Failure(EXIT.failed, messageWithStore, details)
   }
 }

@@ -21,10 +21,10 @@ export function printOverview(terminal: Terminal): void {
     ...alignColumns([
       ['  holdfast run backup -- ./backup.sh', 'one backup at a time'],
       ['  holdfast run backup --if-available -- ./backup.sh', 'skip it if one is running'],
-      ['  holdfast ls', 'who holds what'],
+      ['  holdfast ls', 'who holds which lease'],
     ]),
     '',
-    'holdfast <command> --help tells more. holdfast --version prints the version.',
+    'holdfast <command> --help shows its options and examples. holdfast --version prints the version.',
   ]
   for (const line of lines) terminal.print(line)
 }
@@ -34,13 +34,16 @@ export function printHelp(command: Command, terminal: Terminal): void {
   const lines = [
     `${heading('Usage')}  holdfast ${command.usage}`,
     '',
-    command.about,
+    command.description,
     '',
     heading('Options'),
     ...optionLines({ ...command.options, ...GENERAL_OPTIONS }),
     '',
     heading('Examples'),
-    ...command.examples.flatMap(({ line, does }) => [`  ${terminal.style('dim', `# ${does}`)}`, `  ${line}`]),
+    ...command.examples.flatMap(({ line, explanation }) => [
+      `  ${terminal.style('dim', `# ${explanation}`)}`,
+      `  ${line}`,
+    ]),
   ]
   for (const line of lines) terminal.print(line)
 }

@@ -5,16 +5,16 @@ import { LiveLeases } from './live-leases.ts'
 
 const TTL_MS = 2000
 
-describe('leases as they change', () => {
+describe('live leases', () => {
   let store: LeaseStore
-  let told: string[]
+  let reported: string[]
   let live: LiveLeases | undefined
   beforeEach(() => {
     vi.useFakeTimers({
       toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'],
     })
     store = memoryStore()
-    told = []
+    reported = []
   })
   afterEach(async () => {
     await live?.[Symbol.asyncDispose]()
@@ -22,28 +22,27 @@ describe('leases as they change', () => {
   })
 
   const follow = async (from: LeaseStore = store) => {
-    live = await LiveLeases.follow(
-      from,
-      '',
-      ({ type, lease }) => told.push(`${type} ${lease.resource}`),
-      (error) => told.push(String(error)),
-    )
+    live = await LiveLeases.follow(from, {
+      prefix: '',
+      onChange: ({ type, lease }) => reported.push(`${type} ${lease.resource}`),
+      onError: (error) => reported.push(String(error)),
+    })
     return live
   }
   const take = (resource: string, id = resource) =>
     store.acquire({ resource, id, owner: 'mika', ttl: TTL_MS })
 
-  it('are told from those that are held already on', async () => {
+  it('are reported, first those that are already held', async () => {
     await take('a')
     const { current } = await follow()
     expect(current.map(({ resource }) => resource)).toEqual(['a'])
     await take('b')
     await store.renew({ resource: 'a', id: 'a', ttl: TTL_MS })
     await store.release({ resource: 'b', id: 'b' })
-    expect(told).toEqual(['held a', 'held b', 'renewed a', 'released b'])
+    expect(reported).toEqual(['held a', 'held b', 'renewed a', 'released b'])
   })
 
-  it('have less and less time left, and expire once though nobody looks', async () => {
+  it('have less and less time left, and their expiry is reported once without a push', async () => {
     await take('a')
     const leases = await follow()
     vi.advanceTimersByTime(500)
@@ -51,27 +50,27 @@ describe('leases as they change', () => {
     await vi.advanceTimersByTimeAsync(3000)
     expect(leases.current).toEqual([])
     await store.sweep({ limit: 10 })
-    expect(told).toEqual(['held a', 'expired a'])
+    expect(reported).toEqual(['held a', 'expired a'])
   })
 
-  it('are read again after a gap', async () => {
-    let tell: (event: StoreEvent) => void = () => {}
-    const deaf: LeaseStore = {
+  it('are listed again after a gap', async () => {
+    let emit: (event: StoreEvent) => void = () => {}
+    const withoutPush: LeaseStore = {
       ...store,
       list: (query) => store.list(query),
       read: (resources) => store.read(resources),
       async watch(on) {
-        tell = on
+        emit = on
         return { async [Symbol.asyncDispose]() {} }
       },
     }
     await take('a')
-    const leases = await follow(deaf)
+    const leases = await follow(withoutPush)
     await store.release({ resource: 'a', id: 'a' })
     await take('b')
-    tell({ type: 'gap' })
+    emit({ type: 'gap' })
     await vi.advanceTimersByTimeAsync(1)
     expect(leases.current.map(({ resource }) => resource)).toEqual(['b'])
-    expect(told).toEqual(['held a', 'held b', 'released a'])
+    expect(reported).toEqual(['held a', 'held b', 'released a'])
   })
 })

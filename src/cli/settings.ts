@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { show } from '../base/arguments.ts'
+import { parseDuration } from '../base/duration.ts'
 import { settingOf, unknownSettings, variableOf } from '../configuration/settings.ts'
 import type { Flags } from './arguments.ts'
 import type { Options } from './command.ts'
-import { parseDuration } from './duration.ts'
-import { usageFailure } from './failure.ts'
+import { type Failure, usageFailure } from './failure.ts'
 
 const DEFAULT_FILE = 'holdfast.toml'
 
@@ -23,8 +23,9 @@ export class CommandSettings {
   }
 
   static async load(flags: Flags, options: Options, env: NodeJS.ProcessEnv): Promise<CommandSettings> {
-    const path = 'config' in options ? new CommandSettings(flags, options, env).text('config') : undefined
-    const file = 'config' in options ? await readConfiguration(path) : undefined
+    const withoutFile = new CommandSettings(flags, options, env)
+    if (!('config' in options)) return withoutFile
+    const file = await readConfiguration(withoutFile.text('config'))
     return new CommandSettings(flags, options, env, file)
   }
 
@@ -58,32 +59,47 @@ export class CommandSettings {
 
   duration(name: string): number | undefined {
     const found = this.#find(name)
-    return found && parseDuration(found.value, found.source)
+    if (!found) return undefined
+    const ms = parseDuration(found.value)
+    if (ms === undefined) throw wrongValue(found, 'a duration such as 500ms, 30s or 5m')
+    return ms
   }
 
   wholeNumber(name: string): number | undefined {
     const found = this.#find(name)
     if (!found) return undefined
-    if (!/^[1-9]\d{0,8}$/.test(found.value))
-      throw usageFailure(`${found.source}: expected a whole number from 1, got ${show(found.value)}`)
+    if (!/^[1-9]\d{0,8}$/.test(found.value)) throw wrongValue(found, 'a whole number from 1')
     return Number(found.value)
   }
 
-  /** The value, and the name of its source for messages. */
-  #find(name: string): { readonly value: string; readonly source: string } | undefined {
+  #find(name: string): FoundValue | undefined {
     const flag = this.#flags[name]
     if (typeof flag === 'string') return { value: flag, source: `--${name}` }
     const { setting } = this.#options[name] ?? {}
     const variable = variableOf(name)
     const value = setting && this.#environment[variable]
     if (value) return { value, source: variable }
-    const kept = setting === 'file' ? this.#file?.values[settingOf(name)] : undefined
-    if (kept === undefined) return undefined
-    const source = `${name} in ${this.#file?.path}`
-    if (typeof kept !== 'string' && typeof kept !== 'number')
-      throw usageFailure(`${source}: expected a text or a number, got ${show(kept)}`)
-    return { value: String(kept), source }
+    return setting === 'file' ? this.#findInFile(name) : undefined
   }
+
+  #findInFile(name: string): FoundValue | undefined {
+    const value = this.#file?.values[settingOf(name)]
+    if (value === undefined) return undefined
+    const source = `${name} in ${this.#file?.path}`
+    if (typeof value !== 'string' && typeof value !== 'number')
+      throw wrongValue({ value, source }, 'a text or a number')
+    return { value: String(value), source }
+  }
+}
+
+interface FoundValue {
+  readonly value: string
+  /** Where it was found, for messages. */
+  readonly source: string
+}
+
+function wrongValue({ value, source }: { value: unknown; source: string }, expected: string): Failure {
+  return usageFailure(`${source}: expected ${expected}, got ${show(value)}`)
 }
 
 interface ConfigurationFile {
@@ -94,7 +110,7 @@ interface ConfigurationFile {
 async function readConfiguration(named: string | undefined): Promise<ConfigurationFile | undefined> {
   const path = named ?? (existsSync(DEFAULT_FILE) ? DEFAULT_FILE : undefined)
   if (path === undefined) return undefined
-  // Only now: most calls need no parser.
+  // Loaded on demand, because most calls need no parser.
   const { readConfigurationFile } = await import('../configuration/load-node.ts')
   const values = readConfigurationFile(path)
   // All commands share the file. With a misspelt `store`, a command would silently use the default one.

@@ -9,15 +9,19 @@ describe('a remark', () => {
     return String(written.mock.lastCall?.[0])
   }
 
-  it('is a line for people, or one of JSON with its details', () => {
+  it('is a line of text, or with --json a line of JSON with its details', () => {
     expect(remark(false)).toBe('holdfast: there are more\n')
-    const fact = { at: expect.stringMatching(/Z$/), type: 'remark', text: 'there are more', limit: 7 }
-    expect(JSON.parse(remark(true))).toEqual(fact)
+    expect(JSON.parse(remark(true))).toEqual({
+      at: expect.stringMatching(/Z$/),
+      type: 'remark',
+      text: 'there are more',
+      limit: 7,
+    })
   })
 })
 
 describe('columns', () => {
-  it('are as wide as their widest cell, however wide its characters and whatever their colour', () => {
+  it('are as wide as their widest cell, also with wide characters and colours', () => {
     expect(
       alignColumns([
         ['RESOURCE', 'HOLDER', ''],
@@ -28,8 +32,8 @@ describe('columns', () => {
   })
 })
 
-describe('what others wrote', () => {
-  it('cannot act on the terminal', () => {
+describe('a text from elsewhere', () => {
+  it('cannot control the terminal', () => {
     expect(printable('a\x1b[2Jb\rc\u0007')).toBe('ab�c�')
   })
 })

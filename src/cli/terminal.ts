@@ -11,22 +11,22 @@ const CODES: Readonly<Record<Style, readonly [on: number, off: number]>> = {
 }
 
 export interface RemarkDetails {
-  /** What kind of remark it is. Default `remark`. */
+  /** The kind of remark. Default `remark`. */
   readonly type?: string
   readonly [detail: string]: unknown
 }
 
-/** Where a command's results and remarks go. */
+/** Prints the results of a command on standard output, and its remarks on standard error. */
 export interface Terminal {
-  /** Standard output is a terminal: tables and colours are for people. */
+  /** Standard output is a terminal, so a person reads it: print tables and colours. */
   readonly isInteractive: boolean
   readonly columns: number
   readonly rows: number
   /** A line of the result. */
   print(line: string): void
-  /** Text of the result that ends no line, or moves the cursor. */
+  /** Text of the result without a line break after it. It may move the cursor. */
   write(text: string): void
-  /** A remark beside the result, on standard error; with `--json` a line of JSON, which has the details too. */
+  /** A line on standard error. With `--json` it is a line of JSON, which also has the details. */
   remark(text: string, details?: RemarkDetails): void
   style(style: Style, text: string): string
 }
@@ -36,9 +36,9 @@ export function openTerminal(env: NodeJS.ProcessEnv, isJson: boolean): Terminal 
   const { TERM, NO_COLOR } = env
   const isInteractive = stdout.isTTY === true && TERM !== 'dumb'
   const hasColours = isInteractive && !NO_COLOR
-  // Whoever reads has seen enough, as `head` does; that is no failure.
+  // The reader of the pipe has ended, such as `head`. That is not a failure.
   stdout.on('error', () => process.exit())
-  // A remark that nobody reads must not end a command that runs.
+  // Without a listener, a closed standard error would end a command that runs.
   stderr.on('error', () => {})
   return {
     isInteractive,
@@ -51,8 +51,8 @@ export function openTerminal(env: NodeJS.ProcessEnv, isJson: boolean): Terminal 
     print: (line) => void stdout.write(`${line}\n`),
     write: (text) => void stdout.write(text),
     remark(text, details) {
-      const fact = { at: new Date().toISOString(), type: 'remark', text, ...details }
-      stderr.write(isJson ? `${JSON.stringify(fact)}\n` : `holdfast: ${text}\n`)
+      const remark = { at: new Date().toISOString(), type: 'remark', text, ...details }
+      stderr.write(isJson ? `${JSON.stringify(remark)}\n` : `holdfast: ${text}\n`)
     },
     style(style, text) {
       const [on, off] = CODES[style]
@@ -61,7 +61,7 @@ export function openTerminal(env: NodeJS.ProcessEnv, isJson: boolean): Terminal 
   }
 }
 
-/** Columns as wide as their widest cell; the last is as long as it is. */
+/** Makes each column as wide as its widest cell. Lines have no spaces at their end. */
 export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => width(row[column] ?? ''))))
   return rows.map((row) =>
@@ -72,7 +72,7 @@ export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   )
 }
 
-/** What came from elsewhere may hold control characters, which must not act on the terminal. */
+/** Removes control characters, with which a text from elsewhere could control the terminal. */
 export function printable(text: string): string {
   return stripVTControlCharacters(text).replace(/\p{Cc}/gu, '�')
 }

@@ -1,14 +1,14 @@
-import type { LeaseRecord } from '../core/index.ts'
+import type { LeaseRecord } from '../base/records.ts'
+import { leaseTable, NOTHING_HELD } from './describe-lease.ts'
 import { EXIT } from './exit-codes.ts'
 import { asFailure } from './failure.ts'
-import { leaseTable, NOTHING_HELD } from './lease-table.ts'
 import type { LeaseChange } from './live-leases.ts'
 import { alignColumns, printable, type Terminal } from './terminal.ts'
 
 const REDRAW_EVERY_MS = 1000
-/** Many changes at once are one redraw. */
+/** Collects changes that come together into one redraw. */
 const REDRAW_AFTER_MS = 50
-const RECENT = 8
+const RECENT_SHOWN = 8
 
 const COLOURS = {
   held: 'green',
@@ -18,20 +18,20 @@ const COLOURS = {
   'taken-over': 'red',
 } as const
 
-/** Another screen, no cursor, no wrapping of long lines; and back. */
+/** Switch to the second screen of the terminal, without cursor and line wrapping, and back. */
 const ENTER = '\x1b[?1049h\x1b[?25l\x1b[?7l'
 const LEAVE = '\x1b[?7h\x1b[?25h\x1b[?1049l'
 const HOME = '\x1b[H'
 const CLEAR_LINE = '\x1b[K'
 const CLEAR_BELOW = '\x1b[J'
-/** Ctrl-C and Ctrl-D are keys like others while the terminal is raw. */
+/** A raw terminal sends Ctrl-C and Ctrl-D as ordinary keys. */
 const QUIT_KEYS = ['q', '\x03', '\x04']
 
 export interface Screen {
-  note(change: LeaseChange): void
-  trouble(error: unknown): void
-  /** Draws the table again and again; resolves with the exit code when the user has seen enough. */
-  show(leases: () => readonly LeaseRecord[]): Promise<number>
+  addChange(change: LeaseChange): void
+  showProblem(error: unknown): void
+  /** Redraws the table until the user presses a key that quits. Resolves with the exit code. */
+  showUntilQuit(leases: () => readonly LeaseRecord[]): Promise<number>
   close(): void
 }
 
@@ -40,24 +40,24 @@ export function openScreen(terminal: Terminal, title: string): Screen {
   let current: () => readonly LeaseRecord[] = () => []
   let problem = ''
   let isShown = false
-  let soon: NodeJS.Timeout | undefined
+  let redraw: NodeJS.Timeout | undefined
   const draw = () => {
-    clearTimeout(soon)
-    soon = undefined
+    clearTimeout(redraw)
+    redraw = undefined
     const lines = page(terminal, title, current(), recent, problem).slice(0, terminal.rows)
     terminal.write(HOME + lines.map((line) => `${line}${CLEAR_LINE}`).join('\r\n') + CLEAR_BELOW)
   }
-  const every = setInterval(draw, REDRAW_EVERY_MS)
+  const interval = setInterval(draw, REDRAW_EVERY_MS)
   const drawSoon = () => {
-    soon ??= setTimeout(draw, REDRAW_AFTER_MS)
+    redraw ??= setTimeout(draw, REDRAW_AFTER_MS)
   }
   process.stdout.on('resize', draw)
   terminal.write(ENTER)
 
   return {
-    note({ type, lease }) {
+    addChange({ type, lease }) {
       problem = ''
-      // What was held before is in the table, and no news.
+      // Leases that were held at the start are in the table already.
       if (isShown && type !== 'renewed')
         recent.unshift([
           clockTime(),
@@ -65,22 +65,22 @@ export function openScreen(terminal: Terminal, title: string): Screen {
           printable(lease.resource),
           printable(lease.owner),
         ])
-      recent.length = Math.min(recent.length, RECENT)
+      recent.length = Math.min(recent.length, RECENT_SHOWN)
       drawSoon()
     },
-    trouble(error) {
+    showProblem(error) {
       problem = asFailure(error).message
       drawSoon()
     },
-    show(leases) {
+    showUntilQuit(leases) {
       current = leases
       isShown = true
       draw()
       return untilQuit()
     },
     close() {
-      clearInterval(every)
-      clearTimeout(soon)
+      clearInterval(interval)
+      clearTimeout(redraw)
       process.stdout.off('resize', draw)
       if (process.stdin.isTTY) process.stdin.setRawMode(false)
       terminal.write(LEAVE)
@@ -105,12 +105,12 @@ function page(
   return [...above, ...table(leases, terminal, terminal.rows - above.length - below.length), ...below]
 }
 
-/** In at most so many lines. */
-function table(leases: readonly LeaseRecord[], terminal: Terminal, lines: number): string[] {
+/** The table, cut if it has more than `maxLines`. */
+function table(leases: readonly LeaseRecord[], terminal: Terminal, maxLines: number): string[] {
   if (leases.length === 0) return [NOTHING_HELD]
   const all = leaseTable(leases, terminal)
-  if (all.length <= lines) return all
-  const shown = Math.max(1, lines - 1)
+  if (all.length <= maxLines) return all
+  const shown = Math.max(1, maxLines - 1)
   return [...all.slice(0, shown), terminal.style('dim', `… and ${all.length - shown} more`)]
 }
 

@@ -1,3 +1,5 @@
+import { hasMethods, refuseClient } from '../base/arguments.ts'
+
 /**
  * The part of `Firestore` from `@google-cloud/firestore` or `firebase-admin` that Holdfast uses. Parameters are as
  * wide as they are there, because the real types would not fit otherwise.
@@ -64,3 +66,8 @@ export interface Timestamp {
 }
 
 export type DocumentFields = Record<string, unknown>
+
+export function expectFirestore(option: string, value: unknown): asserts value is FirestoreClient {
+  if (!hasMethods(value, 'collection', 'getAll', 'runTransaction'))
+    refuseClient(option, 'a Firestore of @google-cloud/firestore or firebase-admin', value)
+}

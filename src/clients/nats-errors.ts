@@ -1,23 +1,28 @@
 import type { LeaseError } from '../base/errors.ts'
-import { storeError } from './store-error.ts'
+import { codeOf, isConnectionCode, storeError } from './store-error.ts'
 
 const WRONG_LAST_SEQUENCE = [10071, 10164]
-/** By name, because the classes come from whichever copy of the client made the connection. */
-const RETRYABLE = ['TimeoutError', 'ConnectionError', 'RequestError', 'NoResponders', 'JetStreamNotEnabled']
+/**
+ * By name, because the classes come from whichever copy of the client made the connection. The name is not always
+ * that of the class: a `NoRespondersError` is named `NoResponders`.
+ */
+const RETRYABLE = ['TimeoutError', 'ConnectionError', 'RequestError', 'NoResponders']
 const MISSING_BUCKET = ['StreamNotFoundError', 'JetStreamNotEnabled']
 const REFUSED = ['PermissionViolationError', 'AuthorizationError', 'UserAuthenticationExpiredError']
 const SERVICE_UNAVAILABLE = 503
 
 interface NatsError {
   readonly name?: string
+  /** Of a `JetStreamApiError` the code of NATS, of a `JetStreamStatusError` that of HTTP. */
   readonly code?: number
+  /** Of a `JetStreamApiError`: the code of HTTP. */
   readonly status?: number
   readonly cause?: unknown
 }
 
-export function natsError(error: unknown): LeaseError {
+export function natsError(error: unknown, resource?: string): LeaseError {
   const isRefused = chainOf(error).some(({ name = '' }) => REFUSED.includes(name))
-  return storeError('NATS', error, { retryable: !isRefused && isRetryable(error) })
+  return storeError('NATS', error, { retryable: !isRefused && isRetryable(error) }, resource)
 }
 
 /** The key is not at the expected revision. */
@@ -32,8 +37,11 @@ export function isMissingBucket(error: unknown): boolean {
 }
 
 function isRetryable(error: unknown): boolean {
-  const { name = '', status } = Object(error) as NatsError
-  return RETRYABLE.includes(name) || isMissingBucket(error) || status === SERVICE_UNAVAILABLE
+  const { name = '', status, code } = Object(error) as NatsError
+  const isUnavailable = status === SERVICE_UNAVAILABLE || code === SERVICE_UNAVAILABLE
+  // The client passes on some errors of sockets and DNS as they are.
+  const isConnection = isConnectionCode(codeOf(error))
+  return RETRYABLE.includes(name) || isMissingBucket(error) || isUnavailable || isConnection
 }
 
 /** The error and its causes. */

@@ -1,3 +1,5 @@
+import { hasMethods, refuseClient } from '../base/arguments.ts'
+
 /** The part of a `NatsConnection` that Holdfast uses. `@nats-io/kv` uses the rest. */
 export interface NatsConnection {
   isClosed(): boolean
@@ -8,3 +10,8 @@ export interface NatsConnection {
 }
 
 export type NatsCallback = (error: Error | null, message: { string(): string }) => void
+
+export function expectNatsConnection(option: string, value: unknown): asserts value is NatsConnection {
+  if (!hasMethods(value, 'isClosed', 'status', 'publish', 'subscribe', 'flush'))
+    refuseClient(option, 'the NatsConnection that connect() of @nats-io/transport-node resolves with', value)
+}

@@ -16,6 +16,19 @@ export type { PgConfig } from './pg.ts'
 /** A `Pool` or a connected `Client` of `pg`, or the `sql` of `postgres`. */
 export type PostgresClient = PgPool | PgClient | PostgresJs
 
+/** Whatever can run a statement: a `PostgresClient`, also within a transaction, or the `sql` of a transaction. */
+export type PostgresQueryClient = PgQueryClient | PostgresJsQueryClient
+
+/** A `Pool` or a client of `pg`. */
+export interface PgQueryClient {
+  query(text: string, values: unknown[]): PromiseLike<{ readonly rows: readonly unknown[] }>
+}
+
+/** The `sql` of `postgres`, or of one of its transactions. */
+export interface PostgresJsQueryClient {
+  unsafe(text: string, values: (string | number)[]): PromiseLike<readonly unknown[]>
+}
+
 export type SqlValue = string | number | boolean | null
 export type SqlRow = Readonly<Record<string, unknown>>
 
@@ -56,6 +69,26 @@ export function postgresDatabase(client: unknown, option = 'client'): PostgresDa
   if (isPgPool(client)) return pgPool(client)
   if (isPgClient(client)) return pgClient(client)
   refuseClient(option, EXPECTED, client)
+}
+
+/**
+ * Runs one statement in whatever transaction the client has open. There is no limit, because the statement may have
+ * to wait for a lock. Errors are those of the driver.
+ */
+export function postgresStatements(
+  client: unknown,
+  option = 'client',
+): (text: string, values: readonly (string | number)[]) => Promise<readonly unknown[]> {
+  const hasUnsafe = hasMethods(client, 'unsafe')
+  if (!hasUnsafe && !hasMethods(client, 'query')) refuseClient(option, EXPECTED, client)
+  return async (text, values) => {
+    const rows = hasUnsafe
+      ? await (client as PostgresJsQueryClient).unsafe(text, [...values])
+      : Object(await (client as PgQueryClient).query(text, [...values])).rows
+    // A client of another database may have a method of the same name.
+    if (!Array.isArray(rows)) refuseClient(option, EXPECTED, client)
+    return rows
+  }
 }
 
 /** Where to listen: with the configuration of `client`, unless the option `listen` says otherwise. */

@@ -1,4 +1,4 @@
-import { type LeaseError, messageOf } from '../base/errors.ts'
+import { LeaseError, messageOf } from '../base/errors.ts'
 import { storeError, type Verdict } from './store-error.ts'
 
 /** The server is there but cannot serve us now. Old servers put these codes into the middle of a message. */
@@ -6,11 +6,22 @@ const RETRYABLE_REPLY =
   /\b(LOADING|READONLY|CLUSTERDOWN|TRYAGAIN|MASTERDOWN|NOREPLICAS|BUSY|OOM|MISCONF|max number of clients)\b/
 /** A reply of the server begins with a code, such as `WRONGTYPE …`. Without one, the server was not reached. */
 const REPLY = /^-?[A-Z]{3,} /
-/** ioredis and node-redis after `disconnect()`, or when they have given up reconnecting. */
+/**
+ * The messages of ioredis and node-redis for a connection that does not come back: the user closed it, or its retry
+ * strategy gave up. Where it means only that another connection is needed, `redis.ts` reports `brokenError` instead.
+ */
 const ENDED = /^(Connection is closed\.|The client is closed)/
 
-export function redisError(error: unknown): LeaseError {
-  return storeError('Redis', error, verdictOn(error))
+export function redisError(error: unknown, resource?: string): LeaseError {
+  return storeError('Redis', error, verdictOn(error), resource)
+}
+
+export function isEnded(error: unknown): boolean {
+  return ENDED.test(messageOf(error))
+}
+
+export function brokenError(cause: unknown): LeaseError {
+  return new LeaseError('store-unavailable', 'Redis: the connection broke', { cause })
 }
 
 export function isReply(error: unknown, code: string): boolean {
@@ -19,7 +30,7 @@ export function isReply(error: unknown, code: string): boolean {
 
 function verdictOn(error: unknown): Verdict {
   const message = messageOf(error)
-  if (ENDED.test(message))
+  if (isEnded(error))
     return { retryable: false, advice: 'this client was never connected, was closed, or does not reconnect' }
   if (isReply(error, 'MOVED'))
     return { retryable: false, advice: 'this server is part of a cluster: use a cluster client' }

@@ -1,6 +1,7 @@
 import { hasMethods, refuseClient } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
+import { brokenError, isEnded } from './redis-errors.ts'
 
 /** The part of `Redis` of `ioredis` that Holdfast uses. */
 export interface IoRedis extends Emitter {
@@ -37,11 +38,17 @@ export interface NodeRedis extends Emitter {
 
 /** What `createCluster` of `redis` returns. */
 export interface NodeRedisCluster extends Pick<NodeRedis, 'evalSha' | 'eval' | 'publish'> {
+  readonly isOpen?: boolean
   getRandomNode(): unknown
   nodeClient(node: never): unknown
 }
 
 export type RedisClient = IoRedis | IoRedisCluster | NodeRedis | NodeRedisCluster
+
+/** Whatever can run a script: every `RedisClient`, and also a pool or a sentinel of `redis`. */
+export type RedisScriptClient = IoRedisScriptClient | NodeRedisScriptClient
+export type IoRedisScriptClient = Pick<IoRedis, 'eval'>
+export type NodeRedisScriptClient = Pick<NodeRedis, 'eval'> & { readonly evalSha: unknown }
 
 interface ScriptOptions {
   keys: string[]
@@ -76,6 +83,8 @@ export interface RedisSubscriber {
   close(): void
 }
 
+const EXPECTED = 'a Redis or Cluster of ioredis, or a client or cluster of redis (node-redis)'
+
 export function redisDatabase(client: unknown, option = 'client'): RedisDatabase {
   const has = (...names: string[]) => hasMethods(client, ...names)
   if (has('evalsha', 'eval') && typeof (client as IoRedis).status === 'string') {
@@ -86,7 +95,14 @@ export function redisDatabase(client: unknown, option = 'client'): RedisDatabase
     if (has('getRandomNode', 'nodeClient')) return nodeRedisCluster(client as NodeRedisCluster)
     if (has('duplicate', 'subscribe', 'connect')) return nodeRedis(client as NodeRedis)
   }
-  refuseClient(option, 'a Redis or Cluster of ioredis, or a client or cluster of redis (node-redis)', client)
+  refuseClient(option, EXPECTED, client)
+}
+
+/** Runs scripts through any client that can, also one that cannot subscribe. */
+export function redisEval(client: unknown, option = 'client'): RedisDatabase['eval'] {
+  if (hasMethods(client, 'eval', 'evalSha')) return nodeRedisScripts(client as NodeRedis).eval
+  if (hasMethods(client, 'eval')) return ioRedisScripts(client as IoRedis).eval
+  refuseClient(option, EXPECTED, client)
 }
 
 function ioRedis(client: IoRedis): RedisDatabase {
@@ -107,7 +123,7 @@ function ioRedisCluster(client: IoRedisCluster): RedisDatabase {
   }
   return {
     cluster: true,
-    ...ioRedisScripts(client),
+    ...clusterScripts(ioRedisScripts(client), () => client.status === 'end'),
     publish: publishOnOneNode(pick),
     // Not the cluster's own subscriber, which moves between nodes without reporting what it missed.
     subscriber: async (hooks) => ioRedisSubscriber(await pick(), hooks),
@@ -123,7 +139,7 @@ function publishOnOneNode(pick: () => Promise<IoRedis | NodeRedis>): RedisDataba
   return async (channel, message) => {
     picked ??= pick()
     try {
-      return await (await picked).publish(channel, message)
+      return await orBroken((await picked).publish(channel, message))
     } catch (error) {
       picked = undefined
       throw error
@@ -131,7 +147,28 @@ function publishOnOneNode(pick: () => Promise<IoRedis | NodeRedis>): RedisDataba
   }
 }
 
-function ioRedisScripts(client: IoRedis | IoRedisCluster): Pick<RedisDatabase, 'evalSha' | 'eval'> {
+type Scripts = Pick<RedisDatabase, 'evalSha' | 'eval'>
+
+function clusterScripts(scripts: Scripts, isClosed: () => boolean): Scripts {
+  return {
+    evalSha: (sha, keys, args) => orBroken(scripts.evalSha(sha, keys, args), isClosed),
+    eval: (script, keys, args) => orBroken(scripts.eval(script, keys, args), isClosed),
+  }
+}
+
+/**
+ * For connections that are replaced when they end: those to single nodes of a cluster, and those that subscribe.
+ * Their end is a reason to retry, unless the user's own client was closed.
+ */
+async function orBroken<T>(work: Promise<T>, isClosed: () => boolean = () => false): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw isEnded(error) && !isClosed() ? brokenError(error) : error
+  }
+}
+
+function ioRedisScripts(client: IoRedis | IoRedisCluster): Scripts {
   return {
     evalSha: (sha, keys, args) => client.evalsha(sha, keys.length, ...keys, ...args),
     eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
@@ -143,14 +180,22 @@ async function ioRedisSubscriber(
   { message, broken }: SubscriberHooks,
 ): Promise<RedisSubscriber> {
   const own = model.duplicate({ lazyConnect: true, retryStrategy: () => null })
-  own.on('error', () => {})
-  await own.connect()
+  let lastError: unknown
+  own.on('error', (error: unknown) => {
+    lastError = error
+  })
+  try {
+    await own.connect()
+  } catch (error) {
+    // `connect` itself says only that the connection is closed.
+    throw lastError ?? brokenError(error)
+  }
   const stream = own.stream as { unref?(): void } | undefined
   stream?.unref?.()
   own.on('message', message)
   own.on('end', broken)
   return {
-    subscribe: (channel) => own.subscribe(channel),
+    subscribe: (channel) => orBroken(own.subscribe(channel)),
     unsubscribe: (channel) => own.unsubscribe(channel),
     close() {
       own.off('end', broken)
@@ -172,13 +217,13 @@ function nodeRedisCluster(client: NodeRedisCluster): RedisDatabase {
   const pick = async () => (await client.nodeClient(client.getRandomNode() as never)) as NodeRedis
   return {
     cluster: true,
-    ...nodeRedisScripts(client),
+    ...clusterScripts(nodeRedisScripts(client), () => client.isOpen === false),
     publish: publishOnOneNode(pick),
     subscriber: async (hooks) => nodeRedisSubscriber(await pick(), hooks),
   }
 }
 
-function nodeRedisScripts(client: NodeRedis | NodeRedisCluster): Pick<RedisDatabase, 'evalSha' | 'eval'> {
+function nodeRedisScripts(client: NodeRedis | NodeRedisCluster): Scripts {
   return {
     evalSha: (sha, keys, args) => client.evalSha(sha, { keys, arguments: args }),
     eval: (script, keys, args) => client.eval(script, { keys, arguments: args }),
@@ -200,7 +245,7 @@ async function nodeRedisSubscriber(
   own.unref()
   open = true
   return {
-    subscribe: (channel) => own.subscribe(channel, listener),
+    subscribe: (channel) => orBroken(own.subscribe(channel, listener)),
     unsubscribe: (channel) => own.unsubscribe(channel, listener),
     close() {
       open = false

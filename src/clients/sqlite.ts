@@ -17,8 +17,8 @@ export interface SqliteStatement {
 
 export type SqliteValue = string | number | null
 
-/** Less than the five seconds that callers wait for an answer. */
-const BUSY_LIMIT_MS = 4000
+/** How long a call waits for a busy database: less than the five seconds that callers wait for an answer. */
+export const BUSY_LIMIT_MS = 4000
 const LONGEST_PAUSE_MS = 20
 
 export function expectSqlite(option: string, database: unknown): asserts database is SqliteDatabase {

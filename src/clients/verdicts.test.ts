@@ -1,7 +1,10 @@
 /** What an error of each backend means: `store-unavailable` may be retried, `store-failed` is final. */
+import { JetStreamApiError, JetStreamStatusError, jserrors } from '@nats-io/jetstream/internal'
 import { errors as natsErrors } from '@nats-io/transport-node'
 import { describe, expect, it } from 'vitest'
 import { LeaseError } from '../base/errors.ts'
+import { browserError } from './browser-errors.ts'
+import { fileError } from './file-errors.ts'
 import { firestoreError, isConflict } from './firestore-errors.ts'
 import { natsError } from './nats-errors.ts'
 import { postgresError } from './postgres-errors.ts'
@@ -16,9 +19,12 @@ const BACKENDS = {
   SQLite: (error: unknown) => sqliteError(error),
   NATS: natsError,
   Firestore: (error: unknown) => firestoreError(error),
+  'file system': (error: unknown) => fileError(error),
+  browser: (error: unknown) => browserError(error),
 }
-const { ClosedConnectionError, PermissionViolationError, RequestError, TimeoutError } = natsErrors
+const { ClosedConnectionError, NoRespondersError, PermissionViolationError, RequestError } = natsErrors
 const denied = new PermissionViolationError('denied', 'publish', '$KV.holdfast.lease.r')
+const noResponders = new NoRespondersError('$JS.API.INFO')
 
 const VERDICTS: readonly [keyof typeof BACKENDS, string, unknown, typeof RETRY | typeof FINAL][] = [
   ['Postgres', 'connection refused', coded('ECONNREFUSED'), RETRY],
@@ -116,15 +122,21 @@ const VERDICTS: readonly [keyof typeof BACKENDS, string, unknown, typeof RETRY |
   ['SQLite', 'another kind of file', sqlite(26), FINAL],
   ['SQLite', 'syntax', sqlite(1), FINAL],
 
-  ['NATS', 'connection lost', named('ConnectionError'), RETRY],
-  ['NATS', 'timeout', new TimeoutError(), RETRY],
-  ['NATS', 'no responders', new RequestError('no responders'), RETRY],
+  ['NATS', 'connection lost', new natsErrors.ConnectionError('connection refused'), RETRY],
+  ['NATS', 'unknown host', coded('ENOTFOUND'), RETRY],
+  ['NATS', 'timeout', new natsErrors.TimeoutError(), RETRY],
+  ['NATS', 'no responders', noResponders, RETRY],
+  ['NATS', 'request without responders', new RequestError('none', { cause: noResponders }), RETRY],
+  ['NATS', 'no JetStream', new jserrors.JetStreamNotEnabled('not enabled', { cause: noResponders }), RETRY],
   ['NATS', 'no leader', apiError(10008, 503), RETRY],
-  ['NATS', 'deleted bucket', named('StreamNotFoundError'), RETRY],
+  ['NATS', 'no leader, for a direct read', new JetStreamStatusError('no responders', 503), RETRY],
+  ['NATS', 'deleted bucket', jserrors.StreamNotFoundError.fromMessage('no stream'), RETRY],
   ['NATS', 'ended client', new ClosedConnectionError(), FINAL],
+  ['NATS', 'ending client', new natsErrors.DrainingConnectionError(), FINAL],
   ['NATS', 'permission', denied, FINAL],
   ['NATS', 'request without permission', new RequestError('denied', { cause: denied }), FINAL],
-  ['NATS', 'wrong password', named('AuthorizationError'), FINAL],
+  ['NATS', 'wrong password', new natsErrors.AuthorizationError('wrong'), FINAL],
+  ['NATS', 'password too old', new natsErrors.UserAuthenticationExpiredError('expired'), FINAL],
   ['NATS', 'full stream', apiError(10054, 400), FINAL],
 
   ['Firestore', 'connection refused or reset', grpc(14), RETRY],
@@ -137,6 +149,49 @@ const VERDICTS: readonly [keyof typeof BACKENDS, string, unknown, typeof RETRY |
   ['Firestore', 'permission', grpc(7), FINAL],
   ['Firestore', 'no credentials', grpc(16), FINAL],
   ['Firestore', 'syntax', grpc(3), FINAL],
+
+  ['file system', 'full disk', coded('ENOSPC'), RETRY],
+  ['file system', 'quota', coded('EDQUOT'), RETRY],
+  ['file system', 'I/O error', coded('EIO'), RETRY],
+  ['file system', 'too many open files (process)', coded('EMFILE'), RETRY],
+  ['file system', 'too many open files (machine)', coded('ENFILE'), RETRY],
+  ['file system', 'busy', coded('EBUSY'), RETRY],
+  ['file system', 'try again', coded('EAGAIN'), RETRY],
+  ['file system', 'interrupted', coded('EINTR'), RETRY],
+  ['file system', 'timeout', coded('ETIMEDOUT'), RETRY],
+  ['file system', 'out of memory', coded('ENOMEM'), RETRY],
+  ['file system', 'stale handle', coded('ESTALE'), RETRY],
+  ['file system', 'deleted between two steps', coded('ENOENT'), RETRY],
+  ['file system', 'read-only', coded('EROFS'), FINAL],
+  ['file system', 'permission', coded('EACCES'), FINAL],
+  ['file system', 'hard links forbidden', coded('EPERM'), FINAL],
+  ['file system', 'no hard links', coded('ENOTSUP'), FINAL],
+  ['file system', 'no hard links (not implemented)', coded('ENOSYS'), FINAL],
+  ['file system', 'a file in place of a directory', coded('ENOTDIR'), FINAL],
+  ['file system', 'a file that exists', coded('EEXIST'), FINAL],
+  ['file system', 'a directory in place of a file', coded('EISDIR'), FINAL],
+  ['file system', 'two file systems', coded('EXDEV'), FINAL],
+  ['file system', 'loop of links', coded('ELOOP'), FINAL],
+  ['file system', 'name too long', coded('ENAMETOOLONG'), FINAL],
+  ['file system', 'wrong argument', coded('ERR_INVALID_ARG_VALUE'), FINAL],
+  ['file system', 'bug', new TypeError('x is not a function'), FINAL],
+
+  ['browser', 'full storage', dom('QuotaExceededError'), RETRY],
+  ['browser', 'closed database, or inactive page', dom('InvalidStateError'), RETRY],
+  ['browser', 'deleted file', dom('NotFoundError'), RETRY],
+  ['browser', 'file in use', dom('NotReadableError'), RETRY],
+  ['browser', 'another writer', dom('NoModificationAllowedError'), RETRY],
+  ['browser', 'aborted transaction', dom('AbortError'), RETRY],
+  ['browser', 'timeout', dom('TimeoutError'), RETRY],
+  ['browser', 'I/O error', dom('UnknownError'), RETRY],
+  ['browser', 'ended transaction', dom('TransactionInactiveError'), RETRY],
+  ['browser', 'permission', dom('NotAllowedError'), FINAL],
+  ['browser', 'no origin', dom('SecurityError'), FINAL],
+  ['browser', 'not supported', dom('NotSupportedError'), FINAL],
+  ['browser', 'a directory in place of the file', dom('TypeMismatchError'), FINAL],
+  ['browser', 'database of a newer version', dom('VersionError'), FINAL],
+  ['browser', 'data that cannot be stored', dom('DataCloneError'), FINAL],
+  ['browser', 'missing API, or bug', new TypeError('x is not a function'), FINAL],
 ]
 
 describe('the verdict on an error', () => {
@@ -170,6 +225,14 @@ describe('the message', () => {
     expect(sqliteError(sqlite(8), 'the database a.db').message).toMatch(
       /^the database a\.db: .*right to write/,
     )
+    expect(fileError(coded('ENOSPC'), 'the lease directory', 'r')).toMatchObject({
+      message: 'the lease directory: message of ENOSPC; the disk is full',
+      resource: 'r',
+    })
+    expect(browserError(dom('QuotaExceededError'), 'r')).toMatchObject({
+      message: 'the browser: message of QuotaExceededError; the storage of this site is full',
+      resource: 'r',
+    })
   })
 
   it('is that of the first address if a host has several', () => {
@@ -191,14 +254,14 @@ function sqlite(errcode: number, message = `message of ${errcode}`): Error {
   return Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode })
 }
 
+function dom(name: string): DOMException {
+  return new DOMException(`message of ${name}`, name)
+}
+
 function grpc(code: number): Error {
   return Object.assign(new Error(`code ${code}`), { code })
 }
 
-function named(name: string): Error {
-  return Object.assign(new Error(name), { name })
-}
-
 function apiError(code: number, status: number): Error {
-  return Object.assign(named('JetStreamApiError'), { code, status })
+  return new JetStreamApiError({ err_code: code, code: status, description: `code ${code}` })
 }

@@ -1,6 +1,6 @@
 import { expectFunction, expectText, refuse } from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
-import { type Duration, expectDuration } from '../base/duration.ts'
+import { type Duration, expectDuration, expectHeartbeat, expectTtl } from '../base/duration.ts'
 import type { JsonObject } from '../base/records.ts'
 import { checkResource, isLonger } from '../base/resource-name.ts'
 import type { LeaseListener } from './lease.ts'
@@ -47,7 +47,6 @@ export interface CheckedOptions {
 }
 
 const MAX_METADATA_BYTES = 4096
-const MIN_TTL_MS = 10
 
 export function checkOptions(
   resource: string,
@@ -55,7 +54,7 @@ export function checkOptions(
   options: LeaseOptions = {},
 ): CheckedOptions {
   const { metadata } = options
-  const ttl = expectDuration('ttl', options.ttl ?? defaults.ttl ?? 30_000, MIN_TTL_MS)
+  const ttl = expectTtl(options.ttl ?? defaults.ttl ?? 30_000)
   const heartbeat = options.heartbeat ?? defaults.heartbeat ?? Math.floor(ttl / 3)
   const wait = options.wait ?? defaults.wait ?? 10_000
   const owner = options.owner ?? defaults.owner
@@ -66,8 +65,7 @@ export function checkOptions(
     resource: checkResource(resource),
     owner,
     ttl,
-    heartbeat:
-      heartbeat === false ? Infinity : expectDuration('heartbeat', heartbeat, 1, Math.floor(ttl * 0.9)),
+    heartbeat: heartbeat === false ? Infinity : expectHeartbeat(heartbeat, ttl),
     wait: wait === Infinity ? wait : expectDuration('wait', wait, 0),
     retry(failures) {
       const pause = retry(failures) as number

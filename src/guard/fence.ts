@@ -1,31 +1,35 @@
-import { type Lease, LeaseError } from '../core/index.ts'
+import { expectObject, expectText, refuse } from '../base/arguments.ts'
+import { LeaseError } from '../base/errors.ts'
+import type { Lease } from '../core/index.ts'
 
-/** What a guard has to know of a lease. A `Lease` is one. */
+/** The three fields of a lease that a guard needs. A `Lease` has them. */
 export type Fence = Pick<Lease, 'resource' | 'token' | 'id'>
 
-/** The fence that was seen last at a resource. */
+/** The newest lease that a guard has seen at a resource. */
 export interface Seen {
   readonly token: number
   readonly id: string
 }
 
-/** Throws unless the lease is the one that was seen last, or a newer one. */
-export function expectFresh(lease: Fence, seen: Seen | null): void {
-  if (!seen || seen.token < lease.token || (seen.token === lease.token && seen.id === lease.id)) return
-  const { resource, token } = lease
-  const reason =
-    seen.token > token
-      ? `a newer lease, with token ${seen.token}, was here already`
-      : 'another lease has the same token, so two stores have given it'
-  throw new LeaseError('stale-token', `token ${token} of ${resource} is refused: ${reason}`, { resource })
+export function expectFence(lease: unknown): asserts lease is Fence {
+  expectObject('lease', lease)
+  const { resource, token, id } = lease
+  expectText('lease.resource', resource)
+  if (!Number.isSafeInteger(token)) refuse('lease.token', 'a whole number', token)
+  expectText('lease.id', id)
 }
 
-export function expectFence(lease: Fence): void {
-  const { resource, token, id } = lease ?? {}
-  if (Number.isSafeInteger(token) && [resource, id].every((text) => typeof text === 'string' && text !== ''))
-    return
-  throw new LeaseError(
-    'invalid-argument',
-    `lease: expected its resource, token and id, got ${JSON.stringify(lease)}`,
+/** Throws unless the lease is the newest that the guard has seen, or is newer. */
+export function expectFresh(lease: Fence, seen: Seen | null): void {
+  if (!seen || seen.token < lease.token || (seen.token === lease.token && seen.id === lease.id)) return
+  throw staleToken(
+    lease,
+    seen.token > lease.token
+      ? `the guard has seen a newer lease, with token ${seen.token}`
+      : 'another lease has the same token, so two stores have granted it',
   )
+}
+
+export function staleToken({ resource, token }: Fence, reason: string): LeaseError {
+  return new LeaseError('stale-token', `token ${token} of ${resource} is refused: ${reason}`, { resource })
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createLeases, LeaseError } from '../core/index.ts'
+import { LeaseError } from '../base/errors.ts'
+import { createLeases } from '../core/index.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { FakeClock } from '../testing/index.ts'
 import type { Fence } from './index.ts'
@@ -9,12 +10,12 @@ import { memoryGuard } from './index.ts'
 const fence = (token: number, id = `lease ${token}`): Fence => ({ resource: 'r', token, id })
 
 describe('a guard in memory', () => {
-  it('lets the same lease write again, and newer ones', () => {
+  it('accepts the same lease again, and newer leases', () => {
     const guard = memoryGuard()
     for (const token of [5, 5, 6, 1_794_719_438_119_000, 1_794_719_438_119_001]) guard.check(fence(token))
   })
 
-  it('refuses a lower token, also by one', () => {
+  it('refuses a lower token, even if it is lower by one', () => {
     const guard = memoryGuard()
     guard.check(fence(1_794_719_438_119_001))
     const refused = () => guard.check(fence(1_794_719_438_119_000))
@@ -25,7 +26,7 @@ describe('a guard in memory', () => {
         retryable: false,
         resource: 'r',
         message:
-          'token 1794719438119000 of r is refused: a newer lease, with token 1794719438119001, was here already',
+          'token 1794719438119000 of r is refused: the guard has seen a newer lease, with token 1794719438119001',
       }),
     )
   })
@@ -43,12 +44,12 @@ describe('a guard in memory', () => {
     guard.check({ resource: 'constructor', token: 1, id: 'b' })
   })
 
-  it('never lets a token through that is below one that it let through', () => {
+  it('never accepts a token that is lower than an accepted one', () => {
     const tokens = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1 })
     fc.assert(
-      fc.property(tokens, (asked) => {
+      fc.property(tokens, (checked) => {
         const guard = memoryGuard()
-        const passed = asked.filter((token) => {
+        const accepted = checked.filter((token) => {
           try {
             guard.check(fence(token))
             return true
@@ -56,19 +57,29 @@ describe('a guard in memory', () => {
             return false
           }
         })
-        expect(passed).toEqual(passed.toSorted((a, b) => a - b))
-        expect(passed.at(-1)).toBe(Math.max(...asked))
+        expect(accepted).toEqual(accepted.toSorted((a, b) => a - b))
+        expect(accepted.at(-1)).toBe(Math.max(...checked))
       }),
     )
   })
 
-  it('says what is missing', () => {
-    const guard = memoryGuard()
-    for (const lease of [undefined, {}, fence(1.5), fence(2 ** 53), { ...fence(1), id: '' }])
-      expect(() => guard.check(lease as Fence)).toThrow(/^lease: expected its resource, token and id, got /)
+  it.each([
+    [undefined, 'lease: expected an object, got undefined'],
+    [10n, 'lease: expected an object, got 10n'],
+    [Object.create(null), 'lease.resource: expected a non-empty string, got undefined'],
+    [{ token: 1n }, 'lease.resource: expected a non-empty string, got undefined'],
+    [{ ...fence(1), token: 1n }, 'lease.token: expected a whole number, got 1n'],
+    [fence(1.5), 'lease.token: expected a whole number, got 1.5'],
+    [fence(2 ** 53), 'lease.token: expected a whole number, got 9007199254740992'],
+    [{ ...fence(1), id: '' }, 'lease.id: expected a non-empty string, got ""'],
+    [{ ...fence(1), id: Symbol('a') }, 'lease.id: expected a non-empty string, got Symbol(a)'],
+  ])('rejects what is not a lease, and names the field: case %#', (lease, message) => {
+    expect(() => memoryGuard().check(lease as Fence)).toThrow(
+      expect.objectContaining({ code: 'invalid-argument', message }),
+    )
   })
 
-  it('stops a holder that was paused, and lets its successor write', async () => {
+  it('refuses a holder that was paused, and accepts its successor', async () => {
     const clock = new FakeClock()
     const store = memoryStore({ clock })
     const guard = memoryGuard()

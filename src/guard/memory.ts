@@ -1,7 +1,7 @@
 import { expectFence, expectFresh, type Fence, type Seen } from './fence.ts'
 
 export interface MemoryGuard {
-  /** Throws `stale-token` if a newer lease was checked before. Write in the same tick: nobody can come between. */
+  /** Throws `stale-token` if the guard has seen a newer lease. Write in the same tick, without an `await` between. */
   check(lease: Fence): void
 }
 

@@ -1,26 +1,17 @@
+import { type PostgresQueryClient, postgresStatements } from '../clients/postgres.ts'
 import { expectFence, type Fence } from './fence.ts'
-import { type GuardTableOptions, guardStatements, refuse } from './sql.ts'
-
-/** A client of `pg` within a transaction. */
-export interface PgGuardClient {
-  query(text: string, values: unknown[]): PromiseLike<{ readonly rows: readonly unknown[] }>
-}
-
-/** The `sql` of a transaction of `postgres`. */
-export interface PostgresGuardClient {
-  unsafe(text: string, values: (string | number)[]): PromiseLike<readonly unknown[]>
-}
+import { type GuardTableOptions, guardStatements, throwRefusal } from './sql.ts'
 
 export interface PostgresGuard {
   /**
-   * Rejects with `stale-token` if a newer lease was checked before; errors of the client pass as they are. Others
-   * who check the same resource wait for the end of your transaction.
+   * Rejects with `stale-token` if the guard has seen a newer lease. Errors of the client are passed on unchanged.
+   * Other checks of the same resource wait until your transaction ends.
    */
   check(lease: Fence): Promise<void>
 }
 
 /**
- * Guards what a transaction writes. Needs the table that `guardTable()` makes.
+ * Guards what a transaction writes. Needs the table that `guardTable()` creates.
  *
  * @example
  * await client.query('BEGIN')
@@ -28,27 +19,17 @@ export interface PostgresGuard {
  * await client.query('UPDATE document SET body = $1 WHERE key = $2', [body, key])
  * await client.query('COMMIT')
  */
-export function postgresGuard(
-  client: PgGuardClient | PostgresGuardClient,
-  options: GuardTableOptions = {},
-): PostgresGuard {
-  const { raise, look } = guardStatements(options)
+export function postgresGuard(client: PostgresQueryClient, options: GuardTableOptions = {}): PostgresGuard {
+  const run = postgresStatements(client)
+  const { raise, read } = guardStatements(options)
   return {
     async check(lease) {
       expectFence(lease)
       const { resource, token, id } = lease
-      const [raised] = await run(client, raise, [resource, token, id])
+      const [raised] = await run(raise, [resource, token, id])
       if (raised) return
-      const [seen] = await run(client, look, [resource])
-      refuse(lease, seen)
+      const [row] = await run(read, [resource])
+      throwRefusal(lease, row)
     },
   }
-}
-
-async function run(
-  client: PgGuardClient | PostgresGuardClient,
-  text: string,
-  values: (string | number)[],
-): Promise<readonly unknown[]> {
-  return 'unsafe' in client ? client.unsafe(text, values) : (await client.query(text, values)).rows
 }

@@ -38,23 +38,75 @@ describe('the fence of a key in Redis', () => {
   it('has a readable name', () => {
     expect(redisGuard(client, 'document:42').fenceKey).toBe('{document:42}:fence')
     expect(redisGuard(client, 'document:{42}').fenceKey).toBe('document:{42}:fence')
-    expect(() => redisGuard(client, '')).toThrow('key: expected one without "}" or with a {tag}, got ""')
+  })
+
+  it.each([
+    ['', '""'],
+    ['a}', '"a}"'],
+    [10n, '10n'],
+    [null, 'null'],
+  ])('is refused for the key %s', (key, shown) => {
+    expect(() => redisGuard(client, key as string)).toThrow(
+      expect.objectContaining({
+        code: 'invalid-argument',
+        message: `key: expected a text without "}", or with a {tag}, got ${shown}`,
+      }),
+    )
   })
 })
 
 describe('a guarded value in Redis', () => {
   it.each([
-    [{ a: 1 }, {}, 'value: expected a string, got object'],
-    ['text', { px: -1 }, 'px: expected a whole number of milliseconds from 1, got -1'],
-    ['text', { px: 1.5 }, 'px: expected a whole number of milliseconds from 1, got 1.5'],
-  ])('is refused before the fence is raised: %j, %j', async (value, options, message) => {
+    [{ a: 1 }, {}, 'value: expected a string, got an object'],
+    [10n, {}, 'value: expected a string, got 10n'],
+    ['text', null, 'options: expected an object, got null'],
+    ['text', { px: -1 }, /^px: expected whole milliseconds from 1 .*, got -1$/],
+    ['text', { px: 1.5 }, /^px: expected whole milliseconds from 1 .*, got 1.5$/],
+    ['text', { px: 5n }, /^px: expected whole milliseconds from 1 .*, got 5n$/],
+    ['text', { px: 'soon' }, /^px: expected whole milliseconds from 1 .*, got "soon"$/],
+  ])('is refused before the fence is raised: case %#', async (value, options, message) => {
     let scripts = 0
     const guard = redisGuard({ eval: async () => ++scripts }, 'document:42')
     const lease = { resource: 'r', token: 1, id: 'a' }
-    await expect(guard.set(lease, value as string, options)).rejects.toMatchObject({
+    await expect(guard.set(lease, value as string, options as object)).rejects.toMatchObject({
       code: 'invalid-argument',
-      message,
+      message: typeof message === 'string' ? message : expect.stringMatching(message),
     })
     expect(scripts).toBe(0)
+  })
+
+  it('is kept for a duration in milliseconds or as text', async () => {
+    const kept: (string | undefined)[] = []
+    const redis = {
+      eval: async (_script: string, _keys: number, ...args: string[]) => void kept.push(args.at(-1)),
+    }
+    const guard = redisGuard(redis, 'document:42')
+    for (const options of [{ px: 1500 }, { px: '1m' }, {}] as const)
+      await guard.set({ resource: 'r', token: 1, id: 'a' }, 'text', options)
+    expect(kept).toEqual(['1500', '60000', ''])
+  })
+})
+
+describe('what is not a Redis client', () => {
+  it('is refused if it does not return the answer of the script', async () => {
+    const guard = redisGuard({ eval: async () => 'QUEUED' }, 'k')
+    await expect(guard.check({ resource: 'r', token: 1, id: 'a' })).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: 'client: expected one that returns the answer of its script, got an object',
+    })
+  })
+
+  it.each([
+    ['null', null, 'null'],
+    ['an empty object', {}, 'an object'],
+    ['a URL', 'redis://:secret@localhost', 'a string'],
+    ['a BigInt', 10n, '10n'],
+  ])('is refused: %s', (_, client, shown) => {
+    expect(() => redisGuard(client as never, 'k')).toThrow(
+      expect.objectContaining({
+        code: 'invalid-argument',
+        message: expect.stringMatching(`^client: expected a Redis or Cluster of ioredis, .*, got ${shown}$`),
+      }),
+    )
   })
 })

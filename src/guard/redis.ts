@@ -1,29 +1,20 @@
-import { LeaseError } from '../core/index.ts'
+import { expectObject, refuse } from '../base/arguments.ts'
+import { type Duration, expectDuration } from '../base/duration.ts'
+import { type RedisScriptClient, redisEval } from '../clients/redis.ts'
 import { expectFence, expectFresh, type Fence } from './fence.ts'
 
-/** A client of `ioredis`. */
-export interface IoredisGuardClient {
-  eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
-}
-
-/** A client of `redis`. */
-export interface NodeRedisGuardClient {
-  eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>
-  evalSha: unknown
-}
-
 export interface RedisGuard {
-  /** The key that keeps the fence. Delete it only when nobody can write the guarded key any more. */
+  /** The key that stores the fence. Delete it only when nobody can write the guarded key any more. */
   readonly fenceKey: string
-  /** Rejects with `stale-token` if a newer lease was here before; errors of the client pass as they are. */
+  /** Rejects with `stale-token` if the guard has seen a newer lease. Errors of the client are passed on unchanged. */
   check(lease: Fence): Promise<void>
-  /** Checks and sets the value in one step. `px`: milliseconds that the value is kept. */
-  set(lease: Fence, value: string, options?: { readonly px?: number }): Promise<void>
+  /** Checks and sets the value in one step. `px`: how long Redis keeps the value. Default: forever. */
+  set(lease: Fence, value: string, options?: { readonly px?: Duration }): Promise<void>
 }
 
 /**
- * Lua for a script of yours: `holdfast_fence(fenceKey, token, id)` gives the fence that refuses the lease, or `nil`
- * when it may write. Tokens stay the strings that came, since Lua's `..` would round a number to 14 digits.
+ * Lua for a script of yours: `holdfast_fence(fenceKey, token, id)` returns the fence that refuses the lease, or `nil`
+ * if the lease may write. Tokens stay strings, because Lua's `..` would round a number to 14 digits.
  */
 export const REDIS_FENCE = `
 local function holdfast_fence(fence_key, token, id)
@@ -48,40 +39,38 @@ return nil`
  * @example
  * await redisGuard(client, 'document:42').set(lease, body)
  */
-export function redisGuard(client: IoredisGuardClient | NodeRedisGuardClient, key: string): RedisGuard {
+export function redisGuard(client: RedisScriptClient, key: string): RedisGuard {
+  const evaluate = redisEval(client)
   const fenceKey = fenceKeyOf(key)
 
   async function run(lease: Fence, script: string, keys: string[], more: string[]): Promise<void> {
     expectFence(lease)
-    const values = [String(lease.token), lease.id, ...more]
-    const refused = await ('evalSha' in client
-      ? client.eval(script, { keys, arguments: values })
-      : client.eval(script, keys.length, ...keys, ...values))
-    if (!refused) return
-    const [token, id] = refused as [string, string]
+    const seen = await evaluate(script, keys, [String(lease.token), lease.id, ...more])
+    if (seen === null || seen === undefined) return
+    if (!Array.isArray(seen)) refuse('client', 'one that returns the answer of its script', client)
+    const [token, id] = seen
     expectFresh(lease, { token: Number(token), id })
   }
 
   return {
     fenceKey,
     check: (lease) => run(lease, CHECK, [fenceKey], []),
-    async set(lease, value, { px } = {}) {
+    async set(lease, value, options = {}) {
       // Before the script, which would raise the fence and then fail.
-      if (typeof value !== 'string') refuse('value', 'a string', typeof value)
-      if (px !== undefined && !(Number.isSafeInteger(px) && px > 0))
-        refuse('px', 'a whole number of milliseconds from 1', px)
-      await run(lease, SET, [fenceKey, key], [value, px === undefined ? '' : String(px)])
+      if (typeof value !== 'string') refuse('value', 'a string', value)
+      expectObject('options', options)
+      const { px } = options
+      const keptMs = px === undefined ? '' : String(expectDuration('px', px, 1, Number.MAX_SAFE_INTEGER))
+      await run(lease, SET, [fenceKey, key], [value, keptMs])
     },
   }
 }
 
 /** In the slot of the key: a cluster hashes what is between the first `{` and the next `}`, or else all of it. */
 function fenceKeyOf(key: string): string {
-  if (/^[^{]*\{[^}]+\}/.test(key)) return `${key}:fence`
-  if (key !== '' && !key.includes('}')) return `{${key}}:fence`
-  return refuse('key', 'one without "}" or with a {tag}', JSON.stringify(key))
-}
-
-function refuse(argument: string, expected: string, came: unknown): never {
-  throw new LeaseError('invalid-argument', `${argument}: expected ${expected}, got ${came}`)
+  if (typeof key === 'string') {
+    if (/^[^{]*\{[^}]+\}/.test(key)) return `${key}:fence`
+    if (key !== '' && !key.includes('}')) return `{${key}}:fence`
+  }
+  return refuse('key', 'a text without "}", or with a {tag}', key)
 }

@@ -1,19 +1,20 @@
-import { LeaseError } from '../core/index.ts'
-import { expectFence, expectFresh, type Fence } from './fence.ts'
+import { expectObject, expectText, refuse } from '../base/arguments.ts'
+import { LeaseError } from '../base/errors.ts'
+import { expectFence, expectFresh, type Fence, staleToken } from './fence.ts'
 
 export interface GuardTableOptions {
-  /** Default `holdfast_guard`. Letters, digits and underscores, with a schema before it if need be. */
+  /** Letters, digits and underscores, optionally after a schema and a dot. Default `holdfast_guard`. */
   readonly table?: string
 }
 
-/** The statement that makes the table of `postgresGuard` and `sqliteGuard`, for a migration of yours. */
-export function guardTable({ table }: GuardTableOptions = {}): string {
-  return `CREATE TABLE IF NOT EXISTS ${nameOf(table)}
+/** The statement that creates the table of `postgresGuard` and `sqliteGuard`, for a migration of yours. */
+export function guardTable(options: GuardTableOptions = {}): string {
+  return `CREATE TABLE IF NOT EXISTS ${tableOf(options)}
   (resource text PRIMARY KEY, token bigint NOT NULL, lease_id text NOT NULL)`
 }
 
 /**
- * The condition of an update that is fenced by two columns of its own row, `fence` and `fence_id`.
+ * The condition of an update whose row has the fence in two columns of its own, `fence` and `fence_id`.
  *
  * @example
  * const { rowCount } = await client.query(
@@ -23,56 +24,56 @@ export function guardTable({ table }: GuardTableOptions = {}): string {
  * expectWritten(lease, rowCount)
  */
 export function fenceAllows(token: string, id: string): string {
+  expectText('token', token)
+  expectText('id', id)
   return `(fence < ${token} OR (fence = ${token} AND fence_id = ${id}))`
 }
 
-/** Throws `stale-token` when a fenced update has changed no row. */
+/** Throws `stale-token` if a fenced update has changed no row. */
 export function expectWritten(lease: Fence, changedRows: number | bigint | null): void {
   expectFence(lease)
-  if (Number(changedRows) > 0) return
-  const { resource, token } = lease
-  throw new LeaseError(
-    'stale-token',
-    `token ${token} of ${resource} is refused: its fenced update changed nothing, or there is no such row`,
-    { resource },
-  )
+  if (changedRows !== null && typeof changedRows !== 'number' && typeof changedRows !== 'bigint')
+    refuse('changedRows', 'how many rows the update has changed', changedRows)
+  if (changedRows !== null && changedRows > 0) return
+  throw staleToken(lease, 'the fenced update changed no row, or the row does not exist')
 }
 
 export interface GuardStatements {
-  /** Puts the fence of this lease in the place of an older one. Gives a row if it did. */
+  /** Replaces the fence of an older lease by the fence of this lease. Returns a row if it did. */
   readonly raise: string
-  /** The fence that is there. */
-  readonly look: string
+  /** The fence that is stored. */
+  readonly read: string
 }
 
-export function guardStatements({ table }: GuardTableOptions): GuardStatements {
-  const name = nameOf(table)
+/** Each placeholder stands once, in the order of the values. */
+export function guardStatements(options: GuardTableOptions): GuardStatements {
+  const table = tableOf(options)
   return {
-    raise: `INSERT INTO ${name} AS seen (resource, token, lease_id) VALUES ($1, $2, $3)
+    raise: `INSERT INTO ${table} AS seen (resource, token, lease_id) VALUES ($1, $2, $3)
       ON CONFLICT (resource) DO UPDATE SET token = excluded.token, lease_id = excluded.lease_id
       WHERE seen.token < excluded.token OR (seen.token = excluded.token AND seen.lease_id = excluded.lease_id)
       RETURNING 1`,
-    look: `SELECT token, lease_id FROM ${name} WHERE resource = $1`,
+    read: `SELECT token, lease_id FROM ${table} WHERE resource = $1`,
   }
 }
 
-/** Throws what is to be said of a lease that could not raise the fence, given the row that is there. */
-export function refuse(lease: Fence, row: unknown): never {
+/** For a lease that could not raise the fence: `row` is the fence that is stored. */
+export function throwRefusal(lease: Fence, row: unknown): never {
   if (row) {
     const { token, lease_id: id } = row as { token: number | string | bigint; lease_id: string }
     expectFresh(lease, { token: Number(token), id })
   }
-  // Only outside of a transaction.
+  // Happens only outside of a transaction.
   const { resource } = lease
-  throw new LeaseError('store-unavailable', `the fence of ${resource} changed while it was looked at`, {
+  throw new LeaseError('store-unavailable', `the fence of ${resource} changed between two statements`, {
     resource,
   })
 }
 
-function nameOf(table = 'holdfast_guard'): string {
-  if (/^[a-z_]\w*(\.[a-z_]\w*)?$/i.test(table)) return table
-  throw new LeaseError(
-    'invalid-argument',
-    `table: expected letters, digits and underscores, got ${JSON.stringify(table)}`,
-  )
+function tableOf(options: GuardTableOptions): string {
+  expectObject('options', options)
+  const { table = 'holdfast_guard' } = options
+  if (typeof table !== 'string' || !/^[a-z_]\w*(\.[a-z_]\w*)?$/i.test(table))
+    refuse('table', 'letters, digits and underscores', table)
+  return table
 }

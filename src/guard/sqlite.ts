@@ -1,18 +1,16 @@
+import { hasMethods, refuseClient } from '../base/arguments.ts'
+import type { SqliteDatabase } from '../clients/sqlite.ts'
 import { expectFence, type Fence } from './fence.ts'
-import { type GuardTableOptions, guardStatements, refuse } from './sql.ts'
-
-/** A database of `node:sqlite` or `better-sqlite3`. */
-export interface SqliteGuardDatabase {
-  prepare(text: string): { get(...values: (string | number)[]): unknown }
-}
+import { type GuardTableOptions, guardStatements, throwRefusal } from './sql.ts'
 
 export interface SqliteGuard {
-  /** Throws `stale-token` if a newer lease was checked before; errors of the database pass as they are. */
+  /** Throws `stale-token` if the guard has seen a newer lease. Errors of the database are passed on unchanged. */
   check(lease: Fence): void
 }
 
 /**
- * Guards what a transaction writes. Needs the table that `guardTable()` makes.
+ * Guards what a transaction writes, with `node:sqlite` or `better-sqlite3`. Needs the table that `guardTable()`
+ * creates.
  *
  * @example
  * db.exec('BEGIN IMMEDIATE')
@@ -20,16 +18,24 @@ export interface SqliteGuard {
  * db.prepare('UPDATE document SET body = ? WHERE key = ?').run(body, key)
  * db.exec('COMMIT')
  */
-export function sqliteGuard(database: SqliteGuardDatabase, options: GuardTableOptions = {}): SqliteGuard {
-  const { raise, look } = guardStatements(options)
-  // SQLite takes `$1` for a name, and `?1` for a place.
-  const get = (text: string, values: (string | number)[]) =>
-    database.prepare(text.replaceAll('$', '?')).get(...values)
+export function sqliteGuard(database: SqliteDatabase, options: GuardTableOptions = {}): SqliteGuard {
+  if (!hasMethods(database, 'prepare')) refuseDatabase(database)
+  const { raise, read } = guardStatements(options)
+  const get = (text: string, values: (string | number)[]) => {
+    // Plain `?`: better-sqlite3 takes `?1` for a name. The placeholders stand in the order of the values.
+    const statement = database.prepare(text.replaceAll(/\$\d/g, '?'))
+    if (!hasMethods(statement, 'get')) refuseDatabase(database)
+    return statement.get(...values)
+  }
   return {
     check(lease) {
       expectFence(lease)
       const { resource, token, id } = lease
-      if (!get(raise, [resource, token, id])) refuse(lease, get(look, [resource]))
+      if (!get(raise, [resource, token, id])) throwRefusal(lease, get(read, [resource]))
     },
   }
+}
+
+function refuseDatabase(database: unknown): never {
+  refuseClient('database', 'a database of node:sqlite or better-sqlite3', database)
 }

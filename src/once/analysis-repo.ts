@@ -1,55 +1,60 @@
-import { LeaseError } from '../core/index.ts'
-import { expectCallback, refuse } from './checks.ts'
-import type { FirestoreClient } from './firestore-client.ts'
+import { expectFunction, expectText, refuse, show } from '../base/arguments.ts'
+import { LeaseError } from '../base/errors.ts'
+import type { FirestoreClient } from '../clients/firestore.ts'
 import { type FirestoreJobsOptions, firestoreJobs } from './firestore-jobs.ts'
-import { type OnWarning, releaseOrWarn } from './telling.ts'
+import { MAX_TTL_MS } from './job-arguments.ts'
+import { type OnWarning, releaseOrWarn } from './job-lock.ts'
 
 export interface AnalysisRepoOptions extends FirestoreJobsOptions {
-  /** Hears of releases that failed. Default: `console.warn`. */
+  /** Called if a lock could not be released. Default: `console.warn`. */
   readonly onWarning?: OnWarning
 }
 
 export interface AnalysisRepo {
   /**
-   * Locks the analysis for `lockOwner`, which is unique to one run. Not getting it is no error: `reason` is
-   * `already_finished` or `locked`. Asking again with the owner of the live lock is granted again and extends it,
-   * so that a run whose answer was lost may ask again. Rejects with `not-found` when there is no such document.
+   * Locks the analysis for `lockOwner`, which is unique to one run. A refusal is not an error: `reason` is
+   * `already_finished` or `locked`. A repeated request of the owner of the live lock is granted again and extends
+   * the lock, so that a run whose answer was lost can repeat its request. Rejects with `not-found` if the document
+   * does not exist.
    */
   acquireAnalysisLock(
     analysisId: string,
     lockOwner: string,
     ttlSec?: number,
   ): Promise<{ acquired: boolean; reason?: string }>
-  /** Ends the lock if it is `lockOwner`'s. A failure is a warning, never an error. */
+  /** Ends the lock of `lockOwner`, if it has one. A failure is a warning, never an error. */
   releaseAnalysisLock(analysisId: string, lockOwner: string): Promise<void>
-  /** Extends the lock; rejects with `lease-lost` when `lockOwner` holds it no more. */
+  /** Extends the lock. Rejects with `lease-lost` if `lockOwner` does not hold it any more. */
   refreshAnalysisLock(analysisId: string, lockOwner: string, ttlSec?: number): Promise<void>
 }
 
 const TTL_SEC = 300
 
 /**
- * The lock on `analyses/{analysisId}` by itself, for code that runs its work and writes its status on its own.
+ * Only the lock on `analyses/{analysisId}`, for code that runs its work and writes its status itself.
  *
  * @example
  * const { acquired, reason } = await createAnalysisRepo(firestore).acquireAnalysisLock('42', crypto.randomUUID())
  */
 export function createAnalysisRepo(
   firestore: FirestoreClient,
-  { onWarning, ...options }: AnalysisRepoOptions = {},
+  options: AnalysisRepoOptions = {},
 ): AnalysisRepo {
   const jobs = firestoreJobs(firestore, options)
-  expectCallback('onWarning', onWarning)
+  const { onWarning } = options
+  if (onWarning !== undefined) expectFunction('onWarning', onWarning)
   return {
     async acquireAnalysisLock(analysisId, lockOwner, ttlSec = TTL_SEC) {
+      expectText('lockOwner', lockOwner)
       const answer = await jobs.acquire(analysisId, lockOwner, millis(ttlSec))
       return answer.acquired ? { acquired: true } : { acquired: false, reason: answer.reason }
     },
     async releaseAnalysisLock(analysisId, lockOwner) {
-      const release = () => jobs.release(analysisId, lockOwner)
-      await releaseOrWarn(release, `analysis ${analysisId}`, onWarning)
+      const name = typeof analysisId === 'string' ? analysisId : show(analysisId)
+      await releaseOrWarn(() => jobs.release(analysisId, lockOwner), `analysis ${name}`, onWarning)
     },
     async refreshAnalysisLock(analysisId, lockOwner, ttlSec = TTL_SEC) {
+      expectText('lockOwner', lockOwner)
       if (await jobs.refresh(analysisId, lockOwner, millis(ttlSec))) return
       throw new LeaseError('lease-lost', `${lockOwner} does not hold the lock of analysis ${analysisId}`, {
         resource: analysisId,
@@ -59,6 +64,7 @@ export function createAnalysisRepo(
 }
 
 function millis(ttlSec: number): number {
-  if (!(ttlSec > 0)) refuse('ttlSec', 'seconds above 0', ttlSec)
+  if (typeof ttlSec !== 'number' || !(ttlSec > 0 && ttlSec * 1000 <= MAX_TTL_MS))
+    refuse('ttlSec', 'seconds above 0, up to a year', ttlSec)
   return ttlSec * 1000
 }

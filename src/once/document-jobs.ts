@@ -1,5 +1,6 @@
-import type { JsonValue } from '../core/index.ts'
-import { expectAttempts, expectId, expectName, expectTtl, notFound } from './checks.ts'
+import { expectFunction, expectText } from '../base/arguments.ts'
+import type { JsonValue } from '../base/records.ts'
+import { expectFinish, expectId, expectRefresh, expectRequest, notFound } from './job-arguments.ts'
 import type { Job, JobStore, Outcome } from './job-store.ts'
 import type { JobFields, Statuses } from './naming.ts'
 import {
@@ -11,37 +12,37 @@ import {
   decideRelease,
   type LockedJob,
 } from './rules.ts'
-import { formatTime, parseTime } from './time.ts'
+import { formatTime, parseTime } from './stored-values.ts'
 
-export type Fields = Record<string, JsonValue>
+export type DocumentFields = Record<string, JsonValue>
 
-/** One read of one record. */
+/** One record, as it was read. */
 export interface JobDocument {
   get(field: string): unknown
   /** When it was read: milliseconds of the backend's clock, with their fraction. */
   readonly now: number
-  /** When it was last changed, where the backend knows. */
+  /** When it was last changed; `null`: the backend cannot tell. */
   readonly updatedAt: number | null
 }
 
 /** A backend that reads and changes one record in a transaction. */
-export interface Documents {
+export interface JobDocuments {
   readonly kind: string
-  /** Leaves a record that is there as it is. */
-  create(id: string, fields: Fields): Promise<void>
+  /** Leaves an existing record as it is. */
+  create(id: string, fields: DocumentFields): Promise<void>
   read(id: string): Promise<JobDocument | null>
-  /** Writes what `decide` says. A transaction may run again, so `decide` has no effects of its own. */
-  transact<T>(id: string, decide: (document: JobDocument | null) => Verdict<T>): Promise<T>
+  /** Writes the fields that `decide` returns. The transaction may run again, so `decide` has no side effects. */
+  transact<T>(id: string, decide: (document: JobDocument | null) => DocumentDecision<T>): Promise<T>
   watch?(id: string, on: () => void): () => void
 }
 
-export interface Verdict<T> {
+export interface DocumentDecision<T> {
   readonly answer: T
-  readonly fields?: Fields
+  readonly fields?: DocumentFields
 }
 
 /** Jobs on any backend of documents, by the rules. */
-export function documentJobs(documents: Documents, names: JobFields, statuses: Statuses): JobStore {
+export function documentJobs(documents: JobDocuments, names: JobFields, statuses: Statuses): JobStore {
   const { kind, watch } = documents
   return {
     kind,
@@ -49,28 +50,38 @@ export function documentJobs(documents: Documents, names: JobFields, statuses: S
       expectId(id)
       await documents.create(id, { [names.status]: statuses.pending, [names.attempts]: 0 })
     },
-    async acquire(id, owner, ttlMs, { maxAttempts } = {}) {
-      expectName('owner', owner)
-      expectTtl(ttlMs)
-      expectAttempts(maxAttempts)
-      return decided(id, (job, now) => decideAcquire(job, { owner, ttlMs, maxAttempts }, now))
+    async acquire(id, owner, ttlMs, options) {
+      const request = expectRequest(id, owner, ttlMs, options)
+      return decided(id, (job, now) => decideAcquire(job, request, now))
     },
     async refresh(id, owner, ttlMs) {
-      expectTtl(ttlMs)
+      expectRefresh(id, owner, ttlMs)
       return decided(id, (job, now) => decideRefresh(job, owner, ttlMs, now))
     },
-    finish: (id, holder, outcome) => decided(id, (job, now) => decideFinish(job, holder, outcome, now)),
-    release: (id, owner) => decided(id, (job) => decideRelease(job, owner)),
+    async finish(id, holder, outcome) {
+      expectFinish(id, holder, outcome)
+      return decided(id, (job, now) => decideFinish(job, holder, outcome, now))
+    },
+    async release(id, owner) {
+      expectId(id)
+      expectText('owner', owner)
+      return decided(id, (job) => decideRelease(job, owner))
+    },
     async read(id) {
       expectId(id)
       const document = await documents.read(id)
       return document && jobOf(id, document)
     },
-    ...(watch && { watch: watch.bind(documents) }),
+    ...(watch && {
+      watch(id: string, on: () => void) {
+        expectId(id)
+        expectFunction('on', on)
+        return watch(id, on)
+      },
+    }),
   }
 
-  async function decided<T>(id: string, decide: (job: LockedJob, now: number) => Decision<T>): Promise<T> {
-    expectId(id)
+  function decided<T>(id: string, decide: (job: LockedJob, now: number) => Decision<T>): Promise<T> {
     return documents.transact(id, (document) => {
       if (!document) throw notFound(id)
       const { answer, change } = decide(lockOf(document), document.now)
@@ -90,7 +101,7 @@ export function documentJobs(documents: Documents, names: JobFields, statuses: S
     }
   }
 
-  function fieldsOf({ owner, expiresAt, heartbeatAt, token, attempts, outcome }: Change): Fields {
+  function fieldsOf({ owner, expiresAt, heartbeatAt, token, attempts, outcome }: Change): DocumentFields {
     return {
       ...(owner !== undefined && { [names.lockOwner]: owner }),
       ...(expiresAt !== undefined && { [names.lockExpiresAt]: formatTime(expiresAt) }),
@@ -101,7 +112,7 @@ export function documentJobs(documents: Documents, names: JobFields, statuses: S
     }
   }
 
-  function outcomeFields(outcome: Outcome): Fields {
+  function outcomeFields(outcome: Outcome): DocumentFields {
     return 'error' in outcome
       ? { [names.status]: statuses.failed, [names.result]: null, [names.error]: outcome.error }
       : { [names.status]: statuses.ready, [names.result]: outcome.result, [names.error]: null }
@@ -125,6 +136,7 @@ export function documentJobs(documents: Documents, names: JobFields, statuses: S
   }
 }
 
+/** 0 for a value that is not a whole number. */
 function countOf(value: unknown): number {
   return Number.isSafeInteger(value) ? (value as number) : 0
 }

@@ -1,28 +1,18 @@
-import { LeaseError } from '../core/index.ts'
-import { expectName, refuse, refuseId } from './checks.ts'
-import { type Documents, documentJobs, type JobDocument, type Verdict } from './document-jobs.ts'
+import { expectObject, expectText, hasMethods, refuseClient, show } from '../base/arguments.ts'
+import { LeaseError } from '../base/errors.ts'
 import type {
   DocumentReference,
   DocumentSnapshot,
   FirestoreClient,
   Timestamp,
   Transaction,
-} from './firestore-client.ts'
+} from '../clients/firestore.ts'
+import { firestoreError, isAlreadyThere } from '../clients/firestore-errors.ts'
+import { type DocumentDecision, documentJobs, type JobDocument, type JobDocuments } from './document-jobs.ts'
 import type { JobStore } from './job-store.ts'
 import { DOCUMENT_FIELDS, fieldsOf, type JobFields, type JobStatuses, statusesOf } from './naming.ts'
 
-/** Of gRPC: after these the same call may succeed. The client has tried again by itself before it tells them. */
-const PASSING = {
-  cancelled: 1,
-  unknown: 2,
-  deadline: 4,
-  exhausted: 8,
-  aborted: 10,
-  internal: 13,
-  unavailable: 14,
-}
-const ALREADY_EXISTS = 6
-/** Many at once on one document make each other try again; the client's own default is 5. */
+/** Many transactions on one document make each other run again. The client's own default is 5. */
 const MAX_TRANSACTION_ATTEMPTS = 20
 
 export interface FirestoreJobsOptions {
@@ -34,58 +24,69 @@ export interface FirestoreJobsOptions {
 }
 
 /**
- * Jobs that are documents of Firestore, each locked by a transaction on itself; its other fields stay untouched.
- * The clock is the server's.
+ * Jobs that are documents of Firestore. Each is locked by a transaction on its own document, and its other fields
+ * are not changed. The clock is the server's.
  *
  * @example
  * const once = createOnce(firestoreJobs(new Firestore()))
  */
 export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobsOptions = {}): JobStore {
+  if (!hasMethods(firestore, 'collection', 'runTransaction'))
+    refuseClient('firestore', 'a Firestore client', firestore)
+  expectObject('options', options)
   const { collection = 'analyses', fields, statuses } = options
-  if (typeof firestore?.runTransaction !== 'function') refuse('firestore', 'a Firestore client', firestore)
-  expectName('collection', collection)
+  expectText('collection', collection)
 
-  const documents: Documents = {
+  const documents: JobDocuments = {
     kind: 'firestore',
-    async create(id, initial) {
-      try {
-        await documentOf(id).create(initial)
-      } catch (error) {
-        if (codeOf(error) !== ALREADY_EXISTS) throw explain(error, id)
-      }
-    },
-    async read(id) {
-      const document = documentOf(id)
-      return look(await document.get().catch((error) => Promise.reject(explain(error, id))))
-    },
-    async transact<T>(id: string, decide: (document: JobDocument | null) => Verdict<T>) {
-      const document = documentOf(id)
-      const body = async (transaction: Transaction) => {
-        const { answer, fields: changed } = decide(look(await transaction.get(document)))
-        if (changed) transaction.update(document, changed)
-        return answer
-      }
-      try {
-        return await firestore.runTransaction(body, { maxAttempts: MAX_TRANSACTION_ATTEMPTS })
-      } catch (error) {
-        throw explain(error, id)
-      }
-    },
+    create: (id, initial) =>
+      explained(id, async () => {
+        try {
+          await documentOf(id).create(initial)
+        } catch (error) {
+          if (!isAlreadyThere(error)) throw error
+        }
+      }),
+    read: (id) => explained(id, async () => jobDocument(await documentOf(id).get())),
+    transact: <T>(id: string, decide: (document: JobDocument | null) => DocumentDecision<T>) =>
+      explained(id, async () => {
+        const document = documentOf(id)
+        const body = async (transaction: Transaction) => {
+          const { answer, fields: changed } = decide(jobDocument(await transaction.get(document)))
+          if (changed) transaction.update(document, changed)
+          return answer
+        }
+        return firestore.runTransaction(body, { maxAttempts: MAX_TRANSACTION_ATTEMPTS })
+      }),
     watch(id, on) {
-      // The client mends its stream by itself; after a final error the waiter's own looks go on.
-      return documentOf(id).onSnapshot(on, () => {})
+      try {
+        // The client reconnects by itself. After a final error, the waiter still reads the job from time to time.
+        return documentOf(id).onSnapshot(on, () => {})
+      } catch (error) {
+        throw firestoreError(error, id)
+      }
     },
   }
-  return documentJobs(documents, fieldsOf(DOCUMENT_FIELDS, fields), statusesOf(statuses))
+  return documentJobs(documents, fieldsOf('fields', DOCUMENT_FIELDS, fields), statusesOf(statuses))
 
   function documentOf(id: string): DocumentReference {
     if (id.includes('/') || id === '.' || id === '..' || /^__.*__$/.test(id))
-      refuseId(id, 'the id of a document of Firestore')
+      throw new LeaseError('invalid-argument', `id: expected an id that Firestore allows, got ${show(id)}`, {
+        resource: id,
+      })
     return firestore.collection(collection).doc(id)
   }
 }
 
-function look(snapshot: DocumentSnapshot): JobDocument | null {
+async function explained<T>(id: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw firestoreError(error, id)
+  }
+}
+
+function jobDocument(snapshot: DocumentSnapshot): JobDocument | null {
   const { updateTime, readTime } = snapshot
   if (!updateTime) return null
   return { get: (field) => snapshot.get(field), now: millis(readTime), updatedAt: millis(updateTime) }
@@ -93,18 +94,4 @@ function look(snapshot: DocumentSnapshot): JobDocument | null {
 
 function millis({ seconds, nanoseconds }: Timestamp): number {
   return seconds * 1000 + nanoseconds / 1_000_000
-}
-
-function explain(error: unknown, id: string): LeaseError {
-  if (error instanceof LeaseError) return error
-  const passing = Object.values(PASSING).includes(codeOf(error))
-  const message = error instanceof Error ? error.message : String(error)
-  return new LeaseError(passing ? 'store-unavailable' : 'store-failed', `Firestore: ${message}`, {
-    cause: error,
-    resource: id,
-  })
-}
-
-function codeOf(error: unknown): number {
-  return Number((Object(error) as { readonly code?: unknown }).code)
 }

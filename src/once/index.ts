@@ -1,6 +1,10 @@
+export type { Duration } from '../base/duration.ts'
+export type { FirestoreClient } from '../clients/firestore.ts'
+export type { PostgresClient } from '../clients/postgres.ts'
+export type { SqliteDatabase } from '../clients/sqlite.ts'
 export { type AnalysisRepo, type AnalysisRepoOptions, createAnalysisRepo } from './analysis-repo.ts'
-export type { FirestoreClient } from './firestore-client.ts'
 export { type FirestoreJobsOptions, firestoreJobs } from './firestore-jobs.ts'
+export type { OnWarning } from './job-lock.ts'
 export type {
   AcquireOptions,
   Job,
@@ -16,10 +20,8 @@ export type {
 export { type MemoryJobsOptions, memoryJobs } from './memory-jobs.ts'
 export type { JobFields, JobStatuses } from './naming.ts'
 export { createOnce, type Once, type OnceOptions } from './once.ts'
-export type { PostgresClient } from './postgres-client.ts'
 export { type PostgresJobsOptions, postgresJobs } from './postgres-jobs.ts'
 export type { RunningJob, RunOptions, RunResult, Work } from './run.ts'
-export { type SqliteDatabase, type SqliteJobsOptions, sqliteJobs } from './sqlite-jobs.ts'
+export { type SqliteJobsOptions, sqliteJobs } from './sqlite-jobs.ts'
 export { createTaskHandler, type TaskHandler, type TaskHandlerOptions } from './task-handler.ts'
-export type { OnWarning } from './telling.ts'
 export type { WaitOptions } from './wait.ts'

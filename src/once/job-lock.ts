@@ -1,12 +1,14 @@
-import { type Lease, LeaseError, type LeaseRecord, type LeaseStore } from '../core/index.ts'
+import { LeaseError } from '../base/errors.ts'
+import { notify } from '../base/notify.ts'
+import type { HoldingStore, Lease, LeaseRecord } from '../core/index.ts'
 import type { JobGrant, JobRefusal, JobStore, LockTime, Outcome } from './job-store.ts'
 
-/** The lock of one job for one run, as a store of leases: heartbeat, deadline and loss are the core's. */
+/** The lock of one job for one run, as a lease store: the core does the heartbeat, the deadline and the loss. */
 export interface JobLock {
-  readonly store: LeaseStore
+  readonly store: HoldingStore
   readonly grant: JobGrant | undefined
   readonly refusal: JobRefusal | undefined
-  /** Writes the outcome, which ends the lock: there is nothing left to release. Whether it is written. */
+  /** Writes the outcome, which also ends the lock. Resolves with whether it is written. */
   finish(lease: Pick<Lease, 'id' | 'token'>, outcome: Outcome): Promise<boolean>
 }
 
@@ -20,10 +22,10 @@ export function jobLock(jobs: JobStore, jobId: string, { worker, maxAttempts }: 
   let refusal: JobRefusal | undefined
   let finishing = false
   let finished = false
-  /** What stands in the record. */
+  /** The owner in the record of the job. */
   const ownerOf = (leaseId: string) => (worker === undefined ? leaseId : `${worker}/${leaseId}`)
 
-  const store: LeaseStore = {
+  const store: HoldingStore = {
     kind: jobs.kind,
     supports: { queue: false, push: false, expiry: true, list: false },
     async acquire({ id, ttl }) {
@@ -38,7 +40,7 @@ export function jobLock(jobs: JobStore, jobId: string, { worker, maxAttempts }: 
     async renew({ id, ttl }) {
       const time = await jobs.refresh(jobId, ownerOf(id), ttl)
       if (time) return { ok: true, lease: record(id, time, 'held') }
-      // Our own outcome may have ended the lock: the answer to that will tell.
+      // Our own outcome may have ended the lock. The answer to `finish` will tell.
       if (finishing) throw new LeaseError('store-unavailable', 'the outcome is being written')
       return { ok: false, holder: null }
     },
@@ -47,10 +49,6 @@ export function jobLock(jobs: JobStore, jobId: string, { worker, maxAttempts }: 
       const released = finished || (await jobs.release(jobId, ownerOf(id)))
       return { ended: released && grant ? record(id, grant, 'released') : null, holder: null }
     },
-    read: async (resources) => resources.map(() => null),
-    list: notForJobs,
-    sweep: notForJobs,
-    watch: notForJobs,
     close: async () => {},
   }
   return {
@@ -84,6 +82,18 @@ export function jobLock(jobs: JobStore, jobId: string, { worker, maxAttempts }: 
   }
 }
 
-async function notForJobs(): Promise<never> {
-  throw new LeaseError('store-failed', 'the lock of a job is neither listed nor watched')
+/** Called when something went wrong that does not affect the caller. */
+export type OnWarning = (message: string, error: unknown) => void
+
+/** Ends a lock. If that fails, the lock ends with its TTL, so a warning is enough. */
+export async function releaseOrWarn(
+  release: () => Promise<unknown>,
+  subject: string,
+  onWarning: OnWarning = console.warn,
+): Promise<void> {
+  try {
+    await release()
+  } catch (error) {
+    notify(onWarning, `the lock of ${subject} could not be released; it ends with its TTL`, error)
+  }
 }

@@ -1,51 +1,60 @@
-import type { JsonValue } from '../core/index.ts'
+import type { JsonValue } from '../base/records.ts'
 
 /**
- * The port under `once`: jobs, each with its lock on its own record. A store judges time by its own clock, makes
- * each call atomic, and rejects with a `LeaseError`: `not-found` when there is no such job, `store-unavailable`
- * (retryable) when the backend did not answer, `store-failed` when asking again cannot help, `invalid-argument`
- * with the id as its `resource` when no job of this store can have that id.
+ * The port under `once`: jobs, each with its lock in its own record. A store judges time by its own clock, makes
+ * each call atomic, and rejects with a `LeaseError`: `not-found` if the job does not exist, `store-unavailable`
+ * (retryable) if the backend did not answer, `store-failed` if a retry cannot help, `invalid-argument` with the id
+ * as its `resource` if this store cannot have a job with that id.
  */
 export interface JobStore {
-  /** Short name for messages, such as `memory` or `firestore`. */
+  /** A short name for messages, such as `memory` or `firestore`. */
   readonly kind: string
 
-  /** Adds a job that waits to be run. One that is there already stays as it is. */
+  /** Adds a job that is to be run. An existing job stays as it is. */
   add(id: string): Promise<void>
 
   /**
-   * Locks the job for `owner`, or says why not.
+   * Locks the job for `owner`, or says why it cannot.
    *
-   * - Of any number of owners at most one is granted, and no lock of the job is live then.
-   * - Asking again with the owner of the live lock is granted again: same token, same attempt, expiry extended.
+   * - Of any number of owners at most one is granted, and no other lock of the job is live then.
+   * - A repeated request of the owner of the live lock is granted again: same token, same attempt, expiry extended.
    * - The token of a grant is higher than every earlier token of the job.
-   * - With `maxAttempts`, a job that was granted so often and is still not finished is finished as failed.
+   * - With `maxAttempts`, a job that was granted that often and is not finished is now finished as failed.
    */
   acquire(id: string, owner: string, ttlMs: number, options?: AcquireOptions): Promise<JobAnswer>
 
-  /** Extends the live lock of `owner`; `null` when it has none. Never revives an expired one. */
+  /** Extends the live lock of `owner`; `null` if it has none. Never revives an expired lock. */
   refresh(id: string, owner: string, ttlMs: number): Promise<LockTime | null>
 
   /**
-   * Writes the outcome and ends the lock in one step, for the live holder with this token only. Resolves with
-   * whether the outcome is written, also when an earlier call did it and its answer was lost.
+   * Writes the outcome and ends the lock in one step, but only for the live holder with this token. Resolves with
+   * whether the outcome is written, also if an earlier call wrote it and its answer was lost.
    */
   finish(id: string, holder: JobHolder, outcome: Outcome): Promise<boolean>
 
-  /** Ends the lock of `owner` and leaves the job for others. Resolves with whether there was one. */
+  /** Ends the lock of `owner`, so that others can run the job. Resolves with whether there was such a lock. */
   release(id: string, owner: string): Promise<boolean>
 
   read(id: string): Promise<Job | null>
 
-  /** Calls when the job may have changed. A hint: it may come in vain, late or not at all. Returns how to stop. */
+  /**
+   * Calls `on` when the job may have changed. A hint: it may come without a change, late or not at all. Returns a
+   * function that stops it.
+   */
   watch?(id: string, on: () => void): () => void
 }
+
+/** The methods without which an object is not a `JobStore`. */
+export const JOB_STORE_METHODS = ['add', 'acquire', 'refresh', 'finish', 'release', 'read'] as const
+
+/** The longest that a job store may take to answer one call. */
+export const ANSWER_LIMIT_MS = 10_000
 
 export interface AcquireOptions {
   readonly maxAttempts?: number | undefined
 }
 
-/** Milliseconds: when the lock ends by the store's clock, and how long that was from when the store looked. */
+/** Milliseconds: when the lock ends by the store's clock, and how much was left when the store answered. */
 export interface LockTime {
   readonly expiresAt: number
   readonly remaining: number
@@ -55,22 +64,22 @@ export interface JobGrant extends LockTime {
   readonly acquired: true
   /** Rises with every grant of the job. */
   readonly token: number
-  /** Which grant of the job this is, counted from 1. */
+  /** The number of this grant of the job, counted from 1. */
   readonly attempt: number
 }
 
 export type SkipReason =
   /** The job has its final status. */
   | 'already_finished'
-  /** Another runs it. */
+  /** Another worker runs it. */
   | 'locked'
-  /** It was granted `maxAttempts` times without an end. It is finished as failed now. */
+  /** It was started `maxAttempts` times and never finished. It is finished as failed now. */
   | 'too_many_attempts'
 
 export interface JobRefusal {
   readonly acquired: false
   readonly reason: SkipReason
-  /** Of the other's lock, in milliseconds. */
+  /** Milliseconds until the other worker's lock ends. */
   readonly remaining?: number
 }
 
@@ -87,7 +96,7 @@ export interface Job {
   readonly id: string
   /** As it is stored, such as `READY`. */
   readonly status: string | null
-  /** The status is final. */
+  /** Whether the status is final. */
   readonly finished: boolean
   readonly result: JsonValue | null
   readonly error: string | null

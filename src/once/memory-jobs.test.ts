@@ -13,7 +13,7 @@ describeJobStore('memory', {
       jobs,
       peer: jobs,
       clock,
-      // Nobody but the store can reach its memory: a status is made final by another holder of it.
+      // Nobody else can change the memory of the store, so another holder of the lock makes the status final.
       set: async (id: string) => {
         await jobs.release(id, 'a')
         const grant = await jobs.acquire(id, 'another program', 1000)
@@ -41,6 +41,18 @@ describe('jobs in memory', () => {
     expect(on).toHaveBeenCalledTimes(2)
   })
 
+  it('are changed even if a watcher throws', async () => {
+    const jobs = memoryJobs()
+    await jobs.add('job')
+    const on = vi.fn()
+    jobs.watch?.('job', () => {
+      throw new Error('of the watcher')
+    })
+    jobs.watch?.('job', on)
+    expect(await jobs.acquire('job', 'a', 1000)).toMatchObject({ acquired: true })
+    expect(on).toHaveBeenCalledTimes(1)
+  })
+
   it('keep tokens rising when the clock steps back', async () => {
     const clock = new FakeClock()
     const jobs = memoryJobs({ clock })
@@ -52,13 +64,25 @@ describe('jobs in memory', () => {
     expect(before.acquired && after.acquired && after.token === before.token + 1).toBe(true)
   })
 
-  it('have the statuses that they were told', async () => {
+  it('use the statuses of the options', async () => {
     const jobs = memoryJobs({ statuses: { pending: 'new', ready: 'ok', failed: 'ko', alsoFinal: ['gone'] } })
     await jobs.add('job')
     expect(await jobs.read('job')).toMatchObject({ status: 'new' })
     const grant = await jobs.acquire('job', 'a', 1000)
     if (grant.acquired) await jobs.finish('job', { owner: 'a', token: grant.token }, { result: 1 })
     expect(await jobs.read('job')).toMatchObject({ status: 'ok', finished: true })
-    expect(() => memoryJobs({ statuses: { pending: 'READY' } })).toThrow('statuses')
+  })
+
+  it.each([
+    [null, 'options: expected an object, got null'],
+    [{ statuses: null }, 'statuses: expected an object, got null'],
+    [{ statuses: { pending: 'READY' } }, 'statuses: expected different texts for pending, ready and failed'],
+    [{ statuses: { ready: 1n } }, 'statuses.ready: expected a non-empty string, got 1n'],
+    [{ statuses: { alsoFinal: 'GONE' } }, 'statuses.alsoFinal: expected an array, got "GONE"'],
+    [{ statuses: { alsoFinal: [''] } }, 'statuses.alsoFinal: expected a non-empty string, got ""'],
+  ])('refuse invalid options: case %#', (options, message) => {
+    expect(() => memoryJobs(options as never)).toThrow(
+      expect.objectContaining({ code: 'invalid-argument', message: expect.stringContaining(message) }),
+    )
   })
 })

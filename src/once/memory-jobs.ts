@@ -1,5 +1,7 @@
-import { type Clock, systemClock } from '../core/index.ts'
-import { type Documents, documentJobs, type Fields, type JobDocument } from './document-jobs.ts'
+import { expectObject } from '../base/arguments.ts'
+import { type Channel, createChannel } from '../base/channel.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { type DocumentFields, documentJobs, type JobDocument, type JobDocuments } from './document-jobs.ts'
 import type { JobStore } from './job-store.ts'
 import { DOCUMENT_FIELDS, type JobStatuses, statusesOf } from './naming.ts'
 
@@ -14,45 +16,45 @@ export interface MemoryJobsOptions {
  * @example
  * const once = createOnce(memoryJobs())
  */
-export function memoryJobs({ statuses, clock = systemClock }: MemoryJobsOptions = {}): JobStore {
-  const records = new Map<string, { readonly fields: Fields; readonly updatedAt: number }>()
-  const watchers = new Map<string, Set<() => void>>()
+export function memoryJobs(options: MemoryJobsOptions = {}): JobStore {
+  expectObject('options', options)
+  const { statuses, clock = systemClock } = options
+  const records = new Map<string, { readonly fields: DocumentFields; readonly updatedAt: number }>()
+  const watchers = new Map<string, Channel<void>>()
 
-  const documents: Documents = {
+  const documents: JobDocuments = {
     kind: 'memory',
     async create(id, fields) {
       if (!records.has(id)) write(id, fields)
     },
-    read: async (id) => look(id),
+    read: async (id) => documentOf(id),
     async transact(id, decide) {
-      const { answer, fields } = decide(look(id))
+      const { answer, fields } = decide(documentOf(id))
       if (fields) write(id, fields)
       return answer
     },
     watch(id, on) {
-      const listeners = watchers.get(id) ?? new Set()
-      watchers.set(id, listeners)
-      // An entry of its own, so that the same function may watch twice.
-      const listener = () => on()
-      listeners.add(listener)
+      const channel = watchers.get(id) ?? createChannel<void>()
+      watchers.set(id, channel)
+      const unsubscribe = channel.subscribe(on)
       return () => {
-        listeners.delete(listener)
-        if (listeners.size === 0 && watchers.get(id) === listeners) watchers.delete(id)
+        unsubscribe()
+        if (!channel.isHeard && watchers.get(id) === channel) watchers.delete(id)
       }
     },
   }
   return documentJobs(documents, DOCUMENT_FIELDS, statusesOf(statuses))
 
-  function look(id: string): JobDocument | null {
+  function documentOf(id: string): JobDocument | null {
     const record = records.get(id)
     if (!record) return null
     const { fields, updatedAt } = record
     return { get: (field) => structuredClone(fields[field]), now: clock.now(), updatedAt }
   }
 
-  function write(id: string, fields: Fields): void {
+  function write(id: string, fields: DocumentFields): void {
     const before = records.get(id)?.fields
     records.set(id, { fields: structuredClone({ ...before, ...fields }), updatedAt: clock.now() })
-    for (const listener of watchers.get(id) ?? []) listener()
+    watchers.get(id)?.emit()
   }
 }

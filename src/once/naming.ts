@@ -1,6 +1,8 @@
-import { expectName, refuse } from './checks.ts'
+/** The names of fields, columns and statuses, which the application may choose. */
+import { expectObject, expectText, refuse } from '../base/arguments.ts'
+import { identifier } from '../clients/sql-text.ts'
 
-/** How the parts of a job are named in its record. */
+/** The name of each value of a job in its record. */
 export interface JobFields {
   readonly status: string
   readonly result: string
@@ -13,13 +15,13 @@ export interface JobFields {
 }
 
 export interface JobStatuses {
-  /** Of a job that was added. Default `PENDING`. */
+  /** The status of a job that was added. Default `PENDING`. */
   readonly pending?: string
   /** Final, with a result. Default `READY`. */
   readonly ready?: string
   /** Final, with an error. Default `FAILED`. */
   readonly failed?: string
-  /** More statuses that are final, such as `CANCELLED`. Default: none. */
+  /** Other final statuses, such as `CANCELLED`. Default: none. */
   readonly alsoFinal?: readonly string[]
 }
 
@@ -49,19 +51,31 @@ export const COLUMNS: JobFields = {
   lockToken: 'lock_token',
 }
 
-export function fieldsOf(defaults: JobFields, given: Partial<JobFields> = {}): JobFields {
+/** `option`: `fields` or `columns`. */
+export function fieldsOf(option: string, defaults: JobFields, given: Partial<JobFields> = {}): JobFields {
+  expectObject(option, given)
   const fields = { ...defaults, ...given }
+  for (const [field, name] of Object.entries(fields)) expectText(`${option}.${field}`, name)
   const names = Object.values(fields)
-  for (const name of names) expectName('fields', name)
-  if (new Set(names).size < names.length) refuse('fields', 'names that differ', names.join(', '))
+  if (new Set(names).size < names.length) refuse(option, 'different names', names.join(', '))
   return fields
 }
 
+/** The same names, quoted for SQL. */
+export function quoted(columns: JobFields): JobFields {
+  const names = Object.entries(columns).map(([field, name]) => [field, identifier(name)])
+  return Object.fromEntries(names)
+}
+
 export function statusesOf(given: JobStatuses = {}): Statuses {
+  expectObject('statuses', given)
   const { pending = 'PENDING', ready = 'READY', failed = 'FAILED', alsoFinal = [] } = given
+  if (!Array.isArray(alsoFinal)) refuse('statuses.alsoFinal', 'an array', alsoFinal)
+  for (const [name, status] of Object.entries({ pending, ready, failed }))
+    expectText(`statuses.${name}`, status)
+  for (const status of alsoFinal) expectText('statuses.alsoFinal', status)
   const final = [ready, failed, ...alsoFinal]
-  for (const status of [pending, ...final]) expectName('statuses', status)
   if (final.includes(pending) || ready === failed)
-    refuse('statuses', 'pending, ready and failed that differ', [pending, ready, failed].join(', '))
+    refuse('statuses', 'different texts for pending, ready and failed', [pending, ...final].join(', '))
   return { pending, ready, failed, final }
 }

@@ -1,12 +1,14 @@
 import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it, type Mock, vi } from 'vitest'
-import { LeaseError, type LeaseEvent } from '../core/index.ts'
+import { LeaseError } from '../base/errors.ts'
+import type { LeaseEvent } from '../core/index.ts'
+import { memoryStore } from '../stores/memory.ts'
 import { FakeClock } from '../testing/index.ts'
+import type { OnWarning } from './job-lock.ts'
 import type { JobStore } from './job-store.ts'
 import { memoryJobs } from './memory-jobs.ts'
 import { createOnce, type Once } from './once.ts'
 import type { RunningJob } from './run.ts'
-import type { OnWarning } from './telling.ts'
 
 let clock: FakeClock
 let jobs: JobStore
@@ -51,7 +53,7 @@ describe('a run', () => {
     expect(work).not.toHaveBeenCalled()
   })
 
-  it('of fifty runs at once has the work run once', async () => {
+  it('runs the work once if there are fifty runs at the same time', async () => {
     const work = vi.fn(async () => 'done')
     const runs = await Promise.all(Array.from({ length: 50 }, () => once.run('job', work)))
     expect(work).toHaveBeenCalledTimes(1)
@@ -83,31 +85,31 @@ describe('a run', () => {
     expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b))
   })
 
-  it('that fails is kept as FAILED and throws on', async () => {
+  it('writes FAILED if the work throws, and rejects with the same error', async () => {
     const error = new TypeError('no such thing')
     await expect(once.run('job', () => Promise.reject(error))).rejects.toBe(error)
     expect(await once.read('job')).toMatchObject({ status: 'FAILED', error: 'TypeError: no such thing' })
     expect(await another.run('job', vi.fn())).toEqual({ ran: false, reason: 'already_finished' })
   })
 
-  it('that fails in a way that may pass leaves the job to the next, at once', async () => {
+  it('leaves the job to the next run at once if the work throws a retryable error', async () => {
     await expect(once.run('job', () => Promise.reject(retryable('busy')))).rejects.toThrow('busy')
     expect(await once.read('job')).toMatchObject({ status: 'PENDING', error: null })
     expect(await another.run('job', ({ attempt }) => attempt)).toEqual({ ran: true, result: 2 })
   })
 
-  it('with a result that JSON cannot carry fails', async () => {
+  it('fails if JSON cannot carry the result', async () => {
     await expect(once.run('job', () => 1n)).rejects.toThrow(TypeError)
     expect(await once.read('job')).toMatchObject({ status: 'FAILED' })
     await jobs.add('function')
     await expect(once.run('function', () => () => 1)).rejects.toThrow('a result that JSON can carry')
   })
 
-  it('of a job that does not exist rejects with not-found', async () => {
+  it('rejects with not-found if the job does not exist', async () => {
     await expect(once.run('nobody', vi.fn())).rejects.toMatchObject({ code: 'not-found' })
   })
 
-  it('after too many attempts makes the job FAILED instead of trying for ever', async () => {
+  it('makes the job FAILED after too many attempts', async () => {
     const work = vi.fn(() => Promise.reject(retryable('busy')))
     const runs = [1, 2, 3, 4].map(() => () => once.run('job', work, { maxAttempts: 2 }))
     await expect(runs[0]?.()).rejects.toThrow('busy')
@@ -118,30 +120,76 @@ describe('a run', () => {
     expect(await once.read('job')).toMatchObject({ status: 'FAILED' })
   })
 
-  it('refuses bad arguments at once', async () => {
-    const invalid = { code: 'invalid-argument' }
-    await expect(once.run('', vi.fn())).rejects.toMatchObject(invalid)
-    await expect(once.run('job', null as never)).rejects.toMatchObject(invalid)
-    await expect(once.run('job', vi.fn(), { ttl: 1 })).rejects.toMatchObject(invalid)
-    await expect(once.run('job', vi.fn(), { heartbeat: 300_000 })).rejects.toMatchObject(invalid)
-    await expect(once.run('job', vi.fn(), { signal: {} as AbortSignal })).rejects.toMatchObject(invalid)
-    await expect(once.wait('job', { timeout: -1 })).rejects.toMatchObject(invalid)
-    await expect(once.run('job', vi.fn(), { maxAttempts: 0.5 })).rejects.toMatchObject(invalid)
-    for (const [jobs, got] of [
-      [null, 'null'],
-      ['sqlite:jobs.db', '"sqlite:jobs.db"'],
-      [Promise.resolve(), 'an object'],
-      [() => {}, 'a function'],
-    ])
-      expect(() => createOnce(jobs as never)).toThrow(`jobs: expected a JobStore, got ${got}`)
-    expect(() => createOnce(jobs, { worker: '' })).toThrow('worker')
-    expect(() => createOnce(jobs, { onEvent: 5 as never })).toThrow('onEvent: expected a function')
-    expect(() => createOnce(jobs, { onWarning: 5 as never })).toThrow('onWarning: expected a function')
+  it('accepts durations as text', async () => {
+    const refresh = vi.spyOn(jobs, 'refresh')
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const running = once.run('job', () => promise, { ttl: '1m', heartbeat: '20s' })
+    await clock.advance(61_000)
+    expect(refresh).toHaveBeenCalledTimes(3)
+    expect(refresh).toHaveBeenLastCalledWith('job', expect.any(String), 60_000)
+    resolve()
+    await running
   })
 })
 
-describe('a lock that is lost', () => {
-  it('aborts the work, and its late result is refused', async () => {
+describe('invalid arguments', () => {
+  const invalid = (message: string) => ({
+    code: 'invalid-argument',
+    message: expect.stringContaining(message),
+  })
+  const work = () => {}
+
+  it.each<[string, (once: Once) => Promise<unknown>, string]>([
+    ['an empty id', (once) => once.run('', work), 'id: expected '],
+    ['a BigInt as the id', (once) => once.run(10n as never, work), 'got 10n'],
+    ['a symbol as the id', (once) => once.read(Symbol('job') as never), 'got Symbol(job)'],
+    ['no work', (once) => once.run('job', null as never), 'work: expected a function, got null'],
+    ['null as the options', (once) => once.run('job', work, null as never), 'options: expected an object'],
+    ['a short ttl', (once) => once.run('job', work, { ttl: 1 }), 'ttl: expected '],
+    ['a BigInt as the ttl', (once) => once.run('job', work, { ttl: 300n as never }), 'got 300n'],
+    ['a text as the ttl', (once) => once.run('job', work, { ttl: 'soon' as never }), 'ttl: expected '],
+    ['a long heartbeat', (once) => once.run('job', work, { heartbeat: '5m' }), 'heartbeat: expected '],
+    ['a foreign signal', (once) => once.run('job', work, { signal: {} as never }), 'signal: expected '],
+    ['half an attempt', (once) => once.run('job', work, { maxAttempts: 0.5 }), 'maxAttempts: expected '],
+    ['too many attempts', (once) => once.run('job', work, { maxAttempts: 2 ** 31 }), 'from 1 to 2147483647'],
+    [
+      'null as the options of a wait',
+      (once) => once.wait('job', null as never),
+      'options: expected an object',
+    ],
+    ['an object as the id of a wait', (once) => once.wait({} as never), 'id: expected '],
+    ['a negative timeout', (once) => once.wait('job', { timeout: -1 }), 'timeout: expected '],
+    ['a BigInt as the timeout', (once) => once.wait('job', { timeout: 1n as never }), 'got 1n'],
+  ])('reject the call: %s', async (_, call, message) => {
+    await expect(call(once)).rejects.toMatchObject(invalid(message))
+  })
+
+  it.each([
+    ['null', null, 'null'],
+    ['a lease store', memoryStore(), 'an object'],
+    ['a URL, which is not shown', 'postgres://user:secret@host', 'a string'],
+    ['a promise', Promise.resolve(), 'a Promise'],
+    ['a function', () => {}, 'a function'],
+    ['an object without prototype', Object.create(null), 'an object'],
+  ])('of createOnce throw: %s instead of a job store', (_, jobs, shown) => {
+    const methods = 'add, acquire, refresh, finish, release, read'
+    expect(() => createOnce(jobs as never)).toThrow(
+      expect.objectContaining(invalid(`jobs: expected a JobStore (with ${methods}), got ${shown}`)),
+    )
+  })
+
+  it.each([
+    [null, 'options: expected an object, got null'],
+    [{ worker: '' }, 'worker: expected a non-empty string'],
+    [{ onEvent: 5 }, 'onEvent: expected a function, got 5'],
+    [{ onWarning: 5n }, 'onWarning: expected a function, got 5n'],
+  ])('of createOnce throw: options %#', (options, message) => {
+    expect(() => createOnce(jobs, options as never)).toThrow(expect.objectContaining(invalid(message)))
+  })
+})
+
+describe('a lost lock', () => {
+  it('aborts the work, and the late result is not written', async () => {
     let signal: AbortSignal | undefined
     const running = once.run('job', async (job) => {
       signal = job.signal
@@ -161,10 +209,10 @@ describe('a lock that is lost', () => {
     expect(await once.read('job')).toMatchObject({ status: 'READY', result: 'in time' })
   })
 
-  it('is noticed by the fence even if the worker was stopped and knows nothing', async () => {
+  it('keeps a late result out even if the worker has not noticed the loss', async () => {
     const finish = vi.spyOn(jobs, 'finish')
     const running = once.run('job', async ({ id }) => {
-      // Meanwhile another took the job over, as after a stop of this process: no timer here has fired.
+      // Another worker took the job over, as if this process had been stopped: no timer has fired here.
       vi.spyOn(jobs, 'refresh').mockResolvedValue(null)
       const owner = (await ownerOf(id)) ?? ''
       await jobs.release(id, owner)
@@ -196,8 +244,8 @@ describe('a lock that is lost', () => {
   }
 })
 
-describe('a store that fails', () => {
-  it('at the start rejects the run, which may be delivered again', async () => {
+describe('a failing store', () => {
+  it('rejects the run with a retryable error if it fails at the start', async () => {
     vi.spyOn(jobs, 'acquire').mockImplementationOnce(down)
     const work = vi.fn()
     await expect(once.run('job', work)).rejects.toMatchObject({ code: 'store-unavailable', retryable: true })
@@ -205,7 +253,7 @@ describe('a store that fails', () => {
     expect(await another.run('job', () => 1)).toEqual({ ran: true, result: 1 })
   })
 
-  it('at the end is asked again as long as the lock is held', async () => {
+  it('gets the outcome again as long as the lock is held', async () => {
     const finish = jobs.finish
     vi.spyOn(jobs, 'finish').mockImplementation(down)
     const running = once.run('job', () => 'worth keeping')
@@ -215,15 +263,29 @@ describe('a store that fails', () => {
     expect(await running).toEqual({ ran: true, result: 'worth keeping' })
   })
 
-  it('at the end for longer than the lock is a loss', async () => {
+  it('causes lease-lost if it fails until the lock has ended', async () => {
     vi.spyOn(jobs, 'finish').mockImplementation(down)
     vi.spyOn(jobs, 'refresh').mockImplementation(down)
-    const rejected = expect(once.run('job', () => 1)).rejects.toMatchObject({ code: 'lease-lost' })
+    const rejected = expect(once.run('job', () => 1)).rejects.toMatchObject({
+      code: 'lease-lost',
+      message: 'the lock of job job was lost before its outcome was written',
+    })
     await clock.advance(300_000)
     await rejected
   })
 
-  it('gives no answer at the end, and is asked again', async () => {
+  it('causes lease-lost if it answers nothing until the lock has ended', async () => {
+    vi.spyOn(jobs, 'finish').mockReturnValue(new Promise(() => {}))
+    vi.spyOn(jobs, 'refresh').mockReturnValue(new Promise(() => {}))
+    const rejected = expect(once.run('job', () => 1)).rejects.toMatchObject({
+      code: 'lease-lost',
+      message: 'the lock of job job was lost before its outcome was written',
+    })
+    await clock.advance(300_000)
+    await rejected
+  })
+
+  it('gets the outcome again if it did not answer', async () => {
     const finish = jobs.finish
     vi.spyOn(jobs, 'finish').mockImplementationOnce(async (...call) => {
       await finish(...call)
@@ -234,7 +296,7 @@ describe('a store that fails', () => {
     expect(await running).toEqual({ ran: true, result: 1 })
   })
 
-  it('answers a heartbeat before the outcome that ended the lock: that is no loss', async () => {
+  it('may refuse a heartbeat because the outcome has ended the lock: nothing is lost', async () => {
     const finish = jobs.finish
     vi.spyOn(jobs, 'finish').mockImplementationOnce(async (...call) => {
       const written = await finish(...call)
@@ -248,7 +310,7 @@ describe('a store that fails', () => {
     expect(events.at(-1)).toMatchObject({ type: 'released' })
   })
 
-  it('will never take the result: the job is FAILED, not run for ever', async () => {
+  it('makes the job FAILED if it never accepts the result', async () => {
     vi.spyOn(jobs, 'finish').mockRejectedValueOnce(new LeaseError('store-failed', 'too large'))
     await expect(once.run('job', () => 'x')).rejects.toThrow('too large')
     expect(await once.read('job')).toMatchObject({ status: 'FAILED', error: 'LeaseError: too large' })
@@ -261,7 +323,7 @@ describe('a store that fails', () => {
     await rejected
   }
 
-  it('at the release harms nobody: it is told, and the lock ends with its TTL', async () => {
+  it('causes only a warning if it fails at the release: the lock ends with its TTL', async () => {
     onWarning.mockImplementation(down)
     await runWithoutRelease(once)
     expect(onWarning).toHaveBeenCalledExactlyOnceWith(
@@ -274,7 +336,7 @@ describe('a store that fails', () => {
     expect(await another.run('job', () => 1)).toEqual({ ran: true, result: 1 })
   })
 
-  it('at the release warns on the console unless told otherwise', async () => {
+  it('causes a warning on the console by default', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     await runWithoutRelease(another)
     expect(warn).toHaveBeenCalledExactlyOnceWith(
@@ -293,7 +355,7 @@ describe('stopping', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
-  it.each(['the signal', 'close'])('by %s aborts the work, which leaves the job to another', async (by) => {
+  it.each(['the signal', 'close'])('by %s aborts the work and leaves the job to another run', async (by) => {
     const stop = new AbortController()
     const work = ({ signal }: RunningJob) =>
       new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
@@ -307,7 +369,7 @@ describe('stopping', () => {
     expect(await another.run('job', () => 1)).toEqual({ ran: true, result: 1 })
   })
 
-  it('keeps the result of work that ended all the same', async () => {
+  it('keeps the result of work that returns in spite of it', async () => {
     const stop = new AbortController()
     const { promise, resolve } = Promise.withResolvers<string>()
     const running = once.run('job', () => promise, { signal: stop.signal })
@@ -317,11 +379,60 @@ describe('stopping', () => {
     expect(await running).toEqual({ ran: true, result: 'done' })
   })
 
+  it('by close ends a run that waits for its lock, with closed', async () => {
+    vi.spyOn(jobs, 'acquire').mockReturnValue(new Promise(() => {}))
+    const work = vi.fn()
+    const rejected = expect(once.run('job', work)).rejects.toMatchObject({ code: 'closed' })
+    await clock.advance(0)
+    const closed = once.close()
+    await rejected
+    await closed
+    expect(work).not.toHaveBeenCalled()
+  })
+
+  it('by close ends waits and reads that the store does not answer, with closed', async () => {
+    vi.spyOn(jobs, 'read').mockReturnValue(new Promise(() => {}))
+    const ends = [once.wait('job', { timeout: Infinity }), once.read('job')].map((call) =>
+      expect(call).rejects.toMatchObject({ code: 'closed' }),
+    )
+    await clock.advance(0)
+    await once.close()
+    await Promise.all(ends)
+    expect(clock.pending).toBe(0)
+  })
+
+  it('by close waits until the work has ended and its outcome is written', async () => {
+    const { promise, resolve } = Promise.withResolvers<string>()
+    const running = once.run('job', () => promise)
+    await clock.advance(0)
+    let closed = false
+    const closing = once.close().then(() => {
+      closed = true
+    })
+    await clock.advance(1000)
+    expect(closed).toBe(false)
+    resolve('done')
+    await closing
+    expect(await jobs.read('job')).toMatchObject({ status: 'READY', result: 'done' })
+    expect(await running).toEqual({ ran: true, result: 'done' })
+  })
+
+  it('happens at the end of an `await using` block', async () => {
+    let scoped: Once
+    {
+      await using inner = createOnce(jobs, { clock })
+      scoped = inner
+    }
+    await expect(scoped.read('job')).rejects.toMatchObject({ code: 'closed' })
+  })
+
   it('is final', async () => {
     await once.close()
+    const read = vi.spyOn(jobs, 'read')
     await expect(once.run('job', vi.fn())).rejects.toMatchObject({ code: 'closed' })
     await expect(once.wait('job')).rejects.toMatchObject({ code: 'closed' })
     await expect(once.read('job')).rejects.toMatchObject({ code: 'closed' })
+    expect(read).not.toHaveBeenCalled()
     await once.close()
   })
 })
@@ -339,13 +450,13 @@ describe('waiting for a job', () => {
     expect(read.mock.calls.length).toBeLessThan(8)
   })
 
-  it('resolves at once for a job that is finished', async () => {
+  it('resolves at once if the job is finished', async () => {
     await once.run('job', () => 1)
     expect(await once.wait('job', { timeout: 0 })).toMatchObject({ finished: true, result: 1 })
     expect(clock.pending).toBe(0)
   })
 
-  it('looks again by and by where the store cannot push', async () => {
+  it('reads the job again, less and less often, if the store cannot push', async () => {
     const { watch: _, ...deaf } = jobs
     const read = vi.spyOn(deaf, 'read')
     const waiting = createOnce(deaf, { clock }).wait('job')
@@ -355,7 +466,7 @@ describe('waiting for a job', () => {
     expect(read.mock.calls.length).toBeLessThan(25)
   })
 
-  it('misses no change that comes during a look', async () => {
+  it('misses no change that comes while it reads', async () => {
     const read = jobs.read
     vi.spyOn(jobs, 'read').mockImplementationOnce(async (id) => {
       const before = await read(id)
@@ -365,7 +476,7 @@ describe('waiting for a job', () => {
     expect(await once.wait('job')).toMatchObject({ finished: true })
   })
 
-  it('goes on through an outage', async () => {
+  it('continues through an outage', async () => {
     vi.spyOn(jobs, 'read').mockImplementationOnce(down).mockImplementationOnce(down)
     const waiting = once.wait('job')
     await once.run('job', () => 1)
@@ -374,9 +485,14 @@ describe('waiting for a job', () => {
   })
 
   it('ends by its timeout, by its signal and by close', async () => {
-    const late = expect(once.wait('job', { timeout: 1000 })).rejects.toMatchObject({ code: 'lease-held' })
-    await clock.advance(1000)
-    await late
+    for (const timeout of [1000, '1s'] as const) {
+      const late = expect(once.wait('job', { timeout })).rejects.toMatchObject({
+        code: 'lease-held',
+        message: 'job job did not finish within 1000 ms',
+      })
+      await clock.advance(1000)
+      await late
+    }
     const stop = new AbortController()
     const aborted = expect(once.wait('job', { signal: stop.signal })).rejects.toMatchObject({
       code: 'aborted',
@@ -391,7 +507,7 @@ describe('waiting for a job', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('leaves no watch behind', async () => {
+  it('stops watching at the end', async () => {
     const stop = vi.fn()
     vi.spyOn(jobs, 'watch').mockReturnValue(stop)
     await once.run('job', () => 1)
@@ -399,7 +515,7 @@ describe('waiting for a job', () => {
     expect(stop).toHaveBeenCalledTimes(1)
   })
 
-  it('rejects with not-found for a job that does not exist', async () => {
+  it('rejects with not-found if the job does not exist', async () => {
     await expect(once.wait('nobody')).rejects.toMatchObject({ code: 'not-found' })
   })
 })

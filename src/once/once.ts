@@ -1,53 +1,62 @@
-import { type Clock, LeaseError, type LeaseListener, systemClock } from '../core/index.ts'
-import { expectCallback, expectName, refuse } from './checks.ts'
-import type { Job, JobStore } from './job-store.ts'
-import { answered } from './patience.ts'
+import { answerWithin } from '../base/answer-within.ts'
+import { expectFunction, expectObject, expectText, hasMethods, refuseClient } from '../base/arguments.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { LeaseError } from '../base/errors.ts'
+import type { LeaseListener } from '../core/index.ts'
+import { expectId } from './job-arguments.ts'
+import type { OnWarning } from './job-lock.ts'
+import { ANSWER_LIMIT_MS, JOB_STORE_METHODS, type Job, type JobStore } from './job-store.ts'
 import { type RunContext, type RunOptions, type RunResult, runJob, type Work } from './run.ts'
-import type { OnWarning } from './telling.ts'
 import { type WaitOptions, waitForJob } from './wait.ts'
 
 export interface OnceOptions {
-  /** Stands in a job's record before the id of the run, for whoever looks there: a host, a process. */
-  readonly worker?: string
-  /** Hears what happens to the locks. */
-  readonly onEvent?: LeaseListener
-  /** Hears of releases that failed. Default: `console.warn`. */
-  readonly onWarning?: OnWarning
-  readonly clock?: Clock
+  /** Written before the id of the run in a job's record, such as a host or a process. */
+  readonly worker?: string | undefined
+  /** Listens to the events of the locks. */
+  readonly onEvent?: LeaseListener | undefined
+  /** Called if a lock could not be released. Default: `console.warn`. */
+  readonly onWarning?: OnWarning | undefined
+  readonly clock?: Clock | undefined
 }
 
 export interface Once extends AsyncDisposable {
   /**
-   * Runs `work` unless the job is finished or another runs it, and writes its outcome if the lock is still held.
-   * A skip is no error. Rejects with what `work` throws: an error with `retryable === true` leaves the job for
-   * another run, any other is written as its failure. Rejects with `lease-lost` when the outcome was refused.
+   * Runs `work` unless the job is finished or another worker runs it, and writes its outcome if the lock is still
+   * held. A skip is not an error. Rejects with what `work` throws: an error with `retryable === true` leaves the job
+   * for another run, any other error is written as the failure of the job. Rejects with `lease-lost` if the lock was
+   * lost before the outcome was written.
    *
    * @example
    * const run = await once.run('analysis-42', async ({ token, signal }) => analyse(token, signal))
    * if (!run.ran) console.log(`skipped: ${run.reason}`)
    */
   run<T>(id: string, work: Work<T>, options?: RunOptions): Promise<RunResult<T>>
-  /** Resolves with the job when it is finished, whoever finishes it; rejects with `lease-held` after `timeout`. */
+  /** Resolves with the job when it is finished, by any worker. Rejects with `lease-held` after `timeout`. */
   wait(id: string, options?: WaitOptions): Promise<Job>
-  /** The job as it is now. */
+  /** The job as it is now; `null` if it does not exist. */
   read(id: string): Promise<Job | null>
-  /** Asks all works to stop, waits until they have, and ends every wait. The store stays open: it is yours. */
+  /**
+   * Ends every wait, aborts the signal of every work and waits until all of them have ended. The store stays open:
+   * it is yours.
+   */
   close(): Promise<void>
 }
 
 /**
- * Runs each job once, however often it is delivered and to however many workers.
+ * Runs each job once, however often a queue delivers it and to however many workers.
  *
  * @example
  * const once = createOnce(firestoreJobs(new Firestore()))
  * await once.run('analysis-42', async ({ signal }) => analyse(signal))
  */
 export function createOnce(jobs: JobStore, options: OnceOptions = {}): Once {
+  if (!hasMethods(jobs, ...JOB_STORE_METHODS))
+    refuseClient('jobs', `a JobStore (with ${JOB_STORE_METHODS.join(', ')})`, jobs)
+  expectObject('options', options)
   const { worker, onEvent, onWarning, clock = systemClock } = options
-  if (typeof jobs?.acquire !== 'function') refuse('jobs', 'a JobStore', jobs)
-  if (worker !== undefined) expectName('worker', worker)
-  expectCallback('onEvent', onEvent)
-  expectCallback('onWarning', onWarning)
+  if (worker !== undefined) expectText('worker', worker)
+  if (onEvent !== undefined) expectFunction('onEvent', onEvent)
+  if (onWarning !== undefined) expectFunction('onWarning', onWarning)
   const closing = new AbortController()
   const underWay = new Set<Promise<unknown>>()
   const context: RunContext = { jobs, clock, worker, onEvent, onWarning, closing: closing.signal, track }
@@ -58,14 +67,17 @@ export function createOnce(jobs: JobStore, options: OnceOptions = {}): Once {
       return track(runJob(context, id, work, runOptions))
     },
     async wait(id, waitOptions = {}) {
+      closing.signal.throwIfAborted()
       return waitForJob(context, id, waitOptions)
     },
     async read(id) {
-      return answered(clock, jobs.read(id), closing.signal)
+      closing.signal.throwIfAborted()
+      expectId(id)
+      return answerWithin(clock, ANSWER_LIMIT_MS, jobs.read(id), closing.signal)
     },
     async close() {
       closing.abort(new LeaseError('closed', 'this once was closed'))
-      // A run that ends may leave a release behind it.
+      // A run that ends may start a release.
       while (underWay.size > 0) await Promise.allSettled(underWay)
     },
     [Symbol.asyncDispose]: () => once.close(),

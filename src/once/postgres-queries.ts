@@ -1,9 +1,9 @@
 /**
- * The rules as SQL. Every statement locks the row first and reads the clock after that, once: `now()` is the time
- * at which the transaction began, before any wait for the row, and a clock read twice can tear a decision.
+ * The rules as SQL. Every statement locks the row first and then reads the clock, once. `now()` would be the start
+ * of the transaction, before it waited for the row, and with two clock readings a decision could contradict itself.
  */
-import type { JobFields, Statuses } from './naming.ts'
-import { identifier, literal } from './sql.ts'
+import { literal } from '../clients/sql-text.ts'
+import { type JobFields, quoted, type Statuses } from './naming.ts'
 
 export interface JobQueries {
   readonly create: string
@@ -18,14 +18,14 @@ export interface JobQueries {
 }
 
 export function jobQueries(table: string, columns: JobFields, statuses: Statuses): JobQueries {
-  const [status, result, error, attempts, owner, expiresAt, heartbeatAt, token] = [
-    ...[columns.status, columns.result, columns.error, columns.attempts],
-    ...[columns.lockOwner, columns.lockExpiresAt, columns.lockHeartbeatAt, columns.lockToken],
-  ].map(identifier)
-  const [pending, failed] = [statuses.pending, statuses.failed].map(literal)
+  const names = quoted(columns)
+  const { status, result, error, attempts } = names
+  const { lockOwner: owner, lockExpiresAt: expiresAt, lockHeartbeatAt: heartbeatAt, lockToken: token } = names
+  const pending = literal(statuses.pending)
+  const failed = literal(statuses.failed)
   const final = `(${statuses.final.map(literal).join(', ')})`
 
-  /** The row as it is, and the time: `job`, always named, since the table may have columns of any name. */
+  /** The row, and the time, as `job`. Its columns are always qualified, because the table may have any names. */
   const seen = `
     locked as materialized (
       select id, ${status} as status, nullif(${owner}, '') as owner, ${expiresAt} as expires_at,
@@ -70,7 +70,7 @@ export function jobQueries(table: string, columns: JobFields, statuses: Statuses
           ${attempts} = job.attempts + case when job.answer = 'granted' then 1 else 0 end,
           ${status} = case when job.answer = 'too_many_attempts' then ${failed} else job.status end,
           ${error} = case when job.answer = 'too_many_attempts'
-            then 'given up after ' || job.attempts || ' attempts that did not end' else target.${error} end
+            then 'gave up after ' || job.attempts || ' attempts that did not finish' else target.${error} end
         from verdict as job
         where target.id = job.id and job.answer in ('again', 'granted', 'too_many_attempts')
         returning target.${token} as token, target.${attempts} as attempts, target.${expiresAt} as expires_at
@@ -91,7 +91,7 @@ export function jobQueries(table: string, columns: JobFields, statuses: Statuses
         ${millis('extended.expires_at - job.now')} as remaining
       from job left join extended on true`,
 
-    // Written by an earlier call of ours: whoever else finishes the job leaves another token, or leaves our lock.
+    // Our own earlier call finished it: anybody else leaves another token, or leaves our lock in the record.
     finish: `with ${seen}, written as (
         update ${table} as target set ${unlocked}, ${status} = $4::text, ${result} = $5::text::json,
           ${error} = $6::text

@@ -10,35 +10,35 @@ import {
 } from './rules.ts'
 
 const NEW: LockedJob = { finished: false, owner: null, expiresAt: null, updatedAt: 0, token: 0, attempts: 0 }
-const wish = { owner: 'a', ttlMs: 100 }
+const request = { owner: 'a', ttlMs: 100 }
 const held = { ...NEW, owner: 'b', token: 7, attempts: 1 }
 
 describe('the rules', () => {
-  it('of the design: finished, free, stale, live', () => {
-    expect(decideAcquire({ ...NEW, finished: true }, wish, 0).answer).toMatchObject({
+  it('grant a free or expired job, and refuse a finished or locked one', () => {
+    expect(decideAcquire({ ...NEW, finished: true }, request, 0).answer).toMatchObject({
       reason: 'already_finished',
     })
-    expect(decideAcquire(NEW, wish, 0).answer).toMatchObject({ acquired: true })
-    expect(decideAcquire({ ...held, expiresAt: 10 }, wish, 10).answer).toMatchObject({ acquired: true })
-    expect(decideAcquire({ ...held, expiresAt: 11 }, wish, 10).answer).toMatchObject({
+    expect(decideAcquire(NEW, request, 0).answer).toMatchObject({ acquired: true })
+    expect(decideAcquire({ ...held, expiresAt: 10 }, request, 10).answer).toMatchObject({ acquired: true })
+    expect(decideAcquire({ ...held, expiresAt: 11 }, request, 10).answer).toMatchObject({
       reason: 'locked',
       remaining: 1,
     })
-    expect(decideAcquire({ ...held, expiresAt: null }, wish, 10).answer).toMatchObject({ acquired: true })
+    expect(decideAcquire({ ...held, expiresAt: null }, request, 10).answer).toMatchObject({ acquired: true })
   })
 
-  it('let a lock that cannot be understood live for a TTL after the last change', () => {
-    const unclear = { ...held, expiresAt: Number.NaN, updatedAt: 50 }
-    expect(decideAcquire(unclear, wish, 149).answer).toMatchObject({ reason: 'locked' })
-    expect(decideAcquire(unclear, wish, 150).answer).toMatchObject({ acquired: true })
-    const unknown = { ...unclear, updatedAt: null }
-    expect(decideAcquire(unknown, wish, 5)).toMatchObject({
+  it('keep a lock with an unreadable expiry live for a TTL after the last change', () => {
+    const unreadable = { ...held, expiresAt: Number.NaN, updatedAt: 50 }
+    expect(decideAcquire(unreadable, request, 149).answer).toMatchObject({ reason: 'locked' })
+    expect(decideAcquire(unreadable, request, 150).answer).toMatchObject({ acquired: true })
+    const unknown = { ...unreadable, updatedAt: null }
+    expect(decideAcquire(unknown, request, 5)).toMatchObject({
       answer: { reason: 'locked' },
       change: { heartbeatAt: 5 },
     })
   })
 
-  it('do not take the outcome of another for one’s own', () => {
+  it('do not take the outcome of another worker for the holder’s own', () => {
     const holder = { owner: 'b', token: 7 }
     const finish = (job: LockedJob) => decideFinish(job, holder, { result: 1 }, 0).answer
     expect(finish({ ...held, owner: null, finished: true })).toBe(true)
@@ -57,8 +57,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ type: fc.constant('pass'), ms: fc.integer({ min: -30, max: 150 }) }),
 )
 
-describe('in any order of calls, also with a clock that steps back', () => {
-  it('tokens rise, one finishes, and only with the token of the latest grant', () => {
+describe('in any order of calls, even if the clock steps back', () => {
+  it('tokens rise, and one worker finishes, with the token of the latest grant', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         let job = NEW

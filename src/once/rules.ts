@@ -1,29 +1,29 @@
 /**
- * When a job may be locked, and what a lock may do. Every store decides by these rules: memory, SQLite and
- * Firestore call them, Postgres states them in SQL.
+ * When a job may be locked, and what the holder of a lock may do. Every store decides by these rules: memory, SQLite
+ * and Firestore call these functions, Postgres has the same rules in SQL.
  *
  *     waiting → locked → finished
- *        ↑________|  released, or expired and taken by another
+ *        ↑________|  released, or expired
  *
- * A job with a final status is never locked again. A lock is live while the store's clock is before its expiry;
- * only a live lock is extended, and only its holder, with the token of the grant, finishes the job.
+ * A job with a final status is never locked again. A lock is live while the store's clock is before its expiry. Only
+ * a live lock can be extended, and only its holder, with the token of the grant, can finish the job.
  */
-import type { JobAnswer, JobHolder, Outcome } from './job-store.ts'
+import type { JobAnswer, JobHolder, LockTime, Outcome } from './job-store.ts'
 
 export interface LockedJob {
   readonly finished: boolean
   /** `null`: nobody. */
   readonly owner: string | null
-  /** `null`: none. `NaN`: there is one, but it cannot be understood. */
+  /** `null`: not stored. `NaN`: a value is stored, but it is not a time. */
   readonly expiresAt: number | null
-  /** When the record was last changed; `null` where nobody knows. */
+  /** When the record was last changed; `null`: unknown. */
   readonly updatedAt: number | null
-  /** Of the latest grant; 0 before the first. */
+  /** The token of the latest grant; 0 before the first. */
   readonly token: number
   readonly attempts: number
 }
 
-/** What is to be written; fields that are not named stay as they are. */
+/** What is to be written. Missing fields stay as they are. */
 export interface Change {
   readonly owner?: string | null
   readonly expiresAt?: number | null
@@ -40,21 +40,21 @@ export interface Decision<T> {
 
 const UNLOCKED = { owner: null, expiresAt: null, heartbeatAt: null }
 
-export interface LockWish {
+export interface LockRequest {
   readonly owner: string
   readonly ttlMs: number
   readonly maxAttempts?: number | undefined
 }
 
-/** `now`: milliseconds of the store's clock, with its fraction. */
-export function decideAcquire(job: LockedJob, wish: LockWish, now: number): Decision<JobAnswer> {
-  const { owner, ttlMs, maxAttempts = Infinity } = wish
+/** `now`: milliseconds of the store's clock, with their fraction. */
+export function decideAcquire(job: LockedJob, request: LockRequest, now: number): Decision<JobAnswer> {
+  const { owner, ttlMs, maxAttempts = Infinity } = request
   if (job.finished) return { answer: { acquired: false, reason: 'already_finished' } }
   const remaining = remainingOf(job, ttlMs, now)
   if (remaining > 0 && job.owner !== owner)
     return {
       answer: { acquired: false, reason: 'locked', remaining },
-      // From now on it is known since when this lock cannot be understood.
+      // The first request that sees an unreadable expiry records the time, so that the lock can end.
       ...(Number.isNaN(job.expiresAt) && job.updatedAt === null && { change: { heartbeatAt: now } }),
     }
   if (remaining > 0) return grant(job, now + Math.max(remaining, ttlMs), now)
@@ -76,7 +76,12 @@ function grant({ token, attempts }: LockedJob, expiresAt: number, now: number): 
   }
 }
 
-export function decideRefresh(job: LockedJob, owner: string, ttlMs: number, now: number) {
+export function decideRefresh(
+  job: LockedJob,
+  owner: string,
+  ttlMs: number,
+  now: number,
+): Decision<LockTime | null> {
   const remaining = job.owner === owner && !job.finished ? remainingOf(job, ttlMs, now) : 0
   if (remaining <= 0) return { answer: null }
   const expiresAt = now + Math.max(remaining, ttlMs)
@@ -90,7 +95,7 @@ export function decideFinish(
   now: number,
 ): Decision<boolean> {
   if (job.token !== holder.token) return { answer: false }
-  // Our own earlier call: whoever else finishes the job leaves another token, or leaves our lock.
+  // Our own earlier call finished it: anybody else leaves another token, or leaves our lock in the record.
   if (job.finished) return { answer: job.owner === null }
   const live = job.owner === holder.owner && job.expiresAt !== null && job.expiresAt > now
   return live ? { answer: true, change: { ...UNLOCKED, outcome } } : { answer: false }
@@ -100,11 +105,12 @@ export function decideRelease(job: LockedJob, owner: string): Decision<boolean> 
   return job.owner === owner ? { answer: true, change: UNLOCKED } : { answer: false }
 }
 
+/** Postgres writes the same text. */
 function tooManyAttempts(attempts: number): string {
-  return `given up after ${attempts} attempts that did not end`
+  return `gave up after ${attempts} attempts that did not finish`
 }
 
-/** Of the lock, whoever has it. One that cannot be understood lives for the asker's TTL after the last change. */
+/** Of the lock, whoever holds it. If its expiry is unreadable, it lives for the requested TTL after the last change. */
 function remainingOf({ owner, expiresAt, updatedAt }: LockedJob, ttlMs: number, now: number): number {
   if (owner === null || expiresAt === null) return 0
   return (Number.isNaN(expiresAt) ? (updatedAt ?? now) + ttlMs : expiresAt) - now

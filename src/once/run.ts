@@ -1,19 +1,17 @@
-import {
-  type Clock,
-  createLeases,
-  type JsonValue,
-  type Lease,
-  LeaseError,
-  type LeaseListener,
-} from '../core/index.ts'
-import { expectAttempts, expectId, expectSignal, refuse } from './checks.ts'
-import { type JobLock, jobLock } from './job-lock.ts'
-import type { JobStore, Outcome, SkipReason } from './job-store.ts'
-import { linkSignals } from './linked-signal.ts'
-import { answered, backoff, isRetryable, sleep } from './patience.ts'
-import { type OnWarning, releaseOrWarn } from './telling.ts'
+import { onAbort } from '../base/abort.ts'
+import { answerWithin } from '../base/answer-within.ts'
+import { expectFunction, expectObject, expectSignal } from '../base/arguments.ts'
+import type { Clock } from '../base/clock.ts'
+import { type Duration, expectHeartbeat, expectTtl } from '../base/duration.ts'
+import { isRetryable, LeaseError } from '../base/errors.ts'
+import { backoffMs, pause } from '../base/pause.ts'
+import type { JsonValue } from '../base/records.ts'
+import { createLeases, type Lease, type LeaseListener } from '../core/index.ts'
+import { expectAttempts, expectId } from './job-arguments.ts'
+import { jobLock, type OnWarning, releaseOrWarn } from './job-lock.ts'
+import { ANSWER_LIMIT_MS, type JobStore, type Outcome, type SkipReason } from './job-store.ts'
 
-/** What all runs of one `once` share. */
+/** Shared by all runs of one `once`. */
 export interface RunContext {
   readonly jobs: JobStore
   readonly clock: Clock
@@ -22,27 +20,27 @@ export interface RunContext {
   readonly onWarning: OnWarning | undefined
   /** Aborts when `once` is closed. */
   readonly closing: AbortSignal
-  /** Keeps what nobody waits for until `once` is closed. */
+  /** `once.close()` waits for this work. */
   readonly track: (work: Promise<unknown>) => void
 }
 
 export interface RunOptions {
-  /** Milliseconds that the lock lives without a heartbeat. Default 300 000. */
-  readonly ttl?: number
-  /** Milliseconds between heartbeats, or `false` for none. Default: three tenths of the TTL, 90 000. */
-  readonly heartbeat?: number | false
-  /** After so many attempts that did not end, the job is finished as failed. Default: no limit. */
+  /** How long the lock lives without a heartbeat. Default 300 s. */
+  readonly ttl?: Duration | undefined
+  /** The time between heartbeats, or `false` for none. Default: three tenths of the TTL, which is 90 s. */
+  readonly heartbeat?: Duration | false | undefined
+  /** After this many attempts that did not finish, the job is finished as failed. Default: no limit. */
   readonly maxAttempts?: number | undefined
-  /** Asks the work to stop. If it then throws, the job is left for another run. */
+  /** Asks the work to stop. If the work then throws, the job is left for another run. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** What the work is told of its job. */
+/** What the work gets to know about its job. */
 export interface RunningJob {
   readonly id: string
-  /** Rises with every attempt: hand it to what the work writes to, so that a late one is refused there. */
+  /** Rises with every attempt. Pass it to what the work writes to, so that a late write is refused there. */
   readonly token: number
-  /** Counted from 1. Above 1, an earlier worker died, lost its lock, or failed in a way that may pass. */
+  /** Counted from 1. Above 1, an earlier worker died, lost its lock, or threw a retryable error. */
   readonly attempt: number
   /** Aborts when the lock is lost, the caller's signal aborts, or `once` is closed. */
   readonly signal: AbortSignal
@@ -55,84 +53,100 @@ export type RunResult<T> =
   | { readonly ran: false; readonly reason: SkipReason }
 
 const TTL_MS = 300_000
-const heartbeatOf = (ttl: number) => Math.floor(ttl * 0.3)
 
-/** Throws for options with which no run can start. A manager that is never asked is the core's own check of them. */
-export function checkRunOptions({
-  ttl = TTL_MS,
-  heartbeat = heartbeatOf(ttl),
-  maxAttempts,
-}: RunOptions): void {
+/** `RunOptions` with every default filled in and every value checked. Times in milliseconds. */
+export interface CheckedRunOptions extends RunOptions {
+  readonly ttl: number
+  readonly heartbeat: number | false
+}
+
+export function checkRunOptions(options: RunOptions): CheckedRunOptions {
+  expectObject('options', options)
+  const { maxAttempts, signal } = options
+  const ttl = expectTtl(options.ttl ?? TTL_MS)
+  const heartbeat = options.heartbeat ?? Math.floor(ttl * 0.3)
   expectAttempts(maxAttempts)
-  createLeases(new Promise(() => {}), { ttl, heartbeat })
+  if (signal !== undefined) expectSignal('signal', signal)
+  return {
+    ttl,
+    heartbeat: heartbeat === false ? false : expectHeartbeat(heartbeat, ttl),
+    maxAttempts,
+    signal,
+  }
 }
 
 export async function runJob<T>(
   context: RunContext,
   id: string,
   work: Work<T>,
-  { ttl = TTL_MS, heartbeat = heartbeatOf(ttl), maxAttempts, signal }: RunOptions,
+  options: RunOptions,
 ): Promise<RunResult<T>> {
   const { jobs, clock, worker, onEvent, onWarning, closing, track } = context
   expectId(id)
-  expectAttempts(maxAttempts)
-  if (typeof work !== 'function') refuse('work', 'a function', work)
-  expectSignal(signal)
+  expectFunction('work', work)
+  const { ttl, heartbeat, maxAttempts, signal } = checkRunOptions(options)
   const lock = jobLock(jobs, id, { worker, maxAttempts })
-  const leases = createLeases(lock.store, { clock, ttl, heartbeat, ...(onEvent && { onEvent }) })
-  const { signal: stop, unlink } = linkSignals(closing, signal)
+  const leases = createLeases(lock.store, { clock, ttl, heartbeat, onEvent })
+  const stop = new AbortController()
+  // Not `AbortSignal.any`, which would leave a trace of each run in a signal that outlives it.
+  const follow = (source?: AbortSignal) => onAbort(source, () => stop.abort(source?.reason))
+  const unfollow = [follow(closing), follow(signal)]
   try {
-    const lease = await leases.tryAcquire(id, { signal: stop })
+    const lease = await acquire()
     if (!lease) return { ran: false, reason: lock.refusal?.reason ?? 'locked' }
     try {
-      return { ran: true, result: await runLocked(lease, lock) }
+      follow(lease.signal)
+      return { ran: true, result: await runLocked(lease) }
     } finally {
       await releaseOrWarn(() => lease.release(), `job ${id}`, onWarning)
     }
   } finally {
-    unlink()
+    for (const end of unfollow) end()
     track(leases.close())
   }
 
-  async function runLocked(lease: Lease, { grant }: JobLock): Promise<T> {
-    const job: RunningJob = {
-      id,
-      token: lease.token,
-      attempt: grant?.attempt ?? 1,
-      signal: linkSignals(lease.signal, stop).signal,
+  async function acquire(): Promise<Lease | null> {
+    try {
+      return await leases.tryAcquire(id, { signal: stop.signal })
+    } catch (error) {
+      if ((error as LeaseError).code === 'aborted') closing.throwIfAborted()
+      throw error
     }
+  }
+
+  async function runLocked(lease: Lease): Promise<T> {
+    const attempt = lock.grant?.attempt ?? 1
     let result: T
     let json: JsonValue
     try {
-      result = await work(job)
+      result = await work({ id, token: lease.token, attempt, signal: stop.signal })
       json = asJson(result)
     } catch (error) {
       if (!lease.held) throw lost(error)
-      // A worker that is told to stop leaves the job to another; that is no failure of the job.
-      if (!isRetryable(error) && !stop.aborted) await finish(lease, { error: describe(error) }, error)
+      // A worker that was asked to stop leaves the job to another one. That is not a failure of the job.
+      if (!isRetryable(error) && !stop.signal.aborted) await finish(lease, { error: textOf(error) }, error)
       throw error
     }
     try {
       await finish(lease, { result: json })
     } catch (error) {
-      // A result that the store will never take must not make the job run for ever.
-      if ((error as LeaseError).code === 'store-failed')
-        await finish(lease, { error: describe(error) }, error)
+      // A result that the store never accepts must not make the job run again and again.
+      if ((error as LeaseError).code === 'store-failed') await finish(lease, { error: textOf(error) }, error)
       throw error
     }
     return result
   }
 
-  /** Tries until the outcome is written or the lock is lost; the heartbeat goes on meanwhile. */
+  /** Retries until the outcome is written or the lock is lost. Heartbeats continue meanwhile. */
   async function finish(lease: Lease, outcome: Outcome, cause?: unknown): Promise<void> {
     for (let tries = 1; lease.held; tries++) {
       try {
-        if (await answered(clock, lock.finish(lease, outcome), lease.signal)) return
+        if (await answerWithin(clock, ANSWER_LIMIT_MS, lock.finish(lease, outcome), lease.signal)) return
         break
       } catch (error) {
-        if (!isRetryable(error)) throw error
-        await sleep(clock, backoff(clock, tries), lease.signal)
+        if (lease.held && !isRetryable(error)) throw error
       }
+      await pause(clock, backoffMs(clock, tries), { signal: lease.signal }).catch(() => {})
     }
     throw lost(cause)
   }
@@ -145,15 +159,15 @@ export async function runJob<T>(
   }
 }
 
-/** What the store is given is what it would give back. */
+/** A copy, as the store would return it. */
 function asJson(result: unknown): JsonValue {
   const text = JSON.stringify(result ?? null)
   if (text === undefined) throw new TypeError(`expected a result that JSON can carry, got a ${typeof result}`)
   return JSON.parse(text)
 }
 
-/** Without the stack: others read it. */
-function describe(error: unknown): string {
+/** Without the stack, because others can read it. */
+function textOf(error: unknown): string {
   try {
     return String(error)
   } catch {

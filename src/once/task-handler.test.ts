@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { LeaseError } from '../core/index.ts'
+import { LeaseError } from '../base/errors.ts'
 import { FakeClock } from '../testing/index.ts'
 import type { JobStore } from './job-store.ts'
 import { memoryJobs } from './memory-jobs.ts'
@@ -28,7 +28,7 @@ const fail = () => {
 const retryable = Object.assign(new Error('secret detail'), { retryable: true })
 
 describe('a delivery', () => {
-  it('is answered 200 when it is done, and when it was', async () => {
+  it('is answered 200 if the job is done, now or before', async () => {
     const work = vi.fn(() => 1)
     const handle = handler({ work })
     expect(await answer(await handle(deliver()))).toEqual({ status: 200, body: { status: 'done' } })
@@ -39,7 +39,7 @@ describe('a delivery', () => {
     expect(work).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ id: '42', attempt: 1 }))
   })
 
-  it('is answered 503 with Retry-After when the failure may pass, without its details', async () => {
+  it('is answered 503 with Retry-After and without details if the failure is retryable', async () => {
     const onError = vi.fn()
     const response = await handler({ work: () => Promise.reject(retryable), retryAfter: 7, onError })(
       deliver(),
@@ -49,13 +49,29 @@ describe('a delivery', () => {
     expect(onError).toHaveBeenCalledExactlyOnceWith(retryable, '42')
   })
 
-  it('is answered 200 when the failure is final', async () => {
+  it.each([
+    ['2m', '120'],
+    ['500ms', '1'],
+    [7, '7'],
+    [0, '0'],
+  ] as const)('is to be repeated after the given time: %s', async (retryAfter, seconds) => {
+    const response = await handler({ work: () => Promise.reject(retryable), retryAfter })(deliver())
+    expect(response.headers.get('Retry-After')).toBe(seconds)
+  })
+
+  it('runs with durations as text', async () => {
+    const acquire = vi.spyOn(jobs, 'acquire')
+    await handler({ ttl: '2m', heartbeat: '30s' })(deliver())
+    expect(acquire).toHaveBeenCalledWith('42', expect.any(String), 120_000, { maxAttempts: undefined })
+  })
+
+  it('is answered 200 if the failure is final', async () => {
     const handle = handler({ work: () => Promise.reject(new Error('secret detail')) })
     expect(await answer(await handle(deliver()))).toEqual({ status: 200, body: { status: 'failed' } })
     expect(await jobs.read('42')).toMatchObject({ status: 'FAILED' })
   })
 
-  it('of a job that another runs is to come again, or is acknowledged if so configured', async () => {
+  it('of a locked job is answered 503, or 200 if so configured', async () => {
     await jobs.acquire('42', 'another', 60_000)
     const response = await handler()(deliver())
     expect(response.headers.get('Retry-After')).toBe('30')
@@ -64,14 +80,14 @@ describe('a delivery', () => {
     expect(await answer(acknowledged)).toEqual({ status: 200, body: { status: 'locked' } })
   })
 
-  it('of a job that keeps killing its worker ends', async () => {
+  it('of a job that keeps killing its worker is answered 200 in the end', async () => {
     await jobs.acquire('42', 'dead', 1000)
     await clock.advance(1001)
     const response = await handler({ maxAttempts: 1 })(deliver())
     expect(await answer(response)).toEqual({ status: 200, body: { status: 'too_many_attempts' } })
   })
 
-  it('whose result was refused comes again, or is done if another has finished it', async () => {
+  it('whose result was refused is answered 503, or 200 if another worker has finished the job', async () => {
     const finish = vi.spyOn(jobs, 'finish').mockResolvedValueOnce(false)
     expect(await answer(await handler()(deliver()))).toEqual({ status: 503, body: { error: 'retry_later' } })
     finish.mockRestore()
@@ -84,17 +100,17 @@ describe('a delivery', () => {
     expect(await answer(response)).toEqual({ status: 200, body: { status: 'already_finished' } })
   })
 
-  it('while the store is away comes again', async () => {
+  it('is answered 503 while the store is unavailable', async () => {
     vi.spyOn(jobs, 'acquire').mockRejectedValue(new LeaseError('store-unavailable', 'secret detail'))
     expect(await answer(await handler()(deliver()))).toEqual({ status: 503, body: { error: 'retry_later' } })
   })
 
-  it('is answered by what became of the job, whatever class of error the work throws', async () => {
+  it('is answered by the status of the job, whatever class of error the work throws', async () => {
     const work = () => Promise.reject(new LeaseError('not-found', 'of something else'))
     expect(await answer(await handler({ work })(deliver()))).toMatchObject({ body: { status: 'failed' } })
   })
 
-  it('to a worker that is told to stop comes again', async () => {
+  it('to a worker that is asked to stop is answered 503', async () => {
     const work = async () => {
       once.close()
       throw new Error('stopped')
@@ -104,9 +120,9 @@ describe('a delivery', () => {
   })
 
   it.each([
-    ['is blamed on the id when the store cannot have it', '42', 400, 'invalid_analysis_id'],
-    ['is not blamed on the id when something else is wrong', undefined, 503, 'retry_later'],
-  ])('that is refused as a bad argument %s', async (_, resource, status, error) => {
+    ['is answered 400 if the store cannot have a job with this id', '42', 400, 'invalid_analysis_id'],
+    ['is answered 503 if another argument is wrong', undefined, 503, 'retry_later'],
+  ])('that the store rejects with invalid-argument %s', async (_, resource, status, error) => {
     const onError = vi.fn()
     const refusal = new LeaseError('invalid-argument', 'expected something else', { resource })
     vi.spyOn(jobs, 'acquire').mockRejectedValue(refusal)
@@ -117,7 +133,7 @@ describe('a delivery', () => {
   it.each([
     ['throws', () => fail()],
     ['rejects', async () => fail()],
-  ])('is answered though onError %s', async (_, onError) => {
+  ])('is answered even if onError %s', async (_, onError) => {
     const failing = handler({ work: () => Promise.reject(retryable), onError })
     expect(await answer(await failing(deliver()))).toMatchObject({ body: { error: 'retry_later' } })
     const closed = handler({ authorize: () => fail(), onError })
@@ -130,7 +146,7 @@ describe('a delivery', () => {
   })
 })
 
-describe('a request that is no delivery', () => {
+describe('a request that is not a delivery', () => {
   it('is refused by its method and its path', async () => {
     const get = await handler()(new Request(URL))
     expect(get.headers.get('Allow')).toBe('POST')
@@ -142,7 +158,7 @@ describe('a request that is no delivery', () => {
     ).toBe(400)
   })
 
-  it('is refused when it may not start work, before its body is read', async () => {
+  it('is refused before its body is read if it may not start work', async () => {
     const authorize = vi.fn(async (request: Request) => request.headers.get('Authorization') === 'Bearer ok')
     const request = deliver('not looked at')
     expect(await answer(await handler({ authorize })(request))).toEqual({
@@ -154,12 +170,20 @@ describe('a request that is no delivery', () => {
     expect((await handler({ authorize })(allowed)).status).toBe(200)
   })
 
-  it('starts no work when authorize itself fails', async () => {
+  it('starts no work if authorize itself fails', async () => {
     const work = vi.fn()
     const authorize = () => Promise.reject(new Error('secret detail'))
     const response = await handler({ work, authorize })(deliver())
     expect(await answer(response)).toEqual({ status: 503, body: { error: 'unavailable' } })
     expect(work).not.toHaveBeenCalled()
+  })
+
+  it('is rejected with invalid-argument if it is not a Request', async () => {
+    for (const none of [{ url: '/internal/tasks/analysis', method: 'POST' }, null, 10n])
+      await expect(handler()(none as never)).rejects.toMatchObject({
+        code: 'invalid-argument',
+        message: expect.stringMatching('^request: expected a Request of the fetch API, got '),
+      })
   })
 
   it.each([
@@ -192,9 +216,11 @@ describe('a request that is no delivery', () => {
   })
 })
 
-describe('a handler that could not work', () => {
+describe('invalid options of a handler', () => {
   it.each([
     ['retryAfter', 0.5],
+    ['retryAfter', '30'],
+    ['retryAfter', 30n],
     ['onLocked', 'ask'],
     ['work', null],
     ['authorize', 5],
@@ -202,11 +228,13 @@ describe('a handler that could not work', () => {
     ['path', 5],
     ['path', 'internal/tasks'],
     ['ttl', -1],
-    ['ttl', '300'],
+    ['ttl', 'soon'],
+    ['ttl', 300n],
     ['heartbeat', 'q'],
     ['heartbeat', 300_000],
+    ['heartbeat', '5m'],
     ['maxAttempts', 0],
-  ])('is refused when it is made, by the name of what is wrong: %s %j', (option, value) => {
+  ])('throw when it is created, and the message names the option: %s, case %#', (option, value) => {
     expect(() => handler({ [option]: value })).toThrow(
       expect.objectContaining({
         code: 'invalid-argument',
@@ -215,7 +243,16 @@ describe('a handler that could not work', () => {
     )
   })
 
-  it.each([{}, null, undefined])('is refused without a once: %j', (none) => {
-    expect(() => createTaskHandler(none as never, { work: () => 1 })).toThrow('once: expected')
+  it.each([{}, null, undefined, 10n, Object.create(null)])('throw without a once: case %#', (none) => {
+    expect(() => createTaskHandler(none as never, { work: () => 1 })).toThrow(
+      expect.objectContaining({
+        code: 'invalid-argument',
+        message: expect.stringMatching('^once: expected what createOnce returns, got '),
+      }),
+    )
+  })
+
+  it('throw without options', () => {
+    expect(() => createTaskHandler(once, undefined as never)).toThrow('options: expected an object')
   })
 })

@@ -1,63 +1,65 @@
-import { LeaseError } from '../core/index.ts'
-import { expectCallback, expectId, refuse } from './checks.ts'
+import { expectFunction, expectObject, expectOneOf, hasMethods, refuse } from '../base/arguments.ts'
+import { type Duration, parseDuration } from '../base/duration.ts'
+import { LeaseError } from '../base/errors.ts'
+import { notify } from '../base/notify.ts'
+import { expectId } from './job-arguments.ts'
 import type { Once } from './once.ts'
 import { checkRunOptions, type RunOptions, type Work } from './run.ts'
-import { BadRequest, readJson } from './task-body.ts'
-import { tell } from './telling.ts'
 
 export interface TaskHandlerOptions extends Pick<RunOptions, 'ttl' | 'heartbeat' | 'maxAttempts'> {
   /** The job itself. */
   readonly work: Work<unknown>
-  /** Whether this request may start work, such as by its OIDC token. Default: everybody may. */
-  readonly authorize?: (request: Request) => boolean | PromiseLike<boolean>
+  /** Whether this request may start work, for example by its OIDC token. Default: every request may. */
+  readonly authorize?: ((request: Request) => boolean | PromiseLike<boolean>) | undefined
   /**
-   * `retry` (default): 503, so that the queue delivers again and somebody runs the job if its holder dies.
-   * `ack`: 200, and the queue forgets it.
+   * `retry` (default): 503, so that the queue delivers again and another worker runs the job if its holder dies.
+   * `ack`: 200, and the queue forgets the job.
    */
-  readonly onLocked?: 'retry' | 'ack'
-  /** Seconds after which the queue should deliver again. Default 30. */
-  readonly retryAfter?: number
+  readonly onLocked?: 'retry' | 'ack' | undefined
+  /**
+   * When the queue should deliver again: seconds as a number, as in the header `Retry-After`, or text such as
+   * `'30s'`. Default 30.
+   */
+  readonly retryAfter?: number | Exclude<Duration, number> | undefined
   /** Default `/internal/tasks/analysis`. */
-  readonly path?: string
-  /** Hears of every run that rejected. Answers to the queue carry no details. */
-  readonly onError?: (error: unknown, analysisId: string) => void
+  readonly path?: string | undefined
+  /** Called with every error of a run or of `authorize`. Answers to the queue contain no details. */
+  readonly onError?: ((error: unknown, analysisId: string) => void) | undefined
 }
 
 export type TaskHandler = (request: Request) => Promise<Response>
 
+const MAX_BODY_BYTES = 16_384
+
 /**
- * The endpoint that a queue such as Cloud Tasks delivers to: `POST` with `{ "analysisId": "…" }`. It answers 200
- * for what is done, for good or ill, and 503 with `Retry-After` for what is to be delivered again.
+ * The endpoint that a queue such as Cloud Tasks delivers to: `POST` with `{ "analysisId": "…" }`. It answers 200 if
+ * the job is finished, successful or not, and 503 with `Retry-After` if the queue should deliver it again.
  *
  * @example
  * const handle = createTaskHandler(once, { work: ({ id, signal }) => analyse(id, signal) })
  * Deno.serve(handle)
  */
 export function createTaskHandler(once: Once, options: TaskHandlerOptions): TaskHandler {
-  const { work, authorize, onLocked = 'retry', retryAfter = 30, onError } = options
-  const { path = '/internal/tasks/analysis', ttl, heartbeat, maxAttempts } = options
-  if (typeof once?.run !== 'function') refuse('once', 'what createOnce returns', once)
-  if (typeof work !== 'function') refuse('work', 'a function', work)
-  expectCallback('authorize', authorize)
-  expectCallback('onError', onError)
+  if (!hasMethods(once, 'run', 'read')) refuse('once', 'what createOnce returns', once)
+  expectObject('options', options)
+  const { work, authorize, onLocked = 'retry', onError, path = '/internal/tasks/analysis' } = options
+  const { ttl, heartbeat, maxAttempts } = options
+  expectFunction('work', work)
+  if (authorize !== undefined) expectFunction('authorize', authorize)
+  if (onError !== undefined) expectFunction('onError', onError)
   if (typeof path !== 'string' || path[0] !== '/') refuse('path', 'a path that begins with /', path)
-  if (onLocked !== 'retry' && onLocked !== 'ack') refuse('onLocked', `'retry' or 'ack'`, onLocked)
-  if (!Number.isInteger(retryAfter) || retryAfter < 0)
-    refuse('retryAfter', 'whole seconds from 0', retryAfter)
-  const runOptions: RunOptions = {
-    ...(ttl !== undefined && { ttl }),
-    ...(heartbeat !== undefined && { heartbeat }),
-    maxAttempts,
-  }
-  checkRunOptions(runOptions)
+  expectOneOf('onLocked', onLocked, ['retry', 'ack'])
+  const retryAfter = String(secondsOf(options.retryAfter ?? 30))
+  const runOptions = checkRunOptions({ ttl, heartbeat, maxAttempts })
 
   return async (request) => {
+    if (!hasMethods(request, 'text')) refuse('request', 'a Request of the fetch API', request)
     if (new URL(request.url).pathname !== path) return failure(404, 'not_found')
     if (request.method !== 'POST') return failure(405, 'method_not_allowed', { Allow: 'POST' })
     try {
       if (authorize && !(await authorize(request))) return failure(403, 'forbidden')
     } catch (error) {
-      tell(() => onError?.(error, ''))
+      notify(onError, error, '')
       return later('unavailable')
     }
     try {
@@ -83,16 +85,16 @@ export function createTaskHandler(once: Once, options: TaskHandlerOptions): Task
       if (run.reason !== 'locked') return success(run.reason)
       return onLocked === 'ack' ? success('locked') : later('locked')
     } catch (error) {
-      // An error of the same class that the work threw is the work's own affair.
+      // The work may throw a `LeaseError` of its own, which says nothing about this job.
       const { code, resource } = !started && error instanceof LeaseError ? error : {}
       if (code === 'not-found') return failure(404, 'not_found')
       if (code === 'invalid-argument' && resource === id) return failure(400, 'invalid_analysis_id')
-      tell(() => onError?.(error, id))
+      notify(onError, error, id)
       return afterFailure(id)
     }
   }
 
-  /** What is final is not to be delivered again, all else is; which it is, only the record can say. */
+  /** Only a finished job must not be delivered again, and only its record can tell. */
   async function afterFailure(id: string): Promise<Response> {
     const job = await once.read(id).catch(() => null)
     if (!job?.finished) return later('retry_later')
@@ -100,18 +102,67 @@ export function createTaskHandler(once: Once, options: TaskHandlerOptions): Task
   }
 
   function later(error: string): Response {
-    return failure(503, error, { 'Retry-After': String(retryAfter) })
+    return failure(503, error, { 'Retry-After': retryAfter })
+  }
+}
+
+function secondsOf(retryAfter: unknown): number {
+  // A text must have a unit, because `'30'` could mean milliseconds as well as seconds.
+  const hasUnit = typeof retryAfter === 'string' && /[a-z]$/.test(retryAfter)
+  const seconds = hasUnit ? Math.ceil((parseDuration(retryAfter) ?? Number.NaN) / 1000) : retryAfter
+  if (!Number.isInteger(seconds) || (seconds as number) < 0)
+    refuse('retryAfter', `whole seconds from 0, or text such as '30s'`, retryAfter)
+  return seconds as number
+}
+
+/** A request that is answered with this status and this error. */
+class BadRequest extends Error {
+  override readonly name = 'BadRequest'
+  readonly status: number
+  readonly code: string
+
+  constructor(status: number, code: string) {
+    super(code)
+    this.status = status
+    this.code = code
   }
 }
 
 function analysisIdOf(body: unknown): string {
   const { analysisId } = Object(body) as { readonly analysisId?: unknown }
   try {
-    expectId(analysisId as string)
+    expectId(analysisId)
   } catch {
     throw new BadRequest(400, 'invalid_analysis_id')
   }
-  return analysisId as string
+  return analysisId
+}
+
+/** Accepts every content type: queues send `application/octet-stream` by default. */
+async function readJson(request: Request): Promise<unknown> {
+  const text = await readText(request)
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new BadRequest(400, 'invalid_json')
+  }
+}
+
+/** Counts the bytes while it reads, because a `Content-Length` may be wrong. */
+async function readText(request: Request): Promise<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let bytes = 0
+  let text = ''
+  try {
+    for await (const chunk of request.body ?? []) {
+      bytes += chunk.length
+      if (bytes > MAX_BODY_BYTES) throw new BadRequest(413, 'body_too_large')
+      text += decoder.decode(chunk, { stream: true })
+    }
+    return text + decoder.decode()
+  } catch (error) {
+    throw error instanceof BadRequest ? error : new BadRequest(400, 'invalid_body')
+  }
 }
 
 function success(status: string): Response {

@@ -1,70 +1,72 @@
-import { type Clock, LeaseError } from '../core/index.ts'
-import { expectId, expectSignal, notFound, refuse } from './checks.ts'
-import type { Job, JobStore } from './job-store.ts'
-import { linkSignals } from './linked-signal.ts'
-import { answered, backoff, isRetryable, sleep } from './patience.ts'
+import { onAbort } from '../base/abort.ts'
+import { answerWithin } from '../base/answer-within.ts'
+import { expectObject, expectSignal } from '../base/arguments.ts'
+import { type Duration, expectDuration } from '../base/duration.ts'
+import { isRetryable, LeaseError } from '../base/errors.ts'
+import { backoffMs } from '../base/pause.ts'
+import { WakeSignal } from '../base/wake-signal.ts'
+import { expectId, notFound } from './job-arguments.ts'
+import { ANSWER_LIMIT_MS, type Job } from './job-store.ts'
+import type { RunContext } from './run.ts'
 
-/** A push may be lost; a waiter looks again after this long. */
-const LOOK_BEHIND_PUSH_MS = 5000
+/** A push may be lost, so a waiter reads the job again after this long in any case. */
+const POLL_BEHIND_PUSH_MS = 5000
 
 export interface WaitOptions {
-  /** Milliseconds; `Infinity` never gives up. Default 60 000. */
-  readonly timeout?: number
-  readonly signal?: AbortSignal
-}
-
-interface WaitContext {
-  readonly jobs: JobStore
-  readonly clock: Clock
-  readonly closing: AbortSignal
+  /** How long to wait; `Infinity` never gives up. Default 60 s. */
+  readonly timeout?: Duration | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
 export async function waitForJob(
-  { jobs, clock, closing }: WaitContext,
+  { jobs, clock, closing }: Pick<RunContext, 'jobs' | 'clock' | 'closing'>,
   id: string,
-  { timeout = 60_000, signal }: WaitOptions,
+  options: WaitOptions,
 ): Promise<Job> {
   expectId(id)
-  if (!(timeout >= 0)) refuse('timeout', 'milliseconds from 0', timeout)
-  expectSignal(signal)
-  const { signal: stop, unlink } = linkSignals(closing, signal)
-  const until = clock.monotonic() + timeout
-  // Rings latch: one that comes while a look is under way must not be slept through.
-  let rung = false
-  let wake = () => {}
-  const unwatch = jobs.watch?.(id, () => {
-    rung = true
-    wake()
-  })
+  expectObject('options', options)
+  const { timeout = 60_000, signal } = options
+  const timeoutMs = timeout === Infinity ? timeout : expectDuration('timeout', timeout, 0)
+  if (signal !== undefined) expectSignal('signal', signal)
+  const giveUpAt = clock.monotonic() + timeoutMs
+  const wakeSignal = new WakeSignal(clock)
+  const stop = new AbortController()
+  const unfollow = [
+    onAbort(closing, () => stop.abort(closing.reason)),
+    onAbort(signal, () => {
+      stop.abort(new LeaseError('aborted', `the wait for job ${id} was aborted`, { cause: signal?.reason }))
+    }),
+  ]
+  let unwatch: (() => void) | undefined
   try {
-    for (let looks = 1; ; looks++) {
-      rung = false
-      const job = await look()
+    stop.signal.throwIfAborted()
+    unwatch = jobs.watch?.(id, () => wakeSignal.wake())
+    for (let tries = 1; ; tries++) {
+      wakeSignal.reset()
+      const job = await read()
       if (job?.finished) return job
-      const left = until - clock.monotonic()
-      if (left <= 0) throw new LeaseError('lease-held', `job ${id} did not end in time`, { resource: id })
-      const pause = unwatch && job ? LOOK_BEHIND_PUSH_MS : backoff(clock, looks)
-      if (!rung) await sleep(clock, Math.min(pause, left), stop, (ring) => (wake = ring))
+      const left = giveUpAt - clock.monotonic()
+      if (left <= 0)
+        throw new LeaseError('lease-held', `job ${id} did not finish within ${timeoutMs} ms`, {
+          resource: id,
+        })
+      const pauseMs = unwatch && job ? POLL_BEHIND_PUSH_MS : backoffMs(clock, tries)
+      await wakeSignal.sleep(Math.min(pauseMs, left), stop.signal)
     }
-  } catch (error) {
-    if (!stop.aborted || error !== stop.reason) throw error
-    closing.throwIfAborted()
-    throw new LeaseError('aborted', `waiting for job ${id} was aborted`, { cause: stop.reason })
   } finally {
     unwatch?.()
-    unlink()
+    for (const end of unfollow) end()
   }
 
-  /** `undefined` when the store did not answer this time. */
-  async function look(): Promise<Job | undefined> {
-    let job: Job | null
+  /** `undefined`: the store did not answer this time. */
+  async function read(): Promise<Job | undefined> {
     try {
-      job = await answered(clock, jobs.read(id), stop)
+      const job = await answerWithin(clock, ANSWER_LIMIT_MS, jobs.read(id), stop.signal)
+      if (!job) throw notFound(id)
+      return job
     } catch (error) {
-      if (isRetryable(error) && clock.monotonic() < until) return undefined
+      if (isRetryable(error) && clock.monotonic() < giveUpAt) return undefined
       throw error
     }
-    if (!job) throw notFound(id)
-    return job
   }
 }

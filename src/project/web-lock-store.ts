@@ -5,10 +5,10 @@
 import type { Clock } from '../base/clock.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import type { HoldingStore } from '../core/index.ts'
-import { lockDesk, type WebLocks } from '../stores/browser/index.ts'
+import { tabLocks, type WebLocks } from '../stores/browser/index.ts'
 
 export function projectWebLockStore(locks: () => WebLocks, prefix: string, clock: Clock): HoldingStore {
-  const webLocks = lockDesk(locks, prefix, clock)
+  const webLocks = tabLocks(locks, prefix, clock)
   /** The held leases, by id. */
   const leases = new Map<string, LeaseRecord>()
 

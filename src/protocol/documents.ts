@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { clientId, instant, milliseconds, requestId, success, token } from './fields.ts'
 
-/** Somebody as all may see them: never the ids by which the server knows them. */
+/** What everybody may see of a client. The ids that only the server knows are not part of it. */
 const personal = {
   session_id: v.string(),
   client_id: v.exactOptional(v.string()),
@@ -11,8 +11,8 @@ export const person = v.object(personal)
 
 const held = { locked_at: instant, expires_at: instant, expires_in_ms: milliseconds }
 /**
- * To the caller: how long a lock lives and how often to beat, where to hear of the room (its channel and the key of
- * the WebSocket), and what others see of the caller.
+ * For the client that sent the request: how long a lock lives, how often to send a heartbeat, where to subscribe to
+ * the room (its channel and the key of the WebSocket), and what others see of the client.
  */
 const terms = {
   ttl_ms: milliseconds,
@@ -23,7 +23,7 @@ const terms = {
 }
 const holder = v.object({ ...personal, is_you: v.boolean() })
 
-/** The body of all that asks for a lock; it may be empty. */
+/** The body of every request for a lock. It may be empty. */
 export const lockAsk = v.object({
   name: v.exactOptional(v.pipe(v.string(), v.regex(/^[^\p{Cc}]{1,80}$/u))),
 })
@@ -32,26 +32,26 @@ export const lockRenewed = v.object({ ...success.entries, ...held, token })
 export const alreadyLocked = v.object({
   error: v.literal('already_locked'),
   message: v.string(),
-  /** Absent where the lock is free, but kept for the first in line. */
+  /** Absent if the lock is free but reserved for the first waiter. */
   locked_at: v.exactOptional(instant),
   expires_at: v.exactOptional(instant),
   expires_in_ms: v.exactOptional(milliseconds),
   holder: v.exactOptional(holder),
-  /** How many stand before the caller; it keeps its place for a moment, to ask again. */
+  /** How many waiters are ahead. The place is kept for a moment, so that the client may repeat the request. */
   place: v.nullable(v.number()),
   ...terms,
 })
-const line = v.array(person)
+const waiting = v.array(person)
 export const lockState = v.union([
-  v.object({ is_locked: v.literal(false), waiting: line, ...terms }),
-  v.object({ is_locked: v.literal(true), ...held, token, holder, waiting: line, ...terms }),
+  v.object({ is_locked: v.literal(false), waiting, ...terms }),
+  v.object({ is_locked: v.literal(true), ...held, token, holder, waiting, ...terms }),
 ])
 
-/** Of `sendBeacon`, which can set no header. */
+/** The body of `sendBeacon`, which cannot set a header. */
 export const releaseBody = v.object({ client_id: v.exactOptional(clientId), token })
 export const handoverAnswer = v.object({ request_id: requestId, granted: v.boolean() })
 
-/** `token` is that of the last save; `null` where nothing was saved. */
+/** `token` is that of the last save. All fields are `null` if nothing was saved. */
 export const documentContent = v.object({
   content: v.unknown(),
   token: v.nullable(token),

@@ -1,10 +1,10 @@
 import * as v from 'valibot'
 
-/** ISO 8601, by the clock of the server's store: to show. To count down, take `expires_in_ms`. */
+/** ISO 8601, by the clock of the server's store. Only for display: use `expires_in_ms` to count down. */
 export const instant = v.string()
 export const milliseconds = v.pipe(v.number(), v.integer(), v.minValue(0))
 export const token = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
-/** Of a browser tab, a process: whatever holds by itself. */
+/** The id of a client, such as a browser tab or a process. */
 export const clientId = v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/))
 export const requestId = v.pipe(v.string(), v.minLength(1), v.maxLength(64))
 export const success = v.object({ success: v.literal(true) })

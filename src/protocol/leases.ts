@@ -1,4 +1,4 @@
-/** The generic lease API speaks the store port's own records, so that a store over HTTP has nothing to translate. */
+/** The lease API uses the records of the store's port, so that a store over HTTP has nothing to translate. */
 import * as v from 'valibot'
 import { clientId, token } from './fields.ts'
 
@@ -16,7 +16,7 @@ const observed = {
   remaining: v.nullable(v.number()),
   state: v.picklist(['held', 'released', 'expired', 'taken-over']),
 }
-/** A lease as an observer sees it: whoever knew its id could renew and release it. */
+/** A lease without its id, for observers: whoever knows the id may renew and release the lease. */
 export const observedLease = v.object(observed)
 export const leaseRecord = v.object({ ...observed, id: v.string() })
 
@@ -25,10 +25,10 @@ export const leaseAsk = v.object({
   owner: name,
   ttl,
   metadata: v.exactOptional(metadata),
-  /** Stand in line; `lease.wake` on the client's channel tells when to ask again. */
+  /** Join the queue. `lease.wake` on the client's channel says when to repeat the request. */
   wait: v.exactOptional(v.boolean()),
   client: v.exactOptional(clientId),
-  /** Take the lease over, but only from the holder with this token. */
+  /** Take the lease over, but only from the lease with this token. */
   replace: v.exactOptional(token),
 })
 export const leaseGrant = v.object({

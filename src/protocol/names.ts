@@ -1,17 +1,17 @@
-/** Names that both sides use. Apart from the schemas, so that a page which validates nothing loads no validator. */
+/** Names for client and server. Separate from the schemas, so that a page without validation loads no validator. */
 
-/** The header that names the tab, so that a session's second tab does not edit through the first one's lock. */
+/** The header with the client's id, so that a second tab of a session cannot edit with the lock of the first. */
 export const CLIENT_HEADER = 'X-Holdfast-Client'
 
-/** The public name of a room's channel; `private-` and `presence-` go before it. */
+/** The public name of a room's channel. Its other forms begin with `private-` or `presence-`. */
 export function roomChannel(roomId: string): string {
   return `document.${roomId}`
 }
 
-/** Every change of every lease, without ids. For observers, and for `watch`. */
+/** The channel with every change of every lease, without ids. For observers, and for `watch`. */
 export const LEASES_CHANNEL = 'private-holdfast.leases'
 
-/** Wake-ups and losses of one client of the lease API, which names itself in `client` when it asks. */
+/** The channel with the wake-ups and losses of one client of the lease API: the `client` of its requests. */
 export function clientChannel(client: string): string {
   return `private-holdfast.client.${client}`
 }

@@ -6,12 +6,12 @@ export const auditEntry = v.object({
   action: v.picklist(['lock', 'unlock', 'expired', 'take-over', 'force-release']),
   resource: v.string(),
   token,
-  /** Whose lease it is about: a public id. */
+  /** The owner of the lease: a public id. */
   owner: v.string(),
-  /** Who did it, where it was not the owner: a public id. */
+  /** Who did it, if it was not the owner: a public id. */
   by: v.exactOptional(v.string()),
 })
-/** The newest first; `next` is the `before` of the following page. */
+/** The newest entry is first. `next` is the `before` of the following page. */
 export const auditPage = v.object({ entries: v.array(auditEntry), next: v.exactOptional(v.number()) })
 
 const count = v.number()
@@ -22,9 +22,9 @@ export const statsBucket = v.object({
   refusals: count,
   ends: count,
   expiries: count,
-  /** Leases that another took over. */
+  /** Leases that were taken over. */
   lost: count,
-  /** Milliseconds that those who were granted at this node in these ten seconds had waited. */
+  /** How many milliseconds the requests waited that were granted by this node in these ten seconds. */
   waits: v.object({
     count,
     p50: v.nullable(v.number()),
@@ -35,22 +35,22 @@ export const statsBucket = v.object({
 export const stats = v.object({
   /** All live leases. */
   live: count,
-  /** Those who wait in line at this node. */
+  /** Requests that wait at this node. */
   waiters: count,
-  /** Of the WebSocket. */
+  /** The key of the WebSocket. */
   channel_key: v.string(),
   bucket_ms: count,
   /** The last 15 minutes, oldest first. */
   buckets: v.array(statsBucket),
 })
 
-/** Whatever Holdfast's event streams tell; only the frame is checked. */
+/** Events of Holdfast's parts. Only their common form is checked. */
 export const telemetryBatch = v.object({
   events: v.pipe(v.array(v.looseObject({ type: v.pipe(v.string(), v.maxLength(100)) })), v.maxLength(500)),
 })
 export const telemetryAccepted = v.object({ accepted: count })
 
-/** Every error has a stable `error`; `message` is for people. */
+/** Every error has a stable `error`. The `message` is for people. */
 export const errorBody = v.looseObject({ error: v.string(), message: v.string() })
 
 export type AuditEntry = v.InferOutput<typeof auditEntry>
@@ -63,5 +63,5 @@ export const channelAuthRequest = v.object({
   socket_id: v.pipe(v.string(), v.regex(/^\d{1,20}\.\d{1,20}$/)),
   channel_name: v.pipe(v.string(), v.minLength(1), v.maxLength(400)),
 })
-/** `channel_data` of presence channels: who joins, as the others see it. */
+/** `channel_data`, for presence channels: what the other members see of the one who joins. */
 export const channelAuth = v.object({ auth: v.string(), channel_data: v.exactOptional(v.string()) })

@@ -1,4 +1,4 @@
-/** Pusher protocol 7: what goes over the socket, for the server and for our own client. */
+/** The frames of Pusher protocol 7, for the server and for our own client. */
 
 export const PUSHER_PROTOCOL = '7'
 
@@ -9,8 +9,8 @@ export interface PusherFrame {
 }
 
 /**
- * Why the server ends a connection. A client gives up after 4001 to 4099 and from 4300 on, waits a second after
- * 41xx, and comes back at once after 42xx.
+ * Why the server closes a connection. A client gives up after 4001 to 4099 and from 4300 on, reconnects after a
+ * second after 41xx, and at once after 42xx.
  */
 export const PUSHER_CLOSE = {
   unknownKey: 4001,
@@ -24,12 +24,12 @@ export const PUSHER_CLOSE = {
   tooManyFrames: 4301,
 } as const
 
-/** The same channel in its public form, whatever form a socket has subscribed to. */
+/** The public name of a channel in any of its forms. */
 export function publicNameOf(channel: string): string {
   return channel.replace(/^(private|presence)-/, '')
 }
 
-/** `null` for what is no frame. Data that is JSON in a string, as servers send it, is parsed. */
+/** `null`: not a frame. Data that is JSON in a string, as servers send it, is parsed. */
 export function parseFrame(text: string): PusherFrame | null {
   const { event, channel, data } = Object(parseJson(text))
   if (typeof event !== 'string') return null
@@ -45,7 +45,7 @@ export function formatFrame(event: string, data: unknown, more: { channel?: stri
   return JSON.stringify({ event, ...more, data: JSON.stringify(data ?? {}) })
 }
 
-/** `undefined`: it is none. */
+/** `undefined`: not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

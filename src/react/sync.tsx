@@ -1,5 +1,6 @@
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useSyncExternalStore } from 'react'
-import type { Sync, SyncSettings } from '../sync/index.ts'
+import { LeaseError } from '../base/errors.ts'
+import type { Sync, SyncSettings, SyncState } from '../sync/index.ts'
 
 const SyncContext = createContext<unknown>(undefined)
 
@@ -9,7 +10,7 @@ export interface SyncProviderProps<E extends object, S extends object> {
 }
 
 /**
- * Gives the sync to the hooks below it. It neither bootstraps nor closes it: it is yours.
+ * Gives the sync to the hooks of all components below it. It neither bootstraps nor closes the sync.
  *
  * @example
  * <SyncProvider sync={sync}><Checklist /></SyncProvider>
@@ -24,12 +25,13 @@ export function SyncProvider<E extends object, S extends object>({
 /** The sync itself, for writing. */
 export function useSync<E extends object, S extends object = SyncSettings>(): Sync<E, S> {
   const sync = useContext(SyncContext)
-  if (!sync) throw new Error('there is no <SyncProvider> above this component')
+  if (!sync)
+    throw new LeaseError('invalid-argument', 'expected a <SyncProvider> above this component, got none')
   return sync as Sync<E, S>
 }
 
 /**
- * One entity. The component renders again when this entity changes, and for no other.
+ * One entity. The component renders again only when this entity changes.
  *
  * @example
  * const item = useEntity<Item>(id)
@@ -41,13 +43,14 @@ export function useEntity<E extends object>(id: string): E | undefined {
 }
 
 /** All entities with their ids, in the order of the index. The component renders again when any of them changes. */
-export function useEntities<E extends object>(): readonly (readonly [id: string, entity: E])[] {
+export function useEntities<E extends object>(): SyncState<E, SyncSettings>['entries'] {
   const sync = useSync<E>()
-  return useSnapshot(sync.subscribe, sync.entries)
+  return useSnapshot(sync.subscribe, () => sync.state.entries)
 }
 
 /**
- * The ids alone, for a list of components with `useEntity`. It renders again only when ids come or go.
+ * The ids of all entities, for a list of components with `useEntity`. The component renders again only when ids are
+ * added or removed.
  *
  * @example
  * useEntityIds().map((id) => <Row key={id} id={id} />)
@@ -57,8 +60,8 @@ export function useEntityIds(): readonly string[] {
   const ids = useMemo(() => {
     let last: readonly string[] = []
     return () => {
-      const entries = sync.entries()
-      const same = entries.length === last.length && entries.every(([id], at) => id === last[at])
+      const { entries } = sync.state
+      const same = entries.length === last.length && entries.every(([id], index) => id === last[index])
       if (!same) last = entries.map(([id]) => id)
       return last
     }
@@ -72,7 +75,7 @@ export function useSyncSettings<S extends object = SyncSettings>(): S {
   return useSnapshot(sync.subscribe, () => sync.settings)
 }
 
-/** What a server renders is what the sync holds there. */
+/** A server renders what the sync holds there. */
 function useSnapshot<T>(subscribe: (listener: () => void) => () => void, snapshot: () => T): T {
   return useSyncExternalStore(subscribe, snapshot, snapshot)
 }

@@ -1,4 +1,4 @@
-import type { JsonObject, LeaseRecord } from '../core/index.ts'
+import type { JsonObject, LeaseRecord } from '../base/records.ts'
 import {
   clientChannel,
   type DocumentEvent,
@@ -17,8 +17,8 @@ const ROOM_TOPIC = 'document'
 const CLIENT_TOPIC = 'lease-push'
 
 /**
- * Tells the sockets of this node. Locks come and go by the feed, which every node has for itself; what is no lease
- * reaches the other nodes through the bus.
+ * Sends events to the sockets of this node. Changes of leases come from the feed, which every node has. All other
+ * events reach the other nodes over the bus.
  */
 export class Announcer {
   readonly #channels: Channels
@@ -29,24 +29,24 @@ export class Announcer {
     this.#bus = bus
   }
 
-  /** From now on; what the feed found when it started is news to nobody. */
+  /** Announces changes from now on. The leases that the feed found at its start are not announced. */
   follow(feed: LeaseFeed): void {
     feed.subscribe((transition) => this.#onTransition(transition))
     feed.onGap(() => this.#channels.broadcast(LEASES_CHANNEL, 'lease.gap', {}))
   }
 
   /** To everybody in the room, on every node. */
-  async tellRoom<Name extends DocumentEventName>(name: Name, event: DocumentEvent<Name>): Promise<void> {
+  async publishToRoom<Name extends DocumentEventName>(name: Name, event: DocumentEvent<Name>): Promise<void> {
     await this.#bus.publish({ topic: ROOM_TOPIC, data: { name, event } })
   }
 
-  /** To those in the room who are connected to this node: the others tell theirs. */
-  tellHere<Name extends DocumentEventName>(name: Name, event: DocumentEvent<Name>): void {
+  /** To everybody in the room who is connected to this node, if every node sends the event itself. */
+  sendToRoom<Name extends DocumentEventName>(name: Name, event: DocumentEvent<Name>): void {
     this.#channels.broadcast(roomChannel(event.room_id), name, event)
   }
 
-  /** To one client of the lease API, wherever its socket is. */
-  async tellClient(
+  /** To one client of the lease API, whichever node it is connected to. */
+  async publishToClient(
     client: string,
     name: 'lease.wake' | 'lease.lost',
     event: Record<string, string | number>,
@@ -54,7 +54,7 @@ export class Announcer {
     await this.#bus.publish({ topic: CLIENT_TOPIC, data: { client, name, event } })
   }
 
-  hear({ topic, data }: BusMessage): void {
+  receive({ topic, data }: BusMessage): void {
     const { name, event, client } = data
     if (typeof name !== 'string' || typeof event !== 'object' || event === null) return
     if (topic === CLIENT_TOPIC && typeof client === 'string')
@@ -68,17 +68,17 @@ export class Announcer {
     this.#channels.broadcast(LEASES_CHANNEL, 'lease.change', { lease: observed(lease) })
     const room = roomOf(lease.resource)
     if (room === null || phase === 'renewed') return
-    if (phase === 'started') this.tellHere('document.locked', lockedEvent(room, lease))
-    else this.tellHere('document.unlocked', unlockedEvent(room, lease))
+    if (phase === 'started') this.sendToRoom('document.locked', lockedEvent(room, lease))
+    else this.sendToRoom('document.unlocked', unlockedEvent(room, lease))
   }
 }
 
-/** Without its id, with which anybody could renew and release it. */
+/** Without the id: whoever knows it could renew and release the lease. */
 export function observed({ id: _, ...lease }: LeaseRecord): ObservedLease {
   return lease as ObservedLease
 }
 
-/** The holder as all may see it. */
+/** What others see of the holder. */
 export function personOf({ owner, metadata }: LeaseRecord): Person {
   const { client, name } = metadata ?? {}
   return {
@@ -88,7 +88,7 @@ export function personOf({ owner, metadata }: LeaseRecord): Person {
   }
 }
 
-/** The times of a live lease, as every answer tells them. */
+/** The times of a live lease, as they are in every answer. */
 export function timesOf({ acquiredAt, expiresAt, remaining }: LeaseRecord) {
   return {
     locked_at: new Date(acquiredAt).toISOString(),

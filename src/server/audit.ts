@@ -1,31 +1,34 @@
+import { expectWhole } from '../base/arguments.ts'
 import type { AuditEntry, AuditPage } from '../protocol/index.ts'
 
-/** Who locked, unlocked and took over what, bounded in size: the oldest entries go first. */
+/** Who locked, unlocked and took over which resource. It is limited in size: the oldest entries are deleted first. */
 export interface AuditLog {
   append(entry: AuditEntry): Promise<void>
-  /** The newest first; `before` is the `next` of the page before. */
+  /** The newest first. */
   read(query: AuditQuery): Promise<AuditReading>
 }
 
 export interface AuditReading extends AuditPage {
-  /** Numbers of entries that were passed over, since they cannot be read. */
+  /** The numbers of entries that were skipped because they cannot be read. */
   readonly damaged?: readonly number[]
 }
 
 export interface AuditQuery {
   readonly limit: number
+  /** The `next` of the previous page. */
   readonly before?: number
   readonly resource?: string
 }
 
-/** Lasts as long as the process, and knows of this node alone. */
+/** An audit trail of this node only, which ends with the process. */
 export function memoryAudit(maxEntries = 10_000): AuditLog {
+  expectWhole('maxEntries', maxEntries, 1)
   const entries: { readonly number: number; readonly entry: AuditEntry }[] = []
   let last = 0
   return {
     async append(entry) {
       entries.push({ number: ++last, entry })
-      // In steps, since moving a long array costs.
+      // Not with every entry, because it moves the whole array.
       if (entries.length > maxEntries * 1.1) entries.splice(0, entries.length - maxEntries)
     },
     async read({ limit, before = Infinity, resource }) {
@@ -41,7 +44,7 @@ export function memoryAudit(maxEntries = 10_000): AuditLog {
   }
 }
 
-/** Of one more row than was asked for, if there are more; `null` is an entry that cannot be read. */
+/** `found` has one row more than the limit if there is a next page. `null` is an entry that cannot be read. */
 export function pageOf(
   found: readonly { readonly number: number; readonly entry: AuditEntry | null }[],
   limit: number,

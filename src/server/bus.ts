@@ -1,20 +1,24 @@
-import type { JsonObject } from '../core/index.ts'
+import type { JsonObject } from '../base/records.ts'
 
 /**
- * What the nodes of one service tell each other that is no lease: saves, hand-over requests, presence. Each message
- * reaches every node, the sender's own included, at most once, and those of one sender in their order. What is sent
- * while a connection is down is lost, so that nobody may depend on a single message.
+ * Carries what the nodes of one service tell each other beside lease changes: saves, handover requests, presence.
+ * Each message reaches every node at most once, including the node that sent it, and the messages of one node arrive
+ * in order. A message that is sent while a connection is down is lost, so nothing may depend on a single message.
  */
 export interface Bus {
-  /** Resolves when the message was handed over; that says nothing about who hears it. */
+  /** Resolves when the backend has accepted the message. That does not mean that anybody has received it. */
   publish(message: BusMessage): Promise<void>
-  /** Resolves when the listener hears; from then on it goes on through lost connections until it is disposed of. */
+  /**
+   * Resolves when the listener receives messages. The subscription survives lost connections and ends when it is
+   * disposed.
+   */
   subscribe(on: (message: BusMessage) => void): Promise<AsyncDisposable>
+  /** Closes what the bus itself opened, never the client that it was given. */
   close(): Promise<void>
 }
 
 export interface BusMessage {
-  /** Which part of the server it is for; the others leave it alone. */
+  /** The part of the server that the message is for. The other parts ignore it. */
   readonly topic: string
   readonly data: JsonObject
 }

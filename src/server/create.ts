@@ -1,62 +1,67 @@
 import type { Hono } from 'hono'
+import { expectFunction, expectMethods, expectObject, hasMethods, refuse } from '../base/arguments.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
 import { type GivenSettings, type Settings, settingsOf } from '../configuration/settings.ts'
-import { type Clock, LeaseError, type LeaseStore, systemClock } from '../core/index.ts'
+import type { LeaseStore } from '../core/index.ts'
 import { Announcer } from './announcer.ts'
 import { type AuditLog, memoryAudit } from './audit.ts'
 import type { Bus } from './bus.ts'
 import { memoryBus } from './buses/memory.ts'
-import type { ChannelsHub } from './channels/index.ts'
-import { createChannels } from './channels/index.ts'
+import { type ChannelsHub, createChannels } from './channels/index.ts'
 import { type DocumentStore, memoryDocuments } from './documents.ts'
 import { Handover } from './handover.ts'
 import { createApp } from './http/app.ts'
-import { Callers } from './http/callers.ts'
-import { Gate } from './http/gate.ts'
+import { Authenticator } from './http/authentication.ts'
 import { Stopping } from './http/http-error.ts'
+import { RequestHandler } from './http/request-handler.ts'
 import { type Authorize, defaultAuthorize, type Identify, roomResource } from './identity.ts'
 import { LeaseFeed } from './lease-feed.ts'
-import { Line } from './line.ts'
 import { Locks } from './locks.ts'
-import { jsonLog, type Log } from './log.ts'
-import type { Meter } from './meter.ts'
-import { repeat } from './repeat.ts'
+import { describeError, jsonLog, type Log } from './log.ts'
 import { withSecrets } from './secrets.ts'
-import type { OnTelemetry, Service } from './service.ts'
-import { StatsWindow } from './stats.ts'
+import type { OnError, OnTelemetry, Service } from './service.ts'
+import { type Meter, StatsWindow } from './stats.ts'
+import { WaitingList } from './waiting-list.ts'
 
 export interface LockServerOptions {
-  /** Where leases live: one for all nodes. Left open when the server stops. */
+  /** Where leases are stored, the same for all nodes. It stays open when the server is closed. */
   readonly store: LeaseStore
-  /** Where contents live. Default: in memory. */
+  /** Where contents are stored. Default: in memory. */
   readonly documents?: DocumentStore
   /** Default: in memory. */
   readonly audit?: AuditLog
-  /** Between the nodes. Default: within this process. */
+  /** Between the nodes. Default: within this process. It stays open when the server is closed. */
   readonly bus?: Bus
-  /** All that can be configured, by name; see `SETTINGS`. */
+  /** By name; see `SETTINGS`. */
   readonly settings?: GivenSettings
-  /** Who calls. Default: a signed session cookie. */
+  /** Who sent a request. Default: the signed session cookie. */
   readonly identify?: Identify
-  /** Who may do what. Default: sessions may use documents; the rest needs a token of the settings. */
+  /** Who may do what. Default: sessions may use documents; everything else needs a token of the settings. */
   readonly authorize?: Authorize
   readonly onTelemetry?: OnTelemetry
   readonly meter?: Meter
-  /** Default: one JSON line a request to `console.log`. */
+  /** Default: one line of JSON for each request, written with `console.log`. */
   readonly log?: Log
   readonly clock?: Clock
 }
 
-export interface LockServer {
-  /** The HTTP API as a fetch handler; mount it wherever you like. */
+export interface LockServer extends AsyncDisposable {
+  /** The HTTP API as a fetch handler. It can be mounted anywhere. */
   readonly fetch: (request: Request, env?: object) => Response | Promise<Response>
   /** The same as a Hono app, for `app.route('/', server.app)`. */
   readonly app: Hono
   /** The WebSocket side, for `attachSockets`. */
   readonly channels: ChannelsHub
   readonly settings: Settings
-  /** Ends waits and sockets. Leases stay as they are; so do the store and the bus. */
+  /** Ends waiting requests and sockets. The leases stay as they are, and the store and the bus stay open. */
+  close(): Promise<void>
+  /** @deprecated Use `close()`. */
   stop(): Promise<void>
 }
+
+/** How much longer than the longest wait the waiters of another node are remembered. */
+const WAITING_LIST_SLACK_MS = 30_000
+const SWEEP_AT_ONCE = 500
 
 /**
  * The document lock service as a fetch handler, without a port of its own.
@@ -66,91 +71,158 @@ export interface LockServer {
  * export default { fetch: locks.fetch }
  */
 export async function createLockServer(options: LockServerOptions): Promise<LockServer> {
+  checkOptions(options)
   const { store, bus = memoryBus(), clock = systemClock, meter, onTelemetry } = options
-  if (!store?.supports?.expiry)
-    throw new LeaseError('invalid-argument', 'store: expected a LeaseStore whose leases run out')
   const given = settingsOf(options.settings)
   const log = options.log ?? jsonLog((line) => console.log(line), given.logLevel, clock)
   const settings = withSecrets(given, log)
   const { documents = memoryDocuments({ clock }), audit = memoryAudit(settings.auditEntries) } = options
   const authorize = options.authorize ?? defaultAuthorize(settings)
-  const onError = (operation: string, error: unknown) => log('error', operation, { error: String(error) })
+  const onError: OnError = (operation, error) => log('error', operation, { error: describeError(error) })
   const stopping = new AbortController()
 
-  const channels = createChannels({ ...channelOptions(settings), bus, clock })
-  const cared = () => [...channels.subscribed()].flatMap((channel) => roomsOf(channel))
-  const feed = new LeaseFeed({ store, clock, cared, rereadEvery: settings.sweep, onError })
+  const channels = createChannels({
+    key: settings.channelKey,
+    secret: settings.channelSecret,
+    naming: settings.eventNames,
+    publicChannels: settings.publicChannels,
+    clientEvents: settings.clientEvents,
+    activityTimeout: settings.activityTimeout,
+    origins: settings.origins,
+    limits: { socketsPerClient: settings.maxSockets },
+    bus,
+    clock,
+  })
+  const feed = new LeaseFeed({
+    store,
+    clock,
+    relevant: () => [...channels.subscribed()].flatMap(resourcesOf),
+    rereadEvery: settings.sweep,
+    onError,
+  })
   const announcer = new Announcer(channels, bus)
   const stats = new StatsWindow(clock)
-  const { ttl, grace, answerWithin, unanswered, maxWait } = settings
-  const line = new Line({
-    ...{ bus, clock, keepFor: maxWait + LINE_SLACK_MS, onError },
-    onChange: (event) => announcer.tellHere('document.line', event),
+  const waitingList = new WaitingList({
+    bus,
+    clock,
+    keepFor: settings.maxWait + WAITING_LIST_SLACK_MS,
+    onChange: (event) => announcer.sendToRoom('document.line', event),
+    onError,
   })
+  const { ttl, grace, answerWithin, unanswered } = settings
   const onWaited = (ms: number) => stats.onWaited(ms)
-  const locks = new Locks({ store, documents, audit, feed, line, clock, ttl, onWaited, onError })
+  const locks = new Locks({ store, documents, audit, feed, waitingList, clock, ttl, onWaited, onError })
   const handover = new Handover({ locks, feed, announcer, bus, clock, grace, answerWithin, unanswered })
   const service: Service = {
-    ...{ store, documents, audit, channels, settings, authorize, clock, log, onError, meter, onTelemetry },
-    ...{ feed, announcer, line, locks, handover, stats, stop: stopping.signal },
+    store,
+    documents,
+    audit,
+    channels,
+    settings,
+    authorize,
+    clock,
+    log,
+    onError,
+    meter,
+    onTelemetry,
+    feed,
+    announcer,
+    waitingList,
+    locks,
+    handover,
+    stats,
+    stop: stopping.signal,
   }
-  const callers = await Callers.create(settings, clock, options.identify)
-  const app = createApp(service, new Gate({ ...service, callers }))
+  const authenticator = await Authenticator.create(settings, clock, options.identify)
+  const app = createApp(service, new RequestHandler({ ...service, authenticator }))
 
-  const sweepOften = () =>
-    repeat(
-      clock,
-      settings.sweep,
-      () => sweepAll(locks),
-      (error) => onError('sweep', error),
-    )
-  let hearing: AsyncDisposable | undefined
+  let subscription: AsyncDisposable | undefined
   let stopSweeping = () => {}
-  const stop = async () => {
+  let closing: Promise<void> | undefined
+  const close = () => {
+    closing ??= shutDown()
+    return closing
+  }
+  async function shutDown(): Promise<void> {
     stopping.abort(new Stopping())
     stopSweeping()
     await channels.close()
-    await hearing?.[Symbol.asyncDispose]()
-    await feed.stop()
+    await subscription?.[Symbol.asyncDispose]()
+    await feed.close()
   }
   try {
-    hearing = await bus.subscribe((message) => {
-      announcer.hear(message)
-      handover.hear(message)
-      line.hear(message)
+    subscription = await bus.subscribe((message) => {
+      announcer.receive(message)
+      handover.receive(message)
+      waitingList.receive(message)
     })
     await feed.start()
   } catch (error) {
-    await stop()
+    await close()
     throw error
   }
   announcer.follow(feed)
-  feed.subscribe((transition) => {
-    stats.onTransition(transition)
-    meter?.transition(transition)
-  })
-  meter?.observe(() => ({ locks: feed.live, waiters: line.size, sockets: channels.sockets }))
-  stopSweeping = sweepOften()
-  return { fetch: (request, env) => app.fetch(request, env), app, channels, settings, stop }
-}
-
-const SWEEP_AT_ONCE = 500
-const LINE_SLACK_MS = 30_000
-
-async function sweepAll(locks: Locks): Promise<void> {
-  while ((await locks.sweep(SWEEP_AT_ONCE)).length === SWEEP_AT_ONCE);
-}
-
-function channelOptions(settings: Settings) {
-  const { channelKey, channelSecret, eventNames, publicChannels, clientEvents, activityTimeout, origins } =
-    settings
+  feed.subscribe((transition) => stats.onTransition(transition))
+  if (meter) {
+    feed.subscribe((transition) => meter.transition(transition))
+    meter.observe(() => ({ locks: feed.live, waiters: waitingList.size, sockets: channels.sockets }))
+  }
+  stopSweeping = sweepRegularly(service)
   return {
-    ...{ key: channelKey, secret: channelSecret, naming: eventNames, publicChannels, clientEvents },
-    ...{ activityTimeout, origins, limits: { socketsPerClient: settings.maxSockets } },
+    fetch: (request, env) => app.fetch(request, env),
+    app,
+    channels,
+    settings,
+    close,
+    stop: close,
+    [Symbol.asyncDispose]: close,
   }
 }
 
-function roomsOf(channel: string): string[] {
+function checkOptions(options: LockServerOptions): void {
+  expectObject('options', options as unknown)
+  const { store, documents, audit, bus, meter, clock } = options
+  const storeMethods = ['acquire', 'renew', 'release', 'read', 'list', 'sweep', 'watch']
+  if (!hasMethods(store, ...storeMethods) || !store.supports?.expiry)
+    refuse('store', 'a LeaseStore whose leases expire', store)
+  if (documents !== undefined)
+    expectMethods('documents', documents, 'a DocumentStore', 'fence', 'read', 'save')
+  if (audit !== undefined) expectMethods('audit', audit, 'an AuditLog', 'append', 'read')
+  if (bus !== undefined) expectMethods('bus', bus, 'a Bus', 'publish', 'subscribe')
+  if (meter !== undefined)
+    expectMethods('meter', meter, 'a Meter', 'request', 'transition', 'observe', 'text')
+  if (clock !== undefined) expectMethods('clock', clock, 'a Clock', 'now', 'monotonic', 'setTimer', 'random')
+  for (const name of ['identify', 'authorize', 'onTelemetry', 'log'] as const)
+    if (options[name] !== undefined) expectFunction(name, options[name])
+}
+
+/** The resources of the room that a channel belongs to. */
+function resourcesOf(channel: string): string[] {
   const prefix = 'document.'
   return channel.startsWith(prefix) ? [roomResource(channel.slice(prefix.length))] : []
+}
+
+/** Sweeps, one sweep after the other, until the returned function is called. Does not keep the process alive. */
+function sweepRegularly({ locks, clock, settings, onError }: Service): () => void {
+  let cancel = () => {}
+  let stopped = false
+  const sweepAll = async () => {
+    while ((await locks.sweep(SWEEP_AT_ONCE)).length === SWEEP_AT_ONCE);
+  }
+  const sweepLater = () => {
+    if (stopped) return
+    cancel = clock.setTimer(
+      () =>
+        sweepAll()
+          .catch((error: unknown) => onError('sweep', error))
+          .finally(sweepLater),
+      settings.sweep,
+      true,
+    )
+  }
+  sweepLater()
+  return () => {
+    stopped = true
+    cancel()
+  }
 }

@@ -1,46 +1,49 @@
 /**
- * Where contents live, behind a fence. Every grant of a room's lock raises the fence to its token before it is
- * answered; a save must carry exactly that token and come from that holder. So the old holder is stopped by a
- * successor that has not saved yet, and a lapsed holder whom nobody followed may still save.
+ * Where contents are stored, behind a fence. Every grant of a room's lock raises the fence to its token before the
+ * grant is answered. A save must carry exactly that token and come from that holder. So a new holder stops the old
+ * one even before its first save, and a holder whose lock has expired may still save if nobody followed.
  */
-import { type Clock, type JsonValue, systemClock } from '../core/index.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { LeaseError } from '../base/errors.ts'
+import type { JsonValue } from '../base/records.ts'
 
 export interface DocumentStore {
-  /** Raises the fence to a grant; true if it was lower. Never lowers it. */
+  /** Raises the fence to a grant. False if it was already there or higher: a fence is never lowered. */
   fence(room: string, grant: Grant): Promise<boolean>
-  /** `null`: nothing was saved. Rejects with `UnreadableContent` for what is there and cannot be read. */
+  /** `null`: nothing was saved. Rejects with `UnreadableContent` if the stored content cannot be read. */
   read(room: string): Promise<SavedDocument | null>
-  /** Saves if the fence is at this very grant, in one step. Otherwise says where it is; `null`: there is none. */
+  /** Saves if the fence is at exactly this grant, in one atomic step. */
   save(room: string, grant: Grant, content: JsonValue): Promise<Saving>
 }
 
 export interface Grant {
   readonly token: number
-  /** Names the holder; never shown to others. */
+  /** Identifies the holder. Never shown to others. */
   readonly holder: string
 }
 
 export interface SavedDocument {
   readonly content: JsonValue
-  /** Of the grant under which it was saved. */
+  /** The token of the grant under which it was saved. */
   readonly token: number
   readonly savedAt: number
 }
 
-/** What is stored was damaged, or another version wrote it. It is kept until a save replaces it. */
-export class UnreadableContent extends Error {
+/** The stored content is damaged, or another version wrote it. It stays until a save replaces it. */
+export class UnreadableContent extends LeaseError {
   override readonly name = 'UnreadableContent'
 
   constructor(room: string, details?: { readonly cause?: unknown }) {
-    super(`the stored content of ${JSON.stringify(room)} cannot be read`, details)
+    super('store-failed', `the stored content of ${JSON.stringify(room)} cannot be read`, details)
   }
 }
 
 export type Saving =
   | { readonly saved: true; readonly savedAt: number }
+  /** `fence`: the token at which it is; `null`: the room has no fence. */
   | { readonly saved: false; readonly fence: number | null }
 
-/** For tests, and for rooms whose contents live elsewhere. */
+/** Contents in memory, which end with the process: for tests, or if contents are stored elsewhere. */
 export function memoryDocuments({ clock = systemClock }: { readonly clock?: Clock } = {}): DocumentStore {
   const fences = new Map<string, Grant>()
   const documents = new Map<string, SavedDocument>()

@@ -1,12 +1,12 @@
-/** What waits for its deadline. Deadlines only move on, so each stands in the heap once, by the first one it had. */
+/** An item with a deadline. A deadline only moves later, so each item is in the heap once, at its first deadline. */
 export interface Expiring {
   /** On the monotonic clock. */
   deadline: number
-  /** Nothing waits for it any more. */
+  /** The item is not needed any more. */
   over: boolean
 }
 
-/** A binary heap: ten thousand leases are renewed every ten seconds, and only the next expiry has a timer. */
+/** A binary heap: ten thousand leases may be renewed every ten seconds, and only the next expiry has a timer. */
 export class ExpiryQueue<T extends Expiring> {
   readonly #heap: { readonly at: number; readonly item: T }[] = []
 
@@ -15,12 +15,12 @@ export class ExpiryQueue<T extends Expiring> {
     this.#rise(this.#heap.length - 1)
   }
 
-  /** The first deadline, by what was known when it was added: perhaps too early, never too late. */
+  /** The first deadline, as it was when its item was added: maybe too early, never too late. */
   get next(): number | undefined {
     return this.#heap[0]?.at
   }
 
-  /** Takes out all that is due. What was put off meanwhile goes back in line. */
+  /** Removes and returns all items that are due. Items whose deadline has moved stay in the queue. */
   takeDue(now: number): T[] {
     const due: T[] = []
     for (let first = this.#heap[0]; first && first.at <= now; first = this.#heap[0]) {

@@ -27,8 +27,8 @@ async function start(settings: { unanswered?: 'grant'; takeover?: boolean } = {}
 beforeEach(() => start())
 afterEach(() => bed[Symbol.asyncDispose]())
 
-describe('a take-over', () => {
-  it('tells the holder, leaves it the grace to save, and then stops its saves', async () => {
+describe('a takeover', () => {
+  it('tells the holder, gives it the grace period to save, and then stops its saves', async () => {
     const taking = other.call('POST', `${LOCK}/takeover`, { name: 'Aoi' })
     await isAsked()
     await bed.clock.advance(4999)
@@ -56,7 +56,7 @@ describe('a take-over', () => {
     expect(heard[3]?.data).toMatchObject({ reason: 'taken-over', token })
   })
 
-  it('is over as soon as the holder lets go', async () => {
+  it('ends as soon as the holder agrees', async () => {
     const taking = other.call('POST', `${LOCK}/takeover`)
     await isAsked()
     await bed.clock.advance(1000)
@@ -65,7 +65,7 @@ describe('a take-over', () => {
     expect(bed.clock.now() % 60_000).toBe(1000)
   })
 
-  it('is not held up by a holder that says no, nor by one that is gone', async () => {
+  it('cannot be prevented by a holder that declines or is gone', async () => {
     const taking = other.call('POST', `${LOCK}/takeover`)
     await isAsked()
     await bed.clock.advance(1000)
@@ -74,7 +74,7 @@ describe('a take-over', () => {
     expect((await taking).status).toBe(200)
   })
 
-  it('does not take the lock of somebody who came in between', async () => {
+  it('does not take the lock of a third client that got it meanwhile', async () => {
     const taking = other.call('POST', `${LOCK}/takeover`)
     await isAsked()
     const waiting = bed.browser('tab-3').call('POST', `${LOCK}?wait=30`)
@@ -84,7 +84,7 @@ describe('a take-over', () => {
     expect((await taking).body).toMatchObject({ error: 'already_locked' })
   })
 
-  it('does nothing when the caller goes away', async () => {
+  it('does nothing if the client disconnects', async () => {
     const gone = new AbortController()
     const taking = other.call('POST', `${LOCK}/takeover`, undefined, { signal: gone.signal })
     await isAsked()
@@ -101,7 +101,7 @@ describe('a take-over', () => {
     expect((await other.call('POST', `${LOCK}/takeover`)).body.error).toBe('forbidden')
   })
 
-  it('by a second tab of the same session is one from another', async () => {
+  it('by a second tab of the same session is a takeover from another client', async () => {
     const second = holder.tab('tab-9')
     const taking = second.call('POST', `${LOCK}/takeover`)
     await isAsked()
@@ -111,7 +111,7 @@ describe('a take-over', () => {
   })
 })
 
-describe('a request to hand over', () => {
+describe('a handover request', () => {
   it('is granted by the holder', async () => {
     const asking = other.call('POST', `${LOCK}/request`)
     await isAsked()
@@ -143,14 +143,14 @@ describe('a request to hand over', () => {
     expect((await asking).status).toBe(status)
   })
 
-  it('takes a lock that comes free meanwhile', async () => {
+  it('takes a lock that becomes free meanwhile', async () => {
     const asking = other.call('POST', `${LOCK}/request`)
     await isAsked()
     await holder.call('DELETE', LOCK)
     expect((await asking).status).toBe(200)
   })
 
-  it('can be answered by the holder alone', async () => {
+  it('can be answered only by the holder', async () => {
     const asking = other.call('POST', `${LOCK}/request`)
     await isAsked()
     expect((await answer(other, true)).body.error).toBe('not_locked_by_user')
@@ -166,16 +166,16 @@ describe('a save', () => {
     expect((await save(holder, 'old')).body.error).toBe('stale_token')
   })
 
-  it('of a lapsed holder whom nobody followed is taken', async () => {
+  it('of a holder whose lock has expired is accepted if nobody followed', async () => {
     await bed.clock.advance(60_000)
     expect((await save(holder, 'late')).status).toBe(200)
   })
 
-  it('with the token of another is refused', async () => {
+  it('with the token of another client is refused', async () => {
     expect((await save(other, 'forged')).body.error).toBe('not_locked_by_user')
   })
 
-  it('is stopped by a lease that was taken on the store itself', async () => {
+  it('is stopped by a lease that was acquired directly in the store', async () => {
     const ask = { resource: 'document:room-1', id: 'worker', owner: 'worker', ttl: 60_000 }
     await bed.store.acquire({ ...ask, replace: token })
     expect((await save(holder, 'old')).body.error).toBe('stale_token')

@@ -1,18 +1,22 @@
 /**
- * From one holder to the next. The holder is told, and the asker's own request stays open meanwhile:
+ * Handing a lock from one holder to the next. The holder is told, and the request of the next one stays open:
  *
- *     takeover: told ──grace over, or it says yes──▶ replaced
- *     request:  told ──yes──▶ replaced; no ──▶ declined; silence ──▶ as configured
+ *     takeover: told ──grace period over, or holder agrees──▶ replaced
+ *     request:  told ──holder agrees──▶ replaced; holder declines ──▶ declined; no answer ──▶ as configured
  *
- * In both, a lock that comes free is taken. The holder's answer may reach another node, so it goes by the bus.
- * Nothing is kept: if the asker goes away, nothing has happened.
+ * In both cases a lock that becomes free is taken. The holder's answer may arrive at another node, so it is sent over
+ * the bus. Nothing is stored: if the request is aborted, nothing has happened.
  */
-import type { Clock, LeaseRecord } from '../core/index.ts'
+import { onAbort } from '../base/abort.ts'
+import type { Clock } from '../base/clock.ts'
+import { randomId } from '../base/random-id.ts'
+import type { LeaseRecord } from '../base/records.ts'
 import type { Announcer } from './announcer.ts'
 import type { Bus, BusMessage } from './bus.ts'
 import { roomResource } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
-import type { Locking, Locks, Party } from './locks.ts'
+import type { LockClient, LockResult, Locks } from './locks.ts'
+import { Withdrawn } from './waiting-requests.ts'
 
 const TOPIC = 'handover'
 
@@ -27,102 +31,116 @@ export interface HandoverOptions {
   readonly unanswered: 'decline' | 'grant'
 }
 
-type Reply = 'granted' | 'declined' | 'freed' | 'silence'
+type Outcome = 'granted' | 'declined' | 'freed' | 'unanswered'
 
-interface Pending {
+interface PendingRequest {
+  /** The id of the lease that the client wants. */
+  readonly id: string
   readonly token: number
-  reply(granted: boolean): void
+  withdraw(): void
+  answered(granted: boolean): void
 }
 
 export class Handover {
   readonly #options: HandoverOptions
-  readonly #pending = new Map<string, Pending>()
+  readonly #pending = new Map<string, PendingRequest>()
 
   constructor(options: HandoverOptions) {
     this.#options = options
   }
 
-  /** The holder has the grace to save, whatever it says. */
-  async takeOver(room: string, party: Party, signal: AbortSignal): Promise<Locking> {
+  /** The holder cannot decline. It has the grace period to save. */
+  async takeOver(room: string, client: LockClient, signal: AbortSignal): Promise<LockResult> {
     const { locks, grace } = this.#options
     const holder = await locks.holder(room)
-    if (!holder || locks.isHolder(room, party, holder)) return locks.lock(room, party)
-    await this.#ask(room, party, holder, 'takeover', grace, signal)
-    return locks.lock(room, party, { replace: holder.token })
+    if (!holder || locks.isHolder(room, client, holder)) return locks.lock(room, client)
+    await this.#askHolder(room, client, holder, 'takeover', grace, signal)
+    return locks.lock(room, client, { replace: holder.token })
   }
 
   /** The holder decides. */
   async request(
     room: string,
-    party: Party,
+    client: LockClient,
     signal: AbortSignal,
-  ): Promise<Locking | 'declined' | 'unanswered'> {
+  ): Promise<LockResult | 'declined' | 'unanswered'> {
     const { locks, answerWithin, unanswered } = this.#options
     const holder = await locks.holder(room)
-    if (!holder || locks.isHolder(room, party, holder)) return locks.lock(room, party)
-    const reply = await this.#ask(room, party, holder, 'request', answerWithin, signal)
-    if (reply === 'declined') return reply
-    if (reply === 'silence' && unanswered === 'decline') return 'unanswered'
-    return locks.lock(room, party, { replace: holder.token })
+    if (!holder || locks.isHolder(room, client, holder)) return locks.lock(room, client)
+    const outcome = await this.#askHolder(room, client, holder, 'request', answerWithin, signal)
+    if (outcome === 'declined' || (outcome === 'unanswered' && unanswered === 'decline')) return outcome
+    return locks.lock(room, client, { replace: holder.token })
   }
 
-  /** Only the holder may answer; false if the caller is not. */
-  async answer(room: string, party: Party, requestId: string, granted: boolean): Promise<boolean> {
+  /** The client gives up what it asked for. */
+  withdraw(room: string, client: LockClient): void {
+    const id = this.#options.locks.idOf(room, client)
+    for (const pending of this.#pending.values()) if (pending.id === id) pending.withdraw()
+  }
+
+  /** Returns false if the client is not the holder: only the holder may answer. */
+  async answer(room: string, client: LockClient, requestId: string, granted: boolean): Promise<boolean> {
     const { locks, bus, announcer } = this.#options
     const holder = await locks.holder(room)
-    if (!holder || !locks.isHolder(room, party, holder)) return false
+    if (!holder || !locks.isHolder(room, client, holder)) return false
     await bus.publish({ topic: TOPIC, data: { requestId, token: holder.token, granted } })
-    await announcer.tellRoom('document.takeover-answered', { room_id: room, request_id: requestId, granted })
+    await announcer.publishToRoom('document.takeover-answered', {
+      room_id: room,
+      request_id: requestId,
+      granted,
+    })
     return true
   }
 
-  hear({ topic, data: { requestId, token, granted } }: BusMessage): void {
+  receive({ topic, data: { requestId, token, granted } }: BusMessage): void {
     if (topic !== TOPIC || typeof requestId !== 'string') return
     const pending = this.#pending.get(requestId)
-    if (pending?.token === token) pending?.reply(granted === true)
+    if (pending?.token === token) pending?.answered(granted === true)
   }
 
-  async #ask(
+  async #askHolder(
     room: string,
-    party: Party,
+    client: LockClient,
     holder: LeaseRecord,
     kind: 'takeover' | 'request',
-    limit: number,
+    limitMs: number,
     signal: AbortSignal,
-  ): Promise<Reply> {
-    const { feed, announcer, clock } = this.#options
+  ): Promise<Outcome> {
+    const { locks, feed, announcer, clock } = this.#options
     signal.throwIfAborted()
-    const requestId = crypto.randomUUID()
-    const { promise, resolve, reject } = Promise.withResolvers<Reply>()
-    const cancel = clock.setTimer(() => resolve('silence'), limit)
+    const requestId = randomId()
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
+    const cancel = clock.setTimer(() => resolve('unanswered'), limitMs)
     const unsubscribe = feed.subscribe(({ phase, lease }) => {
-      const isIt = lease.resource === roomResource(room) && lease.token === holder.token
-      if (phase === 'ended' && isIt) resolve('freed')
+      const isTheirs = lease.resource === roomResource(room) && lease.token === holder.token
+      if (phase === 'ended' && isTheirs) resolve('freed')
     })
-    const onAbort = () => reject(signal.reason)
-    signal.addEventListener('abort', onAbort)
+    const unlisten = onAbort(signal, () => reject(signal.reason))
     this.#pending.set(requestId, {
+      id: locks.idOf(room, client),
       token: holder.token,
-      reply: (granted) => {
+      withdraw: () => reject(new Withdrawn()),
+      answered(granted) {
         if (granted) resolve('granted')
         else if (kind === 'request') resolve('declined')
       },
     })
     try {
-      await announcer.tellRoom('document.takeover-requested', {
+      await announcer.publishToRoom('document.takeover-requested', {
         room_id: room,
         request_id: requestId,
         kind,
-        by: party.person,
+        by: client.person,
         token: holder.token,
-        answer_within_ms: limit,
+        answer_within_ms: limitMs,
       })
       return await promise
     } finally {
+      // If the publication failed, nobody awaits the promise.
       promise.catch(() => {})
       cancel()
       unsubscribe()
-      signal.removeEventListener('abort', onAbort)
+      unlisten()
       this.#pending.delete(requestId)
     }
   }

@@ -1,57 +1,63 @@
 import type { Settings } from '../configuration/settings.ts'
+import { digest } from './signer.ts'
 
-/** Who calls. */
+/** Who sent a request. */
 export interface Identity {
-  /** Known to the server and the caller alone: whoever shows it is the holder of what it has locked. */
+  /** A secret of the server and the sender: whoever shows it holds what this identity has locked. */
   readonly id: string
-  /** What others see of it: `session_id`, and the owner of its leases. */
+  /** What others see: the `session_id`, and the owner of its leases. */
   readonly publicId: string
   /** Shown to others beside a lock. */
   readonly name?: string
-  /** `lease` and `admin` are callers with a token of the settings, who may use the lease API; `admin` may do all. */
+  /** `lease` and `admin` sent a token of the settings. `lease` may use the lease API; `admin` may do everything. */
   readonly role: 'session' | 'lease' | 'admin'
 }
 
-/** What `identify` of yours says of a request: at the least an id that stays the same for a user or a session. */
-export interface Caller {
+/** What your `identify` returns for a request. */
+export interface IdentifyResult {
+  /** Stays the same for a user or a session. */
   readonly id: string
   readonly name?: string
   /** Default `session`. */
   readonly role?: Identity['role']
 }
 
-export type Identify = (request: Request) => Caller | null | Promise<Caller | null>
+/** @deprecated Use `IdentifyResult`. */
+export type Caller = IdentifyResult
+
+/** `null`: the request is refused with 401. */
+export type Identify = (request: Request) => IdentifyResult | null | Promise<IdentifyResult | null>
 
 export type Action =
-  /** See a lock, a content, and what happens in a room. */
+  /** See a lock, a content, and the events of a room. */
   | 'read'
-  /** Lock, beat, unlock, ask for a hand-over. */
+  /** Lock, renew, unlock, ask for a handover. */
   | 'lock'
   | 'save'
   | 'takeover'
   /** The lease API. */
   | 'lease'
-  /** Every lease and the figures of the service. */
+  /** See every lease and the figures of the service. */
   | 'observe'
   /** Force a release, read the audit trail. */
   | 'admin'
 
-/** `resource`: the room, or for `lease` the resource; empty where the action is about all. */
+/** `resource`: the room, or for `lease` the resource; empty if the action is about all of them. */
 export type Authorize = (identity: Identity, action: Action, resource: string) => boolean | Promise<boolean>
 
-/** Leases of documents have names of their own, so that the lease API and the rooms share one store. */
+/** The leases of documents have their own prefix, so that rooms and the lease API share one store. */
 const ROOM_PREFIX = 'document:'
 
 export function roomResource(room: string): string {
   return ROOM_PREFIX + room
 }
 
-/** The room that a lease is about; `null` for any other lease. */
+/** The room that a lease belongs to; `null` for any other lease. */
 export function roomOf(resource: string): string | null {
   return resource.startsWith(ROOM_PREFIX) ? resource.slice(ROOM_PREFIX.length) : null
 }
 
-/** Sessions may use documents; the lease API, observing and administration need a token. */
+/** Sessions may use documents. The lease API, observing and administration need a token. */
 export function defaultAuthorize({
   takeover,
   openLeases,
@@ -60,29 +66,28 @@ export function defaultAuthorize({
     if (role === 'admin') return true
     if (action === 'admin') return false
     if (action === 'observe') return role === 'lease'
-    // The ids of leases can be read there, and with its id a session's lock could be ended by another session.
+    // The lease API shows the ids of leases. With the id, one session could end the lock of another.
     if (action === 'lease') return role === 'lease' || (openLeases && roomOf(resource) === null)
     return action !== 'takeover' || takeover
   }
 }
 
-/** Neither leads back to the id nor from one to the other. */
+/** These are hashes: none of them reveals the id, or one of the others. */
 export async function publicIdOf(id: string): Promise<string> {
-  return (await digest('public', id)).slice(0, 16)
+  return (await digest('holdfast', 'public', id)).slice(0, 16)
 }
 
-/** What others see of a tab. */
-export async function clientIdOf(id: string, client: string): Promise<string> {
-  return (await digest('client', id, client)).slice(0, 16)
+/** What others see of a client. */
+export async function publicClientIdOf(id: string, clientId: string): Promise<string> {
+  return (await digest('holdfast', 'client', id, clientId)).slice(0, 16)
 }
 
-/** Names a holder in its leases: the caller and its tab. */
-export function holderKey(id: string, client: string): Promise<string> {
-  return digest('holder', id, client)
+/** Identifies a client in the ids of its leases. */
+export function clientKeyOf(id: string, clientId: string): Promise<string> {
+  return digest('holdfast', 'holder', id, clientId)
 }
 
-async function digest(...parts: readonly string[]): Promise<string> {
-  const input = new TextEncoder().encode(JSON.stringify(['holdfast', ...parts]))
-  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', input))
-  return Array.from(hash.subarray(0, 16), (byte) => byte.toString(16).padStart(2, '0')).join('')
+/** All hashes have the same length, so comparing them reveals nothing about the token. */
+export function tokenHashOf(token: string): Promise<string> {
+  return digest('holdfast', 'holder', 'token', token)
 }

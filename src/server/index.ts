@@ -1,3 +1,6 @@
+export type { NatsConnection } from '../clients/nats.ts'
+export type { PostgresClient } from '../clients/postgres.ts'
+export type { RedisClient } from '../clients/redis.ts'
 export {
   type GivenSettings,
   resolveSettings,
@@ -19,6 +22,7 @@ export {
   type ChannelsHub,
   type ChannelsOptions,
   type Connection,
+  type ConnectionHandler,
   type ConnectionRequest,
   createChannels,
   type EventNaming,
@@ -39,11 +43,12 @@ export {
   type Caller,
   defaultAuthorize,
   type Identify,
+  type IdentifyResult,
   type Identity,
 } from './identity.ts'
 export { jsonLog, type Log, type LogLevel } from './log.ts'
-export type { Meter, Present } from './meter.ts'
-export { type PostgresClient, postgresAudit, postgresDocuments } from './postgres.ts'
+export { postgresAudit, postgresDocuments } from './postgres.ts'
 export type { OnTelemetry } from './service.ts'
 export type { SqlAuditOptions } from './sql-audit.ts'
 export type { SqlDocumentsOptions } from './sql-documents.ts'
+export type { CurrentFigures, Meter, Present } from './stats.ts'

@@ -8,77 +8,77 @@ import { LeaseFeed } from './lease-feed.ts'
 
 const TTL_MS = 30_000
 
-describe('the feed of leases', () => {
-  it('tells each start and each end once, however often it hears of them', async () => {
-    const { store, told, feed } = await start()
+describe('the lease feed', () => {
+  it('reports each start and each end once, however often it observes them', async () => {
+    const { store, reported, feed } = await start()
     const lease = await grab(store, 'a')
-    for (let n = 0; n < 3; n++) feed.tell(lease)
+    for (let n = 0; n < 3; n++) feed.observe(lease)
     const { ended } = await store.release({ resource: 'a', id: lease.id })
-    for (let n = 0; n < 3 && ended; n++) feed.tell(ended)
-    feed.tell(lease)
+    for (let n = 0; n < 3 && ended; n++) feed.observe(ended)
+    feed.observe(lease)
     await settled()
-    expect(told.filter((line) => !line.startsWith('renewed'))).toEqual(['started a', 'ended a released'])
+    expect(reported.filter((line) => !line.startsWith('renewed'))).toEqual(['started a', 'ended a released'])
   })
 
-  it('tells of an expiry when it happens, without a sweep', async () => {
-    const { store, clock, told } = await start()
+  it('reports an expiry when it happens, without a sweep', async () => {
+    const { store, clock, reported } = await start()
     await grab(store, 'a')
     await clock.advance(TTL_MS - 1)
-    expect(told).toEqual(['started a'])
+    expect(reported).toEqual(['started a'])
     await clock.advance(1)
-    expect(told).toEqual(['started a', 'ended a expired'])
+    expect(reported).toEqual(['started a', 'ended a expired'])
   })
 
-  it('asks the store before it tells of an expiry: renewals may go unheard', async () => {
-    const { store, clock, told, feed } = await start({ deaf: true })
-    feed.tell(await grab(store, 'a'))
+  it('reads the store before it reports an expiry, because it may have missed a renewal', async () => {
+    const { store, clock, reported, feed } = await start({ withoutPush: true })
+    feed.observe(await grab(store, 'a'))
     await clock.advance(20_000)
     await store.renew({ resource: 'a', id: 'id of a', ttl: TTL_MS })
     await clock.advance(20_000)
-    expect(told).toEqual(['started a', 'renewed a'])
+    expect(reported).toEqual(['started a', 'renewed a'])
     await clock.advance(10_000)
-    expect(told.at(-1)).toBe('ended a expired')
+    expect(reported.at(-1)).toBe('ended a expired')
   })
 
-  it('tells the end of a lease before the start of the next, though it missed the end', async () => {
-    const { store, told, feed } = await start({ deaf: true })
-    feed.tell(await grab(store, 'a'))
+  it('reports the end of a lease before the start of the next, even if it missed the end', async () => {
+    const { store, reported, feed } = await start({ withoutPush: true })
+    feed.observe(await grab(store, 'a'))
     await store.release({ resource: 'a', id: 'id of a' })
-    feed.tell(await grab(store, 'a'))
-    expect(told).toEqual(['started a', 'ended a expired', 'started a'])
+    feed.observe(await grab(store, 'a'))
+    expect(reported).toEqual(['started a', 'ended a expired', 'started a'])
   })
 
-  it('finds out after a gap what it has missed', async () => {
-    const { store, clock, told, feed, interrupt } = await start({ deaf: true })
-    feed.tell(await grab(store, 'ended'))
+  it('finds what it has missed after a gap', async () => {
+    const { store, clock, reported, feed, interrupt } = await start({ withoutPush: true })
+    feed.observe(await grab(store, 'ended'))
     await store.release({ resource: 'ended', id: 'id of ended' })
     await grab(store, 'begun')
     interrupt()
     await clock.advance(1)
-    expect(told).toEqual(['started ended', 'started begun', 'ended ended expired'])
+    expect(reported).toEqual(['started ended', 'started begun', 'ended ended expired'])
   })
 
-  it('reads every minute what listeners care about', async () => {
-    const { store, clock, told } = await start({ deaf: true, cared: ['a'] })
+  it('reads the relevant resources every minute', async () => {
+    const { store, clock, reported } = await start({ withoutPush: true, relevant: ['a'] })
     await clock.advance(59_000)
     await grab(store, 'a')
     await clock.advance(1000)
-    expect(told).toEqual(['started a'])
+    expect(reported).toEqual(['started a'])
   })
 
-  it('does not tell what it found when it started, but how that ends', async () => {
+  it('does not report the leases that it found at its start, but reports their end', async () => {
     const clock = new FakeClock()
     const store = memoryStore({ clock })
     await grab(store, 'a')
-    const { told } = await start({ clock, store })
-    expect(told).toEqual([])
+    const { reported } = await start({ clock, store })
+    expect(reported).toEqual([])
     await store.release({ resource: 'a', id: 'id of a' })
     await settled()
-    expect(told).toEqual(['ended a released'])
+    expect(reported).toEqual(['ended a released'])
   })
 
-  it('tries again when the store fails at the moment of an expiry', async () => {
-    const { store, clock, told, errors, fail } = await start()
+  it('tries again when the store fails at an expiry', async () => {
+    const { store, clock, reported, errors, fail } = await start()
     await grab(store, 'a')
     await clock.advance(TTL_MS - 1)
     fail(true)
@@ -86,21 +86,21 @@ describe('the feed of leases', () => {
     expect(errors).not.toEqual([])
     fail(false)
     await clock.advance(1000)
-    expect(told).toEqual(['started a', 'ended a expired'])
+    expect(reported).toEqual(['started a', 'ended a expired'])
   })
 
-  it('is silent after it was stopped', async () => {
-    const { store, clock, told, feed } = await start()
+  it('reports nothing after it was closed', async () => {
+    const { store, clock, reported, feed } = await start()
     await grab(store, 'a')
-    await feed.stop()
+    await feed.close()
     await store.release({ resource: 'a', id: 'id of a' })
     await clock.advance(120_000)
-    expect(told).toEqual(['started a'])
+    expect(reported).toEqual(['started a'])
   })
 })
 
-describe('the queue of expiries', () => {
-  it('hands out each item once, no earlier than its last deadline, in every order of delays', () => {
+describe('the expiry queue', () => {
+  it('returns each item once, at its last deadline, however often the deadline moved', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(100), fc.nat(100)), { maxLength: 60 }), (deadlines) => {
         const queue = new ExpiryQueue<{ deadline: number; over: boolean; taken: number }>()
@@ -122,24 +122,24 @@ describe('the queue of expiries', () => {
   })
 })
 
-interface Setting {
+interface Conditions {
   /** The store's pushes do not arrive. */
-  readonly deaf?: boolean
-  readonly cared?: readonly string[]
+  readonly withoutPush?: boolean
+  readonly relevant?: readonly string[]
   readonly clock?: FakeClock
   readonly store?: LeaseStore
 }
 
 async function start({
-  deaf = false,
-  cared = [],
+  withoutPush = false,
+  relevant = [],
   clock = new FakeClock(),
   store = memoryStore({ clock }),
-}: Setting = {}) {
-  const told: string[] = []
+}: Conditions = {}) {
+  const reported: string[] = []
   const errors: unknown[] = []
   let failing = false
-  let hear: (event: StoreEvent) => void = () => {}
+  let push: (event: StoreEvent) => void = () => {}
   const limited: LeaseStore = {
     ...store,
     async read(resources) {
@@ -147,21 +147,27 @@ async function start({
       return store.read(resources)
     },
     watch(on) {
-      hear = on
-      return store.watch((event) => deaf || on(event))
+      push = on
+      return store.watch((event) => withoutPush || on(event))
     },
   }
   const onError = (_: string, error: unknown) => errors.push(error)
-  const feed = new LeaseFeed({ store: limited, clock, cared: () => cared, rereadEvery: 60_000, onError })
+  const feed = new LeaseFeed({
+    store: limited,
+    clock,
+    relevant: () => relevant,
+    rereadEvery: 60_000,
+    onError,
+  })
   await feed.start()
   feed.subscribe(({ phase, lease }) => {
     const how = phase === 'ended' ? ` ${lease.state}` : ''
-    told.push(`${phase} ${lease.resource}${how}`)
+    reported.push(`${phase} ${lease.resource}${how}`)
   })
   const fail = (value: boolean) => {
     failing = value
   }
-  return { clock, store, feed, told, errors, fail, interrupt: () => hear({ type: 'gap' }) }
+  return { clock, store, feed, reported, errors, fail, interrupt: () => push({ type: 'gap' }) }
 }
 
 async function grab(store: LeaseStore, resource: string): Promise<LeaseRecord> {

@@ -1,11 +1,16 @@
 /**
- * What becomes of every lease, told once: `started`, `renewed`, `ended`. It is made from state, so that no single
- * message, node or sweeper is needed for it: from the store's `watch`, from the answers of this node's own calls,
- * from a timer on the next expiry, and by reading again what listeners care about, every minute and after a gap.
- * The pair of token and phase of a resource only grows, and whatever is not beyond it was told before.
+ * Reports what happens to every lease, each change once: `started`, `renewed`, `ended`. It works from the state of
+ * the leases, so it depends on no single message, node or sweeper. It learns of changes from the store's `watch`,
+ * from the answers to this node's own calls, from a timer on the next expiry, and by reading the relevant resources
+ * again, every minute and after a gap. For each resource the token and the phase only grow. Whatever does not go
+ * beyond them was reported before.
  */
-import type { Clock, LeaseRecord, LeaseStore } from '../core/index.ts'
+import { createChannel } from '../base/channel.ts'
+import type { Clock } from '../base/clock.ts'
+import type { LeaseRecord } from '../base/records.ts'
+import type { LeasePage, LeaseStore } from '../core/index.ts'
 import { type Expiring, ExpiryQueue } from './expiry-queue.ts'
+import { setLimited } from './limited-map.ts'
 import type { OnError } from './service.ts'
 
 export interface Transition {
@@ -16,36 +21,38 @@ export interface Transition {
 export interface LeaseFeedOptions {
   readonly store: LeaseStore
   readonly clock: Clock
-  /** The resources to read again every so often. */
-  readonly cared: () => Iterable<string>
+  /** The resources to read again from time to time. */
+  readonly relevant: () => Iterable<string>
+  /** Milliseconds. */
   readonly rereadEvery: number
-  /** A call of the store that failed, and is tried again. */
+  /** Called when a call of the store failed. The feed repeats the call. */
   readonly onError: OnError
 }
 
-type Listener = (transition: Transition) => void
-
-interface Live extends Expiring {
+interface LiveLease extends Expiring {
   lease: LeaseRecord
 }
 
-/** So many ended leases are remembered, lest a late message tell them again. */
-const REMEMBERED = 10_000
+type TimerName = 'expiry' | 'reread' | 'resync'
+
+/** So many ended leases are remembered, so that a late message does not report them again. */
+const MAX_REMEMBERED = 10_000
 const READ_AT_ONCE = 200
 const LIST_AT_ONCE = 500
 const RETRY_MS = 1000
 
 export class LeaseFeed {
   readonly #options: LeaseFeedOptions
-  readonly #live = new Map<string, Live>()
-  readonly #ended = new Map<string, number>()
-  readonly #expiries = new ExpiryQueue<Live>()
-  readonly #listeners = new Set<Listener>()
-  readonly #gapListeners = new Set<() => void>()
-  readonly #timers = new Map<'expiry' | 'reread' | 'resync', () => void>()
+  readonly #live = new Map<string, LiveLease>()
+  /** The token of the last lease that ended, by resource. */
+  readonly #endedTokens = new Map<string, number>()
+  readonly #expiries = new ExpiryQueue<LiveLease>()
+  readonly #transitions = createChannel<Transition>()
+  readonly #gaps = createChannel<void>()
+  readonly #timers = new Map<TimerName, () => void>()
   #expiryTimerAt = Infinity
   #watch: AsyncDisposable | undefined
-  #stopped = false
+  #closed = false
 
   constructor(options: LeaseFeedOptions) {
     this.#options = options
@@ -56,111 +63,104 @@ export class LeaseFeed {
     return this.#live.size
   }
 
-  /** Resolves when it hears. */
+  /** Resolves when it receives changes. */
   async start(): Promise<void> {
-    const { store, rereadEvery } = this.#options
+    const { store } = this.#options
     if (store.supports.push) {
       this.#watch = await store.watch((event) => {
-        if (event.type === 'change') this.tell(event.lease)
+        if (event.type === 'change') this.observe(event.lease)
         else this.#onGap()
       })
     }
     await this.#resync()
-    this.#every('reread', rereadEvery, () => this.#check([...this.#options.cared()]))
+    this.#rereadLater()
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true
+  async close(): Promise<void> {
+    this.#closed = true
     for (const cancel of this.#timers.values()) cancel()
     await this.#watch?.[Symbol.asyncDispose]()
   }
 
-  subscribe(listener: Listener): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+  subscribe(listener: (transition: Transition) => void): () => void {
+    return this.#transitions.subscribe(listener)
   }
 
-  /** Runs when something may have been missed. */
+  /** The listener is called when something may have been missed. */
   onGap(listener: () => void): void {
-    this.#gapListeners.add(listener)
+    this.#gaps.subscribe(listener)
   }
 
-  /** Takes in what the store says of a lease, in any order and as often as one likes. */
-  tell(lease: LeaseRecord): void {
-    if (this.#stopped) return
+  /** Takes a lease as the store reported it. Reports may come in any order, and more than once. */
+  observe(lease: LeaseRecord): void {
+    if (this.#closed) return
     const { resource, token } = lease
     const known = this.#live.get(resource)
-    if (token < (known?.lease.token ?? 0) || token <= (this.#ended.get(resource) ?? 0)) return
+    if (token < (known?.lease.token ?? 0) || token <= (this.#endedTokens.get(resource) ?? 0)) return
     const isSame = known?.lease.token === token
-    // The end of what went before is told first, though its own message was lost.
+    // The end of the previous lease is reported first, even if the message about it was lost.
     if (known && !isSame) this.#end(known, { ...known.lease, state: 'expired', remaining: 0 })
     if (lease.state === 'held') this.#hold(lease, isSame ? known : undefined)
     else if (known && isSame) this.#end(known, { ...lease, metadata: lease.metadata ?? known.lease.metadata })
-    else this.#finish(lease)
+    else this.#reportEnd(lease)
   }
 
-  #hold(lease: LeaseRecord, known: Live | undefined): void {
+  #hold(lease: LeaseRecord, known: LiveLease | undefined): void {
     const deadline = this.#options.clock.monotonic() + (lease.remaining ?? Infinity)
     if (known) {
       const isLonger = (lease.expiresAt ?? 0) > (known.lease.expiresAt ?? 0)
       known.lease = lease
       known.deadline = Math.max(known.deadline, deadline)
-      if (isLonger) this.#emit('renewed', lease)
+      if (isLonger) this.#transitions.emit({ phase: 'renewed', lease })
       return
     }
     const live = { lease, deadline, over: false }
     this.#live.set(lease.resource, live)
     this.#expiries.add(live)
-    this.#armExpiry()
-    this.#emit('started', lease)
+    this.#armExpiryTimer()
+    this.#transitions.emit({ phase: 'started', lease })
   }
 
-  #end(live: Live, lease: LeaseRecord): void {
+  #end(live: LiveLease, lease: LeaseRecord): void {
     live.over = true
     this.#live.delete(lease.resource)
-    this.#finish(lease)
+    this.#reportEnd(lease)
   }
 
-  #finish(lease: LeaseRecord): void {
+  #reportEnd(lease: LeaseRecord): void {
     const { resource, token } = lease
-    this.#ended.delete(resource)
-    this.#ended.set(resource, token)
-    if (this.#ended.size > REMEMBERED) {
-      const [oldest] = this.#ended.keys()
-      if (oldest !== undefined) this.#ended.delete(oldest)
-    }
-    this.#emit('ended', lease)
+    // Deleted first, so that it becomes the newest entry.
+    this.#endedTokens.delete(resource)
+    setLimited(this.#endedTokens, resource, token, MAX_REMEMBERED)
+    this.#transitions.emit({ phase: 'ended', lease })
   }
 
-  #emit(phase: Transition['phase'], lease: LeaseRecord): void {
-    for (const listener of this.#listeners) listener({ phase, lease })
-  }
-
-  #armExpiry(): void {
+  #armExpiryTimer(): void {
     const next = this.#expiries.next ?? Infinity
     if (next === Infinity || (this.#timers.has('expiry') && next >= this.#expiryTimerAt)) return
     this.#expiryTimerAt = next
-    this.#after('expiry', Math.max(0, next - this.#options.clock.monotonic()), () => this.#onExpiry())
+    this.#setTimer('expiry', Math.max(0, next - this.#options.clock.monotonic()), () => this.#onExpiry())
   }
 
-  /** Our own clock says that they have run out; the store decides. */
+  /** By our own clock these leases have expired. Only the store decides whether they have. */
   async #onExpiry(): Promise<void> {
-    const due = this.#expiries.takeDue(this.#options.clock.monotonic())
+    const { clock } = this.#options
+    const due = this.#expiries.takeDue(clock.monotonic())
     try {
       if (due.length > 0) await this.#check(due.map(({ lease }) => lease.resource))
     } finally {
-      const soon = this.#options.clock.monotonic() + RETRY_MS
+      const retryAt = clock.monotonic() + RETRY_MS
       for (const live of due) {
         if (live.over) continue
-        // Unless the store has put it off, it did not answer.
-        if (live.deadline <= this.#options.clock.monotonic()) live.deadline = soon
+        // Without a later deadline the store has not answered, or still sees the lease as live.
+        if (live.deadline <= clock.monotonic()) live.deadline = retryAt
         this.#expiries.add(live)
       }
-      this.#armExpiry()
+      this.#armExpiryTimer()
     }
   }
 
-  /** Reads the resources, and tells of what has begun or ended there. */
+  /** Reads the resources, and reports what has started or ended there. */
   async #check(resources: readonly string[]): Promise<void> {
     const { store } = this.#options
     for (let from = 0; from < resources.length; from += READ_AT_ONCE) {
@@ -169,55 +169,56 @@ export class LeaseFeed {
       const found = await store.read(names)
       for (const [n, lease] of found.entries()) {
         const known = before[n]
-        if (lease) this.tell(lease)
-        else if (known) this.tell({ ...known.lease, state: 'expired', remaining: 0 })
+        if (lease) this.observe(lease)
+        else if (known) this.observe({ ...known.lease, state: 'expired', remaining: 0 })
       }
     }
   }
 
   #onGap(): void {
-    for (const listener of this.#gapListeners) listener()
-    this.#after('resync', 0, () => this.#resync())
+    this.#gaps.emit()
+    this.#setTimer('resync', 0, () => this.#resync())
   }
 
-  /** Finds all that is live, and checks what was believed to be. */
+  /** Lists all live leases, and checks those that were believed to be live. */
   async #resync(): Promise<void> {
-    const { store } = this.#options
+    const { store, relevant } = this.#options
     const believed = [...this.#live.keys()]
     const found = new Set<string>()
     for (let after: string | undefined = ''; store.supports.list && after !== undefined; ) {
-      const page: Awaited<ReturnType<LeaseStore['list']>> = await store.list({ limit: LIST_AT_ONCE, after })
+      const page: LeasePage = await store.list({ limit: LIST_AT_ONCE, after })
       for (const lease of page.leases) {
         found.add(lease.resource)
-        this.tell(lease)
+        this.observe(lease)
       }
       after = page.next
     }
-    await this.#check([...believed.filter((resource) => !found.has(resource)), ...this.#options.cared()])
+    await this.#check([...believed.filter((resource) => !found.has(resource)), ...relevant()])
   }
 
-  #every(timer: 'reread', ms: number, run: () => Promise<void>): void {
-    this.#after(timer, ms, async () => {
-      this.#every(timer, ms, run)
-      await run()
+  #rereadLater(): void {
+    const { rereadEvery, relevant } = this.#options
+    this.#setTimer('reread', rereadEvery, async () => {
+      this.#rereadLater()
+      await this.#check([...relevant()])
     })
   }
 
-  #after(timer: 'expiry' | 'reread' | 'resync', ms: number, run: () => Promise<void>): void {
-    if (this.#stopped) return
-    this.#timers.get(timer)?.()
+  #setTimer(name: TimerName, ms: number, run: () => Promise<void>): void {
+    if (this.#closed) return
+    this.#timers.get(name)?.()
     const { clock, onError } = this.#options
     const cancel = clock.setTimer(
       () => {
-        this.#timers.delete(timer)
+        this.#timers.delete(name)
         run().catch((error: unknown) => {
-          onError(timer, error)
-          if (timer === 'resync') this.#after(timer, RETRY_MS, run)
+          onError(name, error)
+          if (name === 'resync') this.#setTimer(name, RETRY_MS, run)
         })
       },
       ms,
       true,
     )
-    this.#timers.set(timer, cancel)
+    this.#timers.set(name, cancel)
   }
 }

@@ -21,7 +21,7 @@ beforeEach(async () => {
 afterEach(() => bed[Symbol.asyncDispose]())
 
 describe('pushes of the lease API', () => {
-  it('wake the first in line, and it claims what was kept for it', async () => {
+  it('wake the first waiter, which then gets the lease', async () => {
     const heard = await bed.privateSocket(clientChannel('client-2'))
     await program.call('POST', LEASE, ASK)
     const waiting = { ...ASK, id: 'id-2', client: 'client-2', wait: true }
@@ -40,7 +40,7 @@ describe('pushes of the lease API', () => {
     await eventually(() => expect(last(heard)).toEqual(['lease.lost', { resource: 'job', id: 'id-1' }]))
   })
 
-  it('tell observers of every change of every lease, without ids', async () => {
+  it('report every change of every lease to observers, without ids', async () => {
     const heard = await bed.privateSocket(LEASES_CHANNEL)
     await program.call('POST', LEASE, ASK)
     await bed.clock.advance(1000)
@@ -54,7 +54,7 @@ describe('pushes of the lease API', () => {
     expect(changes.some((lease) => 'id' in lease)).toBe(false)
   })
 
-  it('fence a document that is taken through the lease API', async () => {
+  it('raise the fence of a document that is taken over through the lease API', async () => {
     const user = bed.browser()
     const { token } = (await user.call('POST', '/api/documents/room/lock')).body
     const taken = await program.call('POST', '/api/leases/document:room', { ...ASK, replace: token })
@@ -67,7 +67,7 @@ describe('pushes of the lease API', () => {
 })
 
 describe('the lease API for sessions', () => {
-  it('is open if so configured, but for the leases of documents', async () => {
+  it('is open with openLeases, except for the leases of documents', async () => {
     await using open = await serviceBed({ settings: { openLeases: true } })
     const [holder, other] = [open.browser(), open.browser()]
     await holder.call('POST', '/api/documents/room/lock')

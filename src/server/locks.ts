@@ -1,25 +1,26 @@
 /**
- * The lock of a document, without HTTP: who may write a room now. A holder is a remote browser, so it asks, beats
- * and releases through the store's port with an id of its own, the same for every call that it makes about a room.
+ * The lock of a document, without HTTP. Its holder is a remote browser, which asks, renews and releases through the
+ * store's port. A client has one id for each room, the same in all its requests.
  */
-import type { Ask, Grant, LeaseRecord, Refusal, Renewal } from '../core/index.ts'
+import type { LeaseRecord } from '../base/records.ts'
+import type { Ask, Grant, Refusal, Renewal } from '../core/index.ts'
 import type { AuditEntry, Person } from '../protocol/index.ts'
 import type { AuditLog } from './audit.ts'
 import type { DocumentStore } from './documents.ts'
 import { roomOf, roomResource } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
 import type { OnError } from './service.ts'
-import { Waits, type WaitsOptions } from './waits.ts'
+import { WaitingRequests, type WaitingRequestsOptions } from './waiting-requests.ts'
 
-/** Who asks: a session and its tab. */
-export interface Party {
-  /** Known to nobody else; the ids of its leases begin with it. */
+/** What may hold a lock: a browser tab or another client of an identity. */
+export interface LockClient {
+  /** Secret. The ids of its leases begin with it. */
   readonly key: string
   /** What others see. */
   readonly person: Person
 }
 
-export interface LocksOptions extends WaitsOptions {
+export interface LocksOptions extends WaitingRequestsOptions {
   readonly documents: DocumentStore
   readonly audit: AuditLog
   readonly feed: LeaseFeed
@@ -27,36 +28,37 @@ export interface LocksOptions extends WaitsOptions {
   readonly onError: OnError
 }
 
-export type Locking = { readonly granted: true; readonly lease: LeaseRecord } | Refusal
+export type LockResult = { readonly granted: true; readonly lease: LeaseRecord } | Refusal
 
-export interface LockRequest {
-  /** Stand in line so many milliseconds, or until the caller is gone. */
+export interface LockOptions {
+  /** Wait in the queue for so many milliseconds, or until the signal aborts. */
   readonly wait?: { readonly ms: number; readonly signal: AbortSignal }
-  /** Take over, but only from this token. */
+  /** Take the lock over, but only from the lease with this token. */
   readonly replace?: number
 }
 
-export type Unlocking = 'released' | 'none' | 'not-yours' | 'stale'
+export type UnlockResult = 'released' | 'none' | 'not-yours' | 'stale'
 
 export class Locks {
   readonly #options: LocksOptions
-  readonly #waits: Waits
+  readonly #waiting: WaitingRequests
 
   constructor(options: LocksOptions) {
     this.#options = options
-    this.#waits = new Waits(options)
+    this.#waiting = new WaitingRequests(options)
     options.feed.subscribe(({ phase, lease }) => {
       const room = roomOf(lease.resource)
-      if (phase === 'started' && room !== null) this.#waits.granted(room, lease.id)
+      if (phase === 'started' && room !== null) this.#waiting.granted(room, lease.id)
     })
   }
 
-  async lock(room: string, party: Party, { wait, replace }: LockRequest = {}): Promise<Locking> {
+  async lock(room: string, client: LockClient, { wait, replace }: LockOptions = {}): Promise<LockResult> {
     const { store, ttl } = this.#options
-    const { session_id, client_id, name } = party.person
+    const { person } = client
+    const { session_id, client_id, name } = person
     const ask: Ask = {
       resource: roomResource(room),
-      id: this.idOf(room, party),
+      id: this.idOf(room, client),
       owner: session_id,
       ttl,
       metadata: {
@@ -65,36 +67,37 @@ export class Locks {
       },
       ...(replace !== undefined && { replace }),
     }
-    const answer = await (wait
-      ? this.#waits.ask(ask, { room, person: party.person, ...wait })
-      : store.acquire(ask))
+    const answer = await (wait ? this.#waiting.acquire(ask, { room, person, ...wait }) : store.acquire(ask))
     if (!answer.granted) return answer
     await this.settle(answer, session_id)
     return { granted: true, lease: answer.lease }
   }
 
-  beat(room: string, party: Party): Promise<Renewal> {
+  renew(room: string, client: LockClient): Promise<Renewal> {
     const { store, ttl } = this.#options
-    return store.renew({ resource: roomResource(room), id: this.idOf(room, party), ttl })
+    return store.renew({ resource: roomResource(room), id: this.idOf(room, client), ttl })
   }
 
-  /** With a token only that very lease, so that a late call frees no later one of the same tab. */
-  async unlock(room: string, party: Party, token?: number): Promise<Unlocking> {
+  /** With a token, only that lease is released: a late request must not release a later lock of the same client. */
+  async unlock(room: string, client: LockClient, token?: number): Promise<UnlockResult> {
     const { store } = this.#options
     const resource = roomResource(room)
-    const id = this.idOf(room, party)
+    const id = this.idOf(room, client)
     if (token !== undefined) {
       const holder = await this.holder(room)
       if (!holder) return 'none'
       if (holder.id !== id) return 'not-yours'
       if (holder.token !== token) return 'stale'
     }
-    this.#waits.forget(room, id)
+    if (token === undefined) this.#waiting.withdraw(room, id)
+    else this.#waiting.forget(room, id)
     const { ended, holder } = await store.release(
       token === undefined ? { resource, id } : { resource, token },
     )
-    if (ended) this.ended(ended, 'unlock')
-    if (ended) return 'released'
+    if (ended) {
+      this.ended(ended, 'unlock')
+      return 'released'
+    }
     return holder ? 'not-yours' : 'none'
   }
 
@@ -103,13 +106,13 @@ export class Locks {
     return lease
   }
 
-  /** Of every lease that the party has on the room. */
-  idOf(room: string, { key }: Party): string {
+  /** The id of every lease that the client has on the room. */
+  idOf(room: string, { key }: LockClient): string {
     return `${key}:${room}`
   }
 
-  isHolder(room: string, party: Party, lease: LeaseRecord | null): boolean {
-    return lease?.id === this.idOf(room, party)
+  isHolder(room: string, client: LockClient, lease: LeaseRecord | null): boolean {
+    return lease?.id === this.idOf(room, client)
   }
 
   async forceRelease(resource: string, by: string): Promise<LeaseRecord | null> {
@@ -121,14 +124,14 @@ export class Locks {
     return ended
   }
 
-  /** Ends what has run out, and drops what nobody needs. */
+  /** Ends expired leases, and deletes rows that nobody needs. */
   async sweep(limit: number): Promise<readonly LeaseRecord[]> {
     const swept = await this.#options.store.sweep({ limit })
     for (const lease of swept) this.ended(lease, 'expired')
     return swept
   }
 
-  /** A grant is answered only after the fence has risen: from then on its predecessor can save no more. */
+  /** Raises the fence before the grant is answered. From then on the previous holder cannot save. */
   async settle({ lease, replaced }: Grant, by: string): Promise<void> {
     const { store, documents, feed } = this.#options
     if (replaced) this.ended(replaced, replaced.state === 'taken-over' ? 'take-over' : 'expired', by)
@@ -140,16 +143,19 @@ export class Locks {
       await store.release({ resource, token }).catch(() => {})
       throw error
     }
-    feed.tell(lease)
+    feed.observe(lease)
   }
 
-  /** To be told of every end, whoever brought it about. */
+  /** Must be called for every lease that ended, whoever ended it. */
   ended(lease: LeaseRecord, action: AuditEntry['action'], by?: string): void {
-    this.#options.feed.tell(lease)
+    this.#options.feed.observe(lease)
     this.#record(action, lease, by)
   }
 
-  /** Other leases than those of documents come and go by the thousand. The lock stands though this fails. */
+  /**
+   * Of other leases than those of documents, only a forced release is recorded: there are too many of them. If the
+   * record fails, the lock stays as it is.
+   */
   #record(action: AuditEntry['action'], { resource, token, owner }: LeaseRecord, by?: string): void {
     const { audit, clock, onError } = this.#options
     if (roomOf(resource) === null && action !== 'force-release') return

@@ -1,17 +1,26 @@
+import { expectFunction, expectOneOf } from '../base/arguments.ts'
+import type { Clock } from '../base/clock.ts'
+import { messageOf } from '../base/errors.ts'
 import type { Settings } from '../configuration/settings.ts'
-import type { Clock } from '../core/index.ts'
 
 export type LogLevel = Exclude<Settings['logLevel'], 'silent'>
-/** One line, one event. No secrets: no cookies, tokens of callers, contents or lease ids. */
+/** Called once for each event. The fields contain no secrets: no cookies, tokens, contents or lease ids. */
 export type Log = (level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>) => void
 
 const LEVELS: readonly Settings['logLevel'][] = ['debug', 'info', 'warn', 'error', 'silent']
 
-/** One JSON object a line. */
+/** Writes one line of JSON for each event from this level on. */
 export function jsonLog(write: (line: string) => void, from: Settings['logLevel'], clock: Clock): Log {
+  expectFunction('write', write)
+  expectOneOf('from', from, LEVELS)
   const threshold = LEVELS.indexOf(from)
   return (level, message, fields) => {
     if (LEVELS.indexOf(level) < threshold) return
     write(JSON.stringify({ at: new Date(clock.now()).toISOString(), level, message, ...fields }))
   }
+}
+
+/** Whatever was thrown, as a field of the log. */
+export function describeError(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : messageOf(error)
 }

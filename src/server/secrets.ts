@@ -1,14 +1,17 @@
+import { randomId } from '../base/random-id.ts'
 import type { Settings } from '../configuration/settings.ts'
 import type { Log } from './log.ts'
 
-/** Without secrets of yours sessions and channels work, but end with this process, and on this node alone. */
+/** Creates missing secrets. Sessions and channels then work, but only on this node and until the process ends. */
 export function withSecrets(settings: Settings, log: Log): Settings {
   const missing = (['cookieSecrets', 'channelSecret'] as const).filter((name) => settings[name].length === 0)
   if (missing.length === 0) return settings
   log(
     'warn',
-    'secrets made for this run: sessions end with it, unless secretsFile or these settings are given',
-    { settings: missing },
+    'secrets were created for this run, and sessions end with it: set secretsFile or these settings',
+    {
+      settings: missing,
+    },
   )
   const { cookieSecrets, channelSecret } = settings
   return {
@@ -19,5 +22,5 @@ export function withSecrets(settings: Settings, log: Log): Settings {
 }
 
 export function newSecret(): string {
-  return `${crypto.randomUUID()}${crypto.randomUUID()}`
+  return `${randomId()}${randomId()}`
 }

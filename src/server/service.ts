@@ -1,5 +1,6 @@
+import type { Clock } from '../base/clock.ts'
 import type { Settings } from '../configuration/settings.ts'
-import type { Clock, LeaseStore } from '../core/index.ts'
+import type { LeaseStore } from '../core/index.ts'
 import type { TelemetryEvent } from '../protocol/index.ts'
 import type { Announcer } from './announcer.ts'
 import type { AuditLog } from './audit.ts'
@@ -8,11 +9,10 @@ import type { DocumentStore } from './documents.ts'
 import type { Handover } from './handover.ts'
 import type { Authorize, Identity } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
-import type { Line } from './line.ts'
 import type { Locks } from './locks.ts'
 import type { Log } from './log.ts'
-import type { Meter } from './meter.ts'
-import type { StatsWindow } from './stats.ts'
+import type { Meter, StatsWindow } from './stats.ts'
+import type { WaitingList } from './waiting-list.ts'
 
 /** The parts of a running service, for its routes. */
 export interface Service {
@@ -24,13 +24,12 @@ export interface Service {
   readonly authorize: Authorize
   readonly clock: Clock
   readonly log: Log
-  /** Something failed that no caller is told of. */
   readonly onError: OnError
   readonly meter: Meter | undefined
   readonly onTelemetry: OnTelemetry | undefined
   readonly feed: LeaseFeed
   readonly announcer: Announcer
-  readonly line: Line
+  readonly waitingList: WaitingList
   readonly locks: Locks
   readonly handover: Handover
   readonly stats: StatsWindow
@@ -38,7 +37,8 @@ export interface Service {
   readonly stop: AbortSignal
 }
 
-/** Gets the batches that clients post; a rejection is told to the client as a failure. */
+/** Receives the batches that clients post. If it rejects, the client gets an error. */
 export type OnTelemetry = (events: readonly TelemetryEvent[], from: Identity) => void | Promise<void>
 
+/** Called when something failed in the background, where no answer can report it. */
 export type OnError = (operation: string, error: unknown) => void

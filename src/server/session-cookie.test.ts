@@ -8,19 +8,19 @@ const NEW = 'a new cookie secret.'
 const DAY_MS = 86_400_000
 
 describe('a session cookie', () => {
-  it('is set once, kept from scripts and from other sites, and read again', async () => {
+  it('is set once, hidden from scripts and other sites, and accepted afterwards', async () => {
     const { read } = await cookies([NEW])
     const { id, setCookie = '' } = await read(undefined, false)
     expect(setCookie).toMatch(/^holdfast_session=[\w.-]+; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Lax$/)
     expect(await read(`theme=dark; ${valueIn(setCookie)}; other=1`, false)).toEqual({ id })
   })
 
-  it('is secure where the connection is', async () => {
+  it('is secure if the connection is', async () => {
     const { read } = await cookies([NEW])
     expect((await read(undefined, true)).setCookie).toMatch(/; Secure$/)
   })
 
-  it('is still believed under an old secret, and signed anew', async () => {
+  it('is still accepted with an old secret, and signed again with the new one', async () => {
     const { id, setCookie = '' } = await (await cookies([OLD])).read(undefined, false)
     const rotated = await cookies([NEW, OLD])
     const again = await rotated.read(valueIn(setCookie), false)
@@ -28,7 +28,7 @@ describe('a session cookie', () => {
     expect((await (await cookies([NEW])).read(valueIn(again.setCookie), false)).id).toBe(id)
   })
 
-  it('is renewed at half of its time, and ends with it', async () => {
+  it('is renewed after half of its time, and expires', async () => {
     const { read, clock } = await cookies([NEW])
     const { id, setCookie } = await read(undefined, false)
     await clock.advance(14 * DAY_MS)
@@ -46,7 +46,7 @@ describe('a session cookie', () => {
     ['no signature', (value: string) => value.replace(/\.[^.]+$/, '')],
     ['one part more', (value: string) => `${value}.x`],
     ['nonsense', () => 'holdfast_session=%00.;=..'],
-  ])('that is forged, with %s, opens a new session', async (_, forge) => {
+  ])('that is forged, with %s, starts a new session', async (_, forge) => {
     const { read } = await cookies([NEW])
     const { id, setCookie } = await read(undefined, false)
     const forged = await read(forge(valueIn(setCookie)), false)

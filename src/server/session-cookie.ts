@@ -1,40 +1,42 @@
+import { refuse } from '../base/arguments.ts'
+import type { Clock } from '../base/clock.ts'
+import { randomId } from '../base/random-id.ts'
 import type { Settings } from '../configuration/settings.ts'
-import type { Clock } from '../core/index.ts'
+import { setLimited } from './limited-map.ts'
+import { Signer } from './signer.ts'
 
-/** A session as its cookie carries it: an id that nobody can guess, and when it was issued. */
 export interface Session {
+  /** Nobody can guess it. */
   readonly id: string
-  /** A cookie to set, since the request had none, or one that is old or signed with an old key. */
+  /** A cookie to set: the request had none, or its cookie is old or signed with an old secret. */
   readonly setCookie?: string
 }
 
 export interface SessionCookies {
-  /** The session of the request; a new one where the cookie is missing, forged or too old. */
+  /** The session of the request. A new one if the cookie is missing, forged or too old. */
   read(cookieHeader: string | undefined, isSecure: boolean): Promise<Session>
 }
 
-const REMEMBERED = 20_000
-const utf8 = new TextEncoder()
+/** How many verified cookies are remembered: a heartbeat comes every few seconds with the same cookie. */
+const MAX_REMEMBERED = 20_000
 
 interface Verified {
   readonly id: string
   readonly issuedAt: number
-  readonly byFirstKey: boolean
+  readonly byFirstSecret: boolean
 }
 
 /**
- * Signed cookies: `id.issued.signature`, an HMAC-SHA256 that is compared in constant time. The first secret signs,
- * all of them verify, so that secrets can be replaced one after the other.
+ * Signed cookies: `id.issued.signature`. The first secret signs and all secrets verify, so that secrets can be
+ * replaced one after the other.
  */
-export async function sessionCookies(
+export function sessionCookies(
   settings: Pick<Settings, 'cookieSecrets' | 'cookieName' | 'cookieSecure' | 'cookieMaxAge'>,
   clock: Clock,
-): Promise<SessionCookies> {
+): SessionCookies {
   const { cookieSecrets, cookieName, cookieSecure, cookieMaxAge } = settings
-  const keys = await Promise.all(cookieSecrets.map(importKey))
-  const [signer] = keys
-  if (!signer) throw new TypeError('cookieSecrets: expected at least one secret')
-  /** A heartbeat comes every few seconds with the same cookie. */
+  const signers = cookieSecrets.map((secret) => new Signer(secret))
+  const signer = signers[0] ?? refuse('cookieSecrets', 'at least one secret', cookieSecrets)
   const remembered = new Map<string, Verified>()
 
   return {
@@ -42,47 +44,31 @@ export async function sessionCookies(
       const value = cookieHeader === undefined ? undefined : cookieIn(cookieHeader, cookieName)
       const known = value === undefined ? undefined : (remembered.get(value) ?? (await verify(value)))
       const age = known ? clock.now() - known.issuedAt : Infinity
-      if (!known || age >= cookieMaxAge) return issue(crypto.randomUUID(), isSecure)
-      return known.byFirstKey && age < cookieMaxAge / 2 ? { id: known.id } : issue(known.id, isSecure)
+      if (!known || age >= cookieMaxAge) return issue(randomId(), isSecure)
+      return known.byFirstSecret && age < cookieMaxAge / 2 ? { id: known.id } : issue(known.id, isSecure)
     },
   }
 
   async function verify(value: string): Promise<Verified | undefined> {
     const [id, issued, signature, ...rest] = value.split('.')
-    const bytes = fromHex(signature ?? '')
-    if (!id || !issued || !bytes || rest.length > 0) return undefined
-    const signed = utf8.encode(`${id}.${issued}`)
-    for (const key of keys) {
-      if (!(await crypto.subtle.verify('HMAC', key, bytes, signed))) continue
-      const verified = { id, issuedAt: Number.parseInt(issued, 36), byFirstKey: key === signer }
-      remember(value, verified)
+    if (!id || !issued || !signature || rest.length > 0) return undefined
+    for (const each of signers) {
+      if (!(await each.verify(`${id}.${issued}`, signature))) continue
+      const verified = { id, issuedAt: Number.parseInt(issued, 36), byFirstSecret: each === signer }
+      setLimited(remembered, value, verified, MAX_REMEMBERED)
       return verified
     }
     return undefined
   }
 
-  function remember(value: string, verified: Verified): void {
-    remembered.set(value, verified)
-    if (remembered.size <= REMEMBERED) return
-    for (const oldest of remembered.keys()) {
-      remembered.delete(oldest)
-      break
-    }
-  }
-
   async function issue(id: string, isSecure: boolean): Promise<Session> {
     const content = `${id}.${clock.now().toString(36)}`
-    const signature = toHex(await crypto.subtle.sign('HMAC', signer as CryptoKey, utf8.encode(content)))
+    const signature = await signer.sign(content)
     const secure = cookieSecure === 'always' || (cookieSecure === 'auto' && isSecure)
     const attributes = `Path=/; Max-Age=${Math.floor(cookieMaxAge / 1000)}; HttpOnly; SameSite=Lax`
     const setCookie = `${cookieName}=${content}.${signature}; ${attributes}${secure ? '; Secure' : ''}`
     return { id, setCookie }
   }
-}
-
-function importKey(secret: string): Promise<CryptoKey> {
-  const algorithm = { name: 'HMAC', hash: 'SHA-256' }
-  return crypto.subtle.importKey('raw', utf8.encode(secret), algorithm, false, ['sign', 'verify'])
 }
 
 function cookieIn(header: string, name: string): string | undefined {
@@ -91,14 +77,4 @@ function cookieIn(header: string, name: string): string | undefined {
     if (at > 0 && pair.slice(0, at).trim() === name) return pair.slice(at + 1).trim()
   }
   return undefined
-}
-
-function toHex(bytes: ArrayBuffer): string {
-  return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('')
-}
-
-function fromHex(text: string): Uint8Array<ArrayBuffer> | undefined {
-  return /^[0-9a-f]{64}$/.test(text)
-    ? Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
-    : undefined
 }

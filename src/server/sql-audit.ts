@@ -1,22 +1,25 @@
 import * as v from 'valibot'
+import { expectObject, expectWhole } from '../base/arguments.ts'
 import { type AuditEntry, auditEntry } from '../protocol/index.ts'
 import { type AuditLog, pageOf } from './audit.ts'
 import { checkTable, type Dialect, prepared } from './sql.ts'
 
 export interface SqlAuditOptions {
-  /** Made when it is missing. Default `holdfast_audit`. */
+  /** Created if it is missing. Default `holdfast_audit`. */
   readonly table?: string
-  /** Older ones are dropped. Default 10 000. */
+  /** Older entries are deleted. Default 10 000. */
   readonly maxEntries?: number
 }
 
-/** How often old entries are dropped: once in so many. */
-const DROP_EVERY = 100
+/** Old entries are deleted after every so many new ones. */
+const DELETE_EVERY = 100
 
 /** One trail for all nodes, which outlives them. */
-export function sqlAudit(dialect: Dialect, options: SqlAuditOptions = {}): AuditLog {
+export function sqlAudit(dialect: Dialect, options: SqlAuditOptions): AuditLog {
+  expectObject('options', options as unknown)
   const table = checkTable(options.table ?? 'holdfast_audit')
   const { maxEntries = 10_000 } = options
+  expectWhole('maxEntries', maxEntries, 1)
   const sql = prepared(dialect, [
     `create table if not exists ${table} (number ${dialect.serial}, resource text not null, entry text not null)`,
     `create index if not exists ${table}_resource on ${table} (resource, number)`,
@@ -28,7 +31,7 @@ export function sqlAudit(dialect: Dialect, options: SqlAuditOptions = {}): Audit
         JSON.stringify(entry),
       ])
       const number = Number(row?.number)
-      if (number % DROP_EVERY === 0)
+      if (number % DELETE_EVERY === 0)
         await sql(`delete from ${table} where number <= cast(?1 as bigint)`, [String(number - maxEntries)])
     },
     async read({ limit, before = Number.MAX_SAFE_INTEGER, resource }) {
@@ -40,15 +43,15 @@ export function sqlAudit(dialect: Dialect, options: SqlAuditOptions = {}): Audit
       )
       const found = rows.map(({ number, entry }) => ({
         number: Number(number),
-        entry: entryIn(String(entry)),
+        entry: parseEntry(String(entry)),
       }))
       return pageOf(found, limit)
     },
   }
 }
 
-/** `null`: it was damaged, or another version wrote it. */
-function entryIn(text: string): AuditEntry | null {
+/** `null`: damaged, or written by another version. */
+function parseEntry(text: string): AuditEntry | null {
   try {
     const entry: unknown = JSON.parse(text)
     return v.is(auditEntry, entry) ? entry : null

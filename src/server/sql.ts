@@ -1,9 +1,8 @@
-import { LeaseError } from '../core/index.ts'
+import { refuse } from '../base/arguments.ts'
 
-/** Runs one statement; its places are `?1`, `?2`, … in all dialects. Rejects with a `LeaseError`. */
-export type Sql = (text: string, values: readonly SqlValue[]) => Promise<readonly SqlRow[]>
-export type SqlValue = string | number | null
-/** The columns of all answers together. */
+/** Runs one statement. Its parameters are `?1`, `?2`, … in all dialects. Rejects with a `LeaseError`. */
+export type Sql = (text: string, values: readonly string[]) => Promise<readonly SqlRow[]>
+/** The columns of all results together. */
 export type SqlRow = {
   readonly [column in 'fence' | 'content' | 'token' | 'saved_at' | 'number' | 'entry']?: unknown
 }
@@ -11,26 +10,25 @@ export type SqlRow = {
 /** Where the dialects differ. */
 export interface Dialect {
   readonly sql: Sql
-  /** The type of a key that counts up by itself. */
+  /** The type of a primary key that counts up by itself. */
   readonly serial: string
   /** Milliseconds since 1970, by the database's clock. */
   readonly now: string
 }
 
-/** The name of a table, which cannot be a parameter. */
+/** A table's name cannot be a parameter of a statement. */
+const TABLE = /^[a-z_]\w{0,59}$/i
+
 export function checkTable(table: string): string {
-  if (/^[a-z_]\w{0,59}$/i.test(table)) return table
-  throw new LeaseError(
-    'invalid-argument',
-    `table: expected letters, digits and underscores, got ${JSON.stringify(table)}`,
-  )
+  if (typeof table === 'string' && TABLE.test(table)) return table
+  refuse('table', '1 to 60 letters, digits and underscores that do not start with a digit', table)
 }
 
-/** Runs `prepare` before the first statement; after a failure, before the next one again. */
-export function prepared(dialect: Dialect, create: readonly string[]): Sql {
+/** Creates the table before the first statement. After a failure it tries again before the next one. */
+export function prepared({ sql }: Dialect, create: readonly string[]): Sql {
   let ready: Promise<void> | undefined
   const prepare = async () => {
-    for (const text of create) await dialect.sql(text, [])
+    for (const text of create) await sql(text, [])
   }
   return async (text, values) => {
     ready ??= prepare()
@@ -38,6 +36,6 @@ export function prepared(dialect: Dialect, create: readonly string[]): Sql {
       ready = undefined
       throw error
     })
-    return dialect.sql(text, values)
+    return sql(text, values)
   }
 }

@@ -4,21 +4,19 @@ import { FakeClock } from '../testing/index.ts'
 import { StatsWindow } from './stats.ts'
 
 const LEASE: LeaseRecord = {
-  ...{
-    resource: 'a',
-    id: 'a',
-    owner: 'a',
-    token: 1,
-    metadata: null,
-    acquiredAt: 0,
-    expiresAt: 0,
-    remaining: 0,
-  },
+  resource: 'a',
+  id: 'a',
+  owner: 'a',
+  token: 1,
+  metadata: null,
+  acquiredAt: 0,
+  expiresAt: 0,
+  remaining: 0,
   state: 'held',
 }
 
 describe('the figures', () => {
-  it('count what became of leases, ten seconds at a time, for fifteen minutes', async () => {
+  it('count the changes of leases in buckets of ten seconds, for fifteen minutes', async () => {
     const clock = new FakeClock()
     const stats = new StatsWindow(clock)
     stats.onTransition({ phase: 'started', lease: LEASE })
@@ -32,14 +30,18 @@ describe('the figures', () => {
     expect([live, waiters, buckets.length]).toEqual([3, 2, 90])
     expect(buckets.at(-2)).toMatchObject({ at: '2030-01-01T00:00:00.000Z', grants: 1, ends: 0 })
     expect(buckets.at(-1)).toMatchObject({
-      ...{ grants: 0, refusals: 1, ends: 1, expiries: 2, lost: 1 },
+      grants: 0,
+      refusals: 1,
+      ends: 1,
+      expiries: 2,
+      lost: 1,
       waits: { count: 100, p50: 51, p95: 96, p99: 100 },
     })
     await clock.advance(15 * 60_000)
     expect(stats.read(0, 0).buckets.every(({ grants, ends }) => grants + ends === 0)).toBe(true)
   })
 
-  it('keep a bounded number of waits', () => {
+  it('keep a limited number of waits', () => {
     const stats = new StatsWindow(new FakeClock())
     for (let n = 0; n < 5000; n++) stats.onWaited(7)
     expect(stats.read(0, 0).buckets.at(-1)?.waits).toEqual({ count: 5000, p50: 7, p95: 7, p99: 7 })

@@ -1,10 +1,29 @@
-import type { Clock } from '../core/index.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Stats, StatsBucket } from '../protocol/index.ts'
 import type { Transition } from './lease-feed.ts'
 
+/** Where figures go. `holdfast/server/node` has one for Prometheus. */
+export interface Meter {
+  request(route: string, method: string, status: number, seconds: number): void
+  transition(transition: Transition): void
+  /** `read` returns the current figures. Call it when they are requested. */
+  observe(read: () => CurrentFigures): void
+  /** All figures as text, for `GET /metrics`. */
+  text(): Promise<{ readonly body: string; readonly contentType: string }>
+}
+
+export interface CurrentFigures {
+  readonly locks: number
+  readonly waiters: number
+  readonly sockets: number
+}
+
+/** @deprecated Use `CurrentFigures`. */
+export type Present = CurrentFigures
+
 const BUCKET_MS = 10_000
 const BUCKETS = 90
-/** Enough for quantiles; more waits than that in ten seconds replace earlier ones by chance. */
+/** Enough for quantiles. Further waits in the same ten seconds replace earlier ones at random. */
 const SAMPLES = 500
 
 interface Bucket {
@@ -18,7 +37,10 @@ interface Bucket {
   readonly waits: number[]
 }
 
-/** The last 15 minutes in buckets of ten seconds. Every node counts all leases, and the waits and refusals of its own callers. */
+/**
+ * The last 15 minutes in buckets of ten seconds. Every node counts all leases, but only the waits and refusals of its
+ * own requests.
+ */
 export class StatsWindow {
   readonly #clock: Clock
   readonly #buckets: Bucket[] = []
@@ -42,8 +64,8 @@ export class StatsWindow {
 
   onWaited(ms: number): void {
     const bucket = this.#current()
-    const place = bucket.waited++ < SAMPLES ? bucket.waits.length : Math.floor(this.#clock.random() * SAMPLES)
-    bucket.waits[place] = ms
+    const index = bucket.waited++ < SAMPLES ? bucket.waits.length : Math.floor(this.#clock.random() * SAMPLES)
+    bucket.waits[index] = ms
   }
 
   read(live: number, waiters: number): Omit<Stats, 'channel_key'> {
@@ -51,7 +73,7 @@ export class StatsWindow {
     const byNumber = new Map(this.#buckets.map((bucket) => [bucket.number, bucket]))
     const buckets = Array.from({ length: BUCKETS }, (_, n) => {
       const number = last - BUCKETS + 1 + n
-      return shown(byNumber.get(number) ?? emptyBucket(number))
+      return summaryOf(byNumber.get(number) ?? emptyBucket(number))
     })
     return { live, waiters, bucket_ms: BUCKET_MS, buckets }
   }
@@ -59,7 +81,7 @@ export class StatsWindow {
   #current(): Bucket {
     const number = Math.floor(this.#clock.now() / BUCKET_MS)
     const last = this.#buckets.at(-1)
-    // A clock that steps back goes on in the bucket of before.
+    // If the clock has stepped back, the last bucket is used.
     if (last && last.number >= number) return last
     const bucket = emptyBucket(number)
     this.#buckets.push(bucket)
@@ -72,12 +94,12 @@ function emptyBucket(number: number): Bucket {
   return { number, grants: 0, refusals: 0, ends: 0, expiries: 0, lost: 0, waited: 0, waits: [] }
 }
 
-function shown({ number, grants, refusals, ends, expiries, lost, waited, waits }: Bucket): StatsBucket {
+function summaryOf({ number, waited, waits, ...counts }: Bucket): StatsBucket {
   const sorted = waits.toSorted((a, b) => a - b)
   const quantile = (q: number) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? null
   return {
     at: new Date(number * BUCKET_MS).toISOString(),
-    ...{ grants, refusals, ends, expiries, lost },
+    ...counts,
     waits: { count: waited, p50: quantile(0.5), p95: quantile(0.95), p99: quantile(0.99) },
   }
 }

@@ -1,29 +1,34 @@
 /**
- * One resource as a store keeps it: the last lease, the line of waiters, and a reservation. Stores that decide
- * in JavaScript (memory, SQLite) load a row, apply one of the functions below under their own lock, and save it.
+ * The transitions of one resource, for stores that decide in JavaScript. A store loads the row, calls one of the
+ * functions below while nobody else can change that row, saves it, and then carries out the effects.
  *
- *     free ──ask──▶ held ──release, expiry──▶ reserved for the head of the line ──its ask──▶ held
+ *     free ──ask──▶ held ──release, expiry──▶ reserved for the first waiter ──its next ask──▶ held
  *
- * A waiter is never granted while it sleeps, since a grant needs the moment at which it was asked for. Instead
- * the head of the line is told to ask, and the resource is reserved for it for a second. If it does not come,
- * it and the other waiters of its process lose their places, and the next one has its turn; that one was put
- * on standby when the reservation was made, so a dead head costs a second.
+ * A waiter is never granted a lease while it sleeps, because a lease counts from the moment of its request. Instead,
+ * the first waiter is woken, and the resource is reserved for it for one second. If it does not ask within that
+ * second, all waiters of its channel lose their places, and the next waiter has its turn. The second waiter is told
+ * of the end of the reservation when it is made, so a dead first waiter costs one second.
  */
-import type { Answer, Ask, JsonObject, LeaseRecord, Renewal } from '../core/index.ts'
+import type { JsonObject, LeaseRecord } from '../base/records.ts'
+import type { Answer, Ask, Released, Renewal } from '../core/index.ts'
 
+/** How long a free resource is kept for the first waiter. */
 export const RESERVATION_MS = 1000
-/** How long a free row is kept, so that its token outlives a clock that steps back. */
+/** How long the row of a free resource is kept, so that its token outlives a clock that steps back. */
 export const KEEP_FREE_MS = 3_600_000
+/** Tokens follow the clock in microseconds. */
+export const TOKENS_PER_MS = 1000
 
 export interface LeaseRow {
   readonly resource: string
-  /** Of the last grant; for a new row the store-wide floor under which no token may be given again. */
+  /** Of the last grant. In a new row: the highest token of all rows that the store has deleted. */
   token: number
-  /** Also a lease that has run out, until somebody was handed it. */
+  /** Also a lease that has expired, until a transition returns it as ended. */
   lease: StoredLease | null
   endedAt: number
-  line: Waiter[]
-  reserved: { readonly id: string; until: number } | null
+  /** First in, first out. */
+  queue: Waiter[]
+  reserved: Reservation | null
 }
 
 export interface StoredLease {
@@ -32,27 +37,36 @@ export interface StoredLease {
   readonly metadata: JsonObject | null
   readonly acquiredAt: number
   expiresAt: number
-  /** Expiry less the clock when it was written: a clock that steps back must not lengthen the lease by more. */
+  /** Milliseconds from the last write to the expiry. A clock that steps back lengthens the lease by no more. */
   span: number
 }
 
 export interface Waiter {
   readonly id: string
-  /** The process or connection that waits; when one of its waiters misses its turn, all of them ask again. */
+  /** The process or connection of the waiter. When one waiter misses its turn, all of its channel ask again. */
   readonly channel: string
 }
 
-/** What a transition asks its store to do once it is saved. */
+export interface Reservation {
+  /** Of the first waiter. */
+  readonly id: string
+  until: number
+}
+
+/** What the store does after it has saved the row. */
 export class Effects {
+  /** Tell those who watch, and the holders of leases that have ended. */
   readonly changes: LeaseRecord[] = []
+  /** Tell these waiters to ask again, in so many milliseconds. */
   readonly wakes = new Map<string, number>()
 }
 
+/** `floor`: the highest token of all rows that the store has deleted. */
 export function newRow(resource: string, floor: number): LeaseRow {
-  return { resource, token: floor, lease: null, endedAt: 0, line: [], reserved: null }
+  return { resource, token: floor, lease: null, endedAt: 0, queue: [], reserved: null }
 }
 
-/** `channel` present: stand in line if the resource is not free. */
+/** `channel`: joins the queue if the resource is not free; `null`: does not wait. */
 export function ask(
   row: LeaseRow,
   request: Ask,
@@ -63,26 +77,18 @@ export function ask(
   settle(row, now, effects)
   effects.wakes.delete(request.id)
   const holder = liveLease(row, now)
-  if (holder?.id === request.id) {
-    extend(holder, request.ttl, now)
-    const lease = describe(row, holder, 'held', now)
-    effects.changes.push(lease)
-    return { granted: true, lease }
-  }
+  if (holder?.id === request.id)
+    return { granted: true, lease: extend(row, holder, request.ttl, now, effects) }
   const takesOver = holder !== null && request.replace === row.token
-  if (takesOver || (!holder && (row.reserved === null || row.reserved.id === request.id)))
-    return grant(row, request, now, effects)
-  return stand(row, request.id, channel, now)
+  const isFree = !holder && (row.reserved === null || row.reserved.id === request.id)
+  return takesOver || isFree ? grant(row, request, now, effects) : refuse(row, request.id, channel, now)
 }
 
 export function renew(row: LeaseRow, id: string, ttl: number, now: number, effects: Effects): Renewal {
   settle(row, now, effects)
   const holder = liveLease(row, now)
-  if (!holder || holder.id !== id) return { ok: false, holder: liveRecord(row, now) }
-  extend(holder, ttl, now)
-  const lease = describe(row, holder, 'held', now)
-  effects.changes.push(lease)
-  return { ok: true, lease }
+  if (holder?.id !== id) return { ok: false, holder: liveRecord(row, now) }
+  return { ok: true, lease: extend(row, holder, ttl, now, effects) }
 }
 
 export function release(
@@ -90,13 +96,13 @@ export function release(
   by: { readonly id: string } | { readonly token: number },
   now: number,
   effects: Effects,
-): { ended: LeaseRecord | null; holder: LeaseRecord | null } {
+): Released {
   settle(row, now, effects)
   let ended: LeaseRecord | null = null
   if (row.lease && ('id' in by ? row.lease.id === by.id : row.token === by.token)) {
     ended = end(row, liveLease(row, now) ? 'released' : 'expired', now, effects)
   } else if ('id' in by) {
-    row.line = row.line.filter((waiter) => waiter.id !== by.id)
+    row.queue = row.queue.filter((waiter) => waiter.id !== by.id)
     if (row.reserved?.id === by.id) row.reserved = null
     effects.wakes.delete(by.id)
   }
@@ -104,7 +110,7 @@ export function release(
   return { ended, holder: liveRecord(row, now) }
 }
 
-/** Ends a lease that has run out, and says which. */
+/** Ends an expired lease and returns it. */
 export function expire(row: LeaseRow, now: number, effects: Effects): LeaseRecord | null {
   const expired = row.lease && !liveLease(row, now) ? end(row, 'expired', now, effects) : null
   settle(row, now, effects)
@@ -116,26 +122,45 @@ export function liveRecord(row: LeaseRow, now: number): LeaseRecord | null {
   return lease && describe(row, lease, 'held', now)
 }
 
-/** A row may go when nobody uses it and no clock that steps back by less than an hour could give its token again. */
+/** Whether nobody needs the row any more. A store that deletes it keeps the highest deleted token as its floor. */
 export function isForgettable(row: LeaseRow, now: number): boolean {
-  return !row.lease && row.line.length === 0 && Math.max(row.endedAt, row.token / 1000) + KEEP_FREE_MS <= now
+  return !row.lease && row.queue.length === 0 && isTokenOld(row, now)
+}
+
+/** Whether no clock that steps back by less than an hour could produce the token again. */
+export function isTokenOld({ token, endedAt }: Pick<LeaseRow, 'token' | 'endedAt'>, now: number): boolean {
+  return Math.max(endedAt, token / TOKENS_PER_MS) + KEEP_FREE_MS <= now
+}
+
+/** The clock in microseconds, but always higher than the previous token. */
+export function nextToken(previous: number, now: number): number {
+  return Math.max(previous + 1, Math.floor(now * TOKENS_PER_MS))
+}
+
+/** Who should ask again because of the reservation, and in how many milliseconds. */
+export function reservationWakes({ queue, reserved }: LeaseRow, now: number): Map<string, number> {
+  if (!reserved) return new Map()
+  const wakes = new Map([[reserved.id, 0]])
+  const second = queue[1]
+  if (second && second.id !== reserved.id) wakes.set(second.id, Math.max(0, reserved.until - now))
+  return wakes
 }
 
 function grant(row: LeaseRow, request: Ask, now: number, effects: Effects): Answer {
   const { id, owner, ttl, metadata = null } = request
-  const previous = row.lease && end(row, liveLease(row, now) ? 'taken-over' : 'expired', now, effects)
-  row.token = Math.max(row.token + 1, Math.floor(now * 1000))
+  const replaced = row.lease && end(row, liveLease(row, now) ? 'taken-over' : 'expired', now, effects)
+  row.token = nextToken(row.token, now)
   row.lease = { id, owner, metadata, acquiredAt: now, expiresAt: now + ttl, span: ttl }
-  row.line = row.line.filter((waiter) => waiter.id !== id)
+  row.queue = row.queue.filter((waiter) => waiter.id !== id)
   row.reserved = null
   const lease = describe(row, row.lease, 'held', now)
   effects.changes.push(lease)
-  return { granted: true, lease, ...(previous && { replaced: previous }) }
+  return { granted: true, lease, ...(replaced && { replaced }) }
 }
 
-function stand(row: LeaseRow, id: string, channel: string | null, now: number): Answer {
-  if (channel !== null && !row.line.some((waiter) => waiter.id === id)) row.line.push({ id, channel })
-  const place = row.line.findIndex((waiter) => waiter.id === id)
+function refuse(row: LeaseRow, id: string, channel: string | null, now: number): Answer {
+  if (channel !== null && !row.queue.some((waiter) => waiter.id === id)) row.queue.push({ id, channel })
+  const place = row.queue.findIndex((waiter) => waiter.id === id)
   const holder = liveRecord(row, now)
   const freeIn = holder?.remaining ?? (row.reserved ? row.reserved.until - now : 0)
   return {
@@ -148,25 +173,33 @@ function stand(row: LeaseRow, id: string, channel: string | null, now: number): 
 
 /** Brings the row up to this moment: ends a reservation that was not used, and makes the next one. */
 function settle(row: LeaseRow, now: number, effects: Effects): void {
-  // Written back, since from now on the lease must end no later than that.
+  // Saved, because from now on the lease must not end later than that.
   if (row.lease) row.lease.expiresAt = Math.min(row.lease.expiresAt, now + row.lease.span)
   const { reserved } = row
   if (reserved) {
     reserved.until = Math.min(reserved.until, now + RESERVATION_MS)
-    if (reserved.until <= now) dropAbsent(row, reserved.id, effects)
+    if (reserved.until <= now) dropChannelOf(row, reserved.id, effects)
   }
-  const [head, second] = row.line
-  if (!head || row.reserved || liveLease(row, now)) return
-  row.reserved = { id: head.id, until: now + RESERVATION_MS }
-  effects.wakes.set(head.id, 0)
-  if (second) effects.wakes.set(second.id, RESERVATION_MS)
+  const [first] = row.queue
+  if (!first || row.reserved || liveLease(row, now)) return
+  row.reserved = { id: first.id, until: now + RESERVATION_MS }
+  for (const [id, inMs] of reservationWakes(row, now)) effects.wakes.set(id, inMs)
 }
 
-function dropAbsent(row: LeaseRow, id: string, effects: Effects): void {
-  const absent = row.line.find((waiter) => waiter.id === id)?.channel
-  for (const waiter of row.line) if (waiter.channel === absent) effects.wakes.set(waiter.id, 0)
-  row.line = row.line.filter((waiter) => waiter.channel !== absent)
+/** The waiter missed its turn, so its process is probably dead. If it is not, its waiters ask again. */
+function dropChannelOf(row: LeaseRow, id: string, effects: Effects): void {
+  const channel = row.queue.find((waiter) => waiter.id === id)?.channel
+  for (const waiter of row.queue) if (waiter.channel === channel) effects.wakes.set(waiter.id, 0)
+  row.queue = row.queue.filter((waiter) => waiter.channel !== channel)
   row.reserved = null
+}
+
+function extend(row: LeaseRow, lease: StoredLease, ttl: number, now: number, effects: Effects): LeaseRecord {
+  lease.expiresAt = Math.max(lease.expiresAt, now + ttl)
+  lease.span = lease.expiresAt - now
+  const record = describe(row, lease, 'held', now)
+  effects.changes.push(record)
+  return record
 }
 
 function end(row: LeaseRow, state: 'released' | 'expired' | 'taken-over', now: number, effects: Effects) {
@@ -175,11 +208,6 @@ function end(row: LeaseRow, state: 'released' | 'expired' | 'taken-over', now: n
   row.endedAt = now
   if (ended) effects.changes.push(ended)
   return ended
-}
-
-function extend(lease: StoredLease, ttl: number, now: number): void {
-  lease.expiresAt = Math.max(lease.expiresAt, now + ttl)
-  lease.span = lease.expiresAt - now
 }
 
 function liveLease(row: LeaseRow, now: number): StoredLease | null {

@@ -14,8 +14,8 @@ import {
 const cyclic: { self?: unknown } = {}
 cyclic.self = cyclic
 
-describe('a message', () => {
-  const strangers = [null, 7, 'hello', [], {}, { action: 'other' }, { action: 7 }]
+describe('messages', () => {
+  const foreign = [null, 7, 'hello', [], {}, { action: 'other' }, { action: 7 }]
   const malformed = [
     { action: 'entityDelta' },
     { action: 'entityDelta', delta: [] },
@@ -30,7 +30,7 @@ describe('a message', () => {
     { action: 'entityWrite', requestId: '4', operation: 'reset', args: [1] },
   ]
 
-  it('of others is passed over in silence, a malformed one with a warning; nothing changes', async () => {
+  it('that are foreign are ignored silently, malformed ones with a warning, and nothing changes', async () => {
     const extension = fakeExtension()
     extension.startWorker()
     const [page] = await opened(extension, 'Page')
@@ -38,7 +38,7 @@ describe('a message', () => {
     await extension.settle()
     const before = extension.browser.items()
     const { api } = extension.browser.openPage()
-    for (const message of strangers)
+    for (const message of foreign)
       expect(await extension.resolved(api.runtime.sendMessage(message))).toBeUndefined()
     expect(extension.warnings).toEqual([])
     for (const message of malformed)
@@ -46,18 +46,18 @@ describe('a message', () => {
     expect(extension.warnings.map(({ code }) => code)).toEqual(malformed.map(() => 'malformed-message'))
     await extension.settle()
     expect(extension.browser.items()).toEqual(before)
-    expect(page.entries()).toEqual([['a', { n: 1 }]])
+    expect(page.state.entries).toEqual([['a', { n: 1 }]])
   })
 
   it.each([
     ['a BigInt', { big: 1n }],
     ['a cycle', cyclic],
-  ])('with %s in it, which a channel may carry and JSON may not, is one like any other', async (_, odd) => {
+  ])('may contain %s, which a channel can carry and JSON cannot', async (_, extra) => {
     const [storage, connect] = [memoryStorage(), memoryMessengers()]
     const onWarning = vi.fn()
     createSync({ storage, messenger: connect(), onWarning })
     createCoordinator({ storage, messenger: connect(), onWarning })
-    const malformed = ['entityDelta', 'entityWrite'].map((action) => ({ action, ...odd }))
+    const malformed = ['entityDelta', 'entityWrite'].map((action) => ({ action, ...extra }))
     for (const message of malformed)
       expect(await connect().send(message, AbortSignal.abort())).toBeUndefined()
     expect(onWarning.mock.calls).toEqual(
@@ -66,12 +66,15 @@ describe('a message', () => {
   })
 
   it.each([[{ result: null }], [{ result: {}, error: null }], [{}], ['done']])(
-    'that answers a write with %j is no answer',
+    'that answer a write with %j do not count as an answer',
     async (answer) => {
       const [connect, clock] = [memoryMessengers(), new FakeClock()]
       connect().subscribe(() => answer)
       const sync = createSync<Item>({
-        ...{ storage: memoryStorage(), messenger: connect(), writes: 'coordinator', clock },
+        storage: memoryStorage(),
+        messenger: connect(),
+        writes: 'coordinator',
+        clock,
       })
       const written = expect(sync.setEntity('a', { n: 1 })).rejects.toMatchObject({
         code: 'store-unavailable',
@@ -82,8 +85,8 @@ describe('a message', () => {
   )
 })
 
-describe('what is stored', () => {
-  const sound = {
+describe('stored data', () => {
+  const valid = {
     [STORAGE_KEYS.index]: { ids: ['a'] },
     [STORAGE_KEYS.settings]: {
       featureEnabled: false,
@@ -96,38 +99,41 @@ describe('what is stored', () => {
 
   async function read(items: Record<string, unknown>) {
     const warnings: SyncWarning[] = []
-    const storage = memoryStorage({ ...sound, ...items })
+    const storage = memoryStorage({ ...valid, ...items })
     const sync = createSync<Item>({ storage, onWarning: (warning) => warnings.push(warning) })
     await sync.bootstrap()
     return { sync, storage, codes: () => warnings.map(({ code }) => code) }
   }
 
   it.each([
-    ['no object', 'dark'],
-    ['a list', [1]],
-    ['of another version', { featureEnabled: true, scopeMode: 'galaxy', themeToken: '#fff' }],
-    ['without its target', { scopeMode: 'specific' }],
-    ['no colour', { themeToken: 'url(javascript:alert(1))' }],
-  ])('as settings, but is %s, is reported and stays', async (_what, settings) => {
-    const { sync, storage, codes } = await read({ [STORAGE_KEYS.settings]: settings })
-    expect(codes()).toEqual(['malformed-settings'])
-    expect(sync.settings).toEqual({ featureEnabled: true, scopeMode: 'all', themeToken: '#6441a5' })
-    expect(await storage.get([STORAGE_KEYS.settings])).toEqual({ [STORAGE_KEYS.settings]: settings })
-    await sync.updateSettings({ featureEnabled: true, scopeMode: 'all', themeToken: '#000' })
-    await eventually(() => expect(sync.settings.themeToken).toBe('#000'))
-  })
+    ['a text', 'dark'],
+    ['an array', [1]],
+    ['settings of another version', { featureEnabled: true, scopeMode: 'galaxy', themeToken: '#fff' }],
+    ['settings without the target', { scopeMode: 'specific' }],
+    ['settings with an invalid colour', { themeToken: 'url(javascript:alert(1))' }],
+  ])(
+    'with %s in place of valid settings causes a warning and is not overwritten',
+    async (_what, settings) => {
+      const { sync, storage, codes } = await read({ [STORAGE_KEYS.settings]: settings })
+      expect(codes()).toEqual(['malformed-settings'])
+      expect(sync.settings).toEqual({ featureEnabled: true, scopeMode: 'all', themeToken: '#6441a5' })
+      expect(await storage.get([STORAGE_KEYS.settings])).toEqual({ [STORAGE_KEYS.settings]: settings })
+      await sync.updateSettings({ featureEnabled: true, scopeMode: 'all', themeToken: '#000' })
+      await eventually(() => expect(sync.settings.themeToken).toBe('#000'))
+    },
+  )
 
-  it('in unknown fields of settings survives', async () => {
+  it('keeps unknown fields of the settings', async () => {
     const { sync, storage } = await read({})
     expect(sync.settings).toMatchObject({ fromTomorrow: [1], featureEnabled: false })
     await sync.updateSettings({ featureEnabled: true })
     expect(await storage.get([STORAGE_KEYS.settings])).toEqual({
-      [STORAGE_KEYS.settings]: { ...sound[STORAGE_KEYS.settings], featureEnabled: true },
+      [STORAGE_KEYS.settings]: { ...valid[STORAGE_KEYS.settings], featureEnabled: true },
     })
   })
 
   it.each([['text'], [7], [[]], [{}], [{ ids: 'a' }], [null]])(
-    'as an index, but is %j, is reported; nothing is overwritten or cleaned up, and reset starts anew',
+    'with %j as the index causes a warning; nothing is overwritten or cleaned up, and reset repairs it',
     async (index) => {
       const { sync, storage, codes } = await read({ [STORAGE_KEYS.index]: index })
       expect(codes()).toEqual(['malformed-index'])
@@ -142,27 +148,27 @@ describe('what is stored', () => {
       })
       await sync.reset()
       await sync.setEntity('b', { n: 2 })
-      expect(sync.entries()).toEqual([['b', { n: 2 }]])
+      expect(sync.state.entries).toEqual([['b', { n: 2 }]])
     },
   )
 
-  it('as an index with things that are no ids is read without them', async () => {
+  it('with invalid ids in the index is read without them', async () => {
     const { sync } = await read({ [STORAGE_KEYS.index]: { ids: [7, 'a', null, '', 'a', { id: 'a' }] } })
-    expect(sync.entries()).toEqual([['a', { n: 1 }]])
+    expect(sync.state.entries).toEqual([['a', { n: 1 }]])
   })
 
   it.each([['text'], [7], [[1]], [null]])(
-    'as an entity, but is %j, is reported and not shown',
+    'with %j as an entity causes a warning, and the entity is not shown',
     async (entity) => {
       const { sync, storage, codes } = await read({ 'trackedEntity:a': entity })
       expect(codes()).toEqual(['malformed-entity'])
-      expect(sync.entries()).toEqual([])
+      expect(sync.state.entries).toEqual([])
       await sync.setEntity('b', { n: 2 })
       expect(await storage.get(['trackedEntity:a'])).toEqual({ 'trackedEntity:a': entity })
     },
   )
 
-  it('as an entity with a cycle in it, which a storage may clone, is shown and stops no other', async () => {
+  it('with a cyclic entity, which a storage may clone, is shown together with the other entities', async () => {
     const storage = memoryStorage({ [STORAGE_KEYS.index]: { ids: ['a', 'b'] }, 'trackedEntity:a': cyclic })
     const onWarning = vi.fn()
     const sync = createSync<object>({ storage, onWarning })
@@ -174,7 +180,7 @@ describe('what is stored', () => {
     expect(onWarning).not.toHaveBeenCalled()
   })
 
-  it('that cannot be read is read again', async () => {
+  it('is read again after a failed read', async () => {
     const { sync, storage, codes } = await read({})
     vi.useFakeTimers()
     vi.spyOn(storage, 'get').mockRejectedValueOnce(new Error('busy'))
@@ -196,20 +202,20 @@ describe('an entity', () => {
     'constructor',
     ' ',
     '.',
-  ])('may be called %j, in both options', async (id) => {
+  ])('may have the id %j, in both options', async (id) => {
     for (const option of ['A', 'B'] as const) {
       const storage = memoryStorage()
       const [one, two] = [createSync<Item>({ storage, option }), createSync<Item>({ storage, option })]
       await two.bootstrap()
       await one.setEntity(id, { n: 1 })
       await one.patchEntity(id, { n: 2 })
-      await eventually(() => expect(two.entries()).toEqual([[id, { n: 2 }]]))
+      await eventually(() => expect(two.state.entries).toEqual([[id, { n: 2 }]]))
       await two.removeEntity(id)
-      await eventually(() => expect(one.entries()).toEqual([]))
+      await eventually(() => expect(one.state.entries).toEqual([]))
     }
   })
 
-  it('with __proto__ in it pollutes nothing', async () => {
+  it('with the field __proto__ does not change any prototype', async () => {
     const sync = createSync<object>({ storage: memoryStorage() })
     const hostile = JSON.parse('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}')
     await sync.setEntity('a', hostile)
@@ -219,7 +225,7 @@ describe('an entity', () => {
     expect(sync.get('a')).not.toHaveProperty('polluted')
   })
 
-  it('is copied, so that what the caller changes later does not count', async () => {
+  it('is copied, so that later changes of the object have no effect', async () => {
     const sync = createSync<{ list: number[] }>({ storage: memoryStorage() })
     const entity = { list: [1] }
     const written = sync.setEntity('a', entity)
@@ -230,9 +236,11 @@ describe('an entity', () => {
 
   it.each([
     ['an empty id', '', {}],
-    ['a broken id', '\ud800', {}],
+    ['an id of invalid Unicode', '\ud800', {}],
     ['a number as id', 7, {}],
-    ['a list', 'a', [1]],
+    ['a symbol as id', Symbol('a'), {}],
+    ['a BigInt as id', 10n, {}],
+    ['an array', 'a', [1]],
     ['nothing', 'a', undefined],
     ['null', 'a', null],
     ['a cycle', 'a', cyclic],
@@ -242,6 +250,6 @@ describe('an entity', () => {
     await expect(sync.setEntity(id as string, entity as object)).rejects.toMatchObject({
       code: 'invalid-argument',
     })
-    expect(sync.entries()).toEqual([])
+    expect(sync.state.entries).toEqual([])
   })
 })

@@ -1,22 +1,30 @@
+import { onAbort } from '../base/abort.ts'
+import { expectText, isObject } from '../base/arguments.ts'
 import { randomId } from '../base/random-id.ts'
-import { isObject } from './json.ts'
 import type { Messenger } from './messenger.ts'
 
+/** A message, or the answer to the message with the same id. */
 interface Envelope {
   readonly id: string
   readonly message?: unknown
   readonly answer?: unknown
 }
 
+export interface BroadcastMessenger extends Messenger, AsyncDisposable {
+  close(): void
+}
+
 /**
- * A `BroadcastChannel`, for tabs of one origin. It cannot tell whether anybody is there: then no answer comes.
+ * A `BroadcastChannel`, for tabs of one origin. It cannot know whether there is a receiver: without one, no answer
+ * comes.
  *
  * @example
  * createSync({ storage: indexedDbStorage(), messenger: broadcastMessenger(), locks: webLocks() })
  */
-export function broadcastMessenger(name = 'holdfast-sync-messages'): Messenger & { close(): void } {
+export function broadcastMessenger(name = 'holdfast-sync-messages'): BroadcastMessenger {
+  expectText('name', name)
   const channel = new BroadcastChannel(name)
-  // In Node a channel would keep the process alive.
+  // In Node an open channel would keep the process alive.
   ;(channel as { unref?(): void }).unref?.()
   return {
     send: (message, signal) =>
@@ -26,9 +34,7 @@ export function broadcastMessenger(name = 'holdfast-sync-messages'): Messenger &
           if (isEnvelope(data) && data.id === id && 'answer' in data) resolve(data.answer)
         }
         channel.addEventListener('message', onAnswer)
-        const stopListening = () => channel.removeEventListener('message', onAnswer)
-        signal.addEventListener('abort', stopListening)
-        if (signal.aborted) stopListening()
+        onAbort(signal, () => channel.removeEventListener('message', onAnswer))
         channel.postMessage({ id, message } satisfies Envelope)
       }),
     subscribe(listener) {
@@ -38,13 +44,16 @@ export function broadcastMessenger(name = 'holdfast-sync-messages'): Messenger &
           const answer = await listener(data.message)
           if (answer !== undefined) channel.postMessage({ id: data.id, answer } satisfies Envelope)
         } catch {
-          // Closed meanwhile, or an answer that cannot be cloned: to the sender it is no answer.
+          // The channel was closed, or the answer cannot be cloned: the sender gets no answer.
         }
       }
       channel.addEventListener('message', onMessage)
       return () => channel.removeEventListener('message', onMessage)
     },
     close: () => channel.close(),
+    async [Symbol.asyncDispose]() {
+      channel.close()
+    },
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * The written protocol, followed by hand: each example is code that an application may already have, and it has
- * to live in one extension with this library.
+ * The documented protocol without this library: each example is code that an application may already have, and that
+ * must work together with this library in one extension.
  */
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import {
@@ -27,7 +27,7 @@ beforeEach(async () => {
   chrome = extension.browser.openPage().api
 })
 
-/** On the fake clock, and until everybody has heard of it. */
+/** Waits on the fake clock until the promise has settled and every context was notified. */
 async function done<T>(promise: Promise<T>): Promise<T> {
   const result = await extension.resolved(promise)
   await extension.settle()
@@ -55,19 +55,19 @@ async function removeByHand(removedEntityId: string): Promise<void> {
 }
 
 describe('the index', () => {
-  it('is changed by get, merge, set: what was added by hand is shown, and stays when we add', async () => {
+  it('shows an id that was added by hand, and keeps it when the library adds another', async () => {
     await done(addByHand('entityA', { n: 1, checked: true }))
-    expect(page.entries()).toEqual([['entityA', { n: 1, checked: true }]])
+    expect(page.state.entries).toEqual([['entityA', { n: 1, checked: true }]])
     await done(page.setEntity('entityB', { n: 2 }))
     await done(addByHand('entityB', { n: 3 }))
     expect(storedIndex()).toEqual({ ids: ['entityA', 'entityB'] })
     expect(page.get('entityB')).toEqual({ n: 3 })
   })
 
-  it('loses an id that is removed by hand, also twice, also when it was never there', async () => {
+  it('loses an id that was removed by hand, also twice, also if it never existed', async () => {
     await done(page.setEntity('entityA', { n: 1 }))
     for (const id of ['entityA', 'entityA', 'never']) await done(removeByHand(id))
-    expect(page.entries()).toEqual([])
+    expect(page.state.entries).toEqual([])
     await done(page.removeEntity('never'))
     expect(storedIndex()).toEqual({ ids: [] })
   })
@@ -87,7 +87,7 @@ describe('entityDelta', () => {
     expect(get).not.toHaveBeenCalled()
   })
 
-  it('that is late does not win over what is stored', async () => {
+  it('that is late does not replace the stored value', async () => {
     await done(page.setEntity('entityA', { n: 2 }))
     const seen = changesOf(page)
     await send({ action: 'entityDelta', revision: 42, delta: { entityA: { n: 1 } } })
@@ -107,7 +107,7 @@ describe('entityDelta', () => {
     expect(storedIndex()).toEqual({ ids: ['entityB'] })
   })
 
-  it('with a removal that comes before the end of the bootstrap is obeyed after it', async () => {
+  it('with a removal before the end of the bootstrap is applied after it', async () => {
     await done(addByHand('entityA', { n: 1 }))
     page.context.kill()
     const late = extension.openPage()
@@ -116,11 +116,11 @@ describe('entityDelta', () => {
       action: SYNC_ACTIONS.ack,
     })
     await done(bootstrapped)
-    expect(late.entries()).toEqual([])
+    expect(late.state.entries).toEqual([])
     expect(storedIndex()).toEqual({ ids: [] })
   })
 
-  it('with a removal that is older than what is stored removes nothing', async () => {
+  it('with a removal that is older than the stored entity removes nothing', async () => {
     await done(page.setEntity('entityA', { n: 1 }))
     await done(page.removeEntity('entityA'))
     await done(page.setEntity('entityA', { n: 2 }))
@@ -128,7 +128,7 @@ describe('entityDelta', () => {
     expect(page.get('entityA')).toEqual({ n: 2 })
   })
 
-  it('of ours can be read by hand', async () => {
+  it('from the library has the documented format', async () => {
     const received: unknown[] = []
     chrome.runtime.onMessage.addListener((message) => {
       received.push(message)
@@ -157,7 +157,7 @@ describe('entityDelta', () => {
 })
 
 describe('storage.onChanged', () => {
-  it('drives a hand-written runtime, key by key and without a circle', async () => {
+  it('updates a hand-written view key by key, without an endless loop', async () => {
     const localCache = new Map<string, unknown>()
     const dom: string[] = []
     function applyEntityState(entityId: string, newValue: unknown) {
@@ -188,7 +188,7 @@ describe('storage.onChanged', () => {
     expect(dom).toEqual(['entityA {"n":1}', 'settings', 'cleared'])
   })
 
-  it('of an index emptied by hand clears cache and view', async () => {
+  it('of an index that was emptied by hand clears cache and view', async () => {
     await done(page.setEntity('entityA', { n: 1 }))
     const seen = changesOf(page)
     await done(chrome.storage.local.set({ 'trackedEntities:index': { ids: [] } }))
@@ -215,8 +215,11 @@ describe('orphans', () => {
 
   it.each([
     ['by hand, with a scan', cleanupOrphanedEntityKeys],
-    ['by hand, by the difference', () => cleanupByIndexDiff(['entityA', 'orphan'], ['entityA'])],
-    ['by us', () => page.cleanupOrphans()],
+    [
+      'by hand, by the difference of two indexes',
+      () => cleanupByIndexDiff(['entityA', 'orphan'], ['entityA']),
+    ],
+    ['by the library', () => page.cleanupOrphans()],
   ])('are removed %s, and nothing else', async (_how, cleanup: () => Promise<unknown>) => {
     await done(page.setEntity('entityA', { n: 1 }))
     await done(chrome.storage.local.set({ 'trackedEntity:orphan': { n: 2 }, foreign: 3 }))
@@ -227,6 +230,6 @@ describe('orphans', () => {
       STORAGE_KEYS.meta,
       'trackedEntity:entityA',
     ])
-    expect(page.entries()).toEqual([['entityA', { n: 1 }]])
+    expect(page.state.entries).toEqual([['entityA', { n: 1 }]])
   })
 })

@@ -9,14 +9,14 @@ describe('the area', () => {
     const [one, two] = await opened(extension, 'Page', 'Page')
     await extension.resolved(one.setEntity('a', { n: 1 }))
     await extension.settle()
-    expect(two.entries()).toEqual([['a', { n: 1 }]])
+    expect(two.state.entries).toEqual([['a', { n: 1 }]])
     const used = (['local', 'session', 'sync'] as const).filter(
       (name) => Object.keys(extension.browser.items(name)).length > 0,
     )
     expect(used).toEqual([area])
   })
 
-  it('sync takes no item above 8 kB, says so before it is sent, and loses nothing', async () => {
+  it('sync refuses an item above 8 kB before it is sent, and loses nothing', async () => {
     const extension = fakeExtension({ area: 'sync' })
     const [page] = await opened(extension, 'Page')
     await extension.resolved(page.setEntity('a', { n: 1 }))
@@ -25,15 +25,15 @@ describe('the area', () => {
       code: 'store-failed',
       message: expect.stringContaining('8192'),
     })
-    expect(page.entries()).toEqual([['a', { n: 1 }]])
+    expect(page.state.entries).toEqual([['a', { n: 1 }]])
   })
 
-  it('sync takes 120 writes a minute, and says that more may come later', async () => {
+  it('sync refuses more than 120 writes a minute with a retryable error', async () => {
     const extension = fakeExtension({ area: 'sync', latency: [0, 0] })
     const [page] = await opened(extension, 'Page')
     await extension.resolved(page.setEntity('a', { n: 0 }))
-    const storm = Array.from({ length: 130 }, (_, n) => page.setEntity('a', { n }))
-    const outcomes = await extension.resolved(Promise.allSettled(storm))
+    const writes = Array.from({ length: 130 }, (_, n) => page.setEntity('a', { n }))
+    const outcomes = await extension.resolved(Promise.allSettled(writes))
     const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
     expect(refused.length).toBeGreaterThan(5)
     for (const { reason } of refused)
@@ -43,14 +43,16 @@ describe('the area', () => {
     expect(page.get('a')).toEqual({ n: 1000 })
   })
 
-  it('that a browser does not have is refused', () => {
+  it('is refused if the browser does not have it', () => {
     const { api } = fakeBrowser({ clock: new FakeClock() }).openPage()
     const { session: _none, ...storage } = api.storage
     expect(() => chromeStorage('session', { ...api, storage })).toThrow('area')
-    expect(() => chromeStorage()).toThrow('no context of an extension')
+    expect(() => chromeStorage()).toThrow(
+      'api: expected `browser` or `chrome`, which only the contexts of an extension',
+    )
   })
 
-  it('without getKeys is scanned all the same', async () => {
+  it('lists its keys also in a browser without getKeys', async () => {
     const clock = new FakeClock()
     const { api } = fakeBrowser({ clock, latency: [0, 0] }).openPage()
     const { getKeys: _none, ...local } = api.storage.local
@@ -65,7 +67,7 @@ describe('the area', () => {
 })
 
 describe('an extension that was unloaded', () => {
-  it('gives an error, not a crash', async () => {
+  it('rejects writes with an error', async () => {
     const { api } = fakeBrowser({ clock: new FakeClock() }).openTab()
     const unloaded = () => {
       throw new Error('Extension context invalidated.')
@@ -112,13 +114,13 @@ describe('a page that returns from the back/forward cache', () => {
     expect(sync.get('a')).toEqual({ n: 1 })
     for (const returned of returns) returned({ persisted: true })
     await clock.advance(1000)
-    expect(sync.entries()).toEqual([['a', { n: 2 }]])
+    expect(sync.state.entries).toEqual([['a', { n: 2 }]])
     expect(sync.settings.themeToken).toBe('#000')
   })
 })
 
 describe('Firefox', () => {
-  it('tells of keys that did not change, and nothing is shown twice', async () => {
+  it('reports keys that did not change, but the sync emits no change for them', async () => {
     const extension = fakeExtension({ flavour: 'firefox' })
     const [one, two] = await opened(extension, 'Page', 'Page')
     const events = vi.fn()
@@ -134,7 +136,7 @@ describe('Firefox', () => {
 describe('a context', () => {
   const browser = fakeBrowser({ clock: new FakeClock() })
 
-  it('of the extension writes under its lock, a content script through the worker', () => {
+  it('of the extension writes under a Web Lock, a content script through the worker', () => {
     const [page, tab] = [browser.openPage(), browser.openTab()]
     vi.stubGlobal('navigator', { locks: page.locks })
     expect(chromeContext({ api: page.api, href: page.href })).toHaveProperty('locks')
@@ -142,13 +144,13 @@ describe('a context', () => {
     vi.unstubAllGlobals()
   })
 
-  it('without Web Locks says so', () => {
+  it('without Web Locks is refused by webLocks', () => {
     vi.stubGlobal('navigator', {})
     expect(() => webLocks()).toThrow('Web Locks')
     vi.unstubAllGlobals()
   })
 
-  it('finds browser.* before chrome.*', () => {
+  it('uses browser.* if both browser.* and chrome.* exist', () => {
     vi.stubGlobal('chrome', browser.openPage().api)
     expect(() => chromeStorage('local')).not.toThrow()
     vi.stubGlobal('browser', { runtime: {}, storage: {} })

@@ -6,7 +6,7 @@ import { createSync, memoryMessengers, memoryStorage, STORAGE_KEYS } from './ind
 const META = { revision: 0, schemaVersion: 1, shards: 1 }
 
 describe('reset and clean-up', () => {
-  it('empty the index and leave settings and the keys of others alone', async () => {
+  it('empty the index and keep settings and foreign keys', async () => {
     const extension = fakeExtension()
     const [page, other] = await opened(extension, 'Page', 'Page')
     const foreign = { token: 'secret', trackedEntitiesX: 1, 'my:trackedEntity:a': 2 }
@@ -16,10 +16,10 @@ describe('reset and clean-up', () => {
     await extension.resolved(page.context.api.storage.local.set({ 'trackedEntity:orphan': { n: 9 } }))
     await extension.settle()
     const reset = page.reset()
-    expect(page.entries()).toEqual([])
+    expect(page.state.entries).toEqual([])
     await extension.resolved(reset)
     await extension.settle()
-    expect(other.entries()).toEqual([])
+    expect(other.state.entries).toEqual([])
     expect(await extension.resolved(other.cleanupOrphans())).toEqual(['orphan'])
     expect(extension.browser.items()).toEqual({
       ...foreign,
@@ -34,7 +34,7 @@ describe('reset and clean-up', () => {
     })
   })
 
-  it('by the coordinator: at the start, and when ids leave the index', async () => {
+  it('are done by the coordinator at the start, and when ids leave the index', async () => {
     const extension = fakeExtension()
     const { api } = extension.browser.openPage()
     await extension.resolved(api.storage.local.set({ 'trackedEntity:old': { n: 1 } }))
@@ -43,7 +43,7 @@ describe('reset and clean-up', () => {
     const [page] = await opened(extension, 'Page')
     await extension.resolved(page.setEntity('a', { n: 1 }))
     extension.browser.worker?.kill()
-    // A writer that knows nothing of keys takes the id out, and leaves the key behind.
+    // A foreign writer removes the id from the index, and does not remove the key.
     await extension.resolved(api.storage.local.set({ [STORAGE_KEYS.index]: { ids: [] } }))
     await extension.settle()
     expect(Object.keys(extension.browser.items())).not.toContain('trackedEntity:a')
@@ -52,7 +52,7 @@ describe('reset and clean-up', () => {
 })
 
 describe('messages', () => {
-  it('that nobody hears are a warning, and the write is a success', async () => {
+  it('without a receiver cause a warning, and the write succeeds', async () => {
     const extension = fakeExtension()
     const [page] = await opened(extension, 'Page')
     await extension.resolved(page.setEntity('a', { n: 1 }))
@@ -60,7 +60,7 @@ describe('messages', () => {
     expect(extension.warnings.map(({ code }) => code)).toEqual(['no-receiver'])
   })
 
-  it('that nobody answers are sent again, as often as wanted', async () => {
+  it('without an answer are sent again as often as `resend` says', async () => {
     const extension = fakeExtension({ sync: { ackTimeout: 150, resend: 2 } })
     const mute = extension.browser.openPage()
     const received: unknown[] = []
@@ -76,7 +76,7 @@ describe('messages', () => {
     await extension.resolved(page.close())
   })
 
-  it('come after the write has finished', async () => {
+  it('are sent after the write is stored', async () => {
     const extension = fakeExtension()
     const stored: unknown[] = []
     extension.browser.openPage().api.runtime.onMessage.addListener(() => {
@@ -89,7 +89,7 @@ describe('messages', () => {
     expect(stored).toEqual([{ ids: ['a'] }])
   })
 
-  it('in memory connect contexts of one process', async () => {
+  it('of memoryMessengers connect contexts of one process', async () => {
     const [storage, connect] = [memoryStorage(), memoryMessengers()]
     const [one, two] = [0, 1].map(() => createSync<Item>({ storage, messenger: connect() }))
     await two?.bootstrap()
@@ -110,21 +110,21 @@ describe('a content script', () => {
     expect(extension.browser.items()[STORAGE_KEYS.index]).toEqual({ ids: ['a'] })
   })
 
-  it('gets through although the worker dies in mid-operation', async () => {
+  it('completes its write although the worker dies during the operation', async () => {
     const extension = fakeExtension()
     extension.startWorker()
     const [tab] = await opened(extension, 'Tab')
     const firstWorker = extension.browser.worker
-    // The entity is stored, and the index is not.
+    // The worker dies when the entity is stored and the index is not.
     extension.browser.onWrite(() => firstWorker?.kill())
     await extension.resolved(tab.setEntity('a', { n: 1 }))
     expect(extension.browser.worker).not.toBe(firstWorker)
     await extension.settle()
-    expect(tab.entries()).toEqual([['a', { n: 1 }]])
+    expect(tab.state.entries).toEqual([['a', { n: 1 }]])
     expect(extension.browser.items()[STORAGE_KEYS.index]).toEqual({ ids: ['a'] })
   })
 
-  it('has a request that comes twice carried out once', async () => {
+  it('sends a request twice, and it is carried out once', async () => {
     const extension = fakeExtension()
     extension.startWorker()
     const [page] = await opened(extension, 'Page')
@@ -136,17 +136,17 @@ describe('a content script', () => {
     expect(extension.browser.items()[STORAGE_KEYS.index]).toEqual({ ids: [] })
   })
 
-  it('is told when nobody carries out its write, and takes it back', async () => {
+  it('rejects a write that nobody carries out, and shows the old state again', async () => {
     const extension = fakeExtension()
     const [tab] = await opened(extension, 'Tab')
     await expect(extension.resolved(tab.setEntity('a', { n: 1 }))).rejects.toMatchObject({
       code: 'store-unavailable',
       retryable: true,
     })
-    expect(tab.entries()).toEqual([])
+    expect(tab.state.entries).toEqual([])
   })
 
-  it('is told of errors by their code', async () => {
+  it('gets the code of an error at the coordinator', async () => {
     const extension = fakeExtension()
     extension.startWorker()
     const [tab] = await opened(extension, 'Tab')

@@ -1,19 +1,28 @@
-export { broadcastMessenger } from './broadcast-messenger.ts'
+export { type BroadcastMessenger, broadcastMessenger } from './broadcast-messenger.ts'
 export type { ChangeListener, SyncChange } from './changes.ts'
-export type { ChromeApi, ChromeChange, ChromeEvent, ChromeStorageArea } from './chrome-api.ts'
-export { type ChromeContextOptions, chromeContext } from './chrome-context.ts'
-export { type ChromeMessengerOptions, chromeMessenger } from './chrome-messenger.ts'
-export { type ChromeAreaName, chromeStorage } from './chrome-storage.ts'
+export {
+  type ChromeApi,
+  type ChromeAreaName,
+  type ChromeChange,
+  type ChromeContextOptions,
+  type ChromeEvent,
+  type ChromeMessengerOptions,
+  type ChromeStorageArea,
+  chromeContext,
+  chromeMessenger,
+  chromeStorage,
+} from './chrome.ts'
 export { type Coordinator, createCoordinator } from './coordinator.ts'
-export { indexedDbStorage } from './indexeddb-storage.ts'
-export { STORAGE_KEYS, SYNC_ACTIONS } from './keys.ts'
+export type { Migrations, StoredState } from './format.ts'
+export { type IndexedDbStorage, indexedDbStorage } from './indexeddb-storage.ts'
+export { STORAGE_KEYS } from './layout.ts'
 export { type SyncLocks, type WebLocksOptions, webLocks } from './locks.ts'
 export { memoryMessengers, memoryStorage } from './memory.ts'
-export type { EntityDelta, EntityPatch, SyncMessage } from './messages.ts'
+export { type EntityDelta, type EntityPatch, SYNC_ACTIONS, type SyncMessage } from './messages.ts'
 export type { MessageListener, Messenger } from './messenger.ts'
-export type { Migrations, StoredState } from './migrate.ts'
 export type { SyncBaseOptions } from './options.ts'
 export { DEFAULT_SETTINGS, type SyncSettings, settingsProblems } from './settings.ts'
 export type { Items, StorageAdapter, StorageChange, StorageListener } from './storage.ts'
 export { createSync, type Sync, type SyncOptions } from './sync.ts'
+export type { SyncState } from './view.ts'
 export type { SyncWarning, SyncWarningCode } from './warnings.ts'

@@ -1,30 +1,35 @@
-import { LeaseError } from '../core/index.ts'
-import { isDeepEqual, isObject } from './json.ts'
-import { subscribeTo } from './listeners.ts'
-import { onPageReturn } from './page-return.ts'
-import type { Items, StorageAdapter, StorageChange, StorageListener } from './storage.ts'
+import { expectText, isObject } from '../base/arguments.ts'
+import { createChannel } from '../base/channel.ts'
+import { LeaseError, messageOf } from '../base/errors.ts'
+import { isDeepEqual } from './json.ts'
+import { type Items, onPageReturn, type StorageAdapter, type StorageChange } from './storage.ts'
 
 const ITEMS = 'items'
 
+export interface IndexedDbStorage extends StorageAdapter, AsyncDisposable {
+  close(): Promise<void>
+}
+
 /**
- * IndexedDB, with a `BroadcastChannel` that tells the other tabs: for plain multi-tab applications.
+ * IndexedDB, with a `BroadcastChannel` that reports changes to the other tabs: for plain multi-tab applications.
  *
  * @example
  * createSync({ storage: indexedDbStorage('my-app'), messenger: broadcastMessenger(), locks: webLocks() })
  */
-export function indexedDbStorage(name = 'holdfast-sync'): StorageAdapter & { close(): Promise<void> } {
-  const channel = new BroadcastChannel(`${name}:changes`)
-  const listeners = new Set<StorageListener>()
+export function indexedDbStorage(name = 'holdfast-sync'): IndexedDbStorage {
+  expectText('name', name)
+  const otherTabs = new BroadcastChannel(`${name}:changes`)
+  const listeners = createChannel<Readonly<Record<string, StorageChange>>>()
   let opened: Promise<IDBDatabase> | undefined
-  channel.addEventListener('message', ({ data }) => {
-    if (isObject(data)) tell(data as Record<string, StorageChange>)
+  otherTabs.addEventListener('message', ({ data }) => {
+    if (isObject(data)) listeners.emit(data as Record<string, StorageChange>)
   })
 
-  return {
+  const storage: IndexedDbStorage = {
     async get(keys) {
       const found = await transact('readonly', (items) => keys.map((key) => items.get(key)))
       return Object.fromEntries(
-        keys.flatMap((key, at) => (found[at] === undefined ? [] : [[key, found[at]]])),
+        keys.flatMap((key, index) => (found[index] === undefined ? [] : [[key, found[index]]])),
       )
     },
     set: (items) => change(items),
@@ -34,66 +39,64 @@ export function indexedDbStorage(name = 'holdfast-sync'): StorageAdapter & { clo
       return (keys as unknown[]).map(String)
     },
     subscribe(listener) {
-      const stops = [subscribeTo(listeners, listener), onPageReturn(() => listener(null))]
+      const stops = [listeners.subscribe(listener), onPageReturn(() => listener(null))]
       return () => {
         for (const stop of stops) stop()
       }
     },
     async close() {
-      channel.close()
+      otherTabs.close()
       const database = await opened?.catch(() => undefined)
       database?.close()
     },
+    [Symbol.asyncDispose]: () => storage.close(),
   }
+  return storage
 
-  /** `undefined` removes. Others are told when it is stored. */
+  /** `undefined` removes a key. Listeners are called when the change is stored. */
   async function change(items: Items): Promise<void> {
     const keys = Object.keys(items)
     const before = await transact('readwrite', (store) => {
-      const olds = keys.map((key) => store.get(key))
+      const reads = keys.map((key) => store.get(key))
       for (const key of keys) items[key] === undefined ? store.delete(key) : store.put(items[key], key)
-      return olds
+      return reads
     })
     const changes = Object.fromEntries(
       keys
-        .map((key, at) => [key, { oldValue: before[at], newValue: items[key] }] as const)
+        .map((key, index) => [key, { oldValue: before[index], newValue: items[key] }] as const)
         .filter(([, { oldValue, newValue }]) => !isDeepEqual(oldValue, newValue)),
     )
     if (Object.keys(changes).length === 0) return
     try {
-      channel.postMessage(changes)
+      otherTabs.postMessage(changes)
     } catch {
-      // Closed meanwhile. It is stored all the same.
+      // The channel was closed meanwhile. The change is stored.
     }
-    queueMicrotask(() => tell(structuredClone(changes)))
+    queueMicrotask(() => listeners.emit(structuredClone(changes)))
   }
 
-  function tell(changes: Readonly<Record<string, StorageChange>>): void {
-    for (const listener of listeners) listener(changes)
-  }
-
-  /** Resolves with the results of the requests when the whole transaction is durable. */
+  /** Resolves with the results of the requests when the whole transaction is complete. */
   async function transact(
     mode: IDBTransactionMode,
-    ask: (items: IDBObjectStore) => readonly IDBRequest[],
+    start: (items: IDBObjectStore) => readonly IDBRequest[],
   ): Promise<readonly unknown[]> {
     opened ??= open()
     const database = await opened.catch(fail)
     return new Promise<readonly unknown[]>((resolve, reject) => {
       const transaction = database.transaction(ITEMS, mode)
-      const requests = ask(transaction.objectStore(ITEMS))
+      const requests = start(transaction.objectStore(ITEMS))
       transaction.oncomplete = () => resolve(requests.map((request) => request.result))
       transaction.onabort = () => reject(transaction.error)
     }).catch(fail)
   }
 
-  function open(): Promise<IDBDatabase> {
+  async function open(): Promise<IDBDatabase> {
     const request = indexedDB.open(name, 1)
     request.onupgradeneeded = () => request.result.createObjectStore(ITEMS)
     return new Promise((resolve, reject) => {
       request.onerror = () => reject(request.error)
       request.onsuccess = () => {
-        // Whoever deletes the database must not wait for this tab; the next call opens it again.
+        // Another tab deletes the database: do not block it. The next call opens the database again.
         request.result.onversionchange = () => {
           request.result.close()
           opened = undefined
@@ -105,6 +108,6 @@ export function indexedDbStorage(name = 'holdfast-sync'): StorageAdapter & { clo
 
   function fail(cause: unknown): never {
     opened = undefined
-    throw new LeaseError('store-failed', cause instanceof Error ? cause.message : String(cause), { cause })
+    throw new LeaseError('store-failed', messageOf(cause), { cause })
   }
 }

@@ -26,7 +26,7 @@ const world = fc.record({
 })
 type World = typeof world extends fc.Arbitrary<infer W> ? W : never
 
-describe('contexts that write, die and hear of each other late, twice or not at all', () => {
+describe('contexts that write, die, and receive messages late, twice or not at all', () => {
   it('agree with the storage and lose nothing, with the lock', async () => {
     await fc.assert(
       fc.asyncProperty(world, async (world) => {
@@ -34,7 +34,7 @@ describe('contexts that write, die and hear of each other late, twice or not at 
         expect(run.broken).toEqual([])
         expect(violations(run.history, new Map([...stored].map(([id, { n }]) => [id, n])))).toEqual([])
         for (const surface of surfaces) {
-          expect(new Map(surface.entries())).toEqual(stored)
+          expect(new Map(surface.state.entries)).toEqual(stored)
           expect(surface.settings.themeToken).toBe(settings)
         }
       }),
@@ -46,7 +46,7 @@ describe('contexts that write, die and hear of each other late, twice or not at 
     await fc.assert(
       fc.asyncProperty(world, async (world) => {
         const { surfaces, stored } = await play(world, false)
-        for (const surface of surfaces) expect(new Map(surface.entries())).toEqual(stored)
+        for (const surface of surfaces) expect(new Map(surface.state.entries)).toEqual(stored)
       }),
       { numRuns: 100 },
     )
@@ -56,7 +56,7 @@ describe('contexts that write, die and hear of each other late, twice or not at 
 async function play({ seed, steps, flavour, option, shards }: World, withLocks: boolean) {
   const random = mulberry32(seed)
   let calm = false
-  // A worker that dies forgets which requests it has carried out, and may do one twice.
+  // A worker that dies forgets which requests it has carried out, and may carry out one twice.
   const workerDies = steps.some(({ act }) => act === 'killWorker')
   const extension = fakeExtension({
     random,
@@ -126,12 +126,12 @@ function perform(surface: Surface, act: string, id: string, history: Operation[]
     () => {
       operation.end = now()
     },
-    // A patch of nothing did nothing; of another failure it is not known what it did.
+    // A patch of a missing entity did nothing. After another failure it is unknown whether the write was done.
     () => {},
   )
 }
 
-/** What was shown as removed is not shown again, unless it is written again. */
+/** A value that was removed must not be shown again, unless it is written again. */
 function watchForReturns(surface: Surface, broken: string[]): void {
   const shown = new Map<string, number>()
   const gone = new Set<number>()

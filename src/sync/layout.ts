@@ -1,34 +1,46 @@
-import { isId, isObject } from './json.ts'
-import { STORAGE_KEYS } from './keys.ts'
+/** Which keys of the storage contain what. All functions are pure: they compute what to read and what to write. */
+import { isObject } from '../base/arguments.ts'
+import { isId } from './json.ts'
 import type { Items } from './storage.ts'
+
+export const STORAGE_KEYS = {
+  settings: 'syncSettings',
+  /** Option B: the ids of all entities. An entity exists only if its id is in the index. */
+  index: 'trackedEntities:index',
+  /** Option B: the prefix of the key of each entity. */
+  entityPrefix: 'trackedEntity:',
+  /** Option A: all entities in one key. */
+  all: 'trackedEntities',
+  /** The revision of the index, and the format of the stored data. */
+  meta: 'trackedEntities:meta',
+} as const
 
 export type EntityEntries = readonly (readonly [id: string, entity: object])[]
 
-/** Where entities lie in storage. All functions are pure: they say what to read, and what to write after it. */
 export interface Layout {
-  /** The keys that say which entities there are. */
+  /** The keys that contain the index. */
   readonly indexKeys: readonly string[]
-  /** An index of no entities. */
+  /** An index without entities. */
   readonly empty: Items
-  /** Of these, the ones that say it of these ids. */
+  /** Those index keys that contain these ids. */
   indexKeysOf(ids: readonly string[]): readonly string[]
-  /** Whether entities lie in the index itself, and not in keys of their own. */
+  /** Whether the index contains the entities themselves. If not, each entity has a key of its own. */
   readonly inIndex: boolean
-  /** The keys of entities; empty where they lie in the index. */
+  /** The keys of entities. Empty if the index contains the entities. */
   entityKeys(ids: readonly string[]): readonly string[]
-  /** What a change of the key is about. */
+  /** What a key contains: the index or an entity. `undefined` for other keys. */
   subject(key: string): { readonly index: true; readonly id?: never } | { readonly id: string } | undefined
-  /** `null` when an index is damaged. */
+  /** The ids in the index. `null` if the index is damaged. */
   ids(items: Items): readonly string[] | null
-  /** Finds entities in what was read. */
+  /** Finds entities in items that were read. */
   lookup(items: Items): (id: string) => unknown
-  /** Two writes, in this order: the entities, and what changes of the index, if anything does. */
+  /** Two writes, in this order: first the entities, then the changed part of the index, which may be empty. */
   add(items: Items, entries: EntityEntries): { readonly entities: Items; readonly index: Items }
-  /** The index without the ids; empty when none of them was in it. */
+  /** The changed part of the index without the ids. Empty if none of the ids was in it. */
   drop(items: Items, ids: readonly string[]): Items
 }
 
-/** Option A, for small sets: everything in one key. */
+/** Option A, for small sets: all entities in one key. */
 export const optionA: Layout = {
   indexKeys: [STORAGE_KEYS.all],
   empty: { [STORAGE_KEYS.all]: {} },
@@ -60,7 +72,7 @@ function readAll(items: Items): Map<string, unknown> | null {
   return isObject(all) ? new Map(Object.entries(all)) : null
 }
 
-/** Option B: an index, in one key or in shards, and a key for each entity. */
+/** Option B: one key for each entity, and an index in one key or in several (`shards`). */
 export function optionB(shards: number): Layout {
   const indexKeys = Array.from({ length: shards }, (_, shard) => indexKey(shard))
   const indexKeyOf = (id: string) => indexKey(shards === 1 ? 0 : hash(id) % shards)
@@ -118,14 +130,14 @@ function indexKey(shard: number): string {
   return shard === 0 ? STORAGE_KEYS.index : `${STORAGE_KEYS.index}:${shard}`
 }
 
-/** A missing index is empty; one that is no list of ids is damaged. What is no id in a list is passed over. */
+/** A missing index is empty. An index without a list of ids is damaged: `null`. Invalid ids in the list are skipped. */
 function readIndex(index: unknown): readonly string[] | null {
   if (index === undefined) return []
   const { ids } = Object(index) as { ids?: unknown }
   return Array.isArray(ids) ? [...new Set(ids.filter(isId))] : null
 }
 
-/** FNV-1a: every context has to come to the same shard. */
+/** FNV-1a. Every context must compute the same shard for an id. */
 function hash(id: string): number {
   let code = 0x811c9dc5
   for (let at = 0; at < id.length; at++) code = Math.imul(code ^ id.charCodeAt(at), 0x01000193)

@@ -1,7 +1,7 @@
-import { isObject } from './json.ts'
-import { STORAGE_KEYS } from './keys.ts'
-import type { Layout } from './layout.ts'
-import { type Format, fits, otherFormat, readMeta } from './meta.ts'
+/** Reads items from the storage, checks them, and applies them to the view. */
+import { isObject } from '../base/arguments.ts'
+import { type Format, fits, otherFormat, readMeta } from './format.ts'
+import { type Layout, STORAGE_KEYS } from './layout.ts'
 import { settingsProblems } from './settings.ts'
 import type { Items, StorageAdapter } from './storage.ts'
 import type { View } from './view.ts'
@@ -25,7 +25,10 @@ export interface Wanted {
   readonly ids: ReadonlySet<string>
 }
 
-/** Reads what is wanted, and what is new in the index, and shows it. `head`: what was read of it already. */
+/**
+ * Reads what is wanted, and the entities that are new in the index, and applies it to the view. `head`: the items
+ * of `headKeys`, if the caller has already read them.
+ */
 export type Load = (wanted: Wanted, head?: Items) => Promise<void>
 
 export function createLoad<E extends object, S extends object>(options: LoadOptions<E, S>): Load {
@@ -49,35 +52,36 @@ export function createLoad<E extends object, S extends object>(options: LoadOpti
     else warn('malformed-settings', problems.map((problem) => problem.join(': ')).join(', '))
   }
 
-  /** Returns the ids whose entities have to be read. */
+  /** Returns the ids whose entities must be read. */
   function applyIndex(items: Items, revision: number): readonly string[] {
     const ids = layout.ids(items)
     if (ids) view.applyIndex(ids, revision)
-    else warn('malformed-index', `${layout.indexKeys[0]} is no index`)
+    else warn('malformed-index', `${layout.indexKeys[0]} does not contain a list of ids`)
     return (ids ?? []).filter((id) => layout.inIndex || !view.holds(id))
   }
 
   async function loadEntities(ids: readonly string[], head: Items): Promise<void> {
-    const read = (at: number) => {
-      const keys = layout.entityKeys(ids.slice(at, at + options.batch))
+    const read = (start: number) => {
+      const keys = layout.entityKeys(ids.slice(start, start + options.batch))
       return keys.length > 0 ? storage.get(keys) : head
     }
     let next = read(0)
-    for (let at = 0; at < ids.length; at += options.batch) {
+    for (let start = 0; start < ids.length; start += options.batch) {
       const lookup = layout.lookup(await next)
-      // On its way while this one is applied.
-      next = read(at + options.batch)
-      for (const id of ids.slice(at, at + options.batch)) applyEntity(id, lookup(id))
+      // The next batch is read while this one is applied.
+      next = read(start + options.batch)
+      for (const id of ids.slice(start, start + options.batch)) applyEntity(id, lookup(id))
     }
   }
 
   function applyEntity(id: string, entity: unknown): void {
-    const sound = isObject(entity)
-    if (!sound && entity !== undefined) warn('malformed-entity', `the entity ${id} is no object`)
-    view.applyEntityState(id, sound ? (entity as E) : undefined)
+    const valid = isObject(entity)
+    if (!valid && entity !== undefined) warn('malformed-entity', `the stored entity ${id} is not an object`)
+    view.applyEntityState(id, valid ? (entity as E) : undefined)
   }
 }
 
+/** The keys to read before any entity. */
 export function headKeys({ settings, index }: Pick<Wanted, 'settings' | 'index'>, layout: Layout): string[] {
   return [
     ...(settings ? [STORAGE_KEYS.settings] : []),

@@ -1,7 +1,9 @@
-import { type Clock, LeaseError, systemClock } from '../core/index.ts'
-import { invalid } from './json.ts'
+import { expectMethods, expectObject } from '../base/arguments.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { type Duration, expectDuration } from '../base/duration.ts'
+import { LeaseError } from '../base/errors.ts'
 
-/** One at a time among all contexts that write to the storage. What `createLeases` returns is one as well. */
+/** Lets one context at a time write to the storage. The result of `createLeases` fits as well. */
 export interface SyncLocks {
   withLease<T>(resource: string, work: () => Promise<T>): Promise<T>
 }
@@ -9,26 +11,28 @@ export interface SyncLocks {
 export interface WebLocksOptions {
   /** Default: `navigator.locks`. */
   readonly locks?: Pick<LockManager, 'request'>
-  /** Milliseconds to wait for the lock. Default 10 000. */
-  readonly wait?: number
+  /** How long to wait for the lock. Default 10 s. */
+  readonly wait?: Duration
   readonly clock?: Clock
 }
 
 /**
- * Web Locks, for pages and workers of one origin. Not for content scripts: their locks are the host page's.
+ * Web Locks, for pages and workers of one origin. Not for content scripts: their locks belong to the host page.
  *
  * @example
- * createSync({ storage: chromeStorage('local'), locks: webLocks() })
+ * createSync({ storage: chromeStorage('local'), locks: webLocks({ wait: '5s' }) })
  */
 export function webLocks(options: WebLocksOptions = {}): SyncLocks {
-  const { locks = navigator.locks, wait = 10_000, clock = systemClock } = options
-  // On pages without https there are none.
-  if (typeof locks?.request !== 'function') throw invalid('locks', 'Web Locks', locks)
+  expectObject('options', options)
+  const { locks = globalThis.navigator?.locks, wait = 10_000, clock = systemClock } = options
+  expectMethods('locks', locks, 'Web Locks, which need https or localhost', 'request')
+  expectMethods('clock', clock, 'a Clock', 'setTimer')
+  const waitMs = wait === Infinity ? wait : expectDuration('wait', wait, 0)
   return {
     async withLease(resource, work) {
       const limit = new AbortController()
-      const cancel = clock.setTimer(() => limit.abort(), wait)
-      // The error of the work is kept apart from that of the request.
+      const cancel = clock.setTimer(() => limit.abort(), waitMs)
+      // The outcome is an object, so that an error of the work is not taken for a refused lock.
       const outcome = await locks
         .request(resource, { signal: limit.signal }, () => {
           cancel()
@@ -38,7 +42,7 @@ export function webLocks(options: WebLocksOptions = {}): SyncLocks {
           )
         })
         .catch((cause: unknown) => {
-          throw new LeaseError('lease-held', `${resource} was not free within ${wait} ms`, {
+          throw new LeaseError('lease-held', `${resource} was not free within ${waitMs} ms`, {
             cause,
             resource,
           })

@@ -1,31 +1,35 @@
+import { expectFunction, expectObject, refuse } from '../base/arguments.ts'
+import { createChannel } from '../base/channel.ts'
 import { isDeepEqual } from './json.ts'
-import { subscribeTo } from './listeners.ts'
 import type { MessageListener, Messenger } from './messenger.ts'
-import type { StorageAdapter, StorageChange, StorageListener } from './storage.ts'
+import type { Items, StorageAdapter, StorageChange } from './storage.ts'
 
 /**
- * A storage in memory, which all contexts of a process share: for tests.
+ * A storage in memory that all contexts of a process share: for tests.
  *
  * @example
  * const storage = memoryStorage()
  * const sync = createSync({ storage })
  */
-export function memoryStorage(items: Readonly<Record<string, unknown>> = {}): StorageAdapter {
-  const stored = new Map(Object.entries(structuredClone(items)))
-  const listeners = new Set<StorageListener>()
+export function memoryStorage(items: Items = {}): StorageAdapter {
+  const stored = new Map(Object.entries(cloneItems(items)))
+  const channel = createChannel<Readonly<Record<string, StorageChange>>>()
   return {
     get: async (keys) =>
       Object.fromEntries(
         keys.filter((key) => stored.has(key)).map((key) => [key, structuredClone(stored.get(key))]),
       ),
     async set(items) {
-      tell(Object.entries(structuredClone(items)).map(([key, newValue]) => change(key, newValue)))
+      announce(Object.entries(cloneItems(items)).map(([key, newValue]) => change(key, newValue)))
     },
     async remove(keys) {
-      tell(keys.map((key) => change(key, undefined)))
+      announce(keys.map((key) => change(key, undefined)))
     },
     keys: async () => [...stored.keys()],
-    subscribe: (listener) => subscribeTo(listeners, listener),
+    subscribe(listener) {
+      expectFunction('listener', listener)
+      return channel.subscribe((changes) => listener(structuredClone(changes)))
+    },
   }
 
   function change(key: string, newValue: unknown): readonly [string, StorageChange] | undefined {
@@ -36,33 +40,58 @@ export function memoryStorage(items: Readonly<Record<string, unknown>> = {}): St
     return [key, { ...(oldValue !== undefined && { oldValue }), ...(newValue !== undefined && { newValue }) }]
   }
 
-  function tell(changed: readonly (readonly [string, StorageChange] | undefined)[]): void {
+  function announce(changed: readonly (readonly [string, StorageChange] | undefined)[]): void {
     const changes = Object.fromEntries(changed.filter((entry) => entry !== undefined))
-    if (Object.keys(changes).length === 0) return
-    for (const listener of listeners) queueMicrotask(() => listener(structuredClone(changes)))
+    if (Object.keys(changes).length > 0) queueMicrotask(() => channel.emit(changes))
+  }
+}
+
+function cloneItems(items: Items): Items {
+  expectObject('items', items)
+  try {
+    return structuredClone(items)
+  } catch {
+    refuse('items', 'values that can be cloned', items)
   }
 }
 
 /**
- * Messengers that are connected with each other: call it once for each context.
+ * Messengers that are connected with each other. Call the result once for each context.
  *
  * @example
  * const connect = memoryMessengers()
  * const sync = createSync({ storage, messenger: connect() })
  */
 export function memoryMessengers(): () => Messenger {
-  const contexts = new Set<ReadonlySet<MessageListener>>()
+  interface Subscription {
+    readonly listener: MessageListener
+  }
+  const contexts = new Set<ReadonlySet<Subscription>>()
   return () => {
-    const own = new Set<MessageListener>()
+    const own = new Set<Subscription>()
     contexts.add(own)
     return {
       async send(message) {
         const others = [...contexts].filter((context) => context !== own).flatMap((context) => [...context])
         await undefined
-        const answers = others.map((listener) => listener(structuredClone(message)))
+        const answers = others.map(({ listener }) => answerOf(listener, structuredClone(message)))
         return answers.find((answer) => answer !== undefined)
       },
-      subscribe: (listener) => subscribeTo(own, listener),
+      subscribe(listener) {
+        expectFunction('listener', listener)
+        const subscription = { listener }
+        own.add(subscription)
+        return () => own.delete(subscription)
+      },
     }
+  }
+}
+
+/** A listener that throws gives no answer. */
+function answerOf(listener: MessageListener, message: unknown): unknown {
+  try {
+    return listener(message)
+  } catch {
+    return undefined
   }
 }

@@ -1,7 +1,23 @@
-import { isId, isObject } from './json.ts'
-import { SYNC_ACTIONS } from './keys.ts'
+/** The messages that announce a write: their format, how they are sent, and how they are read. */
+import { isObject } from '../base/arguments.ts'
+import type { Clock } from '../base/clock.ts'
+import { isId } from './json.ts'
+import { type Messenger, request, TIMED_OUT } from './messenger.ts'
+import type { Warn } from './warnings.ts'
 
-/** Says which entities changed; `null` for one that was removed. Values are for others to see: receivers of ours read the storage. */
+export const SYNC_ACTIONS = {
+  entityDelta: 'entityDelta',
+  entityPatch: 'entityPatch',
+  /** A write that the coordinator carries out for a context without locks of its own. */
+  entityWrite: 'entityWrite',
+  /** The answer to `entityDelta` and `entityPatch`. */
+  ack: 'entityAck',
+} as const
+
+/**
+ * Names the entities that changed, with their new values; `null` for a removed one. This library reads the values
+ * from the storage instead; the values in the message are for other receivers.
+ */
 export interface EntityDelta {
   readonly action: typeof SYNC_ACTIONS.entityDelta
   readonly revision?: number
@@ -15,14 +31,6 @@ export interface EntityPatch {
 }
 
 export type SyncMessage = EntityDelta | EntityPatch
-
-/** What a message is about. */
-export interface Hint {
-  readonly changed: readonly string[]
-  readonly removed: readonly string[]
-  /** Of the index after the removal; `undefined` when the sender has none. */
-  readonly revision: number | undefined
-}
 
 export function deltaMessage(
   entries: readonly (readonly [id: string, entity: object | null])[],
@@ -43,11 +51,47 @@ export function patchMessage(removed: readonly string[], revision: number): Enti
   }
 }
 
-/** `undefined` for what is none of ours, `null` for what says that it is and is not. */
+export interface AnnounceOptions {
+  readonly messenger: Messenger | undefined
+  readonly clock: Clock
+  readonly ackTimeoutMs: number
+  readonly resend: number
+  readonly warn: Warn
+  readonly closing: AbortSignal
+}
+
+/** Announces a write that is in storage. The write is a success even if nobody receives the message. */
+export function createAnnounce(options: AnnounceOptions): (message: SyncMessage) => void {
+  const { messenger, clock, ackTimeoutMs, resend, warn, closing } = options
+  return (message) => {
+    if (messenger) void announce(messenger, message)
+  }
+
+  async function announce(messenger: Messenger, message: SyncMessage): Promise<void> {
+    for (let tries = 0; tries <= resend && !closing.aborted; tries++) {
+      const answer = await request(messenger, message, { clock, timeoutMs: ackTimeoutMs, signal: closing })
+      if (answer === undefined)
+        return warn('no-receiver', 'no other context received a message about a write')
+      if (answer !== TIMED_OUT) return
+    }
+    if (!closing.aborted)
+      warn('no-ack', `no context acknowledged a message about a write within ${ackTimeoutMs} ms`)
+  }
+}
+
+/** What a received message says: a hint about what to read. */
+export interface Hint {
+  readonly changed: readonly string[]
+  readonly removed: readonly string[]
+  /** The revision of the index after the removal; `undefined` if the sender did not send one. */
+  readonly revision: number | undefined
+}
+
+/** `undefined`: not our message. `null`: our action, but malformed. */
 export function readMessage(message: unknown): Hint | null | undefined {
   if (!isObject(message)) return undefined
-  const { action, delta, ops, revision: stated } = message
-  const revision = typeof stated === 'number' ? stated : undefined
+  const { action, delta, ops, revision: received } = message
+  const revision = typeof received === 'number' ? received : undefined
   if (action === SYNC_ACTIONS.entityDelta) {
     if (!isObject(delta)) return null
     const entries = Object.entries(delta)

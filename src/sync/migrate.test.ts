@@ -1,12 +1,13 @@
 import { describe, expect, it, vi } from 'vitest'
 import { eventually } from '../../test/eventually.ts'
 import { fakeExtension, type Item } from '../../test/sync/fake-extension.ts'
+import { LeaseError } from '../core/index.ts'
 import { createSync, type Migrations, memoryStorage, STORAGE_KEYS, type SyncWarning } from './index.ts'
 
 const optionA = { trackedEntities: { a: { n: 1 }, b: { n: 2 } }, foreign: 7 }
 
 describe('entities of option A', () => {
-  it('move to option B, once, however many contexts start at the same time', async () => {
+  it('move to option B once, also if many contexts start at the same time', async () => {
     const extension = fakeExtension({ latency: [0, 20] })
     const { api } = extension.browser.openPage()
     await extension.resolved(api.storage.local.set(optionA))
@@ -16,7 +17,7 @@ describe('entities of option A', () => {
     const surfaces = [extension.openPage(), extension.openTab(), extension.openPage(), extension.openTab()]
     await extension.resolved(Promise.all(surfaces.map((surface) => surface.bootstrap())))
     for (const surface of surfaces)
-      expect(Object.fromEntries(surface.entries())).toEqual(optionA.trackedEntities)
+      expect(Object.fromEntries(surface.state.entries)).toEqual(optionA.trackedEntities)
     expect(writes).toBe(2)
     expect(extension.browser.items()).toEqual({
       foreign: 7,
@@ -27,7 +28,7 @@ describe('entities of option A', () => {
     })
   })
 
-  it('that an old context still writes move at the next start; newer ones of option B stay', async () => {
+  it('that an old context still writes move at the next start, and do not replace newer ones of option B', async () => {
     const storage = memoryStorage(optionA)
     const old = createSync<Item>({ storage, option: 'A' })
     await old.bootstrap()
@@ -39,10 +40,10 @@ describe('entities of option A', () => {
     ])
     const next = createSync<Item>({ storage })
     await next.bootstrap()
-    expect(Object.fromEntries(next.entries())).toEqual({ a: { n: 9 }, b: { n: 2 }, c: { n: 3 } })
+    expect(Object.fromEntries(next.state.entries)).toEqual({ a: { n: 9 }, b: { n: 2 }, c: { n: 3 } })
   })
 
-  it('that cannot be read are left where they are', async () => {
+  it('stay where they are if they cannot be read', async () => {
     const storage = memoryStorage({ trackedEntities: 'garbage' })
     const sync = createSync<Item>({ storage })
     await sync.setEntity('a', { n: 1 })
@@ -73,20 +74,20 @@ describe('a schema', () => {
     'trackedEntity:a': { n: 10 },
   }
 
-  it('migrates once, version by version, however many contexts start at the same time', async () => {
+  it('migrates once, version by version, also if many contexts start at the same time', async () => {
     const extension = fakeExtension({ latency: [0, 20], sync: { schema } })
     await extension.resolved(extension.browser.openPage().api.storage.local.set(versionOne))
     extension.startWorker()
     const surfaces = [extension.openPage(), extension.openPage(), extension.openTab()]
     await extension.resolved(Promise.all(surfaces.map((surface) => surface.bootstrap())))
     for (const surface of surfaces) {
-      expect(surface.entries()).toEqual([['a', { n: 10 }]])
+      expect(surface.state.entries).toEqual([['a', { n: 10 }]])
       expect(surface.settings.themeToken).toBe('#333333')
     }
     expect(extension.browser.items()).toEqual(versionThree)
   })
 
-  it('is migrated whole or not at all, wherever the context dies', async () => {
+  it('is migrated completely or not at all, whenever the context dies', async () => {
     for (let deathAt = 0; deathAt < 40; deathAt += 2) {
       const extension = fakeExtension({ latency: [3, 3], sync: { schema } })
       await extension.resolved(extension.browser.openPage().api.storage.local.set(versionOne))
@@ -96,11 +97,11 @@ describe('a schema', () => {
       dying.context.kill()
       const next = extension.openPage()
       await extension.resolved(next.bootstrap())
-      expect(next.entries()).toEqual([['a', { n: 10 }]])
+      expect(next.state.entries).toEqual([['a', { n: 10 }]])
     }
   })
 
-  it('of an empty storage is noted without running migrations', async () => {
+  it('is recorded in an empty storage without a migration', async () => {
     const storage = memoryStorage()
     const migrate = vi.fn((state) => state)
     await createSync({ storage, schema: { version: 2, migrations: { 2: migrate } } }).bootstrap()
@@ -116,14 +117,21 @@ describe('a schema', () => {
   it.each([
     ['throws', throws, 'no way'],
     ['returns nothing', () => undefined as never, 'schema.migrations[2]'],
-  ])('whose migration %s leaves everything as it is', async (_what, migration, message) => {
-    const storage = memoryStorage(versionOne)
-    const broken = { version: 2, migrations: { 2: migration } }
-    await expect(createSync({ storage, schema: broken }).bootstrap()).rejects.toThrow(message)
-    expect(await storage.get(await storage.keys())).toEqual(versionOne)
-  })
+  ])(
+    'whose migration %s changes nothing, and the bootstrap rejects with a LeaseError',
+    async (_what, migration, message) => {
+      const storage = memoryStorage(versionOne)
+      const broken = { version: 2, migrations: { 2: migration } }
+      const failure = await createSync({ storage, schema: broken })
+        .bootstrap()
+        .catch((error: unknown) => error)
+      expect(failure).toBeInstanceOf(LeaseError)
+      expect(failure).toHaveProperty('message', expect.stringContaining(message))
+      expect(await storage.get(await storage.keys())).toEqual(versionOne)
+    },
+  )
 
-  it('that is newer than this context is reported, and nothing is written over it', async () => {
+  it('that is newer than this context rejects its bootstrap and its writes', async () => {
     const storage = memoryStorage(versionThree)
     const old = createSync<Item>({ storage })
     await expect(old.bootstrap()).rejects.toMatchObject({
@@ -134,7 +142,7 @@ describe('a schema', () => {
     expect(await storage.get(await storage.keys())).toEqual(versionThree)
   })
 
-  it('that a newer context brings while this one runs ends its writes', async () => {
+  it('that a newer context introduces makes the writes of a running older context fail', async () => {
     const storage = memoryStorage(versionOne)
     const warnings: SyncWarning[] = []
     const old = createSync<Item>({ storage, onWarning: (warning) => warnings.push(warning) })
@@ -155,7 +163,7 @@ describe('a schema', () => {
 describe('an index in shards', () => {
   const entries = Array.from({ length: 50 }, (_, n) => [`e${n}`, { n }] as const)
 
-  it('is split, joined and split again at the start of a context that wants it so', async () => {
+  it('is split and joined when a context with another number of shards starts', async () => {
     const storage = memoryStorage()
     for (const shards of [1, 8, 3, 1]) {
       const sync = createSync<Item>({ storage, shards })
@@ -164,12 +172,12 @@ describe('an index in shards', () => {
       await sync.setEntity('e7', { n: 7 })
       const indexKeys = (await storage.keys()).filter((key) => key.startsWith(STORAGE_KEYS.index))
       expect(indexKeys.length).toBe(shards)
-      expect(new Map(sync.entries())).toEqual(new Map(entries))
+      expect(new Map(sync.state.entries)).toEqual(new Map(entries))
       await sync.close()
     }
   })
 
-  it('is written in one shard for one entity', async () => {
+  it('changes in one shard when one entity is added', async () => {
     const storage = memoryStorage()
     const sync = createSync<Item>({ storage, shards: 8 })
     await sync.setEntities(entries)
@@ -179,8 +187,8 @@ describe('an index in shards', () => {
     expect(keys.filter((key) => key.startsWith(STORAGE_KEYS.index)).length).toBe(1)
     const other = createSync<Item>({ storage, shards: 8 })
     await other.bootstrap()
-    expect(other.entries().length).toBe(51)
+    expect(other.state.entries.length).toBe(51)
     await other.reset()
-    await eventually(() => expect(sync.entries()).toEqual([]))
+    await eventually(() => expect(sync.state.entries).toEqual([]))
   })
 })

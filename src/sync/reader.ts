@@ -1,10 +1,9 @@
 /**
- * Brings what is stored into the view. Events and messages only say what to read: reads are made one after the
- * other, so what is shown never goes back in time, however late or doubled an event is.
+ * Decides when to read the storage into the view. Events and messages only name what to read. Reads run one after
+ * the other, so the view never goes back to older data, even if an event comes late or twice.
  */
-import type { Clock } from '../core/index.ts'
-import { STORAGE_KEYS } from './keys.ts'
-import type { Layout } from './layout.ts'
+import type { Clock } from '../base/clock.ts'
+import { type Layout, STORAGE_KEYS } from './layout.ts'
 import type { Load, Wanted } from './load.ts'
 import type { Items, StorageListener } from './storage.ts'
 import type { Warn } from './warnings.ts'
@@ -14,24 +13,24 @@ const RETRY_MS = 500
 export interface ReaderOptions {
   readonly load: Load
   readonly layout: Layout
-  /** The ids of what is shown. */
+  /** The ids of the shown entities. */
   readonly ids: () => Iterable<string>
   readonly clock: Clock
   readonly warn: Warn
 }
 
-/** What has to be read again, and what to do when it has been. */
+/** What must be read again, and what to do after the read. */
 export interface Stale {
   readonly settings?: boolean
   readonly index?: boolean
   readonly ids?: Iterable<string>
-  readonly afterwards?: () => void
+  readonly afterRead?: () => void
 }
 
 export interface Reader {
-  /** Reads all; rejects when it cannot. What grew stale in the meantime is read after it. */
+  /** Reads everything, and rejects if that fails. Data that became stale meanwhile is read afterwards. */
   readAll(head?: Items): Promise<void>
-  /** Waits while `readAll` has not succeeded. */
+  /** Reads this again. Before the first `readAll` has succeeded, the request waits. */
   stale(what: Stale): void
   readonly onChanged: StorageListener
   close(): void
@@ -59,6 +58,7 @@ export function createReader({ load, layout, ids, clock, warn }: ReaderOptions):
     },
     stale,
     onChanged(changes) {
+      // `null`: anything may have changed.
       if (!changes) return stale({ settings: true, index: true, ids: ids() })
       const subjects = Object.keys(changes).map((key) => layout.subject(key))
       stale({
@@ -73,15 +73,15 @@ export function createReader({ load, layout, ids, clock, warn }: ReaderOptions):
     },
   }
 
-  function stale({ settings = false, index = false, ids = [], afterwards }: Stale): void {
+  function stale({ settings = false, index = false, ids = [], afterRead }: Stale): void {
     pending.settings ||= settings
     pending.index ||= index
     for (const id of ids) {
-      // Where entities lie in the index, it is the index that is read.
+      // If the index contains the entities, read the index.
       if (layout.inIndex) pending.index = true
       else pending.ids.add(id)
     }
-    if (afterwards) pending.followUps.push(afterwards)
+    if (afterRead) pending.followUps.push(afterRead)
     void readPending()
   }
 
@@ -102,7 +102,7 @@ export function createReader({ load, layout, ids, clock, warn }: ReaderOptions):
 
   function tryLater(taken: Pending, error: unknown): void {
     if (state === 'closed') return
-    warn('read-failed', 'the storage could not be read', error)
+    warn('read-failed', 'the storage could not be read; the read is repeated', error)
     const { settings, index, ids, followUps } = pending
     pending = taken
     pending.followUps.push(...followUps)

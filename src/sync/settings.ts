@@ -1,6 +1,7 @@
-import { invalid, isId, isObject } from './json.ts'
+import { isObject, refuse } from '../base/arguments.ts'
+import { isId } from './json.ts'
 
-/** How the whole extension behaves. Fields that are not named here are kept as they are. */
+/** The settings of the whole extension. Other fields are kept as they are. */
 export interface SyncSettings {
   readonly featureEnabled: boolean
   readonly scopeMode: 'all' | 'specific'
@@ -18,7 +19,7 @@ export const DEFAULT_SETTINGS: SyncSettings = {
 
 const COLOUR = /^#([\da-f]{3,4}|[\da-f]{6}|[\da-f]{8})$/i
 
-/** What is wrong with them, by field; empty when nothing is. */
+/** The problem of each invalid field, by field name. Empty if the settings are valid. */
 export function settingsProblems(settings: unknown): Readonly<Record<string, string>> {
   if (!isObject(settings)) return { settings: 'expected an object' }
   const { featureEnabled, scopeMode, scopeTargetId, themeToken } = settings
@@ -38,5 +39,5 @@ export function settingsProblems(settings: unknown): Readonly<Record<string, str
 
 export function expectSettings(settings: object, prefix = ''): void {
   for (const [field, problem] of Object.entries(settingsProblems(settings)))
-    throw invalid(prefix + field, problem.replace('expected ', ''), settings[field as keyof typeof settings])
+    refuse(prefix + field, problem.replace('expected ', ''), settings[field as keyof typeof settings])
 }

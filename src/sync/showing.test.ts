@@ -4,7 +4,7 @@ import { changesOf, fakeExtension, type Item, opened } from '../../test/sync/fak
 import { createSync, memoryStorage, STORAGE_KEYS } from './index.ts'
 
 describe('bootstrap', () => {
-  it('keeps what comes before its end, and takes it then', async () => {
+  it('applies changes that arrive before its end after it', async () => {
     const extension = fakeExtension({ latency: [5, 5], messageLatency: [0, 0] })
     const [writer] = await opened(extension, 'Page')
     await extension.resolved(writer.setEntity('a', { n: 1 }))
@@ -22,21 +22,21 @@ describe('bootstrap', () => {
     await extension.resolved(Promise.all([done, ...writes]))
     expect(late.isBootstrapped).toBe(true)
     await extension.settle()
-    expect(late.entries()).toEqual([['b', { n: 3 }]])
+    expect(late.state.entries).toEqual([['b', { n: 3 }]])
   })
 
-  it('that fails can be called again', async () => {
+  it('can be called again after a failure, which is a LeaseError', async () => {
     const storage = memoryStorage({ [STORAGE_KEYS.index]: { ids: ['a'] }, 'trackedEntity:a': { n: 1 } })
     const sync = createSync<Item>({ storage })
     vi.spyOn(storage, 'get').mockRejectedValueOnce(new Error('asleep'))
-    await expect(sync.bootstrap()).rejects.toThrow('asleep')
+    await expect(sync.bootstrap()).rejects.toMatchObject({ code: 'store-failed', message: 'asleep' })
     await sync.bootstrap()
     expect(sync.get('a')).toEqual({ n: 1 })
   })
 })
 
 describe('a read', () => {
-  it('does not overtake one that was asked for before it', async () => {
+  it('does not overtake an earlier read', async () => {
     const storage = memoryStorage({ [STORAGE_KEYS.index]: { ids: ['a'] }, 'trackedEntity:a': { n: 0 } })
     const sync = createSync<Item>({ storage })
     await sync.bootstrap()
@@ -59,8 +59,35 @@ describe('a read', () => {
   })
 })
 
+describe('the state', () => {
+  it('has the entities and settings, as `entries()` and `settings` do', async () => {
+    const sync = createSync<Item>({ storage: memoryStorage() })
+    const settings = { featureEnabled: true, scopeMode: 'all', themeToken: '#6441a5' }
+    expect(sync.state).toEqual({ entries: [], settings })
+    const before = sync.state
+    await sync.setEntity('a', { n: 1 })
+    expect(before.entries).toEqual([])
+    expect(sync.state).toEqual({ entries: [['a', { n: 1 }]], settings })
+    expect(sync.entries()).toBe(sync.state.entries)
+    expect(sync.settings).toBe(sync.state.settings)
+    expect(sync.state).toBe(sync.state)
+  })
+
+  it('has changed before the listeners are called', async () => {
+    const sync = createSync<Item>({ storage: memoryStorage() })
+    const seen: unknown[] = []
+    sync.subscribe(() => seen.push(sync.state))
+    await sync.setEntity('a', { n: 1 })
+    await sync.updateSettings({ themeToken: '#fff' })
+    expect(seen).toMatchObject([
+      { entries: [['a', { n: 1 }]] },
+      { entries: [['a', { n: 1 }]], settings: { themeToken: '#fff' } },
+    ])
+  })
+})
+
 describe('a change', () => {
-  it('is told by its key, once, to those who want it', async () => {
+  it('is delivered once, with its key, to the listeners of this entity and of all entities', async () => {
     const extension = fakeExtension({ flavour: 'firefox' })
     const [writer, reader] = await opened(extension, 'Page', 'Page')
     const all = changesOf(reader)
@@ -88,29 +115,29 @@ describe('a change', () => {
     expect(ofA).toEqual(['entity', 'removed', 'cleared'])
   })
 
-  it('leaves the array of entries and the other entities the same objects', async () => {
+  it('keeps the same state, entries and other entities if nothing else changed', async () => {
     const sync = createSync<Item>({ storage: memoryStorage() })
     await sync.setEntities([
       ['a', { n: 1 }],
       ['b', { n: 2 }],
     ])
-    const [before, a] = [sync.entries(), sync.get('a')]
+    const [before, a] = [sync.state.entries, sync.get('a')]
     await sync.setEntity('b', { n: 2 })
-    expect(sync.entries()).toBe(before)
+    expect(sync.state.entries).toBe(before)
     await sync.setEntity('b', { n: 3 })
-    expect(sync.entries()).not.toBe(before)
+    expect(sync.state.entries).not.toBe(before)
     expect(sync.get('a')).toBe(a)
   })
 
-  it('that a listener throws at, or makes itself, reaches all in one order', async () => {
+  it('reaches all listeners in one order, also if a listener throws or causes it', async () => {
     const sync = createSync<Item>({ storage: memoryStorage() })
-    const heard: string[] = []
+    const received: string[] = []
     sync.subscribe((change) => {
       if (change.type === 'entity' && change.id === 'a') void sync.setEntity('b', { n: 1 })
       throw new Error('a bad listener')
     })
-    sync.subscribe((change) => heard.push('id' in change ? change.id : change.type))
+    sync.subscribe((change) => received.push('id' in change ? change.id : change.type))
     await sync.setEntity('a', { n: 1 })
-    expect(heard).toEqual(['a', 'b'])
+    expect(received).toEqual(['a', 'b'])
   })
 })

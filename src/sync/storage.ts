@@ -1,3 +1,5 @@
+/** The port to a storage, and what the adapters of browser storages share. */
+
 export type Items = Readonly<Record<string, unknown>>
 
 export interface StorageChange {
@@ -5,18 +7,31 @@ export interface StorageChange {
   readonly newValue?: unknown
 }
 
-/** `null`: anything may have changed, such as while the page lay in the back/forward cache. */
+/** `null`: anything may have changed, for example while the page was in the back/forward cache. */
 export type StorageListener = (changes: Readonly<Record<string, StorageChange>> | null) => void
 
-/** A place for keys and JSON values that several contexts share. Values are copied, never shared. */
+/** Keys and JSON values that several contexts share. Values are copied, never shared. */
 export interface StorageAdapter {
-  /** The items that there are; a missing one is left out. All are read at one moment. */
+  /** The items that exist; missing keys are left out. All items are read at the same moment. */
   get(keys: readonly string[]): Promise<Items>
-  /** Writes all of them or none, and shows them to readers at one moment. */
+  /** Writes all items or none. Readers see all of them at the same moment. */
   set(items: Items): Promise<void>
   remove(keys: readonly string[]): Promise<void>
-  /** All keys, also those of others. */
+  /** All keys of the storage, also those that do not belong to the sync. */
   keys(): Promise<readonly string[]>
-  /** Tells of every change once it can be read, whoever made it, this context included. Unchanged keys may be among them. */
+  /**
+   * Reports every change of every context, also this one, as soon as it can be read. The changes may include keys
+   * whose value is the same as before.
+   */
   subscribe(listener: StorageListener): () => void
+}
+
+/** Calls back when the page returns from the back/forward cache. A page in that cache receives no events. */
+export function onPageReturn(run: () => void): () => void {
+  if (typeof addEventListener !== 'function') return () => {}
+  const onPageShow = (event: Event) => {
+    if ((event as PageTransitionEvent).persisted) run()
+  }
+  addEventListener('pageshow', onPageShow)
+  return () => removeEventListener('pageshow', onPageShow)
 }

@@ -1,12 +1,14 @@
-/** What is not ours may throw whenever it is called: it harms neither a write nor others, and ends no process. */
+/** Code of the user may throw at any call. It must not break a write or other listeners, or end the process. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { eventually } from '../../test/eventually.ts'
 import { fakeExtension, type Item, opened } from '../../test/sync/fake-extension.ts'
+import { LeaseError } from '../core/index.ts'
 import {
   broadcastMessenger,
   chromeMessenger,
   createCoordinator,
   createSync,
+  indexedDbStorage,
   memoryMessengers,
   memoryStorage,
   STORAGE_KEYS,
@@ -18,7 +20,7 @@ function fails(): never {
   throw new Error('out of order')
 }
 
-/** Lets everything that is under way come to its end, and the process notice what nobody caught. */
+/** Lets pending promises settle, so that the process reports unhandled rejections. */
 const settled = () => new Promise(setImmediate)
 const uncaught = vi.fn()
 beforeEach(() => {
@@ -36,7 +38,7 @@ describe('a messenger', () => {
     ['throws', fails],
     ['rejects', () => Promise.reject(new Error('gone'))],
     ['returns nothing', () => undefined],
-  ])('that %s has told nobody, and the write is a success', async (_, send) => {
+  ])('that %s reaches nobody, and the write succeeds', async (_, send) => {
     const onWarning = vi.fn()
     const messenger = { send, subscribe: () => () => {} } as SyncOptions['messenger'] & object
     const sync = createSync<Item>({ storage: memoryStorage(), messenger, onWarning })
@@ -49,20 +51,32 @@ describe('a messenger', () => {
     ['comes after the channel was closed', (answer, close) => [close(), answer('late')]],
     ['cannot be cloned', (answer) => answer(() => {})],
     ['is a rejection', (answer) => answer(Promise.reject(new Error('no')))],
-  ])('on a channel gives no answer that %s', async (_, end) => {
-    const [asking, answering] = [broadcastMessenger(), broadcastMessenger()]
-    const asked = Promise.withResolvers<(value: unknown) => void>()
-    answering.subscribe(() => new Promise(asked.resolve))
+  ])('on a BroadcastChannel gives no answer if it %s', async (_, end) => {
+    const [sender, receiver] = [broadcastMessenger(), broadcastMessenger()]
+    const received = Promise.withResolvers<(value: unknown) => void>()
+    receiver.subscribe(() => new Promise(received.resolve))
     const answered = vi.fn()
-    asking.send('hello', new AbortController().signal).then(answered, answered)
-    end(await asked.promise, answering.close)
+    sender.send('hello', new AbortController().signal).then(answered, answered)
+    end(await received.promise, receiver.close)
     await settled()
-    asking.close()
-    answering.close()
+    sender.close()
+    receiver.close()
     expect(answered).not.toHaveBeenCalled()
   })
 
-  it('of an extension tells the pages also when its tabs cannot be found', async () => {
+  it('on a BroadcastChannel is closed by `await using`', async () => {
+    const received = vi.fn()
+    {
+      await using receiver = broadcastMessenger()
+      receiver.subscribe(received)
+    }
+    await using sender = broadcastMessenger()
+    void sender.send('hello', AbortSignal.abort())
+    await settled()
+    expect(received).not.toHaveBeenCalled()
+  })
+
+  it('of an extension reaches the pages also if tabs.query fails', async () => {
     const extension = fakeExtension()
     const [page] = await opened(extension, 'Page')
     const { api } = extension.browser.openPage()
@@ -73,51 +87,51 @@ describe('a messenger', () => {
     await extension.resolved(page.close())
   })
 
-  it('of an extension bears with one who has gone before the answer', async () => {
+  it('of an extension ignores that the sender has gone before the answer', async () => {
     const { api } = fakeExtension().browser.openPage()
     const addListener = vi.spyOn(api.runtime.onMessage, 'addListener')
     chromeMessenger({ api }).subscribe(() => 'answer')
-    expect(addListener.mock.lastCall?.[0]('question', {}, fails)).toBe(true)
+    expect(addListener.mock.lastCall?.[0]('message', {}, fails)).toBe(true)
   })
 })
 
 describe('a coordinator', () => {
-  /** A storage that tells of changes as it likes. */
+  /** A storage that reports any change that the test wants. */
   function foreignStorage() {
     const listeners: StorageListener[] = []
     const subscribe = (listener: StorageListener) => {
       listeners.push(listener)
       return () => {}
     }
-    const tell = (changes: unknown) => {
+    const report = (changes: unknown) => {
       for (const listener of listeners) listener(changes as Parameters<StorageListener>[0])
     }
-    return { storage: { ...memoryStorage(), subscribe }, tell }
+    return { storage: { ...memoryStorage(), subscribe }, report }
   }
 
   it.each([[null], [5], ['index'], [{ oldValue: { ids: 7 } }]])(
-    'makes nothing of a change of the index to %j',
+    'ignores a change of the index to %j',
     async (change) => {
-      const { storage, tell } = foreignStorage()
+      const { storage, report } = foreignStorage()
       const remove = vi.spyOn(storage, 'remove')
       createCoordinator({ storage })
-      tell({ [STORAGE_KEYS.index]: change })
+      report({ [STORAGE_KEYS.index]: change })
       await settled()
       expect(remove).not.toHaveBeenCalled()
     },
   )
 
-  it('warns of a clean-up that its locks refuse', async () => {
-    const { storage, tell } = foreignStorage()
+  it('warns if the locks refuse a clean-up', async () => {
+    const { storage, report } = foreignStorage()
     const onWarning = vi.fn()
     createCoordinator({ storage, locks: { withLease: fails }, onWarning })
-    tell({ [STORAGE_KEYS.index]: { oldValue: { ids: ['a'] }, newValue: { ids: [] } } })
+    report({ [STORAGE_KEYS.index]: { oldValue: { ids: ['a'] }, newValue: { ids: [] } } })
     await eventually(() => expect(onWarning).toHaveBeenCalled())
     expect(onWarning.mock.calls).toEqual([[expect.objectContaining({ code: 'remove-failed' })]])
   })
 
   it.each([
-    ['nothing', undefined, 'undefined'],
+    ['nothing', undefined, expect.stringContaining('undefined')],
     ['a text', 'full', 'full'],
     ['an error with a code of its own', new DOMException('full', 'QuotaExceededError'), 'full'],
   ])('answers a write that the storage refuses with %s', async (_, reason, message) => {
@@ -131,18 +145,75 @@ describe('a coordinator', () => {
 })
 
 describe('a listener', () => {
-  it('of a storage in memory that throws keeps nobody else from being told', async () => {
+  it('of memoryStorage that throws does not affect the other listeners', async () => {
     const storage = memoryStorage()
-    const heard = vi.fn()
-    for (const listener of [fails, heard]) storage.subscribe(listener)
+    const received = vi.fn()
+    for (const listener of [fails, received]) storage.subscribe(listener)
     await storage.set({ a: 1 })
     await settled()
-    expect(heard).toHaveBeenCalledWith({ a: { newValue: 1 } })
+    expect(received).toHaveBeenCalledWith({ a: { newValue: 1 } })
   })
 
-  it('of messages in memory that throws keeps nobody else from answering', async () => {
+  it('of memoryMessengers that throws does not affect the answer of another', async () => {
     const connect = memoryMessengers()
     for (const listener of [fails, () => 'here']) connect().subscribe(listener)
     expect(await connect().send('hello', new AbortController().signal)).toBe('here')
+  })
+})
+
+describe('an async listener', () => {
+  const rejects = async () => fails()
+
+  it('that rejects does not end the process', async () => {
+    const storage = memoryStorage({ [STORAGE_KEYS.settings]: 'malformed' })
+    storage.subscribe(rejects)
+    const sync = createSync<Item>({ storage, onWarning: rejects })
+    const received = vi.fn()
+    for (const listener of [rejects, received]) sync.subscribe(listener)
+    await sync.setEntity('a', { n: 1 })
+    expect(received).toHaveBeenCalledOnce()
+  })
+})
+
+describe('the errors of a sync and a coordinator', () => {
+  it.each(['get', 'set', 'remove', 'keys'] as const)(
+    'are LeaseErrors if storage.%s throws something else',
+    async (method) => {
+      const storage = memoryStorage({ 'trackedEntity:orphan': {} })
+      await using coordinator = createCoordinator({ storage, onWarning: () => {} })
+      const sync = createSync<Item>({ storage, onWarning: () => {} })
+      if (method !== 'get') await sync.bootstrap()
+      vi.spyOn(storage, method).mockImplementation(fails)
+      const results = await Promise.allSettled([
+        sync.bootstrap(),
+        sync.setEntity('a', { n: 1 }),
+        sync.removeEntity('a'),
+        sync.reset(),
+        sync.updateSettings({}),
+        sync.cleanupOrphans(),
+        coordinator.cleanupOrphans(),
+      ])
+      const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+      expect(errors.length).toBeGreaterThan(0)
+      for (const error of errors) {
+        expect(error).toBeInstanceOf(LeaseError)
+        expect(error).toMatchObject({ code: 'store-failed', message: 'out of order' })
+        expect(error.cause).toEqual(new Error('out of order'))
+      }
+    },
+  )
+
+  it('are LeaseErrors in a context without IndexedDB', async () => {
+    await using storage = indexedDbStorage()
+    const failure = await storage.keys().catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(LeaseError)
+    expect(failure).toMatchObject({ code: 'store-failed', message: 'indexedDB is not defined' })
+  })
+
+  it('are LeaseErrors if the locks throw something else', async () => {
+    const sync = createSync<Item>({ storage: memoryStorage(), locks: { withLease: fails } })
+    const failure = await sync.setEntity('a', { n: 1 }).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(LeaseError)
+    expect(failure).toMatchObject({ code: 'store-failed', message: 'out of order' })
   })
 })

@@ -1,28 +1,36 @@
 /**
- * What a context shows: what it last read from storage, and over it the edits that are not in storage yet.
+ * What a context shows: the data that it last read from the storage, with the edits on top that are not stored yet.
  *
- * Each `apply*` takes what is stored as the truth, may be called any number of times with the same, and tells
- * only of what looks different afterwards.
+ * Each `apply*` takes stored data. It may be called many times with the same data, and emits a change only if the
+ * shown data differs afterwards.
  */
 import type { SyncChange } from './changes.ts'
 import { isDeepEqual } from './json.ts'
 
 export type Edit<E> = (stored: E | undefined, id: string) => E | undefined
 
+/** A snapshot of the shown data. It is the same object until something changes. */
+export interface SyncState<E extends object, S extends object> {
+  /** All entities with their ids, in the order of the index. The same array until an entity changes. */
+  readonly entries: readonly (readonly [id: string, entity: E])[]
+  readonly settings: S
+}
+
 export interface View<E extends object, S extends object> {
   applyIndex(ids: readonly string[], revision: number): void
-  /** Of an entity that is not in the index nothing is taken; `undefined` is one whose key is missing. */
+  /** Ignores an entity that is not in the index. `undefined`: the key of the entity is missing. */
   applyEntityState(id: string, entity: E | undefined): void
   applySettings(settings: S): void
-  /** Shows an edit of these entities at once. Returns what takes it back. */
+  /** Shows an edit of these entities at once. Returns a function that takes the edit back. */
   edit(ids: readonly string[], edit: Edit<E>): () => void
   editSettings(edit: (settings: S) => S): () => void
   clear(): () => void
 
+  readonly state: SyncState<E, S>
+  /** As in `state`, but without the cost of its entries. */
   readonly settings: S
   get(id: string): E | undefined
-  /** In the order of the index. The same array until something changes. */
-  entries(): readonly (readonly [id: string, entity: E])[]
+  /** Whether the id is in the index. */
   indexes(id: string): boolean
   /** Whether the entity was read from storage. */
   holds(id: string): boolean
@@ -41,7 +49,7 @@ export function createView<E extends object, S extends object>(
   let storedSettings = defaults
   let shownSettings = defaults
   const settingsEdits: ((settings: S) => S)[] = []
-  let entries: readonly (readonly [string, E])[] = []
+  let state: SyncState<E, S> = { entries: [], settings: defaults }
   let entriesAreOld = false
 
   return {
@@ -52,7 +60,7 @@ export function createView<E extends object, S extends object>(
       revision = newRevision
       entriesAreOld = true
       for (const id of gone) stored.delete(id)
-      // What is being written stays shown; else there is nothing left.
+      // Entities with an unfinished edit stay shown. Without edits nothing is left: report that as one change.
       if (gone.length > 0 && ids.length === 0 && edits.size === 0) showNone()
       else for (const id of gone) show(id)
     },
@@ -82,14 +90,17 @@ export function createView<E extends object, S extends object>(
       return addEdit(ids, () => undefined)
     },
 
+    get state() {
+      const entries = entriesAreOld ? renewedEntries() : state.entries
+      entriesAreOld = false
+      if (entries !== state.entries || shownSettings !== state.settings)
+        state = { entries, settings: shownSettings }
+      return state
+    },
     get settings() {
       return shownSettings
     },
     get: (id) => shown.get(id),
-    entries() {
-      if (entriesAreOld) renewEntries()
-      return entries
-    },
     indexes: (id) => index.has(id),
     holds: (id) => stored.has(id),
     get revision() {
@@ -125,7 +136,7 @@ export function createView<E extends object, S extends object>(
     }
   }
 
-  /** As one change, not as the removal of each. */
+  /** Removes all entities as one change, not one change for each. */
   function showNone(): void {
     if (shown.size === 0) return
     shown.clear()
@@ -140,14 +151,15 @@ export function createView<E extends object, S extends object>(
     emit({ type: 'settings', settings: next })
   }
 
-  function renewEntries(): void {
+  /** The present array if it is still correct. */
+  function renewedEntries(): SyncState<E, S>['entries'] {
+    const { entries } = state
     const next = [...new Set([...index, ...shown.keys()])].flatMap((id) => {
       const entity = shown.get(id)
       return entity ? [[id, entity] as const] : []
     })
-    const isSame = ([id, entity]: readonly [string, E], at: number) =>
-      entries[at]?.[0] === id && entries[at][1] === entity
-    if (next.length !== entries.length || !next.every(isSame)) entries = next
-    entriesAreOld = false
+    const isSame = ([id, entity]: readonly [string, E], position: number) =>
+      entries[position]?.[0] === id && entries[position][1] === entity
+    return next.length === entries.length && next.every(isSame) ? entries : next
   }
 }

@@ -1,19 +1,21 @@
+import { notify } from '../base/notify.ts'
+
 export type SyncWarningCode =
-  /** Nobody is there to hear of a write; it is in storage all the same. */
+  /** A write is in storage, but no other context received the message about it. */
   | 'no-receiver'
-  /** Somebody may be there and did not answer in time. */
+  /** A write is in storage, but no context acknowledged the message in time. */
   | 'no-ack'
-  /** A message with one of our actions that is none, the `cause`. It was passed over. */
+  /** A malformed message with one of our action names, in `cause`. It was ignored. */
   | 'malformed-message'
-  /** What is stored cannot be used; the last good state stays, and nothing was overwritten. */
+  /** The stored value is unusable. The last valid state stays shown, and nothing was overwritten. */
   | 'malformed-settings'
   | 'malformed-index'
   | 'malformed-entity'
-  /** Another version of the application has changed the format; this context does not write any more. */
+  /** Another version of the application changed the stored format. This context does not write any more. */
   | 'other-format'
-  /** The storage could not be read; it is tried again. */
+  /** The storage could not be read. The read is repeated. */
   | 'read-failed'
-  /** What another context asked to remove could not be removed. */
+  /** An entity or an orphaned key could not be removed. */
   | 'remove-failed'
 
 export interface SyncWarning {
@@ -25,11 +27,5 @@ export interface SyncWarning {
 export type Warn = (code: SyncWarningCode, message: string, cause?: unknown) => void
 
 export function createWarn(onWarning: (warning: SyncWarning) => void): Warn {
-  return (code, message, cause) => {
-    try {
-      onWarning({ code, message, ...(cause !== undefined && { cause }) })
-    } catch {
-      // A listener that throws harms nobody.
-    }
-  }
+  return (code, message, cause) => notify(onWarning, { code, message, ...(cause !== undefined && { cause }) })
 }

@@ -5,12 +5,12 @@ import { createLeases } from '../core/index.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { FakeClock } from '../testing/index.ts'
 import { createSync, memoryStorage, STORAGE_KEYS } from './index.ts'
-import { LOCK_NAME } from './keys.ts'
+import { LOCK_NAME } from './writer.ts'
 
 const META = { revision: 0, schemaVersion: 1, shards: 1 }
 
 describe('a write', () => {
-  it('is shown at once, and in the other contexts when it is stored', async () => {
+  it('is shown in its own context at once, and in the other contexts when it is stored', async () => {
     const extension = fakeExtension()
     extension.startWorker()
     const [one, two, tab] = await opened(extension, 'Page', 'Page', 'Tab')
@@ -21,7 +21,7 @@ describe('a write', () => {
     await extension.resolved(tab.setEntity('b', { n: 2 }))
     await extension.settle()
     for (const surface of [one, two, tab])
-      expect(surface.entries()).toEqual([
+      expect(surface.state.entries).toEqual([
         ['a', { n: 1 }],
         ['b', { n: 2 }],
       ])
@@ -34,7 +34,7 @@ describe('a write', () => {
     expect(extension.warnings).toEqual([])
   })
 
-  it('goes to the entity first and to the index then; a removal the other way round', async () => {
+  it('stores the entity before the index; a removal changes the index first', async () => {
     const extension = fakeExtension()
     const [page] = await opened(extension, 'Page')
     const states: string[] = []
@@ -48,7 +48,7 @@ describe('a write', () => {
     expect(states).toEqual(['key -', 'key index', 'key -', '- -'])
   })
 
-  it('that fails is taken back and rejects; what others wrote stays', async () => {
+  it('that fails rejects and shows the old state again; the writes of others stay', async () => {
     const extension = fakeExtension({ quotaBytes: 400 })
     const [page, other] = await opened(extension, 'Page', 'Page')
     await extension.resolved(other.setEntity('small', { n: 1 }))
@@ -64,13 +64,13 @@ describe('a write', () => {
       message: expect.stringContaining('quota'),
     })
     await extension.settle()
-    expect(page.entries()).toEqual([['small', { n: 1 }]])
+    expect(page.state.entries).toEqual([['small', { n: 1 }]])
     expect(seen.map((change) => change.type)).toEqual(['entity', 'entity', 'entity', 'removed'])
     await extension.resolved(page.setEntity('small', { n: 4 }))
-    expect(other.entries().length).toBe(1)
+    expect(other.state.entries.length).toBe(1)
   })
 
-  it('of one field leaves the fields that another context sets', async () => {
+  it('of one field keeps the fields that another context sets', async () => {
     const extension = fakeExtension()
     const [one, two] = await opened(extension, 'Page', 'Page')
     await extension.resolved(one.setEntity('a', { n: 1 }))
@@ -90,7 +90,7 @@ describe('a write', () => {
     const storage = memoryStorage()
     const sync = createSync<Item>({ storage })
     await sync.setEntity('a', { n: 1 })
-    await eventually(() => expect(sync.entries().length).toBe(1))
+    await eventually(() => expect(sync.state.entries.length).toBe(1))
     await new Promise(setImmediate)
     const get = vi.spyOn(storage, 'get')
     await sync.setEntity('a', { n: 2 })
@@ -99,7 +99,7 @@ describe('a write', () => {
     expect(get.mock.calls.flat(2).filter((key) => key === STORAGE_KEYS.index)).toEqual([])
   })
 
-  it('of an entity that was removed unheard adds it again; of a field of it, finds nothing', async () => {
+  it('of an entity whose removal was not noticed adds it again; a patch of it rejects with not-found', async () => {
     const storage = memoryStorage()
     const [deaf, deafToo] = [0, 1].map(() =>
       createSync<Item>({ storage: { ...storage, subscribe: () => () => {} } }),
@@ -108,14 +108,14 @@ describe('a write', () => {
     for (const id of ['a', 'b']) await other.setEntity(id, { n: 1 })
     await Promise.all([deaf?.bootstrap(), deafToo?.bootstrap()])
     await other.removeEntity('a', 'b')
-    // What a writer that died has left behind.
+    // A writer that died left this key behind.
     await storage.set({ 'trackedEntity:b': { n: 1 } })
     await expect(deaf?.patchEntity('b', { n: 2 })).rejects.toMatchObject({ code: 'not-found' })
     await deafToo?.setEntity('a', { n: 2 })
-    await eventually(() => expect(other.entries()).toEqual([['a', { n: 2 }]]))
+    await eventually(() => expect(other.state.entries).toEqual([['a', { n: 2 }]]))
   })
 
-  it('whose index cannot be stored leaves no key behind', async () => {
+  it('whose index cannot be stored removes the key again, and rejects with a LeaseError', async () => {
     const storage = memoryStorage()
     const sync = createSync<Item>({ storage })
     await sync.bootstrap()
@@ -124,11 +124,14 @@ describe('a write', () => {
       if (STORAGE_KEYS.index in items) throw new Error('full')
       await set(items)
     })
-    await expect(sync.setEntity('a', { n: 1 })).rejects.toThrow('full')
+    await expect(sync.setEntity('a', { n: 1 })).rejects.toMatchObject({
+      code: 'store-failed',
+      message: 'full',
+    })
     expect(await storage.keys()).toEqual([])
   })
 
-  it('of many costs as many writes as one', async () => {
+  it('of many entities takes as many storage calls as a write of one', async () => {
     const storage = memoryStorage()
     const set = vi.spyOn(storage, 'set')
     const sync = createSync<Item>({ storage, batch: 300 })
@@ -136,13 +139,13 @@ describe('a write', () => {
     expect(set).toHaveBeenCalledTimes(2)
     const other = createSync<Item>({ storage, batch: 300 })
     await other.bootstrap()
-    expect(other.entries().length).toBe(1000)
-    expect(other.entries()[999]).toEqual(['e999', { n: 999 }])
-    await sync.removeEntity(...sync.entries().map(([id]) => id))
+    expect(other.state.entries.length).toBe(1000)
+    expect(other.state.entries[999]).toEqual(['e999', { n: 999 }])
+    await sync.removeEntity(...sync.state.entries.map(([id]) => id))
     expect(await storage.keys()).toEqual([STORAGE_KEYS.index, STORAGE_KEYS.meta])
   })
 
-  it('after close is refused; those before it are finished', async () => {
+  it('after close is refused; earlier writes are finished', async () => {
     const storage = memoryStorage()
     const sync = createSync<Item>({ storage })
     const written = sync.setEntity('a', { n: 1 })
@@ -155,7 +158,7 @@ describe('a write', () => {
 
 describe('locks', () => {
   it('may be leases', async () => {
-    // It stands still, so that no wait for the lock runs out.
+    // The clock stands still, so that no wait for the lock ends.
     const clock = new FakeClock()
     const [storage, leases] = [memoryStorage(), createLeases(memoryStore({ clock }), { clock })]
     const contexts = Array.from({ length: 3 }, () => createSync<Item>({ storage, locks: leases, clock }))
@@ -169,7 +172,7 @@ describe('locks', () => {
     await leases.close()
   })
 
-  it('that are not free in time reject the write, which is taken back', async () => {
+  it('that are not free in time make the write reject, and the old state is shown again', async () => {
     const extension = fakeExtension()
     const [page] = await opened(extension, 'Page')
     const { locks } = extension.browser.openPage()
@@ -177,6 +180,6 @@ describe('locks', () => {
     await extension.settle()
     const write = page.setEntity('a', { n: 1 })
     await expect(extension.resolved(write)).rejects.toMatchObject({ code: 'lease-held', retryable: true })
-    expect(page.entries()).toEqual([])
+    expect(page.state.entries).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-/** The fake browser and the real one behind one face, so that the same questions can be put to both. */
+/** One interface to the fake browser and to Chromium, so that the same tests run on both. */
 import { join } from 'node:path'
 import { systemClock } from '../../src/core/index.ts'
 import type { ChromeApi } from '../../src/sync/index.ts'
@@ -6,17 +6,17 @@ import { type FakeContext, fakeBrowser } from '../../src/testing/index.ts'
 import { serveModule } from './chromium.ts'
 import { contentScript, loadExtension } from './loaded-extension.ts'
 
-/** What code in a context is given. It may use nothing else, since it is sent to the context as text. */
+/** The argument of code that runs in a context. The code can use nothing else, because it is sent as text. */
 export interface Scope {
   readonly chrome: ChromeApi
   readonly locks: LockManager
-  /** Stays with the context. */
+  /** Belongs to the context, and stays between calls. */
   readonly log: unknown[]
 }
 
 export interface Context {
   run<T>(code: (scope: Scope) => T | Promise<T>): Promise<T>
-  /** Ends it in the midst of what it does. */
+  /** Ends the context at once, also during an operation. */
   close(): Promise<void>
 }
 
@@ -29,16 +29,16 @@ export interface Browser extends AsyncDisposable {
 export async function openFake(): Promise<Browser> {
   const browser = fakeBrowser({ clock: systemClock, latency: [0, 3] })
   browser.registerWorker(() => {})
-  const face = (context: FakeContext): Context => {
+  const toContext = (context: FakeContext): Context => {
     const scope = { chrome: context.api, locks: context.locks as LockManager, log: [] }
     return { run: async (code) => code(scope), close: async () => context.kill() }
   }
   return {
-    openPage: async () => face(browser.openPage()),
-    openTab: async () => face(browser.openTab()),
+    openPage: async () => toContext(browser.openPage()),
+    openTab: async () => toContext(browser.openTab()),
     async worker() {
       if (!browser.worker) throw new Error('the worker is dead')
-      return face(browser.worker)
+      return toContext(browser.worker)
     },
     async [Symbol.asyncDispose]() {},
   }
@@ -50,14 +50,14 @@ export async function openChromium(): Promise<Browser> {
 
   const inScope = (code: unknown) =>
     `(${code})({ chrome, locks: navigator.locks, log: (globalThis.log ??= []) })`
-  const face = (evaluate: (text: string) => Promise<unknown>, close: () => Promise<void>): Context => ({
+  const toContext = (evaluate: (text: string) => Promise<unknown>, close: () => Promise<void>): Context => ({
     run: (code) => evaluate(inScope(code)) as Promise<never>,
     close,
   })
   return {
     async openPage() {
       const page = await extension.open('blank.html')
-      return face(
+      return toContext(
         (text) => page.evaluate(text),
         () => page.close(),
       )
@@ -65,9 +65,9 @@ export async function openChromium(): Promise<Browser> {
     async openTab() {
       const page = await extension.browser.newPage()
       await page.goto(site.url)
-      return face(await contentScript(page), () => page.close())
+      return toContext(await contentScript(page), () => page.close())
     },
-    worker: async () => face((text) => extension.worker.evaluate(text), extension.killWorker),
+    worker: async () => toContext((text) => extension.worker.evaluate(text), extension.killWorker),
     async [Symbol.asyncDispose]() {
       await extension[Symbol.asyncDispose]()
       await site[Symbol.asyncDispose]()

@@ -40,12 +40,12 @@ describe('the checklist extension', () => {
   const boxOf = (surface: Page, label: string): Locator =>
     surface.locator('li', { hasText: label }).locator('input')
 
-  it('shows what any surface adds, ticks and removes in all of them', async () => {
+  it('shows in all surfaces what one of them adds, ticks or removes', async () => {
     await add(options, 'milk')
     await everywhere(['milk'])
     await add(page, 'bread <b>')
     await everywhere(['milk', 'bread <b>'])
-    // Not `check`, which wants to see the change at once: the box follows what is stored.
+    // Not `check`, which expects the change at once: the box follows the stored value.
     await boxOf(page, 'milk').click()
     for (const surface of surfaces()) await becomes(() => boxOf(surface, 'milk').isChecked(), true)
     await boxOf(panel, 'milk').click()
@@ -54,8 +54,8 @@ describe('the checklist extension', () => {
     await everywhere(['bread <b>'])
   })
 
-  it('checks settings before it saves them, and obeys them on the page', async () => {
-    // Pages in the background draw once a second.
+  it('validates settings before it saves them, and applies them on the page', async () => {
+    // Pages in the background render once a second.
     await options.bringToFront()
     const save = options.getByRole('button', { name: 'Save' })
     const frame = page.locator('holdfast-checklist')

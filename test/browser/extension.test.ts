@@ -46,7 +46,7 @@ describe('the sync in an extension', () => {
     (await page.evaluate(`chrome.storage.local.get(null)`)) as Record<string, unknown>
   const indexOf = async (page: Page) =>
     ((await stored(page))['trackedEntities:index'] as { ids: string[] } | undefined)?.ids ?? []
-  /** Until every context shows what the index says. */
+  /** Waits until every context shows the entities of the index. */
   const agreed = async (page: Page, contexts: readonly Evaluating[]) => {
     const ids = await indexOf(page)
     for (const context of contexts)
@@ -54,7 +54,7 @@ describe('the sync in an extension', () => {
     return ids
   }
 
-  it('loses none of 600 writes of two pages and the worker at once', async () => {
+  it('loses none of 600 concurrent writes of two pages and the worker', async () => {
     const [one, two, worker] = [await openPage(), await openPage(), extension.worker]
     await Promise.all([
       runProbe(one, 'add', 'one', 200),
@@ -64,27 +64,27 @@ describe('the sync in an extension', () => {
     expect(new Set(await agreed(one, [one, two, worker])).size).toBe(600)
   })
 
-  it('shows a page that opens in the midst of writes the same as the others', async () => {
+  it('shows the same in a page that opens during the writes of others', async () => {
     const writer = await openPage()
     const [late, tab] = await Promise.all([openPage(), openTab(), runProbe(writer, 'add', 'early', 60)])
     expect((await agreed(writer, [writer, late, tab])).length).toBe(60)
     expect((await runProbe(tab, 'look')).bootstrapped).toBe(true)
   })
 
-  it('carries out all writes of a content script although the worker is killed in the midst of them', async () => {
+  it('carries out all writes of a content script although the worker is killed during them', async () => {
     const [page, tab] = [await openPage(), await openTab()]
-    const killInTheMidst = async () => {
+    const killDuringWrites = async () => {
       await vi.waitFor(async () => expect((await indexOf(page)).length).toBeGreaterThan(5), {
         timeout: HANG_MS,
         interval: 5,
       })
       await extension.killWorker()
     }
-    await Promise.all([runProbe(tab, 'add', 'tab', 40), killInTheMidst()])
+    await Promise.all([runProbe(tab, 'add', 'tab', 40), killDuringWrites()])
     expect((await agreed(page, [page, tab])).length).toBe(40)
   })
 
-  it('succeeds without anybody who hears of it, with a warning', async () => {
+  it('writes successfully without any receiver, with a warning', async () => {
     const page = await openPage()
     await extension.worker.evaluate(`Promise.all([coordinator.close(), probe.close()])`)
     await runProbe(page, 'add', 'alone', 1)
@@ -93,7 +93,7 @@ describe('the sync in an extension', () => {
     await extension.killWorker()
   })
 
-  it('resets everywhere, and leaves settings and the keys of others', async () => {
+  it('resets all contexts, and keeps settings and foreign keys', async () => {
     const [one, two, tab] = [await openPage(), await openPage(), await openTab()]
     await one.evaluate(`chrome.storage.local.set({ foreign: 1, 'trackedEntity:orphan': {} })`)
     await runProbe(tab, 'paint', '#123456')
@@ -112,7 +112,7 @@ describe('the sync in an extension', () => {
     ])
   })
 
-  it('shows a change of one page in another not long after a bare write to the storage would be heard of', async () => {
+  it('shows a change in another page not much later than the event of a bare write to the storage', async () => {
     const [writer, reader] = [await openPage(), await openPage()]
     for (let n = 0; n < 50; n++) {
       await runProbe(writer, 'update', 'x', n)

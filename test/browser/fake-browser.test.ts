@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../eventually.ts'
 import { type Browser, type Context, openChromium, openFake, type Scope } from './browsers.ts'
 
-/** Whatever holds in one of them has to hold in the other. */
+/** The fake browser must behave like Chromium. */
 describe.each([
   ['the fake browser', openFake],
   ['Chromium', openChromium],
@@ -42,7 +42,7 @@ describe.each([
     })
   }
 
-  it('tells every context of a write once, with all of its keys, the writer included', async () => {
+  it('reports a write to every context once, with all its keys, also to the writer', async () => {
     const contexts = [await page(), await page(), await tab(), await browser.worker()]
     for (const context of contexts) await context.run(logChanges)
     await contexts[0]?.run(({ chrome }) => chrome.storage.local.set({ a: 1, b: { c: 2 } }))
@@ -56,7 +56,7 @@ describe.each([
       ])
   })
 
-  it('is silent about a write that changes nothing', async () => {
+  it('reports nothing for a write that changes nothing', async () => {
     const one = await page()
     await one.run(({ chrome }) => chrome.storage.local.set({ a: { x: 1, y: 2 } }))
     const other = await page()
@@ -83,7 +83,7 @@ describe.each([
     expect(text).toBe('{"value":{"B":1,"at":{},"b":1,"list":[null,null,null]}}')
   })
 
-  it('reads what is there of the keys that are asked for', async () => {
+  it('reads those of the given keys that exist', async () => {
     const found = await (await page()).run(async ({ chrome }) => {
       await chrome.storage.local.set({ a: 1, b: 2 })
       return [await chrome.storage.local.get(['b', 'c']), await chrome.storage.local.getKeys?.()]
@@ -91,7 +91,7 @@ describe.each([
     expect(found).toEqual([{ b: 2 }, ['a', 'b']])
   })
 
-  it('refuses what is above the quota, and content scripts in storage.session', async () => {
+  it('refuses items above the quota, and storage.session to content scripts', async () => {
     const failures = await (await page()).run(({ chrome }) => {
       const failure = (write: Promise<void> | undefined) =>
         write?.then(
@@ -111,7 +111,7 @@ describe.each([
     await expect(refusal).rejects.toThrow('Access to storage is not allowed from this context.')
   })
 
-  it('carries messages to the other pages and the worker, not to content scripts, not to the sender', async () => {
+  it('carries messages to the other pages and the worker, but not to content scripts or the sender', async () => {
     const [sender, other, content, worker] = [await page(), await page(), await tab(), await browser.worker()]
     const before = await worker.run(({ log }) => log.length)
     for (const context of [sender, other, content, worker]) await context.run(logMessages)
@@ -133,7 +133,7 @@ describe.each([
     expect(await content.run(({ chrome }) => chrome.tabs === undefined)).toBe(true)
     await content.run(({ chrome }) => {
       chrome.runtime.onMessage.addListener((message, _sender, respond) => {
-        setTimeout(() => respond({ heard: message }))
+        setTimeout(() => respond({ received: message }))
         return true
       })
     })
@@ -142,10 +142,10 @@ describe.each([
       const sent = tabs.map(({ id }) => chrome.tabs?.sendMessage(id ?? 0, 'hello').catch(() => undefined))
       return (await Promise.all(sent)).filter((answer) => answer !== undefined && answer !== null)
     })
-    expect(answers).toEqual([{ heard: 'hello' }])
+    expect(answers).toEqual([{ received: 'hello' }])
   })
 
-  it('resolves without an answer when nobody wants to give one', async () => {
+  it('resolves without an answer if no listener answers', async () => {
     const [sender, other] = [await page(), await page()]
     await other.run(logMessages)
     const answer = await sender.run(({ chrome }) =>
@@ -166,7 +166,7 @@ describe.each([
     expect(await sender.run(({ chrome }) => chrome.runtime.sendMessage(1))).toBe('fast')
   })
 
-  it('rejects when the one who promised an answer is gone', async () => {
+  it('rejects if the receiver that promised an answer has gone', async () => {
     const [sender, promising] = [await page(), await page()]
     await promising.run(({ chrome, log }) => {
       chrome.runtime.onMessage.addListener(() => {
@@ -185,7 +185,7 @@ describe.each([
     expect(await failure).toMatch(/message channel closed before a response was received/)
   })
 
-  it('has locks for pages and worker together, first come, first served, and others for content scripts', async () => {
+  it('shares locks between pages and worker in the order of requests, but not with content scripts', async () => {
     const [one, two, content, worker] = [await page(), await page(), await tab(), await browser.worker()]
     const take = ({ locks, log }: Scope) => {
       void locks.request('l', () => {
@@ -207,17 +207,17 @@ describe.each([
     await eventually(async () => expect(await worker.run(free)).toBe(true))
   })
 
-  it('refuses a lock to a request whose signal has aborted before', async () => {
-    const asking = await page()
-    const ask = ({ locks, log }: Scope) =>
+  it('rejects a lock request whose signal has already aborted', async () => {
+    const context = await page()
+    const request = ({ locks, log }: Scope) =>
       locks
         .request('l', { signal: AbortSignal.abort('given up') }, () => log.push('granted'))
         .catch((error: unknown) => log.push(error))
-    await asking.run(ask)
-    await logged(asking, ['given up'])
+    await context.run(request)
+    await logged(context, ['given up'])
   })
 
-  it('forgets the worker’s listeners with the worker, and rejects when nobody is there', async () => {
+  it('forgets the listeners of a dead worker, and rejects if there is no receiver', async () => {
     const sender = await page()
     const worker = await browser.worker()
     await worker.run(({ chrome }) => chrome.runtime.onMessage.addListener(() => true))

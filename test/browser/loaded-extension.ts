@@ -10,12 +10,12 @@ export interface LoadedExtension extends AsyncDisposable {
   readonly browser: BrowserContext
   /** Opens a page of the extension. */
   open(path: string): Promise<Page>
-  /** The service worker. Playwright keeps it through its deaths; it can be asked while it lives. */
+  /** The service worker. Playwright keeps the object when the worker stops; it can be used while the worker runs. */
   readonly worker: Worker
   killWorker(): Promise<void>
 }
 
-/** Builds it from its source first. */
+/** Builds the extension from its source and loads it. */
 export async function loadExtension(source: string): Promise<LoadedExtension> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-extension-'))
   await buildExtension(source, directory)
@@ -45,7 +45,7 @@ export async function loadExtension(source: string): Promise<LoadedExtension> {
   }
 }
 
-/** Evaluates in the content script of the page, whose world playwright does not see. */
+/** Evaluates in the content script of the page. Playwright has no access to its isolated world. */
 export async function contentScript(page: Page): Promise<(expression: string) => Promise<unknown>> {
   const session = await page.context().newCDPSession(page)
   const contextId = await isolatedWorld(session)

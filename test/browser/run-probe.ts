@@ -1,6 +1,6 @@
 import type { Probe } from './probe/probe.ts'
 
-/** Anything that evaluates a text in a context: a page, a worker, a content script. */
+/** Evaluates text in a context: a page, a worker or a content script. */
 export interface Evaluating {
   evaluate(expression: string): Promise<unknown>
 }

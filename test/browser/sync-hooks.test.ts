@@ -16,34 +16,34 @@ describe('the hooks of the sync', () => {
   const run = <N extends keyof Scenarios>(name: N, ...args: Parameters<Scenarios[N]>) =>
     runScenario<Scenarios, N>(page, name, ...args)
 
-  it('render one of a hundred rows again when its entity changes', async () => {
+  it('render only the row whose entity changes, of a hundred rows', async () => {
     expect(await run('change')).toMatchObject({ renders: { e7: 1, sum: 1 }, sum: SUM + 1000 })
   })
 
-  it('render nothing again when an entity is written as it was', async () => {
+  it('render nothing when an entity is written without a change', async () => {
     expect((await run('same')).renders).toEqual({})
   })
 
-  it('render the list, and no row, when an entity goes', async () => {
+  it('render the list, and no other row, when an entity is removed', async () => {
     const { renders, sum } = await run('remove')
     expect(renders).toMatchObject({ list: 1, sum: 1 })
     expect(Object.keys(renders).filter((name) => name.startsWith('e') && name !== 'e7')).toEqual([])
     expect(sum).toBe(SUM - 7)
   })
 
-  it('render the users of settings alone when those change', async () => {
+  it('render only the components that use the settings when those change', async () => {
     expect((await run('settings')).renders).toEqual({ theme: 1 })
   })
 
-  it('render nothing again after a write that failed', async () => {
+  it('render nothing after a write that failed', async () => {
     expect((await run('failed')).renders).toEqual({})
   })
 
-  it('work in strict mode, and end with the component', async () => {
+  it('work in strict mode, and unsubscribe with the component', async () => {
     expect(await run('strict')).toEqual({ textContent: 'new 1', rows: 101, left: 0 })
   })
 
-  it('say what is missing above them', async () => {
-    expect(await run('outside')).toEqual([expect.stringContaining('SyncProvider')])
+  it('throw a LeaseError that names the missing provider', async () => {
+    expect(await run('outside')).toEqual([expect.stringMatching(/^LeaseError: .*SyncProvider/)])
   })
 })

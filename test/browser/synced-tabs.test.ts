@@ -21,12 +21,12 @@ describe('the sync in tabs, on IndexedDB', () => {
   const shows = (tab: Page, count: number) =>
     eventually(async () => expect((await runProbe(tab, 'look')).ids.length).toBe(count))
 
-  it('loses none of 200 writes of two tabs at once', async () => {
+  it('loses none of 200 concurrent writes of two tabs', async () => {
     await Promise.all([runProbe(one, 'add', 'one', 100), runProbe(two, 'add', 'two', 100)])
     for (const tab of [one, two]) await shows(tab, 200)
   })
 
-  it('acknowledges messages, and tells of settings and removals', async () => {
+  it('acknowledges messages, and shows settings and removals in the other tab', async () => {
     await runProbe(two, 'paint', '#112233')
     await runProbe(two, 'remove', 'one0')
     await shows(one, 199)
@@ -34,7 +34,7 @@ describe('the sync in tabs, on IndexedDB', () => {
     expect((await runProbe(two, 'look')).codes).toEqual([])
   })
 
-  it('keeps everything when the tabs are gone, and cleans up what is left behind', async () => {
+  it('keeps all entities after the tabs are closed, without orphans, until a reset', async () => {
     await Promise.all([one.close(), two.close()])
     const next = await openTab()
     await shows(next, 199)
@@ -43,7 +43,7 @@ describe('the sync in tabs, on IndexedDB', () => {
     await shows(next, 0)
   })
 
-  it('lets the database be deleted, and goes on with a new one', async () => {
+  it('lets another caller delete the database, and continues with a new one', async () => {
     const tab = await openTab()
     await tab.evaluate(
       () =>
@@ -55,7 +55,7 @@ describe('the sync in tabs, on IndexedDB', () => {
     await shows(tab, 1)
   })
 
-  it('stores what was being written when the storage was closed, and tells all listeners', async () => {
+  it('finishes a write that began before the storage was closed, and calls all listeners', async () => {
     const tab = await openTab()
     const outcome = await tab.evaluate(async () => {
       const { indexedDbStorage } = globalThis as unknown as typeof import('../../src/sync/index.ts')
@@ -64,12 +64,12 @@ describe('the sync in tabs, on IndexedDB', () => {
       closing.subscribe(() => {
         throw new Error('a bad listener')
       })
-      const told = new Promise<unknown>((resolve) => closing.subscribe(resolve))
+      const received = new Promise<unknown>((resolve) => closing.subscribe(resolve))
       const writing = closing.set({ a: 1 })
-      await closing.close()
+      await closing[Symbol.asyncDispose]()
       await writing
-      return { told: await told, stored: await other.get(['a']) }
+      return { received: await received, stored: await other.get(['a']) }
     })
-    expect(outcome).toEqual({ told: { a: { newValue: 1 } }, stored: { a: 1 } })
+    expect(outcome).toEqual({ received: { a: { newValue: 1 } }, stored: { a: 1 } })
   })
 })

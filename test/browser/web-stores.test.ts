@@ -38,7 +38,7 @@ describe('the web stores in Chromium', () => {
     await page.close()
   })
 
-  it('does what the fakes of the unit tests do', async () => {
+  it('behave like the fakes of the unit tests', async () => {
     const { page, run } = await openTab()
     for (const { title, observed, expected } of await run('platform'))
       expect({ title, observed }).toEqual({ title, observed: expected })
@@ -46,7 +46,7 @@ describe('the web stores in Chromium', () => {
   })
 
   it.each(['locks', 'directory'] as const)(
-    '%s: calls the waiter in another tab, and its token is higher',
+    '%s: wakes the waiter in another tab, and its token is higher',
     async (kind) => {
       const [a, b] = [await openTab(kind), await openTab(kind)]
       const first = await a.run('acquire', 'Mika')
@@ -63,7 +63,7 @@ describe('the web stores in Chromium', () => {
   )
 
   it.each(['locks', 'directory'] as const)(
-    '%s: frees the lease of a tab that was closed, and tells whose it was',
+    '%s: frees the lease of a closed tab, and says whose it was',
     async (kind) => {
       const [a, b] = [await openTab(kind, 2000), await openTab(kind)]
       const first = await a.run('acquire', 'Mika')
@@ -91,7 +91,13 @@ describe('the web stores in Chromium', () => {
     await page.close()
   })
 
-  it('chooses Web Locks, or a file where there are none', async () => {
+  it('keeps no Web Lock for a caller that was told that the store does not answer', async () => {
+    const { page, run } = await openTab('locks')
+    expect(await run('blockGate')).toEqual({ refused: 'store-unavailable', isFree: true })
+    await page.close()
+  })
+
+  it('uses Web Locks, or a file in a browser without them', async () => {
     const { page, run } = await openTab()
     expect(await run('open', 'default')).toBe('web-locks')
     await page.addInitScript(() =>

@@ -12,7 +12,7 @@ const {
 } = process.env
 
 describe.each(kindsOfStores({ redis, postgres, nats }))('%s', (_, storeIn) => {
-  it('is found to be well by the doctor', async () => {
+  it('passes all checks of doctor', async () => {
     const { code, stdout } = await holdfast(['doctor', await storeIn(temporaryDirectory())])
     const checks = ['reachable', 'version', 'schema', 'permissions', 'tokens', 'clock', 'push', 'speed']
     for (const check of checks) expect(stdout).toMatch(new RegExp(`^  ✓ ${check} +\\S`, 'm'))
@@ -32,21 +32,29 @@ describe.each(kindsOfStores({ redis, postgres, nats }))('%s', (_, storeIn) => {
   })
 })
 
-describe('the doctor', () => {
+describe('holdfast doctor', () => {
   it.each([
-    ['no server', 'redis://127.0.0.1:1', /✗ reachable .*ECONNREFUSED.*\n +→ is it running/],
-    ['no directory', 'sqlite:./none/holdfast.db', /db\n {2}✗ reachable .*no directory \.\/none\n +→ make it/],
+    ['no server', 'redis://127.0.0.1:1', /✗ reachable .*ECONNREFUSED.*\n +→ check that it is running/],
+    [
+      'no directory',
+      'sqlite:./none/holdfast.db',
+      /db\n {2}✗ reachable .*directory \.\/none does not exist\n +→ create it/,
+    ],
     ['no database', 'sqlite:./text.db', /✗ schema .*not a database\n +→ name another file, or /],
-    ['no store', 'mysql:x', /✗ reachable .*is no store\n +→ one begins with sqlite:/],
-  ])('finds that there is %s, and what to do', async (_, store, finding) => {
+    [
+      'no store',
+      'mysql:x',
+      /✗ reachable .*is not the address of a store\n +→ expected one that begins with sqlite:/,
+    ],
+  ])('reports that there is %s, and what to do', async (_, store, finding) => {
     const cwd = temporaryDirectory()
-    writeFileSync(join(cwd, 'text.db'), 'this is no database, and never was one'.repeat(100))
+    writeFileSync(join(cwd, 'text.db'), 'this file is not a database'.repeat(100))
     const { code, stdout } = await holdfast(['doctor', store], { cwd })
     expect(stdout).toMatch(finding)
     expect(code).toBe(1)
   })
 
-  it('finds what a user may not do', async () => {
+  it('reports a missing permission', async () => {
     const name = `reader-${crypto.randomUUID()}`
     const admin = new Redis(redis ?? '')
     onTestFinished(async () => {

@@ -14,16 +14,16 @@ describe('a command of holdfast run', () => {
   })
 
   it.each(['stubborn', 'forks'] as const)(
-    'that %s is dead before the lease ends when holdfast itself is stopped',
-    async (manner) => {
-      const first = ticking.start('first', { store, manner })
-      await ticking.atWork('first', first, manner === 'forks' ? 2 : 1)
+    '(%s) is dead before the lease ends when holdfast itself is stopped',
+    async (behaviour) => {
+      const first = ticking.start('first', { store, behaviour })
+      await ticking.untilRunning('first', first, behaviour === 'forks' ? 2 : 1)
       first.signal('SIGSTOP')
       const stoppedAt = now()
       const second = ticking.start('second', { store, forMs: 100 })
-      const { to } = await ticking.dead('first', first)
+      const { to } = await ticking.untilDead('first', first)
       expect((to - stoppedAt) / 1000).toBeLessThan(TTL_MS)
-      // Stopped within a transaction of SQLite, it locks out the second until it goes on.
+      // If it was stopped within a transaction of SQLite, the second cannot use the file until the first continues.
       const stuck = setTimeout(() => first.signal('SIGCONT'), 3 * TTL_MS)
       expect((await second.ended).code).toBe(0)
       clearTimeout(stuck)
@@ -34,29 +34,32 @@ describe('a command of holdfast run', () => {
   )
 
   it('that ignores SIGTERM is dead soon after holdfast was killed', async () => {
-    const first = ticking.start('first', { store, manner: 'stubborn' })
-    await ticking.atWork('first', first)
+    const first = ticking.start('first', { store, behaviour: 'stubborn' })
+    await ticking.untilRunning('first', first)
     first.signal('SIGKILL')
     const killedAt = now()
-    const { to } = await ticking.dead('first', first)
+    const { to } = await ticking.untilDead('first', first)
     expect((to - killedAt) / 1000).toBeLessThan(TTL_MS)
   })
 
-  it('is killed with all that it started when its lease is ended by force', async () => {
-    // A renewal would tell it much later.
-    const first = ticking.start('first', { store, ttl: '1h', manner: 'forks' })
-    await ticking.atWork('first', first, 2)
+  it('is killed with all its processes when its lease is ended by force', async () => {
+    // With this TTL, the next renewal would find out much later.
+    const first = ticking.start('first', { store, ttl: '1h', behaviour: 'forks' })
+    await ticking.untilRunning('first', first, 2)
     const release = await holdfast(['release', '--force', '--yes', '--store', store, ticking.resource])
     expect(release.stdout).toMatch(/^Released job, which .* held\.$/m)
-    await ticking.dead('first', first)
+    await ticking.untilDead('first', first)
     const second = ticking.start('second', { store, forMs: 100 })
-    expect(await first.ended).toMatchObject({ code: 76, stderr: expect.stringContaining('another ended it') })
+    expect(await first.ended).toMatchObject({
+      code: 76,
+      stderr: expect.stringContaining('another caller ended it'),
+    })
     expect((await second.ended).code).toBe(0)
   })
 
-  it('leaves nobody of its group behind when the lease is released', async () => {
-    const first = ticking.start('first', { store, manner: 'leaves' })
-    await ticking.atWork('first', first, 2)
+  it('leaves no process of its group behind when the lease is released', async () => {
+    const first = ticking.start('first', { store, behaviour: 'leaves' })
+    await ticking.untilRunning('first', first, 2)
     const second = ticking.start('second', { store, forMs: 100 })
     expect([(await first.ended).code, (await second.ended).code]).toEqual([0, 0])
     ticking.expectOneAtATime()
@@ -70,13 +73,13 @@ describe('a command of holdfast run', () => {
     expect(isRunning(Number(stdout))).toBe(false)
   })
 
-  it('that is within another holdfast run ends with the outer one', async () => {
+  it('in a nested holdfast run ends with the outer one', async () => {
     const stubborn = ['sh', '-c', 'echo $$; trap "" TERM; while :; do sleep 0.1; done']
     const inner = [process.execPath, MAIN, 'run', '--store', store, '--ttl', '1h', 'inner', '--', ...stubborn]
     const outer = new Holdfast(['run', '--store', store, 'outer', '--', ...inner])
     await expect.poll(() => outer.stdout).toMatch(/^\d+\n/)
     await holdfast(['release', '--force', '--yes', '--store', store, 'outer'])
-    // Long before the inner grace is over.
+    // Long before the grace of the inner one is over.
     await expect.poll(() => isRunning(Number.parseInt(outer.stdout, 10))).toBe(false)
     expect((await outer.ended).code).toBe(76)
   })

@@ -13,7 +13,7 @@ interface Freezable {
   thaw(): void
 }
 
-/** A store that can be made to answer nothing for a while. */
+/** Stores that a test can stop from answering for a while. */
 const STORES: Readonly<Record<string, (directory: string) => Promise<Freezable>>> = {
   redis: () => freezableServer('redis'),
   postgres: () => freezableServer('postgres'),
@@ -34,26 +34,26 @@ const STORES: Readonly<Record<string, (directory: string) => Promise<Freezable>>
   },
 }
 
-describe.each(Object.entries(STORES))('a %s that is frozen while a command runs', (_, open) => {
-  it('sees it dead before its lease ends, and before another starts', async () => {
+describe.each(Object.entries(STORES))('when %s is frozen while a command runs', (_, open) => {
+  it('the command is dead before its lease ends and before another one starts', async () => {
     const directory = temporaryDirectory()
     const { store, freeze, thaw } = await open(directory)
     const ticking = new Ticking(directory)
-    const first = ticking.start('first', { store, manner: 'stubborn' })
-    await ticking.atWork('first', first)
+    const first = ticking.start('first', { store, behaviour: 'stubborn' })
+    await ticking.untilRunning('first', first)
     const second = ticking.start('second', { store, forMs: 100, flags: ['--wait', '10m'] })
     await expect.poll(() => second.stderr).toContain('waiting for')
 
     freeze()
     const frozenAt = now()
-    const { to } = await ticking.dead('first', first)
+    const { to } = await ticking.untilDead('first', first)
     thaw()
 
-    // No renewal was answered after that moment, so the lease ended by then at the latest.
+    // No renewal was answered after it was frozen, so the lease ended within one TTL.
     expect((to - frozenAt) / 1000).toBeLessThan(TTL_MS)
     expect(await first.ended).toMatchObject({ code: 76 })
     expect(first.stderr).toMatch(/cannot be renewed .* sent SIGTERM/)
-    expect(await second.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('got job') })
+    expect(await second.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('acquired job') })
     ticking.expectOneAtATime()
   })
 })

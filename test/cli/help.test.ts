@@ -21,18 +21,18 @@ describe('help', () => {
     )
   })
 
-  it('is in the documentation, with every option', async () => {
+  it('is in the documentation, and so is every option', async () => {
     const page = readFileSync(join(root, 'docs/cli.md'), 'utf8')
     for (const [name, { load }] of Object.entries(CATALOG)) {
       expect(page).toContain(`## ${name}`)
-      // The settings of a server have a page of their own.
+      // The options of `serve` are documented on the page of the server.
       const { options } = name === 'serve' ? { options: {} } : await load()
       for (const option of Object.keys(options)) expect(page).toContain(`--${option}`)
     }
   })
 })
 
-it('tells its version', async () => {
+it('prints its version', async () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   expect(await holdfast(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
 })
@@ -42,7 +42,7 @@ describe('completion', () => {
     ['holdfast r', 'run release'],
     ['holdfast ls --', '--limit --store --config --json --debug --help'],
     ['holdfast run job -- l', ''],
-  ])('in bash of "%s"', (line, expected) => {
+  ])('in bash completes "%s"', (line, expected) => {
     const script = `
       eval "$(${HOLDFAST} completion bash)"
       COMP_WORDS=(${line}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); COMPREPLY=()
@@ -53,7 +53,7 @@ describe('completion', () => {
 
   describe.each(['zsh', 'fish'])('in %s', (shell) => {
     const isMissing = spawnSync(shell, ['--version']).error !== undefined
-    it.skipIf(isMissing)(`is a script that it reads (skipped where ${shell} is not installed)`, async () => {
+    it.skipIf(isMissing)(`is a valid script (skipped where ${shell} is not installed)`, async () => {
       const path = join(temporaryDirectory(), 'script')
       writeFileSync(path, (await holdfast(['completion', shell])).stdout)
       expect(spawnSync(shell, ['-n', path], { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' })

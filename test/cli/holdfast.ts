@@ -7,14 +7,14 @@ import { root } from '../../scripts/run-tool.ts'
 
 export const MAIN = join(root, 'src/cli/main.ts')
 
-/** Nothing that this machine or another test has set. */
+/** No other variables of this machine or of another test. */
 const { PATH = '', HOME = '' } = process.env
-const BARE = { PATH, HOME }
+const CLEAN_ENVIRONMENT = { PATH, HOME }
 
-/** Words of a shell that stand for `holdfast`. */
+/** Runs `holdfast` in a line of a shell script. */
 export const HOLDFAST = `'${process.execPath}' '${MAIN}'`
 
-export interface Surroundings {
+export interface ProcessOptions {
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
   readonly input?: string
@@ -26,17 +26,20 @@ export interface Ended {
   readonly stderr: string
 }
 
-/** `holdfast` as a process, which ends with the test at the latest. */
+/**
+ * `holdfast` as a process, which ends with the test at the latest. `stdout` and `stderr` are what has arrived so far:
+ * wait for a line with `expect.poll`, or for the end with `ended`.
+ */
 export class Holdfast {
   stdout = ''
   stderr = ''
   readonly ended: Promise<Ended>
   readonly #process: ChildProcess
 
-  constructor(args: readonly string[], { cwd, env, input }: Surroundings = {}) {
+  constructor(args: readonly string[], { cwd, env, input }: ProcessOptions = {}) {
     this.#process = spawn(process.execPath, [MAIN, ...args], {
       cwd,
-      env: { ...BARE, ...env },
+      env: { ...CLEAN_ENVIRONMENT, ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     this.#process.stdin?.end(input)
@@ -56,13 +59,17 @@ export class Holdfast {
     })
   }
 
+  get pid(): number {
+    return this.#process.pid ?? 0
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.#process.kill(signal)
   }
 }
 
-export function holdfast(args: readonly string[], surroundings?: Surroundings): Promise<Ended> {
-  return new Holdfast(args, surroundings).ended
+export function holdfast(args: readonly string[], options?: ProcessOptions): Promise<Ended> {
+  return new Holdfast(args, options).ended
 }
 
 /** A zombie is not running. */
@@ -70,7 +77,7 @@ export function isRunning(pid: number): boolean {
   return !['', 'Z'].includes(stateOf(pid))
 }
 
-/** As `ps` has it: `T` for a process that is stopped, `Z` for a zombie, nothing for one that is gone. */
+/** The state that `ps` shows: `T` for a stopped process, `Z` for a zombie, empty if there is no such process. */
 export function stateOf(pid: number): string {
   const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' })
   return stdout.slice(0, 1)

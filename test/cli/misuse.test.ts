@@ -6,15 +6,23 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { holdfast, temporaryDirectory } from './holdfast.ts'
 
-describe('what is wrong is told in one line, with a remedy', () => {
+describe('an error is one line with a remedy:', () => {
   it.each([
-    ['an unknown command', ['lst'], 64, /no command "lst"; there are run, ls, /],
+    ['an unknown command', ['lst'], 64, /unknown command "lst"; expected one of run, ls, /],
     ['an unknown flag', ['ls', '--al'], 64, /nknown option '--al'; holdfast ls --help/],
     ['a flag without its value', ['ls', '--store'], 64, /--store .*argument missing; holdfast ls --help/],
-    ['a missing argument', ['inspect'], 64, /something is missing; usage: holdfast inspect /],
-    ['too many arguments', ['inspect', 'a', 'b'], 64, /"b" is one argument too many; usage: /],
-    ['a command without --', ['run', 'job', 'make'], 64, /put -- before the command; usage: /],
-    ['no command', ['run', 'job', '--'], 64, /no command to run; usage: /],
+    ['a missing argument', ['inspect'], 64, /expected 1 argument, got 0; usage: holdfast inspect /],
+    [
+      'too many arguments',
+      ['inspect', 'a', 'b'],
+      64,
+      /unexpected argument "b": expected 1 argument, got 2; usage: /,
+    ],
+    ['an argument that the command does not take', ['serve', 'x'], 64, /"x": expected no arguments, got 1; /],
+    ['an optional argument twice', ['ls', 'a', 'b'], 64, /"b": expected at most 1 argument, got 2; /],
+    ['no argument where several are possible', ['monitor'], 64, /expected at least 1 argument, got 0; /],
+    ['a command without --', ['run', 'job', 'make'], 64, /expected -- before the command to run; usage: /],
+    ['no command', ['run', 'job', '--'], 64, /expected a command to run after --, got none; usage: /],
     [
       'a wrong duration',
       ['run', '--ttl', '5 miles', 'job', '--', 'true'],
@@ -22,13 +30,24 @@ describe('what is wrong is told in one line, with a remedy', () => {
       /--ttl: .* such as 500ms, 30s or 5m/,
     ],
     ['a TTL that is too short', ['run', '--ttl', '1ms', 'job', '--', 'true'], 64, /ttl: expected/],
-    ['a grace that is too long', ['run', '--grace', '20s', 'job', '--', 'true'], 64, /a longer --ttl/],
-    ['wrong metadata', ['run', '-m', 'why', 'job', '--', 'true'], 64, /expected key=value, got "why"/],
+    [
+      'a grace that is too long',
+      ['run', '--grace', '20s', 'job', '--', 'true'],
+      64,
+      /--grace: expected at most 12000 ms.*, got 20000 ms; .* a longer --ttl/,
+    ],
+    [
+      'wrong metadata',
+      ['run', '-m', 'why', 'job', '--', 'true'],
+      64,
+      /expected key=value or one JSON object, got "why"/,
+    ],
+    ['malformed metadata', ['run', '-m', '{why', 'job', '--', 'true'], 64, /one JSON object, got "\{why": /],
     [
       'both ways to wait',
       ['run', '--if-available', '--wait', '1s', 'job', '--', 'true'],
       64,
-      /leave out --wait/,
+      /expected --if-available or --wait, got both; /,
     ],
     ['a wrong limit', ['ls', '--limit', 'none'], 64, /--limit: expected a whole number from 1/],
     [
@@ -41,29 +60,56 @@ describe('what is wrong is told in one line, with a remedy', () => {
       'an unknown store',
       ['ls', '--store', 'mysql://me:secret@db/x'],
       64,
-      /mysql:\/\/me:…@db\/x is no store; one begins with sqlite:/,
+      /mysql:\/\/me:…@db\/x is not the address of a store; expected one that begins with sqlite:/,
     ],
-    ['no store at all', ['ls', '--store', 'locks'], 64, /locks is no store/],
-    ['a URL that is none', ['ls', '--store', 'redis://a:b:c'], 64, /is no URL; one is like redis:/],
-    ['a database that is not there', ['ls'], 69, /there is no \.\/holdfast\.db yet; holdfast run makes it/],
-    ['an unreachable Redis', ['ls', '--store', 'redis://127.0.0.1:1'], 69, /ECONNREFUSED.*; is it running/],
+    ['a store without a scheme', ['ls', '--store', 'locks'], 64, /locks is not the address of a store/],
+    [
+      'a malformed URL',
+      ['ls', '--store', 'redis://a:b:c'],
+      64,
+      /is not a valid URL; expected one such as redis:/,
+    ],
+    ['a store without a path', ['ls', '--store', 'file:'], 64, /file: has no path; use an address such as/],
+    ['a missing database', ['ls'], 69, /\.\/holdfast\.db does not exist; holdfast run creates it/],
+    [
+      'an unreachable Redis',
+      ['ls', '--store', 'redis://127.0.0.1:1'],
+      69,
+      /ECONNREFUSED.*; check that it is running/,
+    ],
     [
       'an unreachable Postgres',
       ['ls', '--store', 'postgres://127.0.0.1:1/x'],
       69,
-      /ECONNREFUSED.*; is it running/,
+      /ECONNREFUSED.*; check that it is running/,
     ],
-    ['an unreachable NATS', ['ls', '--store', 'nats://127.0.0.1:1'], 69, /refused.*; is it running/],
+    [
+      'an unreachable NATS',
+      ['ls', '--store', 'nats://127.0.0.1:1'],
+      69,
+      /refused.*; check that it is running/,
+    ],
+    [
+      'a NATS server with an unknown host',
+      ['ls', '--store', 'nats://no.invalid'],
+      69,
+      /; check that it is running/,
+    ],
     [
       'a run without a server',
       ['run', '--store', 'redis://127.0.0.1:1', 'job', '--', 'true'],
       69,
-      /is it running/,
+      /check that it is running/,
     ],
-    ['a missing configuration', ['ls', '--config', 'none.toml'], 64, /none\.toml cannot be used: there is no such file/],
+    [
+      'a missing configuration',
+      ['ls', '--config', 'none.toml'],
+      64,
+      /none\.toml cannot be used: there is no such file/,
+    ],
     ['a release without force', ['release', 'job'], 64, /--force ends it/],
-    ['a release that nobody confirms', ['release', '--force', 'job'], 64, /confirm with --yes/],
-    ['a shell without completion', ['completion', 'tcsh'], 64, /there is for bash, zsh, fish/],
+    ['a release without confirmation', ['release', '--force', 'job'], 64, /confirm with --yes/],
+    ['a shell without completion', ['completion', 'tcsh'], 64, /expected one of bash, zsh, fish/],
   ])('%s', async (_, args, code, message) => {
     const ended = await holdfast(args, { cwd: temporaryDirectory() })
     expect(ended).toMatchObject({ code, stdout: '' })
@@ -72,9 +118,9 @@ describe('what is wrong is told in one line, with a remedy', () => {
     expect(ended.stderr).not.toContain('secret')
   })
 
-  it('a database that is corrupt', async () => {
+  it('a corrupt database', async () => {
     const cwd = temporaryDirectory()
-    writeFileSync(join(cwd, 'holdfast.db'), 'this is no database, and never was one'.repeat(100))
+    writeFileSync(join(cwd, 'holdfast.db'), 'this file is not a database'.repeat(100))
     for (const args of [['ls'], ['run', 'job', '--', 'true']])
       expect(await holdfast(args, { cwd })).toMatchObject({
         code: 70,
@@ -84,7 +130,7 @@ describe('what is wrong is told in one line, with a remedy', () => {
       })
   })
 
-  it('a server that is none of Holdfast', async () => {
+  it('a server that is not a Holdfast server', async () => {
     const server = createHttpServer((_, response) => {
       response.writeHead(404).end(JSON.stringify({ message: 'there is no room 403' }))
     })
@@ -108,7 +154,12 @@ describe('what is wrong is told in one line, with a remedy', () => {
       `-ERR 'Authorization Violation'\r\n`,
       'INFO {"version":"2.10.0","proto":1,"max_payload":1048576,"auth_required":true}\r\n',
     ],
-  ])('a server that does not let us in: %s, %s', async (scheme, reason, refusal, greeting = '') => {
+    [
+      'postgres',
+      'password authentication failed',
+      postgresRefusal('28P01', 'password authentication failed'),
+    ],
+  ])('a server that denies access: %s, %s', async (scheme, reason, refusal, greeting = '') => {
     const server = createServer((socket) => {
       socket.on('error', () => {})
       // Clients of Redis send several commands at once, each of which begins with a star.
@@ -142,15 +193,15 @@ describe('what is wrong is told in one line, with a remedy', () => {
     const ended = await holdfast(['ls', '--store', `redis://127.0.0.1:${port}`])
     expect(ended).toMatchObject({
       code: 69,
-      stderr: expect.stringMatching(/silent for 5000 ms; is it running/),
+      stderr: expect.stringMatching(/gave no answer within 5000 ms; check that it is running/),
     })
   })
 
-  it('shows where it came from with --debug, and is JSON with --json', async () => {
-    const surroundings = { cwd: temporaryDirectory() }
+  it('with --debug also a stack, with --json a line of JSON', async () => {
+    const options = { cwd: temporaryDirectory() }
     const [debug, json] = await Promise.all([
-      holdfast(['ls', '--debug', '--limit', '0'], surroundings),
-      holdfast(['ls', '--json', '--limit', '0'], surroundings),
+      holdfast(['ls', '--debug', '--limit', '0'], options),
+      holdfast(['ls', '--json', '--limit', '0'], options),
     ])
     expect(debug.stderr).toMatch(/\n +at /)
     expect(JSON.parse(json.stderr)).toEqual({ error: { message: expect.any(String), exitCode: 64 } })
@@ -183,7 +234,7 @@ describe('settings', () => {
     ['bench'],
     ['serve', '--port', '0'],
   ])(
-    'that nobody knows are refused by %s, since a store by default is not the one that was meant',
+    'with an unknown name are refused by %s, because a misspelt store must not mean the default store',
     async (...args) => {
       const cwd = temporaryDirectory()
       const unknown = '(holdfast.toml): there is no such setting'
@@ -197,7 +248,7 @@ describe('settings', () => {
     },
   )
 
-  it('are an object', async () => {
+  it('in a file must be an object', async () => {
     const cwd = temporaryDirectory()
     writeFileSync(join(cwd, 'holdfast.json'), '[]')
     expect(await holdfast(['ls', '--config', 'holdfast.json'], { cwd })).toMatchObject({
@@ -206,3 +257,9 @@ describe('settings', () => {
     })
   })
 })
+
+/** An ErrorResponse of the Postgres protocol. */
+function postgresRefusal(code: string, message: string): string {
+  const fields = `SFATAL\0C${code}\0M${message}\0\0`
+  return `E\0\0\0${String.fromCharCode(fields.length + 4)}${fields}`
+}

@@ -45,8 +45,8 @@ describe('holdfast monitor', () => {
       /: a file is where a folder should be; see/,
     ],
     ['no event', 2, ['collect'], /no line of the input is an event; see holdfast monitor --help/],
-    ['no action', 64, ['guess'], /monitor cannot "guess"; it can collect, score, report/],
-  ])('says that there is %s, and exits with %i', async (_, code, args, message) => {
+    ['no action', 64, ['guess'], /unknown action "guess" of monitor; expected one of collect, score, report/],
+  ])('reports %s, and exits with %i', async (_, code, args, message) => {
     const input = args.includes('--directory') ? linesOf(acquires(0, 1, 0)) : 'Dear diary\n'
     const ended = await holdfast(['monitor', ...args], { cwd: temporaryDirectory(), input })
     expect(ended.code).toBe(code)
@@ -55,7 +55,7 @@ describe('holdfast monitor', () => {
   })
 })
 
-/** Every line of a crontab in the pages. */
+/** Every line of a crontab in the documentation. */
 const cronLines = ['docs/cli.md', 'docs/telemetry.md'].flatMap((page) =>
   Array.from(
     readFileSync(join(root, page), 'utf8').matchAll(/^(\S+ \* \* \* \*)(.*)$/gm),
@@ -64,15 +64,15 @@ const cronLines = ['docs/cli.md', 'docs/telemetry.md'].flatMap((page) =>
 )
 
 describe('secrets', () => {
-  it.each(cronLines)('are not in the command of cron:%s', (line) => {
+  it.each(cronLines)('are not in the command line of cron:%s', (line) => {
     expect(line).toMatch(/^ {2}app {2}holdfast \w/)
     expect(line).not.toMatch(/--slack-url|--pagerduty-key/)
   })
 
   it('come from the environment', async () => {
-    const told: string[] = []
+    const requests: string[] = []
     await using slack = createServer((request, response) => {
-      told.push(request.url ?? '')
+      requests.push(request.url ?? '')
       response.end()
     }).listen(0, '127.0.0.1')
     await once(slack, 'listening')
@@ -81,11 +81,11 @@ describe('secrets', () => {
     await holdfast(['monitor', 'collect'], { cwd, input: linesOf(lately(acquires(0, 30, 10))) })
     const env = { HOLDFAST_SLACK_URL: `http://127.0.0.1:${port}/hook` }
     expect(await holdfast(['monitor', 'report'], { cwd, env })).toMatchObject({ code: 0, stderr: '' })
-    expect(told).toEqual(['/hook'])
+    expect(requests).toEqual(['/hook'])
   })
 })
 
-/** The command judges by the present: in the last window that has ended. */
+/** Moves the records into the last complete window, because the command judges the present. */
 function lately(records: readonly TelemetryRecord[]): TelemetryRecord[] {
   const start = Math.floor(Date.now() / WINDOW - 1) * WINDOW
   return records.map((record) => ({

@@ -11,7 +11,7 @@ describe('holdfast run', () => {
   const run = (resource: string, command: readonly string[], ...flags: readonly string[]) =>
     new Holdfast(['run', '--store', store, ...flags, resource, '--', ...command])
 
-  /** Where a signal is to end it, the last command is an `exec`: a shell may lose one between two commands. */
+  /** A script that a signal should end has `exec` before its last command: a shell may lose a signal between commands. */
   const shell = (script: string) => ['sh', '-c', script]
 
   it('passes input, output and errors through', async () => {
@@ -19,15 +19,15 @@ describe('holdfast run', () => {
     expect(await holdfast(args, { input: 'given' })).toEqual({ code: 0, stdout: 'given', stderr: 'bad\n' })
   })
 
-  it('tells the command of its lease', async () => {
+  it('passes the lease to the command in its environment', async () => {
     const script = 'echo "$HOLDFAST_RESOURCE $HOLDFAST_TOKEN $HOLDFAST_LEASE_ID"'
     const { stdout } = await run('job', shell(script)).ended
     expect(stdout).toMatch(/^job \d{16} [-0-9a-f]{36}\n$/)
   })
 
   it.each([
-    ['the command’s own', ['sh', '-c', 'exit 3'], 3],
-    ['128 and the signal', ['sh', '-c', 'kill -KILL $$'], 137],
+    ['the exit code of the command', ['sh', '-c', 'exit 3'], 3],
+    ['128 plus the number of the signal', ['sh', '-c', 'kill -KILL $$'], 137],
     ['127 when there is no such command', ['no-such-command'], 127],
     ['126 when it cannot be run', ['/dev/null'], 126],
   ])('exits with %s', async (_, command, code) => {
@@ -56,7 +56,7 @@ describe('holdfast run', () => {
     expect((await run('job', ['true'], '--if-available').ended).code).toBe(0)
   })
 
-  it('lets the command take its time over a signal', async () => {
+  it('waits for a command that takes time to handle a signal', async () => {
     const running = run(
       'job',
       shell('trap "sleep 0.3; echo bye; exit 5" TERM; echo here; while :; do sleep 0.05; done'),
@@ -66,7 +66,7 @@ describe('holdfast run', () => {
     expect(await running.ended).toMatchObject({ code: 5, stdout: 'here\nbye\n' })
   })
 
-  it('gives up its place in line on a signal', async () => {
+  it('leaves the queue on a signal', async () => {
     const holder = run('job', shell('echo here; exec sleep 600'))
     await expect.poll(() => holder.stdout).toBe('here\n')
     const first = run('job', ['true'])
@@ -79,19 +79,20 @@ describe('holdfast run', () => {
     expect((await second.ended).code).toBe(0)
   })
 
-  it('suspends the command with itself', async () => {
+  it('stops and continues the command together with itself', async () => {
     const running = run('job', shell('echo $$; while :; do sleep 0.02; echo on; done'), '--ttl', '1h')
     await expect.poll(() => running.stdout).toContain('on')
     running.signal('SIGTSTP')
     const pid = Number.parseInt(running.stdout, 10)
-    await expect.poll(() => stateOf(pid)).toBe('T')
+    // It stops itself after its command, and would lose a SIGCONT that comes between the two.
+    await expect.poll(() => [stateOf(pid), stateOf(running.pid)]).toEqual(['T', 'T'])
     running.signal('SIGCONT')
+    await expect.poll(() => stateOf(pid)).not.toBe('T')
     const before = running.stdout.length
     await expect.poll(() => running.stdout.length).toBeGreaterThan(before)
-    expect(stateOf(pid)).not.toBe('T')
   })
 
-  it('shows others who holds the lease and why', async () => {
+  it('shows its owner and metadata to others', async () => {
     const holder = run(
       'job',
       shell('echo here; exec sleep 600'),

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { onTestFinished } from 'vitest'
 import { HOLDFAST } from './holdfast.ts'
 
-/** `holdfast` on a terminal, by `script` of util-linux, which every Debian has. */
+/** `holdfast` on a terminal. The terminal comes from `script` of util-linux, which every Debian has. */
 export class PseudoTerminal {
   output = ''
   readonly ended: Promise<number | null>
@@ -10,7 +10,7 @@ export class PseudoTerminal {
 
   constructor(args: string, env: Readonly<Record<string, string>> = {}) {
     if (spawnSync('script', ['--version']).error)
-      throw new Error('script is missing: install util-linux (Debian: bsdutils), to test on a terminal')
+      throw new Error('the program script is missing: install util-linux (Debian: bsdutils)')
     const command = `stty cols 120 rows 30; ${HOLDFAST} ${args}`
     this.#script = spawn('script', ['--quiet', '--flush', '--return', '--command', command, '/dev/null'], {
       env: { ...process.env, TERM: 'xterm', NO_COLOR: '', ...env },

@@ -12,7 +12,7 @@ const {
 } = process.env
 
 describe.each(kindsOfStores({ redis, postgres, nats }))('holdfast run on %s', (_, storeIn) => {
-  it('has one command at work at a time', async () => {
+  it('runs one command at a time', async () => {
     const { ticking, store } = await prepare()
     const runs = ['one', 'two'].map((name) => ticking.start(name, { store, ttl: '60s', forMs: 300 }))
     const ended = await Promise.all(runs.map((run) => run.ended))
@@ -21,10 +21,10 @@ describe.each(kindsOfStores({ redis, postgres, nats }))('holdfast run on %s', (_
     ticking.expectOneAtATime()
   })
 
-  it('lets the next one in after the TTL when it was killed, and its command with it', async () => {
+  it('runs the next command after the TTL when it was killed, because its own command is dead then', async () => {
     const { ticking, store } = await prepare()
     const first = ticking.start('first', { store, ttl: '6s' })
-    await ticking.atWork('first', first)
+    await ticking.untilRunning('first', first)
     const second = ticking.start('second', { store, forMs: 100 })
     await expect.poll(() => second.stderr).toContain('waiting for')
     first.signal('SIGKILL')
@@ -37,7 +37,7 @@ describe.each(kindsOfStores({ redis, postgres, nats }))('holdfast run on %s', (_
 
   async function prepare() {
     const directory = temporaryDirectory()
-    // Servers keep what earlier tests did to them.
+    // Servers keep the leases of earlier tests, so each test has its own name.
     return { ticking: new Ticking(directory, `job-${basename(directory)}`), store: await storeIn(directory) }
   }
 })

@@ -1,10 +1,11 @@
+import { connect } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { HOLDFAST, Holdfast, holdfast, temporaryDirectory } from './holdfast.ts'
 import { startServe, TOKEN } from './server.ts'
 
 describe('holdfast serve', () => {
-  it('serves locks that outlive it, and that the other commands see', async () => {
+  it('serves locks that outlive it and that other commands see', async () => {
     const store = `sqlite:${join(temporaryDirectory(), 'holdfast.db')}`
     const first = await startServe(store, '--ttl', '1h')
     const answer = await fetch(`${first.url}/api/documents/draft/lock`, { method: 'POST' })
@@ -23,7 +24,7 @@ describe('holdfast serve', () => {
     expect((await second.server.ended).code).toBe(0)
   })
 
-  it('is itself a store for the other commands', async () => {
+  it('is a store for other commands', async () => {
     const store = `sqlite:${join(temporaryDirectory(), 'holdfast.db')}`
     const { url, store: remote } = await startServe(store)
     const inner = `${HOLDFAST} ls --store ${remote}`
@@ -34,11 +35,11 @@ describe('holdfast serve', () => {
     expect(doctor.stdout).not.toContain(TOKEN)
     expect(await holdfast(['ls', '--store', url])).toMatchObject({
       code: 70,
-      stderr: expect.stringMatching(/wants a token; name one of its lease-tokens/),
+      stderr: expect.stringMatching(/requires a token; give one of its lease-tokens/),
     })
   })
 
-  it('tells where it listens in one line of JSON with --json', async () => {
+  it('prints one line of JSON with --json when it listens', async () => {
     const directory = temporaryDirectory()
     const store = `file:${join(directory, 'locks')}`
     const server = new Holdfast(['serve', '--json', '--port', '0', '--store', store])
@@ -57,9 +58,25 @@ describe('holdfast serve', () => {
     })
   })
 
-  it('says that its port is taken, and which setting is wrong', async () => {
+  it('exits at once after a second signal, also a different one', async () => {
+    const store = `sqlite:${join(temporaryDirectory(), 'holdfast.db')}`
+    const { url, server } = await startServe(store, '--stop-within', '10m')
+    // A request whose body does not arrive keeps the server from closing.
+    const request = connect(Number(new URL(url).port), '127.0.0.1')
+    onTestFinished(() => void request.destroy())
+    request.on('error', () => {})
+    request.write('POST /api/documents/draft/lock HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n')
+    await expect.poll(async () => (await fetch(`${url}/readyz`)).status).toBe(200)
+    server.signal('SIGINT')
+    await expect.poll(() => fetch(url).catch(() => 'refused')).toBe('refused')
+    server.signal('SIGTERM')
+    expect((await server.ended).code).toBe(143)
+  })
+
+  it('reports a port that is in use, and a wrong setting', async () => {
     const { url, server } = await startServe(`file:${temporaryDirectory()}`)
-    expect(server.stderr).toContain('contents are kept in memory')
+    // A second line, which may arrive after the one with the address.
+    await expect.poll(() => server.stderr).toContain('contents are kept in memory')
     const cwd = temporaryDirectory()
     const [taken, wrong] = await Promise.all([
       holdfast(['serve', '--port', new URL(url).port], { cwd }),

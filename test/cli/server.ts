@@ -6,11 +6,11 @@ export const TOKEN = 'a-token-of-a-worker'
 export interface RunningServer {
   readonly server: Holdfast
   readonly url: string
-  /** As other commands name it, with the token that it wants. */
+  /** Its address for `--store` of other commands, with the token that it requires. */
   readonly store: string
 }
 
-/** `holdfast serve` on a port of its own. */
+/** Starts `holdfast serve` on a free port. Resolves when it listens. Its other lines may arrive later. */
 export async function startServe(store: string, ...flags: readonly string[]): Promise<RunningServer> {
   const server = new Holdfast(['serve', '--port', '0', '--store', store, '--lease-tokens', TOKEN, ...flags])
   const address = () => /listening on (http:\S+?),/.exec(server.stderr)?.[1]

@@ -10,8 +10,8 @@ interface Servers {
 type StoreIn = (directory: string) => Promise<string>
 
 /**
- * Each kind of store, and how to get a URL of it; those of files are in the directory. A test file must itself name
- * the variables of the servers, or they are not started.
+ * Each kind of store, with a function that returns an address of it. A store that is a file is in the directory. The
+ * test file must name the environment variables of the servers itself, or they are not started.
  */
 export function kindsOfStores({ redis = '', postgres = '', nats = '' }: Servers): [kind: string, StoreIn][] {
   return [

@@ -10,14 +10,14 @@ let holder: Holdfast
 beforeEach(async () => {
   store = `sqlite:${join(temporaryDirectory(), 'holdfast.db')}`
   const command = ['sh', '-c', 'echo here; exec sleep 600']
-  // No renewal comes in between.
+  // With this TTL, no renewal comes during the test.
   const flags = ['--store', store, '--owner', 'mika', '--ttl', '1h']
   holder = new Holdfast(['run', ...flags, 'backup', '--', ...command])
   await expect.poll(() => holder.stdout).toBe('here\n')
 })
 
 describe('on a terminal', () => {
-  it('watch keeps a table, tells of ends, and leaves the screen as it was', async () => {
+  it('watch shows a table, reports a release, and restores the screen', async () => {
     const terminal = new PseudoTerminal(`watch --store ${store}`)
     await expect.poll(() => terminal.output).toMatch(/RESOURCE +HOLDER .*\r\n.*backup +mika/s)
     await expect.poll(() => terminal.output).toContain('1 lease ')
@@ -34,16 +34,16 @@ describe('on a terminal', () => {
     ['\r', 1, '', 'mika'],
     ['\x03', 1, '', 'mika'],
     ['\x04', 1, '', 'mika'],
-  ])('release asks, and takes %j for an answer', async (answer, code, said, after) => {
+  ])('release asks for confirmation: %j', async (answer, code, printed, after) => {
     const terminal = new PseudoTerminal(`release --force --store ${store} backup`)
     await expect.poll(() => terminal.output).toContain('End it? [y/N]')
     terminal.type(answer)
     expect(await terminal.ended).toBe(code)
-    expect(terminal.output).toContain(said)
+    expect(terminal.output).toContain(printed)
     expect((await holdfast(['inspect', '--store', store, 'backup'])).stdout).toContain(after)
   })
 
-  it('ls has a heading and colours, and none with NO_COLOR', async () => {
+  it('ls prints a heading, and colours unless NO_COLOR is set', async () => {
     const coloured = new PseudoTerminal(`ls --store ${store}`)
     const plain = new PseudoTerminal(`ls --store ${store}`, { NO_COLOR: '1' })
     await Promise.all([coloured.ended, plain.ended])
@@ -52,7 +52,7 @@ describe('on a terminal', () => {
     expect(plain.output).not.toContain(ESCAPE)
   })
 
-  it('run hands the terminal to its command, and Ctrl-C too', async () => {
+  it('run passes the terminal and Ctrl-C to its command', async () => {
     const terminal = new PseudoTerminal(
       `run --store ${store} other -- sh -c 'read line; echo got $line; exec sleep 600'`,
     )
@@ -64,7 +64,7 @@ describe('on a terminal', () => {
 })
 
 describe('in a pipe', () => {
-  it('watch writes a line of JSON for each change', async () => {
+  it('watch prints a line of JSON for each change', async () => {
     const watching = new Holdfast(['watch', '--store', store])
     await expect.poll(() => changesIn(watching)).toEqual(['held backup'])
     holder.signal('SIGTERM')
@@ -73,7 +73,7 @@ describe('in a pipe', () => {
     expect((await watching.ended).code).toBe(130)
   })
 
-  it('ls writes fields between tabs', async () => {
+  it('ls prints tabs between fields', async () => {
     const { stdout } = await holdfast(['ls', '--store', store])
     expect(stdout).toMatch(/^backup\tmika\t\d{16}\t\S+Z\t\S+Z\n$/)
   })

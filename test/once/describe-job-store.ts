@@ -3,33 +3,33 @@ import type { JobGrant, JobStore } from '../../src/once/index.ts'
 
 export interface JobStoreHarness {
   readonly jobs: JobStore
-  /** Another store on the same jobs, as a second process would have it. */
+  /** Another store on the same jobs, as in a second process. */
   readonly peer: JobStore
-  /** Sets a field by its name in documents, past the store. */
+  /** Sets a field, by its name in documents, without the store. */
   set(id: string, field: 'status' | 'lockOwner' | 'lockExpiresAt', value: string): Promise<void>
   dispose?(): Promise<void>
 }
 
 export interface DescribeJobStoreOptions<H extends JobStoreHarness> {
   readonly create: () => Promise<H>
-  /** Long for one call, short to wait for, in milliseconds. */
+  /** Milliseconds: long for one call, but short enough to wait for. */
   readonly ttl: number
-  /** Lets the store's time pass. Default: really waits. */
+  /** Lets the store's time pass. Default: waits in real time. */
   readonly pass?: (harness: H, ms: number) => Promise<void>
-  /** The type of the field keeps out what cannot be understood. */
+  /** The type of the field allows only times. */
   readonly typedTime?: boolean
 }
 
 const LONG_MS = 60_000
 
-/** What every store of jobs promises; the first five are the viewpoints of the design, by its names. */
+/** What every job store guarantees. The first five tests have the names of the design. */
 export function describeJobStore<H extends JobStoreHarness>(
   name: string,
   { create, ttl, pass = (_harness, ms) => sleep(ms), typedTime = false }: DescribeJobStoreOptions<H>,
 ): void {
   const ttls = [ttl, 4 * ttl, 16 * ttl]
 
-  describe(`${name}: a store of jobs`, () => {
+  describe(`${name}: a job store`, () => {
     const test = (title: string, run: (harness: H) => Promise<void>) =>
       it(title, async () => {
         const harness = await create()
@@ -41,14 +41,14 @@ export function describeJobStore<H extends JobStoreHarness>(
         }
       })
 
-    test('初回取得成功: the first to ask is granted', async ({ jobs }) => {
+    test('初回取得成功: the first request is granted', async ({ jobs }) => {
       const grant = await jobs.acquire('job', 'a', LONG_MS)
       expect(grant).toMatchObject({ acquired: true, attempt: 1 })
       expect((grant as JobGrant).remaining).toBeGreaterThan(LONG_MS / 2)
       expect((grant as JobGrant).remaining).toBeLessThanOrEqual(LONG_MS)
     })
 
-    test('同時2リクエストで片方のみ成功: of two at once one is granted', async ({ jobs, peer }) => {
+    test('同時2リクエストで片方のみ成功: of two requests at once, one is granted', async ({ jobs, peer }) => {
       const answers = await Promise.all([
         jobs.acquire('job', 'a', LONG_MS),
         peer.acquire('job', 'b', LONG_MS),
@@ -57,7 +57,7 @@ export function describeJobStore<H extends JobStoreHarness>(
       expect(answers.find(({ acquired }) => !acquired)).toMatchObject({ reason: 'locked' })
     })
 
-    test('TTL 切れ後の再取得成功: granted again after the TTL, with a higher token', async (harness) => {
+    test('TTL 切れ後の再取得成功: an expired lock is granted again, with a higher token', async (harness) => {
       const { jobs, peer } = harness
       await whileLive(jobs, ttls, async (id, liveMs) => {
         const first = await grab(jobs, 'a', liveMs, id)
@@ -71,7 +71,7 @@ export function describeJobStore<H extends JobStoreHarness>(
       })
     })
 
-    test('READY/FAILED のとき必ず取得失敗: never granted once it is finished', async ({ jobs, peer }) => {
+    test('READY/FAILED のとき必ず取得失敗: a finished job is never granted', async ({ jobs, peer }) => {
       for (const [id, outcome] of [
         ['done', { result: 1 }],
         ['broken', { error: 'no' }],
@@ -87,7 +87,7 @@ export function describeJobStore<H extends JobStoreHarness>(
       }
     })
 
-    test('owner 不一致で release しても lock が消えない: a release by another changes nothing', async ({
+    test('owner 不一致で release しても lock が消えない: a release by another owner changes nothing', async ({
       jobs,
       peer,
     }) => {
@@ -97,7 +97,7 @@ export function describeJobStore<H extends JobStoreHarness>(
       expect(await jobs.refresh('job', 'a', LONG_MS)).not.toBeNull()
     })
 
-    test('of fifty at once one is granted', async ({ jobs, peer }) => {
+    test('of fifty requests at once, one is granted', async ({ jobs, peer }) => {
       const answers = await Promise.all(
         Array.from({ length: 50 }, (_, n) => (n % 2 ? jobs : peer).acquire('job', `owner-${n}`, LONG_MS)),
       )
@@ -105,7 +105,7 @@ export function describeJobStore<H extends JobStoreHarness>(
       expect(await jobs.read('job')).toMatchObject({ attempts: 1 })
     })
 
-    test('of fifty at once one recovers a stale lock', async (harness) => {
+    test('of fifty requests at once, one recovers a stale lock', async (harness) => {
       const { jobs, peer } = harness
       const { token } = await grab(jobs, 'dead', ttl)
       await pass(harness, ttl + 20)
@@ -117,14 +117,16 @@ export function describeJobStore<H extends JobStoreHarness>(
       expect(granted[0]?.token).toBeGreaterThan(token)
     })
 
-    test('asking again as the live owner is granted again: same token, same attempt', async ({ jobs }) => {
+    test('a repeated request of the live owner is granted again: same token, same attempt', async ({
+      jobs,
+    }) => {
       const first = await grab(jobs, 'a', LONG_MS / 2)
       const again = await grab(jobs, 'a', LONG_MS)
       expect(again).toMatchObject({ token: first.token, attempt: 1 })
       expect(again.expiresAt).toBeGreaterThan(first.expiresAt)
     })
 
-    test('released, it is granted to the next at once', async ({ jobs, peer }) => {
+    test('a released job is granted to the next request at once', async ({ jobs, peer }) => {
       const { token } = await grab(jobs, 'a', LONG_MS)
       expect(await jobs.release('job', 'a')).toBe(true)
       expect(await jobs.release('job', 'a')).toBe(false)
@@ -146,7 +148,7 @@ export function describeJobStore<H extends JobStoreHarness>(
       })
     })
 
-    test('a refresh is refused to another, after the expiry, after a loss and after the end', async (harness) => {
+    test('a refresh by another owner, of an expired, lost or finished lock is refused', async (harness) => {
       const { jobs, peer } = harness
       await grab(jobs, 'a', ttl)
       expect(await peer.refresh('job', 'b', LONG_MS)).toBeNull()
@@ -158,7 +160,7 @@ export function describeJobStore<H extends JobStoreHarness>(
       expect(await peer.refresh('job', 'b', LONG_MS)).toBeNull()
     })
 
-    test('the holder finishes the job, and may say so twice', async ({ jobs, peer }) => {
+    test('the holder finishes the job, and may repeat the request', async ({ jobs, peer }) => {
       const { token } = await grab(jobs, 'a', LONG_MS)
       const result = { score: 1.5, tags: ['x', 'ü', '日本'], none: null, deep: { list: [{ a: 1 }] } }
       expect(await jobs.finish('job', { owner: 'a', token }, { result })).toBe(true)
@@ -191,7 +193,7 @@ export function describeJobStore<H extends JobStoreHarness>(
       expect(await jobs.read('job')).toMatchObject({ result: 'new' })
     })
 
-    test('a status that another program made final is left alone', async ({ jobs, peer, set }) => {
+    test('a final status of another program is not changed', async ({ jobs, peer, set }) => {
       const { token } = await grab(jobs, 'a', LONG_MS)
       await set('job', 'status', 'FAILED')
       expect(await jobs.refresh('job', 'a', LONG_MS)).toBeNull()
@@ -199,7 +201,7 @@ export function describeJobStore<H extends JobStoreHarness>(
       expect(await peer.read('job')).toMatchObject({ status: 'FAILED', result: null })
     })
 
-    test('with maxAttempts a job that keeps killing its worker is failed', async (harness) => {
+    test('with maxAttempts, a job that keeps killing its worker becomes failed', async (harness) => {
       const { jobs, peer } = harness
       const first = await grab(jobs, 'a', ttl)
       await pass(harness, ttl + 20)
@@ -214,7 +216,7 @@ export function describeJobStore<H extends JobStoreHarness>(
       expect(await jobs.acquire('job', 'c', ttl)).toMatchObject({ reason: 'already_finished' })
     })
 
-    test('a live lock is not touched by maxAttempts', async ({ jobs, peer }) => {
+    test('maxAttempts does not affect a live lock', async ({ jobs, peer }) => {
       await grab(jobs, 'a', LONG_MS)
       const limit = { maxAttempts: 1 }
       expect(await peer.acquire('job', 'b', LONG_MS, limit)).toMatchObject({ reason: 'locked' })
@@ -246,13 +248,25 @@ export function describeJobStore<H extends JobStoreHarness>(
       expect(answers.every(({ acquired }) => acquired)).toBe(true)
     })
 
-    test('an owner, a TTL or a limit that is none is refused', async ({ jobs }) => {
+    test('invalid arguments are refused', async ({ jobs }) => {
       const invalid = expect.objectContaining({ code: 'invalid-argument' })
+      const holder = { owner: 'a', token: 1 }
       await expect(jobs.acquire('job', '', LONG_MS)).rejects.toEqual(invalid)
       await expect(jobs.acquire('job', 'a', 0)).rejects.toEqual(invalid)
       await expect(jobs.acquire('job', 'a', Number.NaN)).rejects.toEqual(invalid)
       await expect(jobs.acquire('job', 'a', LONG_MS, { maxAttempts: 0 })).rejects.toEqual(invalid)
       await expect(jobs.acquire('', 'a', LONG_MS)).rejects.toEqual(invalid)
+      await expect(jobs.add(10n as never)).rejects.toEqual(invalid)
+      await expect(jobs.acquire('job', 10n as never, LONG_MS)).rejects.toEqual(invalid)
+      await expect(jobs.acquire('job', 'a', 10n as never)).rejects.toEqual(invalid)
+      await expect(jobs.acquire('job', 'a', LONG_MS, null as never)).rejects.toEqual(invalid)
+      await expect(jobs.refresh('job', 'a', '30s' as never)).rejects.toEqual(invalid)
+      await expect(jobs.refresh('job', Symbol('a') as never, LONG_MS)).rejects.toEqual(invalid)
+      await expect(jobs.release('job', null as never)).rejects.toEqual(invalid)
+      await expect(jobs.finish('job', null as never, { result: 1 })).rejects.toEqual(invalid)
+      await expect(jobs.finish('job', holder, 10n as never)).rejects.toEqual(invalid)
+      await expect(jobs.read(Object.create(null))).rejects.toEqual(invalid)
+      expect(await jobs.read('job')).toMatchObject({ status: 'PENDING', attempts: 0 })
     })
 
     if (!typedTime)
@@ -272,8 +286,8 @@ export function describeJobStore<H extends JobStoreHarness>(
 }
 
 /**
- * Runs steps for which the lock must be live, and then what they return. Steps that failed after so long that the
- * lock may have run out show nothing: they run again, with another job, for longer.
+ * Runs steps for which the lock must be live, and then the function that they return. If the steps fail after the
+ * lock may have expired, that proves nothing: they run again, with another job and a longer TTL.
  */
 async function whileLive(
   jobs: JobStore,

@@ -1,12 +1,12 @@
 import { DatabaseSync } from 'node:sqlite'
 
-/** What the work of jobs changes outside, guarded by the token: a lower one than it has seen is refused. */
+/** The side effects of jobs, guarded by the token: a token lower than one that was seen is refused. */
 export class Effects {
   readonly #database: DatabaseSync
 
   constructor(path: string) {
     this.#database = new DatabaseSync(path, { timeout: 5000 })
-    // Not in WAL mode: of several processes that change to it at once, all but one fail without waiting.
+    // Not in WAL mode: if several processes switch to it at once, all but one fail without waiting.
     this.#database.exec(`pragma synchronous = off;
       begin immediate;
       create table if not exists fences (job text primary key, token integer not null);
@@ -15,7 +15,7 @@ export class Effects {
       commit`)
   }
 
-  /** Whether it was let through; the effect of an earlier attempt counts as this one's. */
+  /** Returns whether the token was accepted. An effect of an earlier attempt stays and counts for this one. */
   apply(job: string, token: number, worker: string): boolean {
     const database = this.#database
     database.exec('begin immediate')

@@ -1,11 +1,11 @@
 import type { JobStore } from '../../src/once/index.ts'
 import { TaskQueue } from './task-queue.ts'
-import type { WorkForce } from './work-force.ts'
+import type { WorkerProcesses } from './worker-processes.ts'
 
 export interface StormSettings {
   readonly jobs: number
   readonly workers: number
-  /** After so many jobs a worker is killed, whatever it does, and another is hired. */
+  /** After this many jobs, a random worker is killed and another is started. */
   readonly killAfter: number
 }
 
@@ -17,20 +17,20 @@ export interface StormReport {
   readonly ready: number
 }
 
-/** Delivers jobs to workers that are killed at random, until the queue has forgotten every one of them. */
+/** Delivers jobs to workers that are killed at random, until every delivery was answered with success. */
 export async function storm(
-  force: WorkForce,
+  processes: WorkerProcesses,
   store: JobStore,
   { jobs, workers, killAfter }: StormSettings,
 ): Promise<StormReport> {
   const ids = Array.from({ length: jobs }, (_, n) => `job-${n}`)
   for (const id of ids) await store.add(id)
-  await Promise.all(Array.from({ length: workers }, () => force.hire()))
+  await Promise.all(Array.from({ length: workers }, () => processes.start()))
   const replacements: Promise<void>[] = []
-  const delivered = await new TaskQueue(() => force.workers).deliverAll(ids, {
+  const delivered = await new TaskQueue(() => processes.workers).deliverAll(ids, {
     lanes: workers * 2,
     after: (done) => {
-      if (done % killAfter === 0) replacements.push(force.replaceOne())
+      if (done % killAfter === 0) replacements.push(processes.replaceOne())
     },
   })
   await Promise.all(replacements)

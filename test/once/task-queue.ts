@@ -8,13 +8,13 @@ export interface Delivery {
   readonly id: string
   /** How often it was delivered. */
   readonly times: number
-  /** The body of the answer that the queue was content with. */
+  /** The `status` in the body of the successful answer. */
   readonly status: string
 }
 
 /**
- * A small queue that behaves like Cloud Tasks: at least once, to any worker, again and again with backoff until the
- * answer is 2xx. No answer within the dispatch deadline and a broken connection count as failures.
+ * A small queue that behaves like Cloud Tasks: it delivers at least once, to any worker, and repeats with backoff
+ * until the answer is 2xx. A missing answer after the dispatch deadline and a broken connection count as failures.
  */
 export class TaskQueue {
   readonly #targets: () => readonly Target[]
@@ -36,7 +36,7 @@ export class TaskQueue {
     }
   }
 
-  /** All of them, so many at a time. `after` is told after each how many are done. */
+  /** Delivers all, `lanes` at a time. `after` is called after each with the number of completed deliveries. */
   async deliverAll(
     analysisIds: readonly string[],
     { lanes, after }: { readonly lanes: number; readonly after: (done: number) => void },

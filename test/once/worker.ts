@@ -1,6 +1,6 @@
 /**
- * A worker behind HTTP, as a queue sees it. The id of a job says what its first attempt does: `hang` never ends,
- * `late` stops the process and ends when that goes on, others take a few milliseconds.
+ * A worker behind HTTP, as a queue sees it. The id of a job decides what its first attempt does: `hang` never ends,
+ * `late` stops the process and ends when the process continues, others take a few milliseconds.
  */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openJobs } from '../../examples/job-worker/open-jobs.ts'
 import { createOnce, createTaskHandler, type RunningJob } from '../../src/once/index.ts'
 import { Effects } from './effects.ts'
-import type { WorkerMessage } from './work-force.ts'
+import type { WorkerMessage } from './worker-processes.ts'
 
 const [url = '', table = '', effectsPath = '', name = '', ttl = ''] = process.argv.slice(2)
 const { jobs } = await openJobs(url, table)
@@ -19,19 +19,19 @@ const handle = createTaskHandler(once, {
   work,
   ttl: Number(ttl),
   retryAfter: 0,
-  onError: (error, id) => tell({ type: 'rejected', id, code: String((error as { code?: string }).code) }),
+  onError: (error, id) => report({ type: 'rejected', id, code: String((error as { code?: string }).code) }),
 })
 
 const server = createServer(async (incoming, outgoing) => {
   const response = await handle(await requestOf(incoming))
   outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(await response.text())
 })
-server.listen(0, '127.0.0.1', () => tell({ type: 'ready', port: (server.address() as AddressInfo).port }))
+server.listen(0, '127.0.0.1', () => report({ type: 'ready', port: (server.address() as AddressInfo).port }))
 
 async function work({ id, token, attempt }: RunningJob): Promise<object> {
-  await tell({ type: 'started', id, attempt })
+  await report({ type: 'started', id, attempt })
   if (attempt === 1 && id.startsWith('hang')) await new Promise(() => {})
-  // By itself, since a signal from outside could stop it within a transaction that keeps out the others.
+  // The process stops itself: a signal from outside could come within a transaction that blocks the others.
   if (attempt === 1 && id.startsWith('late')) process.kill(process.pid, 'SIGSTOP')
   else await sleep(Math.random() * 4)
   const allowed = effects.apply(id, token, name)
@@ -46,7 +46,7 @@ async function requestOf(incoming: IncomingMessage): Promise<Request> {
   return new Request(`http://localhost${incoming.url}`, { method: incoming.method ?? 'GET', body })
 }
 
-/** Resolves when the message is on its way. */
-function tell(message: WorkerMessage): Promise<void> {
+/** Resolves when the message was sent. */
+function report(message: WorkerMessage): Promise<void> {
   return new Promise((resolve) => process.send?.(message, () => resolve()))
 }

@@ -51,7 +51,7 @@ const BACKENDS: readonly (readonly [string, () => DocumentStore, () => AuditLog]
 const NOON = Date.UTC(2030, 0, 1, 12) * 1000
 
 describe.each(BACKENDS)('contents in %s', (_, documents) => {
-  it('are saved for the holder of the latest grant alone', async () => {
+  it('are saved only for the holder of the latest grant', async () => {
     const store = documents()
     const [first, second] = [grant(1, 'a'), grant(2, 'b')]
     expect(await store.save('room', first, 'early')).toEqual({ saved: false, fence: null })
@@ -74,7 +74,7 @@ describe.each(BACKENDS)('contents in %s', (_, documents) => {
   })
 
   it.each([[null], ['text with \u0000 and 🔒'], [{ list: [1, 2.5, 'x'], '"quoted"': true }]])(
-    'keep %j as it was',
+    'return %j unchanged',
     async (content) => {
       const store = documents()
       expect(await store.read('room')).toBeNull()
@@ -85,7 +85,7 @@ describe.each(BACKENDS)('contents in %s', (_, documents) => {
     },
   )
 
-  it('keep rooms apart, whatever their names', async () => {
+  it('are separate for each room, whatever its name', async () => {
     const store = documents()
     const rooms = ['a', 'A', "it's", 'x; drop table y', '部屋', '__proto__']
     for (const [n, room] of rooms.entries()) await store.fence(room, grant(n, room))
@@ -97,7 +97,7 @@ describe.each(BACKENDS)('contents in %s', (_, documents) => {
 })
 
 describe.each(BACKENDS)('the audit trail in %s', (_, __, audit) => {
-  it('is read from the newest, in pages, and by resource', async () => {
+  it('is read from the newest entry on, in pages, and by resource', async () => {
     const log = audit()
     for (let n = 1; n <= 5; n++) await log.append(entry(n, n % 2 ? 'odd' : 'even'))
     const first = await log.read({ limit: 2 })
@@ -108,7 +108,7 @@ describe.each(BACKENDS)('the audit trail in %s', (_, __, audit) => {
     expect(tokens((await log.read({ limit: 9, resource: 'even' })).entries)).toEqual([4, 2])
   })
 
-  it('is bounded: the oldest go first', async () => {
+  it('is limited: the oldest entries are deleted', async () => {
     const log = audit()
     for (let n = 1; n <= 400; n++) await log.append(entry(n, 'a'))
     const { entries } = await log.read({ limit: 1000 })

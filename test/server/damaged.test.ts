@@ -25,7 +25,9 @@ beforeEach(async () => {
   store = sqliteStore(path)
   logged = []
   bed = await serviceBed({
-    ...{ store, documents: sqliteDocuments(database), audit: sqliteAudit(database) },
+    store,
+    documents: sqliteDocuments(database),
+    audit: sqliteAudit(database),
     log(level, message, fields) {
       if (level !== 'info') logged.push({ level, message, ...fields })
     },
@@ -48,9 +50,9 @@ describe('a damaged entry of the audit trail', () => {
   }
 
   it.each([
-    ['is no JSON', '{"at":'],
+    ['is not JSON', '{"at":'],
     ['is of another version', '{"happened":"lock"}'],
-  ])('that %s is passed over, and told once', async (_, entry) => {
+  ])('that %s is skipped, with one warning', async (_, entry) => {
     await holder.call('POST', LOCK)
     await holder.call('DELETE', LOCK)
     await holder.call('POST', LOCK)
@@ -63,11 +65,11 @@ describe('a damaged entry of the audit trail', () => {
 
 describe('a damaged document', () => {
   it.each([
-    ['no JSON', `content = '{"text":'`],
+    ['not JSON', `content = '{"text":'`],
     ['bytes', `content = x'ff00'`],
     ['without a token', 'token = null'],
-    ['of no time', `saved_at = 'noon'`],
-  ])('that is %s is told as such, and mended by a save', async (_, change) => {
+    ['without a time', `saved_at = 'noon'`],
+  ])('that is %s is an error, until a save replaces it', async (_, change) => {
     const { token } = (await holder.call('POST', LOCK)).body
     await holder.call('PUT', DOCUMENT, { content: 'first', token })
     damage(`update holdfast_documents set ${change}`)
@@ -81,7 +83,7 @@ describe('a damaged document', () => {
 })
 
 describe('a damaged lease', () => {
-  it('is not to be had until it is mended', async () => {
+  it('cannot be acquired until it is repaired', async () => {
     await holder.call('POST', LOCK)
     damage(`update holdfast_leases set metadata = 'Mika'`)
     const other = bed.browser('other')

@@ -6,13 +6,13 @@ import { HANG_MS } from '../hang-limit.ts'
 
 export interface BusNode {
   readonly bus: Bus
-  /** Breaks the line between this node and the server; the result mends it. */
+  /** Breaks the connection between this node and the server. The returned function allows it again. */
   cut?(): () => void
   /** Ends the client that the bus was given. */
   end?(): unknown
 }
 
-/** What every bus must do. `open` gives one more node on the same bus, as another process would have it. */
+/** What every bus must do. `open` creates another node on the same bus, as another process would. */
 export function describeBus(name: string, makeOpen: () => () => Promise<BusNode>): void {
   describe(name, () => {
     const nodes: BusNode[] = []
@@ -24,39 +24,41 @@ export function describeBus(name: string, makeOpen: () => () => Promise<BusNode>
     })
     const begin = async (count: number) => {
       const open = makeOpen()
-      const opened: (BusNode & { readonly heard: BusMessage[]; readonly subscription: AsyncDisposable })[] =
-        []
+      const opened: (BusNode & {
+        readonly received: BusMessage[]
+        readonly subscription: AsyncDisposable
+      })[] = []
       for (let n = 0; n < count; n++) {
         const node = await open()
         nodes.push(node)
-        const heard: BusMessage[] = []
-        const subscription = await node.bus.subscribe((message) => heard.push(message))
-        opened.push({ ...node, heard, subscription })
+        const received: BusMessage[] = []
+        const subscription = await node.bus.subscribe((message) => received.push(message))
+        opened.push({ ...node, received, subscription })
       }
       return opened
     }
     const message = (n: number): BusMessage => ({ topic: 'document', data: { n } })
-    const numbersOf = (heard: readonly BusMessage[]) => heard.map(({ data: { n } }) => n)
+    const numbersOf = (received: readonly BusMessage[]) => received.map(({ data: { n } }) => n)
 
-    it('delivers to every node, the own too, once and in order', async () => {
+    it('delivers to every node, including the sender, once and in order', async () => {
       const opened = await begin(3)
       const sent = Array.from({ length: 100 }, (_, n) => n)
       await Promise.all(sent.map((n) => opened[0]?.bus.publish(message(n))))
-      for (const { heard } of opened) await eventually(() => expect(numbersOf(heard)).toEqual(sent))
+      for (const { received } of opened) await eventually(() => expect(numbersOf(received)).toEqual(sent))
     })
 
     it.each([
       ['long', 'x'.repeat(100_000)],
       ['in every script', 'Zoë 編集中 🔒 \u2028 "quoted" \\ \n'.repeat(1000)],
-      ['with what no text may have', 'a\u0000b\ud800c'],
+      ['with invalid characters', 'a\u0000b\ud800c'],
     ])('delivers texts that are %s', async (_, text) => {
       const [a, b] = await begin(2)
       const sent = { topic: 'document', data: { text, nested: { list: [1, null, true] } } }
       await a?.bus.publish(sent)
-      await eventually(() => expect(isDeepStrictEqual(b?.heard, [sent])).toBe(true))
+      await eventually(() => expect(isDeepStrictEqual(b?.received, [sent])).toBe(true))
     })
 
-    it('harms nobody when a listener throws, and ends with its disposal', async () => {
+    it('a listener that throws affects nobody else, and a disposed one receives nothing', async () => {
       const [a] = await begin(1)
       const ended = vi.fn()
       const bad = await a?.bus.subscribe(() => {
@@ -65,44 +67,44 @@ export function describeBus(name: string, makeOpen: () => () => Promise<BusNode>
       const subscription = await a?.bus.subscribe(ended)
       await subscription?.[Symbol.asyncDispose]()
       await a?.bus.publish(message(1))
-      await eventually(() => expect(numbersOf(a?.heard ?? [])).toEqual([1]))
+      await eventually(() => expect(numbersOf(a?.received ?? [])).toEqual([1]))
       expect(ended).not.toHaveBeenCalled()
       await bad?.[Symbol.asyncDispose]()
     })
 
-    it('hears again after its last listener has gone and another came', async () => {
+    it('receives messages again after its last listener was disposed and another one came', async () => {
       const [a, b] = await begin(2)
       await b?.subscription[Symbol.asyncDispose]()
       const again = vi.fn()
       await b?.bus.subscribe(again)
       await a?.bus.publish(message(1))
       await eventually(() => expect(again).toHaveBeenCalledOnce())
-      expect(b?.heard).toEqual([])
+      expect(b?.received).toEqual([])
     })
 
-    it('refuses when it was closed', async () => {
+    it('refuses all calls after it was closed', async () => {
       const [a] = await begin(1)
       await a?.bus.close()
       await expect(a?.bus.publish(message(1))).rejects.toMatchObject({ code: 'closed' })
       await expect(a?.bus.subscribe(() => {})).rejects.toMatchObject({ code: 'closed' })
     })
 
-    it('hears again after its connection was lost', async ({ skip }) => {
+    it('receives messages again after its connection was lost', async ({ skip }) => {
       const [a, b] = await begin(2)
       if (!b?.cut) return skip('no connection to lose')
-      const mend = b.cut()
+      const allow = b.cut()
       await a?.bus.publish(message(1))
-      await eventually(() => expect(numbersOf(a?.heard ?? [])).toContain(1))
-      mend()
+      await eventually(() => expect(numbersOf(a?.received ?? [])).toContain(1))
+      allow()
       let n = 1
       await vi.waitFor(
         async () => {
           await a?.bus.publish(message(++n))
-          expect(b.heard.length).toBeGreaterThan(0)
+          expect(b.received.length).toBeGreaterThan(0)
         },
         { timeout: HANG_MS, interval: 100 },
       )
-      const numbers = numbersOf(b.heard)
+      const numbers = numbersOf(b.received)
       expect(numbers).toEqual([...new Set(numbers)])
       expect(numbers).not.toContain(1)
     })

@@ -25,7 +25,7 @@ export function docsExamples(page: string, kind: string): { readonly name: strin
   })).filter(({ name }) => name === kind)
 }
 
-/** Runs an example against the source, on another port than 4321; answers what it has printed. */
+/** Runs an example with the source, on another port than 4321. The returned function returns its output so far. */
 export function runExample(code: string, port: number): () => string {
   const source = code
     .replace(/from '(holdfast[/\w]*)'/g, (_, specifier) => `from '${sourceOf(specifier)}'`)
@@ -35,15 +35,15 @@ export function runExample(code: string, port: number): () => string {
   const child = spawn(process.execPath, [file], { cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] })
   running.push(child)
   let output = ''
-  const hear = (chunk: Buffer) => {
+  const append = (chunk: Buffer) => {
     output += chunk
   }
-  child.stdout.on('data', hear)
-  child.stderr.on('data', hear)
+  child.stdout.on('data', append)
+  child.stderr.on('data', append)
   return () => output
 }
 
-/** The port that an example says it has got. */
+/** The port that an example has printed. */
 export async function portOf(output: () => string): Promise<string> {
   const port = () => /(?:port: |127\.0\.0\.1:)(\d+)/.exec(output())?.[1]
   await eventually(() => expect(port(), output()).toBeDefined())

@@ -37,7 +37,7 @@ describe('the lock of a document, outside of a browser', () => {
   beforeAll(async () => {
     server = await start()
   })
-  afterAll(() => server?.stop())
+  afterAll(() => server?.close())
   beforeEach(() => {
     roomId = crypto.randomUUID()
   })
@@ -103,7 +103,7 @@ describe('the lock of a document, outside of a browser', () => {
 
   it('hears of rooms that are closed to strangers, by whatever key', async () => {
     const shut = await start({ publicChannels: false, channelKey: 'another' })
-    onTestFinished(() => shut.stop())
+    onTestFinished(() => shut.close())
     await using mika = open('Mika', { url: shut.url })
     await using ken = open('Ken', { url: shut.url })
     await mika.acquire()
@@ -117,7 +117,7 @@ describe('the lock of a document, outside of a browser', () => {
   it('hears of its room though the first look was refused', async () => {
     let isKnown = false
     const later = await start({}, () => (isKnown ? { id: 'mika' } : null))
-    onTestFinished(() => later.stop())
+    onTestFinished(() => later.close())
     await using lock = open('Mika', { url: later.url, headers: {} })
     expect(await lock.acquire()).toBe(false)
     isKnown = true
@@ -251,7 +251,7 @@ describe('the lock of a document, outside of a browser', () => {
     await phase(ken, 'read-only')
     void ken.requestHandOver()
     await eventually(() => expect(mika.state.request).not.toBeNull())
-    await away.stop()
+    await away.close()
     await expect(mika.answer(true)).rejects.toMatchObject({ code: 'store-unavailable' })
     await inTime(phase(mika, 'lost'))
   })

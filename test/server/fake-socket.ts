@@ -1,5 +1,5 @@
 import { type PusherFrame, parseFrame } from '../../src/protocol/index.ts'
-import type { ChannelsHub, ConnectionRequest, Visitor } from '../../src/server/channels/index.ts'
+import type { ChannelsHub, ConnectionHandler, ConnectionRequest } from '../../src/server/channels/index.ts'
 
 export const KEY = 'app-key'
 export const SECRET = '7ad3773142a6692b25b8'
@@ -7,15 +7,15 @@ export const SECRET = '7ad3773142a6692b25b8'
 /** A client without a network. */
 export interface FakeSocket {
   readonly id: string
-  /** What it has received and not yet looked at. */
+  /** The frames since the last call. */
   take(): PusherFrame[]
-  /** The code with which the server has ended it. */
+  /** The code with which the server has closed it. */
   readonly code: number | null
   say(event: string, data?: unknown, channel?: string): void
   sayText(text: string): void
-  /** Subscribes, and answers what came of it. */
+  /** Subscribes, and returns the frames that it received. */
   subscribe(channel: string, more?: object): Promise<PusherFrame[]>
-  /** Subscribes with a signature; with `member`, as that one. */
+  /** Subscribes with a signature, for a presence channel as this member. */
   enter(channel: string, member?: object): Promise<PusherFrame[]>
   alive(): void
   leave(): void
@@ -36,12 +36,9 @@ export function fakeSocket(hub: ChannelsHub, request: Partial<ConnectionRequest>
       code = closeCode
     },
   }
-  const asked = {
-    ...{ key: KEY, protocol: '7', library: 'js', client: '127.0.0.1' },
-    ...request,
-  }
-  const visitor: Visitor | null = hub.accept(connection, asked)
-  const established = visitor ? frames.shift()?.data : {}
+  const asked = { key: KEY, protocol: '7', library: 'js', client: '127.0.0.1', ...request }
+  const handler: ConnectionHandler | null = hub.accept(connection, asked)
+  const established = handler ? frames.shift()?.data : {}
   const id = String(Object(established).socket_id)
   const socket: FakeSocket = {
     id,
@@ -53,11 +50,11 @@ export function fakeSocket(hub: ChannelsHub, request: Partial<ConnectionRequest>
       frames = []
       return taken
     },
-    sayText: (text) => visitor?.received(text),
+    sayText: (text) => handler?.received(text),
     say: (event, data, channel) => socket.sayText(JSON.stringify({ event, data, channel })),
     async subscribe(channel, more = {}) {
       socket.say('pusher:subscribe', { channel, ...more })
-      // Signatures are verified outside of the event loop.
+      // Signatures are verified asynchronously.
       if (frames.length === 0) await new Promise<void>((resolve) => (answered = resolve))
       return socket.take()
     },
@@ -65,8 +62,8 @@ export function fakeSocket(hub: ChannelsHub, request: Partial<ConnectionRequest>
       const channel_data = member && JSON.stringify(member)
       return socket.subscribe(channel, { channel_data, auth: await hub.sign(id, channel, channel_data) })
     },
-    alive: () => visitor?.alive(),
-    leave: () => visitor?.closed(),
+    alive: () => handler?.alive(),
+    leave: () => handler?.closed(),
   }
   return socket
 }

@@ -38,7 +38,7 @@ describe('httpStore', () => {
     beforeAll(async () => {
       server = await startServer()
     })
-    afterAll(() => server?.stop())
+    afterAll(() => server?.close())
 
     const faults: [string, () => [string, HttpStoreOptions], object][] = [
       ['no token', () => [server.url, {}], { code: 'store-failed', message: /403.*one of its leaseTokens/ }],
@@ -120,7 +120,7 @@ async function openPair() {
   const dispose = async () => {
     await Promise.all([store.close(), peer.close()])
     await proxy[Symbol.asyncDispose]()
-    await server.stop()
+    await server.close()
   }
   return { url: server.url, proxy, store, peer, dispose, [Symbol.asyncDispose]: dispose }
 }

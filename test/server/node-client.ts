@@ -20,12 +20,12 @@ export async function startNode(store: string, postgres: string, name: string): 
   return { url: `http://127.0.0.1:${port}`, process: child }
 }
 
-/** A browser that calls this server; give it the cookie of another to go on with its session. */
+/** A browser that calls this server. With the cookie of another browser it continues its session. */
 export function browserAt(url: string, tab = 'tab-1'): Browser {
   const { host } = new URL(url)
   const call = (request: Request) => {
     const { pathname, search } = new URL(request.url)
-    // What belongs to the connection is for the client to set.
+    // `fetch` sets the headers of the connection itself.
     const headers = new Headers(request.headers)
     headers.delete('host')
     headers.set('origin', `http://${host}`)
@@ -34,7 +34,7 @@ export function browserAt(url: string, tab = 'tab-1'): Browser {
   return new Browser(call, { 'X-Holdfast-Client': tab })
 }
 
-/** A WebSocket in a room, with all that it hears there. */
+/** A WebSocket in a room, and the events that it received. */
 export interface RoomSocket {
   /** The names of the events, in order. */
   readonly heard: readonly string[]

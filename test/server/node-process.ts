@@ -1,4 +1,4 @@
-/** One node of a service, in a process of its own that can be killed: `node-process.ts <store> <postgres> <name>`. */
+/** One node of a service, in its own process that can be killed: `node-process.ts <store> <postgres> <name>`. */
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { postgresAudit, postgresBus, postgresDocuments, redisBus } from '../../src/server/index.ts'
@@ -20,7 +20,7 @@ const server = await createServer({
 })
 process.send?.({ port: server.port })
 process.on('disconnect', () => process.exit())
-process.on('message', () => void server.stop().then(() => process.exit()))
+process.on('message', () => void server.close().then(() => process.exit()))
 
 function onPostgres() {
   return {

@@ -1,6 +1,6 @@
 import { SECRETS } from './service-bed.ts'
 
-/** Of all nodes of a service: the same secrets, and times that are short only where a test waits for their end. */
+/** The settings of all nodes: the same secrets, and short times only where a test waits for their end. */
 export const NODE_SETTINGS = {
   ...SECRETS,
   ttl: 10_000,

@@ -32,7 +32,7 @@ describe.each([
     return () => clearInterval(beating)
   }
 
-  it.concurrent('refuse and announce through B and C what was locked through A, each socket once', async () => {
+  it.concurrent('refuse on B and C what was locked on A, and announce it to each socket once', async () => {
     const room = 'shared'
     const sockets = await everywhere(room)
     const user = browserAt(url(0))
@@ -56,12 +56,12 @@ describe.each([
     for (const socket of sockets) socket.close()
   })
 
-  it.concurrent('announce an expiry once on each socket, though all of them sweep', async () => {
+  it.concurrent('announce an expiry once to each socket, even if all of them sweep', async () => {
     const room = 'lapsing'
     const sockets = await everywhere(room)
     expect((await browserAt(url(0)).call('POST', lockOf(room))).status).toBe(200)
     await allHear(sockets, ['document.locked', 'document.unlocked'])
-    // A second life, so that whatever is told twice of the first would be among it.
+    // A second lock, so that an event that is sent twice for the first one would come before its events.
     const next = browserAt(url(1))
     expect((await next.call('POST', lockOf(room))).status).toBe(200)
     await next.call('DELETE', lockOf(room))
@@ -69,7 +69,7 @@ describe.each([
     for (const socket of sockets) socket.close()
   })
 
-  it.concurrent('pass a request to hand over, its answer and the line from one to the other', async () => {
+  it.concurrent('pass on a handover request, its answer and the waiting list', async () => {
     const room = 'handed'
     const [socket] = await everywhere(room)
     const holder = browserAt(url(0), 'holder')
@@ -91,7 +91,7 @@ describe.each([
     expect((await waiting).status).toBe(200)
   })
 
-  it('go on with the clients of a node that is killed', async () => {
+  it('continue with the clients of a node that was killed', async () => {
     const room = 'survivor'
     const sockets = await Promise.all([1, 2].map((n) => joinRoom(url(n), room)))
     const user = browserAt(url(0))

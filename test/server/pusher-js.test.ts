@@ -24,7 +24,11 @@ afterEach(async () => {
 })
 
 const optionsFor = (user: string, port = server.port) => ({
-  ...{ cluster: '', wsHost: '127.0.0.1', wsPort: port, forceTLS: false, enabledTransports: ['ws' as const] },
+  cluster: '',
+  wsHost: '127.0.0.1',
+  wsPort: port,
+  forceTLS: false,
+  enabledTransports: ['ws' as const],
   channelAuthorization: { endpoint: `http://127.0.0.1:${port}/auth/${user}`, transport: 'ajax' as const },
 })
 
@@ -92,7 +96,9 @@ describe('pusher-js', () => {
     channel.bind('pusher:member_removed', removed)
     const other = await subscribed(bob, room)
     expect(Object(other).members).toMatchObject({
-      ...{ count: 2, myID: 'bob', me: { id: 'bob', info: { name: 'bob' } } },
+      count: 2,
+      myID: 'bob',
+      me: { id: 'bob', info: { name: 'bob' } },
       members: { ann: { name: 'ann' }, bob: { name: 'bob' } },
     })
     await eventually(() => expect(added).toHaveBeenCalledWith({ id: 'bob', info: { name: 'bob' } }))
@@ -199,7 +205,7 @@ describe('the whole service', () => {
   beforeEach(async () => {
     service = await open()
   })
-  afterEach(() => service.stop())
+  afterEach(() => service.close())
 
   const pusher = () => {
     const { port, settings, url } = service
@@ -238,7 +244,7 @@ describe('the whole service', () => {
     const granted = await lock('POST', room)
     const [cookie = ''] = granted.headers.getSetCookie().map((set) => set.split(';')[0])
     const { port } = service
-    await service.stop()
+    await service.close()
     service = await eventually(() => open(port))
     await eventually(() => expect([...service.locks.channels.subscribed()]).toHaveLength(1))
     expect((await lock('POST', room)).status).toBe(409)

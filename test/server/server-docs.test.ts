@@ -60,7 +60,7 @@ interface Schema {
   readonly required?: readonly string[]
 }
 
-/** By call: the fields of its bodies, and of its answers by their status. */
+/** By operation: the fields of its bodies, and of its answers by status. */
 function leaseTable(): [call: string, fields: object][] {
   const page = readFileSync(join(root, 'docs/server.md'), 'utf8')
   const rows = page.matchAll(/^\| `(\w+ \/api\/(?:leases|sweep)[^`]*)` \| (.*?) ?\| (.*) \|$/gm)
@@ -84,7 +84,7 @@ function described({ requestBody, responses }: Operation): object {
   }
 }
 
-/** One text for each form, such as `id, ttl, wait?`. */
+/** One text for each alternative, such as `id, ttl, wait?`. */
 function fieldsOf({ content }: Content): string[] {
   const { schema } = content['application/json']
   return (schema.anyOf ?? [schema]).map(({ properties = {}, required = [] }) =>

@@ -32,7 +32,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true }))
 
 describe('a server on SQLite', () => {
-  it('loses no lock, no content and no trail by a restart', async () => {
+  it('loses no lock, content or audit entry in a restart', async () => {
     const user = { cookie: '' as string | undefined, token: 0 }
     {
       await using first = await start()
@@ -52,7 +52,7 @@ describe('a server on SQLite', () => {
     expect(entries.map(({ action }) => action)).toEqual(['lock'])
   })
 
-  it('keeps secrets that were not given in a file, for its owner alone', async () => {
+  it('stores missing secrets in a file that only its owner may read', async () => {
     const secretsFile = join(directory, 'secrets.json')
     const settings = { secretsFile, cookieSecrets: [], channelSecret: '' }
     const lines: string[] = []
@@ -69,14 +69,14 @@ describe('a server on SQLite', () => {
     browser.cookie = cookie
     expect((await browser.call('PUT', LOCK)).status).toBe(200)
     expect(statSync(secretsFile).mode & 0o777).toBe(0o600)
-    expect(lines).not.toContain(expect.stringContaining('secrets made'))
+    expect(lines).not.toContainEqual(expect.stringContaining('secrets were created'))
     writeFileSync(secretsFile, '{"cookieSecrets":["hush')
     await expect(start({ settings })).rejects.toThrow(
       /^secretsFile: expected the secrets of a server in \S+$/,
     )
   })
 
-  it('counts for Prometheus', async () => {
+  it('has figures for Prometheus', async () => {
     await using server = await start()
     const socket = await joinRoom(server.url, 'room-1')
     await browserAt(server.url).call('POST', LOCK)
@@ -96,7 +96,7 @@ describe('a server on SQLite', () => {
     socket.close()
   })
 
-  it('writes one JSON line a request, without secrets', async () => {
+  it('logs each request once, without secrets', async () => {
     const lines: object[] = []
     await using server = await start({
       log: (level, message, fields) => lines.push({ level, message, ...fields }),
@@ -130,7 +130,7 @@ describe('a server on SQLite', () => {
 })
 
 describe('a start', () => {
-  it('on a port that is taken says which, and what to do', async () => {
+  it('on a port that is in use fails with the port and what to do', async () => {
     await using first = await start()
     const second = createServer({ store: memoryStore(), log: () => {}, settings: { port: first.port } })
     await expect(second).rejects.toMatchObject({
@@ -140,20 +140,36 @@ describe('a start', () => {
     })
   })
 
-  it.each(['nowhere', 'a file'])('with pages %s is refused', async (place) => {
+  it('on an address of another machine fails with the address', async () => {
+    const settings = { port: 0, host: '192.0.2.1' }
+    await expect(createServer({ store: memoryStore(), log: () => {}, settings })).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: expect.stringMatching(/^host and port: cannot listen on port 0 of 192\.0\.2\.1: /),
+    })
+  })
+
+  it('with a secrets file that cannot be created fails with its path', async () => {
+    const settings = { port: 0, secretsFile: join(directory, 'missing', 'secrets.json') }
+    await expect(createServer({ store: memoryStore(), log: () => {}, settings })).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: expect.stringMatching(/^secretsFile: \S+secrets\.json cannot be created: /),
+    })
+  })
+
+  it.each(['nowhere', 'a file'])('with assets %s is refused', async (place) => {
     const assets = join(directory, place)
     if (place === 'a file') writeFileSync(assets, '')
     await expect(createServer({ store: memoryStore(), assets, settings: { port: 0 } })).rejects.toMatchObject(
       {
         code: 'invalid-argument',
-        message: `assets: expected a directory of pages, got ${assets}`,
+        message: `assets: expected the path of a directory, got ${JSON.stringify(assets)}`,
       },
     )
   })
 })
 
-describe('a stop', () => {
-  it('ends waits, tells sockets, and takes nobody new', async () => {
+describe('close', () => {
+  it('ends waiting requests, tells sockets, and accepts no new requests', async () => {
     await using server = await start()
     await browserAt(server.url, 'a').call('POST', LOCK)
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}/app/holdfast?protocol=7`)
@@ -164,11 +180,11 @@ describe('a stop', () => {
     await eventually(async () =>
       expect((await looking.call('GET', LOCK)).body).toMatchObject({ waiting: [{}] }),
     )
-    await server.stop()
+    await server.close()
     expect((await waiting).body.error).toBe('stopping')
     expect((await closed)[0]).toMatchObject({ code: 4100 })
     await expect(fetch(`${server.url}/healthz`)).rejects.toThrow()
-    await server.stop()
+    await server.close()
   })
 
   it('does not wait for ever for a client that does not finish', async () => {
@@ -180,11 +196,11 @@ describe('a stop', () => {
       'PUT /api/documents/a HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\nExpect: 100-continue\r\n\r\n{',
     )
     expect(String((await once(socket, 'data'))[0])).toContain('100 Continue')
-    await server.stop()
+    await server.close()
     await gone
   })
 
-  it('of the caller ends its wait, and frees its place', async () => {
+  it('of a connection ends its waiting request, and leaves its place', async () => {
     const statuses: unknown[] = []
     await using server = await start({ log: (_, __, fields) => statuses.push(Object(fields).status) })
     const holder = browserAt(server.url, 'a')
@@ -208,14 +224,14 @@ describe('a stop', () => {
 
 describe('the sockets of one client are limited', () => {
   it.each([
-    ['by connection, whatever a header says', false, ['1.1.1.1', '2.2.2.2'], [null, 4004]],
+    ['by connection, whatever X-Forwarded-For says', false, ['1.1.1.1', '2.2.2.2'], [null, 4004]],
     [
-      'behind a proxy, by what it names',
+      'with trustProxy, by the last address in X-Forwarded-For',
       true,
       ['1.1.1.1', '2.2.2.2', '7.7.7.7, 1.1.1.1'],
       [null, null, 4004],
     ],
-    ['by connection, where the proxy names nobody', true, ['', '1.1.1.1', ' '], [null, null, 4004]],
+    ['by connection, if X-Forwarded-For is empty', true, ['', '1.1.1.1', ' '], [null, null, 4004]],
   ])('%s', async (_, trustProxy, forwarded, codes) => {
     await using server = await start({ settings: { maxSockets: 1, trustProxy } })
     const found: (number | null)[] = []
@@ -252,14 +268,16 @@ describe('embedded', () => {
     const page = new ClientSocket(`${url.replace('http', 'ws')}/app/holdfast?protocol=7`, { origin })
     const [greeting] = await once(page, 'message')
     expect(String(greeting)).toContain('pusher:connection_established')
-    await locks.stop()
-    await sockets[Symbol.asyncDispose]()
+    await locks.close()
+    await sockets.close()
     await close(server)
   })
 
   it('in another Hono app, at the root or under a path, with users of its own', async () => {
     const locks = await createLockServer({
-      ...{ store: memoryStore(), settings: SECRETS, log: () => {} },
+      store: memoryStore(),
+      settings: SECRETS,
+      log: () => {},
       identify: (request) => {
         const user = request.headers.get('x-user')
         return user === null ? null : { id: user, name: user }
@@ -282,7 +300,7 @@ describe('embedded', () => {
     })
     expect((await browser.call('POST', `${LOCK}/takeover`, undefined, as('ren'))).status).toBe(403)
     expect((await browser.call('GET', LOCK, undefined, as('banned'))).status).toBe(403)
-    await locks.stop()
+    await locks.close()
     await close(server)
   })
 })
@@ -292,14 +310,17 @@ async function start(options: Partial<ServerOptions> = {}) {
   const database = openSqlite(path)
   const store = sqliteStore(path)
   const server = await createServer({
-    ...{ store, documents: sqliteDocuments(database), audit: sqliteAudit(database), log: () => {} },
+    store,
+    documents: sqliteDocuments(database),
+    audit: sqliteAudit(database),
+    log: () => {},
     ...options,
     settings: { ...SECRETS, port: 0, ttl: '1h', ...options.settings },
   })
   return {
     ...server,
     async [Symbol.asyncDispose]() {
-      await server.stop()
+      await server.close()
       await store.close()
       database.close()
     },

@@ -19,13 +19,13 @@ export interface ServiceBed extends AsyncDisposable {
   readonly clock: FakeClock
   readonly store: LeaseStore
   readonly server: LockServer
-  /** Another browser, with a cookie jar of its own; `tab` names itself in every call. */
+  /** Another browser with its own cookies. It sends `tab` as its client id in every request. */
   browser(tab?: string): Browser
   /** A program with a token of the settings. */
   program(token: string): Browser
-  /** A socket that hears a room. */
+  /** A socket that has subscribed to a room, and the events that it received. */
   socket(room: string): Heard[]
-  /** A socket that hears a private channel, by a signature. */
+  /** The same for a private channel. */
   privateSocket(channel: string): Promise<Heard[]>
 }
 
@@ -35,14 +35,15 @@ export interface Heard {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** A service on a clock that stands still, at noon. */
+/** A service on a fake clock, which starts at noon. */
 export async function serviceBed(options: Partial<LockServerOptions> = {}): Promise<ServiceBed> {
   const clock = new FakeClock(Date.UTC(2030, 0, 1, 12))
   const store = options.store ?? memoryStore({ clock })
   const server = await createLockServer({
     log: () => {},
     ...options,
-    ...{ store, clock },
+    store,
+    clock,
     settings: { ...SECRETS, ...options.settings },
   })
   return {
@@ -58,11 +59,11 @@ export async function serviceBed(options: Partial<LockServerOptions> = {}): Prom
       await eventually(() => expect(server.channels.subscribed()).toContain(channel.replace('private-', '')))
       return heard
     },
-    [Symbol.asyncDispose]: () => server.stop(),
+    [Symbol.asyncDispose]: () => server.close(),
   }
 }
 
-/** What calls the service: a browser with its cookies, or a program. */
+/** A client of the service: a browser with its cookies, or a program. */
 export class Browser {
   readonly #fetch: LockServer['fetch']
   readonly #headers: Readonly<Record<string, string>>
@@ -112,7 +113,7 @@ export interface Answer {
   readonly body: AnswerBody
 }
 
-/** What the tests look at by name; whatever else they compare as a whole. */
+/** The fields that tests use by name. */
 export interface AnswerBody {
   readonly error?: string
   readonly message?: string
@@ -136,9 +137,9 @@ function listen(server: LockServer, clock: FakeClock) {
     close() {},
   }
   const request = { key: 'holdfast', protocol: '7', library: null, client: 'test' }
-  const visitor = server.channels.accept(connection, request)
+  const handler = server.channels.accept(connection, request)
   const subscribe = (channel: string, auth?: string) => {
-    visitor?.received(JSON.stringify({ event: 'pusher:subscribe', data: { channel, auth } }))
+    handler?.received(JSON.stringify({ event: 'pusher:subscribe', data: { channel, auth } }))
     return heard
   }
   return { id, subscribe }

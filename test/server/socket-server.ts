@@ -18,7 +18,7 @@ interface SocketServerOptions extends SocketsOptions, Partial<ChannelsOptions> {
   readonly port?: number
 }
 
-/** Channels on a real server, with an auth endpoint that lets everybody in, as the user whom the path names. */
+/** Channels on a real server. Its auth endpoint signs for everybody, as the user in the path. */
 export async function openSocketServer(options: SocketServerOptions = {}): Promise<SocketServer> {
   const bus = options.bus ?? memoryBus()
   const hub = createChannels({ key: KEY, secret: SECRET, ...options, bus })
@@ -36,7 +36,7 @@ export async function openSocketServer(options: SocketServerOptions = {}): Promi
     http: server,
     async [Symbol.asyncDispose]() {
       await hub.close()
-      await sockets[Symbol.asyncDispose]()
+      await sockets.close()
       server.closeAllConnections()
       server.close()
       await once(server, 'close')

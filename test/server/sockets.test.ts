@@ -17,7 +17,7 @@ async function reopen(options: Parameters<typeof openSocketServer>[0]): Promise<
   server = await openSocketServer(options)
 }
 
-/** What comes first: a frame of the protocol, or the end. */
+/** Resolves with the first frame of the protocol, or when the socket is closed. */
 async function dial(options: ClientOptions = {}, url = server.url) {
   const socket = new WebSocket(url, options)
   const frames: { event: string; data: string }[] = []
@@ -55,7 +55,7 @@ describe('an upgrade', () => {
     expect(await ask(request)).toContain(answer)
   })
 
-  it('to another path is left to another listener, if there is one', async () => {
+  it('to another path is left to another listener if there is one', async () => {
     server.http.on('upgrade', ({ url }, stream) => {
       if (url === '/other') stream.end("HTTP/1.1 418 I'm a teapot\r\n\r\n")
     })
@@ -64,14 +64,14 @@ describe('an upgrade', () => {
   })
 
   it.each([
-    ['no origin, as a program has none', {}, null],
+    ['a program without an origin', {}, null],
     ['its own origin', { own: true }, null],
     ['an origin of the list', { origin: 'https://app.example.com' }, null],
     ['a foreign origin', { origin: 'https://evil.example.com' }, 4009],
-    ['an origin that hides itself', { origin: 'null' }, 4009],
-    ['an origin with the name of another in it', { origin: 'https://app.example.com.evil.com' }, 4009],
+    ['an opaque origin', { origin: 'null' }, 4009],
+    ['an origin that begins like an allowed one', { origin: 'https://app.example.com.evil.com' }, 4009],
   ])(
-    'from %s is welcome, or ends with %s',
+    'from %s is accepted, or ends with a code: %#',
     async (_, { own, origin }: { own?: boolean; origin?: string }, code) => {
       await reopen({ origins: ['https://app.example.com'] })
       const sent = own ? `http://127.0.0.1:${server.port}` : origin
@@ -82,7 +82,7 @@ describe('an upgrade', () => {
     },
   )
 
-  it('from a foreign origin, however long, is told which it is and what to do', async () => {
+  it('from a foreign origin gets a message with the origin and what to do, however long it is', async () => {
     const origin = `https://${'x'.repeat(63)}.${'y'.repeat(63)}.example.com`
     const { frames, closed } = await dial({ origin })
     const message = `pages of ${origin} may not connect; add it to the server's origins`
@@ -97,7 +97,7 @@ describe('a socket', () => {
     ['many of them', 1003, (socket: WebSocket) => repeat(50, () => socket.send(Buffer.from('{}')))],
     ['a frame that is too long', 1009, (socket: WebSocket) => socket.send('x'.repeat(16_385))],
     [
-      'a text that is no UTF-8',
+      'a text that is not UTF-8',
       1007,
       (socket: WebSocket) => socket.send(Buffer.from([0xff]), { binary: false }),
     ],
@@ -124,7 +124,7 @@ describe('a socket', () => {
     expect(texts.map((text) => new Set(text))).toEqual([new Set('é'), new Set('x')])
   })
 
-  it('that does not read is cut off, and the others hear on', async () => {
+  it('that does not read is disconnected, and the others still receive', async () => {
     await reopen({ maxBuffered: 100_000 })
     const [slow, quick] = [await dial(), await dial()]
     for (const { socket } of [slow, quick]) subscribe(socket, 'document.1')
@@ -142,7 +142,7 @@ describe('a socket', () => {
     slow.socket.terminate()
   })
 
-  it('of a thousand of one client is refused past the limit', async () => {
+  it('is refused above the limit of one client', async () => {
     await reopen({ limits: { socketsPerClient: 100 } })
     const codes: number[] = []
     const held: WebSocket[] = []
@@ -160,7 +160,7 @@ describe('a socket', () => {
     for (const socket of held) socket.terminate()
   })
 
-  it('that says no goodbye is gone all the same', async () => {
+  it('that does not answer the close is disconnected', async () => {
     const { socket } = await dial()
     socket.pause()
     const started = performance.now()
@@ -170,7 +170,7 @@ describe('a socket', () => {
   })
 })
 
-it('whatever bytes come, the server lives', async () => {
+it('whatever bytes arrive, the server still works', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 5 }), async (chunks) => {
       const stream = connect(server.port, '127.0.0.1')

@@ -8,7 +8,7 @@ const examples = (kind: string) => docsExamples('docs/websocket.md', kind)
 
 const servers: HoldfastServer[] = []
 afterEach(async () => {
-  for (const server of servers.splice(0)) await server.stop()
+  for (const server of servers.splice(0)) await server.close()
 })
 
 describe('the page on WebSockets', () => {

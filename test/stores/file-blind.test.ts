@@ -14,7 +14,7 @@ vi.mock('node:fs', async (original) => ({
 const ask = (resource: string) => ({ resource, id: crypto.randomUUID(), owner: 'Mika', ttl: 30_000 })
 
 describe('a file store that gets no watch from the system', () => {
-  it('finds changes by looking', async () => {
+  it('finds changes by reading the directory regularly', async () => {
     await using fresh = await freshStore()
     const { store, peer } = fresh
     const seen: string[] = []
@@ -28,7 +28,7 @@ describe('a file store that gets no watch from the system', () => {
     await expect.poll(() => seen).toEqual(['r held', 'r released'])
   })
 
-  it('tells of a gap when more happened between two looks than it can know of', async () => {
+  it('tells of a gap when more changed between two reads than the directory still shows', async () => {
     await using fresh = await freshStore()
     const { store, peer } = fresh
     const seen: string[] = []
@@ -51,7 +51,7 @@ describe('a file store that gets no watch from the system', () => {
     await isLost
   })
 
-  it('wakes who waits', async () => {
+  it('wakes a waiter', async () => {
     await using fresh = await freshStore()
     const held = ask('r')
     await fresh.peer.acquire(held)

@@ -24,7 +24,7 @@ const FOREIGN = JSON.stringify({
   forgotten: false,
 })
 
-describe('a generation that cannot be read', () => {
+describe('a damaged generation', () => {
   const damages: Record<string, (path: string, text: string) => Promise<void>> = {
     'is empty': (path) => writeFile(path, ''),
     'is truncated': (path) => writeFile(path, '{"format":1,"change":"a-1","resource":"dam'),
@@ -68,7 +68,7 @@ describe('a generation that cannot be read', () => {
     },
   )
 
-  it('is handed out once, like any lease that ran out', async () => {
+  it('is returned once as expired, like any lease', async () => {
     await using fresh = await freshStore()
     const { store, peer, clock, directory } = fresh
     clock.stop()
@@ -116,8 +116,8 @@ describe('a generation that cannot be read', () => {
   })
 })
 
-describe('a directory with things in it that are not of the store', () => {
-  it('is used, and they are left alone', async () => {
+describe('a directory with foreign files', () => {
+  it('is used, and the foreign files stay', async () => {
     await using fresh = await freshStore()
     const { store, directory } = fresh
     const { id } = await grab(store, 'r')
@@ -139,18 +139,18 @@ describe('a directory with things in it that are not of the store', () => {
     for (const path of strangers) expect(await nodeFiles.read(path)).toBe('x')
   })
 
-  it('gives a clear error where one of them is in the way', async () => {
+  it('gives a clear error if one of them has the name of a resource', async () => {
     await using fresh = await freshStore()
     await grab(fresh.store, 'other')
     await writeFile(join(fresh.directory, 'leases', 'n-r'), '')
     await expect(grab(fresh.store, 'r')).rejects.toMatchObject({
       code: 'store-unavailable',
-      message: expect.stringMatching(/^no change of r in 100 tries; is something foreign in .*n-r[?]$/),
+      message: expect.stringMatching(/^r could not be changed in 100 tries; is a foreign file at .*n-r[?]$/),
     })
   })
 })
 
-describe('what a dead process left', () => {
+describe('what a dead process has left', () => {
   const past = new Date(Date.now() - 120_000)
 
   async function leaveLitter(directory: string): Promise<void> {
@@ -161,7 +161,7 @@ describe('what a dead process left', () => {
     for (const name of ['n-r.dead-1', 'n-new.dead-2']) await utimes(join(changes, name), past, past)
   }
 
-  it('is swept when it is old, and nothing that is being made', async () => {
+  it('is removed by a sweep when it is old; newer files stay', async () => {
     await using fresh = await freshStore()
     await grab(fresh.store, 'r')
     await leaveLitter(fresh.directory)
@@ -169,7 +169,7 @@ describe('what a dead process left', () => {
     expect(await readdir(join(fresh.directory, 'changes'))).toEqual(['n-r.alive-1'])
   })
 
-  it('is tidied up by those who take leases, now and then', async () => {
+  it('is removed by some of the later acquisitions', async () => {
     await using fresh = await freshStore()
     const { store, directory, clock } = fresh
     clock.random = () => 0.5

@@ -7,11 +7,11 @@ import { fileStore } from '../../src/stores/file/index.ts'
 import type { Outcomes } from './file/bad-disk.ts'
 
 const IN_OWN_MOUNTS = ['--map-root-user', '--mount']
-/** Mounting a small disk needs a name space of one's own. */
+/** Mounting a small disk needs a separate mount namespace. */
 const canMount = spawnSync('unshare', [...IN_OWN_MOUNTS, 'true']).status === 0
 
 describe('a file store on a bad disk', () => {
-  it.skipIf(!canMount)('says what is wrong, and goes on when it is mended', () => {
+  it.skipIf(!canMount)('says what is wrong, and works again after the disk is repaired', () => {
     const disk = mkdtempSync(join(tmpdir(), 'holdfast-disk-'))
     const script = join(import.meta.dirname, 'file', 'bad-disk.ts')
     const run = `mount -t tmpfs -o size=128k tmpfs "$1" && exec "$0" "$2" "$1"`
@@ -22,9 +22,11 @@ describe('a file store on a bad disk', () => {
         { encoding: 'utf8' },
       )
       const full = expect.stringMatching(
-        /^store-unavailable: the disk of the lease directory is full \(ENOSPC/,
+        /^store-unavailable: the lease directory: ENOSPC.*; the disk is full$/,
       )
-      const readOnly = expect.stringMatching(/^store-failed: .* read-only file system \(EROFS/)
+      const readOnly = expect.stringMatching(
+        /^store-failed: the lease directory: EROFS.*; the file system is read-only$/,
+      )
       expect(JSON.parse(output) as Outcomes).toEqual({
         before: 'ok',
         'acquire on a full disk': full,
@@ -41,7 +43,7 @@ describe('a file store on a bad disk', () => {
     }
   })
 
-  it('gets by with few open files, however many ask at once', () => {
+  it('opens few files at once, however many calls come together', () => {
     const directory = mkdtempSync(join(tmpdir(), 'holdfast-disk-'))
     const script = join(import.meta.dirname, 'file', 'many-at-once.ts')
     const run = 'ulimit -n 100 && exec "$0" "$1" "$2"'
@@ -62,7 +64,7 @@ describe('a file store on a bad disk', () => {
     const ask = { resource: 'x', id: 'x', owner: 'x', ttl: 1000 }
     const failure = {
       code: 'store-failed',
-      message: expect.stringMatching(/^a file is where the lease directory should be \(E/),
+      message: expect.stringMatching(/^the lease directory: E.*; a file is where a directory should be$/),
     }
     await expect(store.acquire(ask)).rejects.toMatchObject(failure)
     await expect(store.watch(() => {})).rejects.toMatchObject(failure)

@@ -53,7 +53,7 @@ function anyWorker(): ChildProcess {
   return worker
 }
 
-/** Somebody who holds the lease, and will not let go of it. */
+/** A worker that holds the lease, and keeps it. */
 async function keeper(): Promise<{ worker: ChildProcess; token: number }> {
   const worker = anyWorker()
   order(worker, 'keep')
@@ -75,7 +75,7 @@ function notes(): Note[] {
   return lines.filter((line) => line.endsWith('}')).map((line) => JSON.parse(line))
 }
 
-/** In the order of their tokens, holds must follow each other in time, each by one worker. */
+/** Ordered by token, the holds must not overlap in time, and each must belong to one worker. */
 function expectOneHolderAtATime(leastHolds: number): void {
   const holds = Map.groupBy(notes(), (note) => note.token)
   const tokens = [...holds.keys()].sort((a, b) => a - b)
@@ -101,7 +101,7 @@ describe('processes that contend for a lease in a directory', () => {
     expectOneHolderAtATime(KILLS)
   })
 
-  it('see their loss after they were stopped, when another holds', async () => {
+  it('notice their loss after they were stopped, when another process holds the lease', async () => {
     for (let n = 0; n < STOPS; n++) {
       const { worker, token } = await keeper()
       worker.kill('SIGSTOP')
@@ -114,7 +114,7 @@ describe('processes that contend for a lease in a directory', () => {
     expectOneHolderAtATime(STOPS)
   })
 
-  it('have one holder at a time while all of them stumble', async () => {
+  it('have one holder at a time while all of them are stopped for moments', async () => {
     await eventually(() => expect(new Set(notes().map((note) => note.worker)).size).toBe(WORKERS))
     for (let n = 0; n < STUMBLES; n++) {
       const worker = anyWorker()

@@ -49,7 +49,7 @@ const free: Act = async (actor, referee) => {
 
 const timePasses = (world: World) => world.pass(TTL_MS / 2)
 
-/** Makes so many generations that the first ones are trimmed, and holds in the end. */
+/** Creates so many generations that the first ones are trimmed, and holds the lease in the end. */
 const livelyActor: Act = async (actor, referee) => {
   await actor.atOnce('sweep', (alone) => referee.sweeps(alone))
   for (const id of ['a1', 'a2'])
@@ -58,7 +58,7 @@ const livelyActor: Act = async (actor, referee) => {
   await actor.atOnce('acquire a', (alone) => referee.acquires(alone, 'a'))
 }
 
-/** Sleepers may be stopped after they have read and after they have linked. */
+/** Actors may be paused after they have read and after they have linked. */
 const sleepers = {
   share,
   before: expired,
@@ -66,7 +66,7 @@ const sleepers = {
   interruptions: 4,
 } satisfies Partial<Scenario<Referee>>
 
-/** A sweep would forget the resource; without a floor, the clock would then give a lower token. */
+/** A sweep forgets the resource. Without a floor, the clock would then lead to a lower token. */
 const forgetting = {
   share,
   before: async (actor, referee) => {
@@ -106,7 +106,7 @@ describe('whatever the order of the file operations of several actors', () => {
     })
   })
 
-  it('a lease that runs out is either renewed or replaced', async () => {
+  it('a lease that expires is either renewed or replaced', async () => {
     await expectSafe({
       share,
       before: aboutToExpire,
@@ -116,7 +116,7 @@ describe('whatever the order of the file operations of several actors', () => {
     })
   })
 
-  it('an expired lease is handed to one of an asker and two sweepers', async () => {
+  it('an expired lease is returned to exactly one of an acquisition and two sweeps', async () => {
     await expectSafe({
       share,
       before: expired,
@@ -126,7 +126,7 @@ describe('whatever the order of the file operations of several actors', () => {
     })
   })
 
-  it('a lease is taken over by one of two, whether or not its holder renews it', async () => {
+  it('a lease is taken over by one of two, whether its holder renews it or not', async () => {
     await expectSafe({
       share,
       before: aboutToExpire,
@@ -135,7 +135,7 @@ describe('whatever the order of the file operations of several actors', () => {
     })
   })
 
-  it('those who slept while many others came and went get nothing', async () => {
+  it('actors that were paused during many changes are granted nothing', async () => {
     await expectSafe({
       ...sleepers,
       actors: { A: livelyActor, B: acquires('b'), C: acquires('c') },
@@ -160,7 +160,7 @@ describe('whatever the order of the file operations of several actors', () => {
     })
   })
 
-  it('somebody who dies leaves nothing that others cannot go on from', async () => {
+  it('an actor that dies leaves nothing that stops the others', async () => {
     const deaths = {
       deaths: true,
       after: async (actor: Actor, referee: Referee) => {
@@ -192,7 +192,7 @@ describe('an exploration finds', () => {
     await expectUnsafe(scenario, /handed out as expired while it was held|hold at once/)
   })
 
-  it('two holders when nobody looks again after a link', async () => {
+  it('two holders when nothing is checked after a link', async () => {
     const scenario: Scenario<Referee> = {
       ...sleepers,
       actors: { A: livelyActor, B: acquiresWith(storeWithoutLook, 'b') },
@@ -201,7 +201,7 @@ describe('an exploration finds', () => {
     await expectUnsafe(scenario, /granted twice|hold at once/)
   })
 
-  it('two holders when only the name of what was read is looked for', async () => {
+  it('two holders when only the name of the file that was read is checked', async () => {
     const scenario: Scenario<Referee> = {
       ...sleepers,
       actors: {

@@ -17,7 +17,7 @@ describeStore('file', {
     const fresh = await freshStore()
     return { ...fresh, dispose: async () => fresh[Symbol.asyncDispose]() }
   },
-  // Pushes come by real files, so a part of the time has to pass for real.
+  // The push uses real files, so a part of the time must be real.
   pass: async ({ clock }, ms) => {
     clock.pass(Math.max(0, ms - SETTLE_MS))
     await new Promise((resolve) => setTimeout(resolve, Math.min(ms, SETTLE_MS)))
@@ -59,11 +59,11 @@ describe('a file store', () => {
     }
   })
 
-  it('refuses what is no path', () => {
+  it('refuses an empty path', () => {
     expect(() => fileStore('')).toThrow('directory: expected a path, got ""')
   })
 
-  it('makes its directory when the first lease is asked for, and reads none where there is none', async () => {
+  it('creates its directory for the first lease; until then it reads no leases', async () => {
     await using fresh = await freshStore()
     expect(await fresh.store.read(['x'])).toEqual([null])
     expect(await fresh.store.list({ limit: 10 })).toEqual({ leases: [] })
@@ -73,7 +73,7 @@ describe('a file store', () => {
     expect((await readdir(fresh.directory)).sort()).toEqual(['changes', 'leases'])
   })
 
-  it('goes on when its directory was deleted, without the leases that were in it', async () => {
+  it('works again after its directory was deleted, without the leases that were in it', async () => {
     await using fresh = await freshStore()
     const held = ask('held')
     await fresh.store.acquire(held)
@@ -82,11 +82,26 @@ describe('a file store', () => {
     expect(await fresh.store.acquire(ask('held'))).toMatchObject({ granted: true })
   })
 
-  it('leaves no more than a few files behind for a resource', async () => {
+  it('keeps only a few files for each resource', async () => {
     await using fresh = await freshStore()
     for (let n = 0; n < 20; n++) await takeAndRelease(fresh.store, 'often')
     expect(await generationsOf(fresh.directory, 'often')).toHaveLength(4)
     expect(await readdir(join(fresh.directory, 'changes'))).toEqual([])
+  })
+
+  it('tells holders whose leases it ended itself, by force or by a sweep', async () => {
+    await using fresh = await freshStore()
+    const { store, clock } = fresh
+    const lost: string[] = []
+    const hold = async (resource: string) => {
+      const answer = await store.acquire({ ...ask(resource), lost: () => lost.push(resource) })
+      return answer.granted ? answer.lease.token : 0
+    }
+    await store.release({ resource: 'forced', token: await hold('forced') })
+    await hold('swept')
+    clock.pass(30_000)
+    await store.sweep({ limit: 10 })
+    expect(lost).toEqual(['forced', 'swept'])
   })
 
   it('forgets a resource that was free for an hour, and starts it again with a higher token', async () => {
@@ -105,7 +120,7 @@ describe('a file store', () => {
     expect(await takeAndRelease(store, 'old')).toBeGreaterThan(token)
   })
 
-  it('ends its calls when the caller waits no longer', async () => {
+  it('rejects a call when its caller aborts', async () => {
     await using fresh = await freshStore()
     const aborted = { code: 'aborted', cause: new Error('no longer') }
     const stop = new AbortController()

@@ -1,7 +1,9 @@
 import { Redis } from 'ioredis'
 import pg from 'pg'
+import { createClientPool } from 'redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createLeases, LeaseError } from '../../src/core/index.ts'
+import { LeaseError } from '../../src/base/errors.ts'
+import { createLeases } from '../../src/core/index.ts'
 import { type Fence, guardTable, postgresGuard, REDIS_FENCE, redisGuard } from '../../src/guard/index.ts'
 import {
   type GuardedDocument,
@@ -37,7 +39,7 @@ function fence(token: number, id = `lease ${token}`): Fence {
 const STALE = { code: 'stale-token', retryable: false, resource: 'document:42' }
 
 describe.each(Object.entries(kinds))('a guard in %s', (_, open) => {
-  it('lets the same lease write again, and newer ones, and refuses a lower token', async () => {
+  it('accepts the same lease again and newer leases, and refuses a lower token', async () => {
     await using document = await open()
     await document.save(fence(TOKEN + 1), 'one')
     await document.save(fence(TOKEN + 1), 'two')
@@ -67,7 +69,7 @@ describe.each(Object.entries(kinds))('a guard in %s', (_, open) => {
     expect(await document.read()).toBe('old')
   })
 
-  it('keeps what the newest wrote, of many who write at once', async () => {
+  it('keeps the text of the newest lease if many write at once', async () => {
     await using document = await open()
     const tokens = Array.from({ length: 24 }, (_, n) => TOKEN + ((n * 7) % 24))
     const outcomes = await Promise.allSettled(
@@ -79,7 +81,7 @@ describe.each(Object.entries(kinds))('a guard in %s', (_, open) => {
     expect(outcomes[tokens.indexOf(TOKEN + 23)]?.status).toBe('fulfilled')
   })
 
-  it('stops a holder that was paused past its lease, and not its successor', async () => {
+  it('refuses a holder that was paused past its lease, and accepts its successor', async () => {
     await using document = await open()
     await using one = createLeases(document.store)
     await using other = createLeases(document.store)
@@ -101,18 +103,18 @@ describe('a guard in Redis', () => {
   })
   afterAll(() => client.disconnect())
 
-  it('keeps a value for as long as it is told, and its fence for good', async () => {
+  it('keeps a value for the given time, and its fence forever', async () => {
     const key = freshPrefix()
     const guard = redisGuard(client, key)
-    await guard.set(fence(TOKEN), 'kept', { px: 60_000 })
+    await guard.set(fence(TOKEN), 'kept', { px: '1m' })
     expect(await client.pttl(key)).toBeGreaterThan(30_000)
     expect(await client.pttl(guard.fenceKey)).toBe(-1)
-    await guard.set(fence(TOKEN), 'kept for good')
+    await guard.set(fence(TOKEN), 'kept forever')
     expect(await client.pttl(key)).toBe(-1)
     expect(await client.hgetall(guard.fenceKey)).toEqual({ token: String(TOKEN), id: `lease ${TOKEN}` })
   })
 
-  it('serves a script of the user', async () => {
+  it('works within a script of the user', async () => {
     const key = freshPrefix()
     const { fenceKey } = redisGuard(client, key)
     const script = `${REDIS_FENCE}
@@ -126,12 +128,21 @@ describe('a guard in Redis', () => {
     expect(await client.lrange(key, 0, -1)).toEqual(['a', 'b'])
   })
 
-  it('writes nothing where the fence is no fence', async () => {
+  it('writes nothing if the fence key has a foreign value', async () => {
     const key = freshPrefix()
     const guard = redisGuard(client, key)
     await client.set(guard.fenceKey, 'foreign')
     await expect(guard.set(fence(TOKEN), 'text')).rejects.toThrow('WRONGTYPE')
     expect(await client.get(key)).toBeNull()
+  })
+
+  it('works with a pool of node-redis, which cannot subscribe', async () => {
+    const pool = createClientPool({ url: redisUrl })
+    await pool.connect()
+    const guard = redisGuard(pool, freshPrefix())
+    await guard.set(fence(TOKEN + 1), 'text')
+    await expect(guard.set(fence(TOKEN), 'text')).rejects.toMatchObject(STALE)
+    pool.destroy()
   })
 })
 
@@ -148,7 +159,7 @@ describe('a guard in Postgres', () => {
     await pool.end()
   })
 
-  it('makes another wait for the end of the transaction, and forgets one that was rolled back', async () => {
+  it('makes other checks wait for the end of the transaction, and takes a rollback back', async () => {
     const [one, other] = [await pool.connect(), await pool.connect()]
     await one.query('BEGIN')
     await postgresGuard(one, { table }).check(fence(TOKEN + 1))
@@ -162,18 +173,18 @@ describe('a guard in Postgres', () => {
     await other.query('COMMIT')
     for (const client of [one, other]) client.release()
     await expect(postgresGuard(pool, { table }).check(fence(TOKEN - 1))).rejects.toThrow(
-      `a newer lease, with token ${TOKEN}, was here already`,
+      `the guard has seen a newer lease, with token ${TOKEN}`,
     )
   })
 
-  it('passes on the errors of the client', async () => {
+  it('passes the errors of the client on unchanged', async () => {
     await expect(postgresGuard(pool, { table: 'no_such_table' }).check(fence(1))).rejects.toMatchObject({
       code: '42P01',
     })
   })
 })
 
-/** When this connection waits for a lock. */
+/** Resolves when this connection waits for a lock. */
 async function waitingForLock(pool: pg.Pool, pid: number): Promise<string> {
   const query = "SELECT FROM pg_stat_activity WHERE pid = $1 AND wait_event_type = 'Lock'"
   while ((await pool.query(query, [pid])).rows.length === 0);

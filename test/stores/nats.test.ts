@@ -4,9 +4,8 @@ import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Ask, LeaseStore } from '../../src/core/index.ts'
 import { Bucket } from '../../src/stores/nats/bucket.ts'
-import { BucketRegisters } from '../../src/stores/nats/bucket-registers.ts'
 import { natsStore } from '../../src/stores/nats/index.ts'
-import type { Entry } from '../../src/stores/registers/port.ts'
+import { BucketRegisters } from '../../src/stores/nats/registers.ts'
 import { describeStore } from '../../src/testing/index.ts'
 import { eventually } from '../eventually.ts'
 import { type CuttableProxy, cuttableProxy } from './cuttable-proxy.ts'
@@ -54,7 +53,7 @@ describe('a lease in a bucket of NATS', () => {
     await eventually(async () => expect((await ask(peer, 'd', { resource: 'short' })).granted).toBe(true))
   })
 
-  it('is lost when somebody deletes its key, and the next token is higher', async () => {
+  it('is lost if somebody deletes its key, and the next token is higher', async () => {
     const lost = vi.fn()
     const told = vi.fn()
     const { token } = await grab(store, 'a', { lost })
@@ -68,7 +67,7 @@ describe('a lease in a bucket of NATS', () => {
     expect((await grab(peer, 'b')).token).toBeGreaterThan(token)
   })
 
-  it('gets a higher token in a bucket that was deleted and made anew', async () => {
+  it('gets a higher token in a bucket that was deleted and created again', async () => {
     const { token } = await grab(store, 'a')
     await new Kvm(pair.connection).open(pair.bucket).then((kv) => kv.destroy())
     const failure = { code: 'store-unavailable', retryable: true }
@@ -87,24 +86,22 @@ describe('a lease in a bucket of NATS', () => {
     expect((await kv.get('lease.r'))?.string()).toBe('hello')
   })
 
-  it('is forgotten without a trace, unless it was written again', async () => {
+  it('is removed without a trace, unless it was written again', async () => {
     const registers = new BucketRegisters(new Bucket(pair.connection, { name: pair.bucket, replicas: 1 }))
-    const write = async (name: string, text: string, previous: Entry | null = null) => {
-      const written = await registers.write(name, text, previous)
-      if (!written) throw new Error(`${name} was not written`)
-      return written.entry
-    }
-    const first = await write('r', 'one')
-    const second = await write('r', 'two', first)
-    await write('other', 'stays')
-    await registers.forget(first)
-    expect((await registers.read(['r', 'other'])).entries).toMatchObject([{ text: 'two' }, { text: 'stays' }])
-    await registers.forget(second)
-    expect((await registers.read(['r', 'other'])).entries).toMatchObject([null, { text: 'stays' }])
+    const first = await registers.write('r', 'one', null)
+    const second = first && (await registers.write('r', 'two', first.register))
+    if (!first || !second) throw new Error('not written')
+    await registers.write('other', 'stays', null)
+    const textsOf = async () =>
+      (await registers.read(['r', 'other'])).registers.map((register) => register?.text)
+    await registers.remove(first.register)
+    expect(await textsOf()).toEqual(['two', 'stays'])
+    await registers.remove(second.register)
+    expect(await textsOf()).toEqual([undefined, 'stays'])
     registers.close()
   })
 
-  it('leaves no consumer on the server that nobody needs', async () => {
+  it('leaves no consumer on the server', async () => {
     await grab(store, 'a')
     await store.list({ limit: 10 })
     await store.sweep({ limit: 10 })
@@ -112,20 +109,15 @@ describe('a lease in a bucket of NATS', () => {
     await eventually(async () => expect(await consumersOf(pair)).toBe(1))
     await watch[Symbol.asyncDispose]()
     await eventually(async () => expect(await consumersOf(pair)).toBe(0))
+    await store.watch(() => {})
+    expect(await consumersOf(pair)).toBe(1)
+    await store.close()
+    expect(await consumersOf(pair)).toBe(0)
   })
 })
 
 describe('natsStore', () => {
-  it('refuses what is no connection, no bucket, no number of replicas', async () => {
-    const connection = await dial(SERVER.host)
-    const refused = expect.objectContaining({ code: 'invalid-argument' })
-    expect(() => natsStore({} as NatsConnection)).toThrow(refused)
-    expect(() => natsStore(connection, { bucket: 'a.b' })).toThrow(refused)
-    expect(() => natsStore(connection, { replicas: 0 })).toThrow(refused)
-    await connection.close()
-  })
-
-  it('refuses a bucket that drops leases by a TTL of its own', async () => {
+  it('refuses a bucket with a TTL of its own', async () => {
     const connection = await dial(SERVER.host)
     const bucket = newBucket()
     await new Kvm(connection).create(bucket, { ttl: 60_000 })
@@ -134,25 +126,33 @@ describe('natsStore', () => {
     await connection.close()
   })
 
-  it('fails for good when its connection was closed', async () => {
+  it('fails with a final error if its connection was closed', async () => {
     const connection = await dial(SERVER.host)
     const store = natsStore(connection, { bucket: newBucket() })
+    await store.read(['r'])
+    // The clock stands still, so the limit of the call does not end it.
+    ownSystemClock()
+    const call = expect(ask(store, 'a')).rejects.toMatchObject({
+      code: 'store-failed',
+      message: 'NATS: the connection was closed',
+    })
     await connection.close()
+    await call
     await expect(ask(store, 'a')).rejects.toMatchObject({ code: 'store-failed', retryable: false })
   })
 
-  it('fails a call at once when the connection is lost, and for good when it is then closed', async () => {
+  it('fails a call at once if the connection is lost, and with a final error after it was closed', async () => {
     const proxy = await cuttableProxy(SERVER.hostname, Number(SERVER.port))
     const connection = await dial(proxy.address)
     const store = natsStore(connection, { bucket: newBucket() })
     await grab(store, 'a')
-    // It stands still, so that the store does not give up by itself.
+    // The clock stands still, so the limit of the call does not end it.
     ownSystemClock()
     const call = ask(store, 'b')
     proxy.cut()
     await expect(call).rejects.toMatchObject({
       code: 'store-unavailable',
-      message: 'the connection to NATS is down',
+      message: 'NATS: the connection is down',
     })
     await connection.close()
     await expect(ask(store, 'b')).rejects.toMatchObject({ code: 'store-failed' })
@@ -176,7 +176,7 @@ describe('natsStore', () => {
   })
 })
 
-/** Two stores on two connections to one new bucket; the first goes through a proxy. */
+/** Two stores on two connections and one new bucket. The first connection goes through a proxy. */
 async function openPair() {
   const bucket = newBucket()
   const proxy = await cuttableProxy(SERVER.hostname, Number(SERVER.port))

@@ -33,7 +33,7 @@ describe('the example of job workers', () => {
     expect(lines.at(-1)).toBe('4 of 4 jobs are READY, 1 recovered from a dead worker')
   })
 
-  it('says what it expects of its options', async () => {
+  it('explains its options', async () => {
     await expect(run('--jobs', 'many')).rejects.toMatchObject({
       code: 2,
       stderr: expect.stringContaining('--jobs'),

@@ -5,7 +5,7 @@ import { eventually } from '../eventually.ts'
 import { describeJobStore } from '../once/describe-job-store.ts'
 import { pushOnlyClock } from '../push-only-clock.ts'
 
-/** Of gRPC: the transaction is to run again. */
+/** A status code of gRPC: the transaction must run again. */
 const ABORTED = 10
 const { FIRESTORE_EMULATOR_HOST = '127.0.0.1:8080' } = process.env
 
@@ -45,7 +45,7 @@ const fieldsOf = async (id: string) => (await documentOf(id).get()).data()
 describe('a job in a document of Firestore', () => {
   const mine = { title: 'mine', nested: { list: [1, { a: null }] }, lockedBefore: true }
 
-  it('keeps every field that is not of the lock', async () => {
+  it('keeps all other fields', async () => {
     await documentOf('job').set({ status: 'QUEUED', ...mine })
     const once = createOnce(jobs, { worker: 'worker-1' })
     await once.run('job', async () => {
@@ -69,7 +69,7 @@ describe('a job in a document of Firestore', () => {
     })
   })
 
-  it('is judged by the clock of the server, not of the worker', async () => {
+  it('is locked by the clock of the server, not of the worker', async () => {
     await jobs.add('job')
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })
     try {
@@ -84,7 +84,7 @@ describe('a job in a document of Firestore', () => {
     }
   })
 
-  it('counts one attempt though the transaction ran twice', async () => {
+  it('counts one attempt even if the transaction ran twice', async () => {
     let runs = 0
     const runTransaction = (body: (transaction: Transaction) => Promise<unknown>) =>
       client.runTransaction(async (transaction) => {
@@ -100,7 +100,7 @@ describe('a job in a document of Firestore', () => {
     expect(runs).toBe(2)
   })
 
-  it('understands a Timestamp that another program wrote', async () => {
+  it('can have a Timestamp that another program wrote', async () => {
     const soon = new Date(Date.now() + 60_000)
     await documentOf('job').set({ status: 'QUEUED', lockOwner: 'other', lockExpiresAt: soon })
     expect(await jobs.acquire('job', 'a', 60_000)).toMatchObject({ reason: 'locked' })
@@ -108,7 +108,7 @@ describe('a job in a document of Firestore', () => {
     expect(await jobs.acquire('job', 'a', 60_000)).toMatchObject({ acquired: true })
   })
 
-  it('has the field names and statuses that the store was told', async () => {
+  it('has the field names and statuses of the options', async () => {
     const named = firestoreJobs(client, {
       collection,
       fields: { status: 'state', lockOwner: 'runner' },
@@ -123,7 +123,7 @@ describe('a job in a document of Firestore', () => {
     expect(await named.acquire('gone', 'a', 1000)).toMatchObject({ reason: 'already_finished' })
   })
 
-  it('is waited for by a listener', async () => {
+  it('wakes a waiter through a snapshot listener', async () => {
     await jobs.add('job')
     const read = vi.spyOn(jobs, 'read')
     const once = createOnce(jobs, { clock: pushOnlyClock })
@@ -133,13 +133,34 @@ describe('a job in a document of Firestore', () => {
     expect(await waiting).toMatchObject({ result: 'done' })
   })
 
-  it('fails for good when Firestore cannot keep its result', async () => {
+  it('becomes FAILED if Firestore cannot store its result', async () => {
     await jobs.add('job')
     await expect(createOnce(jobs).run('job', () => [[1]])).rejects.toMatchObject({ code: 'store-failed' })
     expect(await jobs.read('job')).toMatchObject({ status: 'FAILED' })
   })
 
-  it('has an id that Firestore allows', async () => {
+  it('of a collection that Firestore refuses is store-failed', async () => {
+    const broken = firestoreJobs(client, { collection: 'even/number' })
+    const failed = { code: 'store-failed', resource: 'job' }
+    await expect(broken.add('job')).rejects.toMatchObject(failed)
+    await expect(broken.read('job')).rejects.toMatchObject(failed)
+    await expect(broken.acquire('job', 'a', 1000)).rejects.toMatchObject(failed)
+    expect(() => broken.watch?.('job', () => {})).toThrow(expect.objectContaining(failed))
+  })
+
+  it('needs a Firestore client and valid options', () => {
+    for (const none of [null, {}, 10n, 'my-project'])
+      expect(() => firestoreJobs(none as never)).toThrow('firestore: expected a Firestore client, got ')
+    expect(() => firestoreJobs(client, null as never)).toThrow('options: expected an object, got null')
+    expect(() => firestoreJobs(client, { fields: { status: 1n as never } })).toThrow(
+      'fields.status: expected a non-empty string, got 1n',
+    )
+    expect(() => firestoreJobs(client, { fields: { status: 'result' } })).toThrow(
+      'fields: expected different names',
+    )
+  })
+
+  it('must have an id that Firestore allows', async () => {
     for (const id of ['a/b', '..', '__x__'])
       await expect(jobs.acquire(id, 'a', 1000)).rejects.toMatchObject({
         code: 'invalid-argument',
@@ -148,11 +169,11 @@ describe('a job in a document of Firestore', () => {
   })
 })
 
-describe('the repository of analyses', () => {
+describe('the lock of an analysis', () => {
   const set = (fields: object) => documentOf('42').set(fields)
   const repo = (onWarning = vi.fn()) => createAnalysisRepo(client, { collection, onWarning })
 
-  it('locks analyses/{analysisId} for five minutes unless told otherwise', async () => {
+  it('is stored in analyses/{analysisId}, for five minutes by default', async () => {
     const id = crypto.randomUUID()
     const document = client.collection('analyses').doc(id)
     await document.set({ status: 'PROCESSING' })
@@ -163,7 +184,7 @@ describe('the repository of analyses', () => {
     expect(Date.parse(lockExpiresAt) - Date.parse(lockHeartbeatAt)).toBeLessThanOrEqual(300_001)
   })
 
-  it('says why it was not acquired', async () => {
+  it('is refused with a reason', async () => {
     await set({ status: 'PROCESSING' })
     await repo().acquireAnalysisLock('42', 'run-1', 60)
     expect(await repo().acquireAnalysisLock('42', 'run-2')).toEqual({ acquired: false, reason: 'locked' })
@@ -175,14 +196,14 @@ describe('the repository of analyses', () => {
     await expect(repo().acquireAnalysisLock('none', 'run-1')).rejects.toMatchObject({ code: 'not-found' })
   })
 
-  it('recovers a lock that is past its time, and one without an owner', async () => {
+  it('is granted if it has expired, and if it has no owner', async () => {
     await set({ status: 'PROCESSING', lockOwner: 'dead', lockExpiresAt: '2020-01-01T00:00:00.000Z' })
     expect(await repo().acquireAnalysisLock('42', 'run-1')).toEqual({ acquired: true })
     await set({ status: 'PROCESSING', lockOwner: '', lockExpiresAt: '2999-01-01T00:00:00.000Z' })
     expect(await repo().acquireAnalysisLock('42', 'run-2')).toEqual({ acquired: true })
   })
 
-  it('refreshes for the owner only', async () => {
+  it('is refreshed for its owner only', async () => {
     await set({ status: 'PROCESSING' })
     await repo().acquireAnalysisLock('42', 'run-1', 60)
     await repo().refreshAnalysisLock('42', 'run-1')
@@ -193,7 +214,7 @@ describe('the repository of analyses', () => {
     await expect(repo().refreshAnalysisLock('42', 'run-1')).rejects.toMatchObject({ code: 'lease-lost' })
   })
 
-  it('releases for the owner only', async () => {
+  it('is released for its owner only', async () => {
     await set({ status: 'PROCESSING' })
     await repo().acquireAnalysisLock('42', 'run-1')
     await repo().releaseAnalysisLock('42', 'run-2')
@@ -203,7 +224,7 @@ describe('the repository of analyses', () => {
     expect(await repo().acquireAnalysisLock('42', 'run-2')).toEqual({ acquired: true })
   })
 
-  it('grants the owner of the live lock again, and extends it', async () => {
+  it('is granted again to its live owner, and extended', async () => {
     await set({ status: 'PROCESSING' })
     await repo().acquireAnalysisLock('42', 'run-1', 60)
     expect(await repo().acquireAnalysisLock('42', 'run-1', 300)).toEqual({ acquired: true })
@@ -212,7 +233,7 @@ describe('the repository of analyses', () => {
     expect(attempts).toBe(1)
   })
 
-  it('only warns of a release that failed', async () => {
+  it('causes only a warning if it cannot be released', async () => {
     const onWarning = vi.fn()
     await repo(onWarning).releaseAnalysisLock('none', 'run-1')
     expect(onWarning).toHaveBeenCalledExactlyOnceWith(
@@ -221,12 +242,27 @@ describe('the repository of analyses', () => {
     )
   })
 
-  it('refuses a time to live that is none', async () => {
+  it('refuses invalid arguments', async () => {
     await set({ status: 'PROCESSING' })
-    for (const ttlSec of [0, -1, Number.NaN, Infinity])
-      await expect(repo().acquireAnalysisLock('42', 'run-1', ttlSec)).rejects.toMatchObject({
-        code: 'invalid-argument',
-      })
+    const invalid = (message: string) => ({
+      code: 'invalid-argument',
+      message: expect.stringContaining(message),
+    })
+    for (const ttlSec of [0, -1, Number.NaN, Infinity, 10n, '30s', null] as number[]) {
+      const expected = invalid('ttlSec: expected seconds above 0, up to a year')
+      await expect(repo().acquireAnalysisLock('42', 'run-1', ttlSec)).rejects.toMatchObject(expected)
+      await expect(repo().refreshAnalysisLock('42', 'run-1', ttlSec)).rejects.toMatchObject(expected)
+    }
+    const none = Symbol('none') as never
+    await expect(repo().acquireAnalysisLock('42', none)).rejects.toMatchObject(invalid('lockOwner: '))
+    await expect(repo().refreshAnalysisLock('42', none)).rejects.toMatchObject(invalid('lockOwner: '))
+    await expect(repo().refreshAnalysisLock(none, 'run-1')).rejects.toMatchObject(invalid('id: '))
+    const onWarning = vi.fn()
+    await repo(onWarning).releaseAnalysisLock(none, none)
+    expect(onWarning).toHaveBeenCalledExactlyOnceWith(
+      expect.stringContaining('analysis Symbol(none)'),
+      expect.objectContaining({ code: 'invalid-argument' }),
+    )
   })
 })
 

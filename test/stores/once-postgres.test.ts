@@ -46,7 +46,7 @@ describe.each(['pg', 'pg, prepared', 'postgres'])('with %s', (driver) => {
 })
 
 describe('a job in a table of Postgres', () => {
-  it('lives in a table of the application, whose other columns stay untouched', async () => {
+  it('can be in a table of the application, whose other columns stay as they are', async () => {
     const table = freshTable()
     await pool.query(`create table "${table}" (id uuid primary key, title text, state text, result jsonb, error text,
       attempts int, lock_owner text, lock_expires_at timestamptz, lock_heartbeat_at timestamptz, lock_token int8)`)
@@ -63,7 +63,7 @@ describe('a job in a table of Postgres', () => {
     await pool.query(`drop table "${table}"`)
   })
 
-  it('is judged by the clock of the server, not of the worker', async () => {
+  it('is locked by the clock of the server, not of the worker', async () => {
     const jobs = postgresJobs(pool, { table: freshTable() })
     await jobs.add('job')
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })
@@ -76,7 +76,7 @@ describe('a job in a table of Postgres', () => {
     }
   })
 
-  it('is granted for its whole TTL after a wait for the row', async () => {
+  it('is locked for its whole TTL even if the statement had to wait for the row', async () => {
     const table = freshTable()
     const jobs = postgresJobs(pool, { table })
     await jobs.add('job')
@@ -85,7 +85,7 @@ describe('a job in a table of Postgres', () => {
     const blocked = 'select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'
     const asked = jobs.acquire('job', 'a', 60_000)
     await eventually(async () => expect((await client.query(blocked)).rowCount).toBe(1))
-    // What counts from the start of the wait counts this too.
+    // A TTL that began with the wait would include this time.
     await client.query('select pg_sleep(0.1)')
     const { rows } = await client.query('select clock_timestamp()::text as released')
     await client.query('commit')
@@ -94,14 +94,14 @@ describe('a job in a table of Postgres', () => {
     expect(Number((await pool.query(whole, [rows[0].released])).rows[0].ms)).toBeGreaterThan(59_999)
   })
 
-  it('has its table made once by many that start together', async () => {
+  it('is in a table that many processes may create at the same time', async () => {
     const table = freshTable()
     const added = Array.from({ length: 10 }, () => postgresJobs(pool, { table }).add('job'))
     await Promise.all(added)
     expect((await pool.query(`select count(*)::int as count from "${table}"`)).rows).toEqual([{ count: 1 }])
   })
 
-  it('has no doubled grant in a storm of owners that come, go and finish', async () => {
+  it('has one holder at a time if many owners acquire and release it', async () => {
     const jobs = postgresJobs(pool, { table: freshTable() })
     await jobs.add('job')
     const tokens: number[] = []
@@ -123,13 +123,45 @@ describe('a job in a table of Postgres', () => {
     expect(await jobs.read('job')).toMatchObject({ attempts: tokens.length })
   })
 
-  it('of a server that is away is store-unavailable', async () => {
+  it('of an unreachable server is store-unavailable', async () => {
     const nobody = new pg.Pool({ connectionString: 'postgres://127.0.0.1:1/none' })
     await expect(postgresJobs(nobody).acquire('job', 'a', 1000)).rejects.toMatchObject({
       code: 'store-unavailable',
       retryable: true,
     })
     await nobody.end()
+    await expect(postgresJobs(nobody).acquire('job', 'a', 1000)).rejects.toMatchObject({
+      code: 'store-failed',
+      message: expect.stringContaining('this client was ended'),
+    })
+  })
+
+  it('survives a broken idle connection: the error of the pool does not end the process', async () => {
+    const own = new pg.Pool({ connectionString: url })
+    const table = freshTable()
+    const jobs = postgresJobs(own, { table })
+    await jobs.add('job')
+    const broken = new Promise((resolve) => own.once('error', resolve))
+    const { rows } = await own.query('select pg_backend_pid() as pid')
+    await pool.query('select pg_terminate_backend($1)', [rows[0].pid])
+    await broken
+    expect(own.listenerCount('error')).toBe(1)
+    expect(await jobs.acquire('job', 'a', 1000)).toMatchObject({ acquired: true })
+    await own.end()
+  })
+
+  it('needs a Postgres client and valid options', () => {
+    for (const none of [null, {}, 10n, url])
+      expect(() => postgresJobs(none as never)).toThrow(
+        'client: expected a Pool or Client of pg, or the sql of postgres, got ',
+      )
+    expect(() => postgresJobs(pool, null as never)).toThrow('options: expected an object, got null')
+    expect(() => postgresJobs(pool, { table: 1n as never })).toThrow('table: expected a non-empty string')
+    expect(() => postgresJobs(pool, { schema: '' })).toThrow('schema: expected a non-empty string')
+    expect(() => postgresJobs(pool, { prepare: 'yes' as never })).toThrow('prepare: expected true or false')
+    expect(() => postgresJobs(pool, { columns: { status: 'id2', result: 'id2' } })).toThrow(
+      'columns: expected different names',
+    )
   })
 })
 

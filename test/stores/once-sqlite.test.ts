@@ -46,7 +46,7 @@ describe('a job in a table of SQLite', () => {
     await dispose()
   })
 
-  it('lives in a table of the application, whose other columns stay untouched', async () => {
+  it('can be in a table of the application, whose other columns stay as they are', async () => {
     database.exec(`create table tasks (id text primary key, title text, state text, outcome text, error text,
       attempts integer, lock_owner text, lock_expires_at text, lock_heartbeat_at text, lock_token integer)`)
     database.exec(`insert into tasks (id, title, state) values ('job', 'mine', 'new')`)
@@ -63,7 +63,7 @@ describe('a job in a table of SQLite', () => {
     })
   })
 
-  it('waits for a writer elsewhere without stopping the event loop', async () => {
+  it('waits for another writer without blocking the event loop', async () => {
     const jobs = sqliteJobs(database, { clock: runningClock() })
     await jobs.add('job')
     const other = new DatabaseSync(path)
@@ -102,7 +102,16 @@ describe('a job in a table of SQLite', () => {
     other.close()
   })
 
-  it('of a table without the columns is store-failed, and says which is missing', async () => {
+  it('needs a database and valid options', () => {
+    for (const none of [null, {}, 10n, './jobs.db'])
+      expect(() => sqliteJobs(none as never)).toThrow(
+        'database: expected a DatabaseSync of node:sqlite, got ',
+      )
+    expect(() => sqliteJobs(database, null as never)).toThrow('options: expected an object, got null')
+    expect(() => sqliteJobs(database, { table: '' })).toThrow('table: expected a non-empty string')
+  })
+
+  it('of a table without the columns is store-failed, and the message names the missing column', async () => {
     database.exec('create table analyses (id text primary key, status text)')
     database.exec(`insert into analyses values ('job', 'new')`)
     await expect(sqliteJobs(database).acquire('job', 'a', 1000)).rejects.toMatchObject({
@@ -111,7 +120,7 @@ describe('a job in a table of SQLite', () => {
     })
   })
 
-  it('with a lock that cannot be understood, and no heartbeat, is live for a TTL after it was first seen', async () => {
+  it('with an unreadable expiry and no heartbeat stays locked for a TTL after the first request', async () => {
     const clock = new FakeClock()
     const jobs = sqliteJobs(database, { clock })
     await jobs.add('job')
@@ -125,7 +134,7 @@ describe('a job in a table of SQLite', () => {
   })
 })
 
-/** A store that waits by it has no less patience when the machine is busy. */
+/** With this clock, a store waits as long on a busy machine as on an idle one. */
 function runningClock(): RunningClock {
   const clock = new RunningClock()
   onTestFinished(() => clock.stop())

@@ -69,7 +69,7 @@ for (const name of ['ioredis', 'node-redis'] as const) {
   })
 
   describe(`${name} on a cluster`, () => {
-    it('spreads leases over all nodes, whatever their names', async () => {
+    it('spreads leases over all nodes, whatever their names contain', async () => {
       await using pair = await openPair(name)
       const names = Array.from({ length: 200 }, (_, n) => `{same}${n}`)
       await Promise.all(names.map(async (resource) => granted(await pair.store.acquire(asking(resource)))))
@@ -82,18 +82,18 @@ for (const name of ['ioredis', 'node-redis'] as const) {
       }
     })
 
-    it('passes over all waiters of a process that died, within about a second', async () => {
+    it('skips all waiters of a dead process after about a second', async () => {
       await using live = await openPair(name)
       const dead = await clusters[name]()
       const deadStore = redisStore(dead.client, { prefix: live.prefix })
       const holder = granted(await live.store.acquire(asking('r')))
-      for (let n = 0; n < 3; n++) await stand(deadStore)
-      const next = await stand(live.store)
+      for (let n = 0; n < 3; n++) await enqueue(deadStore)
+      const next = await enqueue(live.store)
       dead.close()
       await deadStore.close()
       await live.store.release({ resource: 'r', id: holder.id })
       await expect.poll(() => next.wakes).toEqual([1000])
-      // Until the turn of the first has run out. None of the others gets one.
+      // Until the reservation of the first has ended. The others get none.
       await sleep(1100)
       granted(await live.store.acquire(next.ask))
       expect(await live.store.acquire(asking('r', { wake: () => {} }))).toMatchObject({ place: 0 })
@@ -101,7 +101,24 @@ for (const name of ['ioredis', 'node-redis'] as const) {
   })
 }
 
-it('works with a plain client too where one node has all slots', async () => {
+it('a waiter keeps its turn though `listen` is a client of one node only', async () => {
+  const { client, close } = await clusters.ioredis()
+  const listen = cluster.node(0)
+  const store = redisStore(client, { prefix: freshPrefix(), listen })
+  for (let n = 0; n < 8; n++) {
+    const holder = granted(await store.acquire(asking(`r${n}`)))
+    const waiter = await enqueue(store, `r${n}`)
+    await store.release({ resource: `r${n}`, id: holder.id })
+    expect(await store.acquire(asking(`r${n}`))).toMatchObject({ granted: false, holder: null })
+    await expect.poll(() => waiter.wakes).toEqual([0])
+    granted(await store.acquire(waiter.ask))
+  }
+  await store.close()
+  listen.disconnect()
+  close()
+})
+
+it('a plain client works if one node has all slots', async () => {
   await using lone = await TestCluster.start(1)
   const client = lone.node(0)
   const store = redisStore(client)
@@ -112,7 +129,7 @@ it('works with a plain client too where one node has all slots', async () => {
   client.disconnect()
 })
 
-it('says that a plain client is the wrong one where other nodes have slots', async () => {
+it('a plain client fails with advice if other nodes have slots', async () => {
   const client = cluster.node(0)
   const store = redisStore(client, { prefix: freshPrefix() })
   const names = Array.from({ length: 50 }, (_, n) => `r${n}`)
@@ -124,9 +141,9 @@ it('says that a plain client is the wrong one where other nodes have slots', asy
   client.disconnect()
 })
 
-async function stand(store: LeaseStore) {
+async function enqueue(store: LeaseStore, resource = 'r') {
   const wakes: number[] = []
-  const ask = asking('r', { wake: (inMs) => wakes.push(inMs) })
+  const ask = asking(resource, { wake: (inMs) => wakes.push(inMs) })
   expect((await store.acquire(ask)).granted).toBe(false)
   return { ask, wakes }
 }

@@ -4,7 +4,7 @@ import { redisStore } from '../../src/stores/redis/index.ts'
 import { describeStore, FakeClock } from '../../src/testing/index.ts'
 import { cuttableProxy } from './cuttable-proxy.ts'
 import { clientNames, clients, freshPrefix, HOLDFAST_TEST_REDIS_URL } from './redis/clients.ts'
-import { timedClient } from './redis/timed.ts'
+import { timedClient } from './redis/timed-client.ts'
 
 const SERVER = new URL(HOLDFAST_TEST_REDIS_URL)
 
@@ -45,7 +45,7 @@ for (const name of clientNames) {
   })
 }
 
-/** Lets messages come in from the server between two looks. */
+/** Long enough for messages of the server to arrive. */
 const PAUSE_MS = 5
 
 describeStore('redis by the clock of the test', {

@@ -1,4 +1,4 @@
-/** What only real processes show; that they may be killed at any time is shown by the torture test. */
+/** Behaviour that needs real processes. The torture test also kills them. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { on, once } from 'node:events'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ describe('processes that share a file', () => {
     await file[Symbol.asyncDispose]()
   })
 
-  it('make its tables together', async () => {
+  it('create its tables at the same time', async () => {
     const tables = Array.from({ length: 50 }, (_, n) => `leases_${n}`)
     await Promise.all(workers.map((worker) => worker.order({ do: 'open', tables })))
     for (const table of tables) expect(file.count(`${table}_meta`)).toBe(1)
@@ -43,7 +43,7 @@ describe('processes that share a file', () => {
     console.log(`sqlite: hand-over between processes ${tookMs[HAND_OVERS / 2]?.toFixed(1)} ms p50`)
   })
 
-  it('tell a holder that its lease was ended by another', async () => {
+  it('tell a holder that another process ended its lease', async () => {
     const [holder] = workers as [Worker]
     await holder.order({ do: 'acquire', resource: 'ended' })
     const store = file.store()

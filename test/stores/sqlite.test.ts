@@ -54,7 +54,7 @@ function suiteOn(opener: (file: DatabaseFile, clock: RunningClock) => () => Leas
       return open()
     },
     interruptWatch: async ({ file }: Harness) => {
-      // As if a hundred changes had been written and trimmed while it did not look.
+      // As if a hundred changes had been written and trimmed before the store read them.
       file.connect().exec(`INSERT INTO holdfast_leases_changes
         SELECT coalesce(max(seq), 0) + 100, '{}' FROM holdfast_leases_changes`)
     },

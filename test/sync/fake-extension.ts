@@ -1,4 +1,4 @@
-/** An extension in the fake browser, its contexts wired as a real one's would be. */
+/** An extension in the fake browser. Its contexts have the same ports as those of a real extension. */
 import {
   type Coordinator,
   chromeMessenger,
@@ -21,9 +21,9 @@ export interface Item {
 export type Surface = Sync<Item> & { readonly context: FakeContext }
 
 export interface FakeExtensionOptions extends Omit<FakeBrowserOptions, 'clock'> {
-  /** What every context shares. */
+  /** Options of every context. */
   readonly sync?: Omit<SyncOptions, 'storage' | 'messenger' | 'locks' | 'clock'>
-  /** Default: with. */
+  /** Default true. */
   readonly withLocks?: boolean
   readonly area?: 'local' | 'session' | 'sync'
 }
@@ -48,7 +48,7 @@ export function fakeExtension({
   const locked = (context: FakeContext) =>
     withLocks ? { locks: webLocks({ locks: context.locks, clock: context.clock }) } : {}
 
-  /** Not by spreading: a sync has accessors. */
+  /** `Object.assign`, because a spread would read the accessors of the sync only once. */
   const surface = (context: FakeContext, own: Partial<SyncOptions>): Surface =>
     Object.assign(createSync<Item>({ ...ports(context), ...own }), { context })
 
@@ -60,7 +60,7 @@ export function fakeExtension({
       const context = browser.openPage()
       return surface(context, { ...locked(context), ...own })
     },
-    /** A content script; it writes through the worker where there are locks. */
+    /** A content script. With locks, it writes through the worker. */
     openTab: (own: Partial<SyncOptions> = {}) =>
       surface(browser.openTab(), { ...(withLocks && { writes: 'coordinator' }), ...own }),
     startWorker(): { current(): Coordinator } {
@@ -75,7 +75,7 @@ export function fakeExtension({
         },
       }
     },
-    /** Lets a second pass: time enough for everything that is under way. */
+    /** Lets a second pass, so that every call and message arrives. */
     async settle(ms = 1000): Promise<void> {
       await clock.advance(ms)
     },
@@ -94,7 +94,7 @@ export function fakeExtension({
 
 export type FakeExtension = ReturnType<typeof fakeExtension>
 
-/** Surfaces that have bootstrapped. */
+/** Opens surfaces and bootstraps them. */
 export async function opened<const K extends readonly ('Page' | 'Tab')[]>(
   extension: FakeExtension,
   ...kinds: K

@@ -1,13 +1,13 @@
-/** What contexts asked for and when, and what must hold of the storage when all is quiet. */
+/** The operations of all contexts with their times, and the rules that the storage must satisfy at the end. */
 
 export interface Operation {
   readonly kind: 'set' | 'patch' | 'remove' | 'reset'
-  /** `undefined`: all. */
+  /** `undefined`: all entities. */
   readonly id: string | undefined
-  /** What a set wrote; unique. */
+  /** The value that a set wrote. It is unique. */
   readonly n: number
   readonly start: number
-  /** `Infinity` while it is not known to have ended. */
+  /** `Infinity` until the operation is known to have ended. */
   end: number
 }
 

@@ -8,16 +8,16 @@ interface StoredFile {
 
 export type FileOperation = 'open' | 'read' | 'write' | 'close' | 'remove'
 
-/** The private directory of one origin, with the methods that the stores use. All tabs of a test share it. */
+/** The private directory of one origin, with the parts that the stores use. All tabs of a test share it. */
 export class FakeFileSystem {
   readonly #clock: Clock
   readonly #files = new Map<string, StoredFile>()
   readonly #directories = new Set<string>([''])
-  /** The number of open writers by path, including files that were removed in the meantime. */
+  /** By path: how many writers are open, also on a file that was removed meanwhile. */
   readonly #writers = new Map<string, number>()
-  /** Whether writers support `mode: 'exclusive'`. Browsers without support ignore it. */
+  /** Whether writers support `mode: 'exclusive'`. Other browsers ignore it. */
   readonly #exclusive: boolean
-  /** Throws or rejects to make an operation on a path fail; a promise that stays pending makes it hang. */
+  /** If it throws or rejects, the operation on this path fails. While its promise is pending, the operation hangs. */
   refuse: (operation: FileOperation, path: string) => void | Promise<void> = () => {}
 
   constructor(clock: Clock, { exclusive = true } = {}) {
@@ -34,13 +34,13 @@ export class FakeFileSystem {
     return Object.fromEntries([...this.#files].map(([path, file]) => [path.slice(1), file.text]))
   }
 
-  /** Puts a file there as another program would. */
+  /** Writes a file, like another program. */
   put(path: string, text: string): void {
     this.#directories.add(`/${path}`.slice(0, `/${path}`.lastIndexOf('/')))
     this.#files.set(`/${path}`, { text, lastModified: this.#clock.now() })
   }
 
-  /** As when the user clears the site's data. */
+  /** Like a user who deletes the data of the site. */
   clear(): void {
     this.#files.clear()
     this.#directories.clear()

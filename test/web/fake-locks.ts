@@ -8,7 +8,7 @@ interface Request {
   readonly reject: (reason: unknown) => void
 }
 
-/** The lock manager of one origin, as far as the stores use it; `tab()` is what one tab sees of it. */
+/** The lock manager of one origin, with the parts that the stores use. `tab()` is the API in one tab. */
 export class FakeLockManager {
   readonly #held = new Map<string, Request>()
   #pending: Request[] = []

@@ -1,4 +1,4 @@
-/** What the stores rely on in the browser. Run on the fakes, and on Chromium, so that both are known to agree. */
+/** What the stores expect of a browser. Runs on the fakes and in Chromium, to show that both behave alike. */
 import type { WebDirectory, WebLocks } from '../../src/stores/browser/index.ts'
 
 export interface Platform {

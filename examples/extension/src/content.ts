@@ -70,7 +70,7 @@ function removeRow(id: string): void {
   rows.delete(id)
 }
 
-/** The row has gone back by itself; the user is told why. */
+/** The sync has already restored the row. This tells the user why. */
 function report(write: Promise<void>): void {
   write.catch((error: Error) => {
     host.title = error.message

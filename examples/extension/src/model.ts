@@ -1,5 +1,5 @@
 /// <reference types="chrome" />
-/** What all contexts of the extension agree on. In your own project import from `holdfast/sync`. */
+/** What all contexts of the extension share. In your own project, import from `holdfast/sync`. */
 import { chromeContext, createSync, type Sync, type SyncSettings } from '../../../src/sync/index.ts'
 
 export interface Item {
@@ -18,7 +18,7 @@ export function openSync(): Sync<Item> {
 }
 
 export function addItem(sync: Sync<Item>, label: string): Promise<void> {
-  // Pages without https have no crypto.randomUUID.
+  // On pages without https there is no crypto.randomUUID.
   const id = crypto.getRandomValues(new Uint32Array(4)).join('-')
   return sync.setEntity(id, { label, checked: false, timestamp: Date.now() })
 }
@@ -27,7 +27,7 @@ export function tick(sync: Sync<Item>, id: string, checked: boolean): Promise<vo
   return sync.patchEntity(id, { checked, timestamp: Date.now() })
 }
 
-/** Whether the checklist belongs on a page of this host. */
+/** Whether the checklist is shown on a page of this host. */
 export function inScope({ featureEnabled, scopeMode, scopeTargetId }: SyncSettings, host: string): boolean {
   return featureEnabled && (scopeMode === 'all' || scopeTargetId === host)
 }

@@ -1,4 +1,4 @@
-/** The control surface: settings, the list, and the way back to nothing. */
+/** The control surface: the settings, the list, and its reset. */
 import { useState } from 'react'
 import { useSync, useSyncSettings } from '../../../src/react/index.ts'
 import { type SyncSettings, settingsProblems } from '../../../src/sync/index.ts'

@@ -3,7 +3,7 @@ import { createRoot } from 'react-dom/client'
 import { SyncProvider, useSyncSettings } from '../../../src/react/index.ts'
 import { openSync } from './model.ts'
 
-/** Shows a page of the extension as soon as all that is stored has been read. */
+/** Shows a page of the extension when all stored data has been read. */
 export async function show(page: ReactNode): Promise<void> {
   const sync = openSync()
   await sync.bootstrap()

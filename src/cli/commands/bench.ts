@@ -1,3 +1,4 @@
+import { randomId } from '../../base/random-id.ts'
 import { createLeases, type Leases } from '../../core/index.ts'
 import { type Command, STORE_OPTIONS } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
@@ -6,6 +7,7 @@ import { alignColumns } from '../terminal.ts'
 
 const DEFAULT_DURATION_MS = 1000
 const PARALLEL = 16
+const NUMBER_WIDTH = 7
 
 interface Measurement {
   readonly what: string
@@ -16,16 +18,20 @@ interface Measurement {
 
 export const bench: Command = {
   usage: 'bench [options] [store]',
-  about: `Measures a store from here: taking and releasing a lease, renewing one, and handing one over to a waiter in
-another connection. Names begin with holdfast-bench; their rows stay as long as released rows do.`,
-  takes: [0, 1],
+  description: `Measures how fast a store is from this machine: acquire and release, renew, and the hand-over to a
+waiter on another connection. The names of its leases begin with holdfast-bench. The store keeps their rows as
+long as those of other released leases.`,
+  positionalCount: [0, 1],
   options: {
-    duration: { type: 'string', value: '<duration>', help: 'of each measurement (default 1s)' },
+    duration: { type: 'string', value: '<duration>', help: 'how long each measurement takes (default 1s)' },
     ...STORE_OPTIONS,
   },
   examples: [
-    { line: 'holdfast bench', does: 'the configured store' },
-    { line: 'holdfast bench redis://localhost --duration 5s', does: 'this one, longer' },
+    { line: 'holdfast bench', explanation: 'measure the configured store' },
+    {
+      line: 'holdfast bench redis://localhost --duration 5s',
+      explanation: 'measure this one, and for longer',
+    },
   ],
 
   async run({ positionals, settings, terminal }) {
@@ -55,11 +61,13 @@ another connection. Names begin with holdfast-bench; their rows stay as long as 
     else {
       const figures = measurements.map(({ what, perSecond, p50Ms, p99Ms }) => [
         `  ${what}`,
-        ...[perSecond.toFixed(0), p50Ms.toFixed(2), p99Ms.toFixed(2)].map((figure) => figure.padStart(7)),
+        ...[perSecond.toFixed(0), p50Ms.toFixed(2), p99Ms.toFixed(2)].map((figure) =>
+          figure.padStart(NUMBER_WIDTH),
+        ),
       ])
       const heading = [
         '',
-        ...['per s', 'p50 ms', 'p99 ms'].map((name) => terminal.style('dim', name.padStart(7))),
+        ...['per s', 'p50 ms', 'p99 ms'].map((name) => terminal.style('dim', name.padStart(NUMBER_WIDTH))),
       ]
       for (const line of alignColumns([heading, ...figures])) terminal.print(line)
     }
@@ -67,12 +75,12 @@ another connection. Names begin with holdfast-bench; their rows stay as long as 
   },
 }
 
-function name(): string {
-  return `holdfast-bench-${crypto.randomUUID()}`
+function newResource(): string {
+  return `holdfast-bench-${randomId()}`
 }
 
 function cycle(leases: Leases): () => Promise<void> {
-  const resource = name()
+  const resource = newResource()
   return async () => {
     const lease = await leases.acquire(resource)
     await lease.release()
@@ -80,19 +88,19 @@ function cycle(leases: Leases): () => Promise<void> {
 }
 
 async function measureRenewals(leases: Leases, duration: number): Promise<Measurement> {
-  await using lease = await leases.acquire(name())
+  await using lease = await leases.acquire(newResource())
   return await measure('renew', duration, [() => lease.renew()])
 }
 
-/** From the call of each release to the grant of the one that waits. */
+/** The time from each call of release to the grant of the waiter. */
 async function measureHandOver(managers: readonly Leases[], duration: number): Promise<Measurement> {
-  const resource = name()
+  const resource = newResource()
   const times: number[] = []
   const end = performance.now() + duration
   let holder = await managers[0]?.acquire(resource)
   for (let turn = 1; performance.now() < end || times.length === 0; turn++) {
     const manager = managers[turn % managers.length] as Leases
-    const waits = new Promise<void>((resolve) => {
+    const isWaiting = new Promise<void>((resolve) => {
       const unsubscribe = manager.subscribe(({ type }) => {
         if (type !== 'waiting') return
         unsubscribe()
@@ -100,7 +108,7 @@ async function measureHandOver(managers: readonly Leases[], duration: number): P
       })
     })
     const next = manager.acquire(resource)
-    await waits
+    await isWaiting
     const released = performance.now()
     await holder?.release()
     holder = await next
@@ -117,13 +125,13 @@ async function measureHandOver(managers: readonly Leases[], duration: number): P
 async function measure(
   what: string,
   duration: number,
-  lanes: readonly (() => Promise<void>)[],
+  operations: readonly (() => Promise<void>)[],
 ): Promise<Measurement> {
   const times: number[] = []
   const started = performance.now()
   await Promise.all(
-    lanes.map(async (operate) => {
-      // The first prepares statements and connections.
+    operations.map(async (operate) => {
+      // The first call prepares statements and connections, and is not measured.
       await operate()
       do {
         const begun = performance.now()

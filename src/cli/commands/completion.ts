@@ -1,29 +1,87 @@
+import { show } from '../../base/arguments.ts'
 import { CATALOG } from '../catalog.ts'
-import { type Command, GENERAL_OPTIONS } from '../command.ts'
-import { SHELLS } from '../completion-scripts.ts'
+import { type Command, GENERAL_OPTIONS, type Options } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { usageFailure } from '../failure.ts'
 
+interface CompletedCommand {
+  readonly name: string
+  readonly summary: string
+  readonly options: Options
+}
+
+/** The script for each shell. After `--`, the shell completes the user's command as it does elsewhere. */
+const SHELLS: Readonly<Record<string, (commands: readonly CompletedCommand[]) => string>> = {
+  bash: (commands) => `_holdfast() {
+  local current=\${COMP_WORDS[COMP_CWORD]} i
+  for ((i = 2; i < COMP_CWORD; i++)); do
+    if [[ \${COMP_WORDS[i]} == -- ]]; then
+      compopt -o default; COMPREPLY=(); return
+    fi
+  done
+  if ((COMP_CWORD == 1)); then
+    COMPREPLY=($(compgen -W '${names(commands)} --help --version' -- "$current")); return
+  fi
+  case \${COMP_WORDS[1]} in
+${commands.map(({ name, options }) => `    ${name}) COMPREPLY=($(compgen -W '${flags(options)}' -- "$current")) ;;`).join('\n')}
+  esac
+}
+complete -o default -F _holdfast holdfast
+`,
+
+  zsh: (commands) => `_holdfast() {
+  local -a commands
+  commands=(
+${commands.map(({ name, summary }) => `    ${quote(`${name}:${summary}`)}`).join('\n')}
+  )
+  if ((\${words[(I)--]} > 0 && \${words[(I)--]} < CURRENT)); then
+    shift \${words[(i)--]} words
+    ((CURRENT = \${#words}))
+    _normal; return
+  fi
+  if ((CURRENT == 2)); then
+    _describe command commands; return
+  fi
+  case \${words[2]} in
+${commands.map(({ name, options }) => `    ${name}) _arguments -S ${zshFlags(options)} '*: :_default' ;;`).join('\n')}
+  esac
+}
+compdef _holdfast holdfast
+`,
+
+  fish: (commands) =>
+    [
+      'complete -c holdfast -f',
+      ...commands.flatMap(({ name, summary, options }) => [
+        `complete -c holdfast -n __fish_use_subcommand -a ${name} -d ${quote(summary)}`,
+        ...Object.entries(options).map(
+          ([flag, { short, value, help }]) =>
+            `complete -c holdfast -n '__fish_seen_subcommand_from ${name}' -l ${flag}${short ? ` -s ${short}` : ''}${value ? ' -r' : ''} -d ${quote(help)}`,
+        ),
+      ]),
+      `complete -c holdfast -n '__fish_seen_subcommand_from run; and contains -- -- (commandline -opc)' -F`,
+      '',
+    ].join('\n'),
+}
+
 export const completion: Command = {
   usage: `completion <${Object.keys(SHELLS).join('|')}>`,
-  about: 'Prints a script that completes commands and options in your shell.',
-  takes: [1, 1],
+  description: 'Prints a script that completes commands and options in your shell.',
+  positionalCount: [1, 1],
   options: {},
   examples: [
-    { line: 'eval "$(holdfast completion bash)"', does: 'in ~/.bashrc' },
-    { line: 'eval "$(holdfast completion zsh)"', does: 'in ~/.zshrc, after compinit' },
+    { line: 'eval "$(holdfast completion bash)"', explanation: 'in ~/.bashrc' },
+    { line: 'eval "$(holdfast completion zsh)"', explanation: 'in ~/.zshrc, after compinit' },
     {
       line: 'holdfast completion fish > ~/.config/fish/completions/holdfast.fish',
-      does: 'once, for fish',
+      explanation: 'once, for fish',
     },
   ],
 
   async run({ positionals: [shell = ''], terminal }) {
     const script = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined
     if (!script)
-      throw usageFailure(
-        `there is no completion for ${JSON.stringify(shell)}; there is for ${Object.keys(SHELLS).join(', ')}`,
-      )
+      throw usageFailure(`unknown shell ${show(shell)}; expected one of ${Object.keys(SHELLS).join(', ')}`)
     const commands = await Promise.all(
       Object.entries(CATALOG).map(async ([name, { summary, load }]) => ({
         name,
@@ -34,4 +92,28 @@ export const completion: Command = {
     terminal.write(script(commands))
     return EXIT.ok
   },
+}
+
+function names(commands: readonly CompletedCommand[]): string {
+  return commands.map(({ name }) => name).join(' ')
+}
+
+function flags(options: Options): string {
+  return Object.keys(options)
+    .map((name) => `--${name}`)
+    .join(' ')
+}
+
+function zshFlags(options: Options): string {
+  return Object.entries(options)
+    .map(([name, { value, help }]) =>
+      quote(
+        `--${name}${value ? '=' : ''}[${help.replaceAll(/[[\]]/g, '\\\\$&')}]${value ? `:${name}:` : ''}`,
+      ),
+    )
+    .join(' ')
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
 }

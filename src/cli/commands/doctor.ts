@@ -1,7 +1,9 @@
-import { LeaseError } from '../../core/index.ts'
+import { systemClock } from '../../base/clock.ts'
+import { LeaseError, messageOf } from '../../base/errors.ts'
+import { pause } from '../../base/pause.ts'
+import { randomId } from '../../base/random-id.ts'
 import { type Command, STORE_OPTIONS } from '../command.ts'
-import { CHECKS, type Patient } from '../doctor/checks.ts'
-import { type Finding, failure, ok } from '../doctor/finding.ts'
+import { CHECKS, type Finding, failure, ok } from '../doctor-checks.ts'
 import { EXIT } from '../exit-codes.ts'
 import { asFailure } from '../failure.ts'
 import { openStore, storeAddress, withoutPassword } from '../stores/index.ts'
@@ -12,35 +14,35 @@ const CHECK_LIMIT_MS = 10_000
 
 export const doctor: Command = {
   usage: 'doctor [options] [store]',
-  about: `Checks a store: whether it can be reached and used, its version and schema, its clock, whether changes are
-told, and how fast it is; and says what to do about what is wrong. Makes the file, directory, table or bucket if it
-is missing. Exits with ${EXIT.no} when a check failed.`,
-  takes: [0, 1],
+  description: `Checks a store: whether it can be reached and used, its version and schema, its clock, whether it pushes
+changes, and how fast it is. Says how to fix each problem. Creates the file, directory, table or bucket if it is
+missing. Exits with ${EXIT.no} when a check failed.`,
+  positionalCount: [0, 1],
   options: STORE_OPTIONS,
   examples: [
-    { line: 'holdfast doctor', does: 'check the configured store' },
-    { line: 'holdfast doctor postgres://app@db/app', does: 'check this one' },
+    { line: 'holdfast doctor', explanation: 'check the configured store' },
+    { line: 'holdfast doctor postgres://app@db/app', explanation: 'check this one' },
   ],
 
   async run({ positionals, settings, terminal }) {
     const address = positionals[0] ?? storeAddress(settings)
     const isJson = settings.is('json')
     const findings: Finding[] = []
-    const tell = (found: readonly Finding[]) => {
+    const report = (found: readonly Finding[]) => {
       findings.push(...found)
       if (!isJson)
         for (const line of found.flatMap((finding) => describe(finding, terminal))) terminal.print(line)
     }
     if (!isJson) terminal.print(terminal.style('bold', withoutPassword(address)))
-    await examine(address, tell)
-    const isIll = findings.some(({ state }) => state === 'failure')
+    await runChecks(address, report)
+    const hasFailed = findings.some(({ state }) => state === 'failure')
     if (isJson) terminal.print(JSON.stringify({ store: withoutPassword(address), findings }, null, 2))
     else terminal.print(summary(findings))
-    return isIll ? EXIT.no : EXIT.ok
+    return hasFailed ? EXIT.no : EXIT.ok
   },
 }
 
-async function examine(address: string, tell: (found: readonly Finding[]) => void): Promise<void> {
+async function runChecks(address: string, report: (found: readonly Finding[]) => void): Promise<void> {
   const started = performance.now()
   const reached = () => ok('reachable', `in ${(performance.now() - started).toFixed(0)} ms`)
   let opened: OpenedStore
@@ -49,41 +51,40 @@ async function examine(address: string, tell: (found: readonly Finding[]) => voi
   } catch (error) {
     const { message, cause } = asFailure(error)
     const isReached = cause instanceof LeaseError && cause.code === 'store-failed'
-    if (isReached) tell([reached()])
-    return tell([failureOf(isReached ? 'access' : 'reachable', message, 'check the address')])
+    if (isReached) report([reached()])
+    return report([failureOf(isReached ? 'access' : 'reachable', message, 'check the address')])
   }
-  tell([reached()])
-  const patient: Patient = { opened, resource: `holdfast-doctor-${crypto.randomUUID()}` }
+  report([reached()])
+  const resource = `holdfast-doctor-${randomId()}`
   for (const { name, remedy, run } of CHECKS) {
     try {
-      tell(await inTime(run(patient)))
+      report(await withLimit(run({ opened, resource })))
     } catch (error) {
-      // What follows builds on it.
-      tell([failureOf(name, (error as Error).message, remedy)])
+      // The checks after it need what this one checks.
+      report([failureOf(name, messageOf(error), remedy)])
       break
     }
   }
-  await inTime(opened.close()).catch(() => {})
+  await withLimit(opened.close()).catch(() => {})
 }
 
-/** What an error itself says to do, after a semicolon, fits better than what the check knows. */
+/** The remedy in the error itself, after a semicolon, is more specific than the usual one of the check. */
 function failureOf(check: string, message: string, usualRemedy: string): Finding {
   const [text = '', ...remedy] = message.split('; ')
   return failure(check, text, remedy.join('; ') || usualRemedy)
 }
 
-function inTime<T>(work: Promise<T>): Promise<T> {
-  const limit = new Promise<never>((_, reject) => {
-    const silence = () => reject(new Error(`no answer within ${CHECK_LIMIT_MS / 1000} s`))
-    setTimeout(silence, CHECK_LIMIT_MS).unref()
+function withLimit<T>(work: Promise<T>): Promise<T> {
+  const limit = pause(systemClock, CHECK_LIMIT_MS, { background: true }).then(() => {
+    throw new Error(`no answer within ${CHECK_LIMIT_MS / 1000} s`)
   })
   return Promise.race([work, limit])
 }
 
 function summary(findings: readonly Finding[]): string {
   const count = (state: Finding['state']) => findings.filter((finding) => finding.state === state).length
-  if (count('failure') > 0) return 'This store cannot be used as it is.'
-  return count('warning') > 0 ? 'This store can be used; see the warnings.' : 'All is well.'
+  if (count('failure') > 0) return 'This store cannot be used: see the failure.'
+  return count('warning') > 0 ? 'This store can be used; see the warnings.' : 'This store can be used.'
 }
 
 const MARKS = { ok: ['✓', 'green'], warning: ['!', 'yellow'], failure: ['✗', 'red'] } as const

@@ -1,46 +1,43 @@
-import { createLeases, type LeaseRecord } from '../../core/index.ts'
+import type { LeaseRecord } from '../../base/records.ts'
+import { checkResource } from '../../base/resource-name.ts'
 import { type Command, STORE_OPTIONS } from '../command.ts'
-import { heldFor, leaseToJson, timeLeft } from '../describe-lease.ts'
+import { heldFor, leaseToJson, metadataTexts, timeLeft } from '../describe-lease.ts'
 import { EXIT } from '../exit-codes.ts'
 import { storeAddress, withStore } from '../stores/index.ts'
 import { alignColumns, printable, type Terminal } from '../terminal.ts'
 
 export const inspect: Command = {
   usage: 'inspect [options] <resource>',
-  about: `Shows who holds a lease, since when and until when. Exits with ${EXIT.no} when nobody does.`,
-  takes: [1, 1],
+  description: `Shows who holds a lease, since when and until when. Exits with ${EXIT.no} when nobody holds it.`,
+  positionalCount: [1, 1],
   options: STORE_OPTIONS,
   examples: [
-    { line: 'holdfast inspect backup', does: 'who holds it' },
-    { line: 'holdfast inspect backup >/dev/null && echo busy', does: 'ask in a script' },
+    { line: 'holdfast inspect backup', explanation: 'who holds it' },
+    { line: 'holdfast inspect backup >/dev/null && echo busy', explanation: 'check it in a script' },
   ],
 
   async run({ positionals: [resource = ''], settings, terminal }) {
-    const lease = await withStore(
-      storeAddress(settings),
-      ({ store }) => createLeases(store).inspect(resource),
-      { mustExist: true },
-    )
+    const name = checkResource(resource)
+    const [lease = null] = await withStore(storeAddress(settings), ({ store }) => store.read([name]), {
+      mustExist: true,
+    })
     if (settings.is('json')) terminal.print(JSON.stringify(lease && leaseToJson(lease), null, 2))
     else if (lease) for (const line of describe(lease, terminal)) terminal.print(line)
-    else terminal.print(`Nobody holds ${printable(resource)}.`)
+    else terminal.print(`Nobody holds ${printable(name)}.`)
     return lease ? EXIT.ok : EXIT.no
   },
 }
 
 function describe(lease: LeaseRecord, terminal: Terminal): string[] {
   const { acquiredAt, expiresAt } = leaseToJson(lease)
-  const facts = [
+  const rows = [
     ['resource', printable(lease.resource)],
     ['holder', printable(lease.owner)],
     ['token', String(lease.token)],
     ['lease id', printable(lease.id)],
     ['held for', `${heldFor(lease)}, since ${acquiredAt}`],
     ['left', `${timeLeft(lease)}${expiresAt ? `, until ${expiresAt} unless it is renewed` : ''}`],
-    ...Object.entries(lease.metadata ?? {}).map(([name, value]) => [
-      printable(name),
-      printable(typeof value === 'string' ? value : JSON.stringify(value)),
-    ]),
+    ...metadataTexts(lease),
   ]
-  return alignColumns(facts.map(([name = '', value = '']) => [terminal.style('dim', name), value]))
+  return alignColumns(rows.map(([name = '', value = '']) => [terminal.style('dim', name), value]))
 }

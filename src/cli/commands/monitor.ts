@@ -1,9 +1,11 @@
 import { createReadStream } from 'node:fs'
+import { show } from '../../base/arguments.ts'
 import { collect, type MonitorResult, report, type ScoreOptions, score } from '../../telemetry/index-node.ts'
-import type { Call, Command } from '../command.ts'
+import type { Command, Invocation } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { Failure, usageFailure } from '../failure.ts'
 import type { CommandSettings } from '../settings.ts'
+import { nextSignal } from '../signals.ts'
 import type { Terminal } from '../terminal.ts'
 
 type OnProgress = NonNullable<ScoreOptions['onProgress']>
@@ -18,23 +20,23 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   collect(files, settings) {
     if (files.length === 0 && process.stdin.isTTY)
       throw usageFailure(
-        'there is nothing to collect; pipe events into it, or name files with a JSON object a line',
+        'there are no events to collect; pipe them to standard input, or name files with one JSON object per line',
       )
     const ending = new AbortController()
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ending.abort())
+    void nextSignal('SIGINT', 'SIGTERM', 'SIGHUP').then(() => ending.abort())
     return collect({
       input: files.length > 0 ? chunksOf(files) : process.stdin,
       signal: ending.signal,
-      ...place(settings),
+      ...directoryOptions(settings),
     })
   },
-  score: (files, settings, onProgress) => score({ ...judging(files, settings), onProgress }),
+  score: (files, settings, onProgress) => score({ ...scoreOptions(files, settings), onProgress }),
   report(files, settings, onProgress) {
     const reports = settings.text('reports')
     const slackUrl = settings.text('slack-url')
     const pagerDutyKey = settings.text('pagerduty-key')
     return report({
-      ...judging(files, settings),
+      ...scoreOptions(files, settings),
       onProgress,
       ...(reports && { reports }),
       ...(slackUrl && { slackUrl }),
@@ -45,15 +47,23 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 
 export const monitor: Command = {
   usage: `monitor <${Object.keys(ACTIONS).join('|')}> [options] [file…]`,
-  about: `collect writes events, one JSON object a line, from files or standard input into a folder.
-score judges what was collected, and exits with ${EXIT.no} when a rollback is required, ${EXIT.badInput} on bad input.
-report writes an HTML report and a page for each incident, tells Slack and PagerDuty once, and exits with ${EXIT.no} when
-one of them could not be told.`,
-  takes: [1, Number.POSITIVE_INFINITY],
+  description: `collect reads events from files or standard input, one JSON object per line, and writes them into a folder.
+score judges the collected events. It exits with ${EXIT.no} when a rollback is required, and with ${EXIT.badInput} on bad input.
+report writes an HTML report and a page for each incident, and notifies Slack and PagerDuty once of each. It exits
+with ${EXIT.no} when one of them could not be notified.`,
+  positionalCount: [1, Number.POSITIVE_INFINITY],
   options: {
-    directory: { type: 'string', value: '<folder>', help: 'where the events are kept (default telemetry)' },
-    thresholds: { type: 'string', value: '<file>', help: 'score, report: TOML or JSON (default: built in)' },
-    reports: { type: 'string', value: '<folder>', help: 'report: where it writes (default reports)' },
+    directory: { type: 'string', value: '<folder>', help: 'the folder of the events (default telemetry)' },
+    thresholds: {
+      type: 'string',
+      value: '<file>',
+      help: 'score, report: bounds in TOML or JSON (default: built in)',
+    },
+    reports: {
+      type: 'string',
+      value: '<folder>',
+      help: 'report: the folder of the reports (default reports)',
+    },
     'slack-url': {
       type: 'string',
       value: '<url>',
@@ -68,17 +78,19 @@ one of them could not be told.`,
     },
   },
   examples: [
-    { line: 'app | holdfast monitor collect', does: 'keep the events that a program prints' },
-    { line: 'holdfast monitor score || roll-back', does: 'judge them' },
-    { line: 'holdfast monitor report --reports public', does: 'write public/report.html' },
+    { line: 'app | holdfast monitor collect', explanation: 'collect the events that a program prints' },
+    { line: 'holdfast monitor score || roll-back', explanation: 'judge them' },
+    { line: 'holdfast monitor report --reports public', explanation: 'write public/report.html' },
   ],
 
-  async run({ positionals: [name = '', ...files], settings, terminal }: Call) {
+  async run({ positionals: [name = '', ...files], settings, terminal }: Invocation) {
     const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined
     if (!action)
-      throw usageFailure(`monitor cannot ${JSON.stringify(name)}; it can ${Object.keys(ACTIONS).join(', ')}`)
+      throw usageFailure(
+        `unknown action ${show(name)} of monitor; expected one of ${Object.keys(ACTIONS).join(', ')}`,
+      )
     const progress = new ProgressLine(terminal)
-    const { exitCode, stdout, stderr } = await action(files, settings, (made) => progress.show(made))
+    const { exitCode, stdout, stderr } = await action(files, settings, (read) => progress.show(read))
     progress.clear()
     terminal.write(stdout)
     if (exitCode === EXIT.badInput)
@@ -91,7 +103,7 @@ one of them could not be told.`,
   },
 }
 
-/** One line on a terminal that tells how far the reading is, and goes when it is done. */
+/** One line on a terminal that shows how much was read, until it is cleared. */
 class ProgressLine {
   readonly #isShown: boolean
 
@@ -113,14 +125,14 @@ class ProgressLine {
   }
 }
 
-function place(settings: CommandSettings) {
+function directoryOptions(settings: CommandSettings) {
   const directory = settings.text('directory')
   return { json: settings.is('json'), ...(directory && { directory }) }
 }
 
-function judging(files: readonly string[], settings: CommandSettings) {
+function scoreOptions(files: readonly string[], settings: CommandSettings) {
   const config = settings.text('thresholds')
-  return { ...place(settings), ...(files.length > 0 && { files }), ...(config && { config }) }
+  return { ...directoryOptions(settings), ...(files.length > 0 && { files }), ...(config && { config }) }
 }
 
 async function* chunksOf(files: readonly string[]): AsyncGenerator<Uint8Array> {

@@ -1,4 +1,5 @@
-import { createLeases, type LeaseRecord } from '../../core/index.ts'
+import type { LeaseRecord } from '../../base/records.ts'
+import { checkResource } from '../../base/resource-name.ts'
 import { type Command, STORE_OPTIONS } from '../command.ts'
 import { leaseToJson, timeLeft } from '../describe-lease.ts'
 import { EXIT } from '../exit-codes.ts'
@@ -8,42 +9,44 @@ import { printable, type Terminal } from '../terminal.ts'
 
 export const release: Command = {
   usage: 'release --force [options] <resource>',
-  about: `Ends a lease, whoever holds it. A holdfast run that held it kills its command at once; other holders are told
-by their signal, and their token is refused where tokens are checked. Asks first on a terminal; elsewhere --yes
-is needed. Exits with ${EXIT.no} when nobody held it, or when the answer was no.`,
-  takes: [1, 1],
+  description: `Ends a lease, whoever holds it. A holdfast run that held it kills its command at once. The signal of
+other holders aborts, and a resource that checks tokens refuses theirs. On a terminal, it asks first; elsewhere
+--yes is required. Exits with ${EXIT.no} when nobody held the lease, or when the answer was no.`,
+  positionalCount: [1, 1],
   options: {
-    force: { type: 'boolean', help: 'needed: only a holder can release without force' },
-    yes: { type: 'boolean', short: 'y', help: 'do not ask' },
+    force: { type: 'boolean', help: 'required, because only the holder may release without force' },
+    yes: { type: 'boolean', short: 'y', help: 'do not ask for confirmation' },
     ...STORE_OPTIONS,
   },
   examples: [
-    { line: 'holdfast release --force backup', does: 'look who holds it, ask, and end it' },
-    { line: 'holdfast release --force --yes backup', does: 'in a script' },
+    { line: 'holdfast release --force backup', explanation: 'show the holder, ask, and end the lease' },
+    { line: 'holdfast release --force --yes backup', explanation: 'in a script' },
   ],
 
   async run({ positionals: [resource = ''], settings, terminal }) {
     if (!settings.is('force'))
-      throw usageFailure('only its holder can release a lease; --force ends it whoever holds it')
+      throw usageFailure('only the holder may release a lease; --force ends it, whoever holds it')
     const canAsk = process.stdin.isTTY && process.stderr.isTTY
     if (!settings.is('yes') && !canAsk)
-      throw usageFailure('there is no terminal to ask on; confirm with --yes')
-    const say = (text: string, lease: LeaseRecord | null) =>
+      throw usageFailure('there is no terminal to ask for confirmation; confirm with --yes')
+    const name = checkResource(resource)
+    const print = (text: string, lease: LeaseRecord | null) =>
       terminal.print(settings.is('json') ? JSON.stringify(lease && leaseToJson(lease), null, 2) : text)
     return withStore(
       storeAddress(settings),
       async ({ store }) => {
-        const name = printable(resource)
-        const lease = await createLeases(store).inspect(resource)
+        const [lease] = await store.read([name])
         if (!lease) {
-          say(`Nobody holds ${name}.`, null)
+          print(`Nobody holds ${printable(name)}.`, null)
           return EXIT.no
         }
         if (!settings.is('yes') && !(await confirm(lease, terminal))) return EXIT.no
-        // By its token, so that it cannot hit a successor.
+        // By its token, so that it cannot end the lease of the next holder.
         const { ended } = await store.release({ resource: lease.resource, token: lease.token })
-        say(
-          ended ? `Released ${name}, which ${printable(lease.owner)} held.` : `${name} has ended by itself.`,
+        print(
+          ended
+            ? `Released ${printable(name)}, which ${printable(lease.owner)} held.`
+            : `The lease of ${printable(name)} ended before it could be released.`,
           ended,
         )
         return ended ? EXIT.ok : EXIT.no
@@ -58,7 +61,7 @@ async function confirm(lease: LeaseRecord, terminal: Terminal): Promise<boolean>
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
   const who = terminal.style('bold', printable(lease.owner))
   const question = `${printable(lease.resource)} is held by ${who}, ${timeLeft(lease)} left. End it? [y/N] `
-  // Ctrl-C and Ctrl-D close it, and are a no.
+  // Ctrl-C and Ctrl-D close the prompt. That counts as no.
   const closed = new Promise<string>((resolve) => prompt.once('close', () => resolve('\n')))
   const answer = await Promise.race([prompt.question(question).catch(() => closed), closed])
   prompt.close()

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Countdown } from './countdown.ts'
-import { later, present } from './moment.ts'
+import { Countdown, later, now } from './countdown.ts'
 
 const GRACE_MS = 5000
 
@@ -16,15 +15,15 @@ describe('the countdown of a command', () => {
   })
   afterEach(() => void vi.useRealTimers())
 
-  /** A millisecond more, for what the end of it leaves for right after. */
+  /** One millisecond more, for the immediate that a timer starts. */
   const pass = (ms: number) => {
     vi.advanceTimersByTime(ms)
     vi.advanceTimersByTime(1)
   }
 
-  const extendBy = (ms: number) => countdown.extend(later(present(), ms))
+  const extendBy = (ms: number) => countdown.extend(later(now(), ms))
 
-  it('asks the command to stop the grace before it kills it', () => {
+  it('sends SIGTERM the grace before SIGKILL', () => {
     extendBy(20_000)
     pass(14_990)
     expect(sent).toEqual([])
@@ -36,7 +35,7 @@ describe('the countdown of a command', () => {
     expect(sent).toEqual(['SIGTERM', 'SIGKILL'])
   })
 
-  it('begins anew with every renewal', () => {
+  it('starts again with every renewal', () => {
     for (let n = 0; n < 5; n++) {
       extendBy(20_000)
       pass(10_000)
@@ -44,24 +43,24 @@ describe('the countdown of a command', () => {
     expect(sent).toEqual([])
   })
 
-  it('does not go back for an answer that was overtaken', () => {
-    const early = later(present(), 10_000)
+  it('ignores an answer that a later one has overtaken', () => {
+    const early = later(now(), 10_000)
     extendBy(20_000)
     countdown.extend(early)
     pass(10_000)
     expect(sent).toEqual([])
   })
 
-  it('hears of a renewal that came while it was held up, before it acts', () => {
+  it('reads a renewal that came while the process was delayed before it sends a signal', () => {
     extendBy(20_000)
     vi.setSystemTime(Date.now() + 60_000)
-    // Behind the look of the countdown, which is due at the same moment.
+    // Due at the same moment as the check of the countdown, and run after its timer.
     setTimeout(() => extendBy(20_000), 1000)
     pass(1000)
     expect(sent).toEqual([])
   })
 
-  it('goes on when the command was asked, though the lease comes back', () => {
+  it('does not stop after SIGTERM, even if the lease is renewed again', () => {
     extendBy(20_000)
     pass(16_000)
     extendBy(20_000)
@@ -69,14 +68,14 @@ describe('the countdown of a command', () => {
     expect(sent).toEqual(['SIGTERM', 'SIGKILL'])
   })
 
-  it('does not ask again what another has asked', () => {
+  it('sends no SIGTERM if another process has sent it', () => {
     extendBy(20_000)
-    countdown.asked()
+    countdown.markTerminating()
     pass(20_000)
     expect(sent).toEqual(['SIGKILL'])
   })
 
-  it('ends a command early with the grace, but no later than it was to be', () => {
+  it('ends a command early with the grace, but no later than planned', () => {
     extendBy(20_000)
     countdown.endNow()
     expect(sent).toEqual(['SIGTERM'])
@@ -85,13 +84,13 @@ describe('the countdown of a command', () => {
 
     sent = []
     const late = new Countdown(GRACE_MS, (signal) => sent.push(signal))
-    late.extend(later(present(), 1000))
+    late.extend(later(now(), 1000))
     late.endNow()
     pass(1000)
     expect(sent).toEqual(['SIGTERM', 'SIGKILL'])
   })
 
-  it('kills at once when the lease is gone', () => {
+  it('kills at once when the lease is lost', () => {
     extendBy(20_000)
     countdown.killNow()
     expect(sent).toEqual(['SIGKILL'])

@@ -1,50 +1,52 @@
 /**
- * Ends a command before its lease does:
+ * Ends a command before its lease ends:
  *
- *     running ── SIGTERM, the grace before ──▶ asked ── SIGKILL, at its time ──▶ killed
+ *     running ── SIGTERM, the grace before the kill ──▶ terminating ── SIGKILL ──▶ killed
  *
- * Every renewal that was acknowledged puts both off. Once the command was asked to stop nothing does: it is on its
- * way out, and a lease that comes back does not bring it back.
+ * Every acknowledged renewal postpones both signals. After SIGTERM nothing does, even if the store answers again: the
+ * command is already shutting down.
  */
-import { later, type Moment, msUntil, present } from './moment.ts'
+import type { Moment } from '../../base/clock.ts'
 
-/** A machine that wakes from sleep must not wait for a timer that stood still. */
-const LOOK_EVERY_MS = 1000
+export type EndSignal = 'SIGTERM' | 'SIGKILL'
+
+/** A timer may stand still while the machine sleeps, so the time is checked again at least this often. */
+const CHECK_EVERY_MS = 1000
 
 export class Countdown {
   readonly #graceMs: number
-  readonly #send: (signal: 'SIGTERM' | 'SIGKILL') => void
-  #stage: 'running' | 'asked' | 'killed' = 'running'
+  readonly #send: (signal: EndSignal) => void
+  #stage: 'running' | 'terminating' | 'killed' = 'running'
   #killAt: Moment | undefined
   #timer: NodeJS.Timeout | undefined
   #immediate: NodeJS.Immediate | undefined
 
-  constructor(graceMs: number, send: (signal: 'SIGTERM' | 'SIGKILL') => void) {
+  constructor(graceMs: number, send: (signal: EndSignal) => void) {
     this.#graceMs = graceMs
     this.#send = send
   }
 
-  /** Answers may overtake each other: an older one does not pull the time back. */
+  /** Postpones the kill. Answers may overtake each other, so an earlier moment is ignored. */
   extend(killAt: Moment): void {
     if (this.#stage !== 'running' || (this.#killAt && killAt.mono <= this.#killAt.mono)) return
     this.#killAt = killAt
     this.#arm()
   }
 
-  /** Another has sent SIGTERM. */
-  asked(): void {
-    if (this.#stage === 'running') this.#stage = 'asked'
+  /** Another process has sent SIGTERM, so this one does not. */
+  markTerminating(): void {
+    if (this.#stage === 'running') this.#stage = 'terminating'
   }
 
-  /** Ends the command now: with the grace, but never later than it was to be. */
+  /** Sends SIGTERM now, and SIGKILL after the grace or at the planned moment, whichever is earlier. */
   endNow(): void {
-    const soonest = later(present(), this.#graceMs)
+    const soonest = later(now(), this.#graceMs)
     if (!this.#killAt || soonest.mono < this.#killAt.mono) this.#killAt = soonest
-    if (this.#stage === 'running') this.#ask()
+    if (this.#stage === 'running') this.#terminate()
     this.#arm()
   }
 
-  /** Ends the command now, without grace: another may have the lease already. */
+  /** Sends SIGKILL now, without grace: another holder may have the lease already. */
   killNow(): void {
     if (this.#stage !== 'killed') this.#kill()
   }
@@ -59,11 +61,11 @@ export class Countdown {
     if (!this.#killAt || this.#stage === 'killed') return
     const left = msUntil(this.#killAt)
     const next = this.#stage === 'running' ? left - this.#graceMs : left
-    // Who was held up hears first what has come in meanwhile: it may be a renewal.
-    const look = () => {
-      this.#immediate = setImmediate(() => this.#look())
+    // If this process was delayed, a renewal may be waiting in its input. An immediate runs after that was read.
+    const checkAfterInput = () => {
+      this.#immediate = setImmediate(() => this.#check())
     }
-    this.#timer = setTimeout(look, Math.max(0, Math.min(next, LOOK_EVERY_MS)))
+    this.#timer = setTimeout(checkAfterInput, Math.max(0, Math.min(next, CHECK_EVERY_MS)))
   }
 
   #disarm(): void {
@@ -71,18 +73,18 @@ export class Countdown {
     clearImmediate(this.#immediate)
   }
 
-  #look(): void {
+  #check(): void {
     const left = this.#killAt ? msUntil(this.#killAt) : Number.POSITIVE_INFINITY
     if (left <= 0) {
       this.#kill()
       return
     }
-    if (this.#stage === 'running' && left <= this.#graceMs) this.#ask()
+    if (this.#stage === 'running' && left <= this.#graceMs) this.#terminate()
     this.#arm()
   }
 
-  #ask(): void {
-    this.#stage = 'asked'
+  #terminate(): void {
+    this.#stage = 'terminating'
     this.#send('SIGTERM')
   }
 
@@ -91,4 +93,19 @@ export class Countdown {
     this.#stage = 'killed'
     this.#send('SIGKILL')
   }
+}
+
+/** `performance.now()` counts from the start of a process. `hrtime` is the same for all processes of the machine. */
+export function now(): Moment {
+  return { mono: Number(process.hrtime.bigint()) / 1e6, wall: Date.now() }
+}
+
+export function later({ mono, wall }: Moment, ms: number): Moment {
+  return { mono: mono + ms, wall: wall + ms }
+}
+
+/** By the clock that gets there first: one may stand still while the machine sleeps, the other may be set. */
+export function msUntil({ mono, wall }: Moment): number {
+  const current = now()
+  return Math.min(mono - current.mono, wall - current.wall)
 }

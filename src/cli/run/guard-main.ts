@@ -1,18 +1,18 @@
 /**
- * A process of its own beside `holdfast run`, for the case that `run` itself is stopped or killed: it knows when
- * the command must be dead, and sees to that if `run` does not. When `run` dies, its end of the pipe closes, and the
- * command is asked to stop at once.
+ * A separate process beside `holdfast run`, in case `run` itself is stopped or killed. It knows when the command must
+ * be dead, and ends it then if `run` does not. When `run` dies, the pipe from it closes, and the guard ends the command
+ * at once.
  */
 import { createInterface } from 'node:readline'
 import { Countdown } from './countdown.ts'
-import type { GuardMessage } from './guard-messages.ts'
+import type { GuardMessage } from './guard.ts'
 import { endSession, isAlive } from './session.ts'
 
-/** `run` goes first: a command that gets SIGTERM twice may take the second for impatience. */
+/** Shorter than the grace of `run`, so that `run` sends SIGTERM first. Some programs exit at once on a second one. */
 const SHARE_OF_GRACE = 0.8
-const LOOK_EVERY_MS = 50
+const CHECK_EVERY_MS = 50
 
-// What is sent to everybody is for the command; the guard stays until `run` lets it go.
+// A signal to all processes of the user is meant for the command. The guard stays until `run` ends it.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
 
 let leader = 0
@@ -20,10 +20,10 @@ let isNested = false
 let countdown: Countdown | undefined
 
 const messages = createInterface({ input: process.stdin })
-messages.on('line', (line) => obey(JSON.parse(line)))
-messages.on('close', onOrphaned)
+messages.on('line', (line) => handle(JSON.parse(line)))
+messages.on('close', endOrphan)
 
-function obey(message: GuardMessage): void {
+function handle(message: GuardMessage): void {
   switch (message.type) {
     case 'guard':
       leader = message.leader
@@ -33,20 +33,21 @@ function obey(message: GuardMessage): void {
     case 'extend':
       countdown?.extend(message.killAt)
       break
-    case 'asked':
-      countdown?.asked()
+    case 'terminating':
+      countdown?.markTerminating()
       break
     case 'done':
       process.exit()
   }
 }
 
-function onOrphaned(): void {
+/** `run` has died. Ends the command; this process exits when nothing of the command is left. */
+function endOrphan(): void {
   if (isNested) countdown?.killNow()
   else countdown?.endNow()
-  const looking = setInterval(() => {
+  const checking = setInterval(() => {
     if (countdown && isAlive(leader)) return
-    clearInterval(looking)
+    clearInterval(checking)
     countdown?.cancel()
-  }, LOOK_EVERY_MS)
+  }, CHECK_EVERY_MS)
 }

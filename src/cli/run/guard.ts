@@ -1,37 +1,52 @@
 import { spawn } from 'node:child_process'
 import { extname, join } from 'node:path'
-import type { GuardMessage } from './guard-messages.ts'
+import type { Moment } from '../../base/clock.ts'
+
+/** A message of `run` to its guard: one line of JSON. */
+export type GuardMessage =
+  | {
+      readonly type: 'guard'
+      /** The process id of the command, which leads its session. */
+      readonly leader: number
+      readonly graceMs: number
+      /** `run` is itself the command of another `run`. When the outer one kills it, no time for a grace is left. */
+      readonly isNested: boolean
+    }
+  | { readonly type: 'extend'; readonly killAt: Moment }
+  /** `run` has sent SIGTERM to the command, because the lease cannot be renewed. */
+  | { readonly type: 'terminating' }
+  /** The command has ended. The guard exits. */
+  | { readonly type: 'done' }
 
 export interface Guard {
-  tell(message: GuardMessage): void
-  /** Lets it go. */
-  dismiss(): void
+  send(message: GuardMessage): void
+  close(): void
 }
 
 /**
- * Starts the guard; what it is told before it is up waits in the pipe. Without it `run` still ends the command in
- * time by itself, as long as it runs, so its loss is only told.
+ * Starts the guard process. Messages that are sent before it runs wait in the pipe. As long as `run` itself runs, it
+ * ends the command in time without a guard, so the end of the guard is only reported.
  */
-export function startGuard(onLost: () => void): Guard {
+export function startGuard(onExit: () => void): Guard {
   const module = join(import.meta.dirname, `guard-main${extname(import.meta.filename)}`)
-  // Options for Node are meant for others.
+  // The user's options for Node, such as a debugger, are not for this process.
   const { NODE_OPTIONS: _, ...env } = process.env
   const guard = spawn(process.execPath, [module], {
     stdio: ['pipe', 'ignore', 'ignore'],
-    // In a session of its own, out of reach of the terminal.
+    // A session of its own, so that Ctrl-C on the terminal does not reach it.
     detached: true,
     cwd: '/',
     env,
   })
-  const tell = (message: GuardMessage) => void guard.stdin.write(`${JSON.stringify(message)}\n`)
-  guard.on('error', onLost)
-  guard.on('exit', onLost)
+  const send = (message: GuardMessage) => void guard.stdin.write(`${JSON.stringify(message)}\n`)
+  guard.on('error', onExit)
+  guard.on('exit', onExit)
   guard.stdin.on('error', () => {})
   return {
-    tell,
-    dismiss() {
-      guard.off('exit', onLost)
-      tell({ type: 'done' })
+    send,
+    close() {
+      guard.off('exit', onExit)
+      send({ type: 'done' })
     },
   }
 }

@@ -1,24 +1,25 @@
+import { messageOf } from '../../base/errors.ts'
 import type { LeaseEvent } from '../../core/index.ts'
-import type { Call } from '../command.ts'
+import type { Invocation } from '../command.ts'
 import { timeLeft } from '../describe-lease.ts'
-import { formatDuration } from '../duration.ts'
+import { formatDuration } from '../format-duration.ts'
 import { printable } from '../terminal.ts'
+import type { EndSignal } from './countdown.ts'
 
-/** What `run` says of its lease on standard error; standard output is the command's. */
+/** Prints on standard error what happens to the lease. Standard output is the command's. */
 export interface Report {
-  /** An event of the lease. */
   event(event: LeaseEvent): void
-  /** The command is sent a signal since its lease cannot be kept. */
-  ending(signal: 'SIGTERM' | 'SIGKILL', graceMs: number): void
+  /** The command was sent this signal, because its lease ends. */
+  ending(signal: EndSignal, graceMs: number): void
   unguarded(): void
-  unreleased(error: Error): void
+  unreleased(error: unknown): void
 }
 
-export function reporter({ settings, terminal }: Pick<Call, 'settings' | 'terminal'>): Report {
+export function createReport({ settings, terminal }: Pick<Invocation, 'settings' | 'terminal'>): Report {
   const isQuiet = settings.is('quiet')
-  let isTold = false
-  let trouble = 'the store did not answer in time'
-  const say = (type: string, text: string, details: object = {}) =>
+  let isOutageReported = false
+  let reason = 'the store did not answer in time'
+  const print = (type: string, text: string, details: object = {}) =>
     terminal.remark(text, { type, ...details })
 
   return {
@@ -31,8 +32,8 @@ export function reporter({ settings, terminal }: Pick<Call, 'settings' | 'termin
           const { holder } = event
           const by = holder
             ? `held by ${printable(holder.owner)}, ${timeLeft(holder)} left`
-            : 'others are first'
-          return say('waiting', `waiting for ${name}: ${by}`, {
+            : 'reserved for an earlier waiter'
+          return print('waiting', `waiting for ${name}: ${by}`, {
             resource,
             holder: holder?.owner ?? null,
           })
@@ -40,34 +41,36 @@ export function reporter({ settings, terminal }: Pick<Call, 'settings' | 'termin
         case 'acquired': {
           const { token, waited, attempts } = event
           if (isQuiet || (attempts === 1 && !settings.is('json'))) return
-          return say('acquired', `got ${name} after ${formatDuration(waited)}`, { resource, token })
+          return print('acquired', `acquired ${name} after ${formatDuration(waited)}`, { resource, token })
         }
         case 'error': {
           const { operation, error } = event
-          if (operation === 'renew') trouble = error.message
-          if (operation !== 'acquire' || !error.retryable || isTold || isQuiet) return
-          isTold = true
-          return say('unavailable', `${error.message}; trying again`, { resource })
+          if (operation === 'renew') reason = error.message
+          if (operation !== 'acquire' || !error.retryable || isOutageReported || isQuiet) return
+          isOutageReported = true
+          return print('unavailable', `${error.message}; retrying`, { resource })
         }
         case 'lost': {
-          const { reason, token } = event
-          if (reason === 'refused' || reason === 'ended') trouble = 'another ended it, or it ran out'
-          return say('lost', `the lease of ${name} was lost: ${trouble}`, { resource, token, reason })
+          const { token } = event
+          if (event.reason === 'refused' || event.reason === 'ended')
+            reason = 'another caller ended it, or it expired'
+          const details = { resource, token, reason: event.reason }
+          return print('lost', `the lease of ${name} was lost: ${reason}`, details)
         }
       }
     },
     ending(signal, graceMs) {
       const text =
         signal === 'SIGTERM'
-          ? `the lease cannot be renewed (${trouble}): sent SIGTERM to the command, SIGKILL follows within ${formatDuration(graceMs)}`
+          ? `the lease cannot be renewed (${reason}): sent SIGTERM to the command, SIGKILL follows within ${formatDuration(graceMs)}`
           : 'killed the command'
-      say('ending', text, { signal })
+      print('ending', text, { signal })
     },
     unguarded() {
-      say('unguarded', 'the guard process has ended; if holdfast is killed now, its command goes on')
+      print('unguarded', 'the guard process has ended; if holdfast is killed now, its command keeps running')
     },
     unreleased(error) {
-      say('unreleased', `the lease could not be released and ends by itself: ${error.message}`)
+      print('unreleased', `the lease could not be released, and will expire: ${messageOf(error)}`)
     },
   }
 }

@@ -1,18 +1,20 @@
 /**
- * The processes of a command. It leads a session of its own, so it and all that it starts are one process group,
- * except for the jobs of a shell with job control, which have groups of their own in the same session. Only Linux
- * tells of those. Who starts a session anew has left.
+ * The processes of a command. It leads its own session, so the command and all processes that it starts are one
+ * process group. Only the jobs of a shell with job control have groups of their own within the session, and only Linux
+ * lists those. A process that starts a new session is no longer found.
  */
-import { readdirSync, readFileSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '../../base/clock.ts'
+import { pause } from '../../base/pause.ts'
+import type { EndSignal } from './countdown.ts'
+import { linuxProcesses } from './linux-processes.ts'
 
-const LOOK_EVERY_MS = 20
-/** What a kill cannot end by then hangs in the kernel. */
+const CHECK_EVERY_MS = 20
+/** A process that is still there this long after SIGKILL hangs in the kernel. */
 const KILL_LIMIT_MS = 1000
 
-/** Ends or kills all of the session, and says whether there was anybody. */
-export function endSession(leader: number, signal: 'SIGTERM' | 'SIGKILL'): boolean {
-  // First without looking: this is the moment that counts.
+/** Signals all processes of the session. Returns whether there was any. */
+export function endSession(leader: number, signal: EndSignal): boolean {
+  // The group of the leader first, because to list all processes takes time.
   let found = signalGroup(leader, signal)
   const jobs = new Set(groupsIn(leader))
   jobs.delete(leader)
@@ -20,7 +22,7 @@ export function endSession(leader: number, signal: 'SIGTERM' | 'SIGKILL'): boole
   return found
 }
 
-/** Ends whoever is left in the session; resolves when nobody is. */
+/** Ends the processes that are left in the session. Resolves when there are none. */
 export async function clearSession(leader: number, graceMs: number): Promise<void> {
   if (!isAlive(leader)) return
   endSession(leader, 'SIGTERM')
@@ -29,15 +31,15 @@ export async function clearSession(leader: number, graceMs: number): Promise<voi
   await isGone(leader, KILL_LIMIT_MS)
 }
 
-/** False when nobody is left in the group. */
+/** Returns false if the group has no process. */
 export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-group, signal)
-    // Who was stopped hears it only when it goes on.
+    // A stopped process handles SIGTERM only when it continues.
     if (signal === 'SIGTERM') process.kill(-group, 'SIGCONT')
     return true
   } catch (error) {
-    // Not allowed is not gone.
+    // The group exists, but belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
@@ -50,28 +52,15 @@ async function isGone(leader: number, limitMs: number): Promise<boolean> {
   const end = performance.now() + limitMs
   while (isAlive(leader)) {
     if (performance.now() > end) return false
-    await sleep(LOOK_EVERY_MS)
+    await pause(systemClock, CHECK_EVERY_MS)
   }
   return true
 }
 
-/** The group of each member. The dead whom nobody has buried, as in a container without an init, do not count. */
+/** The group of each process in the session, without zombie processes. */
 function groupsIn(session: number): number[] {
   if (process.platform !== 'linux') return []
-  return readdirSync('/proc')
-    .filter((entry) => /^\d+$/.test(entry))
-    .flatMap((pid) => {
-      const [state = '', , group, memberOf] = statusOf(pid)
-      return Number(memberOf) === session && !'ZX'.includes(state) ? [Number(group)] : []
-    })
-}
-
-function statusOf(pid: string): string[] {
-  try {
-    // "pid (name) state ppid pgrp session …", where the name may hold spaces and brackets.
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  } catch {
-    return []
-  }
+  return linuxProcesses()
+    .filter((process) => process.session === session && !['Z', 'X'].includes(process.state))
+    .map(({ group }) => group)
 }

@@ -1,75 +1,74 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { constants } from 'node:os'
+import { onAbort } from '../../base/abort.ts'
+import type { Moment } from '../../base/clock.ts'
 import type { Lease } from '../../core/index.ts'
-import { EXIT, SIGNAL_BASE } from '../exit-codes.ts'
+import { EXIT } from '../exit-codes.ts'
 import { Failure } from '../failure.ts'
-import { Countdown } from './countdown.ts'
+import { type RunSignals, signalExitCode } from '../signals.ts'
+import { Countdown, type EndSignal, later } from './countdown.ts'
 import { startGuard } from './guard.ts'
-import { later, type Moment } from './moment.ts'
 import { clearSession, endSession, signalGroup } from './session.ts'
-import type { Signals } from './signals.ts'
 
 export interface Supervision {
   readonly command: readonly string[]
   readonly graceMs: number
   readonly ttlMs: number
-  readonly signals: Signals
-  /** Calls back with each moment until which the store vouches for the lease, first with the latest. */
-  onVouched(listener: (until: Moment) => void): void
-  /** The command is being ended because its lease is. */
-  onEnding(signal: 'SIGTERM' | 'SIGKILL'): void
-  /** The guard has died: if `run` dies as well, the command goes on. */
+  readonly signals: RunSignals
+  /** Calls back with the confirmed end of the lease, now and after each renewal. */
+  onExtended(listener: (until: Moment) => void): void
+  /** The command was sent this signal, because its lease ends. */
+  onEnding(signal: EndSignal): void
+  /** The guard has exited. If `run` is killed now, the command keeps running. */
   onUnguarded(): void
 }
 
-/** From the last moment of a lease back to the kill: for the clocks' drift, as the core has it, and for the kill. */
+/** The same share of the TTL as in the core, for clocks that run at different speeds. */
 const DRIFT = 0.02
+/** The time that SIGKILL may take: this share of the TTL, but at most the limit. */
 const KILL_SHARE = 0.08
 const KILL_LIMIT_MS = 2000
 
 /**
- * Runs the command while the lease is held, and ends it, with all that it started, before the lease ends.
- * Resolves with the exit code when nobody of them is left.
+ * Runs the command while the lease is held. Before the lease ends, it ends the command and all processes that the
+ * command started. Resolves with the exit code when none of them is left.
  */
 export async function supervise(lease: Lease, supervision: Supervision): Promise<number> {
-  const { command, graceMs, ttlMs, signals, onVouched, onEnding, onUnguarded } = supervision
+  const { command, graceMs, ttlMs, signals, onExtended, onEnding, onUnguarded } = supervision
   const guard = startGuard(onUnguarded)
   const child = start(command, lease)
   const exit = exitOf(child, command)
   const leader = child.pid
-  // It could not be started; `exit` says why.
-  if (leader === undefined) return exit.finally(() => guard.dismiss())
-  guard.tell({ type: 'guard', leader, graceMs, isNested: 'HOLDFAST_LEASE_ID' in process.env })
+  // The command could not be started. `exit` rejects with the reason.
+  if (leader === undefined) return exit.finally(() => guard.close())
+  guard.send({ type: 'guard', leader, graceMs, isNested: 'HOLDFAST_LEASE_ID' in process.env })
 
-  let isStopped = false
+  let isEndedEarly = false
   const countdown = new Countdown(graceMs, (signal) => {
-    isStopped = true
-    if (signal === 'SIGTERM') guard.tell({ type: 'asked' })
+    isEndedEarly = true
+    if (signal === 'SIGTERM') guard.send({ type: 'terminating' })
     if (endSession(leader, signal)) onEnding(signal)
   })
   const margin = ttlMs * DRIFT + Math.min(ttlMs * KILL_SHARE, KILL_LIMIT_MS)
-  onVouched((until) => {
+  onExtended((until) => {
     const killAt = later(until, -margin)
     countdown.extend(killAt)
-    guard.tell({ type: 'extend', killAt })
+    guard.send({ type: 'extend', killAt })
   })
-  const onLost = () => countdown.killNow()
-  lease.signal.addEventListener('abort', onLost)
-  if (lease.signal.aborted) onLost()
-  signals.forward((signal) => signalGroup(leader, signal))
+  const unlisten = onAbort(lease.signal, () => countdown.killNow())
+  signals.forwardTo((signal) => signalGroup(leader, signal))
 
   const code = await exit
   await clearSession(leader, graceMs)
   countdown.cancel()
-  lease.signal.removeEventListener('abort', onLost)
-  guard.dismiss()
-  return isStopped ? EXIT.lost : code
+  unlisten()
+  guard.close()
+  return isEndedEarly ? EXIT.lost : code
 }
 
 function start([file = '', ...args]: readonly string[], { token, resource, id }: Lease): ChildProcess {
   return spawn(file, args, {
     stdio: 'inherit',
-    // A session and process group of its own, to which signals can be sent as one.
+    // Its own session and process group, so that one call signals all of its processes.
     detached: true,
     env: {
       ...process.env,
@@ -82,14 +81,14 @@ function start([file = '', ...args]: readonly string[], { token, resource, id }:
 
 function exitOf(child: ChildProcess, [file]: readonly string[]): Promise<number> {
   return new Promise((resolve, reject) => {
-    child.once('exit', (code, signal) =>
-      resolve(signal ? SIGNAL_BASE + constants.signals[signal] : (code ?? EXIT.failed)),
-    )
+    child.once('exit', (code, signal) => resolve(signal ? signalExitCode(signal) : (code ?? EXIT.failed)))
     child.once('error', (cause: NodeJS.ErrnoException) => {
       const failure =
         cause.code === 'ENOENT'
-          ? new Failure(EXIT.notFound, `there is no command ${file}; is it on the PATH?`, { cause })
-          : new Failure(EXIT.notExecutable, `${file} cannot be run: ${cause.message}`, { cause })
+          ? new Failure(EXIT.notFound, `the command ${file} was not found; check its name and the PATH`, {
+              cause,
+            })
+          : new Failure(EXIT.notExecutable, `the command ${file} cannot be run: ${cause.message}`, { cause })
       reject(failure)
     })
   })

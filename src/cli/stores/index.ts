@@ -1,65 +1,72 @@
+import { systemClock } from '../../base/clock.ts'
+import { pause } from '../../base/pause.ts'
+import { SETTINGS } from '../../configuration/settings.ts'
 import { asFailure, usageFailure } from '../failure.ts'
 import type { CommandSettings } from '../settings.ts'
-import type { OpenedStore, Opening } from './opened-store.ts'
+import type { OpenedStore, OpenOptions } from './opened-store.ts'
 
-const DEFAULT_URL = 'sqlite:./holdfast.db'
-/** A server that does not answer must not keep a command that has done its work. */
+/** A command that has done its work does not wait longer for a server that does not answer. */
 const CLOSE_LIMIT_MS = 1000
 
-type Opener = (address: string, opening: Opening) => Promise<OpenedStore>
+type Open = (address: string, options: OpenOptions) => Promise<OpenedStore>
 
-const OPENERS: Readonly<Record<string, Opener>> = {
-  sqlite: async (address, opening) => (await import('./sqlite.ts')).openSqlite(address, opening),
-  file: async (address, opening) => (await import('./file.ts')).openFile(address, opening),
-  redis: async (address) => (await import('./redis.ts')).openRedis(new URL(address)),
-  rediss: async (address) => (await import('./redis.ts')).openRedis(new URL(address)),
-  postgres: async (address) => (await import('./postgres.ts')).openPostgres(new URL(address)),
-  postgresql: async (address) => (await import('./postgres.ts')).openPostgres(new URL(address)),
+const redis: Open = async (address) => (await import('./redis.ts')).openRedis(new URL(address))
+const postgres: Open = async (address) => (await import('./postgres.ts')).openPostgres(new URL(address))
+const http: Open = async (address) => (await import('./http.ts')).openHttp(new URL(address))
+
+const OPEN_BY_SCHEME: Readonly<Record<string, Open>> = {
+  sqlite: async (address, options) => (await import('./local.ts')).openSqlite(address, options),
+  file: async (address, options) => (await import('./local.ts')).openFile(address, options),
+  redis,
+  rediss: redis,
+  postgres,
+  postgresql: postgres,
   nats: async (address) => (await import('./nats.ts')).openNats(new URL(address)),
-  http: async (address) => (await import('./http.ts')).openHttp(new URL(address)),
-  https: async (address) => (await import('./http.ts')).openHttp(new URL(address)),
+  http,
+  https: http,
 }
 
 export function storeAddress(settings: CommandSettings): string {
-  return settings.text('store') ?? DEFAULT_URL
+  return settings.text('store') ?? SETTINGS.store.default
 }
 
-/** Opens the store for the work and closes it after. What fails in between is told with the store's name. */
+/** Opens the store, runs the work, and closes the store. Failures name the store. */
 export async function withStore<T>(
   address: string,
   work: (opened: OpenedStore) => Promise<T>,
-  opening: Opening = {},
+  options: OpenOptions = {},
 ): Promise<T> {
-  const opened = await openStore(address, opening)
+  const opened = await openStore(address, options)
   try {
     return await work(opened)
   } catch (error) {
     throw asFailure(error, withoutPassword(address))
   } finally {
-    const limit = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_LIMIT_MS).unref())
+    const limit = pause(systemClock, CLOSE_LIMIT_MS, { background: true })
     await Promise.race([opened.close().catch(() => {}), limit])
   }
 }
 
-export async function openStore(address: string, opening: Opening = {}): Promise<OpenedStore> {
+export async function openStore(address: string, options: OpenOptions = {}): Promise<OpenedStore> {
+  const shown = withoutPassword(address)
   const scheme = /^([a-z]+):/.exec(address)?.[1] ?? ''
-  const open = Object.hasOwn(OPENERS, scheme) ? OPENERS[scheme] : undefined
-  if (!open)
+  const open = Object.hasOwn(OPEN_BY_SCHEME, scheme) ? OPEN_BY_SCHEME[scheme] : undefined
+  if (!open) {
+    const schemes = Object.keys(OPEN_BY_SCHEME).map((known) => `${known}:`)
     throw usageFailure(
-      `${withoutPassword(address)} is no store; one begins with ${Object.keys(OPENERS)
-        .map((known) => `${known}:`)
-        .join(', ')}`,
+      `${shown} is not the address of a store; expected one that begins with ${schemes.join(', ')}`,
     )
+  }
   try {
-    return await open(address, opening)
+    return await open(address, options)
   } catch (error) {
     if (error instanceof TypeError && (error as { code?: string }).code === 'ERR_INVALID_URL')
-      throw usageFailure(`${withoutPassword(address)} is no URL; one is like redis://localhost:6379`)
-    throw asFailure(error, withoutPassword(address))
+      throw usageFailure(`${shown} is not a valid URL; expected one such as redis://localhost:6379`)
+    throw asFailure(error, shown)
   }
 }
 
-/** For messages, which end up in logs and mails. Where there is no password the user may be a token. */
+/** For messages, which end up in logs and mails. Without a password, the user of `http` and `nats` is a token. */
 export function withoutPassword(address: string): string {
   return address
     .replace(/(:\/\/[^/?#]*?):[^/?#]*@/, '$1:…@')

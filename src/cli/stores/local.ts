@@ -2,26 +2,67 @@ import { existsSync, statfsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { EXIT } from '../exit-codes.ts'
 import { Failure, usageFailure } from '../failure.ts'
-import type { Concern, Opening } from './opened-store.ts'
+import { type BackendWarning, type OpenedStore, type OpenOptions, optional } from './opened-store.ts'
 
-/** What Linux calls the types of NFS, SMB and CIFS. */
-const NETWORK_TYPES = [0x6969, 0x517b, 0xff534d42, 0xfe534d42]
+/** The numbers of NFS, SMB and CIFS on Linux. */
+const NETWORK_FILE_SYSTEMS = [0x6969, 0x517b, 0xff534d42, 0xfe534d42]
 
-/** The path and the parameters of an address such as `sqlite:./holdfast.db?table=locks`; the path may be relative. */
-export function placeOf(address: string, { mustExist = false }: Opening) {
+export async function openSqlite(address: string, options: OpenOptions): Promise<OpenedStore> {
+  const { path, parameters } = parseAddress(address, options)
+  // Checked here, because SQLite would only say that it cannot open the file.
+  if (!existsSync(dirname(path)))
+    throw new Failure(
+      EXIT.unavailable,
+      `the directory ${dirname(path)} does not exist; create it, or name another store with --store`,
+    )
+  const { sqliteStore } = await import('../../stores/sqlite/index.ts')
+  const store = sqliteStore(path, {
+    ...optional('table', parameters.get('table')),
+    ...(options.isServed && { synchronous: 'full' }),
+  })
+  const { sqlite, node } = process.versions
+  return {
+    store,
+    backendInfo: async () => ({
+      version: `SQLite ${sqlite} of Node ${node}`,
+      warnings: networkWarnings(path),
+    }),
+    async serverParts() {
+      const { openSqlite: open, sqliteAudit, sqliteDocuments } = await import('../../server/node/index.ts')
+      const database = open(path)
+      const secretsFile = `${path}.secrets`
+      return { documents: sqliteDocuments(database), audit: sqliteAudit(database), secretsFile }
+    },
+    close: () => store.close(),
+  }
+}
+
+export async function openFile(address: string, options: OpenOptions): Promise<OpenedStore> {
+  const { path } = parseAddress(address, options)
+  const { fileStore } = await import('../../stores/file/index.ts')
+  const store = fileStore(path)
+  return {
+    store,
+    backendInfo: async () => ({ version: `files of ${process.platform}`, warnings: networkWarnings(path) }),
+    close: () => store.close(),
+  }
+}
+
+/** Of an address such as `sqlite:./holdfast.db?table=locks`. The path may be relative. */
+function parseAddress(address: string, { mustExist = false }: OpenOptions) {
   const [, path = '', query = ''] = /^\w+:(?:\/\/(?=[/.]))?([^?]*)\??(.*)$/.exec(address) ?? []
-  if (path === '') throw usageFailure(`${address} names no path; one is like sqlite:./holdfast.db`)
+  if (path === '') throw usageFailure(`${address} has no path; use an address such as sqlite:./holdfast.db`)
   if (mustExist && !existsSync(path))
     throw new Failure(
       EXIT.unavailable,
-      `there is no ${path} yet; holdfast run makes it, or name another by --store`,
+      `${path} does not exist; holdfast run creates it, or name another store with --store`,
     )
   return { path, parameters: new URLSearchParams(query) }
 }
 
-/** Locks of files on another machine cannot be trusted. */
-export function networkConcerns(path: string): Concern[] {
-  const place = [resolve(path), dirname(resolve(path))].find((candidate) => existsSync(candidate))
-  if (!place || !NETWORK_TYPES.includes(statfsSync(place).type)) return []
-  return [{ about: `${path} is on a network file system`, remedy: 'use a local disk, or Postgres or Redis' }]
+/** File locks do not work reliably between machines. */
+function networkWarnings(path: string): BackendWarning[] {
+  const existing = [resolve(path), dirname(resolve(path))].find((candidate) => existsSync(candidate))
+  if (!existing || !NETWORK_FILE_SYSTEMS.includes(statfsSync(existing).type)) return []
+  return [{ text: `${path} is on a network file system`, remedy: 'use a local disk, or Postgres or Redis' }]
 }

@@ -1,30 +1,37 @@
-import { LeaseError } from '../../core/index.ts'
+import { show } from '../../base/arguments.ts'
+import { messageOf } from '../../base/errors.ts'
+import { natsError } from '../../clients/nats-errors.ts'
 import { natsStore } from '../../stores/nats/index.ts'
 import { usageFailure } from '../failure.ts'
-import { loadClient, notLetIn, type OpenedStore, optional, takeParameter } from './opened-store.ts'
-
-const CONNECT_LIMIT_MS = 5000
+import {
+  accessDenied,
+  CONNECT_LIMIT_MS,
+  loadClient,
+  type OpenedStore,
+  optional,
+  takeParameter,
+} from './opened-store.ts'
 
 export async function openNats(url: URL): Promise<OpenedStore> {
   const bucket = takeParameter(url, 'bucket')
   const replicas = takeParameter(url, 'replicas')
   if (replicas !== undefined && !/^[1-9]$/.test(replicas))
-    throw usageFailure(`replicas: expected 1 to 9, got ${JSON.stringify(replicas)}`)
+    throw usageFailure(`replicas: expected a whole number from 1 to 9, got ${show(replicas)}`)
   const { connect } = await loadClient('NATS', {
     '@nats-io/transport-node @nats-io/kv': () => import('@nats-io/transport-node'),
   })
   const { username, password } = url
   const connection = await connect({
     servers: url.host,
-    // A token stands in place of a user.
+    // A user without a password is a token.
     ...(username && !password && { token: decodeURIComponent(username) }),
     ...(password && { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
     timeout: CONNECT_LIMIT_MS,
     maxReconnectAttempts: -1,
     reconnectTimeWait: 250,
-  }).catch((cause: Error) => {
-    if (cause.name === 'AuthorizationError') throw notLetIn(cause.message, 'nats', cause)
-    throw new LeaseError('store-unavailable', cause.message, { cause })
+  }).catch((error: unknown) => {
+    const { name } = Object(error) as { readonly name?: unknown }
+    throw name === 'AuthorizationError' ? accessDenied(messageOf(error), 'nats', error) : natsError(error)
   })
   const store = natsStore(connection, {
     ...optional('bucket', bucket),
@@ -32,9 +39,9 @@ export async function openNats(url: URL): Promise<OpenedStore> {
   })
   return {
     store,
-    examine: async () => ({
+    backendInfo: async () => ({
       version: `NATS ${connection.info?.version} through @nats-io/transport-node`,
-      concerns: [],
+      warnings: [],
     }),
     serverParts: async () => ({ bus: (await import('../../server/index.ts')).natsBus(connection) }),
     async close() {

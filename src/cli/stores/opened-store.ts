@@ -1,49 +1,53 @@
-import { LeaseError, type LeaseStore } from '../../core/index.ts'
+import { LeaseError } from '../../base/errors.ts'
+import type { LeaseStore } from '../../core/index.ts'
 import type { AuditLog, Bus, DocumentStore } from '../../server/index.ts'
 import { EXIT } from '../exit-codes.ts'
 import { Failure } from '../failure.ts'
 
-/** A store that was opened by its URL, with the client under it. */
+/** The longest that a server may take to accept a connection. */
+export const CONNECT_LIMIT_MS = 5000
+
+/** A store that was opened by its address, with the client that it uses. */
 export interface OpenedStore {
   readonly store: LeaseStore
-  /** What the backend tells of itself, for the doctor. */
-  examine(): Promise<Examination>
-  /** What else a server can keep or send there. */
+  /** Asks the backend about itself, for `doctor`. */
+  backendInfo(): Promise<BackendInfo>
+  /** For `serve`: the parts of the server that the same backend can be used for. */
   serverParts?(): Promise<ServerParts>
   close(): Promise<void>
+}
+
+export interface BackendInfo {
+  /** Such as `Redis 7.4.1 through ioredis`. */
+  readonly version: string
+  readonly warnings: readonly BackendWarning[]
+}
+
+/** Leases work, but the user should know or change this. */
+export interface BackendWarning {
+  readonly text: string
+  readonly remedy: string
 }
 
 export interface ServerParts {
   readonly documents?: DocumentStore
   readonly audit?: AuditLog
-  /** Between the nodes of a server. */
+  /** Carries events between the nodes of a server. */
   readonly bus?: Bus
-  /** Where secrets that nobody gave are kept, so that sessions outlive a restart. */
+  /** Keeps the secrets that the server generates, so that sessions outlive a restart. */
   readonly secretsFile?: string
 }
 
-export interface Examination {
-  /** Such as `Redis 7.4.1 through ioredis`. */
-  readonly version: string
-  readonly concerns: readonly Concern[]
-}
-
-/** Nothing that stops a lease, but something to know or to mend. */
-export interface Concern {
-  readonly about: string
-  readonly remedy: string
-}
-
-export interface Opening {
-  /** Fail rather than make a file or directory that is not there: who only looks must not create. */
+export interface OpenOptions {
+  /** Fail if the file or directory does not exist, for commands that only read. Default: create it. */
   readonly mustExist?: boolean
-  /** Clients elsewhere outlive a power failure here, and must not meet a store that forgot them. */
+  /** Clients on other machines outlive a power failure here, so no granted lease may be forgotten. */
   readonly isServed?: boolean
 }
 
 /** Loads the first of these packages that is installed. */
 export async function loadClient<T>(
-  scheme: string,
+  backend: string,
   packages: Readonly<Record<string, () => Promise<T>>>,
 ): Promise<T> {
   for (const load of Object.values(packages)) {
@@ -57,12 +61,12 @@ export async function loadClient<T>(
   const or = others.length > 0 ? ` (or ${others.join(', ')})` : ''
   throw new Failure(
     EXIT.failed,
-    `${scheme} needs a client that is not installed: npm install ${first}${or}, beside holdfast itself`,
+    `${backend} needs a client that is not installed; run npm install ${first}${or} where holdfast is installed`,
   )
 }
 
-/** A server was reached and refused who came. `reason`: in its own words. */
-export function notLetIn(reason: string, scheme: string, cause: unknown): LeaseError {
+/** The server was reached, but refused the user. `reason`: in the words of the server. */
+export function accessDenied(reason: string, scheme: string, cause: unknown): LeaseError {
   const remedy = `check the user and the password, as in ${scheme}://USER:PASSWORD@host`
   return new LeaseError('store-failed', `the server does not let you in (${reason}); ${remedy}`, { cause })
 }
@@ -74,7 +78,7 @@ export function takeParameter(url: URL, name: string): string | undefined {
   return value
 }
 
-/** The option by that name, or nothing, as options of stores are given. */
+/** `{ [name]: value }`, or `{}` if there is no value. */
 export function optional<Name extends string>(
   name: Name,
   value: string | null | undefined,

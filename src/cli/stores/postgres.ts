@@ -1,14 +1,24 @@
-import type { PostgresClient } from '../../server/index.ts'
+import { type LeaseError, messageOf } from '../../base/errors.ts'
+import { ignoreErrors } from '../../clients/ignore-errors.ts'
+import { type PostgresClient, postgresDatabase } from '../../clients/postgres.ts'
+import { codeOf } from '../../clients/store-error.ts'
 import { postgresStore } from '../../stores/postgres/index.ts'
-import { loadClient, type OpenedStore, optional, takeParameter } from './opened-store.ts'
+import {
+  accessDenied,
+  CONNECT_LIMIT_MS,
+  loadClient,
+  type OpenedStore,
+  optional,
+  takeParameter,
+} from './opened-store.ts'
 
-const CONNECT_LIMIT_MS = 5000
 const CONNECTIONS = 4
+/** SQLSTATEs of a wrong user or password. */
+const INVALID_AUTHORIZATION = /^28/
 
 interface Connected {
-  readonly client: Parameters<typeof postgresStore>[0] & PostgresClient
+  readonly client: PostgresClient
   readonly driver: string
-  ask(query: string): Promise<{ readonly answer?: unknown } | undefined>
   close(): Promise<void>
 }
 
@@ -16,18 +26,20 @@ export async function openPostgres(url: URL): Promise<OpenedStore> {
   const schema = takeParameter(url, 'schema')
   const table = takeParameter(url, 'table')
   const connect = await loadClient<(url: string) => Connected>('Postgres', {
-    pg: async () => byPg((await import('pg')).default),
-    postgres: async () => byPostgresJs((await import('postgres')).default),
+    pg: async () => withPg((await import('pg')).default),
+    postgres: async () => withPostgresJs((await import('postgres')).default),
   })
-  const { client, driver, ask, close: closeClient } = connect(url.href)
+  const { client, driver, close: closeClient } = connect(url.href)
   const store = postgresStore(client, { ...optional('schema', schema), ...optional('table', table) })
   const close = async () => {
     await store.close()
     await closeClient()
   }
-  // A server that is not there is told now: later the store counts on it to come back.
-  await store.read(['-']).catch(async (error) => {
+  // Fails now if the server cannot be reached or refuses us. Later calls of the store retry instead.
+  await store.read(['-']).catch(async (error: LeaseError) => {
     await close().catch(() => {})
+    const { cause } = error
+    if (INVALID_AUTHORIZATION.test(codeOf(cause))) throw accessDenied(messageOf(cause), 'postgres', cause)
     throw error
   })
   return {
@@ -41,43 +53,36 @@ export async function openPostgres(url: URL): Promise<OpenedStore> {
         bus: postgresBus(client),
       }
     },
-    async examine() {
-      const version = (await ask(`select current_setting('server_version') as answer`))?.answer
-      return { version: `Postgres ${version} through ${driver}`, concerns: [] }
+    async backendInfo() {
+      const [row = {}] = await postgresDatabase(client).query(
+        `select current_setting('server_version') as version`,
+        [],
+      )
+      const { version } = row
+      return { version: `Postgres ${version} through ${driver}`, warnings: [] }
     },
   }
 }
 
-function byPg({ Pool }: typeof import('pg')['default']) {
+function withPg({ Pool }: typeof import('pg')['default']) {
   return (url: string): Connected => {
     const pool = new Pool({
       connectionString: url,
       max: CONNECTIONS,
       connectionTimeoutMillis: CONNECT_LIMIT_MS,
     })
-    // A connection that breaks while it is idle must be heard, or it ends the process; the store tells as well.
-    pool.on('error', () => {})
-    return {
-      client: pool,
-      driver: 'pg',
-      ask: async (query) => (await pool.query(query)).rows[0],
-      close: () => pool.end(),
-    }
+    ignoreErrors(pool)
+    return { client: pool, driver: 'pg', close: () => pool.end() }
   }
 }
 
-function byPostgresJs(postgres: typeof import('postgres')) {
+function withPostgresJs(postgres: typeof import('postgres')) {
   return (url: string): Connected => {
     const sql = postgres(url, {
       max: CONNECTIONS,
       connect_timeout: CONNECT_LIMIT_MS / 1000,
       onnotice: () => {},
     })
-    return {
-      client: sql,
-      driver: 'postgres',
-      ask: async (query) => (await sql.unsafe<{ answer: unknown }[]>(query))[0],
-      close: () => sql.end({ timeout: 1 }),
-    }
+    return { client: sql, driver: 'postgres', close: () => sql.end({ timeout: 1 }) }
   }
 }

@@ -1,18 +1,19 @@
-import { LeaseError } from '../../core/index.ts'
+import { systemClock } from '../../base/clock.ts'
+import { isReply, redisError } from '../../clients/redis-errors.ts'
 import type { RedisBusClient } from '../../server/index.ts'
 import { redisStore } from '../../stores/redis/index.ts'
 import {
-  type Concern,
+  accessDenied,
+  type BackendWarning,
+  CONNECT_LIMIT_MS,
   loadClient,
-  notLetIn,
   type OpenedStore,
   optional,
   takeParameter,
 } from './opened-store.ts'
 
-const CONNECT_LIMIT_MS = 5000
-/** Replies to who has no password or a wrong one; the last is that of Redis before version 6. */
-const NOT_LET_IN = /^(NOAUTH|WRONGPASS|NOPERM|ERR invalid password)\b/
+/** How the replies to a missing or wrong password begin. The last one is of Redis before version 6. */
+const ACCESS_DENIED = ['NOAUTH', 'WRONGPASS', 'NOPERM', 'ERR invalid password']
 
 interface Connected {
   readonly client: Parameters<typeof redisStore>[0] & RedisBusClient
@@ -24,18 +25,18 @@ interface Connected {
 export async function openRedis(url: URL): Promise<OpenedStore> {
   const prefix = takeParameter(url, 'prefix')
   const connect = await loadClient<(url: string) => Promise<Connected>>('Redis', {
-    ioredis: async () => byIoRedis(await import('ioredis')),
-    redis: async () => byNodeRedis(await import('redis')),
+    ioredis: async () => withIoRedis(await import('ioredis')),
+    redis: async () => withNodeRedis(await import('redis')),
   })
   const { client, driver, info, close } = await connect(url.href)
   const store = redisStore(client, optional('prefix', prefix))
   return {
     store,
-    async examine() {
-      const facts = factsIn(await info())
+    async backendInfo() {
+      const fields = parseInfo(await info())
       return {
-        version: `Redis ${facts.get('redis_version')} through ${driver}`,
-        concerns: concernsIn(facts),
+        version: `Redis ${fields.get('redis_version')} through ${driver}`,
+        warnings: warningsIn(fields),
       }
     },
     serverParts: async () => ({ bus: (await import('../../server/index.ts')).redisBus(client) }),
@@ -46,68 +47,65 @@ export async function openRedis(url: URL): Promise<OpenedStore> {
   }
 }
 
-function byIoRedis({ Redis }: Pick<typeof import('ioredis'), 'Redis'>) {
+function withIoRedis({ Redis }: Pick<typeof import('ioredis'), 'Redis'>) {
   return async (url: string): Promise<Connected> => {
     const client = new Redis(url, { lazyConnect: true, connectTimeout: CONNECT_LIMIT_MS })
-    await connected(client, () => client.connect()).catch((error) => {
-      client.disconnect()
-      throw error
-    })
-    return { client, driver: 'ioredis', info: () => client.info(), close: () => client.disconnect() }
+    const close = () => client.disconnect()
+    await connectOnce(client, close)
+    return { client, driver: 'ioredis', info: () => client.info(), close }
   }
 }
 
-function byNodeRedis({ createClient }: Pick<typeof import('redis'), 'createClient'>) {
+function withNodeRedis({ createClient }: Pick<typeof import('redis'), 'createClient'>) {
   return async (url: string): Promise<Connected> => {
     const client = createClient({ url, socket: { connectTimeout: CONNECT_LIMIT_MS } })
-    await connected(client, () => client.connect()).catch((error) => {
-      client.destroy()
-      throw error
-    })
-    return { client, driver: 'redis', info: () => client.info(), close: () => client.destroy() }
+    const close = () => client.destroy()
+    await connectOnce(client, close)
+    return { client, driver: 'redis', info: () => client.info(), close }
   }
 }
 
-interface Emitter {
-  on(event: 'error', listener: (error: Error) => void): unknown
+interface Connectable {
+  connect(): Promise<unknown>
+  on(event: 'error', listener: (error: unknown) => void): unknown
 }
 
-/** Both clients would try for ever: the first failure is told, and later ones are the store's to tell. */
-function connected(client: Emitter, connect: () => Promise<unknown>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const fail = (cause: Error) => {
-      // Several addresses were tried: the list has no message of its own.
-      const [first = cause] = cause instanceof AggregateError ? cause.errors : []
-      const [reason] = NOT_LET_IN.exec(first.message) ?? []
-      reject(
-        reason
-          ? notLetIn(reason, 'redis', cause)
-          : new LeaseError('store-unavailable', first.message, { cause }),
-      )
-    }
-    client.on('error', fail)
-    const silence = new Error(`the server was silent for ${CONNECT_LIMIT_MS} ms`)
-    setTimeout(() => fail(silence), CONNECT_LIMIT_MS).unref()
-    connect().then(() => resolve(), fail)
-  })
+/**
+ * Rejects after the first failure, because both clients would retry forever. The listener stays: later errors of the
+ * connection are ignored, because each call reports them.
+ */
+async function connectOnce(client: Connectable, close: () => void): Promise<void> {
+  const failed = Promise.withResolvers<never>()
+  client.on('error', failed.reject)
+  const timeout = new Error(`the server gave no answer within ${CONNECT_LIMIT_MS} ms`)
+  const cancelLimit = systemClock.setTimer(() => failed.reject(timeout), CONNECT_LIMIT_MS, true)
+  try {
+    await Promise.race([client.connect(), failed.promise])
+  } catch (error) {
+    close()
+    const reason = ACCESS_DENIED.find((code) => isReply(error, code))
+    throw reason ? accessDenied(reason, 'redis', error) : redisError(error)
+  } finally {
+    cancelLimit()
+  }
 }
 
-function factsIn(info: string): Map<string, string> {
+function parseInfo(info: string): Map<string, string> {
   return new Map(info.split('\r\n').map((line) => line.split(':', 2) as [string, string]))
 }
 
-function concernsIn(facts: ReadonlyMap<string, string>): Concern[] {
-  const concerns: Concern[] = []
-  const policy = facts.get('maxmemory_policy')
-  if (policy && policy !== 'noeviction' && facts.get('maxmemory') !== '0')
-    concerns.push({
-      about: `the server may evict leases (maxmemory-policy ${policy})`,
+function warningsIn(fields: ReadonlyMap<string, string>): BackendWarning[] {
+  const warnings: BackendWarning[] = []
+  const policy = fields.get('maxmemory_policy')
+  if (policy && policy !== 'noeviction' && fields.get('maxmemory') !== '0')
+    warnings.push({
+      text: `the server may evict leases (maxmemory-policy ${policy})`,
       remedy: 'set maxmemory-policy noeviction',
     })
-  if (facts.get('aof_enabled') === '0')
-    concerns.push({
-      about: 'a crash of the server forgets leases that are held',
+  if (fields.get('aof_enabled') === '0')
+    warnings.push({
+      text: 'the server forgets held leases when it crashes',
       remedy: 'set appendonly yes and appendfsync always, or check tokens at the resource',
     })
-  return concerns
+  return warnings
 }

@@ -1,25 +1,16 @@
+import { asLeaseError } from '../../base/errors.ts'
 import type { Bus } from '../bus.ts'
-import { busClosed, Listeners } from './listeners.ts'
+import { createBus } from './create-bus.ts'
 
-/** For a service of one node, or several in one process that share it. */
-export function memoryBus(): Bus {
-  const listeners = new Listeners()
-  let closed = false
-  return {
-    async publish(message) {
-      if (closed) throw busClosed()
-      const text = JSON.stringify(message)
-      // As on every other bus, nobody hears before the sender goes on.
+/** For a service with one node, or with several nodes in one process that share it. */
+export function memoryBus(): Bus & AsyncDisposable {
+  return createBus({ name: 'memory', explain: asLeaseError }, ({ received }) => ({
+    async send(text) {
+      // As on every other bus, nobody receives a message before `publish` has returned.
       await null
-      listeners.hear(text)
+      received(text)
     },
-    async subscribe(on) {
-      if (closed) throw busClosed()
-      return listeners.add(on)
-    },
-    async close() {
-      closed = true
-      listeners.clear()
-    },
-  }
+    async listen() {},
+    unlisten() {},
+  }))
 }

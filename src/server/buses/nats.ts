@@ -1,16 +1,11 @@
-import { LeaseError } from '../../core/index.ts'
+import { expectObject, expectText, hasMethods, refuseClient } from '../../base/arguments.ts'
+import type { NatsConnection } from '../../clients/nats.ts'
+import { natsError } from '../../clients/nats-errors.ts'
 import type { Bus } from '../bus.ts'
-import { inTime } from './in-time.ts'
-import { busClosed, Listeners } from './listeners.ts'
+import { createBus } from './create-bus.ts'
 
-/** `NatsConnection`: what is used of it. */
-export interface NatsBusConnection {
-  publish(subject: string, payload: string): void
-  subscribe(subject: string, options: { callback: NatsCallback }): { unsubscribe(): void }
-  flush(): Promise<void>
-}
-
-type NatsCallback = (error: Error | null, message: { string(): string }) => void
+/** @deprecated Use `NatsConnection`. */
+export type NatsBusConnection = NatsConnection
 
 export interface NatsBusOptions {
   /** Default `holdfast.bus`. */
@@ -18,58 +13,40 @@ export interface NatsBusOptions {
 }
 
 /**
- * A bus on a subject of NATS. Takes a connection of yours and leaves it open; the connection must not be `noEcho`.
+ * A bus on a subject of NATS. It uses your connection and leaves it open. The connection must not be `noEcho`.
  *
  * @example
  * const bus = natsBus(await connect({ servers: 'nats://localhost:4222' }))
  */
-export function natsBus(
-  connection: NatsBusConnection,
-  { subject = 'holdfast.bus' }: NatsBusOptions = {},
-): Bus {
-  if (typeof connection?.flush !== 'function' || typeof connection.subscribe !== 'function')
-    throw new LeaseError('invalid-argument', 'connection: expected a NatsConnection')
-  const listeners = new Listeners()
-  let subscription: { unsubscribe(): void } | undefined
-  let closed = false
+export function natsBus(connection: NatsConnection, options: NatsBusOptions = {}): Bus & AsyncDisposable {
+  if (!hasMethods(connection, 'publish', 'subscribe', 'flush'))
+    refuseClient('connection', 'a NatsConnection of @nats-io/transport-node', connection)
+  expectObject('options', options as unknown)
+  const { subject = 'holdfast.bus' } = options
+  expectText('subject', subject)
 
-  const stop = () => {
-    subscription?.unsubscribe()
-    subscription = undefined
-  }
-  return {
-    async publish(message) {
-      if (closed) throw busClosed()
-      const text = JSON.stringify(message)
-      await inTime(() => {
-        connection.publish(subject, text)
-        return connection.flush()
-      })
-    },
-    async subscribe(on) {
-      if (closed) throw busClosed()
-      const listener = listeners.add(on)
-      const end = async () => {
-        await listener[Symbol.asyncDispose]()
-        if (listeners.size === 0) stop()
-      }
-      try {
-        const callback: NatsCallback = (error, message) => error ?? listeners.hear(message.string())
-        await inTime(() => {
-          // The client subscribes again by itself when it was disconnected.
-          subscription ??= connection.subscribe(subject, { callback })
-          return connection.flush()
-        })
-      } catch (error) {
-        await end()
-        throw error
-      }
-      return { [Symbol.asyncDispose]: end }
-    },
-    async close() {
-      closed = true
-      listeners.clear()
-      stop()
-    },
-  }
+  return createBus({ name: 'NATS', explain: natsError }, ({ calls, received }) => {
+    let subscription: { unsubscribe(): void } | undefined
+    return {
+      send: (text) =>
+        calls.run(async () => {
+          connection.publish(subject, text)
+          await connection.flush()
+        }),
+      listen: () =>
+        calls.run(async () => {
+          // After a lost connection, the client itself subscribes again.
+          subscription ??= connection.subscribe(subject, {
+            callback(error, message) {
+              if (!error) received(message.string())
+            },
+          })
+          await connection.flush()
+        }),
+      unlisten() {
+        subscription?.unsubscribe()
+        subscription = undefined
+      },
+    }
+  })
 }

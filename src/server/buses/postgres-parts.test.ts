@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { Parts, partsOf } from './postgres-parts.ts'
 
-it('any text arrives, in parts that Postgres takes and that differ from each other', () => {
+it('any text arrives, in parts that Postgres accepts and that differ from each other', () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc
@@ -22,7 +22,7 @@ it('any text arrives, in parts that Postgres takes and that differ from each oth
   )
 })
 
-it('parts of several senders may mix; a text that lacks some is not mended with those of another', () => {
+it('parts of several senders may mix, and an incomplete text is not completed with parts of another', () => {
   const parts = new Parts()
   const [long, other] = [JSON.stringify('a'.repeat(9000)), JSON.stringify('b'.repeat(9000))]
   const [a, b] = [partsOf('a', 1, long), partsOf('b', 1, other)]

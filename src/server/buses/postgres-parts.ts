@@ -2,9 +2,9 @@
 const PART_LENGTH = 7900
 
 /**
- * A text as notifications, each with the name of its sender, the number of the text and how many more follow: of
- * two that are equal, Postgres would deliver one. The text is JSON; in ASCII its length is its size, and every
- * encoding of a database has it.
+ * A text as notifications. Each starts with the id of its sender, the number of the text, and how many parts follow,
+ * because Postgres delivers only one of two equal notifications. The text is JSON. It is converted to ASCII, so that
+ * its length is its size and the database may have any encoding.
  */
 export function partsOf(sender: string, number: number, json: string): string[] {
   const ascii = json.replace(
@@ -15,19 +15,19 @@ export function partsOf(sender: string, number: number, json: string): string[] 
   return parts.map((part, index) => `${sender} ${number} ${parts.length - 1 - index} ${part}`)
 }
 
-/** Puts the parts together again, which come in order and without others of their sender in between. */
+/** Joins the parts. The parts of one sender arrive in order, and those of different texts never mix. */
 export class Parts {
-  readonly #begun = new Map<string, { readonly number: string; text: string }>()
+  readonly #incomplete = new Map<string, { readonly number: string; text: string }>()
 
-  /** The text, when this was its last part. */
+  /** The text, if this was its last part. */
   add(notification: string): string | null {
     const [, sender = '', number = '', following, part = ''] =
       /^(\S+) (\d+) (\d+) (.*)$/s.exec(notification) ?? []
     if (following === undefined) return null
-    const begun = this.#begun.get(sender)
-    const text = (begun?.number === number ? begun.text : '') + part
-    if (following !== '0') this.#begun.set(sender, { number, text })
-    else this.#begun.delete(sender)
+    const incomplete = this.#incomplete.get(sender)
+    const text = (incomplete?.number === number ? incomplete.text : '') + part
+    if (following !== '0') this.#incomplete.set(sender, { number, text })
+    else this.#incomplete.delete(sender)
     return following === '0' ? text : null
   }
 }

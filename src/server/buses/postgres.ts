@@ -1,102 +1,122 @@
-import { LeaseError, systemClock } from '../../core/index.ts'
+import { expectObject, refuse } from '../../base/arguments.ts'
+import { systemClock } from '../../base/clock.ts'
+import { LeaseError } from '../../base/errors.ts'
+import { pause } from '../../base/pause.ts'
+import { randomId } from '../../base/random-id.ts'
+import {
+  type OpenListener,
+  openListenerOf,
+  type PostgresClient,
+  postgresDatabase,
+} from '../../clients/postgres.ts'
+import { postgresError } from '../../clients/postgres-errors.ts'
 import type { Bus } from '../bus.ts'
-import { Ear, type Hearing, type Line } from './ear.ts'
-import { inTime } from './in-time.ts'
-import { busClosed } from './listeners.ts'
-import { dialectOf, type PostgresBusClient } from './postgres-client.ts'
+import { createBus } from './create-bus.ts'
+import { type Connection, type ConnectionHooks, ListeningConnection } from './listening-connection.ts'
 import { Parts, partsOf } from './postgres-parts.ts'
 
-export type { PostgresBusClient }
+/** @deprecated Use `PostgresClient`. */
+export type PostgresBusClient = PostgresClient
 
 const NOTIFY = 'select pg_notify($1, part) from json_array_elements_text($2::text::json) as part'
-/** A connection on which a notification takes longer than this is deaf. */
-const HEAR_WITHIN_MS = 2000
+/** A connection that has not received the bus's own notification within this time does not receive any. */
+const PROBE_LIMIT_MS = 2000
+/** As long as an identifier of Postgres may be. */
+const CHANNEL = /^\w{1,63}$/
 
 export interface PostgresBusOptions {
-  /** Default `holdfast_bus`. Letters, digits and underscores. */
+  /** Letters, digits and underscores. Default `holdfast_bus`. */
   readonly channel?: string
-  /** Where to listen, if a pooler that shares connections is before `client`: one that is connected directly. */
-  readonly listen?: PostgresBusClient
+  /** A client with a direct connection, to listen with, if `client` connects through a pooler. Default: `client`. */
+  readonly listen?: PostgresClient
 }
 
 /**
- * A bus on `NOTIFY` of Postgres. Takes a client of yours and leaves it open; it listens on a connection of its own.
+ * A bus on `NOTIFY` of Postgres. It uses your client and leaves it open, and listens on a separate connection.
  *
  * @example
  * const bus = postgresBus(new Pool({ connectionString }))
  */
-export function postgresBus(client: PostgresBusClient, options: PostgresBusOptions = {}): Bus {
-  const { channel = 'holdfast_bus' } = options
-  if (!/^\w{1,63}$/.test(channel))
-    throw new LeaseError(
-      'invalid-argument',
-      `channel: expected letters, digits and underscores, got ${channel}`,
+export function postgresBus(client: PostgresClient, options: PostgresBusOptions = {}): Bus & AsyncDisposable {
+  const database = postgresDatabase(client)
+  expectObject('options', options as unknown)
+  const { channel = 'holdfast_bus', listen } = options
+  if (typeof channel !== 'string' || !CHANNEL.test(channel))
+    refuse('channel', '1 to 63 letters, digits and underscores', channel)
+  if (listen !== undefined) postgresDatabase(listen, 'listen')
+  const openListener = openListenerOf(client, listen)
+
+  return createBus({ name: 'Postgres', explain: postgresError }, (context) => {
+    const notify = (notifications: readonly string[]) =>
+      context.calls.run(() => database.query(NOTIFY, [channel, JSON.stringify(notifications)]))
+    const listening = new ListeningConnection({
+      ...context,
+      open: (hooks) => listenTo(channel, openListener, notify, hooks),
+    })
+    const sender = randomId()
+    let sent = 0
+    let waiting: string[] = []
+    let turn: Promise<void> = Promise.resolve()
+
+    /** One statement at a time: a pool has many connections, on which one statement could overtake another. */
+    async function sendWaiting(): Promise<void> {
+      const notifications = waiting
+      waiting = []
+      await notify(notifications)
+      listening.expectEcho()
+    }
+
+    return {
+      send(text) {
+        const isFirst = waiting.length === 0
+        waiting.push(...partsOf(sender, sent++, text))
+        // Texts that come while a statement runs are sent together with the next one.
+        if (isFirst) turn = turn.then(sendWaiting, sendWaiting)
+        return turn
+      },
+      listen: () => listening.open(),
+      unlisten: () => listening.closeIfUnneeded(),
+    }
+  })
+}
+
+/** A pooler that shares connections accepts LISTEN and delivers nothing, so the connection must receive a probe. */
+async function listenTo(
+  channel: string,
+  openListener: OpenListener,
+  notify: (notifications: readonly string[]) => Promise<unknown>,
+  { received, broken }: ConnectionHooks,
+): Promise<Connection> {
+  const parts = new Parts()
+  const probe = `probe-${randomId()}`
+  const arrived = Promise.withResolvers<boolean>()
+  const listener = await openListener({
+    notified(_, payload) {
+      if (payload === probe) arrived.resolve(true)
+      const text = parts.add(payload)
+      if (text !== null) received(text)
+    },
+    dropped: broken,
+  })
+  try {
+    await listener.listen(channel)
+    // If the probe cannot be sent, the connection may still be good.
+    const isSent = await notify([probe]).then(
+      () => true,
+      () => false,
     )
-  const database = dialectOf(client, 'client')
-  const listening = options.listen ? dialectOf(options.listen, 'listen') : database
-  const notify = (notifications: readonly string[]) =>
-    inTime(() => database.query(NOTIFY, [channel, JSON.stringify(notifications)]))
-  const ear = new Ear((hearing) => openLine((hear) => listening.listen(channel, hear), notify, hearing))
-  const sender = crypto.randomUUID()
-  let sent = 0
-  let waiting: string[] = []
-  let turn: Promise<void> = Promise.resolve()
-  let closed = false
-
-  /** A pool has many connections, so that two statements could overtake each other: one goes after the other. */
-  async function send(): Promise<void> {
-    const notifications = waiting
-    waiting = []
-    await notify(notifications)
-    ear.expectEcho()
-  }
-
-  return {
-    publish(message) {
-      if (closed) return Promise.reject(busClosed())
-      const isFirst = waiting.length === 0
-      waiting.push(...partsOf(sender, sent++, JSON.stringify(message)))
-      // Whatever comes while a statement is under way goes with the next.
-      if (isFirst) turn = turn.then(send, send)
-      return turn
-    },
-    subscribe: (on) => ear.add(on),
-    async close() {
-      closed = true
-      await ear.close()
-    },
+    const isLate = pause(systemClock, PROBE_LIMIT_MS, { background: true }).then(() => false)
+    if (isSent && !(await Promise.race([arrived.promise, isLate]))) throw probeLost()
+    return listener
+  } catch (error) {
+    listener.close().catch(() => {})
+    throw error
   }
 }
 
-/** A pooler that shares connections takes LISTEN without a word and delivers nothing, so the line has to hear itself. */
-async function openLine(
-  listen: (hearing: Hearing) => Promise<Line>,
-  notify: (notifications: readonly string[]) => Promise<unknown>,
-  { heard, dropped }: Hearing,
-): Promise<Line> {
-  const parts = new Parts()
-  const probe = `probe-${crypto.randomUUID()}`
-  const echo = Promise.withResolvers<boolean>()
-  const line = await listen({
-    heard(notification) {
-      if (notification === probe) echo.resolve(true)
-      const text = parts.add(notification)
-      if (text !== null) heard(text)
-    },
-    dropped,
-  })
-  const cancel = systemClock.setTimer(() => echo.resolve(false), HEAR_WITHIN_MS)
-  // That the probe could not be sent says nothing about the line.
-  const hears = await notify([probe])
-    .then(
-      () => echo.promise,
-      () => true,
-    )
-    .finally(cancel)
-  if (hears) return line
-  inTime(() => line.close()).catch(() => {})
-  throw new LeaseError(
+function probeLost(): LeaseError {
+  return new LeaseError(
     'store-failed',
-    'bus: notifications do not arrive. A pooler between shares connections: pass a direct one by the option listen',
+    'Postgres: notifications do not arrive, because a pooler shares the connections: pass a client with a direct connection as the option listen',
   )
 }

@@ -23,7 +23,7 @@ const SUCCEEDED = 'pusher_internal:subscription_succeeded'
 const refused = (status: number, channel: unknown = expect.any(String)) => [
   { event: 'pusher:subscription_error', channel, data: expect.objectContaining({ status }) },
 ]
-const complained = (code: number | null = null) => [
+const errorFrame = (code: number | null = null) => [
   { event: 'pusher:error', data: { code, message: expect.any(String) } },
 ]
 
@@ -31,29 +31,30 @@ const CYCLIC: { self?: object } = {}
 CYCLIC.self = CYCLIC
 
 describe('a connection', () => {
-  it('is told its id and after how many seconds of silence it should ping', () => {
+  it('gets its id, and the seconds of silence after which it should ping', () => {
     const sent: string[] = []
     const connection = { send: (text: string) => sent.push(text), close() {} }
+    open({ activityTimeout: '12s' })
     hub.accept(connection, { key: KEY, protocol: '7', library: null, client: 'a' })
     const { event, data } = JSON.parse(sent[0] ?? '')
     expect(event).toBe('pusher:connection_established')
-    expect(JSON.parse(data)).toEqual({ socket_id: expect.stringMatching(/^\d+\.\d+$/), activity_timeout: 30 })
+    expect(JSON.parse(data)).toEqual({ socket_id: expect.stringMatching(/^\d+\.\d+$/), activity_timeout: 12 })
   })
 
   it.each([
     [4001, 'another key', { key: 'other' }],
     [4008, 'no protocol', { protocol: null }],
-    [4006, 'a protocol that is no number', { protocol: '7.x' }],
+    [4006, 'a protocol that is not a number', { protocol: '7.x' }],
     [4007, 'another protocol', { protocol: '6' }],
     [4009, 'a foreign origin', { refusedOrigin: 'https://evil.test' }],
   ])('is refused with %i: %s', (code, _, request) => {
     const socket = fakeSocket(hub, request)
     expect(socket.code).toBe(code)
-    expect(socket.take()).toEqual(complained(code))
+    expect(socket.take()).toEqual(errorFrame(code))
     expect(hub.sockets).toBe(0)
   })
 
-  it('is refused past the limit of one client, until that one closes some', () => {
+  it('is refused above the limit of one client, until that client closes some', () => {
     open({ limits: { socketsPerClient: 1000 } })
     const sockets = Array.from({ length: 10_000 }, () => fakeSocket(hub))
     expect(sockets.filter(({ code }) => code === 4004)).toHaveLength(9000)
@@ -68,8 +69,8 @@ describe('a frame', () => {
   it.each([
     ['pusher:ping', undefined, [{ event: 'pusher:pong', data: {} }]],
     ['pusher:pong', undefined, []],
-    ['pusher:subscribe', undefined, complained()],
-    ['pusher:subscribe', { channel: 7 }, complained()],
+    ['pusher:subscribe', undefined, errorFrame()],
+    ['pusher:subscribe', { channel: 7 }, errorFrame()],
     ['pusher:subscribe', { channel: 'news' }, [{ event: SUCCEEDED, channel: 'news', data: {} }]],
     [
       'pusher:subscribe',
@@ -81,9 +82,9 @@ describe('a frame', () => {
     ['pusher:subscribe', { channel: 'x'.repeat(601) }, refused(400, 'x'.repeat(600))],
     ['pusher:unsubscribe', { channel: 'news' }, []],
     ['pusher:unsubscribe', undefined, []],
-    ['pusher:signin', {}, complained()],
-    ['client-typing', {}, complained(4301)],
-    ['document.locked', {}, complained()],
+    ['pusher:signin', {}, errorFrame()],
+    ['client-typing', {}, errorFrame(4301)],
+    ['document.locked', {}, errorFrame()],
   ])('%s with %j is answered', (event, data, answer) => {
     const socket = fakeSocket(hub)
     socket.say(event, data)
@@ -92,15 +93,15 @@ describe('a frame', () => {
   })
 
   it.each(['', 'hello', '[]', 'null', '7', '{}', '{"event":7}', '{"event"'])(
-    'that is none gets an error: %s',
+    'that is malformed gets an error: %s',
     (text) => {
       const socket = fakeSocket(hub)
       socket.sayText(text)
-      expect(socket.take()).toEqual(complained())
+      expect(socket.take()).toEqual(errorFrame())
     },
   )
 
-  it('too many in a second ends the socket, and nothing more is answered', () => {
+  it('is one too many in a second: the socket is ended, and gets no more answers', () => {
     open({ limits: { framesPerSecond: 5 } })
     const socket = fakeSocket(hub)
     for (let n = 0; n < 9; n++) socket.say('pusher:ping')
@@ -108,7 +109,7 @@ describe('a frame', () => {
     expect(socket.code).toBe(4301)
   })
 
-  it('many in many seconds are welcome', async () => {
+  it('is answered if many of them come over many seconds', async () => {
     open({ limits: { framesPerSecond: 5 } })
     const socket = fakeSocket(hub)
     for (let n = 0; n < 25; n++) {
@@ -125,7 +126,7 @@ describe('a subscription', () => {
     ['private-document.x:y', undefined],
     ['presence-a', { user_id: '7', user_info: { name: 'Ann' } }],
     ['presence-a', { user_id: 7 }],
-  ])('to %s needs a signature for this socket and channel', async (channel, member) => {
+  ])('to %s needs a signature for exactly this socket and channel', async (channel, member) => {
     const [socket, other] = [fakeSocket(hub), fakeSocket(hub)]
     const channel_data = member && JSON.stringify(member)
     const auth = await hub.sign(socket.id, channel, channel_data)
@@ -148,7 +149,7 @@ describe('a subscription', () => {
     ])
   })
 
-  it('is signed as Pusher does', async () => {
+  it('is signed like Pusher does it', async () => {
     const signature = '58df8b0c36d6982b82c3ecf6b4662e34fe8c25bba48f5369f135bf843651c3a4'
     expect(await hub.sign('1234.1234', 'private-foobar')).toBe(`${KEY}:${signature}`)
     const member = '{"user_id":10,"user_info":{"name":"Mr. Pusher"}}'
@@ -181,7 +182,7 @@ describe('a subscription', () => {
     expect(await socket.subscribe('presence-a', { auth, channel_data })).toEqual(refused(400, 'presence-a'))
   })
 
-  it('may be asked for twice', async () => {
+  it('may be requested twice', async () => {
     const socket = fakeSocket(hub)
     const first = await socket.enter('presence-a', { user_id: '1' })
     expect(await socket.enter('presence-a', { user_id: '1' })).toEqual(first)
@@ -193,7 +194,7 @@ describe('a subscription', () => {
     expect(other.take()).toMatchObject([{ event: 'pusher_internal:member_removed', data: { user_id: '1' } }])
   })
 
-  it('to a presence channel is for the member who was signed', async () => {
+  it('to a presence channel is only for the member in the signature', async () => {
     const socket = fakeSocket(hub)
     const [own, forged] = ['{"user_id":"1"}', '{"user_id":"2"}']
     const auth = await hub.sign(socket.id, 'presence-a', own)
@@ -201,7 +202,7 @@ describe('a subscription', () => {
     expect(await socket.subscribe('presence-a', { auth, channel_data: forged })).toEqual(refusal)
   })
 
-  it('that is taken back before its signature was verified does not begin', async () => {
+  it('that is ended before its signature was verified does not begin', async () => {
     const socket = fakeSocket(hub)
     const auth = await hub.sign(socket.id, 'private-a')
     socket.say('pusher:subscribe', { channel: 'private-a', auth })
@@ -210,7 +211,7 @@ describe('a subscription', () => {
     expect([...hub.subscribed()]).toEqual([])
   })
 
-  it('is refused past the limit, until another ends', async () => {
+  it('is refused above the limit, until another one ends', async () => {
     open({ limits: { channelsPerSocket: 2 } })
     const socket = fakeSocket(hub)
     for (const channel of ['a', 'b'])
@@ -220,7 +221,7 @@ describe('a subscription', () => {
     expect(await socket.subscribe('c')).toMatchObject([{ event: SUCCEEDED }])
   })
 
-  it('to a public channel can be closed to all', async () => {
+  it('to a public channel can be forbidden', async () => {
     open({ publicChannels: false })
     const socket = fakeSocket(hub)
     expect(await socket.subscribe('a')).toEqual(refused(403, 'a'))
@@ -255,7 +256,7 @@ describe('a broadcast', () => {
     expect([open.take().length, secret.take().length]).toEqual([0, 1])
   })
 
-  it('leaves out the socket that caused it', async () => {
+  it('skips the socket that caused it', async () => {
     const [one, two] = [fakeSocket(hub), fakeSocket(hub)]
     for (const socket of [one, two]) await socket.subscribe('a')
     hub.broadcast('a', 'document.saved', {}, one.id)
@@ -280,7 +281,7 @@ describe('a broadcast', () => {
 describe('a silent socket', () => {
   it.each([
     ['answers', () => {}],
-    ['answers below the protocol', 'alive'],
+    ['answers with a pong of the WebSocket', 'alive'],
   ] as const)('is pinged, and stays when it %s', async (_, answer) => {
     const socket = fakeSocket(hub)
     await clock.advance(30_000)
@@ -325,22 +326,22 @@ describe('client events', () => {
     const { one, two } = await begin('a')
     one.say('client-typing', {}, channel)
     await settled()
-    expect([one.take(), two.take()]).toEqual([complained(4301), []])
+    expect([one.take(), two.take()]).toEqual([errorFrame(4301), []])
   })
 
-  it('are refused past the limit of a second, and when nested too deeply', async () => {
+  it('are refused above the limit of a second, and if they are nested too deeply', async () => {
     const { one, two } = await begin('private-a')
     const nested = `${'['.repeat(8000)}${']'.repeat(8000)}`
     one.sayText(`{"event":"client-typing","channel":"private-a","data":${nested}}`)
     for (let n = 0; n < 11; n++) one.say('client-typing', {}, 'private-a')
     await settled()
-    expect(one.take()).toEqual([...complained(4301), ...complained(4301), ...complained(4301)])
+    expect(one.take()).toEqual([...errorFrame(4301), ...errorFrame(4301), ...errorFrame(4301)])
     expect(two.take()).toHaveLength(9)
   })
 })
 
 describe('close', () => {
-  it('tells every socket to come back later, and refuses new ones so', async () => {
+  it('tells every socket to come back later, and refuses new ones with the same code', async () => {
     const sockets = [fakeSocket(hub), fakeSocket(hub)]
     await hub.close()
     expect([...sockets, fakeSocket(hub)].map(({ code }) => code)).toEqual([4100, 4100, 4100])
@@ -349,7 +350,7 @@ describe('close', () => {
     await hub.close()
   })
 
-  it('ends while the bus cannot be heard', async () => {
+  it('ends while the bus does not work', async () => {
     const silent = {
       ...bus,
       publish: () => new Promise<void>(() => {}),
@@ -366,16 +367,25 @@ describe('close', () => {
 it.each([
   ['key', { key: 'a b' }, '"a b"'],
   ['key', { key: undefined }, 'undefined'],
-  ['secret', { secret: '' }, 'a text of 0 characters'],
+  ['secret', { secret: '' }, 'a string'],
+  ['secret', { secret: 10n }, '10n'],
   ['secret', { secret: { hush: 'hush' } }, 'an object'],
   ['naming', { naming: 'other' }, '"other"'],
-  ['naming', { naming: { laravel: true } }, '{"laravel":true}'],
+  ['naming', { naming: { laravel: true } }, 'an object'],
+  ['naming', { naming: Symbol('x') }, 'Symbol(x)'],
   ['naming', { naming: CYCLIC }, 'an object'],
   ['activityTimeout', { activityTimeout: 10 }, '10'],
+  ['activityTimeout', { activityTimeout: 'soon' }, '"soon"'],
+  ['bus', { bus: null }, 'null'],
+  ['clock', { clock: {} }, 'an object'],
+  ['publicChannels', { publicChannels: 'yes' }, '"yes"'],
+  ['clientEvents', { clientEvents: 1 }, '1'],
+  ['origins', { origins: 'https://a.test' }, '"https://a.test"'],
+  ['limits', { limits: null }, 'null'],
   ['limits.socketsPerClient', { limits: { socketsPerClient: 0 } }, '0'],
-  ['limits.socketsPerClient', { limits: { socketsPerClient: {} } }, '{}'],
-])('createChannels refuses a bad %s and says what came: %#', (option, options, came) => {
+  ['limits.socketsPerClient', { limits: { socketsPerClient: {} } }, 'an object'],
+])('createChannels refuses a bad %s and shows it: %#', (option, options, shown) => {
   const opening = () => open(options as Partial<ChannelsOptions>)
   expect(opening).toThrow(`${option}: expected`)
-  expect(opening).toThrow(`, got ${came}`)
+  expect(opening).toThrow(`, got ${shown}`)
 })

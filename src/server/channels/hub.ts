@@ -1,25 +1,42 @@
-import { hide } from '../../configuration/setting-kinds.ts'
-import { type Clock, systemClock } from '../../core/index.ts'
+import {
+  expectBoolean,
+  expectMethods,
+  expectObject,
+  expectOneOf,
+  refuse,
+  refuseClient,
+} from '../../base/arguments.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
+import { expectDuration } from '../../base/duration.ts'
+import { pause } from '../../base/pause.ts'
 import { formatFrame, PUSHER_CLOSE, PUSHER_PROTOCOL } from '../../protocol/index.ts'
 import type { Bus, BusMessage } from '../bus.ts'
 import { originRefusal } from '../http/origins.ts'
-import type { ChannelsHub, ChannelsOptions, Connection, ConnectionRequest, Visitor } from './index.ts'
+import type {
+  ChannelsHub,
+  ChannelsOptions,
+  Connection,
+  ConnectionHandler,
+  ConnectionRequest,
+  EventNaming,
+} from './index.ts'
 import { type ChannelLimits, limitsOf } from './limits.ts'
-import { type EventNaming, eventName } from './naming.ts'
 import { Presence } from './presence.ts'
-import { PRESENCE } from './presence-news.ts'
-import { refuse } from './refuse.ts'
-import { Rooms } from './rooms.ts'
+import { PRESENCE } from './presence-messages.ts'
 import type { MemberChange } from './rosters.ts'
 import { isSigned, Signing } from './signing.ts'
-import { dismiss, Socket, type Surroundings } from './socket.ts'
+import { closeWithError, Socket, type SocketContext } from './socket.ts'
+import { Subscribers } from './subscribers.ts'
 
+/** The query parameter `client` of Holdfast's own client. */
 const OWN_LIBRARY = 'holdfast'
 const CLIENT_EVENT = 'client-event'
 const FORMS = ['', 'private-', 'presence-']
 const PONG_LIMIT_MS = 30_000
-const LISTEN_AGAIN_MS = 1000
-const BYE_LIMIT_MS = 1000
+const SUBSCRIBE_AGAIN_MS = 1000
+/** How long `close` waits until the other nodes were told. */
+const GOODBYE_LIMIT_MS = 1000
+const MIN_ACTIVITY_TIMEOUT_MS = 1000
 
 export class Hub implements ChannelsHub {
   readonly origins: readonly string[]
@@ -29,33 +46,30 @@ export class Hub implements ChannelsHub {
   readonly #naming: EventNaming
   readonly #activityTimeoutMs: number
   readonly #limits: ChannelLimits
-  readonly #rooms = new Rooms<Socket>()
+  readonly #subscribers = new Subscribers<Socket>()
   readonly #presence: Presence
   readonly #signing: Signing
-  readonly #surroundings: Surroundings
+  readonly #context: SocketContext
   readonly #sockets = new Set<Socket>()
-  readonly #socketsOf = new Map<string, number>()
-  readonly #listening: Promise<AsyncDisposable | undefined>
+  readonly #socketsOfClient = new Map<string, number>()
+  readonly #busSubscription: Promise<AsyncDisposable | undefined>
   #cancelCheck = () => {}
-  #closed = false
+  #closing: Promise<void> | undefined
 
   constructor(options: ChannelsOptions) {
+    checkOptions(options)
     const { key, secret, bus, clock = systemClock, naming = 'plain', activityTimeout = 30_000 } = options
-    if (typeof key !== 'string' || !/^[\w-]+$/.test(key)) refuse('key', 'letters, digits, - and _', key)
-    if (typeof secret !== 'string' || secret === '') refuse('secret', 'a non-empty string', secret, hide)
-    if (naming !== 'plain' && naming !== 'laravel') refuse('naming', 'plain or laravel', naming)
-    if (!(activityTimeout >= 1000)) refuse('activityTimeout', 'milliseconds from 1000 on', activityTimeout)
     this.origins = options.origins ?? []
     this.#key = key
     this.#bus = bus
     this.#clock = clock
     this.#naming = naming
-    this.#activityTimeoutMs = activityTimeout
+    this.#activityTimeoutMs = expectDuration('activityTimeout', activityTimeout, MIN_ACTIVITY_TIMEOUT_MS)
     this.#limits = limitsOf(options.limits)
     this.#signing = new Signing(key, secret)
-    this.#presence = new Presence(bus, clock, (change) => this.#tellMember(change))
-    this.#surroundings = {
-      rooms: this.#rooms,
+    this.#presence = new Presence(bus, clock, (change) => this.#sendMemberChange(change))
+    this.#context = {
+      subscribers: this.#subscribers,
       presence: this.#presence,
       signing: this.#signing,
       clock,
@@ -64,7 +78,7 @@ export class Hub implements ChannelsHub {
       clientEvents: options.clientEvents ?? false,
       relay: (channel, text, sender) => this.#relay(channel, text, sender),
     }
-    this.#listening = this.#listen()
+    this.#busSubscription = this.#subscribeToBus()
     this.#checkLater()
   }
 
@@ -76,28 +90,29 @@ export class Hub implements ChannelsHub {
     const namings = new Set<EventNaming>(['plain', this.#naming])
     for (const target of isSigned(channel) ? [channel] : FORMS.map((form) => form + channel))
       for (const naming of namings) {
-        const makeText = () => formatFrame(eventName(event, naming), data, { channel: target })
-        this.#rooms.tell(target, makeText, (socket) => socket.naming === naming && socket.id !== except)
+        const createText = () => formatFrame(eventName(event, naming), data, { channel: target })
+        const isMeant = (socket: Socket) => socket.naming === naming && socket.id !== except
+        this.#subscribers.send(target, createText, isMeant)
       }
   }
 
   subscribed(): Iterable<string> {
-    return this.#rooms.publicNames()
+    return this.#subscribers.publicNames()
   }
 
   sign(socketId: string, channel: string, channelData?: string): Promise<string> {
     return this.#signing.sign(socketId, channel, channelData)
   }
 
-  accept(connection: Connection, request: ConnectionRequest): Visitor | null {
+  accept(connection: Connection, request: ConnectionRequest): ConnectionHandler | null {
     const refusal = this.#refusalOf(request)
     if (refusal) {
-      dismiss(connection, ...refusal)
+      closeWithError(connection, ...refusal)
       return null
     }
     const { client, library } = request
     const naming = library === OWN_LIBRARY ? 'plain' : this.#naming
-    const socket = new Socket(freshSocketId(), naming, connection, this.#surroundings)
+    const socket = new Socket(randomSocketId(), naming, connection, this.#context)
     this.#sockets.add(socket)
     this.#count(client, 1)
     const activity_timeout = Math.ceil(this.#activityTimeoutMs / 1000)
@@ -113,37 +128,44 @@ export class Hub implements ChannelsHub {
     }
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return
-    this.#closed = true
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #close(): Promise<void> {
     this.#cancelCheck()
-    const bye = this.#presence.stop()
+    const goodbye = this.#presence.stop()
     for (const socket of this.#sockets) socket.end(PUSHER_CLOSE.comeBackLater, 'the server is going away')
     const late = Promise.withResolvers<void>()
-    const cancel = this.#clock.setTimer(late.resolve, BYE_LIMIT_MS, true)
-    await Promise.race([bye, late.promise])
+    const cancel = this.#clock.setTimer(late.resolve, GOODBYE_LIMIT_MS, true)
+    await Promise.race([goodbye, late.promise])
     cancel()
-    await (await this.#listening)?.[Symbol.asyncDispose]()
+    await (await this.#busSubscription)?.[Symbol.asyncDispose]()
   }
 
   #refusalOf({ key, protocol, refusedOrigin, client }: ConnectionRequest): [number, string] | null {
-    if (this.#closed) return [PUSHER_CLOSE.comeBackLater, 'the server is going away']
+    if (this.#closing) return [PUSHER_CLOSE.comeBackLater, 'the server is going away']
     if (key !== this.#key) return [PUSHER_CLOSE.unknownKey, 'there is no application with this key']
     if (protocol === null) return [PUSHER_CLOSE.noProtocol, 'the query parameter protocol is missing']
     if (!/^\d+$/.test(protocol)) return [PUSHER_CLOSE.badProtocol, 'the protocol is not a number']
     if (protocol !== PUSHER_PROTOCOL)
-      return [PUSHER_CLOSE.otherProtocol, `only protocol ${PUSHER_PROTOCOL} is spoken here`]
+      return [PUSHER_CLOSE.otherProtocol, `only protocol ${PUSHER_PROTOCOL} is supported`]
     if (refusedOrigin !== undefined) return [PUSHER_CLOSE.forbidden, originRefusal(refusedOrigin, 'connect')]
-    const count = this.#socketsOf.get(client) ?? 0
+    const count = this.#socketsOfClient.get(client) ?? 0
     if (count >= this.#limits.socketsPerClient)
       return [PUSHER_CLOSE.tooManySockets, 'too many sockets of one client']
     return null
   }
 
   #count(client: string, change: 1 | -1): void {
-    const count = (this.#socketsOf.get(client) ?? 0) + change
-    if (count > 0) this.#socketsOf.set(client, count)
-    else this.#socketsOf.delete(client)
+    const count = (this.#socketsOfClient.get(client) ?? 0) + change
+    if (count > 0) this.#socketsOfClient.set(client, count)
+    else this.#socketsOfClient.delete(client)
   }
 
   #checkLater(): void {
@@ -157,42 +179,63 @@ export class Hub implements ChannelsHub {
     )
   }
 
-  /** Sockets are served while the bus cannot be heard; they only do not see the other nodes. */
-  async #listen(): Promise<AsyncDisposable | undefined> {
-    while (!this.#closed) {
+  /** Sockets work without the bus, but they do not see what happens on the other nodes. So it is tried again. */
+  async #subscribeToBus(): Promise<AsyncDisposable | undefined> {
+    while (!this.#closing) {
       try {
-        const subscription = await this.#bus.subscribe((message) => this.#hear(message))
-        if (!this.#closed) this.#presence.start()
+        const subscription = await this.#bus.subscribe((message) => this.#receive(message))
+        if (!this.#closing) this.#presence.start()
         return subscription
       } catch {
-        await new Promise<void>((resolve) => this.#clock.setTimer(resolve, LISTEN_AGAIN_MS, true))
+        await pause(this.#clock, SUBSCRIBE_AGAIN_MS, { background: true })
       }
     }
     return undefined
   }
 
-  #hear(message: BusMessage): void {
+  #receive(message: BusMessage): void {
+    if (message.topic === PRESENCE) this.#presence.receive(message)
+    if (message.topic !== CLIENT_EVENT) return
     const { channel, text, sender } = message.data
-    if (message.topic === PRESENCE) this.#presence.hear(message)
-    if (message.topic === CLIENT_EVENT)
-      this.#rooms.tell(
-        String(channel),
-        () => String(text),
-        ({ id }) => id !== sender,
-      )
+    const isMeant = ({ id }: Socket) => id !== sender
+    this.#subscribers.send(String(channel), () => String(text), isMeant)
   }
 
   #relay(channel: string, text: string, sender: string): void {
     this.#bus.publish({ topic: CLIENT_EVENT, data: { channel, text, sender } }).catch(() => {})
   }
 
-  #tellMember({ type, channel, id, info }: MemberChange): void {
+  #sendMemberChange({ type, channel, id, info }: MemberChange): void {
     const member = type === 'added' ? { user_id: id, user_info: info } : { user_id: id }
-    this.#rooms.tell(channel, () => formatFrame(`pusher_internal:member_${type}`, member, { channel }))
+    this.#subscribers.send(channel, () => formatFrame(`pusher_internal:member_${type}`, member, { channel }))
   }
 }
 
-/** Two numbers by chance, so that no two nodes give the same. */
-function freshSocketId(): string {
+function checkOptions(options: ChannelsOptions): void {
+  expectObject('options', options as unknown)
+  const { key, secret, bus, clock, naming, publicChannels, clientEvents, origins } = options
+  if (typeof key !== 'string' || !/^[\w-]+$/.test(key)) refuse('key', 'letters, digits, - and _', key)
+  // Never shown: it is a secret.
+  if (typeof secret !== 'string' || secret === '') refuseClient('secret', 'a non-empty string', secret)
+  expectMethods('bus', bus, 'a Bus', 'publish', 'subscribe')
+  if (clock !== undefined) expectMethods('clock', clock, 'a Clock', 'now', 'monotonic', 'setTimer')
+  if (naming !== undefined) expectOneOf('naming', naming, ['plain', 'laravel'])
+  if (publicChannels !== undefined) expectBoolean('publicChannels', publicChannels)
+  if (clientEvents !== undefined) expectBoolean('clientEvents', clientEvents)
+  if (origins !== undefined && !Array.isArray(origins)) refuse('origins', 'an array', origins)
+}
+
+/**
+ * @example
+ * eventName('document.locked', 'laravel') // 'App\\Events\\DocumentLocked'
+ */
+function eventName(event: string, naming: EventNaming): string {
+  if (naming === 'plain' || !event.startsWith('document.')) return event
+  const words = event.split(/[.-]/)
+  return `App\\Events\\${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}`
+}
+
+/** Two random numbers, so that no two nodes create the same id. */
+function randomSocketId(): string {
   return crypto.getRandomValues(new Uint32Array(2)).join('.')
 }

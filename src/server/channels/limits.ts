@@ -1,4 +1,4 @@
-import { refuse } from './refuse.ts'
+import { expectObject, expectWhole } from '../../base/arguments.ts'
 
 export interface ChannelLimits {
   /** Open sockets of one client, by default one address. Default 1000. */
@@ -25,12 +25,12 @@ const DEFAULTS: ChannelLimits = {
 }
 
 export function limitsOf(limits: Partial<ChannelLimits> = {}): ChannelLimits {
-  for (const [name, limit] of Object.entries(limits))
-    if (!Number.isInteger(limit) || limit < 1) refuse(`limits.${name}`, 'a whole number from 1', limit)
+  expectObject('limits', limits as unknown)
+  for (const [name, limit] of Object.entries(limits)) expectWhole(`limits.${name}`, limit, 1)
   return { ...DEFAULTS, ...limits }
 }
 
-/** Counts what happens within each second of the clock. */
+/** Counts the events within each second of the clock. */
 export class PerSecond {
   readonly #limit: number
   #second = -1

@@ -13,12 +13,15 @@ beforeEach(() => {
   bus = memoryBus()
 })
 
-/** A node whose line to the others can be cut, and what a socket on it would believe by the events that it got. */
+/** A node whose connection to the others can be cut, and the members that a socket on it knows from its events. */
 async function startNode() {
-  const line = { speaks: true, hears: true }
+  const connection = { sends: true, receives: true }
   const view = new Map<string, unknown>()
   const odd: unknown[] = []
-  const own: Bus = { ...bus, publish: async (message) => (line.speaks ? bus.publish(message) : undefined) }
+  const own: Bus = {
+    ...bus,
+    publish: async (message) => (connection.sends ? bus.publish(message) : undefined),
+  }
   const presence = new Presence(own, clock, (change) => {
     const { type, id, info } = change
     if (view.has(id) === (type === 'added')) odd.push(change)
@@ -26,17 +29,20 @@ async function startNode() {
     else view.delete(id)
   })
   const subscription = await bus.subscribe((message) => {
-    if (line.hears) presence.hear(message)
+    if (connection.receives) presence.receive(message)
   })
   presence.start()
   await settled()
   return {
-    ...{ presence, line, view, odd },
+    presence,
+    connection,
+    view,
+    odd,
     members: () => [...presence.members(ROOM).keys()].sort(),
-    /** Without a word. */
+    /** Without a message to the others. */
     async die() {
       await subscription[Symbol.asyncDispose]()
-      line.speaks = false
+      connection.sends = false
     },
   }
 }
@@ -67,7 +73,7 @@ describe('a member', () => {
       expect([node.members(), [...node.view.keys()], node.odd]).toEqual([['bob'], ['bob'], []])
   })
 
-  it('is known to a node that starts later, among however many', async () => {
+  it('is known to a node that starts later, also if there are many members', async () => {
     const a = await startNode()
     await joined(a, ...Array.from({ length: 250 }, (_, n) => `user-${n}`))
     const b = await startNode()
@@ -75,24 +81,24 @@ describe('a member', () => {
     expect(b.members()).toEqual(a.members())
   })
 
-  it.each(['speaks', 'hears'] as const)(
-    'is made up for when a node no longer %s for a while',
-    async (loses) => {
+  it.each(['sends', 'receives'] as const)(
+    'is known again after a node %s nothing for a while',
+    async (fault) => {
       const [a, b] = [await startNode(), await startNode()]
       await joined(a, 'ann')
-      const deafened = loses === 'speaks' ? a : b
-      deafened.line[loses] = false
+      const cut = fault === 'sends' ? a : b
+      cut.connection[fault] = false
       await joined(a, 'bob')
       a.presence.leave(ROOM, 'ann')
       await settled()
       expect(b.members()).toEqual(['ann'])
-      deafened.line[loses] = true
+      cut.connection[fault] = true
       await clock.advance(10_000)
       expect([b.members(), [...b.view.keys()]]).toEqual([['bob'], ['bob']])
     },
   )
 
-  it('is gone at once when its node says bye, though its sockets close later', async () => {
+  it('is gone at once when its node says goodbye, even if its sockets close later', async () => {
     const [a, b] = [await startNode(), await startNode()]
     await joined(a, 'ann')
     await a.presence.stop()
@@ -114,18 +120,18 @@ describe('a member', () => {
     expect([b.members(), [...b.view]]).toEqual([[], []])
   })
 
-  it('is not touched by what another version says', async () => {
+  it('is not affected by messages of another version', async () => {
     const a = await startNode()
     await joined(a, 'ann')
-    const news = { node: 'x', seq: 0 }
-    const strange: BusMessage['data'][] = [
+    const envelope = { node: 'x', seq: 0 }
+    const unknown: BusMessage['data'][] = [
       {},
-      { ...news, kind: 'new' },
-      { ...news, kind: 'joined', entry: [ROOM, 7, null] },
-      { ...news, kind: 'roster', entries: 'all', first: true, last: true },
+      { ...envelope, kind: 'new' },
+      { ...envelope, kind: 'joined', entry: [ROOM, 7, null] },
+      { ...envelope, kind: 'roster', entries: 'all', first: true, last: true },
       { node: 7, seq: 'x', kind: 'beat' },
     ]
-    for (const data of strange) await bus.publish({ topic: 'presence', data })
+    for (const data of unknown) await bus.publish({ topic: 'presence', data })
     expect([a.members(), a.odd]).toEqual([['ann'], []])
   })
 })
@@ -133,10 +139,10 @@ describe('a member', () => {
 const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ does: fc.constant('join'), node: fc.nat(2), id: fc.nat(4) }) },
   { weight: 4, arbitrary: fc.record({ does: fc.constant('leave'), node: fc.nat(2), id: fc.nat(4) }) },
-  fc.record({ does: fc.constantFrom('speaks', 'hears'), node: fc.nat(2), id: fc.constant(0) }),
+  fc.record({ does: fc.constantFrom('sends', 'receives'), node: fc.nat(2), id: fc.constant(0) }),
 )
 
-it('after whatever was lost, all nodes come to agree, and so do their sockets', async () => {
+it('whatever messages were lost, all nodes and their sockets agree in the end', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60, size: 'max' }), async (steps) => {
       clock = new FakeClock()
@@ -153,14 +159,14 @@ it('after whatever was lost, all nodes come to agree, and so do their sockets', 
           truth.splice(place, 1)
           node.presence.leave(ROOM, String(id))
         }
-        if (does === 'speaks' || does === 'hears') node.line[does] = !node.line[does]
+        if (does === 'sends' || does === 'receives') node.connection[does] = !node.connection[does]
         await clock.advance(id * 500)
       }
-      for (const { line } of nodes) Object.assign(line, { speaks: true, hears: true })
+      for (const { connection } of nodes) Object.assign(connection, { sends: true, receives: true })
       await clock.advance(25_000)
-      const there = [...new Set(truth.map((place) => place.split(' ')[1]))].sort()
+      const present = [...new Set(truth.map((place) => place.split(' ')[1]))].sort()
       for (const { members, view, odd } of nodes)
-        expect([members(), [...view.keys()].sort(), odd]).toEqual([there, there, []])
+        expect([members(), [...view.keys()].sort(), odd]).toEqual([present, present, []])
     }),
     { numRuns: 50 },
   )

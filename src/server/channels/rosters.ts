@@ -1,7 +1,9 @@
-import type { JsonValue } from '../../core/index.ts'
+import type { JsonValue } from '../../base/records.ts'
 
-/** The members on one node: channel, user id, and what others are shown of the user. */
+/** The members on one node: by channel and user id, what others see of the user. */
 export type Roster = Map<string, Map<string, JsonValue>>
+
+export type MemberEntry = readonly [channel: string, id: string, info: JsonValue]
 
 export interface MemberChange {
   readonly type: 'added' | 'removed'
@@ -11,29 +13,29 @@ export interface MemberChange {
 }
 
 /**
- * Who is in which presence channel, node by node. A user is there once, on however many nodes; every change answers
- * what others see of it.
+ * Who is in which presence channel, by node. A user is one member, however many nodes it is connected to. Each change
+ * returns what others see of it.
  */
 export class Rosters {
-  readonly #rosters = new Map<string, Roster>()
+  readonly #byNode = new Map<string, Roster>()
 
   /** The members of a channel on all nodes. */
   members(channel: string): Map<string, JsonValue> {
     const all = new Map<string, JsonValue>()
-    for (const roster of this.#rosters.values())
+    for (const roster of this.#byNode.values())
       for (const [id, info] of roster.get(channel) ?? []) all.set(id, info)
     return all
   }
 
   of(node: string): Roster {
-    return this.#rosters.get(node) ?? new Map()
+    return this.#byNode.get(node) ?? new Map()
   }
 
   add(node: string, channel: string, id: string, info: JsonValue): MemberChange[] {
     const isNew = !this.#has(channel, id)
     const roster = this.of(node)
-    this.#rosters.set(node, roster)
-    enter(roster, channel, id, info)
+    this.#byNode.set(node, roster)
+    addEntry(roster, channel, id, info)
     return isNew ? [{ type: 'added', channel, id, info }] : []
   }
 
@@ -46,34 +48,33 @@ export class Rosters {
     return this.#has(channel, id) ? [] : [{ type: 'removed', channel, id, info }]
   }
 
-  /** Whoever is in both is not told. */
+  /** A user who is in both rosters causes no change. */
   replace(node: string, roster: Roster): MemberChange[] {
     const before = entriesOf(this.of(node))
-    const stays = ([channel, id]: Entry) => roster.get(channel)?.has(id)
     const added = entriesOf(roster).flatMap(([channel, id, info]) => this.add(node, channel, id, info))
-    const gone = before.filter((entry) => !stays(entry))
+    const gone = before.filter(([channel, id]) => !roster.get(channel)?.has(id))
     return [...added, ...gone.flatMap(([channel, id]) => this.remove(node, channel, id))]
   }
 
   drop(node: string): MemberChange[] {
     const changes = this.replace(node, new Map())
-    this.#rosters.delete(node)
+    this.#byNode.delete(node)
     return changes
   }
 
   #has(channel: string, id: string): boolean {
-    for (const roster of this.#rosters.values()) if (roster.get(channel)?.has(id)) return true
+    for (const roster of this.#byNode.values()) if (roster.get(channel)?.has(id)) return true
     return false
   }
 }
 
-export type Entry = readonly [channel: string, id: string, info: JsonValue]
-
-export function entriesOf(roster: Roster): Entry[] {
-  return [...roster].flatMap(([channel, users]) => [...users].map(([id, info]): Entry => [channel, id, info]))
+export function entriesOf(roster: Roster): MemberEntry[] {
+  return [...roster].flatMap(([channel, users]) =>
+    [...users].map(([id, info]): MemberEntry => [channel, id, info]),
+  )
 }
 
-export function enter(roster: Roster, channel: string, id: string, info: JsonValue): void {
+export function addEntry(roster: Roster, channel: string, id: string, info: JsonValue): void {
   const users = roster.get(channel) ?? new Map<string, JsonValue>()
   roster.set(channel, users.set(id, info))
 }

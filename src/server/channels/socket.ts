@@ -1,24 +1,29 @@
-import type { Clock } from '../../core/index.ts'
-import { formatFrame, PUSHER_CLOSE, type PusherFrame, parseFrame } from '../../protocol/index.ts'
-import type { Connection } from './index.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { JsonValue } from '../../base/records.ts'
+import { formatFrame, PUSHER_CLOSE, type PusherFrame, parseFrame, parseJson } from '../../protocol/index.ts'
+import type { Connection, EventNaming } from './index.ts'
 import { type ChannelLimits, PerSecond } from './limits.ts'
-import { type Member, parseMember } from './member.ts'
-import type { EventNaming } from './naming.ts'
 import type { Presence } from './presence.ts'
-import type { Rooms } from './rooms.ts'
 import { isPresence, isSigned, type Signing } from './signing.ts'
+import type { Subscribers } from './subscribers.ts'
 
 /** What all sockets of a node share. */
-export interface Surroundings {
-  readonly rooms: Rooms<Socket>
+export interface SocketContext {
+  readonly subscribers: Subscribers<Socket>
   readonly presence: Presence
   readonly signing: Signing
   readonly clock: Clock
   readonly limits: ChannelLimits
   readonly publicChannels: boolean
   readonly clientEvents: boolean
-  /** To the subscribers of this very channel on all nodes, but for the sender. */
+  /** To the subscribers of exactly this channel on all nodes, except the sender. */
   relay(channel: string, text: string, sender: string): void
+}
+
+/** Who a socket is in a presence channel. */
+interface Member {
+  readonly id: string
+  readonly info: JsonValue
 }
 
 interface SubscriptionRefusal {
@@ -28,42 +33,42 @@ interface SubscriptionRefusal {
 
 interface Subscription {
   readonly member: Member | null
-  /** Not before its signature was verified. */
+  /** True when its signature was verified. */
   joined: boolean
 }
 
 const CONTROL_CHARACTER = /\p{Cc}/u
 
-/** One socket from its acceptance on: answers its frames, and knows what it has subscribed to. */
+/** One accepted socket. It answers its frames and keeps its subscriptions. */
 export class Socket {
   readonly id: string
   readonly naming: EventNaming
   readonly #connection: Connection
-  readonly #here: Surroundings
+  readonly #context: SocketContext
   readonly #subscriptions = new Map<string, Subscription>()
   readonly #frames: PerSecond
   readonly #clientEvents: PerSecond
-  #heardAt: number
+  #activeAt: number
   #pingedAt: number | null = null
   #ended = false
 
-  constructor(id: string, naming: EventNaming, connection: Connection, here: Surroundings) {
+  constructor(id: string, naming: EventNaming, connection: Connection, context: SocketContext) {
     this.id = id
     this.naming = naming
     this.#connection = connection
-    this.#here = here
-    this.#heardAt = here.clock.monotonic()
-    this.#frames = new PerSecond(here.limits.framesPerSecond)
-    this.#clientEvents = new PerSecond(here.limits.clientEventsPerSecond)
+    this.#context = context
+    this.#activeAt = context.clock.monotonic()
+    this.#frames = new PerSecond(context.limits.framesPerSecond)
+    this.#clientEvents = new PerSecond(context.limits.clientEventsPerSecond)
   }
 
   send(text: string): void {
     this.#connection.send(text)
   }
 
-  /** Any sign of life. */
+  /** Something has arrived from the client. */
   alive(): void {
-    this.#heardAt = this.#here.clock.monotonic()
+    this.#activeAt = this.#context.clock.monotonic()
     this.#pingedAt = null
   }
 
@@ -71,28 +76,28 @@ export class Socket {
     if (this.#ended) return
     this.alive()
     const frame = parseFrame(text)
-    if (!this.#frames.allows(this.#heardAt))
+    if (!this.#frames.allows(this.#activeAt))
       this.end(PUSHER_CLOSE.tooManyFrames, 'too many frames in a second')
     else if (frame) this.#answer(frame)
-    else this.#complain('expected a JSON object with a field event')
+    else this.#sendError('expected a JSON object with a field event')
   }
 
-  /** Pings a socket that was silent for that long, and ends it if even that is not answered in time. */
+  /** Pings a socket that was silent for so long, and ends it if it does not answer the ping in time. */
   check(silenceMs: number, answerMs: number): void {
-    const now = this.#here.clock.monotonic()
+    const now = this.#context.clock.monotonic()
     if (this.#pingedAt !== null) {
       if (now - this.#pingedAt >= answerMs) this.end(PUSHER_CLOSE.noPong, 'no pong in time')
-    } else if (now - this.#heardAt >= silenceMs) {
+    } else if (now - this.#activeAt >= silenceMs) {
       this.#pingedAt = now
       this.send(formatFrame('pusher:ping', {}))
     }
   }
 
-  /** The reason is sent as a frame too, since not every client shows that of the close. */
+  /** The reason is also sent as a frame, because not every client shows the reason of a close. */
   end(code: number, reason: string): void {
     if (this.#ended) return
     this.#ended = true
-    dismiss(this.#connection, code, reason)
+    closeWithError(this.#connection, code, reason)
   }
 
   closed(): void {
@@ -106,11 +111,11 @@ export class Socket {
     else if (event === 'pusher:subscribe') this.#subscribe(Object(data))
     else if (event === 'pusher:unsubscribe') this.#unsubscribe(Object(data).channel)
     else if (event.startsWith('client-')) this.#clientEvent(event, channel, data)
-    else this.#complain('unknown event')
+    else this.#sendError('unknown event')
   }
 
   #subscribe({ channel, auth, channel_data }: Record<string, unknown>) {
-    if (typeof channel !== 'string') return this.#complain('expected the name of a channel')
+    if (typeof channel !== 'string') return this.#sendError('expected the name of a channel')
     const current = this.#subscriptions.get(channel)
     if (current) return current.joined ? this.#confirm(channel) : undefined
     const channelData = typeof channel_data === 'string' ? channel_data : ''
@@ -119,8 +124,8 @@ export class Socket {
     if (refusal) return this.#refuse(channel, refusal)
     this.#subscriptions.set(channel, subscription)
     if (!isSigned(channel)) return this.#join(channel, subscription)
-    void this.#here.signing.verify(auth, this.id, channel, channelData).then((valid) => {
-      // It may have unsubscribed or gone in the meantime.
+    void this.#context.signing.verify(auth, this.id, channel, channelData).then((valid) => {
+      // It may have unsubscribed or closed meanwhile.
       if (this.#subscriptions.get(channel) !== subscription) return
       if (valid) return this.#join(channel, subscription)
       this.#subscriptions.delete(channel)
@@ -129,7 +134,7 @@ export class Socket {
   }
 
   #refusalOf(channel: string, channelData: string, { member }: Subscription): SubscriptionRefusal | null {
-    const { limits, publicChannels } = this.#here
+    const { limits, publicChannels } = this.#context
     if (channel === '' || channel.length > limits.channelName || CONTROL_CHARACTER.test(channel))
       return { status: 400, error: 'the name of the channel is not valid' }
     if (!publicChannels && !isSigned(channel)) return { status: 403, error: 'public channels are closed' }
@@ -141,11 +146,11 @@ export class Socket {
   }
 
   #join(channel: string, subscription: Subscription): void {
-    const { rooms, presence } = this.#here
+    const { subscribers, presence } = this.#context
     const { member } = subscription
     subscription.joined = true
     if (member) presence.join(channel, member.id, member.info)
-    rooms.enter(channel, this)
+    subscribers.add(channel, this)
     this.#confirm(channel)
   }
 
@@ -155,7 +160,7 @@ export class Socket {
   }
 
   #membersOf(channel: string) {
-    const members = this.#here.presence.members(channel)
+    const members = this.#context.presence.members(channel)
     return { count: members.size, ids: [...members.keys()], hash: Object.fromEntries(members) }
   }
 
@@ -163,44 +168,51 @@ export class Socket {
     const subscription = this.#subscriptions.get(channel)
     this.#subscriptions.delete(channel)
     if (!subscription?.joined) return
-    const { rooms, presence } = this.#here
-    rooms.leave(channel, this)
+    const { subscribers, presence } = this.#context
+    subscribers.remove(channel, this)
     if (subscription.member) presence.leave(channel, subscription.member.id)
   }
 
   #clientEvent(event: string, channel: string, data: unknown) {
-    const { clientEvents, limits, relay } = this.#here
+    const { clientEvents, limits, relay } = this.#context
     const subscription = this.#subscriptions.get(channel)
-    const refuse = (reason: string) => this.#complain(reason, PUSHER_CLOSE.tooManyFrames)
+    const refuse = (reason: string) => this.#sendError(reason, PUSHER_CLOSE.tooManyFrames)
     if (!clientEvents) return refuse('client events are switched off')
     if (!subscription?.joined || !isSigned(channel) || event.length > limits.channelName)
       return refuse('client events need a private or presence channel that was subscribed to')
-    if (!this.#clientEvents.allows(this.#heardAt)) return refuse('too many client events in a second')
+    if (!this.#clientEvents.allows(this.#activeAt)) return refuse('too many client events in a second')
     const { member } = subscription
     try {
       relay(channel, formatFrame(event, data, { channel, ...(member && { user_id: member.id }) }), this.id)
     } catch {
-      // What `JSON.parse` reads may be nested too deeply for `JSON.stringify`.
+      // `JSON.parse` reads deeper nesting than `JSON.stringify` can write.
       refuse('the data is nested too deeply')
     }
   }
 
-  /** As the answer of an auth endpoint would be, so that the listeners of the channel hear of it. */
+  /** In the form of an auth endpoint's error, so that clients report it to the listeners of the channel. */
   #refuse(channel: string, { status, error }: SubscriptionRefusal): void {
     const type = status === 401 ? 'AuthError' : 'SubscriptionError'
-    const name = channel.slice(0, this.#here.limits.channelName)
+    const name = channel.slice(0, this.#context.limits.channelName)
     this.send(formatFrame('pusher:subscription_error', { type, error, status }, { channel: name }))
   }
 
-  #complain(message: string, code: number | null = null): void {
+  #sendError(message: string, code: number | null = null): void {
     this.send(formatFrame('pusher:error', { code, message }))
   }
 }
 
-/** What a close has room for, in bytes; our reasons are ASCII. */
-const REASON_LIMIT = 123
+/** The bytes of a reason in a close frame. Our reasons are ASCII. */
+const MAX_REASON_LENGTH = 123
 
-export function dismiss(connection: Connection, code: number, reason: string): void {
+export function closeWithError(connection: Connection, code: number, reason: string): void {
   connection.send(formatFrame('pusher:error', { code, message: reason }))
-  connection.close(code, reason.slice(0, REASON_LIMIT))
+  connection.close(code, reason.slice(0, MAX_REASON_LENGTH))
+}
+
+/** From the `channel_data` that the auth endpoint has signed. `null`: malformed. */
+function parseMember(channelData: string): Member | null {
+  const { user_id, user_info = null } = Object(parseJson(channelData))
+  const isId = (typeof user_id === 'string' && user_id !== '') || Number.isFinite(user_id)
+  return isId ? { id: String(user_id), info: user_info } : null
 }

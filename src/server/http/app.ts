@@ -7,14 +7,14 @@ import { leaseRoutes } from '../routes/leases.ts'
 import { lockRoutes } from '../routes/locks.ts'
 import { operationRoutes } from '../routes/operations.ts'
 import type { Service } from '../service.ts'
-import type { Gate } from './gate.ts'
-import { headersOf } from './header-of.ts'
 import { HttpError } from './http-error.ts'
 import { openApi } from './openapi.ts'
 import { crossOriginHeaders, PREFLIGHT_HEADERS } from './origins.ts'
+import type { RequestHandler } from './request-handler.ts'
+import { headersOf } from './request-headers.ts'
 import { type Route, route } from './route.ts'
 
-/** Every call that the service answers. */
+/** Every route of the service. */
 export function allRoutes(service: Service): Route[] {
   const routes = [
     ...lockRoutes(service),
@@ -24,8 +24,9 @@ export function allRoutes(service: Service): Route[] {
     ...administrationRoutes(service),
     ...operationRoutes(service),
   ]
-  const document: Route = route({
-    ...{ method: 'GET', path: '/openapi.json', id: 'openApi', action: null },
+  const document: Route = route('GET', '/openapi.json', {
+    id: 'openApi',
+    action: null,
     summary: 'This document.',
     answers: { 200: v.looseObject({ openapi: v.string() }) },
     handle: () => ({ body: openApi([...routes, document], service.settings) }),
@@ -34,13 +35,14 @@ export function allRoutes(service: Service): Route[] {
 }
 
 /** The routes as a Hono app, which is also a plain fetch handler. */
-export function createApp(service: Service, gate: Gate): Hono {
+export function createApp(service: Service, handler: RequestHandler): Hono {
   const app = new Hono()
   const routes = allRoutes(service)
   const patternOf = (path: string) => path.replace(/\{(\w+)\}/g, ':$1')
-  for (const one of routes) app.on(one.method, patternOf(one.path), (context) => gate.serve(one, context))
+  for (const each of routes)
+    app.on(each.method, patternOf(each.path), (context) => handler.handle(each, context))
 
-  // Not those of all paths: an app that this one is mounted in answers its own.
+  // Only for our own paths: this app may be mounted in another one, which answers its own preflights.
   const paths = [...new Set(routes.map(({ path }) => patternOf(path)))]
   app.on('OPTIONS', paths, (context) => {
     const allowed = crossOriginHeaders(headersOf(context), context.req.url, service.settings.origins)
@@ -57,9 +59,9 @@ export function createApp(service: Service, gate: Gate): Hono {
       .filter(({ pattern }) => pattern.test(context.req.path))
       .map(({ method }) => method)
     if (allowed.length === 0)
-      return gate.refuse(context, new HttpError(404, 'not_found', 'there is nothing here'))
+      return handler.refuse(context, new HttpError(404, 'not_found', 'there is nothing here'))
     const headers = { Allow: [...new Set(allowed)].join(', ') }
-    return gate.refuse(
+    return handler.refuse(
       context,
       new HttpError(405, 'method_not_allowed', `expected ${headers.Allow}`, { headers }),
     )

@@ -43,12 +43,12 @@ const BAD: readonly (readonly [
   ['broken JSON', ['PUT', DOCUMENT, '{"content":'], 400, 'invalid_json'],
   ['JSON of another kind', ['PUT', DOCUMENT, '[]'], 400, 'invalid_body'],
   ['a token that is text', ['PUT', DOCUMENT, { content: '', token: '1' }], 400, 'invalid_body'],
-  ['a token that is none', ['PUT', DOCUMENT, { content: '', token: 1.5 }], 400, 'invalid_body'],
+  ['a token that is not an integer', ['PUT', DOCUMENT, { content: '', token: 1.5 }], 400, 'invalid_body'],
   ['no content', ['PUT', DOCUMENT, { token: 1 }], 400, 'invalid_body'],
   ['a name with control characters', ['POST', LOCK, { name: 'a\nb' }], 400, 'invalid_body'],
-  ['a wait that is none', ['POST', `${LOCK}?wait=soon`], 400, 'invalid_query'],
-  ['a wait without end', ['POST', `${LOCK}?wait=1e9`], 400, 'invalid_query'],
-  ['a tab that is none', ['POST', LOCK, undefined, { 'X-Holdfast-Client': 'a b' }], 400, 'invalid_client'],
+  ['a wait that is not a number', ['POST', `${LOCK}?wait=soon`], 400, 'invalid_query'],
+  ['a wait in scientific notation', ['POST', `${LOCK}?wait=1e9`], 400, 'invalid_query'],
+  ['an invalid client id', ['POST', LOCK, undefined, { 'X-Holdfast-Client': 'a b' }], 400, 'invalid_client'],
   [
     'a page of another origin',
     ['POST', LOCK, undefined, { Origin: 'https://evil.test' }],
@@ -63,14 +63,14 @@ const BAD: readonly (readonly [
     'origin_not_allowed',
   ],
   [
-    'a token of nobody',
+    'an unknown token',
     ['GET', '/api/audit', undefined, { Authorization: 'Bearer nonsense' }],
     401,
     'unauthenticated',
   ],
   ['a channel without a name', ['POST', '/broadcasting/auth', 'socket_id=1.2'], 400, 'invalid_body'],
   [
-    'a socket that is none',
+    'an invalid socket id',
     ['POST', '/broadcasting/auth', 'socket_id=x&channel_name=private-document.a'],
     400,
     'invalid_body',
@@ -85,10 +85,10 @@ const BAD: readonly (readonly [
   ['an unknown method', ['PATCH', LOCK], 405, 'method_not_allowed'],
 ]
 
-/** What a refusal tells its reader to do. */
+/** What the message of a refusal tells the reader to do. */
 const REMEDIES: readonly (readonly [title: string, who: string, path: string, message: string])[] = [
-  ['a token of nobody', 'nonsense', '/api/audit', 'send one of the adminTokens or leaseTokens of the server'],
-  ['a token of others', LEASE_TOKEN, '/api/audit', 'it takes one of the adminTokens of the server'],
+  ['an unknown token', 'nonsense', '/api/audit', 'send one of the adminTokens or leaseTokens of the server'],
+  ['a token of another role', LEASE_TOKEN, '/api/audit', 'it takes one of the adminTokens of the server'],
   ['no token', '', '/api/leases', 'it takes one of the leaseTokens of the server'],
   ['no token for names', '', '/api/leases?resource=job', 'it takes one of the leaseTokens of the server'],
 ]
@@ -100,9 +100,9 @@ describe('bad input', () => {
     if (status >= 400) expect(answer.body.message).toEqual(expect.any(String))
   })
 
-  it.each(REMEDIES)('%s is told what to send', async (_, token, path, message) => {
-    const caller = token === '' ? user : bed.program(token)
-    expect((await caller.call('GET', path)).body.message).toContain(message)
+  it.each(REMEDIES)('%s gets a message that says what to send', async (_, token, path, message) => {
+    const sender = token === '' ? user : bed.program(token)
+    expect((await sender.call('GET', path)).body.message).toContain(message)
   })
 
   it.each([
@@ -112,32 +112,32 @@ describe('bad input', () => {
     ['https://a.test"<script>', 'pages of this origin may not call'],
     ['https://é.test', 'pages of this origin may not call'],
     [`https://${'x'.repeat(1000)}`, 'pages of this origin may not call'],
-  ])('of a page of %s is told which origin it is, if that is one', async (origin, message) => {
+  ])('from a page of %s gets a message with the origin, if it is well-formed', async (origin, message) => {
     const { body } = await user.call('POST', LOCK, undefined, { headers: { Origin: origin } })
     expect(body.message).toEqual(typeof message === 'string' ? message : expect.stringMatching(message))
   })
 
-  it('that comes from a stranger site without an origin is refused by what the browser says of it', async () => {
+  it('from another site without an origin is refused by its Sec-Fetch-Site header', async () => {
     const program = bed.program('not-a-token')
-    // What a proxy asks for is nothing to us.
+    // Credentials that are for a proxy are ignored.
     const byProxy = { Authorization: 'Basic eDp5' }
-    const strange = { ...byProxy, 'Sec-Fetch-Site': 'cross-site' }
-    const refused = await program.call('POST', LOCK, undefined, { headers: strange })
+    const crossSite = { ...byProxy, 'Sec-Fetch-Site': 'cross-site' }
+    const refused = await program.call('POST', LOCK, undefined, { headers: crossSite })
     expect(refused.body.error).toBe('origin_not_allowed')
     expect((await program.call('POST', LOCK, undefined, { headers: byProxy })).status).toBe(200)
   })
 
-  it('in a flood is answered with 429 and when to come back', async () => {
+  it('that comes too often is answered with 429 and Retry-After', async () => {
     await using narrow = await serviceBed({ settings: { rate: 10, burst: 5 } })
-    const visitor = narrow.browser()
-    const answers = await Promise.all(Array.from({ length: 8 }, () => visitor.call('GET', LOCK)))
+    const browser = narrow.browser()
+    const answers = await Promise.all(Array.from({ length: 8 }, () => browser.call('GET', LOCK)))
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(3)
     expect(answers.at(-1)?.headers.get('retry-after')).toBe('1')
     await narrow.clock.advance(100)
-    expect((await visitor.call('GET', LOCK)).status).toBe(200)
+    expect((await browser.call('GET', LOCK)).status).toBe(200)
   })
 
-  it('never gets a secret back: neither the session nor the id of a lease', async () => {
+  it('never gets a secret in the answer: neither the session nor the id of a lease', async () => {
     await user.call('POST', LOCK)
     const [id = ''] = user.cookie?.split('=')[1]?.split('.') ?? []
     const [lease] = await bed.store.read(['document:room-1'])
@@ -152,7 +152,7 @@ describe('bad input', () => {
     for (const secret of [id, lease?.id ?? 'none']) expect(text).not.toContain(secret)
   })
 
-  it('of any shape gets a documented answer from every route, and the service lives', async () => {
+  it('of any shape gets a documented answer from every route, and the service still works', async () => {
     const { paths } = (await user.call('GET', '/openapi.json')).body as unknown as {
       paths: Record<string, object>
     }
@@ -170,8 +170,8 @@ describe('bad input', () => {
         async ({ method, path }, name, body, query, isAdmin) => {
           const target = path.replace(/\{\w+\}/, encodeURIComponent(name.toWellFormed()))
           const search = query === '' ? '' : `?resource=${encodeURIComponent(query.toWellFormed())}`
-          const caller = isAdmin ? admin : user
-          const answer = await caller.call(method, target + search, method === 'GET' ? undefined : body)
+          const sender = isAdmin ? admin : user
+          const answer = await sender.call(method, target + search, method === 'GET' ? undefined : body)
           expect(answer.status).toBeLessThan(500)
           if (answer.status >= 400) expect(answer.body).toMatchObject({ error: expect.any(String) })
         },

@@ -1,14 +1,14 @@
 import * as v from 'valibot'
-import type { HeaderOf } from './header-of.ts'
 import { HttpError } from './http-error.ts'
+import type { HeaderOf } from './request-headers.ts'
 
-/** Whatever its content type: a beacon sends text. An empty body is an empty object. */
+/** The content type does not matter, because a beacon sends text. An empty body is an empty object. */
 export async function readJson(request: Request, header: HeaderOf, limit: number): Promise<unknown> {
   const text = await readText(request, header, limit)
   try {
     return JSON.parse(text || '{}')
   } catch {
-    throw new HttpError(400, 'invalid_json', 'the body is no JSON')
+    throw new HttpError(400, 'invalid_json', 'the body is not JSON')
   }
 }
 
@@ -39,7 +39,7 @@ export function validated<Schema extends v.GenericSchema>(
 async function readText(request: Request, header: HeaderOf, limit: number): Promise<string> {
   refuseIfTooLarge(header, limit)
   try {
-    // With a length that was announced, the HTTP parser reads no more than that.
+    // The HTTP parser reads no more than the announced length.
     if (header('content-length') !== undefined) return await request.text()
     return await readCounting(request, limit)
   } catch (error) {
@@ -61,5 +61,5 @@ async function readCounting(request: Request, limit: number): Promise<string> {
 }
 
 function tooLarge(limit: number): HttpError {
-  return new HttpError(413, 'body_too_large', `a body may have ${limit} bytes here`)
+  return new HttpError(413, 'body_too_large', `expected a body of at most ${limit} bytes`)
 }

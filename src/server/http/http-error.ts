@@ -1,12 +1,12 @@
-import { LeaseError } from '../../core/index.ts'
+import { LeaseError } from '../../base/errors.ts'
 import type { Action } from '../identity.ts'
-import { Superseded } from '../waiting.ts'
+import { Superseded, Withdrawn } from '../waiting-requests.ts'
 
-/** What a caller did wrong, or cannot have now, as the answer will say it. */
+/** A refusal, as the answer will say it. */
 export class HttpError extends Error {
   override readonly name = 'HttpError'
   readonly status: number
-  /** Stable; the message is for people. */
+  /** Stable. The message is for people. */
   readonly code: string
   readonly details: object
   readonly headers: Readonly<Record<string, string>>
@@ -25,19 +25,21 @@ export class HttpError extends Error {
   }
 }
 
-/** The server is being stopped; the caller may ask again, perhaps another node. */
+/** The server is stopping. The client may repeat the request, perhaps at another node. */
 export class Stopping extends Error {
   override readonly name = 'Stopping'
 }
 
-/** Never the internals of what went wrong: those are for the log. */
+/** The answer never contains internals of an error: those are in the log. */
 export function asHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error
   if (error instanceof Superseded)
-    return new HttpError(409, 'superseded', 'another request of yours waits in place of this one')
+    return new HttpError(409, 'superseded', 'a later request of the same client waits in place of this one')
+  if (error instanceof Withdrawn)
+    return new HttpError(409, 'withdrawn', 'a later request of the same client has withdrawn this one')
   if (error instanceof Stopping || isCode(error, 'closed'))
-    return tryLater('stopping', 'the server is stopping')
-  if (isCode(error, 'store-unavailable')) return tryLater('store_unavailable', 'the store does not answer')
+    return retryLater('stopping', 'the server is stopping')
+  if (isCode(error, 'store-unavailable')) return retryLater('store_unavailable', 'the store does not answer')
   if (isCode(error, 'invalid-argument'))
     return new HttpError(400, 'invalid_argument', (error as LeaseError).message)
   if (isCode(error, 'store-failed'))
@@ -45,7 +47,7 @@ export function asHttpError(error: unknown): HttpError {
   return new HttpError(500, 'internal', 'something went wrong; the log of the server says what')
 }
 
-/** Whose callers may do what sessions may not, unless an `authorize` says otherwise. */
+/** The tokens that allow an action which sessions may not do by default. */
 const TOKENS: Partial<Record<Action, string>> = {
   lease: 'leaseTokens',
   observe: 'leaseTokens',
@@ -58,12 +60,12 @@ export function forbidden(action: Action): HttpError {
   return new HttpError(403, 'forbidden', `you may not do that${remedy}`)
 }
 
-/** For the log; nobody reads the answer. */
-export function callerGone(): HttpError {
-  return new HttpError(499, 'caller_gone', 'the caller went away')
+/** For the log. Nobody reads the answer. */
+export function disconnected(): HttpError {
+  return new HttpError(499, 'caller_gone', 'the client has disconnected')
 }
 
-function tryLater(code: string, message: string): HttpError {
+function retryLater(code: string, message: string): HttpError {
   return new HttpError(503, code, message, { headers: { 'Retry-After': '1' } })
 }
 

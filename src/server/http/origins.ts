@@ -1,36 +1,36 @@
 import { CLIENT_HEADER } from '../../protocol/index.ts'
-import type { HeaderOf } from './header-of.ts'
+import type { HeaderOf } from './request-headers.ts'
 
 /**
- * Whether a page of this origin may call. Browsers send `Origin` with every request that changes something, or at
- * least say what site it comes from; programs send neither.
+ * Whether a page of this origin may send the request. Browsers send `Origin`, or at least `Sec-Fetch-Site`, with
+ * every request that changes something. Programs send neither.
  */
 export function isAllowedOrigin(header: HeaderOf, url: string, origins: readonly string[]): boolean {
   const origin = header('origin')
   if (origin === undefined) return !['cross-site', 'same-site'].includes(header('sec-fetch-site') ?? '')
-  return isOwnOrigin(origin, header, url) || origins.includes(origin)
+  return isTrustedOrigin(origin, hostOf(header, url), origins)
 }
 
-/** What came is repeated only where it is an origin, so that it is safe wherever it is shown. */
+/** Only a well-formed origin is repeated in the message, so that the message is safe wherever it is shown. */
 const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[\w.:[\]-]+$/
 const LONGEST_SHOWN = 200
 
-/** Why a page may not do this, and what to do about it. ASCII. */
-export function originRefusal(origin: string | undefined, deed: 'call' | 'connect'): string {
+/** Why a page is refused, and what to do about it. ASCII, because the reason of a WebSocket's close is. */
+export function originRefusal(origin: string | undefined, verb: 'call' | 'connect'): string {
   const isShown = origin !== undefined && origin.length <= LONGEST_SHOWN && ORIGIN.test(origin)
   return isShown
-    ? `pages of ${origin} may not ${deed}; add it to the server's origins`
-    : `pages of this origin may not ${deed}`
+    ? `pages of ${origin} may not ${verb}; add it to the server's origins`
+    : `pages of this origin may not ${verb}`
 }
 
-/** For pages of another origin that the settings name. */
+/** For pages of another origin that is in the settings. */
 export function crossOriginHeaders(
   header: HeaderOf,
   url: string,
   origins: readonly string[],
 ): Readonly<Record<string, string>> {
   const origin = header('origin')
-  if (origin === undefined || !origins.includes(origin) || isOwnOrigin(origin, header, url)) return {}
+  if (origin === undefined || !origins.includes(origin) || isOwnOrigin(origin, hostOf(header, url))) return {}
   return { 'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true', Vary: 'Origin' }
 }
 
@@ -40,8 +40,16 @@ export const PREFLIGHT_HEADERS = {
   'Access-Control-Max-Age': '600',
 }
 
-/** A proxy may end TLS, so the scheme proves nothing. */
-function isOwnOrigin(origin: string, header: HeaderOf, url: string): boolean {
-  const host = header('host') ?? new URL(url).host
+/** Whether it is the server's own origin, or one of these. */
+export function isTrustedOrigin(origin: string, host: string, origins: readonly string[]): boolean {
+  return isOwnOrigin(origin, host) || origins.includes(origin)
+}
+
+/** The scheme is ignored, because a proxy may terminate TLS. */
+function isOwnOrigin(origin: string, host: string): boolean {
   return origin === `http://${host}` || origin === `https://${host}`
+}
+
+function hostOf(header: HeaderOf, url: string): string {
+  return header('host') ?? new URL(url).host
 }

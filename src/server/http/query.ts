@@ -19,14 +19,14 @@ export function integer(from: number, to: number, description: string): QueryPar
   }
 }
 
-/** More than the most counts as the most. */
-export function seconds(most: number, description: string): QueryParameter<number> {
+/** A larger value counts as `max`. */
+export function seconds(max: number, description: string): QueryParameter<number> {
   return {
     schema: { type: 'number', minimum: 0 },
-    description: `${description} More than ${most} count as ${most}.`,
+    description: `${description} More than ${max} counts as ${max}.`,
     parse(name, text) {
-      if (/^\d{1,9}(\.\d{1,6})?$/.test(text)) return Math.min(Number(text), most)
-      const expected = `a number of seconds such as 30, of which this server allows ${most}`
+      if (/^\d{1,9}(\.\d{1,6})?$/.test(text)) return Math.min(Number(text), max)
+      const expected = `a number of seconds such as 30, of which this server allows ${max}`
       throw new HttpError(400, 'invalid_query', `${name}: expected ${expected}`)
     },
   }

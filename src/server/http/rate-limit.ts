@@ -1,44 +1,44 @@
-import type { Clock } from '../../core/index.ts'
+import type { Clock } from '../../base/clock.ts'
 
 interface Bucket {
   tokens: number
   at: number
 }
 
-/** A bucket of tokens for each client. One that has filled up again is forgotten. */
+/** A token bucket for each address. A bucket that is full again is deleted. */
 export class RateLimit {
   readonly #perMs: number
   readonly #burst: number
   readonly #clock: Clock
   #recent = new Map<string, Bucket>()
   #older = new Map<string, Bucket>()
-  #turnAt = 0
+  #deleteAt = 0
 
-  /** `rate`: requests a second; 0: no limit. */
+  /** `rate`: requests per second; 0: no limit. */
   constructor(rate: number, burst: number, clock: Clock) {
     this.#perMs = rate / 1000
     this.#burst = burst
     this.#clock = clock
   }
 
-  /** Takes one; or says in how many milliseconds there will be one. */
-  take(client: string): number {
+  /** Takes a token and returns 0, or returns the milliseconds until there is one. */
+  take(address: string): number {
     if (this.#perMs === 0) return 0
     const now = this.#clock.monotonic()
-    this.#turn(now)
-    const bucket = this.#recent.get(client) ?? this.#older.get(client) ?? { tokens: this.#burst, at: now }
+    this.#deleteFull(now)
+    const bucket = this.#recent.get(address) ?? this.#older.get(address) ?? { tokens: this.#burst, at: now }
     bucket.tokens = Math.min(this.#burst, bucket.tokens + (now - bucket.at) * this.#perMs)
     bucket.at = now
-    this.#recent.set(client, bucket)
+    this.#recent.set(address, bucket)
     if (bucket.tokens < 1) return Math.ceil((1 - bucket.tokens) / this.#perMs)
     bucket.tokens--
     return 0
   }
 
-  /** In the time that an empty bucket takes to fill, whoever did not come has a full one. */
-  #turn(now: number): void {
-    if (now < this.#turnAt) return
-    this.#turnAt = now + this.#burst / this.#perMs
+  /** A bucket that was not used for as long as an empty one takes to fill is full. */
+  #deleteFull(now: number): void {
+    if (now < this.#deleteAt) return
+    this.#deleteAt = now + this.#burst / this.#perMs
     this.#older = this.#recent
     this.#recent = new Map()
   }

@@ -1,47 +1,45 @@
 import type * as v from 'valibot'
 import type { Action, Identity } from '../identity.ts'
-import type { Party } from '../locks.ts'
+import type { LockClient } from '../locks.ts'
 import type { QueryParameter } from './query.ts'
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
-
-/** One row of the API: what the router, the checks and the OpenAPI document are made from. */
+/** One operation of the API. The router, the checks and the OpenAPI document are made from it. */
 export interface Route {
-  readonly method: Method
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** As OpenAPI writes it, such as `/api/documents/{roomId}/lock`. */
   readonly path: string
   readonly id: string
   readonly summary: string
   /**
-   * What the caller must be allowed to do. `identified`: nothing, but who they are must be known. `null`: anybody
-   * may ask, and nobody is asked who they are.
+   * What the sender must be allowed to do. `identified`: nothing, but the server must know who it is. `null`:
+   * anybody may send the request, and nobody is identified.
    */
   readonly action: Action | 'identified' | null
   readonly query?: Readonly<Record<string, QueryParameter<unknown>>>
   readonly body?: v.GenericSchema
-  /** The body may come as a form, as Pusher's clients send it. */
+  /** The body may be a form, as Pusher's clients send it. */
   readonly form?: true
-  /** Which setting bounds the body. Default `maxBody`. */
+  /** The setting that limits the body. Default `maxBody`. */
   readonly limit?: 'maxBody' | 'maxDocument'
-  /** Beside the usual limit of requests. */
+  /** A limit of requests in addition to the usual one. */
   readonly rate?: 'telemetry'
-  /** By status. Text where there is no schema. Whatever a route may do wrong is `errorBody`. */
+  /** By status; `null` is plain text. Every error that is not listed is `errorBody`. */
   readonly answers: Readonly<Record<number, v.GenericSchema | null>>
-  readonly handle: (call: Call<never>) => Reply | Promise<Reply>
+  readonly handle: (request: RouteRequest<never>) => Reply | Promise<Reply>
 }
 
-/** A request that was let in. */
-export interface Call<Body> {
+/** A request that has passed all checks. */
+export interface RouteRequest<Body> {
   readonly identity: Identity
-  /** The caller and its tab. A beacon names its tab in the body. */
-  party(client?: string): Promise<Party>
-  /** Empty where the path has none. */
+  /** The client that sent it. A beacon names its client in the body, because it cannot set a header. */
+  client(clientId?: string): Promise<LockClient>
+  /** Empty if the path has none. */
   readonly room: string
   readonly resource: string
   readonly body: Body
   query<T>(name: string, parameter: QueryParameter<T>): T | undefined
   queries(name: string): readonly string[]
-  /** Aborts when the caller goes away or the server stops. */
+  /** Aborts when the client disconnects or the server stops. */
   readonly signal: AbortSignal
 }
 
@@ -52,12 +50,14 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Checks that the handler takes what the schema of the body lets through. */
+/** Checks that the handler accepts the body that its schema lets through. */
 export function route<Schema extends v.GenericSchema = v.GenericSchema<undefined>>(
-  definition: Omit<Route, 'handle' | 'body'> & {
+  method: Route['method'],
+  path: string,
+  definition: Omit<Route, 'method' | 'path' | 'handle' | 'body'> & {
     readonly body?: Schema
-    readonly handle: (call: Call<v.InferOutput<Schema>>) => Reply | Promise<Reply>
+    readonly handle: (request: RouteRequest<v.InferOutput<Schema>>) => Reply | Promise<Reply>
   },
 ): Route {
-  return definition
+  return { method, path, ...definition }
 }

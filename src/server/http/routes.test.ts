@@ -19,10 +19,10 @@ const LEASE = '/api/leases/job'
 const ASK = { id: 'ask-1', owner: 'worker', ttl: 10_000 }
 
 let bed: ServiceBed
-let callers: Readonly<Record<'user' | 'other' | 'lease' | 'admin', Browser>>
+let senders: Readonly<Record<'user' | 'other' | 'lease' | 'admin', Browser>>
 beforeEach(async () => {
   bed = await serviceBed({ onTelemetry: () => {}, settings: { grace: 0, answerWithin: 1000 } })
-  callers = {
+  senders = {
     user: bed.browser('tab-1'),
     other: bed.browser('tab-2'),
     lease: bed.program(LEASE_TOKEN),
@@ -31,10 +31,10 @@ beforeEach(async () => {
 })
 afterEach(() => bed[Symbol.asyncDispose]())
 
-type Who = keyof typeof callers
+type Who = keyof typeof senders
 type Step = readonly [who: Who, method: string, path: string, body?: unknown]
 
-/** What went before, the call, and what it must answer. */
+/** The steps before it, the call, and the expected answer. */
 const CALLS: readonly (readonly [
   title: string,
   before: readonly Step[],
@@ -72,7 +72,7 @@ const CALLS: readonly (readonly [
   ],
   ['a heartbeat without a lock', [], ['user', 'PUT', LOCK], 404, { error: 'lock_not_found' }],
   [
-    'a heartbeat of another',
+    'a heartbeat of another client',
     [['user', 'POST', LOCK]],
     ['other', 'PUT', LOCK],
     403,
@@ -81,7 +81,7 @@ const CALLS: readonly (readonly [
   ['an unlock', [['user', 'POST', LOCK]], ['user', 'DELETE', LOCK], 200, { success: true }],
   ['an unlock without a lock', [], ['user', 'DELETE', LOCK], 200, { success: true }],
   [
-    'an unlock of another',
+    'an unlock by another client',
     [['user', 'POST', LOCK]],
     ['other', 'DELETE', LOCK],
     403,
@@ -116,8 +116,8 @@ const CALLS: readonly (readonly [
     200,
     { is_locked: true, holder: { is_you: false } },
   ],
-  ['a take-over of what is free', [], ['user', 'POST', `${LOCK}/takeover`], 200, { success: true }],
-  ['a request for what is free', [], ['user', 'POST', `${LOCK}/request`], 200, { success: true }],
+  ['a takeover of a free room', [], ['user', 'POST', `${LOCK}/takeover`], 200, { success: true }],
+  ['a handover request for a free room', [], ['user', 'POST', `${LOCK}/request`], 200, { success: true }],
   [
     'an answer without a lock',
     [],
@@ -126,7 +126,7 @@ const CALLS: readonly (readonly [
     { error: 'lock_not_found' },
   ],
   [
-    'an answer for another',
+    'an answer by another client than the holder',
     [['user', 'POST', LOCK]],
     ['other', 'POST', `${LOCK}/request/answer`, { request_id: 'x', granted: true }],
     403,
@@ -168,21 +168,21 @@ const CALLS: readonly (readonly [
     { lease: { resource: '..' } },
   ],
   [
-    'a lease with too much to show',
+    'a lease with too much metadata',
     [],
     ['lease', 'POST', LEASE, { ...ASK, metadata: { text: '鍵'.repeat(1400) } }],
     400,
     { error: 'invalid_body' },
   ],
   [
-    'a lease whose name is no UTF-8',
+    'a lease whose name is not UTF-8',
     [],
     ['lease', 'POST', '/api/leases/%ff', ASK],
     400,
     { error: 'invalid_argument' },
   ],
   [
-    'a lease whose name in the query is no UTF-8',
+    'a lease whose name in the query is not UTF-8',
     [],
     ['lease', 'GET', '/api/leases?resource=%ff'],
     400,
@@ -190,7 +190,7 @@ const CALLS: readonly (readonly [
   ],
   ['a lease without a name', [], ['lease', 'POST', '/api/leases', ASK], 400, { error: 'invalid_query' }],
   [
-    'a lease that another has',
+    'a lease that another id holds',
     [['lease', 'POST', LEASE, ASK]],
     ['lease', 'POST', LEASE, { ...ASK, id: 'ask-2', wait: true }],
     409,
@@ -204,7 +204,7 @@ const CALLS: readonly (readonly [
     { ok: true, lease: { remaining: 20_000 } },
   ],
   [
-    'a renewal of what is not there',
+    'a renewal without a lease',
     [],
     ['lease', 'PUT', LEASE, { id: 'ask-1', ttl: 20_000 }],
     409,
@@ -338,17 +338,17 @@ const CALLS: readonly (readonly [
   ],
   ['health', [], ['user', 'GET', '/healthz'], 200, { status: 'ok' }],
   ['readiness', [], ['user', 'GET', '/readyz'], 200, { status: 'ready' }],
-  ['metrics that nobody keeps', [], ['user', 'GET', '/metrics'], 404, { error: 'metrics_off' }],
-  ['the description', [], ['user', 'GET', '/openapi.json'], 200, { openapi: '3.1.0' }],
-  ['nothing there', [], ['user', 'GET', '/api/nothing'], 404, { error: 'not_found' }],
+  ['metrics without a meter', [], ['user', 'GET', '/metrics'], 404, { error: 'metrics_off' }],
+  ['the OpenAPI document', [], ['user', 'GET', '/openapi.json'], 200, { openapi: '3.1.0' }],
+  ['an unknown path', [], ['user', 'GET', '/api/nothing'], 404, { error: 'not_found' }],
   [
-    'nothing at a path that ends like one',
+    'an unknown path that ends like a route',
     [],
     ['user', 'GET', '/foo/api/leases'],
     404,
     { error: 'not_found' },
   ],
-  ['a preflight of nothing', [], ['user', 'OPTIONS', '/api/nothing'], 404, { error: 'not_found' }],
+  ['a preflight of an unknown path', [], ['user', 'OPTIONS', '/api/nothing'], 404, { error: 'not_found' }],
   ['another method', [], ['user', 'PUT', '/api/locks'], 405, { error: 'method_not_allowed' }],
 ]
 
@@ -387,7 +387,7 @@ describe('the routes', () => {
     }
   })
 
-  it('say in it which bodies may be empty or a form, and what the cookie is called', async () => {
+  it('describe in it which bodies may be empty or a form, and the name of the cookie', async () => {
     await using other = await serviceBed({ settings: { cookieName: 'sid' } })
     const answer = await other.browser().call('GET', '/openapi.json')
     const { paths, components } = answer.body as unknown as OpenApi
@@ -414,11 +414,11 @@ interface Operation {
   readonly parameters: readonly { readonly name: string; readonly in: string }[]
 }
 
-/** Only the table: nothing of the service is used before a call. */
+/** Only the table: a route uses the service only when it handles a request. */
 const ROUTES: readonly Route[] = allRoutes({ settings: {} } as Service)
 
 async function run([who, method, path, body]: Step): Promise<Answer> {
-  return callers[who].call(method, path, body)
+  return senders[who].call(method, path, body)
 }
 
 function routeOf([, method, path]: Step): Route | undefined {
@@ -429,7 +429,7 @@ function routeOf([, method, path]: Step): Route | undefined {
   )
 }
 
-/** The answer is one that the document promises, or an error. */
+/** The answer fits a schema of the OpenAPI document, or is an error. */
 function expectDocumented(call: Step, { status, body }: Answer): void {
   const schema = routeOf(call)?.answers[status] ?? errorBody
   expect(v.safeParse(schema, body).issues ?? []).toEqual([])

@@ -1,21 +1,22 @@
 import { statSync } from 'node:fs'
 import { serveStatic } from '@hono/node-server/serve-static'
 import { Hono } from 'hono'
-import { LeaseError } from '../../core/index.ts'
+import { expectText, refuse } from '../../base/arguments.ts'
 import type { LockServer } from '../create.ts'
 
-/** Pages may load what is theirs alone; a worker may be made from a blob. */
+/** Pages may load only their own files. A worker may be created from a blob. */
 const PAGE_POLICY =
   "default-src 'self'; connect-src 'self' ws: wss:; worker-src 'self' blob:; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
-/** Names that a bundler made from the content. */
+/** A name with a hash of the content, as bundlers create it. */
 const HASHED = /-[\w-]{8,}\.\w+$/
 
-export function expectPages(directory: string): void {
+export function expectAssets(directory: string): void {
+  expectText('assets', directory)
   if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory())
-    throw new LeaseError('invalid-argument', `assets: expected a directory of pages, got ${directory}`)
+    refuse('assets', 'the path of a directory', directory)
 }
 
-/** Serves the files of a directory, and leaves every other request to the service. */
+/** Serves the files of a directory. Every other request goes to the service. */
 export function assetHandler(directory: string, service: LockServer['fetch']): LockServer['fetch'] {
   const app = new Hono()
   const files = serveStatic({

@@ -1,5 +1,5 @@
 export { type ConfigurationSources, loadSettings, settingFlags } from '../../configuration/load-node.ts'
 export { prometheusMeter } from './prometheus.ts'
 export { createServer, type HoldfastServer, type ServerOptions } from './server.ts'
-export { attachSockets, type SocketsOptions } from './sockets.ts'
+export { type AttachedSockets, attachSockets, type SocketsOptions } from './sockets.ts'
 export { openSqlite, sqliteAudit, sqliteDocuments } from './sqlite.ts'

@@ -1,11 +1,11 @@
-import { linkSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { LeaseError, messageOf } from '../../base/errors.ts'
 import { type Settings, settingsOf } from '../../configuration/settings.ts'
-import { LeaseError } from '../../core/index.ts'
 import { newSecret } from '../secrets.ts'
 
 type Secrets = Pick<Settings, 'cookieSecrets' | 'channelSecret'>
 
-/** Fills in the secrets that were not given from the file of the settings, which its owner alone may read. */
+/** Takes missing secrets from `secretsFile`. The file is created if it is missing, and only its owner may read it. */
 export function withKeptSecrets(settings: Settings): Settings {
   const { secretsFile, cookieSecrets, channelSecret } = settings
   if (secretsFile === '' || (cookieSecrets.length > 0 && channelSecret !== '')) return settings
@@ -19,17 +19,18 @@ export function withKeptSecrets(settings: Settings): Settings {
 
 function keptSecrets(path: string): Secrets {
   const draft = `${path}.${process.pid}`
-  const made = { cookieSecrets: [newSecret()], channelSecret: newSecret() }
-  writeFileSync(draft, JSON.stringify(made), { mode: 0o600 })
+  const created = { cookieSecrets: [newSecret()], channelSecret: newSecret() }
   try {
-    // Whole or not at all, and never over that of another.
+    writeFileSync(draft, JSON.stringify(created), { mode: 0o600 })
+    // Atomic, and it never replaces the file of another process.
     linkSync(draft, path)
-    return made
+    return created
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return readSecrets(path)
-    throw error
+    const message = `secretsFile: ${path} cannot be created: ${messageOf(error)}`
+    throw new LeaseError('invalid-argument', message, { cause: error })
   } finally {
-    unlinkSync(draft)
+    rmSync(draft, { force: true })
   }
 }
 
@@ -38,7 +39,7 @@ function readSecrets(path: string): Secrets {
     const { cookieSecrets, channelSecret } = settingsOf(JSON.parse(readFileSync(path, 'utf8')))
     return { cookieSecrets, channelSecret }
   } catch {
-    // Without a cause: an error of JSON would quote the file.
+    // Without a cause, because an error of JSON.parse quotes the file.
     throw new LeaseError('invalid-argument', `secretsFile: expected the secrets of a server in ${path}`)
   }
 }

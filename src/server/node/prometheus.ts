@@ -1,9 +1,9 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Meter, Present } from '../meter.ts'
+import type { CurrentFigures, Meter } from '../stats.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60]
 
-/** Counts for Prometheus. With a registry of yours the figures appear among your own. */
+/** Figures for Prometheus. Pass your own registry to have them among your own figures. */
 export function prometheusMeter(registry = new Registry()): Meter {
   const common = { registers: [registry] }
   const requests = new Counter({
@@ -15,16 +15,16 @@ export function prometheusMeter(registry = new Registry()): Meter {
   const latencies = new Histogram({
     ...common,
     name: 'holdfast_http_request_seconds',
-    help: 'From the request to its answer; those that wait in line are long',
+    help: 'From the request to its answer, including the time in the queue',
     labelNames: ['route', 'method'],
     buckets: SECONDS,
   })
   const counter = (name: string, help: string) =>
     new Counter({ ...common, name: `holdfast_${name}_total`, help })
-  const grants = counter('grants', 'Leases granted, on all nodes, as this one saw it')
+  const grants = counter('grants', 'Leases granted on all nodes, as seen by this node')
   const releases = counter('releases', 'Leases released')
-  const expiries = counter('expiries', 'Leases that ran out')
-  const takeovers = counter('takeovers', 'Leases that another took over')
+  const expiries = counter('expiries', 'Leases that expired')
+  const takeovers = counter('takeovers', 'Leases that were taken over')
   const endings = { released: releases, expired: expiries, 'taken-over': takeovers, held: expiries }
 
   return {
@@ -37,7 +37,7 @@ export function prometheusMeter(registry = new Registry()): Meter {
       if (phase === 'ended') endings[lease.state].inc()
     },
     observe(read) {
-      const gauge = (name: string, help: string, value: keyof Present) =>
+      const gauge = (name: string, help: string, value: keyof CurrentFigures) =>
         new Gauge({
           ...common,
           name: `holdfast_${name}`,
@@ -47,7 +47,7 @@ export function prometheusMeter(registry = new Registry()): Meter {
           },
         })
       gauge('live_locks', 'Live leases', 'locks')
-      gauge('waiters', 'Callers that wait in line at this node', 'waiters')
+      gauge('waiters', 'Clients that wait in the queue at this node', 'waiters')
       gauge('sockets', 'Open WebSockets of this node', 'sockets')
     },
     text: async () => ({ body: await registry.metrics(), contentType: registry.contentType }),

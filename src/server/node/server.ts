@@ -2,30 +2,34 @@ import { once } from 'node:events'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
+import { expectObject } from '../../base/arguments.ts'
+import { systemClock } from '../../base/clock.ts'
+import { LeaseError, messageOf } from '../../base/errors.ts'
 import { type Settings, settingsOf } from '../../configuration/settings.ts'
-import { LeaseError, systemClock } from '../../core/index.ts'
 import { createLockServer, type LockServer, type LockServerOptions } from '../create.ts'
-import { lastHop } from '../http/client-address.ts'
-import { assetHandler, expectPages } from './assets.ts'
+import { lastHop } from '../http/request-headers.ts'
+import { assetHandler, expectAssets } from './assets.ts'
 import { withKeptSecrets } from './kept-secrets.ts'
 import { prometheusMeter } from './prometheus.ts'
 import { attachSockets } from './sockets.ts'
 
 export interface ServerOptions extends LockServerOptions {
-  /** A directory of pages, served at `/`; its `index.html` is the first. */
+  /** A directory of pages, served at `/`. The first page is its `index.html`. */
   readonly assets?: string
 }
 
-export interface HoldfastServer {
+export interface HoldfastServer extends AsyncDisposable {
   /** Such as `http://127.0.0.1:4321`. */
   readonly url: string
   readonly port: number
   readonly settings: Settings
   readonly locks: LockServer
   /**
-   * Takes no new requests, tells the sockets, ends waits, and lets the other requests finish, all within
-   * `stopWithin`. Leases live on in the store, which stays open.
+   * Accepts no new requests, tells the sockets, ends waiting requests and lets the other requests finish, all within
+   * `stopWithin`. The leases stay in the store, which stays open.
    */
+  close(): Promise<void>
+  /** @deprecated Use `close()`. */
   stop(): Promise<void>
 }
 
@@ -36,62 +40,69 @@ export interface HoldfastServer {
  * const server = await createServer({ store: sqliteStore('./holdfast.db'), settings: { port: 8080 } })
  */
 export async function createServer(options: ServerOptions): Promise<HoldfastServer> {
+  expectObject('options', options as unknown)
   const { assets, ...rest } = options
-  if (assets !== undefined) expectPages(assets)
+  if (assets !== undefined) expectAssets(assets)
   const settings = withKeptSecrets(settingsOf(rest.settings))
   const locks = await createLockServer({ meter: prometheusMeter(), ...rest, settings })
   const fetch = assets === undefined ? locks.fetch : assetHandler(assets, locks.fetch)
   const server = createAdaptorServer({ fetch }) as Server
-  const inFlight = new InFlight()
-  server.on('request', (_, response) => inFlight.add(response))
+  const pending = new PendingResponses()
+  server.on('request', (_, response) => pending.add(response))
   const sockets = attachSockets(
     server,
     locks.channels,
-    settings.trustProxy ? { clientOf: forwardedClient } : {},
+    settings.trustProxy ? { clientOf: forwardedAddress } : {},
   )
   try {
     server.listen(settings.port, settings.host)
     await once(server, 'listening')
   } catch (error) {
-    await locks.stop()
-    throw (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? portTaken(settings, error) : error
+    await locks.close()
+    throw cannotListen(settings, error)
   }
   const { port } = server.address() as AddressInfo
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host
-  let stopping: Promise<void> | undefined
+  let closing: Promise<void> | undefined
+  const close = () => {
+    closing ??= shutDown()
+    return closing
+  }
 
   return {
     url: `http://${host}:${port}`,
     port,
     settings: locks.settings,
     locks,
-    stop() {
-      stopping ??= stop()
-      return stopping
-    },
+    close,
+    stop: close,
+    [Symbol.asyncDispose]: close,
   }
 
-  async function stop(): Promise<void> {
+  async function shutDown(): Promise<void> {
     const closed = once(server, 'close')
     server.close()
     const cancel = systemClock.setTimer(() => server.closeAllConnections(), settings.stopWithin)
-    await locks.stop()
-    await sockets[Symbol.asyncDispose]()
-    await inFlight.none()
-    // What is left is kept alive by clients, and serves nobody.
+    await locks.close()
+    await sockets.close()
+    await pending.none()
+    // Clients keep the remaining connections alive, but no request uses them.
     server.closeAllConnections()
     await closed
     cancel()
   }
 }
 
-function portTaken({ host, port }: Settings, cause: unknown): LeaseError {
-  const remedy = 'stop the program that listens there, or choose another port (0 is any)'
-  return new LeaseError('invalid-argument', `port: ${port} of ${host} is in use; ${remedy}`, { cause })
+function cannotListen({ host, port }: Settings, error: unknown): LeaseError {
+  const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+  const message = isTaken
+    ? `port: ${port} of ${host} is in use; stop the program that listens there, or choose another port (0 is any)`
+    : `host and port: cannot listen on port ${port} of ${host}: ${messageOf(error)}`
+  return new LeaseError('invalid-argument', message, { cause: error })
 }
 
 /** Requests that are not answered yet. */
-class InFlight {
+class PendingResponses {
   #count = 0
   #onNone: () => void = () => {}
 
@@ -111,6 +122,6 @@ class InFlight {
   }
 }
 
-function forwardedClient({ headers, socket }: IncomingMessage): string {
+function forwardedAddress({ headers, socket }: IncomingMessage): string {
   return lastHop(String(headers['x-forwarded-for'] ?? '')) || (socket.remoteAddress ?? '')
 }

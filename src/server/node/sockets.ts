@@ -2,32 +2,44 @@ import type { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocket, WebSocketServer } from 'ws'
-import { systemClock } from '../../core/index.ts'
+import {
+  expectFunction,
+  expectMethods,
+  expectObject,
+  expectText,
+  expectWhole,
+  refuse,
+} from '../../base/arguments.ts'
+import { systemClock } from '../../base/clock.ts'
 import type { ChannelsHub, Connection } from '../channels/index.ts'
-import { frameMaker } from './text-frame.ts'
+import { isTrustedOrigin } from '../http/origins.ts'
 
-/** A client that was told to go has this long to say goodbye. */
-const GOODBYE_MS = 2000
+/** How long a client has to answer a close before its connection is cut. */
+const CLOSE_LIMIT_MS = 2000
 
 export interface SocketsOptions {
   /** Sockets are at `{path}/{key}`. Default `/app`. */
   readonly path?: string
   /**
-   * Origins whose pages may connect, such as `https://app.example.com`, beside the server's own. Default: those of
-   * the channels, which a lock server takes from its settings. Who sends no origin is no browser, and may connect.
+   * Origins whose pages may connect besides the server's own, such as `https://app.example.com`. Default: those of
+   * the channels, which a lock server takes from its settings. Programs send no origin and may connect.
    */
   readonly origins?: readonly string[]
-  /** Bytes of a frame that a client may send. Default 16 384. */
+  /** The largest frame that a client may send, in bytes. Default 16 384. */
   readonly maxPayload?: number
-  /** Bytes that may wait for a client that does not read; with more it is cut off. Default 1 MiB. */
+  /** How many bytes may be buffered for a client that does not read. With more it is disconnected. Default 1 MiB. */
   readonly maxBuffered?: number
-  /** Whom the limit of sockets counts. Default: the address of the connection. */
+  /** What the limit of sockets counts. Default: the address of the connection. */
   readonly clientOf?: (request: IncomingMessage) => string
 }
 
+export interface AttachedSockets extends AsyncDisposable {
+  /** Accepts no more sockets, and resolves when the open ones are closed. Call `hub.close()` first, which tells them. */
+  close(): Promise<void>
+}
+
 /**
- * Opens the channels to WebSockets on the server's `upgrade` event. To stop: `hub.close()` first, which tells all
- * sockets; then dispose of this, which waits for them to go.
+ * Opens the channels to WebSockets on the server's `upgrade` event.
  *
  * @example
  * const sockets = attachSockets(server, locks.channels)
@@ -36,59 +48,71 @@ export function attachSockets(
   server: EventEmitter,
   hub: ChannelsHub,
   options: SocketsOptions = {},
-): AsyncDisposable {
+): AttachedSockets {
+  checkArguments(server, hub, options)
   const { path = '/app', origins = hub.origins, maxPayload = 16_384, maxBuffered = 1_048_576 } = options
   const { clientOf = (request) => request.socket.remoteAddress ?? '' } = options
   const webSockets = new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false })
-  const frameOf = frameMaker()
+  const frameOf = frameEncoder()
 
   const upgrade = (request: IncomingMessage, stream: Duplex, head: Buffer) => {
     const url = URL.parse(request.url ?? '', 'http://server')
     const key = url?.pathname.startsWith(`${path}/`) ? url.pathname.slice(path.length + 1) : null
     if (!url || key === null) {
-      // Another listener may know what to do with it.
+      // Another listener may handle it.
       if (server.listenerCount('upgrade') === 1) answerNotFound(stream)
       return
     }
     webSockets.handleUpgrade(request, stream, head, (webSocket) => {
       const connection = connect(webSocket, stream, frameOf, maxBuffered)
-      const visitor = hub.accept(connection, {
+      const handler = hub.accept(connection, {
         key,
         protocol: url.searchParams.get('protocol'),
         library: url.searchParams.get('client'),
         refusedOrigin: refusedOrigin(request.headers, origins),
         client: clientOf(request),
       })
-      // A frame that breaks the rules of WebSockets ends the socket, with a code that says how.
+      // After an invalid frame `ws` closes the socket with a code that says what was wrong.
       webSocket.on('error', () => {})
-      if (!visitor) return
+      if (!handler) return
       webSocket.on('message', (message, isBinary) => {
         if (isBinary) connection.close(1003, 'frames are text')
-        else visitor.received(String(message))
+        else handler.received(String(message))
       })
-      webSocket.on('ping', visitor.alive)
-      webSocket.on('pong', visitor.alive)
-      webSocket.on('close', visitor.closed)
+      webSocket.on('ping', handler.alive)
+      webSocket.on('pong', handler.alive)
+      webSocket.on('close', handler.closed)
     })
   }
 
-  server.on('upgrade', upgrade)
-  return {
-    async [Symbol.asyncDispose]() {
-      server.off('upgrade', upgrade)
-      const gone = Array.from(
-        webSockets.clients,
-        (client) => new Promise((resolve) => client.once('close', resolve)),
-      )
-      for (const client of webSockets.clients) endInTime(client)
-      await Promise.all(gone)
-    },
+  const close = async () => {
+    server.off('upgrade', upgrade)
+    const closed = Array.from(
+      webSockets.clients,
+      (client) => new Promise((resolve) => client.once('close', resolve)),
+    )
+    for (const client of webSockets.clients) terminateLater(client)
+    await Promise.all(closed)
   }
+  server.on('upgrade', upgrade)
+  return { close, [Symbol.asyncDispose]: close }
+}
+
+function checkArguments(server: EventEmitter, hub: ChannelsHub, options: SocketsOptions): void {
+  expectMethods('server', server, 'a Server of node:http', 'on', 'off', 'listenerCount')
+  expectMethods('hub', hub, 'a ChannelsHub', 'accept')
+  expectObject('options', options as unknown)
+  const { path, origins, maxPayload, maxBuffered, clientOf } = options
+  if (path !== undefined) expectText('path', path)
+  if (origins !== undefined && !Array.isArray(origins)) refuse('origins', 'an array', origins)
+  if (maxPayload !== undefined) expectWhole('maxPayload', maxPayload, 1)
+  if (maxBuffered !== undefined) expectWhole('maxBuffered', maxBuffered, 1)
+  if (clientOf !== undefined) expectFunction('clientOf', clientOf)
 }
 
 /**
- * Writes frames to the stream itself, so that a broadcast makes its frame once and not for every socket. `ws` holds
- * nothing back that they could overtake, since it does not compress.
+ * Writes frames to the stream itself, so that a broadcast encodes its frame once and not for every socket. They
+ * cannot overtake other frames: without compression `ws` writes at once.
  */
 function connect(
   webSocket: WebSocket,
@@ -105,13 +129,13 @@ function connect(
     close(code, reason) {
       if (webSocket.readyState !== WebSocket.OPEN) return
       webSocket.close(code, reason)
-      endInTime(webSocket)
+      terminateLater(webSocket)
     },
   }
 }
 
-function endInTime(webSocket: WebSocket): void {
-  const cancel = systemClock.setTimer(() => webSocket.terminate(), GOODBYE_MS, true)
+function terminateLater(webSocket: WebSocket): void {
+  const cancel = systemClock.setTimer(() => webSocket.terminate(), CLOSE_LIMIT_MS, true)
   webSocket.once('close', cancel)
 }
 
@@ -120,8 +144,33 @@ function answerNotFound(stream: Duplex): void {
   stream.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
 }
 
-function refusedOrigin({ origin, host }: IncomingMessage['headers'], others: readonly string[]) {
-  // A proxy may end TLS, so the scheme proves nothing.
-  const allowed = [`http://${host}`, `https://${host}`, ...others]
-  return origin === undefined || allowed.includes(origin) ? undefined : origin
+function refusedOrigin({ origin, host = '' }: IncomingMessage['headers'], origins: readonly string[]) {
+  return origin === undefined || isTrustedOrigin(origin, host, origins) ? undefined : origin
+}
+
+const FINAL_TEXT = 0x81
+const LENGTH_IN_TWO_BYTES = 126
+const LENGTH_IN_EIGHT_BYTES = 127
+
+/** Encodes the frames that a server sends. It keeps the last one, because a broadcast needs the same one many times. */
+function frameEncoder(): (text: string) => Buffer {
+  let last = { text: '', frame: encodeFrame('') }
+  return (text) => {
+    if (text !== last.text) last = { text, frame: encodeFrame(text) }
+    return last.frame
+  }
+}
+
+function encodeFrame(text: string): Buffer {
+  const payload = Buffer.from(text)
+  return Buffer.concat([frameHeader(payload.length), payload])
+}
+
+function frameHeader(length: number): Buffer {
+  if (length < LENGTH_IN_TWO_BYTES) return Buffer.from([FINAL_TEXT, length])
+  const header = Buffer.alloc(length < 65_536 ? 4 : 10, FINAL_TEXT)
+  header[1] = length < 65_536 ? LENGTH_IN_TWO_BYTES : LENGTH_IN_EIGHT_BYTES
+  if (length < 65_536) header.writeUInt16BE(length, 2)
+  else header.writeBigUInt64BE(BigInt(length), 2)
+  return header
 }

@@ -1,5 +1,6 @@
-import { checkResource } from '../../base/resource-name.ts'
-import type { Ask, LeaseRecord } from '../../core/index.ts'
+import type { JsonObject } from '../../base/records.ts'
+import { checkResource, isLonger } from '../../base/resource-name.ts'
+import type { Ask, LeasePage, ListQuery } from '../../core/index.ts'
 import {
   type LeaseAsk,
   leaseAsk,
@@ -16,42 +17,89 @@ import {
 } from '../../protocol/index.ts'
 import { forbidden, HttpError } from '../http/http-error.ts'
 import { integer, text } from '../http/query.ts'
-import { type Call, type Route, route } from '../http/route.ts'
+import { type Route, type RouteRequest, route } from '../http/route.ts'
+import { describeError } from '../log.ts'
 import type { Service } from '../service.ts'
 
 const PATH = '/api/leases/{resource}'
 const COLLECTION = '/api/leases'
 const READ_AT_ONCE = 100
-/** As the core has it for its own callers. */
+/** The same limit as in the core. */
 const MAX_METADATA_BYTES = 4096
-const utf8 = new TextEncoder()
 
-const resource = text(512, 'The resource, where its name cannot stand in a path: `.` and `..`.')
+const resource = text(512, 'The resource, if its name cannot be part of a path: `.` and `..`.')
+export const prefix = text(512, 'Only resources that begin with this text.')
+export const after = text(512, 'Only resources that sort after this one: the `next` of the previous page.')
+export const limit = integer(1, 1000, 'The largest number of results. Default 100.')
 
 /**
- * The store's port over HTTP, on the same leases as the rooms: any id, any TTL, a place in line, take-over, release
- * by id or by token. Pushes go to the client's private channel. For callers that `authorize` trusts: ids are shown.
+ * The store's port over HTTP, on the same leases as the rooms: any id, any TTL, a place in the queue, takeover,
+ * release by id or by token. Pushes go to the client's private channel. Ids are shown, so `authorize` must trust the
+ * sender.
  */
 export function leaseRoutes(service: Service): Route[] {
-  const { store, authorize, locks, stats } = service
-  const perResource = [
-    route({
-      ...{ method: 'POST', path: PATH, id: 'acquireLease', action: 'lease' },
-      summary: 'Ask for the lease; with `wait`, stand in line and be woken by push.',
+  const { store, locks } = service
+  const withResource = resourceRoutes(service)
+  return [
+    ...withResource,
+    ...withResource.map(byQuery),
+    route('GET', PATH, {
+      id: 'readLease',
+      action: 'lease',
+      summary: 'The live lease of a resource.',
+      answers: { 200: leasesRead },
+      handle: async (request) => ({ body: { leases: await store.read([request.resource]) } }),
+    }),
+    route('GET', COLLECTION, {
+      id: 'readLeases',
+      action: 'lease',
+      summary:
+        'The live leases of these resources, in their order. Without names: all live leases, in pages.',
+      query: { resource, prefix, after, limit },
+      answers: { 200: leasesRead },
+      async handle(request) {
+        const names = request.queries('resource')
+        const body =
+          names.length > 0 ? await readNamed(service, request, names) : await listAllowed(service, request)
+        return { body }
+      },
+    }),
+    route('POST', '/api/sweep', {
+      id: 'sweepLeases',
+      action: 'lease',
+      summary: 'End expired leases. Each lease is returned to one request, ever.',
+      body: sweepQuery,
+      answers: { 200: leasesSwept },
+      handle: async ({ body }) => ({ body: { leases: await locks.sweep(body.limit) } }),
+    }),
+  ]
+}
+
+function resourceRoutes(service: Service): Route[] {
+  const { store, locks, stats } = service
+  return [
+    route('POST', PATH, {
+      id: 'acquireLease',
+      action: 'lease',
+      summary: 'Ask for the lease. With `wait`, join the queue and be woken by push.',
       body: leaseAsk,
       answers: { 200: leaseGrant, 409: leaseRefusal },
-      async handle(call) {
-        const answer = await store.acquire(askOf(service, call))
+      async handle(request) {
+        const answer = await store.acquire(askOf(service, request))
         if (!answer.granted) {
           stats.onRefused()
-          return { status: 409, body: { error: 'lease_held', message: 'another has it', ...answer } }
+          return {
+            status: 409,
+            body: { error: 'lease_held', message: 'another id holds the lease', ...answer },
+          }
         }
-        await locks.settle(answer, call.identity.publicId)
+        await locks.settle(answer, request.identity.publicId)
         return { body: answer }
       },
     }),
-    route({
-      ...{ method: 'PUT', path: PATH, id: 'renewLease', action: 'lease' },
+    route('PUT', PATH, {
+      id: 'renewLease',
+      action: 'lease',
       summary: 'Renew a live lease by its id.',
       body: leaseRenewal,
       answers: { 200: leaseRenewed, 409: leaseLost },
@@ -60,13 +108,14 @@ export function leaseRoutes(service: Service): Route[] {
         if (renewal.ok) return { body: renewal }
         return {
           status: 409,
-          body: { error: 'lease_lost', message: 'it is not, or no more, yours', ...renewal },
+          body: { error: 'lease_lost', message: 'this id does not hold the lease', ...renewal },
         }
       },
     }),
-    route({
-      ...{ method: 'DELETE', path: PATH, id: 'releaseLease', action: 'lease' },
-      summary: 'Give up what the id has, or end the lease with this token by force.',
+    route('DELETE', PATH, {
+      id: 'releaseLease',
+      action: 'lease',
+      summary: 'Release whatever the id has, or end the lease with this token by force.',
       body: leaseRelease,
       answers: { 200: leaseReleased },
       async handle({ resource, body, identity }) {
@@ -77,90 +126,68 @@ export function leaseRoutes(service: Service): Route[] {
       },
     }),
   ]
-  return [
-    ...perResource,
-    ...perResource.map(
-      (one): Route => ({
-        ...one,
-        path: COLLECTION,
-        id: `${one.id}ByQuery`,
-        query: { resource },
-        handle(call) {
-          if (call.resource === '') throw new HttpError(400, 'invalid_query', 'resource: expected a name')
-          return one.handle(call)
-        },
-      }),
-    ),
-    route({
-      ...{ method: 'GET', path: PATH, id: 'readLease', action: 'lease' },
-      summary: 'The live lease of a resource.',
-      answers: { 200: leasesRead },
-      handle: async (call) => ({ body: { leases: await store.read([call.resource]) } }),
-    }),
-    route({
-      ...{ method: 'GET', path: COLLECTION, id: 'readLeases', action: 'lease' },
-      summary: 'The live leases of these resources, in their order; without names, all in pages.',
-      query: { resource, prefix, after, limit },
-      answers: { 200: leasesRead },
-      async handle(call) {
-        const names = call.queries('resource')
-        return { body: names.length > 0 ? await readNamed(call, names) : await listAllowed(call) }
-      },
-    }),
-    route({
-      ...{ method: 'POST', path: '/api/sweep', id: 'sweepLeases', action: 'lease' },
-      summary: 'End what has run out; each lease is handed to one caller, ever.',
-      body: sweepQuery,
-      answers: { 200: leasesSwept },
-      handle: async ({ body }) => ({ body: { leases: await locks.sweep(body.limit) } }),
-    }),
-  ]
+}
 
-  async function readNamed({ identity }: Call<unknown>, names: readonly string[]) {
-    if (names.length > READ_AT_ONCE)
-      throw new HttpError(400, 'invalid_query', `resource: expected at most ${READ_AT_ONCE}`)
-    for (const name of names) if (!(await authorize(identity, 'lease', name))) throw forbidden('lease')
-    return { leases: await store.read(names.map(checkResource)) }
-  }
-
-  async function listAllowed(call: Call<unknown>) {
-    const page = await store.list(listQuery(call))
-    const allowed = await Promise.all(
-      page.leases.map((lease) => authorize(call.identity, 'lease', lease.resource)),
-    )
-    return { ...page, leases: page.leases.filter((_, n) => allowed[n]) }
+/** The same route with the resource in the query. */
+function byQuery(original: Route): Route {
+  return {
+    ...original,
+    path: COLLECTION,
+    id: `${original.id}ByQuery`,
+    query: { resource },
+    handle(request) {
+      if (request.resource === '') throw new HttpError(400, 'invalid_query', 'resource: expected a name')
+      return original.handle(request)
+    },
   }
 }
 
-export const prefix = text(512, 'Only resources that begin with this.')
-export const after = text(512, 'Only resources that sort after this one: the `next` of the page before.')
-export const limit = integer(1, 1000, 'At most so many. Default 100.')
+async function readNamed(
+  { store, authorize }: Service,
+  { identity }: RouteRequest<unknown>,
+  names: readonly string[],
+) {
+  if (names.length > READ_AT_ONCE)
+    throw new HttpError(400, 'invalid_query', `resource: expected at most ${READ_AT_ONCE}`)
+  for (const name of names) if (!(await authorize(identity, 'lease', name))) throw forbidden('lease')
+  return { leases: await store.read(names.map(checkResource)) }
+}
 
-export function listQuery(call: Call<unknown>): { prefix?: string; after?: string; limit: number } {
-  const [from, start] = [call.query('after', after), call.query('prefix', prefix)]
+async function listAllowed(
+  { store, authorize }: Service,
+  request: RouteRequest<unknown>,
+): Promise<LeasePage> {
+  const page = await store.list(listQuery(request))
+  const allowed = await Promise.all(
+    page.leases.map((lease) => authorize(request.identity, 'lease', lease.resource)),
+  )
+  return { ...page, leases: page.leases.filter((_, n) => allowed[n]) }
+}
+
+export function listQuery(request: RouteRequest<unknown>): ListQuery {
+  const [start, from] = [request.query('prefix', prefix), request.query('after', after)]
   return {
-    limit: call.query('limit', limit) ?? 100,
+    limit: request.query('limit', limit) ?? 100,
     ...(start !== undefined && { prefix: start }),
     ...(from !== undefined && { after: from }),
   }
 }
 
-function askOf({ announcer, log }: Service, { resource, body }: Call<LeaseAsk>): Ask {
-  const { id, wait, client, metadata, ...ask } = body
-  if (utf8.encode(JSON.stringify(metadata ?? {})).length > MAX_METADATA_BYTES)
+function askOf({ announcer, log }: Service, { resource, body }: RouteRequest<LeaseAsk>): Ask {
+  const { wait, client, metadata, ...ask } = body
+  if (metadata && isLonger(JSON.stringify(metadata), MAX_METADATA_BYTES))
     throw new HttpError(400, 'invalid_body', `metadata: expected at most ${MAX_METADATA_BYTES} bytes of JSON`)
   const push = (name: 'lease.wake' | 'lease.lost', more: { in_ms?: number }) => {
     if (client === undefined) return
-    // The client asks again by itself all the same.
+    // If a push fails, the client still asks again by itself.
     announcer
-      .tellClient(client, name, { resource, id, ...more })
-      .catch((error: unknown) => log('warn', 'push', { error: String(error) }))
+      .publishToClient(client, name, { resource, id: ask.id, ...more })
+      .catch((error: unknown) => log('warn', 'push', { error: describeError(error) }))
   }
   return {
     resource,
-    id,
     ...ask,
-    ...(metadata && { metadata: metadata as NonNullable<LeaseRecord['metadata']> }),
+    ...(metadata && { metadata: metadata as JsonObject }),
     ...(wait && { wake: (inMs: number) => push('lease.wake', { in_ms: inMs }) }),
     ...(client !== undefined && { lost: () => push('lease.lost', {}) }),
   }

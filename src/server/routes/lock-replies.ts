@@ -1,5 +1,5 @@
+import type { LeaseRecord } from '../../base/records.ts'
 import type { Settings } from '../../configuration/settings.ts'
-import type { LeaseRecord } from '../../core/index.ts'
 import {
   type AlreadyLocked,
   type LockGranted,
@@ -10,18 +10,18 @@ import {
 import { personOf, timesOf } from '../announcer.ts'
 import { HttpError } from '../http/http-error.ts'
 import type { Reply } from '../http/route.ts'
-import type { Locking, Party, Unlocking } from '../locks.ts'
+import type { LockClient, LockResult, UnlockResult } from '../locks.ts'
 
-/** Of all calls about a room's lock. */
+/** All requests about a room's lock begin with this path. */
 export const LOCK_PATH = '/api/documents/{roomId}/lock'
 
-/** Who asks, about which room. */
-interface Caller {
+/** What a reply about a lock is for. */
+interface Subject {
   readonly room: string
-  readonly party: Party
+  readonly client: LockClient
 }
 
-/** What a browser is told of a lock. */
+/** Answers to requests about a room's lock. */
 export class LockReplies {
   readonly #settings: Settings
 
@@ -29,12 +29,12 @@ export class LockReplies {
     this.#settings = settings
   }
 
-  locking(locking: Locking, caller: Caller): Reply {
-    return locking.granted ? this.#granted(locking.lease, caller) : this.#refused(locking, caller)
+  lock(result: LockResult, subject: Subject): Reply {
+    return result.granted ? this.#granted(result.lease, subject) : this.#refused(result, subject)
   }
 
-  state(lease: LeaseRecord | null, isYou: boolean, caller: Caller, waiting: Person[]): Reply {
-    const common = { waiting, ...this.#terms(caller) }
+  state(lease: LeaseRecord | null, isYou: boolean, subject: Subject, waiting: Person[]): Reply {
+    const common = { waiting, ...this.#terms(subject) }
     const body: LockState = lease
       ? {
           is_locked: true,
@@ -47,38 +47,40 @@ export class LockReplies {
     return { body }
   }
 
-  #granted(lease: LeaseRecord, caller: Caller): Reply {
+  #granted(lease: LeaseRecord, subject: Subject): Reply {
     const { token } = lease
-    const body: LockGranted = { success: true, ...timesOf(lease), token, ...this.#terms(caller) }
+    const body: LockGranted = { success: true, ...timesOf(lease), token, ...this.#terms(subject) }
     return { body }
   }
 
-  #refused({ holder, place }: Locking & { granted: false }, caller: Caller): Reply {
+  #refused({ holder, place }: LockResult & { granted: false }, subject: Subject): Reply {
     const body: AlreadyLocked = {
       error: 'already_locked',
-      message: holder ? 'another has locked this document' : 'the lock is kept for the first in line',
+      message: holder
+        ? 'another client has locked this document'
+        : 'the lock is reserved for the first waiter',
       ...(holder && { ...timesOf(holder), holder: { ...personOf(holder), is_you: false } }),
       place,
-      ...this.#terms(caller),
+      ...this.#terms(subject),
     }
     return { status: 409, body }
   }
 
-  #terms({ room, party }: Caller) {
+  #terms({ room, client }: Subject) {
     const { ttl, heartbeat, channelKey, publicChannels } = this.#settings
     const channel = `${publicChannels ? '' : 'private-'}${roomChannel(room)}`
-    return { ttl_ms: ttl, heartbeat_ms: heartbeat, channel, channel_key: channelKey, you: party.person }
+    return { ttl_ms: ttl, heartbeat_ms: heartbeat, channel, channel_key: channelKey, you: client.person }
   }
 }
 
-/** The name that a caller gives itself, unless it is known by another. */
-export function named(party: Party, name: string | undefined): Party {
-  return name === undefined ? party : { ...party, person: { name, ...party.person } }
+/** With the name that the request gives, unless the identity has a name. */
+export function named(client: LockClient, name: string | undefined): LockClient {
+  return name === undefined ? client : { ...client, person: { name, ...client.person } }
 }
 
-export function unlockingReply(unlocking: Unlocking): Reply {
-  if (unlocking === 'not-yours') throw notYours()
-  if (unlocking === 'stale') throw staleToken()
+export function unlockReply(result: UnlockResult): Reply {
+  if (result === 'not-yours') throw notYours()
+  if (result === 'stale') throw staleToken()
   return { body: { success: true } }
 }
 

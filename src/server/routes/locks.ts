@@ -12,69 +12,78 @@ import { timesOf } from '../announcer.ts'
 import { integer, seconds } from '../http/query.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Service } from '../service.ts'
-import { LOCK_PATH, LockReplies, lockNotFound, named, notYours, unlockingReply } from './lock-replies.ts'
+import { LOCK_PATH, LockReplies, lockNotFound, named, notYours, unlockReply } from './lock-replies.ts'
 
 const token = integer(0, Number.MAX_SAFE_INTEGER, 'End only the lock with this token.')
 
-/** What a browser calls to hold a room: lock, beat, unlock, look. */
-export function lockRoutes({ locks, line, settings, stats }: Service): Route[] {
+/** What a browser sends to hold a room: lock, heartbeat, unlock, read. */
+export function lockRoutes({ locks, handover, waitingList, settings, stats }: Service): Route[] {
   const replies = new LockReplies(settings)
-  const wait = seconds(settings.maxWait / 1000, 'Seconds to stand in line.')
+  const wait = seconds(settings.maxWait / 1000, 'Seconds to wait in the queue.')
   return [
-    route({
-      ...{ method: 'POST', path: LOCK_PATH, id: 'lock', action: 'lock' },
-      summary: 'Lock the room. Again by the holder, it renews.',
-      ...{ query: { wait }, body: lockAsk },
+    route('POST', LOCK_PATH, {
+      id: 'lock',
+      action: 'lock',
+      summary: 'Lock the room. Repeated by the holder, it renews the lock.',
+      query: { wait },
+      body: lockAsk,
       answers: { 200: lockGranted, 409: alreadyLocked },
-      async handle(call) {
-        const { room } = call
-        const party = named(await call.party(), call.body.name)
-        const ms = (call.query('wait', wait) ?? 0) * 1000
-        const request = ms > 0 ? { wait: { ms, signal: call.signal } } : {}
-        const locking = await locks.lock(room, party, request)
-        if (!locking.granted) stats.onRefused()
-        return replies.locking(locking, { room, party })
+      async handle(request) {
+        const { room } = request
+        const client = named(await request.client(), request.body.name)
+        const ms = (request.query('wait', wait) ?? 0) * 1000
+        const options = ms > 0 ? { wait: { ms, signal: request.signal } } : {}
+        const result = await locks.lock(room, client, options)
+        if (!result.granted) stats.onRefused()
+        return replies.lock(result, { room, client })
       },
     }),
-    route({
-      ...{ method: 'PUT', path: LOCK_PATH, id: 'beat', action: 'lock' },
-      summary: 'Heartbeat: the lock lives on for its whole time from now.',
+    route('PUT', LOCK_PATH, {
+      id: 'beat',
+      action: 'lock',
+      summary: 'Heartbeat: the lock lives for its whole TTL from now.',
       answers: { 200: lockRenewed, 403: errorBody, 404: errorBody },
-      async handle(call) {
-        const beat = await locks.beat(call.room, await call.party())
-        if (!beat.ok) throw beat.holder ? notYours() : lockNotFound()
-        return { body: { success: true, ...timesOf(beat.lease), token: beat.lease.token } }
+      async handle(request) {
+        const renewal = await locks.renew(request.room, await request.client())
+        if (!renewal.ok) throw renewal.holder ? notYours() : lockNotFound()
+        return { body: { success: true, ...timesOf(renewal.lease), token: renewal.lease.token } }
       },
     }),
-    route({
-      ...{ method: 'DELETE', path: LOCK_PATH, id: 'unlock', action: 'lock' },
-      summary: 'Unlock, or leave the line. No lock is fine too.',
+    route('DELETE', LOCK_PATH, {
+      id: 'unlock',
+      action: 'lock',
+      summary: 'Unlock, or leave the queue. It also succeeds if there is no lock.',
       query: { token },
       answers: { 200: success, 403: errorBody, 409: errorBody },
-      async handle(call) {
-        return unlockingReply(await locks.unlock(call.room, await call.party(), call.query('token', token)))
+      async handle(request) {
+        const client = await request.client()
+        const onlyToken = request.query('token', token)
+        if (onlyToken === undefined) handover.withdraw(request.room, client)
+        return unlockReply(await locks.unlock(request.room, client, onlyToken))
       },
     }),
-    route({
-      ...{ method: 'POST', path: `${LOCK_PATH}/release`, id: 'unlockByBeacon', action: 'lock' },
-      summary: 'Unlock by a beacon, which can send no header and comes late.',
+    route('POST', `${LOCK_PATH}/release`, {
+      id: 'unlockByBeacon',
+      action: 'lock',
+      summary: 'Unlock by a beacon, which cannot set a header and may arrive late.',
       body: releaseBody,
       answers: { 200: success, 403: errorBody, 409: errorBody },
-      async handle(call) {
-        const { client_id, token } = call.body
-        return unlockingReply(await locks.unlock(call.room, await call.party(client_id), token))
+      async handle(request) {
+        const { client_id, token } = request.body
+        return unlockReply(await locks.unlock(request.room, await request.client(client_id), token))
       },
     }),
-    route({
-      ...{ method: 'GET', path: LOCK_PATH, id: 'readLock', action: 'read' },
-      summary: 'Whether the room is locked, and by whom, and who waits.',
+    route('GET', LOCK_PATH, {
+      id: 'readLock',
+      action: 'read',
+      summary: 'Whether the room is locked, by whom, and who waits.',
       answers: { 200: lockState },
-      async handle(call) {
-        const { room } = call
-        const party = await call.party()
+      async handle(request) {
+        const { room } = request
+        const client = await request.client()
         const lease = await locks.holder(room)
-        const isYou = locks.isHolder(room, party, lease)
-        return replies.state(lease, isYou, { room, party }, line.of(room))
+        const isYou = locks.isHolder(room, client, lease)
+        return replies.state(lease, isYou, { room, client }, waitingList.of(room))
       },
     }),
   ]

@@ -9,42 +9,49 @@ import {
   telemetryBatch,
 } from '../../protocol/index.ts'
 import { HttpError } from '../http/http-error.ts'
-import { type Call, type Reply, type Route, route } from '../http/route.ts'
+import { type Reply, type Route, type RouteRequest, route } from '../http/route.ts'
 import type { Action } from '../identity.ts'
 import type { Service } from '../service.ts'
 
 const status = v.object({ status: v.string() })
 
-/** Channel auth, telemetry, and what an operator's tools look at. */
+/** Channel authorization, telemetry, and the routes for an operator's tools. */
 export function operationRoutes(service: Service): Route[] {
   const { store, meter, onTelemetry, stop } = service
   return [
-    route({
-      ...{ method: 'POST', path: '/broadcasting/auth', id: 'authorizeChannel', action: 'identified' },
+    route('POST', '/broadcasting/auth', {
+      id: 'authorizeChannel',
+      action: 'identified',
       summary: 'Sign the subscription to a private or presence channel.',
-      ...{ body: channelAuthRequest, form: true },
+      body: channelAuthRequest,
+      form: true,
       answers: { 200: channelAuth, 403: errorBody },
-      handle: (call) => signChannel(service, call),
+      handle: (request) => signChannel(service, request),
     }),
-    route({
-      ...{ method: 'POST', path: '/telemetry', id: 'postTelemetry', action: 'identified', rate: 'telemetry' },
+    route('POST', '/telemetry', {
+      id: 'postTelemetry',
+      action: 'identified',
+      rate: 'telemetry',
       summary: 'Events of clients, in batches.',
-      ...{ body: telemetryBatch, limit: 'maxDocument' },
+      body: telemetryBatch,
+      limit: 'maxDocument',
       answers: { 202: telemetryAccepted, 404: errorBody },
       async handle({ body: { events }, identity }) {
-        if (!onTelemetry) throw new HttpError(404, 'telemetry_off', 'nobody listens to telemetry here')
+        if (!onTelemetry) throw new HttpError(404, 'telemetry_off', 'this server does not collect telemetry')
         await onTelemetry(events, identity)
         return { status: 202, body: { accepted: events.length } }
       },
     }),
-    route({
-      ...{ method: 'GET', path: '/healthz', id: 'health', action: null },
-      summary: 'The process lives.',
+    route('GET', '/healthz', {
+      id: 'health',
+      action: null,
+      summary: 'The process is alive.',
       answers: { 200: status },
       handle: () => ({ body: { status: 'ok' } }),
     }),
-    route({
-      ...{ method: 'GET', path: '/readyz', id: 'readiness', action: null },
+    route('GET', '/readyz', {
+      id: 'readiness',
+      action: null,
       summary: 'The store answers, and the server is not stopping.',
       answers: { 200: status, 503: errorBody },
       async handle() {
@@ -53,12 +60,13 @@ export function operationRoutes(service: Service): Route[] {
         return { body: { status: 'ready' } }
       },
     }),
-    route({
-      ...{ method: 'GET', path: '/metrics', id: 'metrics', action: null },
+    route('GET', '/metrics', {
+      id: 'metrics',
+      action: null,
       summary: 'Figures for Prometheus.',
       answers: { 200: null, 404: errorBody },
       async handle() {
-        if (!meter) throw new HttpError(404, 'metrics_off', 'nobody counts here')
+        if (!meter) throw new HttpError(404, 'metrics_off', 'this server has no metrics')
         const { body, contentType } = await meter.text()
         return { body, headers: { 'Content-Type': contentType } }
       },
@@ -68,11 +76,11 @@ export function operationRoutes(service: Service): Route[] {
 
 async function signChannel(
   { channels, authorize }: Service,
-  { identity, body }: Call<v.InferOutput<typeof channelAuthRequest>>,
+  { identity, body }: RouteRequest<v.InferOutput<typeof channelAuthRequest>>,
 ): Promise<Reply> {
   const { socket_id, channel_name } = body
-  const [action, about] = neededFor(channel_name)
-  if (!(await authorize(identity, action, about)))
+  const [action, resource] = neededFor(channel_name)
+  if (!(await authorize(identity, action, resource)))
     throw new HttpError(403, 'forbidden', 'you may not join this channel')
   const { publicId, name } = identity
   const channelData = channel_name.startsWith('presence-')
@@ -82,7 +90,7 @@ async function signChannel(
   return { body: { auth, ...(channelData !== undefined && { channel_data: channelData }) } }
 }
 
-/** What one must be allowed to do in order to hear a channel. */
+/** The permission that a subscription to the channel needs. */
 function neededFor(channel: string): readonly [Action, string] {
   if (channel === LEASES_CHANNEL) return ['observe', '']
   if (channel.startsWith('private-holdfast.client.')) return ['lease', '']

@@ -1,17 +1,20 @@
 /**
- * One small file that several tabs change, each by reading, deciding and writing with nobody in between.
+ * One small file that several tabs change. A change reads, decides and writes while no other tab can write.
  *
  * The gate is an exclusive writer on the file itself: while one is open, no other can be opened, and the browser
- * closes it when its tab dies. What was written is seen at once and whole when the writer closes. A browser that
- * does not know the mode ignores it silently, so the first change tries a second writer. Where that one opens too
- * there is no gate: then each change is written, left to settle and read back, and whoever finds something else
- * decides again. That rests on timing; it makes a double grant unlikely, not impossible.
+ * closes it with its tab. When the writer is closed, all that it wrote becomes visible at once. A browser that does
+ * not support this mode ignores it silently, so the first change also tries to open a second writer. If that works,
+ * there is no gate. Then each change is written, and read again after a pause. A tab that finds another content
+ * decides again. That depends on timing: it makes a double grant unlikely, not impossible.
  */
-import { type Clock, LeaseError } from '../../core/index.ts'
-import { type DirectorySource, nameOf, openDirectory, type WebFile } from './platform.ts'
+import type { Clock } from '../../base/clock.ts'
+import { LeaseError } from '../../base/errors.ts'
+import { pause } from '../../base/pause.ts'
+import { nameOf } from '../../clients/browser-errors.ts'
+import { type DirectorySource, openDirectory, type WebFile } from './platform.ts'
 
 const GATE_PAUSE_MS = 10
-/** Less than the longest that a manager waits for an answer. */
+/** Less than the five seconds that callers wait for an answer. */
 const GATE_LIMIT_MS = 4000
 const SETTLE_MS = 50
 /** After a change that ends in a removal, nobody else changes the file for this long. */
@@ -22,16 +25,16 @@ export interface Content {
   readonly lastModified: number
 }
 
-/** The result of a change by which nothing was decided yet: ask again soon. */
+/** The result of a change that could not decide yet. It is tried again soon. */
 export const AGAIN = Symbol('again')
 
 export interface Change<T> {
   readonly result: T | typeof AGAIN
-  /** What the file is to hold; absent: it stays as it is. */
+  /** The new content of the file; absent: it stays as it is. */
   readonly text?: string | undefined
   /**
-   * Removes the file after `text` was written. The gate cannot be held while it is removed, so `text` must make
-   * everybody else keep from changing the file for `REMOVAL_MS`.
+   * Removes the file after `text` was written. The gate cannot be held during the removal, so `text` must make all
+   * others leave the file unchanged for `REMOVAL_MS`.
    */
   readonly remove?: boolean
 }
@@ -39,24 +42,24 @@ export interface Change<T> {
 export type Decide<T> = (content: Content | null) => Change<T>
 
 export interface GatedFile {
-  /** The content at some moment, without the gate; `null` where there is no file. */
+  /** The present content, read without the gate; `null`: there is no file. */
   read(): Promise<Content | null>
-  /** Without `create`, a file that does not exist is not made, and what `decide` wants written is not. */
+  /** Without `create`, a missing file is not created, and nothing is written. */
   change<T>(decide: Decide<T>, create: boolean): Promise<T>
 }
 
 export function gatedFile(source: DirectorySource, name: string, clock: Clock): GatedFile {
-  /** Whether the browser has exclusive writers; not known before the first was opened. */
+  /** Whether the browser has exclusive writers; unknown before the first one was opened. */
   let hasGate: boolean | undefined
-  /** The file is empty because we made it; one that another left empty is damaged. */
+  /** The file is empty because this tab has just created it. Any other empty file is damaged. */
   let isMadeEmpty = false
-  /** Changes of this tab go one by one: in the order of the calls, and without contending at the gate. */
+  /** Changes of this tab run one after the other, so that they keep their order and do not compete for the gate. */
   let turn: Promise<unknown> = Promise.resolve()
 
   return {
-    read: () => patiently(readOnce),
+    read: () => unlessBusy(readOnce),
     change(decide, create) {
-      const change = turn.then(() => patiently(() => changeOnce(decide, create)))
+      const change = turn.then(() => unlessBusy(() => changeOnce(decide, create)))
       turn = change.catch(() => {})
       return change
     },
@@ -81,11 +84,11 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
       await writer.write(change.text)
       await writer.close()
     } finally {
-      // Does nothing to one that was closed.
+      // Does nothing if the writer is closed.
       await writer.abort().catch(() => {})
     }
     if (!hasGate && !(await isSettled(change.text))) return AGAIN
-    if (change.remove) await patiently(removeOnce, REMOVAL_MS / 2)
+    if (change.remove) await unlessBusy(removeOnce, REMOVAL_MS / 2)
     return change.result
   }
 
@@ -102,8 +105,8 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
   }
 
   async function isSettled(text: string): Promise<boolean> {
-    await pause(SETTLE_MS)
-    return (await patiently(readOnce))?.text === text
+    await pause(clock, SETTLE_MS)
+    return (await unlessBusy(readOnce))?.text === text
   }
 
   async function removeOnce(): Promise<void> {
@@ -114,8 +117,11 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
     }
   }
 
-  /** Tries again what fails only because another tab has the file in hand at this moment. */
-  async function patiently<T>(attempt: () => Promise<T | typeof AGAIN>, limitMs = GATE_LIMIT_MS): Promise<T> {
+  /** Tries again as long as the attempt fails only because another tab uses the file. */
+  async function unlessBusy<T>(
+    attempt: () => Promise<T | typeof AGAIN>,
+    limitMs = GATE_LIMIT_MS,
+  ): Promise<T> {
     const start = clock.monotonic()
     for (;;) {
       let failure: unknown
@@ -128,22 +134,18 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
         failure = error
       }
       if (clock.monotonic() - start > limitMs) throw failure
-      await pause(GATE_PAUSE_MS * (0.5 + clock.random()))
+      await pause(clock, GATE_PAUSE_MS * (0.5 + clock.random()))
     }
-  }
-
-  function pause(ms: number): Promise<void> {
-    return new Promise((resolve) => clock.setTimer(resolve, ms))
   }
 }
 
 const EXCLUSIVE = { mode: 'exclusive' } as const
 /** Another writer is open. */
 const BUSY = 'NoModificationAllowedError'
-/** Busy; or the file was replaced or removed between two of our steps. */
+/** Busy, or the file was replaced or removed between two steps. */
 const TRANSIENT = [BUSY, 'NotFoundError', 'NotReadableError']
 
-/** Whether a second writer cannot be opened; `undefined` if that could not be found out. */
+/** Whether a second writer cannot be opened; `undefined`: unknown. */
 async function isRefusedAnother(file: WebFile): Promise<boolean | undefined> {
   try {
     const second = await file.createWritable(EXCLUSIVE)

@@ -1,12 +1,12 @@
-/** What the web stores and the project lock are built of. */
+/** The parts of the web stores that the project lock uses as well. */
+export { nameOf } from '../../clients/browser-errors.ts'
 export { AGAIN, type Content, type Decide, type GatedFile, gatedFile, REMOVAL_MS } from './gated-file.ts'
-export { type Hold, type LockDesk, lockDesk } from './lock-desk.ts'
 export {
   type DirectorySource,
-  nameOf,
   openDirectory,
   type WebDirectory,
   type WebFile,
   type WebLocks,
   type WebWriter,
 } from './platform.ts'
+export { type Hold, type TabLocks, tabLocks } from './tab-locks.ts'

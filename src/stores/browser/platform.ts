@@ -1,5 +1,5 @@
 /**
- * What the stores need of the browser, taken structurally: the real objects fit, and so do fakes in tests.
+ * The parts of the browser that the stores use, as structural types, so that tests can pass fakes.
  * `FileSystemDirectoryHandle` is a `WebDirectory`, `navigator.locks` is a `WebLocks`.
  */
 export interface WebDirectory {
@@ -13,7 +13,7 @@ export interface WebFile {
   createWritable(options?: { keepExistingData?: boolean; mode?: 'exclusive' }): Promise<WebWriter>
 }
 
-/** Nothing is seen of what it wrote until it is closed. */
+/** What it wrote becomes visible when it is closed. */
 export interface WebWriter {
   write(text: string): Promise<void>
   close(): Promise<void>
@@ -36,14 +36,9 @@ export interface WebLocks {
   }>
 }
 
-/** A directory, or how to get it, for one that can only be had by waiting. */
+/** A directory, or a function that gets it. */
 export type DirectorySource = WebDirectory | (() => Promise<WebDirectory>)
 
 export function openDirectory(source: DirectorySource): Promise<WebDirectory> {
   return typeof source === 'function' ? source() : Promise.resolve(source)
-}
-
-/** The name by which the browser tells its errors apart. */
-export function nameOf(error: unknown): string | undefined {
-  return (error as Partial<DOMException> | undefined)?.name
 }

@@ -1,21 +1,21 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { basename } from 'node:path'
-import type { Clock } from '../../core/index.ts'
+import type { Clock } from '../../base/clock.ts'
 
 const TICK_MS = 1000
-/** The work of a tick may take one part in so many of the time. */
-const TICK_SHARE = 20
+/** The pause after a tick is at least so many times as long as the tick took. */
+const PAUSE_PER_TICK = 20
 
 export interface DirectoryWatchListener {
-  /** Something with this name came or went. */
+  /** A file with this name was created or removed. */
   onName(name: string): void
-  /** The directory was removed or replaced: something may have been missed. */
+  /** The directory was removed or replaced, so changes may have been missed. */
   onBreak(): void
-  /** Regularly. `blind`: nothing was heard since the last time. False: the watch may end. */
-  onTick(blind: boolean): Promise<boolean>
+  /** Called regularly. `isBlind`: there was no watch since the last tick. Returns false if the watch may end. */
+  onTick(isBlind: boolean): Promise<boolean>
 }
 
-/** One `fs.watch` on a directory, begun anew when it breaks, and a regular look in case it hears nothing. */
+/** One `fs.watch` on a directory, which is started again when it breaks, and ticks in case it notices nothing. */
 export class DirectoryWatch {
   readonly #directory: string
   readonly #clock: Clock
@@ -30,7 +30,7 @@ export class DirectoryWatch {
   }
 
   start(): void {
-    this.#listen()
+    this.#watch()
     this.#cancelTimer ??= this.#clock.setTimer(() => void this.#tick(), TICK_MS, true)
   }
 
@@ -41,13 +41,13 @@ export class DirectoryWatch {
     this.#watcher = undefined
   }
 
-  #listen(): void {
+  #watch(): void {
     try {
       this.#watcher ??= watch(this.#directory, { persistent: false }, (_, name) => this.#onEvent(name))
-        // A watch that cannot go on is begun anew.
+        // The next tick starts a new watch.
         .on('error', () => this.#break())
     } catch {
-      // No such directory, or no watch to be had: the ticks have to do.
+      // The directory is missing, or the system allows no more watches. The ticks serve instead.
     }
   }
 
@@ -64,12 +64,12 @@ export class DirectoryWatch {
 
   async #tick(): Promise<void> {
     const started = this.#clock.monotonic()
-    const blind = !this.#watcher
-    this.#listen()
-    const goOn = await this.#listener.onTick(blind)
+    const isBlind = !this.#watcher
+    this.#watch()
+    const isNeeded = await this.#listener.onTick(isBlind)
     if (!this.#cancelTimer) return
-    if (!goOn) return this.stop()
-    const pause = Math.max(TICK_MS, (this.#clock.monotonic() - started) * TICK_SHARE)
+    if (!isNeeded) return this.stop()
+    const pause = Math.max(TICK_MS, (this.#clock.monotonic() - started) * PAUSE_PER_TICK)
     this.#cancelTimer = this.#clock.setTimer(() => void this.#tick(), pause, true)
   }
 }

@@ -2,8 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { LeaseError } from '../../core/index.ts'
-import { fileError, nodeFiles } from './files.ts'
+import { nodeFiles } from './files.ts'
 
 describe('the files of Node', () => {
   let root: string
@@ -13,7 +12,7 @@ describe('the files of Node', () => {
   afterEach(() => rm(root, { recursive: true }))
   const at = (...names: string[]) => join(root, ...names)
 
-  it('answer what is there, and null for what is not', async () => {
+  it('read and list what exists, and return null for what does not', async () => {
     expect(await nodeFiles.write(at('a'), 'text')).toBe(true)
     expect(await nodeFiles.read(at('a'))).toBe('text')
     expect(await nodeFiles.read(at('b'))).toBeNull()
@@ -26,7 +25,7 @@ describe('the files of Node', () => {
     expect(await nodeFiles.changedAt(at('b'))).toBeNull()
   })
 
-  it('write and link only what is new, and only where there is a directory', async () => {
+  it('write and link only new names, and only in a directory that exists', async () => {
     expect(await nodeFiles.write(at('none', 'a'), 'text')).toBe(false)
     await nodeFiles.write(at('a'), 'text')
     await expect(nodeFiles.write(at('a'), 'other')).rejects.toThrow('EEXIST')
@@ -40,7 +39,7 @@ describe('the files of Node', () => {
     expect(await nodeFiles.read(at('1'))).toBe('text')
   })
 
-  it('move a directory only to where nothing is', async () => {
+  it('move a directory only to a name that is free', async () => {
     await nodeFiles.makeDirectory(at('from', 'deep', 'down'))
     await nodeFiles.makeDirectory(at('from', 'deep', 'down'))
     await nodeFiles.makeDirectory(at('empty'))
@@ -53,7 +52,7 @@ describe('the files of Node', () => {
     expect(await nodeFiles.list(at('empty'))).toEqual(['deep'])
   })
 
-  it('remove a directory only when it is empty, unless it is to be a tree', async () => {
+  it('remove a directory only if it is empty, and a tree always', async () => {
     await nodeFiles.makeDirectory(at('a', 'b'))
     for (const path of [at('a'), at('none')]) await nodeFiles.removeDirectory(path)
     expect(await nodeFiles.list(root)).toEqual(['a'])
@@ -64,30 +63,5 @@ describe('the files of Node', () => {
     await nodeFiles.removeTree(at('a'))
     await nodeFiles.removeTree(at('a'))
     expect(await nodeFiles.list(root)).toEqual([])
-  })
-})
-
-const systemError = (code: string) => Object.assign(new Error(`${code}: it went wrong, open 'x'`), { code })
-
-describe('an error of the file system', () => {
-  it.each(['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE', 'EBUSY', 'ESTALE'])('may pass: %s', (code) => {
-    expect(fileError(systemError(code))).toMatchObject({ code: 'store-unavailable', retryable: true })
-  })
-
-  it.each(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ENOTSUP', 'ELOOP', ''])('will not pass: %s', (code) => {
-    expect(fileError(systemError(code))).toMatchObject({ code: 'store-failed', retryable: false })
-  })
-
-  it('is explained, and kept as the cause', () => {
-    const cause = systemError('EACCES')
-    expect(fileError(cause)).toMatchObject({
-      cause,
-      message: "this process may not read and write the lease directory (EACCES: it went wrong, open 'x')",
-    })
-  })
-
-  it('is passed on when it is a LeaseError already', () => {
-    const error = new LeaseError('closed', 'closed')
-    expect(fileError(error)).toBe(error)
   })
 })

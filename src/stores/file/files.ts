@@ -1,48 +1,51 @@
 import { link, mkdir, readdir, readFile, rename, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { LeaseError } from '../../core/index.ts'
-import { turnstile } from './turnstile.ts'
+import { codeOf } from '../../clients/store-error.ts'
 
 /**
- * What the store asks of a file system. Outcomes that the protocol expects are answers; everything else rejects
- * with a `LeaseError`. Every call that changes a name must be atomic, as POSIX has it.
+ * What the store needs of a file system. Outcomes that the protocol expects are return values; all other errors
+ * reject. Every call that changes a name must be atomic, as in POSIX.
  */
 export interface Files {
-  /** The names in a directory; `null` when there is none. */
+  /** The names in a directory; `null`: there is no such directory. */
   list(directory: string): Promise<readonly string[] | null>
-  /** `null`: no such file. */
+  /** `null`: there is no such file. */
   read(path: string): Promise<string | null>
-  /** Makes a new file. False: its directory is missing. */
+  /** Creates a file. False: its directory is missing. */
   write(path: string, text: string): Promise<boolean>
-  /** Gives a file a second name. False: that name is taken, or one of the two places is missing. */
+  /** Gives a file a second name. False: the name is taken, or the file or the directory is missing. */
   link(from: string, to: string): Promise<boolean>
-  /** Moves a directory. False: something is at `to` already, or one of the two places is missing. */
+  /** Moves a directory. False: the name is taken, or one of the directories is missing. */
   move(from: string, to: string): Promise<boolean>
-  /** True: there is no such file any more. */
+  /** True: the file does not exist any more. */
   remove(path: string): Promise<boolean>
-  /** With all that are missing above it. */
+  /** Also creates the missing directories above it. */
   makeDirectory(path: string): Promise<void>
-  /** Only when it is empty. */
+  /** Only if it is empty. */
   removeDirectory(path: string): Promise<void>
   removeTree(path: string): Promise<void>
-  /** When it was last changed, milliseconds; `null`: it is not there. */
+  /** When it was last changed, milliseconds; `null`: it does not exist. */
   changedAt(path: string): Promise<number | null>
 }
 
 /** A thousand leases that are renewed together must not use up the files that the process may open. */
-const opening = turnstile(32)
+const MAX_OPEN_FILES = 32
+/** Enough to keep Node's thread pool busy. */
+const BATCH = 16
+
+const whenFewAreOpen = limitConcurrency(MAX_OPEN_FILES)
 
 export const nodeFiles: Files = {
   list: (directory) => expecting(readdir(directory), { ENOENT: null, ENOTDIR: null }),
-  // What is no file is as unreadable as a file of rubbish.
+  // A directory in place of a file counts as a damaged file.
   read: (path) =>
-    opening(() => expecting(readFile(path, 'utf8'), { ENOENT: null, ENOTDIR: null, EISDIR: '' })),
+    whenFewAreOpen(() => expecting(readFile(path, 'utf8'), { ENOENT: null, ENOTDIR: null, EISDIR: '' })),
   write: (path, text) =>
-    opening(() => expecting(done(writeFile(path, text, { flag: 'wx' })), { ENOENT: false })),
-  link: (from, to) => expecting(done(link(from, to)), { ENOENT: false, EEXIST: false }),
+    whenFewAreOpen(() => expecting(succeeds(writeFile(path, text, { flag: 'wx' })), { ENOENT: false })),
+  link: (from, to) => expecting(succeeds(link(from, to)), { ENOENT: false, EEXIST: false }),
   move: (from, to) =>
-    expecting(done(rename(from, to)), { ENOENT: false, EEXIST: false, ENOTEMPTY: false, ENOTDIR: false }),
-  remove: (path) => expecting(done(unlink(path)), { ENOENT: true }).catch(() => false),
+    expecting(succeeds(rename(from, to)), { ENOENT: false, EEXIST: false, ENOTEMPTY: false, ENOTDIR: false }),
+  remove: (path) => expecting(succeeds(unlink(path)), { ENOENT: true }).catch(() => false),
   makeDirectory,
   removeDirectory: (path) =>
     expecting(rmdir(path), {
@@ -55,67 +58,52 @@ export const nodeFiles: Files = {
   changedAt: async (path) => (await expecting(stat(path), { ENOENT: null }))?.mtimeMs ?? null,
 }
 
-/** Not by the option `recursive`, which reports a read-only file system as a missing directory. */
+/** Works on the items a batch at a time, and yields the results in the order of the items. */
+export async function* inBatches<T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+): AsyncGenerator<R, void, undefined> {
+  for (let start = 0; start < items.length; start += BATCH)
+    yield* await Promise.all(items.slice(start, start + BATCH).map(work))
+}
+
+/** Not with the option `recursive`, which reports a read-only file system as a missing directory. */
 async function makeDirectory(path: string): Promise<void> {
-  const isThere = await expecting(done(mkdir(path)), { EEXIST: true, ENOENT: false })
-  if (isThere) return
+  const exists = await expecting(succeeds(mkdir(path)), { EEXIST: true, ENOENT: false })
+  if (exists) return
   await makeDirectory(dirname(path))
   await makeDirectory(path)
 }
 
-/** Conditions that may pass by themselves or be mended while a caller tries again. */
-const PASSING = new Set([
-  'EAGAIN',
-  'EBUSY',
-  'EDQUOT',
-  'EINTR',
-  'EIO',
-  'EMFILE',
-  'ENFILE',
-  'ENOMEM',
-  'ENOSPC',
-  'ESTALE',
-  'ETIMEDOUT',
-])
-
-const EXPLANATIONS: Readonly<Record<string, string>> = {
-  EACCES: 'this process may not read and write the lease directory',
-  EDQUOT: 'the disk quota of the lease directory is used up',
-  EMFILE: 'this process has too many files open',
-  ENOSPC: 'the disk of the lease directory is full',
-  ENOTDIR: 'a file is where the lease directory should be',
-  EEXIST: 'a file is where the lease directory should be',
-  ENOTSUP: 'the file system of the lease directory has no hard links',
-  EPERM: 'the file system of the lease directory has no hard links, or forbids them to this process',
-  EROFS: 'the lease directory is on a read-only file system',
-}
-
-export function fileError(error: unknown): LeaseError {
-  if (error instanceof LeaseError) return error
-  const code = codeOf(error)
-  const message = error instanceof Error ? error.message : String(error)
-  return new LeaseError(
-    PASSING.has(code) ? 'store-unavailable' : 'store-failed',
-    `${EXPLANATIONS[code] ?? 'a file operation failed'} (${message})`,
-    { cause: error },
-  )
-}
-
+/** `outcomes`: the result for error codes that are expected. */
 async function expecting<T, E>(work: Promise<T>, outcomes: Readonly<Record<string, E>>): Promise<T | E> {
   try {
     return await work
   } catch (error) {
     const code = codeOf(error)
     if (Object.hasOwn(outcomes, code)) return outcomes[code] as E
-    throw fileError(error)
+    throw error
   }
 }
 
-async function done(work: Promise<void>): Promise<boolean> {
+async function succeeds(work: Promise<void>): Promise<true> {
   await work
   return true
 }
 
-function codeOf(error: unknown): string {
-  return String((error as NodeJS.ErrnoException | null)?.code ?? '')
+/** At most `max` at once. The others wait in the order in which they came. */
+function limitConcurrency(max: number): <T>(work: () => Promise<T>) => Promise<T> {
+  const queue: (() => void)[] = []
+  let free = max
+  return async (work) => {
+    if (free > 0) free--
+    else await new Promise<void>((resolve) => queue.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = queue.shift()
+      if (next) next()
+      else free++
+    }
+  }
 }

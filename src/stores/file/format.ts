@@ -1,5 +1,6 @@
-/** What a generation of a resource holds, as JSON, and nothing that was not checked comes out of it again. */
-import type { JsonObject, LeaseRecord } from '../../core/index.ts'
+/** The content of a generation, as JSON. Decoding returns nothing that was not checked. */
+import { isObject } from '../../base/arguments.ts'
+import type { LeaseRecord } from '../../base/records.ts'
 import { type LeaseRow, newRow } from '../lease-row.ts'
 
 const FORMAT = 1
@@ -8,17 +9,17 @@ export interface Saved {
   readonly row: LeaseRow
   /** The lease that this generation ended. */
   readonly ended: LeaseRecord | null
-  /** The last generation: nothing follows, and the resource begins anew elsewhere. */
+  /** The last generation: nothing follows, and the resource starts again in another directory. */
   readonly forgotten: boolean
 }
 
-/** `change` is unique, so that no two generations are alike. */
+/** `change` is unique, so that no two generations are equal. */
 export function encode({ row, ended, forgotten }: Saved, change: string): string {
   const { resource, token, lease, endedAt } = row
   return JSON.stringify({ format: FORMAT, change, resource, token, lease, endedAt, ended, forgotten })
 }
 
-/** `null` when it is truncated, foreign, or of another version. */
+/** `null`: the text is truncated, foreign, or of another version. */
 export function decode(text: string): Saved | null {
   const saved = parse(text)
   if (!isSaved(saved)) return null
@@ -70,7 +71,7 @@ function isEnded(value: unknown): boolean {
   )
 }
 
-function describesLease(value: unknown): value is JsonObject {
+function describesLease(value: unknown): value is Record<string, unknown> {
   if (!isObject(value)) return false
   const { id, owner, metadata, acquiredAt, expiresAt } = value
   return (
@@ -80,10 +81,6 @@ function describesLease(value: unknown): value is JsonObject {
     isTime(acquiredAt) &&
     isTime(expiresAt)
   )
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
 function isText(value: unknown): boolean {

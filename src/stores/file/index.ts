@@ -1,7 +1,10 @@
 import { resolve } from 'node:path'
-import { type Clock, LeaseError, type LeaseStore, systemClock } from '../../core/index.ts'
+import { expectObject, refuse } from '../../base/arguments.ts'
+import { type Clock, expectClock, systemClock } from '../../base/clock.ts'
+import { randomId } from '../../base/random-id.ts'
+import type { LeaseStore } from '../../core/index.ts'
 import { nodeFiles } from './files.ts'
-import { Ledger } from './ledger.ts'
+import { LeaseDirectory } from './lease-directory.ts'
 import { openStore } from './store.ts'
 
 export interface FileStoreOptions {
@@ -10,14 +13,16 @@ export interface FileStoreOptions {
 }
 
 /**
- * Leases between the processes of one machine, in a local directory, which is made if it is missing.
+ * Leases between the processes of one machine, in a local directory, which is created if it is missing.
  *
  * @example
  * const leases = createLeases(fileStore('./locks'))
  */
-export function fileStore(directory: string, { clock = systemClock }: FileStoreOptions = {}): LeaseStore {
-  if (typeof directory !== 'string' || directory === '')
-    throw new LeaseError('invalid-argument', `directory: expected a path, got ${JSON.stringify(directory)}`)
-  // At once, so that a later `process.chdir` does not move the leases.
-  return openStore(new Ledger(resolve(directory), nodeFiles, crypto.randomUUID()), clock)
+export function fileStore(directory: string, options: FileStoreOptions = {}): LeaseStore {
+  expectObject('options', options)
+  const { clock = systemClock } = options
+  if (typeof directory !== 'string' || directory === '') refuse('directory', 'a path', directory)
+  expectClock('clock', clock)
+  // Resolved now, so that a later `process.chdir` does not move the leases.
+  return openStore(new LeaseDirectory(resolve(directory), nodeFiles, randomId()), clock)
 }

@@ -7,11 +7,11 @@ const resources = fc
   .filter((name) => name.isWellFormed())
 
 describe('the file name of a resource', () => {
-  it('has only characters that every file system keeps, and leaves room for more', () => {
+  it('has only characters that every file system supports, and leaves room for a suffix', () => {
     fc.assert(fc.property(resources, (name) => /^[nh]-[a-z0-9_%-]{1,178}$/.test(keyOf(name))))
   })
 
-  it('is unlike that of any other, even where case is ignored', () => {
+  it('differs from that of every other resource, even if case is ignored', () => {
     fc.assert(
       fc.property(
         resources,
@@ -22,7 +22,7 @@ describe('the file name of a resource', () => {
     expect(new Set(['job', 'Job', 'JOB', 'j%6fb', 'ＪＯＢ'].map(keyOf)).size).toBe(5)
   })
 
-  it('tells the resource, unless that was too long', () => {
+  it('contains the resource, unless that is too long', () => {
     fc.assert(fc.property(resources, (name) => [name, null].includes(resourceOf(keyOf(name)))))
     expect(resourceOf(keyOf('invoice:42'))).toBe('invoice:42')
     expect(resourceOf(keyOf('x'.repeat(178)))).toBe('x'.repeat(178))
@@ -30,7 +30,7 @@ describe('the file name of a resource', () => {
     expect(keyOf('x'.repeat(512))).not.toBe(keyOf('x'.repeat(511)))
   })
 
-  it('is not taken from a stranger', () => {
+  it('is not read from a foreign file', () => {
     for (const name of ['lost+found', 'n-A', 'n-%', 'n-%zz', 'n-%41%', 'n-a.b', '.DS_Store'])
       expect(resourceOf(name)).toBeNull()
   })

@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto'
 const MAX_KEY_LENGTH = 180
 
 /**
- * The file name that stands for a resource. Letters are kept only in lower case and the rest of UTF-8 is escaped
- * byte by byte, since some file systems fold case or normalise Unicode; the `n-` keeps clear of `..` and `con`.
- * A name that grows too long is hashed: its generations still carry it in full.
+ * The file name of a resource. Only lower-case letters are kept; all other bytes of UTF-8 are escaped, because some
+ * file systems ignore case or normalise Unicode. The prefix `n-` avoids names such as `..` and `con`. A name that is
+ * too long is hashed; its generations contain it in full.
  */
 export function keyOf(resource: string): string {
   const key = `n-${Array.from(Buffer.from(resource), escapeByte).join('')}`
@@ -14,7 +14,7 @@ export function keyOf(resource: string): string {
   return `h-${createHash('sha256').update(resource).digest('hex')}`
 }
 
-/** The resource that a key stands for; `null` when it was hashed, or is not ours. */
+/** The resource of a key; `null`: it was hashed, or the file is not ours. */
 export function resourceOf(key: string): string | null {
   if (!key.startsWith('n-')) return null
   const bytes = key.slice(2).match(/%[0-9a-f]{2}|[^%]/g) ?? []

@@ -1,186 +1,207 @@
+import type { Stop } from '../../base/abort.ts'
+import { refuse } from '../../base/arguments.ts'
+import type { Clock } from '../../base/clock.ts'
+import { LeaseError } from '../../base/errors.ts'
+import type { LeaseRecord } from '../../base/records.ts'
+import { fileError } from '../../clients/file-errors.ts'
+import type { Answer, LeaseStore, Released, Renewal } from '../../core/index.ts'
 import {
-  type Answer,
-  type CallOptions,
-  type Clock,
-  LeaseError,
-  type LeaseRecord,
-  type LeaseStore,
-  type Renewal,
-} from '../../core/index.ts'
-import { ask, Effects, type LeaseRow, liveRecord, release, renew } from '../lease-row.ts'
-import { Feed } from './feed.ts'
-import { inBatches } from './in-batches.ts'
-import type { Entry, Ledger } from './ledger.ts'
-import { MAX_TRIES } from './lineage.ts'
+  ask,
+  Effects,
+  expire,
+  isForgettable,
+  type LeaseRow,
+  liveRecord,
+  release,
+  renew,
+} from '../lease-row.ts'
+import { isListed, pageOf } from '../lease-table.ts'
+import { Calls } from '../local/calls.ts'
+import { LocalListeners } from '../local/listeners.ts'
+import { inBatches } from './files.ts'
+import { MAX_TRIES } from './generations.ts'
+import type { LeaseDirectory, LoadedRow } from './lease-directory.ts'
 import { keyOf, resourceOf } from './names.ts'
-import { sweep, tidy } from './sweep.ts'
+import { Push } from './push.ts'
 
 const MIN_TTL_MS = 1000
 /** One acquisition in so many also cleans up, but no process does so more often than this. */
 const TIDY_ONE_IN = 32
 const TIDY_EVERY_MS = 60_000
+/** How many resources one such clean-up looks at. */
+const TIDY_LIMIT = 1000
+/** Longer than any change takes. A slower change fails and is repeated. */
+const LEFTOVER_AGE_MS = 60_000
 
-/** The store on a ledger. Each change is decided on the row that was read, and counts only if it can be saved. */
-export function openStore(ledger: Ledger, clock: Clock): LeaseStore {
-  const feed = new Feed(ledger, clock)
+/** The port on a directory. Each change is decided on the row that was read, and counts only if it can be saved. */
+export function openStore(directory: LeaseDirectory, clock: Clock): LeaseStore {
+  const explain = (error: unknown, resource?: string) => fileError(error, 'the lease directory', resource)
+  const calls = new Calls({ backend: 'file', explain, clock })
+  const listeners = new LocalListeners(clock)
+  const push = new Push(directory, clock, listeners)
   let tidying: Promise<void> | undefined
   let tidyAt = 0
-  let closed = false
 
-  async function run<T>(call: CallOptions | undefined, work: () => Promise<T>): Promise<T> {
-    if (closed) throw new LeaseError('closed', 'this file store was closed')
-    return call?.signal ? untilAborted(work, call.signal) : work()
+  return {
+    kind: 'file',
+    supports: { queue: false, push: true, expiry: true, list: true },
+
+    acquire: (request, call) =>
+      calls.run(
+        async (stop) => {
+          const { resource, ttl } = request
+          expectTtl(ttl)
+          const answer = await change<Answer>(stop, resource, (row, now, effects) =>
+            ask(row, request, null, now, effects),
+          )
+          // By key, because the names of changed files contain keys.
+          listeners.answered({ ...request, resource: keyOf(resource) }, answer)
+          if (answer.granted && !stop.reason) push.start()
+          tidyNowAndThen()
+          return answer
+        },
+        call,
+        request.resource,
+      ),
+
+    renew: ({ resource, id, ttl }, call) =>
+      calls.run(
+        async (stop) => {
+          expectTtl(ttl)
+          const step: Step<Renewal> = (row, now, effects) => renew(row, id, ttl, now, effects)
+          const renewal = await change(stop, resource, step, { ok: false, holder: null })
+          if (renewal.ok) listeners.renewed(renewal.lease)
+          return renewal
+        },
+        call,
+        resource,
+      ),
+
+    release: (by, call) =>
+      calls.run(
+        (stop) => {
+          if ('id' in by) listeners.forget(by.id)
+          const step: Step<Released> = (row, now, effects) => release(row, by, now, effects)
+          return change(stop, by.resource, step, { ended: null, holder: null })
+        },
+        call,
+        by.resource,
+      ),
+
+    read: (resources, call) =>
+      calls.run(async () => {
+        const leases: (LeaseRecord | null)[] = []
+        const load = (resource: string) => directory.load(keyOf(resource), clock.now(), resource)
+        for await (const loaded of inBatches(resources, load)) leases.push(liveRecordOf(loaded))
+        return leases
+      }, call),
+
+    list: (query, call) =>
+      calls.scan(async () => {
+        const leases: LeaseRecord[] = []
+        const keys = (await keysInOrder()).filter(({ resource }) => isListed(resource, query))
+        const load = ({ key }: { key: string }) => directory.load(key, clock.now())
+        for await (const loaded of inBatches(keys, load)) {
+          const lease = liveRecordOf(loaded)
+          if (lease) leases.push(lease)
+          if (leases.length > query.limit) break
+        }
+        return pageOf(leases, query.limit)
+      }, call),
+
+    sweep: ({ limit }, call) =>
+      calls.scan(async (stop) => {
+        const swept: LeaseRecord[] = []
+        for await (const loaded of loadAll(await directory.keys())) {
+          if (swept.length >= limit || stop.reason) break
+          const expired = expire(loaded.row, clock.now(), new Effects())
+          if ((await directory.save(loaded, expired)) && expired) swept.push(expired)
+          else if (isForgettable(loaded.row, clock.now())) await directory.forget(loaded)
+        }
+        await removeLeftovers()
+        for (const { id, token } of swept) listeners.ended(id, token)
+        return swept
+      }, call),
+
+    watch: (on, { prefix } = {}) => calls.scan((stop) => push.watch(on, prefix, stop)),
+
+    async close() {
+      const closing = calls.close()
+      push.close()
+      listeners.clear()
+      await closing
+      await tidying
+    },
   }
 
   /** Creates the resource if there is none, unless there is an answer for that case. */
-  async function change<T>(
-    resource: string,
-    step: (row: LeaseRow, now: number, effects: Effects) => T,
-    ifAbsent?: T,
-  ): Promise<T> {
+  async function change<T>(stop: Stop, resource: string, step: Step<T>, ifAbsent?: T): Promise<T> {
     const key = keyOf(resource)
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const present = await ledger.load(key, clock.now(), resource)
+      stop.throwIfAborted()
+      const present = await directory.load(key, clock.now(), resource)
       if (!present && ifAbsent !== undefined) return ifAbsent
-      const entry = present ?? (await ledger.create(resource, clock.now()))
-      if (!entry) continue
+      const loaded = present ?? (await directory.create(resource, clock.now()))
+      if (!loaded) continue
       const effects = new Effects()
-      const answer = step(entry.row, clock.now(), effects)
+      const answer = step(loaded.row, clock.now(), effects)
       const ended = effects.changes.find((lease) => lease.state !== 'held') ?? null
-      if (!(await ledger.save(entry, ended))) continue
-      if (ended) tellHolder(ended)
+      if (!(await directory.save(loaded, ended))) continue
+      if (ended) listeners.ended(ended.id, ended.token)
       return answer
     }
-    const problem = `no change of ${resource} in ${MAX_TRIES} tries; is something foreign in ${ledger.placeOf(key)}?`
+    const problem = `${resource} could not be changed in ${MAX_TRIES} tries; is a foreign file at ${directory.pathOf(key)}?`
     throw new LeaseError('store-unavailable', problem, { resource })
   }
 
-  function tellHolder({ resource, id }: LeaseRecord): void {
-    feed.unfollow(keyOf(resource), id)?.()
+  function liveRecordOf(loaded: LoadedRow | null): LeaseRecord | null {
+    return loaded && liveRecord(loaded.row, clock.now())
   }
 
-  function view(entry: Entry | null): LeaseRecord | null {
-    return entry && liveRecord(entry.row, clock.now())
+  /** All resources in the order of their names. */
+  async function keysInOrder(): Promise<{ readonly key: string; readonly resource: string }[]> {
+    const found: { key: string; resource: string }[] = []
+    const nameOf = async (key: string) => {
+      const resource = resourceOf(key) ?? (await directory.load(key, clock.now()))?.row.resource
+      if (resource !== undefined) found.push({ key, resource })
+    }
+    for await (const _ of inBatches(await directory.keys(), nameOf));
+    return found.sort((a, b) => (a.resource < b.resource ? -1 : 1))
+  }
+
+  async function* loadAll(keys: readonly string[]): AsyncGenerator<LoadedRow> {
+    for await (const loaded of inBatches(keys, (key) => directory.load(key, clock.now())))
+      if (loaded) yield loaded
   }
 
   function tidyNowAndThen(): void {
     const now = clock.monotonic()
     if (now < tidyAt || clock.random() * TIDY_ONE_IN >= 1) return
     tidyAt = now + TIDY_EVERY_MS
-    // Whatever it could not do now, the next one will.
-    tidying = tidy(ledger, clock).catch(() => {})
+    // If it fails, the next one continues.
+    tidying = tidy().catch(() => {})
   }
 
-  return {
-    kind: 'file',
-    supports: { queue: false, push: true, expiry: true, list: true },
-
-    acquire(request, call) {
-      return run(call, async () => {
-        expectTtl(request.ttl)
-        const { resource, id, lost } = request
-        const answer = await change<Answer>(resource, (row, now, effects) =>
-          ask(row, request, null, now, effects),
-        )
-        if (answer.granted && lost) feed.follow(keyOf(resource), id, lost)
-        tidyNowAndThen()
-        return answer
-      })
-    },
-
-    renew({ resource, id, ttl }, call) {
-      return run(call, async () => {
-        expectTtl(ttl)
-        return change<Renewal>(resource, (row, now, effects) => renew(row, id, ttl, now, effects), {
-          ok: false,
-          holder: null,
-        })
-      })
-    },
-
-    release(by, call) {
-      return run(call, async () => {
-        if ('id' in by) feed.unfollow(keyOf(by.resource), by.id)
-        return change(by.resource, (row, now, effects) => release(row, by, now, effects), {
-          ended: null,
-          holder: null,
-        })
-      })
-    },
-
-    read(resources, call) {
-      return run(call, async () => {
-        const load = (resource: string) => ledger.load(keyOf(resource), clock.now(), resource)
-        const leases: (LeaseRecord | null)[] = []
-        for await (const entry of inBatches(resources, load)) leases.push(view(entry))
-        return leases
-      })
-    },
-
-    list({ prefix = '', limit, after = '' }, call) {
-      return run(call, async () => {
-        const leases: LeaseRecord[] = []
-        const load = ({ key }: { key: string }) => ledger.load(key, clock.now())
-        const names = (await namedKeys()).filter(({ name }) => name.startsWith(prefix) && name > after)
-        for await (const entry of inBatches(names, load)) {
-          const lease = view(entry)
-          if (lease) leases.push(lease)
-          if (leases.length > limit) break
-        }
-        const last = leases[limit - 1]
-        return {
-          leases: leases.slice(0, limit),
-          ...(last && leases.length > limit && { next: last.resource }),
-        }
-      })
-    },
-
-    sweep({ limit }, call) {
-      return run(call, async () => {
-        const swept = await sweep(ledger, clock, limit)
-        for (const lease of swept) tellHolder(lease)
-        return swept
-      })
-    },
-
-    watch(on, { prefix = '' } = {}) {
-      return run(undefined, () => feed.listen(on, prefix))
-    },
-
-    async close() {
-      closed = true
-      feed.close()
-      await tidying
-    },
+  /** Deletes what nobody needs, but ends no lease: an expired lease is returned by a sweep or by the next grant. */
+  async function tidy(): Promise<void> {
+    const keys = await directory.keys()
+    const start = Math.floor(clock.random() * keys.length)
+    const some = [...keys.slice(start), ...keys.slice(0, start)].slice(0, TIDY_LIMIT)
+    for await (const loaded of loadAll(some))
+      if (isForgettable(loaded.row, clock.now())) await directory.forget(loaded)
+    await removeLeftovers()
   }
 
-  /** All resources in the order of their names. */
-  async function namedKeys(): Promise<{ key: string; name: string }[]> {
-    const named: { key: string; name: string }[] = []
-    const nameOf = async (key: string) => {
-      const name = resourceOf(key) ?? (await ledger.load(key, clock.now()))?.row.resource
-      if (name !== undefined) named.push({ key, name })
-    }
-    for await (const _ of inBatches(await ledger.keys(), nameOf));
-    return named.sort((a, b) => (a.name < b.name ? -1 : 1))
+  function removeLeftovers(): Promise<void> {
+    return directory.removeLeftovers((changedAt) => Math.abs(clock.now() - changedAt) > LEFTOVER_AGE_MS)
   }
 }
+
+/** A transition of `lease-row.ts`. */
+type Step<T> = (row: LeaseRow, now: number, effects: Effects) => T
 
 function expectTtl(ttl: number): void {
   if (ttl >= MIN_TTL_MS) return
-  const reason = 'a change takes several file operations, and a shorter lease could run out during them'
-  throw new LeaseError(
-    'invalid-argument',
-    `ttl: expected at least ${MIN_TTL_MS} milliseconds in a file store (${reason}), got ${ttl}`,
-  )
-}
-
-function untilAborted<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(new LeaseError('aborted', 'the call was aborted', { cause: signal.reason }))
-    if (signal.aborted) return onAbort()
-    const settle = () => signal.removeEventListener('abort', onAbort)
-    signal.addEventListener('abort', onAbort)
-    work().then(resolve, reject).then(settle, settle)
-  })
+  const reason = 'a change takes several file operations, and a shorter lease could expire during them'
+  refuse('ttl', `at least ${MIN_TTL_MS} milliseconds in a file store (${reason})`, ttl)
 }

@@ -1,7 +1,8 @@
-import type { FirestoreClient } from '../../clients/firestore.ts'
-import { LeaseError, type LeaseStore } from '../../core/index.ts'
-import { registerStore } from '../registers/store.ts'
-import { DocumentRegisters } from './document-registers.ts'
+import { expectObject, refuse } from '../../base/arguments.ts'
+import { type Collection, expectFirestore, type FirestoreClient } from '../../clients/firestore.ts'
+import type { LeaseStore } from '../../core/index.ts'
+import { registerStore } from '../registers/index.ts'
+import { DocumentRegisters } from './registers.ts'
 
 export type { FirestoreClient }
 
@@ -11,18 +12,24 @@ export interface FirestoreStoreOptions {
 }
 
 /**
- * Leases in a collection of Firestore. Takes a client of yours and leaves it open.
+ * Leases in a collection of Firestore. Uses your client and leaves it open.
  *
  * @example
  * const leases = createLeases(firestoreStore(new Firestore()))
  */
 export function firestoreStore(firestore: FirestoreClient, options: FirestoreStoreOptions = {}): LeaseStore {
-  const { collection = 'holdfast-leases' } = options
-  if (typeof firestore?.collection !== 'function') refuse('firestore', 'a Firestore client')
-  if (typeof collection !== 'string' || collection === '') refuse('collection', 'the path of a collection')
-  return registerStore('firestore', new DocumentRegisters(firestore, collection))
+  expectFirestore('firestore', firestore)
+  expectObject('options', options)
+  const { collection = 'holdfast-leases' }: FirestoreStoreOptions = options
+  const registers = new DocumentRegisters(firestore, collectionAt(firestore, collection))
+  return registerStore(registers, { kind: 'firestore', backend: 'Firestore' })
 }
 
-function refuse(option: string, expected: string): never {
-  throw new LeaseError('invalid-argument', `firestoreStore: expected ${option} to be ${expected}`)
+function collectionAt(firestore: FirestoreClient, path: string): Collection {
+  try {
+    return firestore.collection(path)
+  } catch {
+    // The client says what is wrong with the path, but in an error of its own.
+    refuse('collection', "the path of a collection, such as 'leases' or 'apps/shop/leases'", path)
+  }
 }

@@ -9,7 +9,7 @@ function setUp() {
   return { clock, calls: new Calls({ backend: 'Toy', explain: asLeaseError, clock }) }
 }
 const never = () => new Promise<never>(() => {})
-const codeOf = (work: Promise<unknown>) => work.catch((error: LeaseError) => error.code)
+const codeOf = <T>(work: Promise<T>) => work.catch((error: LeaseError) => error.code)
 
 describe('a call', () => {
   it('ends with its answer, or with its error explained', async () => {
@@ -21,6 +21,23 @@ describe('a call', () => {
       throw new Error('at once')
     })
     await expect(throwing).rejects.toBeInstanceOf(LeaseError)
+  })
+
+  it('ends at once if its work does', async () => {
+    const { clock, calls } = setUp()
+    expect(await calls.run(() => 5)).toBe(5)
+    expect(clock.pending).toBe(0)
+  })
+
+  it('has no limit if it looks at every resource', async () => {
+    const { clock, calls } = setUp()
+    const { promise, resolve } = Promise.withResolvers<number>()
+    const controller = new AbortController()
+    const scans = [calls.scan(() => promise), calls.scan(never, { signal: controller.signal })]
+    await clock.advance(10 * CALL_LIMIT_MS)
+    resolve(5)
+    controller.abort()
+    expect(await Promise.all(scans.map(codeOf))).toEqual([5, 'aborted'])
   })
 
   it('ends after the limit, and its work can see that', async () => {
@@ -52,14 +69,30 @@ describe('a call', () => {
     expect(await managed).toBe('aborted')
   })
 
-  it('is not begun when its signal has aborted', async () => {
+  it('is not begun when its signal has aborted, or its manager has stopped', async () => {
     const { calls } = setUp()
     let begun = false
     const begin = async () => {
       begun = true
     }
     expect(await codeOf(calls.run(begin, { signal: AbortSignal.abort() }))).toBe('aborted')
+    const stop = new Stop()
+    stop.abort(new LeaseError('closed', 'closed'))
+    expect(await codeOf(calls.run(begin, stop))).toBe('closed')
     expect(begun).toBe(false)
+  })
+
+  it('shows its work at once that a manager has stopped, before the caller is rejected', async () => {
+    const { calls } = setUp()
+    const stop = new Stop()
+    const { promise: stopped, resolve } = Promise.withResolvers<void>()
+    const call = calls.run(async (given) => {
+      await stopped
+      given.throwIfAborted()
+    }, stop)
+    stop.abort(new LeaseError('aborted', 'enough'))
+    resolve()
+    await expect(call).rejects.toThrow('enough')
   })
 })
 
@@ -77,6 +110,47 @@ describe('close', () => {
     resolve()
     await closing
     expect(await codeOf(calls.run(async () => 5))).toBe('closed')
+  })
+
+  it('says what was closed', async () => {
+    const close = async (kind?: string) => {
+      const calls = new Calls({ backend: 'Toy', explain: asLeaseError, ...(kind && { kind }) })
+      await calls.close()
+      await calls.run(async () => 5)
+    }
+    await expect(close()).rejects.toThrow('this Toy store was closed')
+    await expect(close('bus')).rejects.toThrow('this Toy bus was closed')
+  })
+
+  it('waits also for the request of a caller that has gone before', async () => {
+    const { calls } = setUp()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const caller = new AbortController()
+    const call = codeOf(calls.run(() => promise, { signal: caller.signal }))
+    caller.abort()
+    expect(await call).toBe('aborted')
+    let closed = false
+    const closing = calls.close().then(() => {
+      closed = true
+    })
+    await Promise.resolve()
+    expect(closed).toBe(false)
+    resolve()
+    await closing
+  })
+
+  it('rejects exactly the calls that are under way, in whatever order others have ended', async () => {
+    const { calls } = setUp()
+    const works = Array.from({ length: 5 }, () => Promise.withResolvers<number>())
+    const outcomes = works.map(({ promise }) => codeOf(calls.run(() => promise)))
+    for (const index of [1, 4, 0]) {
+      works[index]?.resolve(index)
+      expect(await outcomes[index]).toBe(index)
+    }
+    const closing = calls.close()
+    expect(await Promise.all(outcomes)).toEqual([0, 1, 'closed', 'closed', 4])
+    for (const { resolve } of works) resolve(0)
+    await closing
   })
 
   it('waits no longer than a second', async () => {

@@ -14,6 +14,8 @@ const CLOSE_LIMIT_MS = 1000
 export interface CallsOptions {
   /** The name of the backend in messages, such as `Redis`. */
   readonly backend: string
+  /** What makes the calls, in messages. Default `store`. */
+  readonly kind?: string
   /** Turns whatever the backend threw into a `LeaseError`. */
   readonly explain: (error: unknown, resource?: string) => LeaseError
   readonly clock?: Clock
@@ -24,36 +26,61 @@ interface Running {
   /** Rejects the caller. The request itself continues. */
   readonly stop: Stop
   readonly call: CallOptions | undefined
-  readonly since: number
+  /** Monotonic time at which the caller is rejected. */
+  readonly deadline: number
   readonly work: Promise<unknown>
+  /** Its place in the list of all. */
+  index: number
 }
 
 /** The calls of one store. Each ends: with its answer, by the caller's signal, after the limit, or by `close`. */
 export class Calls {
   readonly #backend: string
+  readonly #kind: string
   readonly #explain: CallsOptions['explain']
   readonly #clock: Clock
-  readonly #running = new Set<Running>()
+  /** Not a Set: V8 keeps deleted entries of a busy Set alive, and the garbage collector then has twice the work. */
+  readonly #running: Running[] = []
+  /** Requests that are still under way, though their callers were rejected. */
+  readonly #abandoned = new Set<Promise<unknown>>()
   #cancelCheck: (() => void) | undefined
   #closed = false
 
-  constructor({ backend, explain, clock = systemClock }: CallsOptions) {
+  constructor({ backend, kind = 'store', explain, clock = systemClock }: CallsOptions) {
     this.#backend = backend
+    this.#kind = kind
     this.#explain = explain
     this.#clock = clock
   }
 
   /** Work of several steps checks `stop` before each one, so that it writes nothing for a caller that has gone. */
-  async run<T>(work: (stop: Stop) => Promise<T>, call?: CallOptions, resource?: string): Promise<T> {
+  run<T>(work: (stop: Stop) => T | Promise<T>, call?: CallOptions, resource?: string): Promise<T> {
+    return this.#run(work, CALL_LIMIT_MS, call, resource)
+  }
+
+  /** For work that looks at every resource: it has no limit. */
+  scan<T>(work: (stop: Stop) => Promise<T>, call?: CallOptions): Promise<T> {
+    return this.#run(work, Infinity, call)
+  }
+
+  async #run<T>(
+    work: (stop: Stop) => T | Promise<T>,
+    limitMs: number,
+    call?: CallOptions,
+    resource?: string,
+  ): Promise<T> {
     if (this.#closed) throw this.#closedError()
-    const stop = new Stop()
+    // Its reason is that of a manager's call at once. The check below rejects the caller.
+    const stop = new Stop(call instanceof Stop ? call : undefined)
     const unlisten = this.#followSignal(call, stop)
     stop.throwIfAborted()
     let running: Running | undefined
     try {
       const working = work(stop)
-      running = { stop, call, since: this.#clock.monotonic(), work: working }
-      this.#running.add(running)
+      if (!(working instanceof Promise)) return working
+      const deadline = this.#clock.monotonic() + limitMs
+      running = { stop, call, deadline, work: working, index: this.#running.length }
+      this.#running.push(running)
       this.#cancelCheck ??= this.#checkLater()
       return await new Promise<T>((resolve, reject) => {
         stop.listen(reject)
@@ -62,7 +89,8 @@ export class Calls {
     } catch (error) {
       throw this.#explain(error, resource)
     } finally {
-      if (running) this.#running.delete(running)
+      if (running) this.#remove(running)
+      if (running && stop.reason) this.#abandon(running.work)
       unlisten?.()
     }
   }
@@ -71,18 +99,32 @@ export class Calls {
   async close(): Promise<void> {
     this.#closed = true
     this.#cancelCheck?.()
-    const working = Array.from(this.#running, ({ work }) => work)
+    const working = [...this.#abandoned, ...this.#running.map(({ work }) => work)]
     for (const { stop } of this.#running) stop.abort(this.#closedError())
     if (working.length === 0) return
     const limit = pause(this.#clock, CLOSE_LIMIT_MS, { background: true })
     await Promise.race([Promise.allSettled(working), limit])
   }
 
+  #abandon(work: Promise<unknown>): void {
+    this.#abandoned.add(work)
+    const forget = () => this.#abandoned.delete(work)
+    work.then(forget, forget)
+  }
+
   /** The signal of a manager's call is created when it is read, so it is only read by the check. */
   #followSignal(call: CallOptions | undefined, stop: Stop): (() => void) | undefined {
-    if (call instanceof Stop || !call?.signal) return undefined
-    const { signal } = call
-    return onAbort(signal, () => stop.abort(this.#abortedError(signal.reason)))
+    if (call instanceof Stop) return undefined
+    const signal = call?.signal
+    return signal && onAbort(signal, () => stop.abort(this.#abortedError(signal.reason)))
+  }
+
+  /** The last call takes its place. */
+  #remove({ index }: Running): void {
+    const last = this.#running.pop()
+    if (!last || last.index === index) return
+    last.index = index
+    this.#running[index] = last
   }
 
   #checkLater(): () => void {
@@ -90,16 +132,16 @@ export class Calls {
       () => {
         this.#cancelCheck = undefined
         for (const running of this.#running) this.#check(running)
-        if (this.#running.size > 0) this.#cancelCheck = this.#checkLater()
+        if (this.#running.length > 0) this.#cancelCheck = this.#checkLater()
       },
       CHECK_EVERY_MS,
       true,
     )
   }
 
-  #check({ stop, call, since }: Running): void {
+  #check({ stop, call, deadline }: Running): void {
     if (call instanceof Stop && call.reason) stop.abort(this.#abortedError(call.reason))
-    if (this.#clock.monotonic() - since >= CALL_LIMIT_MS)
+    if (this.#clock.monotonic() >= deadline)
       stop.abort(
         new LeaseError('store-unavailable', `${this.#backend}: no answer within ${CALL_LIMIT_MS} ms`),
       )
@@ -110,6 +152,6 @@ export class Calls {
   }
 
   #closedError(): LeaseError {
-    return new LeaseError('closed', `this ${this.#backend} store was closed`)
+    return new LeaseError('closed', `this ${this.#backend} ${this.#kind} was closed`)
   }
 }

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { LeaseRecord, StoreEvent } from '../../core/index.ts'
+import type { Ask, LeaseRecord, StoreEvent } from '../../core/index.ts'
 import { FakeClock } from '../../testing/index.ts'
 import { LocalListeners } from './listeners.ts'
 
@@ -12,12 +12,16 @@ beforeEach(() => {
   heard = []
 })
 
-function asks(id: string, wants: ('wake' | 'lost')[] = ['wake', 'lost']): void {
-  listeners.expect({
+function request(id: string, wants: ('wake' | 'lost')[] = ['wake', 'lost']): Ask {
+  return {
     ...{ resource: 'r', id, owner: 'Mika', ttl: 1000 },
     ...(wants.includes('wake') && { wake: (inMs: number) => heard.push(`${id} wake ${inMs}`) }),
     ...(wants.includes('lost') && { lost: () => heard.push(`${id} lost`) }),
-  })
+  }
+}
+
+function asks(id: string, wants?: ('wake' | 'lost')[]): void {
+  listeners.expect(request(id, wants))
 }
 
 function leaseOf(id: string, token: number, resource = 'r'): LeaseRecord {
@@ -46,6 +50,55 @@ describe('a waiter', () => {
     listeners.refused('b', false)
     for (const id of ['a', 'b']) listeners.wake(id, 0)
     expect(heard).toEqual([])
+  })
+})
+
+describe('an answer that comes at once', () => {
+  const refusal = (place: number | null) => ({ granted: false as const, holder: null, place, retryIn: 5 })
+
+  it('makes a holder, or a waiter if it is in the queue', () => {
+    listeners.answered(request('a'), { granted: true, lease: leaseOf('a', 5) })
+    listeners.answered(request('b'), refusal(0))
+    listeners.answered(request('c'), refusal(null))
+    expect(listeners.heldOn('r')).toMatchObject([{ id: 'a', token: 5 }])
+    expect(listeners.heldOn('other')).toEqual([])
+    expect(listeners.waiting()).toEqual([{ id: 'b', resource: 'r' }])
+  })
+
+  it('has effects on others', () => {
+    for (const id of ['a', 'b', 'c'])
+      listeners.answered(request(id), { granted: true, lease: leaseOf(id, 5) })
+    listeners.answered(request('d'), refusal(0))
+    listeners.carryOut({
+      wakes: new Map([['d', 7]]),
+      changes: [
+        { ...leaseOf('a', 5), state: 'released' },
+        leaseOf('b', 5),
+        { ...leaseOf('c', 4), state: 'expired' },
+      ],
+    })
+    expect(heard).toEqual(['d wake 7', 'a lost'])
+  })
+
+  it('may come after the end of an earlier lease with the same id', () => {
+    listeners.answered(request('a'), { granted: true, lease: leaseOf('a', 5) })
+    listeners.carryOut({ wakes: new Map(), changes: [{ ...leaseOf('a', 5), state: 'expired' }] })
+    listeners.answered(request('a'), { granted: true, lease: leaseOf('a', 6) })
+    expect(heard).toEqual(['a lost'])
+    listeners.ended('a', 6)
+    expect(heard).toEqual(['a lost', 'a lost'])
+  })
+})
+
+describe('a waiter that lost its place', () => {
+  it('is woken, and then forgotten unless it has asked again', () => {
+    asks('a')
+    listeners.dropped('a')
+    listeners.dropped('none')
+    expect([heard, listeners.waiting()]).toEqual([['a wake 0'], []])
+    listeners.expect({ ...request('b'), wake: () => asks('b') })
+    listeners.dropped('b')
+    expect(listeners.waiting()).toEqual([{ id: 'b', resource: 'r' }])
   })
 })
 
@@ -98,6 +151,14 @@ describe('a holder', () => {
     expect(heard).toEqual(told)
   })
 
+  it('is judged also if it came after the first observation, and only once', () => {
+    listeners.observed('r', 4, 'x')
+    asks('a')
+    granted('a', 5)
+    for (let n = 0; n < 2; n++) listeners.observed('r', 6, 'b')
+    expect(heard).toEqual(['a lost'])
+  })
+
   it('is checked after a gap', () => {
     for (const id of ['a', 'b', 'c']) {
       asks(id)
@@ -116,6 +177,28 @@ describe('a holder', () => {
     expect(listeners.isNeeded).toBe(true)
     await clock.advance(200)
     expect(listeners.isNeeded).toBe(false)
+  })
+
+  it('is still told of its end after a repeated request that failed', () => {
+    asks('a')
+    granted('a', 5)
+    asks('a')
+    asks('b')
+    for (const id of ['a', 'b']) listeners.failed(id)
+    listeners.ended('a', 5)
+    expect([heard, listeners.isNeeded]).toEqual([['a lost'], false])
+  })
+
+  it('is forgotten after its lease has expired, though others hold theirs longer', async () => {
+    for (const id of ['long', 'short']) {
+      asks(id)
+      granted(id, 5)
+    }
+    await clock.advance(900)
+    listeners.renewed(leaseOf('long', 5))
+    await clock.advance(900)
+    expect(listeners.isNeeded).toBe(true)
+    expect(listeners.held()).toMatchObject([{ id: 'long' }])
   })
 
   it('is forgotten when it wants to hear of nothing, or was released', () => {

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { notify } from '../../base/notify.ts'
 import type { LeaseRecord } from '../../base/records.ts'
-import type { Ask, StoreEvent } from '../../core/index.ts'
+import type { Answer, Ask, StoreEvent } from '../../core/index.ts'
 
 /** Callbacks of one waiter or holder, by its id. */
 interface Party {
@@ -25,7 +25,8 @@ interface Watcher {
 export class LocalListeners {
   readonly #clock: Clock
   readonly #parties = new Map<string, Party>()
-  readonly #byResource = new Map<string, Set<string>>()
+  /** The ids of each resource. Created when it is first used: a store that only uses ids does not pay for it. */
+  #byResource: Map<string, Set<string>> | undefined
   readonly #watchers = new Set<Watcher>()
 
   constructor(clock: Clock = systemClock) {
@@ -36,9 +37,12 @@ export class LocalListeners {
   get isNeeded(): boolean {
     if (this.isWatched) return true
     const now = this.#clock.monotonic()
-    for (const [id, { lease, wake, until }] of this.#parties)
-      if (lease && !wake && until < now) this.forget(id)
-    return this.#parties.size > 0
+    for (const [id, { lease, wake, until }] of this.#parties) {
+      // The rest is not looked at: there may be 10 000 holders, and those who were not renewed come first.
+      if (!lease || wake || until >= now) return true
+      this.forget(id)
+    }
+    return false
   }
 
   get isWatched(): boolean {
@@ -56,10 +60,15 @@ export class LocalListeners {
       party.endedToken = 0
     } else if (wake || lost) {
       this.#parties.set(id, { resource, wake, lost, lease: null, until: Infinity, endedToken: 0 })
-      const ids = this.#byResource.get(resource)
-      if (ids) ids.add(id)
-      else this.#byResource.set(resource, new Set([id]))
+      if (this.#byResource) index(this.#byResource, resource, id)
     }
+  }
+
+  /** For an answer that comes at once, so that nothing can happen before it. */
+  answered(ask: Ask, answer: Answer): void {
+    this.expect(ask)
+    if (answer.granted) this.granted(answer.lease)
+    else this.refused(ask.id, answer.place !== null)
   }
 
   granted(lease: LeaseRecord): void {
@@ -67,14 +76,18 @@ export class LocalListeners {
     if (!party) return
     party.wake = undefined
     party.lease = lease
-    this.renewed(lease)
+    party.until = this.#expiryOf(lease)
     if (!party.lost) this.forget(lease.id)
     else if (party.endedToken >= lease.token) this.#lose(lease.id, party)
   }
 
-  renewed({ id, remaining }: LeaseRecord): void {
-    const party = this.#parties.get(id)
-    if (party) party.until = this.#clock.monotonic() + (remaining ?? Infinity)
+  renewed(lease: LeaseRecord): void {
+    const party = this.#parties.get(lease.id)
+    if (!party) return
+    party.until = this.#expiryOf(lease)
+    // To the end of the map, so that holders whose leases have expired come first.
+    this.#parties.delete(lease.id)
+    this.#parties.set(lease.id, party)
   }
 
   refused(id: string, isQueued: boolean): void {
@@ -83,20 +96,25 @@ export class LocalListeners {
     else this.forget(id)
   }
 
+  /** The request failed. Its outcome is unknown, so a lease that it was granted before stays. */
+  failed(id: string): void {
+    if (!this.#parties.get(id)?.lease) this.forget(id)
+  }
+
   /** Returns the lease that it held. */
   forget(id: string): LeaseRecord | null {
     const party = this.#parties.get(id)
     if (!party) return null
     this.#parties.delete(id)
-    const ids = this.#byResource.get(party.resource)
+    const ids = this.#byResource?.get(party.resource)
     ids?.delete(id)
-    if (ids?.size === 0) this.#byResource.delete(party.resource)
+    if (ids?.size === 0) this.#byResource?.delete(party.resource)
     return party.lease
   }
 
   clear(): void {
     this.#parties.clear()
-    this.#byResource.clear()
+    this.#byResource = undefined
     this.#watchers.clear()
   }
 
@@ -106,6 +124,30 @@ export class LocalListeners {
 
   wakeAll(): void {
     for (const { wake } of this.#parties.values()) notify(wake, 0)
+  }
+
+  /** It lost its place in the queue. It asks again, and is expected again then. */
+  dropped(id: string): void {
+    const wake = this.#parties.get(id)?.wake
+    this.forget(id)
+    notify(wake, 0)
+  }
+
+  /** Tells waiters and holders what a transition means to them. Watchers are told by `tellChange`. */
+  carryOut(effects: {
+    readonly wakes: ReadonlyMap<string, number>
+    readonly changes: readonly LeaseRecord[]
+  }): void {
+    const { wakes, changes } = effects
+    for (const [id, inMs] of wakes) this.wake(id, inMs)
+    for (const { id, token, state } of changes) if (state !== 'held') this.ended(id, token)
+  }
+
+  /** Those who wait for a resource. */
+  waiting(): { readonly id: string; readonly resource: string }[] {
+    const waiting: { id: string; resource: string }[] = []
+    for (const [id, { resource, wake }] of this.#parties) if (wake) waiting.push({ id, resource })
+    return waiting
   }
 
   /** The lease of this id with this token was ended. */
@@ -118,12 +160,17 @@ export class LocalListeners {
 
   /** The resource was seen with this latest token, held by this id or by nobody. Everybody else has lost it. */
   observed(resource: string, token: number, holderId: string | null): void {
-    for (const id of this.#byResource.get(resource) ?? []) if (id !== holderId) this.ended(id, token)
+    for (const id of this.#idsOf(resource)) if (id !== holderId) this.ended(id, token)
   }
 
   /** The leases whose holders want to hear of their end. */
   held(): LeaseRecord[] {
     return Array.from(this.#parties.values(), ({ lease }) => lease).filter((lease) => lease !== null)
+  }
+
+  heldOn(resource: string): LeaseRecord[] {
+    const leases = this.#idsOf(resource).map((id) => this.#parties.get(id)?.lease ?? null)
+    return leases.filter((lease) => lease !== null)
   }
 
   /** Compares what was read again after a gap with what is held here. */
@@ -153,8 +200,26 @@ export class LocalListeners {
     for (const { on } of this.#watchers) notify(on, { type: 'gap' })
   }
 
+  #idsOf(resource: string): string[] {
+    if (!this.#byResource) {
+      this.#byResource = new Map()
+      for (const [id, party] of this.#parties) index(this.#byResource, party.resource, id)
+    }
+    return [...(this.#byResource.get(resource) ?? [])]
+  }
+
+  #expiryOf({ remaining }: LeaseRecord): number {
+    return this.#clock.monotonic() + (remaining ?? Infinity)
+  }
+
   #lose(id: string, { lost }: Party): void {
     this.forget(id)
     notify(lost)
   }
+}
+
+function index(byResource: Map<string, Set<string>>, resource: string, id: string): void {
+  const ids = byResource.get(resource)
+  if (ids) ids.add(id)
+  else byResource.set(resource, new Set([id]))
 }

@@ -89,6 +89,17 @@ describe('the push connection', () => {
     expect(clock.pending).toBe(0)
   })
 
+  it('is closed at once on request, unless somebody needs it, and may be opened again', async () => {
+    const { state, push, log } = setUp()
+    await push.open()
+    await push.closeIfUnneeded()
+    expect(log).toEqual(['opened 1'])
+    state.needed = false
+    await push.closeIfUnneeded()
+    await push.open()
+    expect(log).toEqual(['opened 1', 'closed 1', 'opened 2'])
+  })
+
   it('is opened later for those who may not need it then', async () => {
     const { clock, state, push } = setUp()
     push.openIn(200)
@@ -99,6 +110,19 @@ describe('the push connection', () => {
     push.openIn(200)
     await clock.advance(200)
     expect(state.opened).toBe(1)
+  })
+
+  it('is opened later also after an attempt that failed while a later one was planned', async () => {
+    const { clock, state, push } = setUp()
+    push.openIn(200)
+    state.needed = false
+    state.error = new Error('refused')
+    await expect(push.open()).rejects.toThrow('refused')
+    state.needed = true
+    state.error = undefined
+    push.openIn(200)
+    await clock.advance(200)
+    expect(push.connection).toBeDefined()
   })
 
   it('is not opened any more after close', async () => {

@@ -78,13 +78,18 @@ export class PushConnection<C> {
     if (this.#options.isNeeded()) this.#retryLater()
   }
 
+  /** Closes it now if nobody needs it, instead of after a while. It may be opened again. */
+  async closeIfUnneeded(): Promise<void> {
+    if (!this.#options.isNeeded()) await this.#shut()
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     await this.#shut()
   }
 
   async #open(): Promise<C> {
-    this.#cancelTimer?.()
+    this.#clearTimer()
     let connection: C | undefined
     let isBroken = false
     try {
@@ -134,8 +139,13 @@ export class PushConnection<C> {
     })
   }
 
-  #setTimer(ms: number, run: () => void): void {
+  #clearTimer(): void {
     this.#cancelTimer?.()
+    this.#cancelTimer = undefined
+  }
+
+  #setTimer(ms: number, run: () => void): void {
+    this.#clearTimer()
     this.#cancelTimer = this.#clock.setTimer(
       () => {
         this.#cancelTimer = undefined
@@ -147,8 +157,7 @@ export class PushConnection<C> {
   }
 
   async #shut(): Promise<void> {
-    this.#cancelTimer?.()
-    this.#cancelTimer = undefined
+    this.#clearTimer()
     const connection = this.#connection
     this.#connection = undefined
     if (connection !== undefined) await this.#end(connection)

@@ -1,6 +1,8 @@
+import { onAbort } from '../../base/abort.ts'
+import { LeaseError } from '../../base/errors.ts'
+import type { NatsConnection } from '../../clients/nats.ts'
 import { isConflict, isMissingBucket } from '../../clients/nats-errors.ts'
-import { LeaseError } from '../../core/index.ts'
-import { Line, type NatsConnection } from './line.ts'
+import { ConnectionState } from './connection-state.ts'
 
 export interface BucketOptions {
   readonly name: string
@@ -12,50 +14,35 @@ export interface Message {
   readonly key: string
   readonly text: string
   readonly revision: number
-  /** By the server's clock, cut to milliseconds. */
+  /** By the server's clock, rounded down to milliseconds. */
   readonly createdMs: number
-  /** Left by a deletion, which only people do. */
+  /** The trace of a deletion, which only people make. */
   readonly isMarker: boolean
 }
 
 type Kvm = InstanceType<typeof import('@nats-io/kv')['Kvm']>
 type JetStream = Kvm['js']
+type PushConsumer = Awaited<ReturnType<JetStream['consumers']['getPushConsumer']>>
+type ConsumerMessages = Awaited<ReturnType<PushConsumer['consume']>>
 
-/** What is used of a message that JetStream delivers. */
-interface Delivered {
-  readonly subject: string
-  readonly seq: number
-  readonly time: Date
-  readonly headers?: { has(name: string): boolean } | undefined
-  string(): string
-}
-
-interface Opened {
+interface OpenBucket {
   readonly kv: Awaited<ReturnType<Kvm['create']>>
   readonly streams: Awaited<ReturnType<JetStream['jetstreamManager']>>['streams']
   readonly consumers: JetStream['consumers']
   readonly stream: string
 }
 
-/** A bucket of JetStream, opened with the first request, and made when it is missing. */
+/** A key-value bucket of JetStream. It is opened with the first request, and created if it is missing. */
 export class Bucket {
-  readonly #connection: NatsConnection
+  readonly connection: ConnectionState
+  readonly #client: NatsConnection
   readonly #options: BucketOptions
-  readonly #line: Line
-  #opened: Promise<Opened> | undefined
+  #opening: Promise<OpenBucket> | undefined
 
-  constructor(connection: NatsConnection, options: BucketOptions) {
-    this.#connection = connection
+  constructor(client: NatsConnection, options: BucketOptions) {
+    this.#client = client
     this.#options = options
-    this.#line = new Line(connection)
-  }
-
-  get disconnection(): AbortSignal {
-    return this.#line.disconnection
-  }
-
-  get reconnection(): Promise<void> {
-    return this.#line.reconnection
+    this.connection = new ConnectionState(client)
   }
 
   get(key: string): Promise<Message | null> {
@@ -73,13 +60,13 @@ export class Bucket {
     })
   }
 
-  /** Answers the revision. */
+  /** Resolves with the revision. */
   put(key: string, text: string): Promise<number> {
     return this.#use(({ kv }) => kv.put(key, text))
   }
 
-  /** Answers the revision, or `null` when the key is not at the expected one; that is `null` for no value. */
-  putOver(key: string, text: string, expected: number | null): Promise<number | null> {
+  /** Resolves with the revision, or with `null` if the key is not at the expected one (`null`: has no value). */
+  compareAndPut(key: string, text: string, expected: number | null): Promise<number | null> {
     return this.#use(async ({ kv }) => {
       try {
         return await (expected === null ? kv.create(key, text) : kv.update(key, text, expected))
@@ -90,13 +77,16 @@ export class Bucket {
     })
   }
 
-  /** Leaves nothing of the key up to this revision; a later one stays. */
+  /** Removes all values of the key up to this revision, without a marker. A later value stays. */
   async purge(key: string, revision: number): Promise<void> {
     const filter = this.#subjectOf(key)
     await this.#use(({ streams, stream }) => streams.purge(stream, { filter, seq: revision + 1 }))
   }
 
-  /** Not by `kv.watch`, which leaves its consumer to the server for five minutes. */
+  /**
+   * Resolves when the server delivers. The messages end when `stop` aborts. They must be iterated over, because the
+   * consumer is deleted at their end. (`kv.watch` leaves its consumer on the server for five minutes.)
+   */
   async deliver(
     from: 'new' | 'last_per_subject',
     keys: string,
@@ -105,66 +95,72 @@ export class Bucket {
     const options = { filter_subject: this.#subjectOf(keys), deliver_policy: from }
     const consumer = await this.#use(({ consumers, stream }) => consumers.getPushConsumer(stream, options))
     const messages = await consumer.consume()
-    const end = () => {
-      messages.stop()
-      consumer.delete().catch(() => {})
-    }
-    stop.addEventListener('abort', end)
-    if (stop.aborted) end()
-    return delivered(messages, this.#subjectOf('').length)
-  }
-
-  /** After such an error it is opened anew, and made anew if need be. */
-  forgetIfMissing(error: unknown): void {
-    if (isMissingBucket(error)) this.#opened = undefined
+    return this.#delivered(consumer, messages, stop)
   }
 
   close(): void {
-    this.#line.close()
+    this.connection.close()
+  }
+
+  async *#delivered(consumer: PushConsumer, messages: ConsumerMessages, stop: AbortSignal) {
+    const prefixLength = this.#subjectOf('').length
+    const unlisten = onAbort(stop, () => messages.stop())
+    try {
+      for await (const message of messages)
+        yield {
+          key: message.subject.slice(prefixLength),
+          text: message.string(),
+          revision: message.seq,
+          createdMs: message.time.getTime(),
+          isMarker: message.headers?.has('KV-Operation') ?? false,
+        }
+    } finally {
+      unlisten()
+      messages.stop()
+      // If this fails, the server deletes it soon, because nobody listens to it.
+      await this.connection.send(() => consumer.delete()).catch(() => {})
+    }
   }
 
   #subjectOf(keys: string): string {
     return `$KV.${this.#options.name}.${keys}`
   }
 
-  async #use<T>(request: (bucket: Opened) => Promise<T>): Promise<T> {
-    return this.#line.send(async () => request(await this.#open()))
+  #use<T>(request: (bucket: OpenBucket) => Promise<T>): Promise<T> {
+    return this.connection.send(async () => {
+      try {
+        return await request(await this.#open())
+      } catch (error) {
+        // The next request opens it again, and creates it if necessary.
+        if (isMissingBucket(error)) this.#opening = undefined
+        throw error
+      }
+    })
   }
 
-  #open(): Promise<Opened> {
-    this.#opened ??= this.#openBucket().catch((error) => {
-      this.#opened = undefined
+  #open(): Promise<OpenBucket> {
+    this.#opening ??= this.#openBucket().catch((error) => {
+      this.#opening = undefined
       throw error
     })
-    return this.#opened
+    return this.#opening
   }
 
-  async #openBucket(): Promise<Opened> {
+  async #openBucket(): Promise<OpenBucket> {
     const { name, replicas } = this.#options
     const { Kvm } = await loadKv()
-    const manager = new Kvm(this.#connection as ConstructorParameters<typeof Kvm>[0])
-    // Direct reads may come from a replica that lags behind.
+    const manager = new Kvm(this.#client as ConstructorParameters<typeof Kvm>[0])
+    // A direct read may be answered by a replica that lags behind.
     const kv = await manager.create(name, { replicas, history: 1, allow_direct: false })
     const { streamInfo, ttl } = await kv.status()
     if (ttl > 0)
       throw new LeaseError(
         'store-failed',
-        `the bucket ${name} has a TTL of its own, and would lose leases by it`,
+        `NATS: the bucket ${name} has a TTL of its own, which would delete leases; use a bucket without a TTL`,
       )
     const { streams } = await manager.js.jetstreamManager(false)
     return { kv, streams, consumers: manager.js.consumers, stream: streamInfo.config.name }
   }
-}
-
-async function* delivered(messages: AsyncIterable<Delivered>, prefixLength: number): AsyncGenerator<Message> {
-  for await (const message of messages)
-    yield {
-      key: message.subject.slice(prefixLength),
-      text: message.string(),
-      revision: message.seq,
-      createdMs: message.time.getTime(),
-      isMarker: message.headers?.has('KV-Operation') ?? false,
-    }
 }
 
 async function loadKv() {

@@ -1,22 +1,27 @@
+import type { Stop } from '../../base/abort.ts'
+import { expectObject, refuse } from '../../base/arguments.ts'
+import type { LeaseRecord } from '../../base/records.ts'
 import { ignoreErrors } from '../../clients/ignore-errors.ts'
 import { type RedisClient, redisDatabase } from '../../clients/redis.ts'
 import { redisError } from '../../clients/redis-errors.ts'
-import {
-  type Answer,
-  type Ask,
-  type CallOptions,
-  LeaseError,
-  type LeasePage,
-  type LeaseRecord,
-  type LeaseStore,
-  type ListQuery,
-  type Renewal,
-  type StoreEvent,
+import type {
+  Answer,
+  Ask,
+  CallOptions,
+  LeasePage,
+  LeaseStore,
+  ListQuery,
+  ReleaseAsk,
+  Released,
+  RenewAsk,
+  Renewal,
+  StoreEvent,
 } from '../../core/index.ts'
 import { RESERVATION_MS } from '../lease-row.ts'
-import { Calls, type Reply } from './calls.ts'
-import { Keys, packAbout, packId, packSpan, packWho, unpack, unpackEnded, unpackLive } from './layout.ts'
-import { inTime } from './limit.ts'
+import { Calls } from '../local/calls.ts'
+import { LocalListeners } from '../local/listeners.ts'
+import { Batches, type Reply } from './batches.ts'
+import { Keys, packId, packLease, packSpan, unpack, unpackEnded, unpackLive } from './layout.ts'
 import { Listing } from './listing.ts'
 import { Push } from './push.ts'
 
@@ -29,9 +34,9 @@ export type {
 } from '../../clients/redis.ts'
 
 export interface RedisStoreOptions {
-  /** What every key and channel begins with, so that several applications can share a server. Default `holdfast`. */
+  /** The beginning of every key and channel, so that several applications can share a server. Default `holdfast`. */
   readonly prefix?: string
-  /** The client whose `duplicate()` becomes the subscriber's connection. Default: the store's own client. */
+  /** The client whose `duplicate()` becomes the connection that listens. Default: the store's own client. */
   readonly listen?: RedisClient
 }
 
@@ -42,72 +47,146 @@ export interface RedisStoreOptions {
  * const leases = createLeases(redisStore(new Redis()))
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): LeaseStore {
+  expectObject('options', options as unknown)
   const { prefix = 'holdfast', listen } = options
   if (typeof prefix !== 'string' || !/^[^{}\p{Cc}\p{Cs}]+$/u.test(prefix))
-    throw new LeaseError('invalid-argument', `prefix: expected a name without braces, got ${prefix}`)
+    refuse('prefix', 'a name without braces and control characters', prefix)
   return new RedisStore(client, prefix, listen)
 }
 
-/** How many new rows a store makes until it tidies up the next shard: rows that nobody sweeps must not pile up. */
+/** After so many new rows, a store tidies the next shard: rows that nobody sweeps must not accumulate. */
 const TIDY_EVERY = 32
-
-/** Names are mostly asked for again. */
-const KEYS_KEPT = 1000
+/** Most programs use the same names again and again. */
+const MAX_KEPT_KEYS = 1000
 
 class RedisStore implements LeaseStore {
   readonly kind = 'redis'
   readonly supports = { queue: true, push: true, expiry: true, list: true }
   readonly #prefix: string
   readonly #keys = new Map<string, Keys>()
-  readonly #calls: Calls
+  readonly #calls = new Calls({ backend: 'Redis', explain: redisError })
+  readonly #listeners = new LocalListeners()
+  readonly #batches: Batches
   readonly #listing: Listing
   readonly #push: Push
-  readonly #unhear: () => void
+  readonly #stopIgnoringErrors: () => void
   #created = 0
-  #closed = false
 
   constructor(client: RedisClient, prefix: string, listen: RedisClient | undefined) {
     const redis = redisDatabase(client)
-    const subscribing = listen ? redisDatabase(listen, 'listen') : redis
+    const listening = listen === undefined ? redis : redisDatabase(listen, 'listen')
     this.#prefix = prefix
-    this.#unhear = ignoreErrors(client)
-    this.#calls = new Calls(redis, prefix)
-    this.#listing = new Listing(this.#calls, prefix)
+    this.#stopIgnoringErrors = ignoreErrors(client)
+    this.#batches = new Batches(redis, prefix)
+    this.#listing = new Listing(this.#batches, prefix)
     this.#push = new Push({
       prefix,
-      elsewhere: redis.cluster,
-      open: (hear) => subscribing.subscriber(hear),
-      read: (resources) => this.#listing.read(resources),
-      announce: () => this.#listing.announce(),
+      redis: listening,
+      isCluster: redis.cluster || listening.cluster,
+      batches: this.#batches,
+      calls: this.#calls,
+      listeners: this.#listeners,
+      read: (resources, stop) => this.#listing.read(resources, stop),
     })
   }
 
   acquire(ask: Ask, call?: CallOptions): Promise<Answer> {
-    return ask.wake && !this.#push.isOpen ? this.#askThenListen(ask, call) : this.#ask(ask, call)
+    return this.#calls.run((stop) => this.#acquire(ask, stop), call, ask.resource)
   }
 
-  async renew(
-    { resource, id, ttl }: { resource: string; id: string; ttl: number },
-    call?: CallOptions,
-  ): Promise<Renewal> {
-    this.#checkOpen()
-    const { shard, row, watched, line } = this.#keysOf(resource)
-    const args = ['renew', packId(id), packSpan(ttl)]
-    const { now, value } = await this.#calls.call(shard, [row, watched, line], args, call)
-    const [verb, shown = ''] = String(value).split('\n')
-    const lease = unpackLive(shown, now)
-    return verb === 'renewed' && lease ? { ok: true, lease } : { ok: false, holder: lease }
+  renew({ resource, id, ttl }: RenewAsk, call?: CallOptions): Promise<Renewal> {
+    return this.#calls.run(
+      async (stop) => {
+        const { now, value } = await this.#run(resource, ['renew', packId(id), packSpan(ttl)], stop)
+        const [verb, row = ''] = String(value).split('\n')
+        const lease = unpackLive(row, now)
+        if (verb !== 'renewed' || !lease) return { ok: false, holder: lease }
+        this.#listeners.renewed(lease)
+        return { ok: true, lease }
+      },
+      call,
+      resource,
+    )
   }
 
-  async release(by: { resource: string } & ({ id: string } | { token: number }), call?: CallOptions) {
-    this.#checkOpen()
-    const { shard, row, watched, line } = this.#keysOf(by.resource)
-    const known = 'id' in by ? this.#push.parties.forget(by.id) : null
+  release(by: ReleaseAsk, call?: CallOptions): Promise<Released> {
+    return this.#calls.run((stop) => this.#release(by, stop), call, by.resource)
+  }
+
+  read(resources: readonly string[], call?: CallOptions): Promise<(LeaseRecord | null)[]> {
+    return this.#calls.run((stop) => this.#listing.read(resources, stop), call)
+  }
+
+  list(query: ListQuery, call?: CallOptions): Promise<LeasePage> {
+    return this.#calls.run((stop) => this.#listing.list(query, stop), call)
+  }
+
+  sweep({ limit }: { readonly limit: number }, call?: CallOptions): Promise<LeaseRecord[]> {
+    return this.#calls.run((stop) => this.#listing.sweep(limit, stop), call)
+  }
+
+  watch(on: (event: StoreEvent) => void, query?: { readonly prefix?: string }): Promise<AsyncDisposable> {
+    return this.#calls.run((stop) => this.#push.watch(on, query?.prefix, stop))
+  }
+
+  async close(): Promise<void> {
+    this.#listeners.clear()
+    await Promise.all([this.#calls.close(), this.#push.close()])
+    this.#stopIgnoringErrors()
+  }
+
+  #acquire(ask: Ask, stop: Stop): Promise<Answer> {
+    return ask.wake && !this.#push.isOpen ? this.#requestThenListen(ask, stop) : this.#request(ask, stop)
+  }
+
+  /** Most resources are free. Only a caller that has to wait must listen, and must do so before it is queued. */
+  async #requestThenListen(ask: Ask, stop: Stop): Promise<Answer> {
+    const { wake: _, ...immediate } = ask
+    const answer = await this.#request(immediate, stop)
+    if (answer.granted) return answer
+    stop.throwIfAborted()
+    await this.#push.open()
+    stop.throwIfAborted()
+    return this.#request(ask, stop)
+  }
+
+  async #request(ask: Ask, stop: Stop): Promise<Answer> {
+    const { resource, id, wake, lost, replace } = ask
+    const lease = packLease(ask, this.#push.channel)
+    const reply = this.#run(resource, ['acquire', lease, wake ? 'wait' : '', String(replace ?? '')], stop)
+    // Its wake-up or its loss may arrive before the answer.
+    this.#listeners.expect(ask)
+    const answer = this.#parseAnswer(ask, await reply)
+    if (answer.granted) {
+      this.#listeners.granted(answer.lease)
+      if (lost) this.#push.openForHolder()
+    } else this.#listeners.refused(id, answer.place !== null)
+    return answer
+  }
+
+  #parseAnswer(ask: Ask, { now, value }: Reply): Answer {
+    if (value === 'fresh') return { granted: true, lease: freshLease(ask, now) }
+    const [verb, row = '', third = '', fourth = ''] = String(value).split('\n')
+    if (verb === 'refused')
+      return {
+        granted: false,
+        holder: unpackLive(row, now),
+        place: third === '' ? null : Number(third),
+        retryIn: Math.ceil(Number(fourth) / 1000) + Number(third) * RESERVATION_MS,
+      }
+    if (verb === 'created' && ++this.#created % TIDY_EVERY === 0)
+      this.#calls.run((stop) => this.#listing.tidy(stop)).catch(() => {})
+    const replaced = third && unpack(fourth, third as LeaseRecord['state'], now)
+    return { granted: true, lease: unpack(row, 'held', now), ...(replaced && { replaced }) }
+  }
+
+  async #release(by: ReleaseAsk, stop: Stop): Promise<Released> {
+    const known = 'id' in by ? this.#listeners.forget(by.id) : null
     const args =
       'id' in by
-        ? [known ? 'end' : 'release', packWho(this.#push.channel, by.id)]
+        ? [known ? 'end' : 'release', `${this.#push.channel} ${packId(by.id)}`]
         : ['force', String(by.token)]
-    const { now, value } = await this.#calls.call(shard, [row, watched, line], args, call)
+    const { now, value } = await this.#run(by.resource, args, stop)
     const [state, ended = '', holder = ''] = String(value).split('\n')
     return {
       ended: state ? unpackEnded(ended, state as LeaseRecord['state'], now, known) : null,
@@ -115,100 +194,22 @@ class RedisStore implements LeaseStore {
     }
   }
 
-  async read(resources: readonly string[], call?: CallOptions): Promise<(LeaseRecord | null)[]> {
-    this.#checkOpen()
-    return this.#listing.read(resources, call)
-  }
-
-  async list(query: ListQuery, call?: CallOptions): Promise<LeasePage> {
-    this.#checkOpen()
-    return this.#listing.list(query, call)
-  }
-
-  async sweep({ limit }: { limit: number }, call?: CallOptions): Promise<LeaseRecord[]> {
-    this.#checkOpen()
-    return this.#listing.sweep(limit, call)
-  }
-
-  async watch(on: (event: StoreEvent) => void, { prefix = '' } = {}): Promise<AsyncDisposable> {
-    this.#checkOpen()
-    const watch = this.#push.watch(on, prefix)
-    try {
-      return await inTime(watch)
-    } catch (cause) {
-      // It may succeed yet, and nobody would end it.
-      watch.then((late) => late[Symbol.asyncDispose]()).catch(() => {})
-      throw redisError(cause)
-    }
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true
-    this.#push.close()
-    this.#unhear()
-  }
-
-  #checkOpen(): void {
-    if (this.#closed) throw new LeaseError('closed', 'this redis store was closed')
+  #run(resource: string, args: readonly string[], stop: Stop): Promise<Reply> {
+    const { shard, all: keys } = this.#keysOf(resource)
+    return this.#batches.run({ shard, keys, args }, stop)
   }
 
   #keysOf(resource: string): Keys {
     const known = this.#keys.get(resource)
     if (known) return known
-    if (this.#keys.size >= KEYS_KEPT) this.#keys.clear()
+    if (this.#keys.size >= MAX_KEPT_KEYS) this.#keys.clear()
     const keys = new Keys(this.#prefix, resource)
     this.#keys.set(resource, keys)
     return keys
   }
-
-  /** Most resources are free: only who must wait needs to listen, and must do so before it stands in line. */
-  async #askThenListen(ask: Ask, call?: CallOptions): Promise<Answer> {
-    const { wake: _, ...once } = ask
-    const answer = await this.#ask(once, call)
-    if (answer.granted) return answer
-    try {
-      await inTime(this.#push.open(), call?.signal)
-    } catch (cause) {
-      throw redisError(cause)
-    }
-    return this.#ask(ask, call)
-  }
-
-  async #ask(ask: Ask, call?: CallOptions): Promise<Answer> {
-    this.#checkOpen()
-    const { resource, id, ttl, wake, replace } = ask
-    const { shard, row, watched, line, index } = this.#keysOf(resource)
-    const lease = `${packSpan(ttl)} ${packWho(this.#push.channel, id)}${packAbout(ask)}`
-    const args = ['acquire', lease, `${wake ? 'wait' : ''}${replace ?? ''}`]
-    const reply = this.#calls.call(shard, [row, watched, line, index], args, call)
-    // What concerns it may come in before the answer does.
-    const { parties } = this.#push
-    parties.expect(ask)
-    const answer = this.#understand(ask, await reply)
-    if (answer.granted) {
-      parties.granted(answer.lease)
-      this.#push.openForHolder()
-    } else parties.refused(id, answer.place !== null)
-    return answer
-  }
-
-  #understand(ask: Ask, { now, value }: Reply): Answer {
-    if (value === 'fresh') return { granted: true, lease: freshLease(ask, now) }
-    const [verb, shown = '', third = '', fourth = ''] = String(value).split('\n')
-    if (verb === 'refused')
-      return {
-        granted: false,
-        holder: unpackLive(shown, now),
-        place: third === '' ? null : Number(third),
-        retryIn: Math.ceil(Number(fourth) / 1000) + Number(third) * RESERVATION_MS,
-      }
-    if (verb === 'created' && ++this.#created % TIDY_EVERY === 0) this.#listing.tidy().catch(() => {})
-    const replaced = third && unpack(fourth, third as LeaseRecord['state'], now)
-    return { granted: true, lease: unpack(shown, 'held', now), ...(replaced && { replaced }) }
-  }
 }
 
-/** A grant of a resource that was free has nothing to tell but its time. */
+/** The script took a free row. It answers only with the time, because this process knows the rest. */
 function freshLease({ resource, id, owner, ttl, metadata }: Ask, now: number): LeaseRecord {
   return {
     resource,

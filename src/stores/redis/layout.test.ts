@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compareBytes, packAbout, packWho, SHARDS, shardOf, unpack, unpackLive } from './layout.ts'
+import { compareBytes, packLease, SHARDS, shardOf, unpack, unpackLive } from './layout.ts'
 
 describe('shardOf', () => {
-  it('is what it has always been, since leases lie where it says', () => {
+  it('never changes, because leases are stored where it says', () => {
     expect(['', 'a', 'invoice:42', '{brace}', '🔒'].map(shardOf)).toEqual([5, 44, 4, 48, 14])
   })
 
@@ -16,7 +16,7 @@ describe('shardOf', () => {
 })
 
 describe('compareBytes', () => {
-  it('orders as UTF-8 does', () => {
+  it('orders like UTF-8 bytes', () => {
     const text = fc.string({ unit: 'binary' }).filter((one) => one.isWellFormed())
     fc.assert(
       fc.property(text, text, (a, b) => {
@@ -29,9 +29,9 @@ describe('compareBytes', () => {
 describe('unpack', () => {
   const metadata = { host: 'a b' }
   const ask = { resource: 'r', id: 'the id', owner: 'Mika', ttl: 3000, metadata }
-  const row = `F 5000000 4000000 1000999 2000000 3000000 ${packWho('channel', ask.id)}${packAbout(ask)}`
+  const row = `F 5000000 4000000 1000999 2000000 ${packLease(ask, 'channel')}`
 
-  it('shows a lease as it is at that moment', () => {
+  it('returns a lease as it is at that moment', () => {
     const common = { resource: 'r', id: 'the id', owner: 'Mika', token: 5_000_000, metadata }
     expect(unpack(row, 'held', 3_000_500)).toEqual({
       ...common,
@@ -40,11 +40,11 @@ describe('unpack', () => {
     expect(unpack(row, 'expired', 9_000_000)).toMatchObject({ ...common, remaining: 0, state: 'expired' })
   })
 
-  it('leaves no more than the span to a lease when the clock stepped back', () => {
+  it('leaves a lease no more than its span when the clock stepped back', () => {
     expect(unpack(row, 'held', 500_000)).toMatchObject({ expiresAt: 3500, remaining: 3000 })
   })
 
-  it('shows a live lease only, whoever waits for it', () => {
+  it('returns only a live lease, whether or not somebody waits', () => {
     expect(unpackLive(row.replace('F', 'W0:'), 4_999_999)).toMatchObject({ id: 'the id' })
     expect(unpackLive(row, 5_000_000)).toBe(null)
     for (const free of ['', 'F 5000000 4000000', 'W6000000:next 5000000 4000000'])
@@ -52,9 +52,9 @@ describe('unpack', () => {
   })
 
   it.each(['1 1 1 1 c', 'F 1 1 1 1 1 c x', 'F 1 1 1 1 1 c x null', 'F 1 1 1 1 1 c x {"id":1}', 'F 1'])(
-    'refuses %j',
+    'rejects %j',
     (text) => {
-      expect(() => unpackLive(text, 0)).toThrow('Redis holds what is no lease')
+      expect(() => unpackLive(text, 0)).toThrow('Redis: a value is not a lease')
     },
   )
 })

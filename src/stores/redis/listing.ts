@@ -1,92 +1,84 @@
-import {
-  type CallOptions,
-  LeaseError,
-  type LeasePage,
-  type LeaseRecord,
-  type ListQuery,
-} from '../../core/index.ts'
-import type { Calls } from './calls.ts'
-import { compareBytes, indexOf, Keys, SHARDS, unpack, unpackLive, watchedOf } from './layout.ts'
-import { WATCHED_MS } from './watchers.ts'
+import type { Stop } from '../../base/abort.ts'
+import type { LeaseRecord } from '../../base/records.ts'
+import { redisError } from '../../clients/redis-errors.ts'
+import type { LeasePage, ListQuery } from '../../core/index.ts'
+import type { Batches } from './batches.ts'
+import { ALL_SHARDS, compareBytes, indexOf, Keys, SHARDS, unpack, unpackLive } from './layout.ts'
 
-const TIDY_AT_MOST = 256
+const MAX_TIDIED = 256
 
-/** An entry of the index: the resource is to be looked at once `due` has come. */
+/** An entry of the index: the row of this resource is to be checked at `due`. */
 interface Due {
   readonly due: string
   readonly resource: string
 }
 
-/** What goes over all shards: reading, listing and sweeping by way of their indexes, and the start of a watch. */
+/** Reads, lists and sweeps over all shards, by their indexes. */
 export class Listing {
-  readonly #calls: Calls
+  readonly #batches: Batches
   readonly #prefix: string
-  #tidied = Math.floor(Math.random() * SHARDS)
+  #nextTidied = Math.floor(Math.random() * SHARDS)
 
-  constructor(calls: Calls, prefix: string) {
-    this.#calls = calls
+  constructor(batches: Batches, prefix: string) {
+    this.#batches = batches
     this.#prefix = prefix
   }
 
-  async read(resources: readonly string[], call?: CallOptions): Promise<(LeaseRecord | null)[]> {
-    return Promise.all(resources.map((resource) => this.#readOne(resource, call)))
+  async read(resources: readonly string[], stop: Stop): Promise<(LeaseRecord | null)[]> {
+    return Promise.all(resources.map((resource) => this.#readOne(resource, stop)))
   }
 
-  async list({ prefix = '', limit, after = '' }: ListQuery, call?: CallOptions): Promise<LeasePage> {
+  async list({ prefix = '', limit, after = '' }: ListQuery, stop: Stop): Promise<LeasePage> {
     const perShard = 2 * Math.ceil(limit / SHARDS) + 6
     for (let last = after; ; ) {
       const from = compareBytes(last, prefix) < 0 ? `[${prefix}` : `(${last}`
-      const { names, horizon } = await this.#names(from, prefix, perShard, call)
-      const leases = await this.#readSound(names, call)
+      const { names, horizon } = await this.#names(from, prefix, perShard, stop)
+      const leases = await this.#readValid(names, stop)
       const end = leases.length > limit ? leases[limit - 1]?.resource : horizon
       if (leases.length > 0 || end === undefined)
         return { leases: leases.slice(0, limit), ...(end !== undefined && { next: end }) }
+      stop.throwIfAborted()
       last = end
     }
   }
 
-  async sweep(limit: number, call?: CallOptions): Promise<LeaseRecord[]> {
-    const found = await Promise.all(shards().map((shard) => this.#due(shard, limit, call)))
+  async sweep(limit: number, stop: Stop): Promise<LeaseRecord[]> {
+    const found = await Promise.all(ALL_SHARDS.map((shard) => this.#due(shard, limit, stop)))
     const entries = found.flat().sort((a, b) => Number(a.due) - Number(b.due))
     const swept: LeaseRecord[] = []
     while (entries.length > 0 && swept.length < limit) {
-      const looks = entries.splice(0, limit - swept.length).map((entry) => this.#look(entry, 'hand', call))
-      const outcomes = await Promise.allSettled(looks)
+      stop.throwIfAborted()
+      const checks = entries
+        .splice(0, limit - swept.length)
+        .map((entry) => this.#expire(entry, 'sweep', stop))
+      const outcomes = await Promise.allSettled(checks)
       for (const outcome of outcomes) if (outcome.status === 'fulfilled') swept.push(...outcome.value)
       const failure = outcomes.find((outcome) => outcome.status === 'rejected')
-      // What was swept is handed over: no other caller will get it.
-      if (failure && swept.length === 0 && isPassing(failure.reason)) throw failure.reason
+      // What was swept must be returned: no other caller will get it.
+      if (failure && swept.length === 0 && !isMalformed(failure.reason)) throw failure.reason
     }
     return swept
   }
 
-  /** Drops rows that nobody uses any more, of another shard each time. */
-  async tidy(): Promise<void> {
-    const entries = await this.#due(this.#tidied++ % SHARDS, TIDY_AT_MOST)
-    await Promise.allSettled(entries.map((entry) => this.#look(entry, 'keep')))
+  /** Deletes rows of one shard that nobody uses any more, of another shard each time. */
+  async tidy(stop: Stop): Promise<void> {
+    const entries = await this.#due(this.#nextTidied++ % SHARDS, MAX_TIDIED, stop)
+    await Promise.allSettled(entries.map((entry) => this.#expire(entry, 'tidy', stop)))
   }
 
-  /** Tells the script that somebody watches. False: some shard had not known, or had forgotten. */
-  async announce(): Promise<boolean> {
-    const tell = (shard: number) =>
-      this.#calls.call(shard, [watchedOf(this.#prefix, shard)], ['watch', String(WATCHED_MS)])
-    const replies = await Promise.all(shards().map(tell))
-    return replies.every(({ value }) => value === 'known')
-  }
-
-  async #readOne(resource: string, call?: CallOptions): Promise<LeaseRecord | null> {
+  async #readOne(resource: string, stop: Stop): Promise<LeaseRecord | null> {
     const { shard, row } = new Keys(this.#prefix, resource)
-    const { now, value } = await this.#calls.call(shard, [row], ['read'], call)
+    const { now, value } = await this.#batches.run({ shard, keys: [row], args: ['read'] }, stop)
     return unpackLive(String(value), now)
   }
 
-  /** A value that is no lease is told to who asks for that resource, and does not stop the others' list. */
-  async #readSound(names: readonly string[], call?: CallOptions): Promise<LeaseRecord[]> {
+  /** Skips a value that is not a lease. A caller that asks for that resource gets the error. */
+  async #readValid(names: readonly string[], stop: Stop): Promise<LeaseRecord[]> {
     const read = names.map(async (name) => {
       try {
-        return await this.#readOne(name, call)
+        return await this.#readOne(name, stop)
       } catch (error) {
-        if (isPassing(error)) throw error
+        if (!isMalformed(error)) throw error
         return null
       }
     })
@@ -94,49 +86,41 @@ export class Listing {
   }
 
   /**
-   * The names that follow `from`, in order. A shard that gave as many as it was asked for may have more; up to the
-   * first such shard's last name, the horizon, none is missing.
+   * The names that follow `from`, in order. A shard that returned as many as it was asked for may have more. So the
+   * names are complete only up to the horizon, the smallest of the last names of such shards.
    */
-  async #names(from: string, prefix: string, perShard: number, call?: CallOptions) {
-    const ask = async (shard: number) => {
-      const args = ['names', from, prefix, String(perShard)]
-      const { value } = await this.#calls.call(shard, [indexOf(this.#prefix, shard)], args, call)
+  async #names(from: string, prefix: string, perShard: number, stop: Stop) {
+    const args = ['names', from, prefix, String(perShard)]
+    const namesIn = async (shard: number) => {
+      const { value } = await this.#batches.run({ shard, keys: [indexOf(this.#prefix, shard)], args }, stop)
       return [...value].map((member) => String(member).slice('name:'.length))
     }
-    const pages = await Promise.all(shards().map(ask))
+    const pages = await Promise.all(ALL_SHARDS.map(namesIn))
     const ends = pages.filter((page) => page.length >= perShard).map((page) => page.at(-1) ?? '')
     const horizon = ends.sort(compareBytes)[0]
     const names = pages.flat().filter((name) => horizon === undefined || compareBytes(name, horizon) <= 0)
     return { names: names.sort(compareBytes), horizon }
   }
 
-  async #due(shard: number, limit: number, call?: CallOptions): Promise<Due[]> {
-    const { value } = await this.#calls.call(
-      shard,
-      [indexOf(this.#prefix, shard)],
-      ['due', String(limit)],
-      call,
-    )
-    return [...value].flatMap((member) => {
+  async #due(shard: number, limit: number, stop: Stop): Promise<Due[]> {
+    const keys = [indexOf(this.#prefix, shard)]
+    const { value } = await this.#batches.run({ shard, keys, args: ['due', String(limit)] }, stop)
+    return [...value].map((member) => {
       const [, due = '', resource = ''] = /^due:(\d+) (.*)$/s.exec(String(member)) ?? []
       return { due, resource }
     })
   }
 
-  /** Brings a resource up to date; with `hand`, a lease that ran out is ended and handed over. */
-  async #look({ due, resource }: Due, hand: 'hand' | 'keep', call?: CallOptions): Promise<LeaseRecord[]> {
-    const { shard, row, watched, line, index } = new Keys(this.#prefix, resource)
-    const keys = [row, watched, line, index]
-    const { now, value } = await this.#calls.call(shard, keys, ['expire', due, hand], call)
+  /** Brings a row up to date. Only `sweep` ends an expired lease, and returns it. */
+  async #expire({ due, resource }: Due, purpose: 'sweep' | 'tidy', stop: Stop): Promise<LeaseRecord[]> {
+    const { shard, all: keys } = new Keys(this.#prefix, resource)
+    const { now, value } = await this.#batches.run({ shard, keys, args: ['expire', due, purpose] }, stop)
     const [, ended] = String(value).split('\n')
     return ended ? [unpack(ended, 'expired', now)] : []
   }
 }
 
-function shards(): number[] {
-  return Array.from({ length: SHARDS }, (_, shard) => shard)
-}
-
-function isPassing(error: unknown): boolean {
-  return !(error instanceof LeaseError) || error.code !== 'store-failed'
+/** The value of this resource is not a lease. That does not affect other resources. */
+function isMalformed(error: unknown): boolean {
+  return redisError(error).code === 'store-failed'
 }

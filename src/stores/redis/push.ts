@@ -1,185 +1,187 @@
-import type { RedisSubscriber, SubscriberHooks } from '../../clients/redis.ts'
-import { LeaseError, type LeaseRecord, type StoreEvent } from '../../core/index.ts'
-import { Parties } from './parties.ts'
-import { quietly, type Watcher, Watchers } from './watchers.ts'
+import type { Stop } from '../../base/abort.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
+import { randomId } from '../../base/random-id.ts'
+import type { LeaseRecord } from '../../base/records.ts'
+import type { RedisDatabase, RedisSubscriber } from '../../clients/redis.ts'
+import { redisError } from '../../clients/redis-errors.ts'
+import type { StoreEvent } from '../../core/index.ts'
+import type { Calls } from '../local/calls.ts'
+import type { LocalListeners } from '../local/listeners.ts'
+import { PushConnection } from '../local/push-connection.ts'
+import type { Batches } from './batches.ts'
+import { ALL_SHARDS, unpackChange, watchedOf } from './layout.ts'
 
-const HELD_FOR_MS = 200
-const IDLE_MS = 2000
-const REOPEN_MS = [50, 200, 1000, 2000]
+/** Most leases are released before a connection would pay off. What happens until then is read when it opens. */
+const OPEN_FOR_HOLDER_MS = 200
+/** How long the script publishes changes after it was told that somebody watches. */
+export const WATCHED_MS = 30_000
 
-interface PushOptions {
+export interface PushOptions {
   readonly prefix: string
-  /** The script may publish on another node than the one that we listen to, where it cannot count us. */
-  readonly elsewhere: boolean
-  readonly open: (hear: SubscriberHooks) => Promise<RedisSubscriber>
-  readonly read: (resources: readonly string[]) => Promise<readonly (LeaseRecord | null)[]>
-  readonly announce: () => Promise<boolean>
+  /** The client whose connection is duplicated. */
+  readonly redis: RedisDatabase
+  /** The script may publish on another node than the one where this store listens, and cannot count listeners there. */
+  readonly isCluster: boolean
+  readonly batches: Batches
+  readonly calls: Calls
+  readonly listeners: LocalListeners
+  /** Reads leases again whose end may have been missed. */
+  readonly read: (resources: readonly string[], stop: Stop) => Promise<(LeaseRecord | null)[]>
+  readonly clock?: Clock
 }
 
 /**
- * The one connection on which a store listens: opened when somebody waits, watches or holds a lease, closed when
- * that has been over for a while. A waiter stands in line only while it is open, since the script takes a channel
- * without listeners for a dead process. Whatever was published while it was broken is made up for when it is back:
- * waiters ask again, watchers hear of a gap, and the leases that are held are read.
+ * What the script publishes for this store. Wake-ups and losses come on a channel of its own: the script takes a
+ * channel without listeners for that of a dead process, so a waiter joins the queue only while the connection is open.
+ * Changes come on a channel of all stores. Most stores have no watcher, so the script publishes changes only while the
+ * stores that watch repeat that they do.
  */
 export class Push {
-  /** Names this store among all others on the same server. */
+  /** The name of this store among all others on the same server. */
   readonly channel: string
   readonly #options: PushOptions
-  readonly #wakes: string
+  readonly #clock: Clock
+  readonly #connection: PushConnection<RedisSubscriber>
   readonly #changes: string
-  readonly parties = new Parties()
-  readonly #watchers: Watchers
-  /** Also those who are not told yet, since the script has to learn of them first. */
-  readonly #watching = new Set<Watcher>()
-  #subscriber: RedisSubscriber | undefined
-  #opening: Promise<RedisSubscriber> | undefined
-  #failures = 0
-  #used = false
-  #closed = false
-  #timer: ReturnType<typeof setTimeout> | undefined
+  #cancelAnnouncement: (() => void) | undefined
 
   constructor(options: PushOptions) {
+    const { prefix, isCluster, listeners, clock = systemClock } = options
     this.#options = options
-    this.channel = `${options.elsewhere ? '*' : ''}${crypto.randomUUID()}`
-    this.#wakes = `${options.prefix}:wake:${this.channel}`
-    this.#changes = `${options.prefix}:changes`
-    this.#watchers = new Watchers(options.announce)
+    this.#clock = clock
+    this.channel = `${isCluster ? '*' : ''}${randomId()}`
+    this.#changes = `${prefix}:changes`
+    this.#connection = new PushConnection({
+      clock,
+      open: (broken) => this.#subscribe(broken),
+      close: (subscriber) => subscriber.close(),
+      isNeeded: () => listeners.isNeeded,
+      opened: (_, missed) => this.#catchUp(missed),
+    })
   }
 
   get isOpen(): boolean {
-    return this.#subscriber !== undefined
+    return this.#connection.connection !== undefined
   }
 
-  async open(): Promise<RedisSubscriber> {
-    this.#used = true
-    if (this.#subscriber) return this.#subscriber
-    this.#opening ??= this.#open()
-    return this.#opening
+  async open(): Promise<void> {
+    await this.#connection.open()
   }
 
-  /** Somebody holds a lease now. Most are given back before a connection would pay; what it misses is read. */
   openForHolder(): void {
-    if (this.parties.size === 0) return
-    this.#used = true
-    if (!this.isOpen && !this.#opening && !this.#timer) this.#openIn(HELD_FOR_MS)
+    this.#connection.openIn(OPEN_FOR_HOLDER_MS)
   }
 
-  async watch(on: (event: StoreEvent) => void, prefix: string): Promise<AsyncDisposable> {
-    const watcher = { on, prefix }
-    this.#watching.add(watcher)
+  async watch(
+    on: (event: StoreEvent) => void,
+    prefix: string | undefined,
+    stop: Stop,
+  ): Promise<AsyncDisposable> {
+    const { listeners } = this.#options
+    const hasOthers = listeners.isWatched
+    // Registered first, so that a connection that breaks meanwhile is opened again with the changes.
+    const watch = listeners.watch(on, prefix)
+    const unwatch = async () => {
+      await watch[Symbol.asyncDispose]()
+      if (!listeners.isWatched) await this.#connection.connection?.unsubscribe(this.#changes).catch(() => {})
+    }
     try {
-      const subscriber = await this.open()
+      const subscriber = await this.#connection.open()
       await subscriber.subscribe(this.#changes)
-      await this.#watchers.add(watcher)
+      const isKnown = await this.#announce(stop)
+      // The others may have missed changes. The next announcement would not find that any more.
+      if (hasOthers && !isKnown) listeners.tellGap()
+      stop.throwIfAborted()
     } catch (error) {
-      this.#unwatch(watcher)
+      await unwatch()
       throw error
     }
-    return { [Symbol.asyncDispose]: async () => this.#unwatch(watcher) }
+    this.#announceLater()
+    return { [Symbol.asyncDispose]: unwatch }
   }
 
-  close(): void {
-    this.#closed = true
-    this.parties.clear()
-    this.#watching.clear()
-    this.#watchers.clear()
-    this.#disconnect()
+  async close(): Promise<void> {
+    this.#cancelAnnouncement?.()
+    await this.#connection.close()
   }
 
-  async #open(): Promise<RedisSubscriber> {
+  async #subscribe(broken: () => void): Promise<RedisSubscriber> {
+    const { prefix, redis, listeners } = this.#options
+    const message = (channel: string, text: string) => this.#onMessage(channel, text)
+    let subscriber: RedisSubscriber | undefined
     try {
-      const subscriber = await this.#options.open({
-        message: (channel, message) => quietly(() => this.#onMessage(channel, message)),
-        broken: () => this.#onBroken(),
-      })
-      try {
-        await subscriber.subscribe(this.#wakes)
-        if (this.#watching.size > 0) await subscriber.subscribe(this.#changes)
-        if (this.#closed) throw new LeaseError('closed', 'this redis store was closed')
-      } catch (error) {
-        subscriber.close()
-        throw error
-      }
-      this.#subscriber = subscriber
-      this.#failures = 0
-      this.#closeWhenIdle()
-      this.#makeUp()
+      subscriber = await redis.subscriber({ message, broken })
+      await subscriber.subscribe(`${prefix}:wake:${this.channel}`)
+      if (listeners.isWatched) await subscriber.subscribe(this.#changes)
       return subscriber
-    } finally {
-      this.#opening = undefined
+    } catch (error) {
+      subscriber?.close()
+      throw redisError(error)
     }
   }
 
-  #closeWhenIdle(): void {
-    this.#later(IDLE_MS, () => {
-      if (this.#needed || this.#used) this.#closeWhenIdle()
-      else this.#disconnect()
-      this.#used = false
-    })
-  }
-
-  get #needed(): boolean {
-    return this.parties.size > 0 || this.#watching.size > 0
-  }
-
-  #unwatch(watcher: Watcher): void {
-    this.#used = true
-    this.#watching.delete(watcher)
-    this.#watchers.delete(watcher)
-    if (this.#watching.size === 0) this.#subscriber?.unsubscribe(this.#changes).catch(() => {})
-  }
-
-  #onBroken(): void {
-    this.#disconnect()
-    this.#openAgain()
-  }
-
-  #openAgain(): void {
-    this.#openIn(REOPEN_MS[Math.min(this.#failures++, REOPEN_MS.length - 1)] ?? 0)
-  }
-
-  #openIn(ms: number): void {
-    if (this.isOpen || this.#closed) return
-    this.#later(ms, () => {
-      if (this.#needed) this.open().catch(() => this.#openAgain())
-    })
-  }
-
-  #later(ms: number, run: () => void): void {
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined
-      run()
-    }, ms)
-    this.#timer.unref()
-  }
-
-  #disconnect(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    this.#subscriber?.close()
-    this.#subscriber = undefined
-  }
-
-  #makeUp(): void {
-    this.parties.wakeAll()
-    this.#watchers.tellGap()
-    void this.#checkHeld()
-  }
-
-  async #checkHeld(): Promise<void> {
-    const held = this.parties.leases()
+  /** After a break, waiters ask again and watchers hear of a gap. Leases may have ended even before the first open. */
+  #catchUp(missed: boolean): void {
+    const { listeners, calls, read } = this.#options
+    if (missed) {
+      listeners.wakeAll()
+      listeners.tellGap()
+    }
+    const held = listeners.held()
     if (held.length === 0) return
-    const found = await this.#options.read(held.map(({ resource }) => resource)).catch(() => [])
-    for (const [index, { id, token }] of held.entries()) {
-      const lease = found[index]
-      if (lease !== undefined && lease?.id !== id) this.parties.ended(id, token)
-    }
+    const resources = held.map(({ resource }) => resource)
+    calls
+      .run((stop) => read(resources, stop))
+      .then(
+        (found) => listeners.checkHeld(held, found),
+        // The manager's next renewal finds out.
+        () => {},
+      )
   }
 
-  #onMessage(channel: string, message: string): void {
-    if (channel === this.#changes) this.#watchers.tellChange(message)
-    else this.parties.hear(message)
+  /** Tells the script that somebody watches. False: some shard did not know, so changes may have been missed. */
+  async #announce(stop: Stop): Promise<boolean> {
+    const { prefix, batches } = this.#options
+    const args = ['watch', String(WATCHED_MS)]
+    const replies = await Promise.all(
+      ALL_SHARDS.map((shard) => batches.run({ shard, keys: [watchedOf(prefix, shard)], args }, stop)),
+    )
+    return replies.every(({ value }) => value === 'known')
+  }
+
+  #announceLater(): void {
+    const { listeners, calls } = this.#options
+    this.#cancelAnnouncement ??= this.#clock.setTimer(
+      () => {
+        this.#cancelAnnouncement = undefined
+        if (!listeners.isWatched) return
+        this.#announceLater()
+        calls
+          .run((stop) => this.#announce(stop))
+          .then(
+            (isKnown) => isKnown || listeners.tellGap(),
+            // If the script forgets us meanwhile, a later announcement reports that.
+            () => {},
+          )
+      },
+      WATCHED_MS / 3,
+      true,
+    )
+  }
+
+  /** Everybody may publish on these channels, so a malformed message is skipped. */
+  #onMessage(channel: string, text: string): void {
+    const { listeners } = this.#options
+    try {
+      if (channel === this.#changes) {
+        listeners.tellChange(unpackChange(text))
+        return
+      }
+      const [, verb, number, id = ''] = /^(wake|lost) (\d+) (\S+)$/.exec(text) ?? []
+      if (verb === 'wake') listeners.wake(decodeURIComponent(id), Number(number))
+      else if (verb === 'lost') listeners.ended(decodeURIComponent(id), Number(number))
+    } catch {
+      // Malformed.
+    }
   }
 }

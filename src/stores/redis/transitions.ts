@@ -1,265 +1,293 @@
+import { RESERVATION_MS } from '../lease-row.ts'
+import { FREE_ROW, LEASE } from './layout.ts'
+
 /**
- * What the script does when somebody waits, or when a row is new, taken over, renewed or swept: `lease-row.ts` in
- * Lua.
+ * `lease-row.ts` in Lua: everything that is not the short path, because somebody waits, or because a row is new, taken
+ * over, renewed or swept. A row is loaded, changed and saved. Its functions are created only when they are needed,
+ * because that would cost the short path a tenth of its time.
+ *
+ * Messages to one process: `wake <milliseconds> <id>` and `lost <token> <id>`, on the channel of its store. Messages to
+ * watchers: `<state> <row>`.
  */
 export const TRANSITIONS = `
-local function transitions()
-  local RESERVATION = 1000000
-  local slow = {}
+local function createTransitions()
+  local RESERVATION_MS = ${RESERVATION_MS}
+  local RESERVATION = RESERVATION_MS * 1000
+  local NOT_A_LEASE = 'the value is not a lease'
 
   local function digits(number) return string.format('%.0f', number) end
-  local function spanDigits(number) return string.format('%013.0f', number) end
 
-  local function load(row, watched, line, index)
-    local found = call('MGET', row, watched)
-    local r = { row = row, line = line, index = index, watched = found[2] }
+  local function load(keys)
+    local found = call('MGET', keys.row, keys.watched)
+    local row = { keys = keys, isWatched = found[2] }
     if found[1] then
       local waits, lease
-      waits, r.token, r.due, lease = match(found[1], '^(%S+) (%d+) (%d+)(.*)$')
-      r.ends, r.reserved = match(waits or '', '^W(%d+):(.*)$')
-      r.waits = r.ends ~= nil
-      if r.reserved == '' then r.reserved = nil end
-      r.acquired, r.since, r.span, r.channel, r.id, r.about =
-        match(lease or '', '^ (%d+) (%d+) (%d+) (%S+) (%S+) (.+)$')
-      if not r.token or (waits ~= 'F' and not r.waits) or (lease ~= '' and not r.id) then
-        error('the value is no lease', 0)
+      waits, row.token, row.due, lease = match(found[1], '^${FREE_ROW}(.*)$')
+      row.reservedUntil, row.reservedFor = match(waits or '', '^W(%d+):(.*)$')
+      row.waits = row.reservedUntil ~= nil
+      if row.reservedFor == '' then row.reservedFor = nil end
+      row.acquired, row.since, row.span, row.channel, row.id, row.about = match(lease or '', '^ ${LEASE} (.+)$')
+      if not row.token or (waits ~= 'F' and not row.waits) or (lease ~= '' and not row.id) then
+        error(NOT_A_LEASE, 0)
       end
-    elseif call('EXISTS', row) == 1 then
-      error('the value is no lease', 0)
+    elseif call('EXISTS', keys.row) == 1 then
+      error(NOT_A_LEASE, 0)
     end
-    return r
+    return row
   end
 
-  local function text(r)
-    local waits = r.waits and 'W' .. (r.reserved and r.ends or '0') .. ':' .. (r.reserved or '') or 'F'
-    local free = waits .. ' ' .. r.token .. ' ' .. r.due
-    if not r.id then return free end
-    return table.concat({ free, r.acquired, r.since, r.span, r.channel, r.id, r.about }, ' ')
+  local function pack(row)
+    local waits = 'F'
+    if row.waits then
+      waits = 'W' .. (row.reservedFor and row.reservedUntil or '0') .. ':' .. (row.reservedFor or '')
+    end
+    local free = waits .. ' ' .. row.token .. ' ' .. row.due
+    if not row.id then return free end
+    return table.concat({ free, row.acquired, row.since, row.span, row.channel, row.id, row.about }, ' ')
   end
 
-  local function expires(r) return r.since + r.span end
-  local function live(r) return r.id and now < expires(r) end
-  local function shown(r) return live(r) and text(r) or '' end
+  local function expiry(row) return row.since + row.span end
+  local function isLive(row) return row.id and now < expiry(row) end
+  local function packLive(row) return isLive(row) and pack(row) or '' end
+  local function resourceOf(keys) return sub(keys.row, #keys.index + 2) end
 
-  local function lookAt(r, due)
-    local name = sub(r.row, #r.index + 2)
-    if r.due then call('ZREM', r.index, 'due:' .. r.due .. ' ' .. name) end
-    r.due = digits(due)
-    call('ZADD', r.index, 0, 'name:' .. name, 0, 'due:' .. r.due .. ' ' .. name)
+  -- Moves the row's entry in the index.
+  local function setDue(row, due)
+    local resource = resourceOf(row.keys)
+    if row.due then call('ZREM', row.keys.index, 'due:' .. row.due .. ' ' .. resource) end
+    row.due = digits(due)
+    call('ZADD', row.keys.index, 0, 'name:' .. resource, 0, 'due:' .. row.due .. ' ' .. resource)
   end
 
-  local function save(r)
-    if not r.token then return end
-    call('SET', r.row, text(r), 'KEEPTTL')
-    if r.id then call('PEXPIREAT', r.row, digits((math.max(expires(r), r.token) + 2 * HOUR) / 1000)) end
+  local function save(row)
+    if not row.token then return end
+    call('SET', row.keys.row, pack(row), 'KEEPTTL')
+    if row.id then
+      local keptUntil = math.max(expiry(row), row.token) + 2 * KEEP_FREE
+      call('PEXPIREAT', row.keys.row, digits(keptUntil / 1000))
+    end
   end
 
-  local function tell(r, state)
-    if r.watched then call('PUBLISH', PREFIX .. ':changes', state .. ' ' .. text(r)) end
+  local function tellWatchers(row, state)
+    if row.isWatched then call('PUBLISH', PREFIX .. ':changes', state .. ' ' .. pack(row)) end
   end
 
-  local function push(channel, message) return call('PUBLISH', PREFIX .. ':wake:' .. channel, message) end
-  local function isElsewhere(channel) return sub(channel, 1, 1) == '*' end
+  -- Returns how many listen. In a cluster (the channel begins with an asterisk) they may listen on another node.
+  local function send(channel, message) return call('PUBLISH', PREFIX .. ':wake:' .. channel, message) end
+  local function mayListenElsewhere(channel) return sub(channel, 1, 1) == '*' end
 
-  local function finish(r, state, by)
-    local ended = text(r)
-    tell(r, state)
-    if r.channel ~= by then push(r.channel, 'lost ' .. r.token .. ' ' .. r.id) end
-    r.id = nil
+  -- by: the channel of the process that ends the lease. It need not be told.
+  local function endLease(row, state, by)
+    local ended = pack(row)
+    tellWatchers(row, state)
+    if row.channel ~= by then send(row.channel, 'lost ' .. row.token .. ' ' .. row.id) end
+    row.id = nil
     return state .. '\\n' .. ended
   end
 
-  local function waiters(r, first, last)
-    local found, list = call('ZRANGE', r.line, 2 * first, 2 * last + 1), {}
+  local function waiters(row, first, last)
+    local found, list = call('ZRANGE', row.keys.queue, 2 * first, 2 * last + 1), {}
     for n = 1, #found, 2 do
       list[#list + 1] = { id = found[n], channel = sub(found[n + 1], #found[n] + 2) }
     end
     return list
   end
 
-  local function channelOf(r, id)
-    local place = call('ZRANK', r.line, id)
-    return place and waiters(r, place / 2, place / 2)[1].channel
+  local function channelOf(row, id)
+    local rank = call('ZRANK', row.keys.queue, id)
+    return rank and waiters(row, rank / 2, rank / 2)[1].channel
   end
 
-  local function leave(r, id)
-    local number = call('ZSCORE', r.line, id)
-    if number then call('ZREMRANGEBYSCORE', r.line, number, number) end
-    if r.reserved == id then r.reserved = nil end
+  local function removeWaiter(row, id)
+    local score = call('ZSCORE', row.keys.queue, id)
+    if score then call('ZREMRANGEBYSCORE', row.keys.queue, score, score) end
+    if row.reservedFor == id then row.reservedFor = nil end
   end
 
-  local function dismiss(r, channel, me)
-    for _, waiter in ipairs(waiters(r, 0, -1)) do
+  -- Removes all waiters of a process that did not answer. If it is alive, they join the queue again at its end.
+  local function dismissProcess(row, channel, me)
+    for _, waiter in ipairs(waiters(row, 0, -1)) do
       if waiter.channel == channel then
-        leave(r, waiter.id)
-        if waiter.id ~= me then push(channel, 'wake 0 ' .. waiter.id) end
+        removeWaiter(row, waiter.id)
+        if waiter.id ~= me then send(channel, 'wake 0 ' .. waiter.id) end
       end
     end
   end
 
-  local function standBy(r, channel, me)
-    local behind = waiters(r, 1, 16)
-    local next = behind[1]
+  -- Tells the next waiter, if possible one of another process, to ask when the reservation ends.
+  local function wakeStandby(row, channel, me)
+    local behind = waiters(row, 1, 16)
+    local standby = behind[1]
     for _, waiter in ipairs(behind) do
-      if waiter.channel ~= channel then next = waiter break end
+      if waiter.channel ~= channel then standby = waiter break end
     end
-    if next and next.id ~= me then push(next.channel, 'wake 1000 ' .. next.id) end
+    if standby and standby.id ~= me then send(standby.channel, 'wake ' .. RESERVATION_MS .. ' ' .. standby.id) end
   end
 
-  local function settle(r, me)
-    if r.reserved then
-      r.ends = digits(math.min(r.ends, now + RESERVATION))
-      if tonumber(r.ends) <= now then
-        dismiss(r, channelOf(r, r.reserved), me)
-        r.reserved = nil
+  -- Ends a reservation that was not used in time, and reserves a free resource for the first waiter that is alive.
+  local function settle(row, me)
+    if row.reservedFor then
+      row.reservedUntil = digits(math.min(row.reservedUntil, now + RESERVATION))
+      if tonumber(row.reservedUntil) <= now then
+        dismissProcess(row, channelOf(row, row.reservedFor), me)
+        row.reservedFor = nil
       end
     end
-    while r.waits and not r.reserved and not live(r) do
-      local head = waiters(r, 0, 0)[1]
+    while row.waits and not row.reservedFor and not isLive(row) do
+      local head = waiters(row, 0, 0)[1]
       if not head then
-        r.waits = false
-      elseif head.id == me or push(head.channel, 'wake 0 ' .. head.id) > 0 or isElsewhere(head.channel) then
-        r.reserved, r.ends = head.id, digits(now + RESERVATION)
-        standBy(r, head.channel, me)
+        row.waits = false
+      elseif head.id == me or send(head.channel, 'wake 0 ' .. head.id) > 0 or mayListenElsewhere(head.channel) then
+        row.reservedFor, row.reservedUntil = head.id, digits(now + RESERVATION)
+        wakeStandby(row, head.channel, me)
       else
-        dismiss(r, head.channel, me)
+        dismissProcess(row, head.channel, me)
       end
     end
   end
 
-  local function stepBack(r)
-    if r.id and now < tonumber(r.since) then r.since = clock end
+  -- After the clock stepped back, a lease has its span left and no more.
+  local function followClock(row)
+    if row.id and now < tonumber(row.since) then row.since = clock end
   end
 
-  local function extend(r, ttl)
-    local ends = math.max(expires(r), now + ttl)
-    r.since, r.span = clock, spanDigits(ends - now)
+  local function extend(row, span)
+    local ends = math.max(expiry(row), now + span)
+    row.since, row.span = clock, digits(ends - now)
   end
 
-  local function keepDue(r)
-    local ends = expires(r)
-    if not r.due or tonumber(r.due) > ends or r.due + HOUR < ends then lookAt(r, ends) end
+  local function keepDue(row)
+    local ends = expiry(row)
+    if not row.due or tonumber(row.due) > ends or row.due + KEEP_FREE < ends then setDue(row, ends) end
   end
 
   local function floorOf(index)
     return call('ZRANGEBYLEX', index, '[floor:', '(floor;', 'LIMIT', 0, 1)[1]
   end
 
-  local function grant(r, ask)
-    local replaced = r.id and '\\n' .. finish(r, live(r) and 'taken-over' or 'expired') or ''
-    local last = r.token
+  local function grant(row, lease)
+    local replaced = row.id and '\\n' .. endLease(row, isLive(row) and 'taken-over' or 'expired') or ''
+    local verb, last = 'granted', row.token
     if not last then
-      last = match(floorOf(r.index) or '', '%d+') or 0
-      call('DEL', r.line)
+      verb, last = 'created', match(floorOf(row.keys.index) or '', '%d+') or 0
+      call('DEL', row.keys.queue)
     end
-    local verb = r.token and 'granted' or 'created'
-    r.token = digits(math.max(last + 1, now))
-    r.acquired, r.since = clock, clock
-    r.span, r.channel, r.id, r.about = match(ask, '^(%S+) (%S+) (%S+) (.+)$')
-    if r.waits then leave(r, r.id) end
-    r.reserved = nil
+    row.token = digits(math.max(last + 1, now))
+    row.acquired, row.since = clock, clock
+    row.span, row.channel, row.id, row.about = match(lease, '^(%d+) (%S+) (%S+) (.+)$')
+    if row.waits then removeWaiter(row, row.id) end
+    row.reservedFor = nil
     return verb, replaced
   end
 
-  local function stand(r, id, channel, wait)
-    if wait then
-      local number = call('ZSCORE', r.line, id)
-      if number then call('ZREMRANGEBYSCORE', r.line, number, number)
-      else number = (call('ZREVRANGE', r.line, 0, 0, 'WITHSCORES')[2] or 0) + 1 end
-      call('ZADD', r.line, number, id, number, id .. ' ' .. channel)
-      r.waits = true
-    end
-    local free = live(r) and expires(r) - now or r.reserved and r.ends - now or 0
-    if r.waits then call('PEXPIREAT', r.line, digits((now + free + 2 * HOUR) / 1000)) end
-    local place = call('ZRANK', r.line, id)
-    return 'refused', '\\n' .. (place and digits(place / 2) or '') .. '\\n' .. digits(free)
+  local function enqueue(row, id, channel)
+    local queue = row.keys.queue
+    local score = call('ZSCORE', queue, id)
+    if score then call('ZREMRANGEBYSCORE', queue, score, score)
+    else score = (call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')[2] or 0) + 1 end
+    call('ZADD', queue, score, id, score, id .. ' ' .. channel)
+    row.waits = true
   end
 
-  function slow.acquire(row, watched, line, index, ask, mode)
-    local r = load(row, watched, line, index)
-    local ttl, channel, id = match(ask, '^(%S+) (%S+) (%S+) ')
-    stepBack(r)
-    settle(r, id)
-    local held, verb, more = live(r), 'granted', ''
-    if held and r.id == id then
-      extend(r, ttl)
-    elseif held and r.token == match(mode, '%d+') or not held and (not r.reserved or r.reserved == id) then
-      verb, more = grant(r, ask)
+  local function refuse(row, id, channel, wait)
+    if wait == 'wait' then enqueue(row, id, channel) end
+    local freeIn = isLive(row) and expiry(row) - now or row.reservedFor and row.reservedUntil - now or 0
+    if row.waits then call('PEXPIREAT', row.keys.queue, digits((now + freeIn + 2 * KEEP_FREE) / 1000)) end
+    local rank = call('ZRANK', row.keys.queue, id)
+    return 'refused', '\\n' .. (rank and digits(rank / 2) or '') .. '\\n' .. digits(freeIn)
+  end
+
+  local transitions = {}
+
+  function transitions.acquire(keys, lease, wait, replace)
+    local row = load(keys)
+    local span, channel, id = match(lease, '^(%S+) (%S+) (%S+) ')
+    followClock(row)
+    settle(row, id)
+    local isHeld, verb, more = isLive(row), 'granted', ''
+    if isHeld and row.id == id then
+      extend(row, span)
+    elseif isHeld and row.token == replace or not isHeld and (not row.reservedFor or row.reservedFor == id) then
+      verb, more = grant(row, lease)
     else
-      verb, more = stand(r, id, channel, sub(mode, 1, 4) == 'wait')
+      verb, more = refuse(row, id, channel, wait)
     end
-    if r.id then keepDue(r) end
-    if verb ~= 'refused' then tell(r, 'held') end
-    save(r)
-    return verb .. '\\n' .. shown(r) .. more
+    if row.id then keepDue(row) end
+    if verb ~= 'refused' then tellWatchers(row, 'held') end
+    save(row)
+    return verb .. '\\n' .. packLive(row) .. more
   end
 
-  function slow.renew(row, watched, line, id, ttl)
-    local r = load(row, watched, line)
-    stepBack(r)
-    settle(r)
-    local mine = live(r) and r.id == id
-    if mine then
-      extend(r, ttl)
-      tell(r, 'held')
+  function transitions.renew(keys, id, span)
+    local row = load(keys)
+    followClock(row)
+    settle(row)
+    local isMine = isLive(row) and row.id == id
+    if isMine then
+      extend(row, span)
+      tellWatchers(row, 'held')
     end
-    save(r)
-    return (mine and 'renewed\\n' or 'refused\\n') .. shown(r)
+    save(row)
+    return (isMine and 'renewed\\n' or 'refused\\n') .. packLive(row)
   end
 
-  local function giveUp(r, owns, by, me)
-    local ended = owns and finish(r, live(r) and 'released' or 'expired', by) or '\\n'
-    settle(r, me)
-    save(r)
-    return ended .. '\\n' .. shown(r)
+  local function finishRelease(row, endsLease, by, me)
+    local ended = endsLease and endLease(row, isLive(row) and 'released' or 'expired', by) or '\\n'
+    settle(row, me)
+    save(row)
+    return ended .. '\\n' .. packLive(row)
   end
 
-  function slow.release(row, watched, line, who)
-    local r = load(row, watched, line)
-    local channel, id = match(who, '^(%S+) (%S+) $')
-    settle(r, id)
-    if r.waits then leave(r, id) end
-    return giveUp(r, r.id == id, channel, id)
+  function transitions.release(keys, who)
+    local row = load(keys)
+    local channel, id = match(who, '^(%S+) (%S+)$')
+    settle(row, id)
+    if row.waits then removeWaiter(row, id) end
+    return finishRelease(row, row.id == id, channel, id)
   end
 
-  function slow.force(row, watched, line, token)
-    local r = load(row, watched, line)
-    settle(r)
-    return giveUp(r, r.id and r.token == token)
+  -- A process releases the lease that it knows. Usually the short path does that.
+  transitions['end'] = transitions.release
+
+  function transitions.force(keys, token)
+    local row = load(keys)
+    settle(row)
+    return finishRelease(row, row.id and row.token == token)
   end
 
-  local function forget(r, due, name)
-    local floor = floorOf(r.index)
-    if not floor or tonumber(sub(floor, 7)) < tonumber(r.token) then
-      if floor then call('ZREM', r.index, floor) end
-      call('ZADD', r.index, 0, 'floor:' .. r.token)
+  local function deleteRow(row)
+    local index, floor, resource = row.keys.index, floorOf(row.keys.index), resourceOf(row.keys)
+    if not floor or tonumber(match(floor, '%d+')) < tonumber(row.token) then
+      if floor then call('ZREM', index, floor) end
+      call('ZADD', index, 0, 'floor:' .. row.token)
     end
-    call('DEL', r.row)
-    call('ZREM', r.index, 'name:' .. name, 'due:' .. due .. ' ' .. name)
+    call('DEL', row.keys.row)
+    call('ZREM', index, 'name:' .. resource, 'due:' .. row.due .. ' ' .. resource)
   end
 
-  function slow.expire(row, watched, line, index, due, hand)
-    local r = load(row, watched, line, index)
-    local name = sub(row, #index + 2)
-    if r.due ~= due then
-      call('ZREM', index, 'due:' .. due .. ' ' .. name)
-      if not r.token then call('ZREM', index, 'name:' .. name) end
+  -- Brings a row up to date that is due. Only a sweep ends an expired lease, because it returns that to its caller.
+  function transitions.expire(keys, due, purpose)
+    local row = load(keys)
+    if row.due ~= due then
+      local resource = resourceOf(keys)
+      call('ZREM', keys.index, 'due:' .. due .. ' ' .. resource)
+      if not row.token then call('ZREM', keys.index, 'name:' .. resource) end
       return ''
     end
-    stepBack(r)
-    local lapsed, ended = r.id and not live(r), ''
-    if lapsed and hand ~= 'hand' then return '' end
-    if lapsed then ended = finish(r, 'expired') end
-    settle(r)
-    if r.id or r.waits then
-      lookAt(r, r.id and expires(r) or r.ends)
-      save(r)
+    followClock(row)
+    local hasExpired, ended = row.id and not isLive(row), ''
+    if hasExpired and purpose ~= 'sweep' then return '' end
+    if hasExpired then ended = endLease(row, 'expired') end
+    settle(row)
+    if row.id or row.waits then
+      setDue(row, row.id and expiry(row) or row.reservedUntil)
+      save(row)
     else
-      forget(r, due, name)
+      deleteRow(row)
     end
     return ended
   end
 
-  return slow
+  return transitions
 end
 `

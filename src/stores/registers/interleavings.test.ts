@@ -2,9 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { FakeRegisters } from '../../../test/stores/registers/fake-registers.ts'
 import { LeaseError, type LeaseRecord, type LeaseStore } from '../../core/index.ts'
-import type { Entry, Written } from './port.ts'
+import type { Register } from './registers.ts'
 import { liveRecord, rowOf } from './row.ts'
-import { registerStore } from './store.ts'
 
 type Step =
   | { readonly do: 'acquire' | 'renew' | 'release' | 'take over'; readonly id: string }
@@ -20,7 +19,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 describe('leases on registers, in any order of requests, answers and time', () => {
-  it('have one holder at a time, rising tokens, no revival, and one who is handed what expired', async () => {
+  it('have one holder at a time, rising tokens, no revival, and are returned to one caller at most', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.scheduler(),
@@ -29,9 +28,7 @@ describe('leases on registers, in any order of requests, answers and time', () =
         async (scheduler, scripts, chance) => {
           const registers = new ScheduledRegisters(scheduler, () => chance.next().value === 0)
           const handed: LeaseRecord[] = []
-          const actors = scripts.map((script) =>
-            act(registerStore('fake', registers), script, registers, handed),
-          )
+          const actors = scripts.map((script) => act(registers.store(), script, registers, handed))
           await scheduler.waitFor(Promise.all(actors))
           expect(registers.violations).toEqual([])
           const tokens = handed.map(({ token }) => token)
@@ -88,7 +85,7 @@ async function act(store: LeaseStore, script: Step[], registers: FakeRegisters, 
   }
 }
 
-/** Requests and answers are under way for as long as the scheduler likes; some answers are lost. */
+/** The scheduler decides how long requests and answers take. Some answers are lost. */
 class ScheduledRegisters extends FakeRegisters {
   readonly violations: string[] = []
   readonly #scheduler: fc.Scheduler
@@ -109,19 +106,19 @@ class ScheduledRegisters extends FakeRegisters {
     return reading
   }
 
-  override async write(name: string, text: string, previous: Entry | null): Promise<Written<Entry> | null> {
+  override async write(name: string, text: string, previous: Register | null) {
     await this.#underWay('write')
     const written = await super.write(name, text, previous)
-    if (written) this.#check(previous, written.entry)
+    if (written) this.#check(previous, written.register)
     await this.#underWay('answer')
     if (this.#losesAnswer()) throw new LeaseError('store-unavailable', 'the answer was lost')
     return written
   }
 
-  #check(previous: Entry | null, entry: Entry): void {
+  #check(previous: Register | null, register: Register): void {
     const now = this.clock.now()
     const before = previous && rowOf(previous)
-    const after = rowOf(entry)
+    const after = rowOf(register)
     const live = before && liveRecord(before, now)
     if (before && !live) this.#dead.add(before.token)
     const lease = liveRecord(after, now)

@@ -1,164 +1,131 @@
-import type { Ask, StoreEvent } from '../../core/index.ts'
-import { FeedKeeper } from './feed-keeper.ts'
-import type { Entry, Registers } from './port.ts'
+import { onAbort, type Stop } from '../../base/abort.ts'
+import type { Clock } from '../../base/clock.ts'
+import { LeaseError } from '../../base/errors.ts'
+import type { LeaseRecord } from '../../base/records.ts'
+import type { StoreEvent } from '../../core/index.ts'
+import type { Calls } from '../local/calls.ts'
+import { LocalListeners } from '../local/listeners.ts'
+import { PushConnection } from '../local/push-connection.ts'
+import type { Register, RegisterListener, Registers } from './registers.ts'
 import { changesOf, readableRow } from './row.ts'
 
-/** What an asker hears of its lease. */
-export interface Hearing {
-  /** From this write on, whatever puts another in its place is a loss. */
-  granted(entry: Entry): void
-  /** The ask is over; without a grant there is nothing to hear. */
-  settle(): void
+/** Most leases are released before a subscription would pay off. What it misses until then is read when it opens. */
+const OPEN_FOR_HOLDER_MS = 200
+
+interface Subscription {
+  readonly stop: AbortController
+  /** Settles when the subscription has ended, with all its requests. */
+  ended: Promise<void>
 }
 
-interface Listener {
-  readonly resource: string
-  readonly id: string
-  readonly lost: () => void
-  /** The order of the write that granted the lease. */
-  grantedAt: number | null
-  /** The last that was heard before the answer to our own write came. */
-  heard: Entry | null
-}
+/** Tells watchers of every change, and holders of the end of their leases, by one subscription to all registers. */
+export class Push<R extends Register> {
+  readonly listeners: LocalListeners
+  readonly #registers: Registers<R>
+  readonly #calls: Calls
+  readonly #connection: PushConnection<Subscription>
 
-interface Watcher {
-  readonly on: (event: StoreEvent) => void
-  readonly prefix: string
-}
-
-/** Tells watchers of every change, and holders of the end of their leases. */
-export class Push<E extends Entry> {
-  readonly #registers: Registers<E>
-  readonly #feed: FeedKeeper<E>
-  readonly #watchers = new Set<Watcher>()
-  readonly #listeners = new Map<string, Set<Listener>>()
-  #holders = 0
-
-  constructor(registers: Registers<E>) {
+  constructor(registers: Registers<R>, calls: Calls, clock: Clock) {
+    this.listeners = new LocalListeners(clock)
     this.#registers = registers
-    this.#feed = new FeedKeeper(registers, {
-      isNeeded: () => this.#watchers.size + this.#holders > 0,
-      opened: (missed) => this.#opened(missed),
-      changed: (entry) => this.#changed(entry),
-      gone: (name) => this.#gone(name),
+    this.#calls = calls
+    this.#connection = new PushConnection({
+      clock,
+      open: (broken) => this.#subscribe(broken),
+      close: ({ stop, ended }) => {
+        stop.abort()
+        return ended
+      },
+      isNeeded: () => this.listeners.isNeeded,
+      opened: (_, missed) => this.#onOpened(missed),
     })
   }
 
-  async watch(on: Watcher['on'], prefix: string, stop: AbortSignal): Promise<AsyncDisposable> {
-    const watcher = { on, prefix }
-    const leave = () => {
-      this.#watchers.delete(watcher)
-      this.#feed.closeSoon()
-    }
-    this.#watchers.add(watcher)
-    stop.addEventListener('abort', leave)
+  async watch(on: (event: StoreEvent) => void, prefix: string, stop: Stop): Promise<AsyncDisposable> {
+    const watch = this.listeners.watch(on, prefix)
     try {
-      await this.#feed.open()
+      await this.#connection.open()
+      stop.throwIfAborted()
+      return watch
     } catch (error) {
-      leave()
+      await watch[Symbol.asyncDispose]()
       throw error
     }
-    return { [Symbol.asyncDispose]: async () => leave() }
   }
 
-  /** To be called before the lease is asked for: its end may be told before the answer to the ask comes. */
-  expect({ resource, id, lost }: Ask): Hearing {
-    if (!lost) return { granted() {}, settle() {} }
-    const listener: Listener = { resource, id, lost, grantedAt: null, heard: null }
-    const listeners = this.#listeners.get(resource) ?? new Set()
-    this.#listeners.set(resource, listeners.add(listener))
+  /** Call `listeners.expect` before the request is sent: the end of the lease may be reported before the grant. */
+  granted(lease: LeaseRecord): void {
+    this.listeners.granted(lease)
+    this.#connection.openIn(OPEN_FOR_HOLDER_MS)
+  }
+
+  async close(): Promise<void> {
+    this.listeners.clear()
+    await this.#connection.close()
+  }
+
+  /** As a call of the store, so that it ends after the limit or by `close`, which waits for its requests. */
+  #subscribe(broken: () => void): Promise<Subscription> {
+    return this.#calls.run((call) => {
+      const { promise, resolve, reject } = Promise.withResolvers<Subscription>()
+      const stop = new AbortController()
+      onAbort(call.signal, () => stop.abort(call.reason))
+      const subscription = { stop, ended: Promise.resolve() }
+      subscription.ended = this.#registers.watch(
+        this.#listenerUntil(stop.signal, () => resolve(subscription)),
+        stop.signal,
+      )
+      subscription.ended
+        .then(() => reject(new LeaseError('store-unavailable', 'the subscription to changes ended')), reject)
+        .then(broken)
+      return promise
+    })
+  }
+
+  #listenerUntil(stop: AbortSignal, opened: () => void): RegisterListener<R> {
     return {
-      granted: (entry) => {
-        if (!listeners.has(listener)) return
-        for (const other of listeners) if (other !== listener && other.id === id) this.#remove(other)
-        listener.grantedAt = entry.order
-        this.#holders++
-        this.#feed.open().catch(() => {})
-        if (listener.heard) this.#judge(listener, listener.heard)
+      opened,
+      changed: (register) => {
+        if (!stop.aborted) this.#onChanged(register)
       },
-      settle: () => {
-        if (listener.grantedAt === null) this.#remove(listener)
+      removed: (name) => {
+        if (!stop.aborted) this.#onRemoved(name)
       },
     }
   }
 
-  /** The lease is given up by its holder. */
-  forget(resource: string, id: string): void {
-    for (const listener of this.#listeners.get(resource) ?? []) if (listener.id === id) this.#remove(listener)
+  #onOpened(missed: boolean): void {
+    if (missed) this.listeners.tellGap()
+    void this.#checkHeld(this.listeners.held())
   }
 
-  close(): void {
-    this.#watchers.clear()
-    for (const listeners of this.#listeners.values()) listeners.clear()
-    this.#holders = 0
-    this.#feed.close()
+  #onChanged(register: R): void {
+    const row = readableRow(register)
+    if (row) {
+      this.listeners.observed(row.resource, row.token, row.lease?.id ?? null)
+      for (const lease of changesOf(row)) this.listeners.tellChange(lease)
+    } else this.#onRemoved(register.name)
   }
 
-  /** What happened before is told as far as it matters to holders. */
-  #opened(missed: boolean): void {
-    if (missed) this.#tell({ type: 'gap' })
-    this.#lookAgain([...this.#listeners.keys()])
+  /** Also for a register that another program wrote: it has no token that shows whether it is older than a grant. */
+  #onRemoved(name: string): void {
+    this.listeners.tellGap()
+    void this.#checkHeld(this.listeners.held().filter(({ resource }) => resource === name))
   }
 
-  #changed(entry: E): void {
-    for (const listener of this.#listeners.get(entry.name) ?? []) this.#judge(listener, entry)
-    const row = readableRow(entry)
-    if (!row) this.#tell({ type: 'gap' })
-    else for (const lease of changesOf(row)) this.#tell({ type: 'change', lease })
-  }
-
-  #gone(name: string): void {
-    this.#lookAgain([name])
-    this.#tell({ type: 'gap' })
-  }
-
-  #tell(event: StoreEvent): void {
-    for (const { on, prefix } of this.#watchers)
-      if (event.type === 'gap' || event.lease.resource.startsWith(prefix)) safely(() => on(event))
-  }
-
-  async #lookAgain(names: readonly string[]): Promise<void> {
-    const holders = names
-      .flatMap((name) => [...(this.#listeners.get(name) ?? [])])
-      .filter((listener) => listener.grantedAt !== null)
-    if (holders.length === 0) return
+  async #checkHeld(held: readonly LeaseRecord[]): Promise<void> {
+    if (held.length === 0) return
     try {
-      const { entries } = await this.#registers.read(holders.map(({ resource }) => resource))
-      for (const [n, listener] of holders.entries()) {
-        const entry = entries[n]
-        if (entry) this.#judge(listener, entry)
-        else this.#lose(listener)
+      const names = held.map(({ resource }) => resource)
+      const { registers } = await this.#calls.run(() => this.#registers.read(names))
+      for (const [index, { resource, id, token }] of held.entries()) {
+        const register = registers[index]
+        const row = register && readableRow(register)
+        if (row) this.listeners.observed(resource, row.token, row.lease?.id ?? null)
+        else this.listeners.ended(id, token)
       }
     } catch {
       // The heartbeat of the holder will find out.
     }
   }
-
-  #judge(listener: Listener, entry: Entry): void {
-    const { grantedAt, heard, id } = listener
-    if (grantedAt === null) listener.heard = heard && heard.order > entry.order ? heard : entry
-    else if (entry.order > grantedAt && readableRow(entry)?.lease?.id !== id) this.#lose(listener)
-  }
-
-  #lose(listener: Listener): void {
-    if (this.#remove(listener)) safely(listener.lost)
-  }
-
-  #remove(listener: Listener): boolean {
-    const listeners = this.#listeners.get(listener.resource)
-    if (!listeners?.delete(listener)) return false
-    if (listeners.size === 0) this.#listeners.delete(listener.resource)
-    if (listener.grantedAt !== null) {
-      this.#holders--
-      this.#feed.closeSoon()
-    }
-    return true
-  }
-}
-
-/** A listener that throws harms nobody else. */
-function safely(call: () => void): void {
-  try {
-    call()
-  } catch {}
 }

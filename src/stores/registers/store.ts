@@ -1,95 +1,126 @@
-import type { Answer, Ask, LeaseRecord, LeaseStore, Renewal } from '../../core/index.ts'
-import { Calls } from './calls.ts'
-import { floorToken, raiseFloor } from './floor.ts'
-import type { Entry, Registers, Written } from './port.ts'
-import { type Hearing, Push } from './push.ts'
+import type { Stop } from '../../base/abort.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
+import type { LeaseRecord } from '../../base/records.ts'
+import type { Answer, Ask, LeaseStore, Released, Renewal } from '../../core/index.ts'
+import { Calls } from '../local/calls.ts'
+import { Push } from './push.ts'
+import type { Reading, Register, Registers, Written } from './registers.ts'
 import {
-  ENDED,
   endText,
   grantText,
   type HeldRow,
+  hasLease,
+  INDEX_ENDED,
   isAhead,
-  isForgettable,
+  isHeldBy,
+  isRemovable,
   liveRecord,
   type Row,
   readableRow,
   renewalText,
   rowOf,
+  writtenRecord,
 } from './row.ts'
+import { raiseFloor, readFloor } from './token-floor.ts'
 
-interface Found<E, R = Row> {
-  readonly entry: E
-  readonly row: R
+export interface RegisterStoreOptions {
+  /** The `kind` of the store, such as `nats`. */
+  readonly kind: string
+  /** The name of the database in messages, such as `NATS`. */
+  readonly backend: string
+  /** For the store's own timers, so that a test can control them. The clock of leases is the database's. */
+  readonly clock?: Clock
 }
 
 /**
- * A lease store on registers. Each call reads, decides, and writes if nothing has changed since; else it begins
- * again. That ends, because a write is refused only where another one got through.
+ * A lease store on registers. Each call reads, decides, and writes if nothing has changed since; otherwise it starts
+ * again. That ends, because a write fails only if another write succeeded.
  */
-export function registerStore<E extends Entry>(kind: string, registers: Registers<E>): LeaseStore {
-  const calls = new Calls(kind, (error) => registers.explain(error))
-  const push = new Push(registers)
+export function registerStore<R extends Register>(
+  registers: Registers<R>,
+  { kind, backend, clock = systemClock }: RegisterStoreOptions,
+): LeaseStore {
+  const calls = new Calls({
+    backend,
+    clock,
+    explain: (error, resource) => registers.explain(error, resource),
+  })
+  const push = new Push(registers, calls, clock)
+  const { listeners } = push
 
   return {
     kind,
     supports: { queue: false, push: true, expiry: true, list: true },
 
     acquire: (ask, call) =>
-      calls.run(async (stop) => {
-        const hearing = push.expect(ask)
-        try {
-          return await untilSettled(() => attempt(ask, hearing, stop))
-        } finally {
-          hearing.settle()
-        }
-      }, call?.signal),
+      calls.run(
+        async (stop) => {
+          listeners.expect(ask)
+          try {
+            const answer = await untilSettled(() => attempt(ask, stop))
+            if (answer.granted) push.granted(answer.lease)
+            else listeners.refused(ask.id, false)
+            return answer
+          } catch (error) {
+            listeners.failed(ask.id)
+            throw error
+          }
+        },
+        call,
+        ask.resource,
+      ),
 
     renew: ({ resource, id, ttl }, call) =>
       calls.run(
         (stop) =>
           untilSettled(async (): Promise<Renewal | null> => {
-            const { found, now } = await look(resource, stop)
-            if (!isHeldBy(found, id)) return { ok: false, holder: await holderOf(found, now) }
-            const written = await extend(found, ttl)
+            const { row, now } = await look(resource, stop)
+            if (!isHeldBy(row, id)) return { ok: false, holder: await holderOf(row, now) }
+            const written = await extend(row, ttl)
             if (!written) return null
-            const lease = leaseOf(written)
-            return lease ? { ok: true, lease } : { ok: false, holder: null }
+            const lease = writtenRecord(rowOf(written.register))
+            if (!lease) return { ok: false, holder: null }
+            listeners.renewed(lease)
+            return { ok: true, lease }
           }),
-        call?.signal,
+        call,
+        resource,
       ),
 
     release: (by, call) =>
-      calls.run(async (stop) => {
-        if ('id' in by) push.forget(by.resource, by.id)
-        return untilSettled(async () => {
-          const { found, now } = await look(by.resource, stop)
-          const isMeant =
-            hasLease(found) && ('id' in by ? found.row.lease.id === by.id : found.row.token === by.token)
-          if (!isMeant) return { ended: null, holder: await holderOf(found, now) }
-          const ended = await end(found)
-          return ended && { ended, holder: null }
-        })
-      }, call?.signal),
+      calls.run(
+        async (stop) => {
+          if ('id' in by) listeners.forget(by.id)
+          return untilSettled(async (): Promise<Released | null> => {
+            const { row, now } = await look(by.resource, stop)
+            const isMeant = hasLease(row) && ('id' in by ? row.lease.id === by.id : row.token === by.token)
+            if (!isMeant) return { ended: null, holder: await holderOf(row, now) }
+            const ended = await end(row)
+            return ended && { ended, holder: null }
+          })
+        },
+        call,
+        by.resource,
+      ),
 
     read: (resources, call) =>
       calls.run(async () => {
-        const { entries, now } = await registers.read(resources)
-        const rows = entries.map((entry) => entry && readableRow(entry))
-        const time = rows.some((row) => row?.lease) ? await now() : 0
-        return rows.map((row) => row && liveRecord(row, time))
-      }, call?.signal),
+        const reading = await registers.read(resources)
+        const rows = reading.registers.map((register) => register && readableRow(register))
+        const now = rows.some(hasLease) ? await reading.now() : 0
+        return rows.map((row) => row && liveRecord(row, now))
+      }, call),
 
     list: ({ prefix = '', limit, after = '' }, call) =>
       calls.run(async (stop) => {
-        const { entries, now, next } = await registers.list({ prefix, limit, after }, stop)
-        const time = entries.length > 0 ? await now() : 0
-        const live = readable(entries)
-          .map(({ row }) => liveRecord(row, time))
-          .filter((lease) => lease !== null)
+        const page = await registers.list({ prefix, limit, after }, stop.signal)
+        const rows = readableRows(page)
+        const now = rows.length > 0 ? await page.now() : 0
+        const live = rows.map((row) => liveRecord(row, now)).filter((lease) => lease !== null)
         const leases = live.slice(0, limit)
-        const from = live.length > limit ? leases.at(-1)?.resource : next
-        return { leases, ...(from !== undefined && { next: from }) }
-      }, call?.signal),
+        const next = live.length > limit ? leases.at(-1)?.resource : page.next
+        return { leases, ...(next !== undefined && { next }) }
+      }, call),
 
     sweep: ({ limit }, call) =>
       calls.run(async (stop) => {
@@ -97,90 +128,80 @@ export function registerStore<E extends Entry>(kind: string, registers: Register
         try {
           await sweepInto(swept, limit, stop)
         } catch (error) {
-          // What was ended must be handed on, even if a part failed.
+          // The caller must get the leases that were ended, even if a part of the sweep failed.
           if (swept.length === 0) throw error
         }
         return swept
-      }, call?.signal),
+      }, call),
 
     watch: (on, { prefix = '' } = {}) => calls.run((stop) => push.watch(on, prefix, stop)),
 
     async close() {
-      calls.close()
-      push.close()
+      await Promise.all([calls.close(), push.close()])
       registers.close()
     },
   }
 
-  async function look(resource: string, stop: AbortSignal) {
+  async function look(resource: string, stop: Stop) {
     stop.throwIfAborted()
-    const { entries, now } = await registers.read([resource])
+    const { registers: found, now } = await registers.read([resource])
     stop.throwIfAborted()
-    const [entry] = entries
-    return { found: entry ? { entry, row: rowOf(entry) } : null, now }
+    const [register] = found
+    return { row: register ? rowOf(register) : null, now }
   }
 
-  /** `null`: another was first, ask again. */
-  async function attempt(ask: Ask, hearing: Hearing, stop: AbortSignal): Promise<Answer | null> {
-    const { found, now } = await look(ask.resource, stop)
-    if (isHeldBy(found, ask.id)) return granted(await extend(found, ask.ttl), hearing)
-    if (hasLease(found) && !found.row.lapsed) {
+  /** `null`: another write came first, so try again. */
+  async function attempt(ask: Ask, stop: Stop): Promise<Answer | null> {
+    const { row, now } = await look(ask.resource, stop)
+    if (isHeldBy(row, ask.id)) return granted(await extend(row, ask.ttl))
+    if (hasLease(row) && !row.lapsed) {
       const time = await now()
-      const holder = liveRecord(found.row, time)
+      const holder = liveRecord(row, time)
       if (holder && holder.token !== ask.replace) {
-        if (!isAhead(found.row, time))
-          return { granted: false, holder, place: null, retryIn: holder.remaining }
-        await extend(found, 0)
+        if (!isAhead(row, time)) return { granted: false, holder, place: null, retryIn: holder.remaining }
+        await extend(row, 0)
         return null
       }
     }
-    const floor = found ? found.row.token : await floorToken(registers)
+    const floor = row ? row.token : await readFloor(registers)
     stop.throwIfAborted()
-    const text = grantText(ask, found?.row ?? null, floor)
-    const index = { listed: true, dueIn: ask.ttl }
-    return granted(await registers.write(ask.resource, text, found?.entry ?? null, index), hearing)
+    const index = { isListed: true, dueIn: ask.ttl }
+    const text = grantText(ask, row, floor)
+    return granted(await registers.write(ask.resource, text, row?.register ?? null, index))
   }
 
-  function granted(written: Written<E> | null, hearing: Hearing): Answer | null {
-    if (!written || written.overtaken) return null
-    const lease = leaseOf(written)
-    if (!lease) return null
-    hearing.granted(written.entry)
-    const { ended } = rowOf(written.entry)
-    return { granted: true, lease, ...(ended && { replaced: ended }) }
+  async function extend(row: HeldRow<R>, ttl: number): Promise<Written<R> | null> {
+    const index = { isListed: true, dueIn: ttl }
+    const written = await registers.write(row.resource, renewalText(row, ttl), row.register, index)
+    return written?.isOvertaken ? null : written
   }
 
-  async function extend({ entry, row }: Found<E, HeldRow>, ttl: number): Promise<Written<E> | null> {
-    const index = { listed: true, dueIn: ttl }
-    const written = await registers.write(row.resource, renewalText(row, ttl), entry, index)
-    return written?.overtaken ? null : written
+  async function end(row: HeldRow<R>): Promise<LeaseRecord | null> {
+    const written = await registers.write(row.resource, endText(row), row.register, INDEX_ENDED)
+    return written && rowOf(written.register).ended
   }
 
-  async function end({ entry, row }: Found<E, HeldRow>): Promise<LeaseRecord | null> {
-    const written = await registers.write(row.resource, endText(row), entry, ENDED)
-    return written && rowOf(written.entry).ended
-  }
-
-  async function sweepInto(swept: LeaseRecord[], limit: number, stop: AbortSignal): Promise<void> {
-    for await (const { entries, now } of registers.due(limit, stop)) {
-      const time = await now()
+  async function sweepInto(swept: LeaseRecord[], limit: number, stop: Stop): Promise<void> {
+    for await (const page of registers.due(limit, stop.signal)) {
+      const now = await page.now()
       stop.throwIfAborted()
-      const found = readable(entries)
-      const expired = found.filter(hasLease).filter(({ row }) => !liveRecord(row, time))
+      const rows = readableRows(page)
+      const expired = rows.filter(hasLease).filter((row) => !liveRecord(row, now))
       const outcomes = await Promise.allSettled(expired.slice(0, limit - swept.length).map(end))
       for (const { value } of outcomes.filter((outcome) => outcome.status === 'fulfilled'))
         if (value?.state === 'expired') swept.push(value)
       const failure = outcomes.find((outcome) => outcome.status === 'rejected')
       if (failure) throw failure.reason
-      await forget(found.filter(({ row }) => isForgettable(row, time)).slice(0, limit))
+      await remove(rows.filter((row) => isRemovable(row, now)).slice(0, limit))
       if (swept.length >= limit) return
+      stop.throwIfAborted()
     }
   }
 
-  async function forget(old: readonly Found<E>[]): Promise<void> {
-    if (old.length === 0) return
-    await raiseFloor(registers, Math.max(...old.map(({ row }) => row.token)))
-    await Promise.all(old.map(({ entry }) => registers.forget(entry)))
+  async function remove(rows: readonly Row<R>[]): Promise<void> {
+    if (rows.length === 0) return
+    await raiseFloor(registers, Math.max(...rows.map(({ token }) => token)))
+    await Promise.all(rows.map(({ register }) => registers.remove(register)))
   }
 }
 
@@ -191,28 +212,18 @@ async function untilSettled<T>(attempt: () => Promise<T | null>): Promise<T> {
   }
 }
 
-async function holderOf(found: Found<Entry> | null, now: () => Promise<number>): Promise<LeaseRecord | null> {
-  return found?.row.lease && !found.row.lapsed ? liveRecord(found.row, await now()) : null
+/** `null` if the lease has ended meanwhile, so try again. */
+function granted(written: Written<Register> | null): Answer | null {
+  if (!written || written.isOvertaken) return null
+  const row = rowOf(written.register)
+  const lease = writtenRecord(row)
+  return lease && { granted: true, lease, ...(row.ended && { replaced: row.ended }) }
 }
 
-function hasLease<E>(found: Found<E> | null): found is Found<E, HeldRow> {
-  return found?.row.lease != null
+async function holderOf(row: Row | null, now: () => Promise<number>): Promise<LeaseRecord | null> {
+  return hasLease(row) && !row.lapsed ? liveRecord(row, await now()) : null
 }
 
-/** As far as can be told without the time: a renewal that comes too late shows it by its own. */
-function isHeldBy<E>(found: Found<E> | null, id: string): found is Found<E, HeldRow> {
-  return hasLease(found) && found.row.lease.id === id && !found.row.lapsed
-}
-
-/** The lease that a write has made, as it was then. */
-function leaseOf({ entry }: Written<Entry>): LeaseRecord | null {
-  const row = rowOf(entry)
-  return liveRecord(row, row.writtenAt)
-}
-
-function readable<E extends Entry>(entries: readonly E[]): Found<E>[] {
-  return entries.flatMap((entry) => {
-    const row = readableRow(entry)
-    return row ? [{ entry, row }] : []
-  })
+function readableRows<R extends Register>({ registers }: Reading<R>): Row<R>[] {
+  return registers.map(readableRow).filter((row) => row !== null)
 }

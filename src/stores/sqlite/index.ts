@@ -1,5 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { type Clock, LeaseError, type LeaseStore, systemClock } from '../../core/index.ts'
+import { expectObject, expectOneOf, expectText, refuse } from '../../base/arguments.ts'
+import { type Clock, expectClock, systemClock } from '../../base/clock.ts'
+import { expectSqlite } from '../../clients/sqlite.ts'
+import type { LeaseStore } from '../../core/index.ts'
 import { Connection } from './connection.ts'
 import { SqliteStore } from './store.ts'
 
@@ -26,19 +29,15 @@ export function sqliteStore(
   pathOrDatabase: string | DatabaseSync,
   options: SqliteStoreOptions = {},
 ): LeaseStore {
-  const { table = 'holdfast_leases', synchronous, clock = systemClock } = options
-  const isPath = typeof pathOrDatabase === 'string'
-  if (isPath ? pathOrDatabase === '' : typeof pathOrDatabase?.prepare !== 'function')
-    refuse('pathOrDatabase', 'a path or a DatabaseSync', pathOrDatabase)
+  expectObject('options', options)
+  const { table = 'holdfast_leases', synchronous = 'normal', clock = systemClock } = options
+  if (typeof pathOrDatabase === 'string') expectText('pathOrDatabase', pathOrDatabase)
+  else expectSqlite('pathOrDatabase', pathOrDatabase)
   if (typeof table !== 'string' || !/^(?!sqlite_)[a-z_]\w{0,99}$/i.test(table))
     refuse('table', 'a name of letters, digits and underscores', table)
-  if (synchronous !== undefined && !isPath)
-    refuse('synchronous', 'none with a connection of yours: set the pragma there', synchronous)
-  if (synchronous !== undefined && synchronous !== 'normal' && synchronous !== 'full')
-    refuse('synchronous', `'normal' or 'full'`, synchronous)
-  return new SqliteStore(new Connection(pathOrDatabase, table, synchronous ?? 'normal'), clock)
-}
-
-function refuse(option: string, expected: string, value: unknown): never {
-  throw new LeaseError('invalid-argument', `${option}: expected ${expected}, got ${JSON.stringify(value)}`)
+  if (options.synchronous !== undefined && typeof pathOrDatabase !== 'string')
+    refuse('synchronous', 'nothing with a connection of yours: set the pragma there', synchronous)
+  expectOneOf('synchronous', synchronous, ['normal', 'full'])
+  expectClock('clock', clock)
+  return new SqliteStore(new Connection(pathOrDatabase, table, synchronous), clock)
 }

@@ -1,18 +1,18 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Ask, LeaseRecord } from '../../core/index.ts'
-import { KEEP_FREE_MS } from '../lease-row.ts'
-import { prepare } from './prepare.ts'
-import { checkVersion, type Tables, VERSION } from './schema.ts'
-import type { StoredRow } from './stored-row.ts'
+import type { LeaseRecord } from '../../base/records.ts'
+import type { Ask } from '../../core/index.ts'
+import { KEEP_FREE_MS, TOKENS_PER_MS } from '../lease-row.ts'
+import type { StoredRow } from './row.ts'
+import { checkVersion, prepare, type Tables, VERSION } from './schema.ts'
 
 const COLUMNS = 'resource, token, id, owner, metadata, acquired_at, expires_at, span, ended_at, line'
-/** Longer than any name may be, and after every other name that begins alike. */
+/** Sorts after every name that begins with the prefix: it is longer than any name may be. */
 const LAST_SUFFIX = '\u{10ffff}'.repeat(128)
 
 export interface Meta {
-  /** No token up to this one may be given again. */
+  /** The highest token of all rows that were deleted. */
   readonly floor: number
-  /** Changes are written down as long as this lies ahead. */
+  /** Changes are written to the log while this lies ahead. */
   readonly watchUntil: number
 }
 
@@ -25,7 +25,7 @@ export interface StoredChange {
 export class Queries {
   readonly #statements: ReturnType<typeof prepareAll>
 
-  /** `shared`: others make changes through the same connection. */
+  /** `shared`: the application also uses this connection. */
   constructor(db: DatabaseSync, tables: Tables, shared: boolean) {
     this.#statements = prepareAll(db, tables, shared)
   }
@@ -43,10 +43,10 @@ export class Queries {
     return row?.id ?? null
   }
 
-  /** Grants a resource that is free, for which nobody waits, if the token is higher than its last one. */
+  /** Grants a resource that is free and for which nobody waits, if the token is higher than its last one. */
   grant({ resource, id, owner, ttl, metadata }: Ask, token: number, now: number): boolean {
-    const shown = metadata ? JSON.stringify(metadata) : null
-    return Number(this.#statements.grant.run(resource, token, id, owner, shown, now, ttl).changes) === 1
+    const json = metadata ? JSON.stringify(metadata) : null
+    return Number(this.#statements.grant.run(resource, token, id, owner, json, now, ttl).changes) === 1
   }
 
   /** Ends a live lease that still has this expiry, if nobody waits for it. */
@@ -56,8 +56,16 @@ export class Queries {
 
   save(row: StoredRow): void {
     this.#statements.save.run(
-      ...[row.resource, row.token, row.id, row.owner, row.metadata],
-      ...[row.acquired_at, row.expires_at, row.span, row.ended_at, row.line],
+      row.resource,
+      row.token,
+      row.id,
+      row.owner,
+      row.metadata,
+      row.acquired_at,
+      row.expires_at,
+      row.span,
+      row.ended_at,
+      row.line,
     )
   }
 
@@ -65,7 +73,7 @@ export class Queries {
     return rows(this.#statements.list.all(after, prefix, prefix + LAST_SUFFIX, now, limit))
   }
 
-  /** Rows whose lease has run out, or that are kept for somebody who may not come. */
+  /** Rows with an expired lease, or with a queue that may wait for a dead process. */
   overdue(now: number, limit: number): StoredRow[] {
     return rows(this.#statements.overdue.all(now, limit))
   }
@@ -111,9 +119,9 @@ export class Queries {
   }
 
   /** Another value after every commit of another connection, and of this one if it is shared. */
-  mark(): number {
-    const { mark } = this.#statements.mark.get() as { mark: number }
-    return mark
+  changeCounter(): number {
+    const { counter } = this.#statements.changeCounter.get() as { counter: number }
+    return counter
   }
 }
 
@@ -123,7 +131,7 @@ function prepareAll(db: DatabaseSync, { leases, meta, changes }: Tables, shared:
     find: statement(`SELECT ${COLUMNS} FROM ${leases} WHERE resource = ?`),
     read: statement(`SELECT ${COLUMNS} FROM ${leases} WHERE resource IN (SELECT value FROM json_each(?))`),
     holder: statement(`SELECT id FROM ${leases} WHERE resource = ?`),
-    // No RETURNING here: its temporary table would cost a third more.
+    // No RETURNING: its temporary table would cost a third more.
     grant: statement(
       `INSERT INTO ${leases} (${COLUMNS})
        SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?6 + ?7, ?7, 0, NULL FROM ${meta} WHERE ${unwatched('?6')} AND floor < ?2
@@ -149,7 +157,7 @@ function prepareAll(db: DatabaseSync, { leases, meta, changes }: Tables, shared:
     ),
     forgettable: statement(
       `SELECT ${COLUMNS} FROM ${leases}
-       WHERE id IS NULL AND line IS NULL AND max(ended_at, token / 1000) <= ? LIMIT ?`,
+       WHERE id IS NULL AND line IS NULL AND max(ended_at, token / ${TOKENS_PER_MS}) <= ? LIMIT ?`,
     ),
     forget: statement(`DELETE FROM ${leases} WHERE resource = ?`),
     meta: statement(`SELECT version, floor, watch_until AS watchUntil FROM ${meta}`),
@@ -159,13 +167,13 @@ function prepareAll(db: DatabaseSync, { leases, meta, changes }: Tables, shared:
     changesAfter: statement(`SELECT seq, lease FROM ${changes} WHERE seq > ? ORDER BY seq LIMIT ?`),
     lastChange: statement(`SELECT max(seq) AS seq FROM ${changes}`),
     trim: statement(`DELETE FROM ${changes} WHERE seq <= ?`),
-    mark: statement(
-      `SELECT data_version ${shared ? '+ total_changes()' : ''} AS mark FROM pragma_data_version`,
+    changeCounter: statement(
+      `SELECT data_version ${shared ? '+ total_changes()' : ''} AS counter FROM pragma_data_version`,
     ),
   }
 }
 
-/** Of the meta table: nobody wants to see changes, and the tables are as this code knows them. */
+/** A condition on the meta table: nobody watches, and the tables have the version of this code. */
 function unwatched(now: string): string {
   return `watch_until <= ${now} AND version = ${VERSION}`
 }

@@ -1,73 +1,64 @@
-import { LeaseError, type Renewal } from '../../core/index.ts'
+import { Stop } from '../../base/abort.ts'
+import { LeaseError } from '../../base/errors.ts'
+import type { RenewAsk, Renewal } from '../../core/index.ts'
 import { renew } from '../lease-row.ts'
-import { closedError } from './errors.ts'
-import { type Gate, orAborted } from './gate.ts'
-import type { Ledger } from './ledger.ts'
-import type { Step } from './transaction.ts'
+import type { BusyQueue } from './busy-queue.ts'
+import type { Transitions } from './transitions.ts'
 
-/** So that a batch of many thousands does not stop the event loop. */
+/** So that a batch of many thousands does not block the event loop. */
 const BATCH = 500
 
-interface Renewing {
-  readonly resource: string
-  readonly step: Step<Renewal>
-  readonly signal: AbortSignal | undefined
+interface PendingRenewal {
+  readonly request: RenewAsk
+  readonly stop: Stop
   resolve(renewal: Renewal): void
   reject(error: unknown): void
 }
 
-const NOTHING_TO_RENEW: Renewal = { ok: false, holder: null }
-
-/** Renewals of one turn of the event loop share a transaction: a server renews thousands at a time. */
+/** Renewals of one turn of the event loop share a transaction, because a server renews thousands at a time. */
 export class Renewals {
-  readonly #gate: Gate
-  readonly #ledger: Ledger
-  readonly #waiting: Renewing[] = []
+  readonly #queue: BusyQueue
+  readonly #transitions: Transitions
+  readonly #pending: PendingRenewal[] = []
 
-  constructor(gate: Gate, ledger: Ledger) {
-    this.#gate = gate
-    this.#ledger = ledger
+  constructor(queue: BusyQueue, transitions: Transitions) {
+    this.#queue = queue
+    this.#transitions = transitions
   }
 
-  renew(resource: string, id: string, ttl: number, signal?: AbortSignal): Promise<Renewal> {
+  renew(request: RenewAsk, stop: Stop): Promise<Renewal> {
     const { promise, resolve, reject } = Promise.withResolvers<Renewal>()
-    const step: Step<Renewal> = (row, now, effects) => renew(row, id, ttl, now, effects)
-    if (this.#waiting.push({ resource, step, signal, resolve, reject }) === 1)
-      setImmediate(() => this.#flush())
-    return orAborted(promise, signal)
+    if (this.#pending.push({ request, stop, resolve, reject }) === 1) setImmediate(() => this.#flush())
+    return promise
   }
 
-  close(): void {
-    for (const { reject } of this.#waiting.splice(0)) reject(closedError())
-  }
-
-  #flush(): void {
-    const batch = this.#waiting.splice(0, BATCH).filter(({ signal }) => !signal?.aborted)
-    if (this.#waiting.length > 0) setImmediate(() => this.#flush())
+  async #flush(): Promise<void> {
+    const batch: PendingRenewal[] = []
+    for (const pending of this.#pending.splice(0, BATCH)) {
+      if (pending.stop.reason) pending.reject(pending.stop.reason)
+      else batch.push(pending)
+    }
+    if (this.#pending.length > 0) setImmediate(() => this.#flush())
     if (batch.length === 0) return
-    this.#gate
-      .run(() => this.#renewAll(batch))
-      .then(
-        (answers) => {
-          for (const [n, { resolve, reject }] of batch.entries()) {
-            const answer = answers[n]
-            if (answer instanceof LeaseError) reject(answer)
-            else resolve(answer ?? NOTHING_TO_RENEW)
-          }
-        },
-        (error) => {
-          for (const { reject } of batch) reject(error)
-        },
-      )
+    try {
+      const answers = await this.#queue.write(() => this.#renewAll(batch), new Stop())
+      for (const [n, { resolve, reject }] of batch.entries()) {
+        const answer = answers[n]
+        if (answer instanceof LeaseError) reject(answer)
+        else resolve(answer ?? { ok: false, holder: null })
+      }
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
   }
 
-  #renewAll(batch: readonly Renewing[]): (Renewal | LeaseError | undefined)[] {
-    return this.#ledger.transact((transaction) =>
-      batch.map(({ resource, step }) => {
+  #renewAll(batch: readonly PendingRenewal[]): (Renewal | LeaseError | undefined)[] {
+    return this.#transitions.transact((transaction) =>
+      batch.map(({ request: { resource, id, ttl } }) => {
         try {
-          return transaction.change(resource, step)
+          return transaction.change(resource, (row, now, effects) => renew(row, id, ttl, now, effects))
         } catch (error) {
-          // A damaged row spoils its own renewal only.
+          // A damaged row fails only its own renewal.
           if (error instanceof LeaseError) return error
           throw error
         }

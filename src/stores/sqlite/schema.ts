@@ -1,17 +1,16 @@
 /**
- * What the store keeps, in three tables that share a name:
+ * The three tables of a store:
  *
- *     <table>          one row for each resource: the last token, the lease if there is one, the line of waiters
+ *     <table>          one row for each resource: the last token, the lease if there is one, the queue of waiters
  *     <table>_meta     one row: version of the schema, floor of the tokens, until when somebody watches
- *     <table>_changes  what happened while somebody watched; its last row is never deleted, so numbers only rise
+ *     <table>_changes  the changes while somebody watched; its last row is never deleted, so numbers only rise
  *
- * There is no index beside the key: a second page to write with every grant would halve the speed, and a scan for
- * what has expired takes 1 ms for 10 000 rows.
+ * There is no index beside the key. A second page to write with every grant would halve the speed, and a scan for
+ * expired leases takes 1 ms for 10 000 rows.
  */
-import type { DatabaseSync } from 'node:sqlite'
-import { LeaseError } from '../../core/index.ts'
-import { prepare } from './prepare.ts'
-import type { Transactor } from './transactor.ts'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { LeaseError } from '../../base/errors.ts'
+import { inTransaction } from '../../clients/sqlite.ts'
 
 export interface Tables {
   readonly leases: string
@@ -19,7 +18,7 @@ export interface Tables {
   readonly changes: string
 }
 
-/** Append only: a file may have been left at any of these versions. */
+/** Append only: a file may be at any of these versions. */
 const MIGRATIONS: readonly ((tables: Tables) => string)[] = [
   ({ leases, meta, changes }) => `
     CREATE TABLE ${leases} (
@@ -51,16 +50,16 @@ export function tableNames(table: string): Tables {
 }
 
 /** Brings the tables to this version. Several processes may do so at once. */
-export function migrate(db: DatabaseSync, table: string, transactor: Transactor): void {
+export function migrate(db: DatabaseSync, table: string): void {
   if (versionOf(db, table) === VERSION) return
   const tables = tableNames(table)
-  transactor.run(() => {
+  inTransaction(db, () => {
     for (const migration of MIGRATIONS.slice(versionOf(db, table))) db.exec(migration(tables))
     db.exec(`UPDATE ${tables.meta} SET version = ${VERSION}`)
   })
 }
 
-/** Throws if the tables are not as this code knows them. */
+/** Throws if the tables have a newer version than this code. */
 export function checkVersion(version: number | undefined): number {
   if (version !== undefined && version <= VERSION) return version
   throw new LeaseError(
@@ -71,9 +70,18 @@ export function checkVersion(version: number | undefined): number {
   )
 }
 
+/** With rows as objects and integers as numbers, whatever the defaults of an application's connection are. */
+export function prepare(db: DatabaseSync, sql: string): StatementSync {
+  const statement = db.prepare(sql)
+  statement.setReadBigInts(false)
+  // Node 22.13 does not have it, and never returns arrays.
+  statement.setReturnArrays?.(false)
+  return statement
+}
+
 /**
- * The version is kept with the tables and not in `user_version`, since a file may hold several stores, and data
- * of an application that counts its own versions there.
+ * The version is kept with the tables and not in `user_version`, because a file may contain several stores, and the
+ * data of an application that uses `user_version` itself.
  */
 function versionOf(db: DatabaseSync, table: string): number {
   const exists = prepare(db, `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`)

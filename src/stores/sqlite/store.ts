@@ -1,121 +1,145 @@
+import type { Stop } from '../../base/abort.ts'
+import type { Clock } from '../../base/clock.ts'
+import { LeaseError } from '../../base/errors.ts'
+import { randomId } from '../../base/random-id.ts'
+import type { LeaseRecord } from '../../base/records.ts'
+import { sqliteError } from '../../clients/sqlite-errors.ts'
 import type {
   Answer,
   Ask,
   CallOptions,
-  Clock,
   LeasePage,
-  LeaseRecord,
   LeaseStore,
   ListQuery,
+  ReleaseAsk,
+  Released,
+  RenewAsk,
   Renewal,
   StoreEvent,
 } from '../../core/index.ts'
 import { ask, liveRecord, release } from '../lease-row.ts'
-import { Changes } from './changes.ts'
+import { Calls } from '../local/calls.ts'
+import { LocalListeners } from '../local/listeners.ts'
+import { BusyQueue } from './busy-queue.ts'
+import { ChangeLog } from './change-log.ts'
 import type { Connection } from './connection.ts'
-import { DamagedRows } from './damaged-rows.ts'
-import { Gate } from './gate.ts'
-import { Ledger } from './ledger.ts'
-import { Listeners } from './listeners.ts'
-import { Lookout } from './lookout.ts'
+import { Push } from './push.ts'
 import { Renewals } from './renewals.ts'
-import type { StoredRow } from './stored-row.ts'
-import { prune, sweepExpired } from './sweeping.ts'
-import type { Step } from './transaction.ts'
+import { DamagedRows, type StoredRow } from './row.ts'
+import { type Step, Transitions } from './transitions.ts'
 
 const PRUNE_EVERY_MS = 60_000
-const PRUNE_ON_MS = 1000
+/** While there are more rows to delete than one prune deletes. */
+const PRUNE_MORE_AFTER_MS = 1000
 
-type Release = Parameters<LeaseStore['release']>[0]
-type Released = Awaited<ReturnType<LeaseStore['release']>>
-
-/** The port on SQLite: each call is a step on a row, and is told to those of this process whom it concerns. */
+/** The port on SQLite. Each call is synchronous, unless the database is busy. */
 export class SqliteStore implements LeaseStore {
   readonly kind = 'sqlite'
   readonly supports = { queue: true, push: true, expiry: true, list: true }
   readonly #connection: Connection
   readonly #clock: Clock
-  readonly #gate: Gate
-  readonly #ledger: Ledger
+  readonly #calls: Calls
+  readonly #queue: BusyQueue
+  readonly #transitions: Transitions
   readonly #renewals: Renewals
-  readonly #listeners = new Listeners()
-  readonly #changes: Changes
-  readonly #lookout: Lookout
+  readonly #listeners: LocalListeners
+  readonly #changeLog: ChangeLog
+  readonly #push: Push
   readonly #damaged = new DamagedRows()
-  /** Names this process in the lines: when one of its waiters does not come, its others are passed over too. */
-  readonly #channel = crypto.randomUUID().slice(0, 8)
+  /** Names this process in the queues: when one of its waiters misses its turn, all of them lose their places. */
+  readonly #channel = randomId().slice(0, 8)
   #pruneAt = 0
 
   constructor(connection: Connection, clock: Clock) {
+    const explain = (error: unknown, resource?: string) => sqliteError(error, connection.name, resource)
+    const listeners = new LocalListeners(clock)
+    const queue = new BusyQueue(clock)
+    const transitions = new Transitions(connection, clock, (effects) => {
+      listeners.carryOut(effects)
+      changeLog.readSoon()
+    })
+    const run = (work: () => void) => this.#write(work)
+    const changeLog = new ChangeLog({ clock, connection, transitions, listeners, run })
     this.#connection = connection
     this.#clock = clock
-    this.#gate = new Gate(clock, connection.name)
-    this.#ledger = new Ledger(connection, clock, (effects) => {
-      this.#listeners.tell(effects)
-      this.#changes.readSoon()
-    })
-    this.#renewals = new Renewals(this.#gate, this.#ledger)
-    this.#changes = new Changes(clock, this.#gate, this.#ledger, connection)
-    this.#lookout = new Lookout(clock, connection, this.#damaged, this.#listeners, this.#changes)
+    this.#calls = new Calls({ backend: 'SQLite', explain, clock })
+    this.#queue = queue
+    this.#transitions = transitions
+    this.#renewals = new Renewals(queue, transitions)
+    this.#listeners = listeners
+    this.#changeLog = changeLog
+    this.#push = new Push({ clock, connection, damaged: this.#damaged, listeners, changeLog })
   }
 
   acquire(request: Ask, call?: CallOptions): Promise<Answer> {
-    return this.#gate.run(() => this.#acquire(request), call?.signal)
+    return this.#write(() => this.#acquire(request), call, request.resource)
   }
 
-  renew({ resource, id, ttl }: Parameters<LeaseStore['renew']>[0], call?: CallOptions): Promise<Renewal> {
-    return this.#renewals.renew(resource, id, ttl, call?.signal)
+  async renew(request: RenewAsk, call?: CallOptions): Promise<Renewal> {
+    const renewing = (stop: Stop) => this.#renewals.renew(request, stop)
+    const renewal = await this.#calls.run(renewing, call, request.resource)
+    if (renewal.ok) this.#listeners.renewed(renewal.lease)
+    return renewal
   }
 
-  release(by: Release, call?: CallOptions): Promise<Released> {
-    return this.#gate.run(() => this.#release(by), call?.signal)
+  release(by: ReleaseAsk, call?: CallOptions): Promise<Released> {
+    return this.#write(() => this.#release(by), call, by.resource)
   }
 
   read(resources: readonly string[], call?: CallOptions): Promise<readonly (LeaseRecord | null)[]> {
-    return this.#gate.pass(() => {
+    return this.#read(() => {
       const found = this.#connection.queries.read(resources)
       const now = this.#clock.now()
       const leases = new Map(found.map((stored) => [stored.resource, this.#live(stored, now)]))
       return resources.map((resource) => leases.get(resource) ?? null)
-    }, call?.signal)
+    }, call)
   }
 
   list({ prefix = '', limit, after = '' }: ListQuery, call?: CallOptions): Promise<LeasePage> {
-    return this.#gate.pass(() => {
+    return this.#read(() => {
       const now = this.#clock.now()
       const found = this.#connection.queries.list(prefix, after, now, limit + 1)
       const page = found.slice(0, limit)
       const leases = page.map((stored) => this.#live(stored, now)).filter((lease) => lease !== null)
       const last = page.at(-1)
       return { leases, ...(last && found.length > limit && { next: last.resource }) }
-    }, call?.signal)
+    }, call)
   }
 
   sweep({ limit }: { readonly limit: number }, call?: CallOptions): Promise<readonly LeaseRecord[]> {
-    return this.#gate.run(
+    return this.#write(
       () =>
-        this.#ledger.transact((transaction) => {
-          const swept = sweepExpired(transaction, this.#damaged, limit)
-          prune(transaction)
+        this.#transitions.transact((transaction) => {
+          const swept = transaction.sweep(this.#damaged, limit)
+          transaction.prune()
           return swept
         }),
-      call?.signal,
+      call,
     )
   }
 
   async watch(on: (event: StoreEvent) => void, { prefix = '' } = {}): Promise<AsyncDisposable> {
-    const watch = await this.#changes.watch(on, prefix)
-    this.#lookout.start()
+    const watch = await this.#write(() => this.#changeLog.watch(on, prefix))
+    this.#push.start()
     return watch
   }
 
   async close(): Promise<void> {
-    this.#gate.close()
-    this.#renewals.close()
-    this.#changes.stop()
+    const closing = this.#calls.close()
+    this.#queue.clear(new LeaseError('closed', 'this SQLite store was closed'))
+    this.#changeLog.stop()
+    this.#push.stop()
     this.#listeners.clear()
-    this.#lookout.stop()
+    await closing
     this.#connection.close()
+  }
+
+  #write<T>(work: () => T, call?: CallOptions, resource?: string): Promise<T> {
+    return this.#calls.run((stop) => this.#queue.write(work, stop), call, resource)
+  }
+
+  #read<T>(work: () => T, call?: CallOptions): Promise<T> {
+    return this.#calls.run((stop) => this.#queue.read(work, stop), call)
   }
 
   #acquire(request: Ask): Answer {
@@ -123,32 +147,31 @@ export class SqliteStore implements LeaseStore {
     const { resource, wake } = request
     const step: Step<Answer> = (row, now, effects) =>
       ask(row, request, wake ? this.#channel : null, now, effects)
-    const lease = this.#ledger.grantIfFree(request)
-    const answer = lease
-      ? { granted: true as const, lease }
-      : (this.#ledger.peek(resource, step) ??
-        this.#ledger.transact((transaction) => transaction.changeOrCreate(resource, step)))
-    this.#listeners.remember(request, answer)
-    this.#lookout.start()
+    const lease = this.#transitions.grantIfFree(request)
+    const answer: Answer = lease
+      ? { granted: true, lease }
+      : (this.#transitions.peek(resource, step) ??
+        this.#transitions.transact((transaction) => transaction.changeOrCreate(resource, step)))
+    this.#listeners.answered(request, answer)
+    this.#push.start()
     return answer
   }
 
-  #release(by: Release): Released {
-    const granted = 'id' in by ? this.#listeners.granted(by.resource, by.id) : undefined
-    if ('id' in by) this.#listeners.forget(by.resource, by.id)
-    const ended = granted && this.#ledger.releaseIfUnchanged(granted)
+  #release(by: ReleaseAsk): Released {
+    const held = 'id' in by ? this.#listeners.forget(by.id) : null
+    const ended = held?.resource === by.resource && this.#transitions.releaseIfUnchanged(held)
     if (ended) return { ended, holder: null }
     const step: Step<Released> = (row, now, effects) => release(row, by, now, effects)
-    const released = this.#ledger.transact((transaction) => transaction.change(by.resource, step))
+    const released = this.#transitions.transact((transaction) => transaction.change(by.resource, step))
     return released ?? { ended: null, holder: null }
   }
 
   #pruneIfDue(): void {
     const now = this.#clock.now()
-    // Also when the clock has stepped back behind the last time.
+    // Also after the clock has stepped back.
     if (now < this.#pruneAt && now >= this.#pruneAt - PRUNE_EVERY_MS) return
-    const isDone = this.#ledger.transact(prune)
-    this.#pruneAt = now + (isDone ? PRUNE_EVERY_MS : PRUNE_ON_MS)
+    const isDone = this.#transitions.transact((transaction) => transaction.prune())
+    this.#pruneAt = now + (isDone ? PRUNE_EVERY_MS : PRUNE_MORE_AFTER_MS)
   }
 
   #live(stored: StoredRow, now: number): LeaseRecord | null {

@@ -1,9 +1,16 @@
-import { type CallOptions, type Clock, type LeaseStore, systemClock } from '../../core/index.ts'
+import { expectMethods, expectObject, expectText } from '../../base/arguments.ts'
+import { type Clock, expectClock, systemClock } from '../../base/clock.ts'
+import { LeaseError } from '../../base/errors.ts'
+import { randomId } from '../../base/random-id.ts'
+import { browserError } from '../../clients/browser-errors.ts'
+import type { CallOptions, LeaseStore } from '../../core/index.ts'
 import { AGAIN, type Decide, type DirectorySource, gatedFile } from '../browser/index.ts'
-import { ask, Effects, expire, isForgettable, liveRecord, newRow, release, renew } from '../lease-row.ts'
-import { createCalls } from './calls.ts'
-import { broadcastNews } from './news.ts'
-import { decodeRows, encodeRows, isUndated, type Table } from './row-file.ts'
+import { Effects } from '../lease-row.ts'
+import type { LeaseTable } from '../lease-table.ts'
+import { Calls } from '../local/calls.ts'
+import { LocalListeners } from '../local/listeners.ts'
+import { tabPush } from './push.ts'
+import { decodeTable, encodeTable, isUndated } from './row-file.ts'
 
 export interface DirectoryStoreOptions {
   /** The file in the directory, and the channel by which its tabs wake each other. Default `holdfast.json`. */
@@ -13,147 +20,122 @@ export interface DirectoryStoreOptions {
 }
 
 /**
- * Leases in one file of a directory: the origin's own (OPFS), or one that the user picked. For where there are no
- * Web Locks, and for leases that are to outlive the tab. A page of another browser does not see them.
+ * Leases in one file of a directory: the origin's own (OPFS), or one that the user picked. For browsers without Web
+ * Locks, and for leases that should outlive the tab. Pages of another browser do not see them.
  *
  * @example
  * const leases = createLeases(directoryStore(() => navigator.storage.getDirectory()))
  */
 export function directoryStore(directory: DirectorySource, options: DirectoryStoreOptions = {}): LeaseStore {
+  expectObject('options', options)
   const { file: name = 'holdfast.json', clock = systemClock } = options
-  const calls = createCalls('directory')
+  if (typeof directory !== 'function')
+    expectMethods('directory', directory, 'a function or a directory handle', 'getFileHandle', 'removeEntry')
+  expectText('file', name)
+  expectClock('clock', clock)
+  const calls = new Calls({ backend: 'directory', explain: browserError, clock })
+  const listeners = new LocalListeners(clock)
+  const push = tabPush(`holdfast:${name}`, listeners)
   const file = gatedFile(directory, name, clock)
-  /** Names this store in the line: when one of its waiters misses its turn, all of them ask again. */
-  const channel = crypto.randomUUID()
-  const wakers = new Map<string, (inMs: number) => void>()
-  const losers = new Map<string, () => void>()
-  const news = broadcastNews(`holdfast:${name}`, ({ wakes, changes }) => {
-    for (const [id, inMs] of wakes ?? []) wakers.get(id)?.(inMs)
-    for (const { id, state } of changes) if (state !== 'held') lose(id)
-  })
+  /** Names this store in the queues: when one of its waiters misses its turn, all of them lose their places. */
+  const channel = randomId()
 
   return {
     kind: 'directory',
     supports: { queue: true, push: true, expiry: true, list: true },
 
     acquire: (request, call) =>
-      calls.run(async () => {
-        const { id, wake, lost } = request
-        // Before we ask: another tab may call or end us before we have the answer.
-        if (wake) wakers.set(id, wake)
-        if (lost) losers.set(id, lost)
-        const answer = await transact((table, now, effects) => {
-          const row = table.rows.get(request.resource) ?? newRow(request.resource, table.floor)
-          table.rows.set(request.resource, row)
-          return ask(row, request, wake ? channel : null, now, effects)
-        }, true)
-        if (answer.granted) wakers.delete(id)
-        else losers.delete(id)
-        return answer
-      }, call),
-
-    renew: ({ resource, id, ttl }, call) =>
       calls.run(
-        () =>
-          transact((table, now, effects) => {
-            const row = table.rows.get(resource)
-            return row ? renew(row, id, ttl, now, effects) : { ok: false, holder: null }
-          }),
+        async (stop) => {
+          // Another tab may wake or end it before the answer is here.
+          listeners.expect(request)
+          const answer = await transact((table, now, effects) => {
+            // Not thrown here: a new file must be written, because an empty file counts as damaged.
+            if (stop.reason) return stop.reason
+            const answer = table.acquire(request, channel, now, effects)
+            table.prune(now)
+            return answer
+          }, 'create')
+          if (answer instanceof LeaseError) throw answer
+          listeners.answered(request, answer)
+          return answer
+        },
         call,
+        request.resource,
+      ),
+
+    renew: (request, call) =>
+      calls.run(
+        async () => {
+          const renewal = await transact((table, now, effects) => table.renew(request, now, effects))
+          if (renewal.ok) listeners.renewed(renewal.lease)
+          return renewal
+        },
+        call,
+        request.resource,
       ),
 
     release: (by, call) =>
-      calls.run(() => {
-        if ('id' in by) {
-          wakers.delete(by.id)
-          losers.delete(by.id)
-        }
-        return transact((table, now, effects) => {
-          const row = table.rows.get(by.resource)
-          return row ? release(row, by, now, effects) : { ended: null, holder: null }
-        })
-      }, call),
-
-    read: (resources, call) =>
-      look(call, ({ rows }, now) =>
-        resources.map((resource) => {
-          const row = rows.get(resource)
-          return row ? liveRecord(row, now) : null
-        }),
+      calls.run(
+        () => {
+          if ('id' in by) listeners.forget(by.id)
+          return transact((table, now, effects) => table.release(by, now, effects))
+        },
+        call,
+        by.resource,
       ),
 
-    list: ({ prefix = '', limit, after = '' }, call) =>
-      look(call, ({ rows }, now) => {
-        const live = [...rows.values()]
-          .filter(({ resource }) => resource.startsWith(prefix) && resource > after)
-          .map((row) => liveRecord(row, now))
-          .filter((lease) => lease !== null)
-          .sort((a, b) => (a.resource < b.resource ? -1 : 1))
-        const leases = live.slice(0, limit)
-        return { leases, ...(live.length > limit && { next: leases.at(-1)?.resource ?? '' }) }
-      }),
+    read: (resources, call) => look((table, now) => table.read(resources, now), call),
+
+    list: (query, call) => look((table, now) => table.list(query, now), call),
 
     sweep: ({ limit }, call) =>
       calls.run(
         () =>
           transact((table, now, effects) => {
-            const due = [...table.rows.values()].filter((row) => row.lease && !liveRecord(row, now))
-            const swept = due.slice(0, limit).map((row) => expire(row, now, effects))
-            forget(table, now)
-            return swept.filter((lease) => lease !== null)
+            const swept = table.sweep(limit, now, effects)
+            table.prune(now)
+            return swept
           }),
         call,
       ),
 
-    watch: (on, { prefix = '' } = {}) => calls.run(async () => news.watch(on, prefix)),
+    watch: (on, { prefix } = {}) => calls.run(() => listeners.watch(on, prefix)),
 
     async close() {
-      calls.close()
-      news.close()
-      wakers.clear()
-      losers.clear()
+      const closing = calls.close()
+      push.close()
+      listeners.clear()
+      await closing
     },
   }
 
+  /** Only with `create`, a missing file is created. */
   async function transact<T>(
-    step: (table: Table, now: number, effects: Effects) => T,
-    create = false,
+    step: (table: LeaseTable, now: number, effects: Effects) => T,
+    create?: 'create',
   ): Promise<T> {
     let effects = new Effects()
     const decide: Decide<T> = (content) => {
       effects = new Effects()
       const now = clock.now()
-      // The same text again: by that it has a date.
+      // The same text is written again, so that the file has a date.
       if (content && isUndated(content, now)) return { result: AGAIN, text: content.text }
-      const table = decodeRows(content, now)
-      const outcome = step(table, now, effects)
-      if (create) forget(table, now)
-      const text = encodeRows(table)
-      return { result: outcome, ...(text !== content?.text && { text }) }
+      const table = decodeTable(content, now)
+      const result = step(table, now, effects)
+      const text = encodeTable(table)
+      return { result, ...(text !== content?.text && { text }) }
     }
-    const result = await file.change(decide, create)
-    news.publish(effects)
+    const result = await file.change(decide, create === 'create')
+    push.publish(effects)
     return result
   }
 
-  function look<T>(call: CallOptions | undefined, at: (table: Table, now: number) => T): Promise<T> {
+  function look<T>(at: (table: LeaseTable, now: number) => T, call?: CallOptions): Promise<T> {
     return calls.run(async () => {
       const content = await file.read()
       const now = clock.now()
-      return at(decodeRows(content, now), now)
+      return at(decodeTable(content, now), now)
     }, call)
-  }
-
-  function lose(id: string): void {
-    losers.get(id)?.()
-    losers.delete(id)
-  }
-}
-
-function forget(table: Table, now: number): void {
-  for (const row of table.rows.values()) {
-    if (!isForgettable(row, now)) continue
-    table.floor = Math.max(table.floor, row.token)
-    table.rows.delete(row.resource)
   }
 }

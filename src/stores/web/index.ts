@@ -1,5 +1,7 @@
+import { expectObject } from '../../base/arguments.ts'
+import { LeaseError } from '../../base/errors.ts'
 import type { LeaseStore } from '../../core/index.ts'
-import type { DirectorySource, WebLocks } from '../browser/index.ts'
+import type { DirectorySource, WebDirectory, WebLocks } from '../browser/index.ts'
 import { directoryStore } from './directory-store.ts'
 import { type WebLockStoreOptions, webLockStore } from './lock-store.ts'
 
@@ -19,11 +21,20 @@ export interface WebStoreOptions extends WebLockStoreOptions {
  * const leases = createLeases(webStore())
  */
 export function webStore(options: WebStoreOptions = {}): LeaseStore {
-  const { locks = webLocks(), directory = () => navigator.storage.getDirectory(), ...rest } = options
+  expectObject('options', options)
+  const { locks = webLocks(), directory = privateDirectory, ...rest } = options
   return locks ? webLockStore({ ...rest, locks }) : directoryStore(directory, rest)
 }
 
-/** Missing in old browsers, and in pages that were not loaded securely. */
+/** Missing in old browsers, and in pages that were not loaded over HTTPS or from localhost. */
 function webLocks(): WebLocks | undefined {
   return navigator.locks
+}
+
+async function privateDirectory(): Promise<WebDirectory> {
+  const storage: StorageManager | undefined = navigator.storage
+  if (storage?.getDirectory) return storage.getDirectory()
+  const problem =
+    'this page has neither Web Locks nor a private directory: load it over HTTPS or from localhost'
+  throw new LeaseError('store-failed', problem)
 }

@@ -1,21 +1,21 @@
-import {
-  type Answer,
-  type Ask,
-  type Clock,
-  type LeaseRecord,
-  type LeaseStore,
-  systemClock,
-} from '../../core/index.ts'
-import { type Hold, lockDesk, type WebLocks } from '../browser/index.ts'
-import { createCalls } from './calls.ts'
-import { broadcastNews } from './news.ts'
+import type { Stop } from '../../base/abort.ts'
+import { expectMethods, expectObject, expectText } from '../../base/arguments.ts'
+import { type Clock, expectClock, systemClock } from '../../base/clock.ts'
+import { randomId } from '../../base/random-id.ts'
+import type { LeaseRecord } from '../../base/records.ts'
+import { browserError } from '../../clients/browser-errors.ts'
+import type { Answer, Ask, LeaseStore } from '../../core/index.ts'
+import { type Hold, tabLocks, type WebLocks } from '../browser/index.ts'
+import { isTokenOld, nextToken } from '../lease-row.ts'
+import { isListed, pageOf } from '../lease-table.ts'
+import { Calls } from '../local/calls.ts'
+import { LocalListeners } from '../local/listeners.ts'
+import { tabPush } from './push.ts'
 import { indexedDbRecords, type StoredRecord } from './records.ts'
 
-/** How long the record of a free resource is kept, so that its token outlives a clock that steps back. */
-const KEEP_FREE_MS = 3_600_000
-/** A waiter is told when its turn comes; it asks again after this long all the same. */
+/** A waiter is woken when its turn comes. In case that fails, it asks again after this long. */
 const ASK_AGAIN_MS = 5000
-/** No resource has this name. Its record is the floor under which no token is given again. */
+/** The record of the token floor: no resource has an empty name. */
 const FLOOR = ''
 
 export interface WebLockStoreOptions {
@@ -28,21 +28,26 @@ export interface WebLockStoreOptions {
 }
 
 /**
- * Leases on Web Locks: the browser keeps the line of waiters, and frees what a tab held when that tab goes. Who holds
- * a lock, and its token, are kept in IndexedDB. A record changes only under its gate, which is another Web Lock.
+ * Leases on Web Locks: the browser keeps the queue of waiters, and frees the locks of a tab that is closed. The holder
+ * and the token are kept in IndexedDB. The record of a resource is changed only under its gate, a second Web Lock.
  *
  * @example
  * const leases = createLeases(webLockStore())
  */
 export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
+  expectObject('options', options)
   const { prefix = 'holdfast:', locks = navigator.locks, clock = systemClock } = options
-  const calls = createCalls('web-locks')
-  const desk = lockDesk(() => locks, prefix, clock)
+  expectText('prefix', prefix)
+  expectMethods('locks', locks, 'Web Locks, which need HTTPS or localhost', 'request', 'query')
+  expectClock('clock', clock)
+  const calls = new Calls({ backend: 'Web Locks', explain: browserError, clock })
+  const ownLocks = tabLocks(() => locks, prefix, clock)
   const records = indexedDbRecords(prefix)
-  const news = broadcastNews(prefix)
-  /** Those whose records were written. */
+  const listeners = new LocalListeners(clock)
+  const push = tabPush(prefix, listeners)
+  /** The locks whose records were written. */
   const granted = new WeakSet<Hold>()
-  /** How many stood before each waiter when it last asked. */
+  /** By the id of a waiter: how many were ahead of it when it last asked. */
   const places = new Map<string, number>()
 
   return {
@@ -50,48 +55,60 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     supports: { queue: true, push: true, expiry: false, list: true },
 
     acquire: (ask, call) =>
-      calls.run(async () => {
-        if (ask.replace !== undefined) return (await takeOver(ask)) ?? refusal(ask)
-        const hold = await desk.ask(ask)
-        const answer =
-          hold &&
-          (await orLetGo(
-            hold,
-            gated(ask.resource, (found) => grant(ask, hold, found)),
-          ))
-        return answer ?? refusal(ask)
-      }, call),
+      calls.run(
+        async (stop) => {
+          if (ask.replace !== undefined) return (await takeOver(ask, stop)) ?? refusal(ask)
+          const hold = await ownLocks.ask(ask)
+          if (!hold) return refusal(ask)
+          const granting = gated(ask.resource, async (found) => {
+            // A caller that has gone would keep the lock forever: it has no TTL.
+            stop.throwIfAborted()
+            return grant(ask, hold, found)
+          })
+          return (await orLetGo(hold, granting)) ?? refusal(ask)
+        },
+        call,
+        ask.resource,
+      ),
 
     renew: ({ resource, id }, call) =>
-      calls.run(async () => {
-        const holder = await read(resource)
-        if (holder?.id !== id) return { ok: false, holder }
-        news.publish({ changes: [holder] })
-        return { ok: true, lease: holder }
-      }, call),
+      calls.run(
+        async () => {
+          const holder = await read(resource)
+          if (holder?.id !== id) return { ok: false, holder }
+          push.publish({ changes: [holder] })
+          return { ok: true, lease: holder }
+        },
+        call,
+        resource,
+      ),
 
     release: (by, call) =>
-      calls.run(async () => {
-        const hold = 'id' in by ? desk.holds.get(by.id) : undefined
-        const isOurs = hold?.phase === 'held'
-        if ('id' in by) places.delete(by.id)
-        try {
-          return await gated(by.resource, async (found) => {
-            const holder = found && isOurs ? describe(found) : await liveLease(found)
-            const isMeant = 'id' in by ? holder?.id === by.id : holder?.token === by.token
-            if (!found || !holder || !isMeant) return { ended: null, holder }
-            const ended = await end(found, 'released')
-            // Before others hear of it: they ask at once.
-            if (isOurs) await hold?.letGo()
-            else await evict(by.resource)
-            news.publish({ changes: [ended] })
-            return { ended, holder: null }
-          })
-        } finally {
-          // Also when its record could not be written: without the lock nobody believes the record.
-          await hold?.letGo()
-        }
-      }, call),
+      calls.run(
+        async () => {
+          const hold = 'id' in by ? ownLocks.holds.get(by.id) : undefined
+          const isOurs = hold?.phase === 'held'
+          if ('id' in by) places.delete(by.id)
+          try {
+            return await gated(by.resource, async (found) => {
+              const holder = found && isOurs ? describe(found) : await liveLease(found)
+              const isMeant = 'id' in by ? holder?.id === by.id : holder?.token === by.token
+              if (!found || !holder || !isMeant) return { ended: null, holder }
+              const ended = await end(found, 'released')
+              // Before the others are told, because they ask at once.
+              if (isOurs) await hold?.letGo()
+              else await evict(by.resource)
+              push.publish({ changes: [ended] })
+              return { ended, holder: null }
+            })
+          } finally {
+            // Also if the record could not be written: a record counts only while its lock is held.
+            await hold?.letGo()
+          }
+        },
+        call,
+        by.resource,
+      ),
 
     read: (resources, call) =>
       calls.run(
@@ -99,49 +116,44 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
         call,
       ),
 
-    list: ({ prefix: wanted = '', limit, after = '' }, call) =>
+    list: (query, call) =>
       calls.run(async () => {
-        const found = (await records.all()).filter(
-          ({ resource }) => resource.startsWith(wanted) && resource > after,
-        )
-        const leases = (await live(found))
-          .filter((lease) => lease !== null)
-          .sort((a, b) => (a.resource < b.resource ? -1 : 1))
-        const page = leases.slice(0, limit)
-        const last = page.at(-1)
-        return { leases: page, ...(last && leases.length > limit && { next: last.resource }) }
+        const found = (await records.all()).filter(({ resource }) => isListed(resource, query))
+        return pageOf(await live(found), query.limit)
       }, call),
 
     sweep: ({ limit }, call) =>
-      calls.run(async () => {
+      calls.scan(async (stop) => {
         const swept: LeaseRecord[] = []
         for (const { resource } of await records.all()) {
-          if (swept.length >= limit) break
+          if (swept.length >= limit || stop.reason) break
           const dead = resource !== FLOOR && (await gated(resource, tidy))
           if (dead) swept.push(dead)
         }
         return swept
       }, call),
 
-    watch: (on, { prefix: wanted = '' } = {}) => calls.run(async () => news.watch(on, wanted)),
+    watch: (on, { prefix: watched } = {}) => calls.run(() => listeners.watch(on, watched)),
 
-    /** A Web Lock has no TTL: what is still held or waited for would never end. */
+    /** Also ends the locks that are held or waited for: a Web Lock has no TTL, so they would never end. */
     async close() {
-      calls.close()
-      for (const hold of [...desk.holds.values()]) hold.letGo()
+      const closing = calls.close()
+      for (const hold of [...ownLocks.holds.values()]) hold.letGo()
+      push.close()
+      listeners.clear()
+      await closing
       records.close()
-      news.close()
     },
   }
 
-  /** Nobody else changes the record of the resource meanwhile. */
+  /** Runs the work while nobody else can change the record of the resource. */
   function gated<T>(resource: string, work: (found: StoredRecord | null) => Promise<T>): Promise<T> {
     const change = async () => work(await records.get(resource))
-    // The name of a resource has no control characters, so that no lock has the name of a gate.
+    // The name of a resource has no control characters, so no lock has the name of a gate.
     return locks.request(`${prefix}\u0001${resource}`, {}, change) as Promise<T>
   }
 
-  /** A lock without a record would be held by nobody, and for ever. */
+  /** A lock without a record would have no owner, and would be held forever. */
   function orLetGo<T>(hold: Hold, recorded: Promise<T>): Promise<T> {
     return recorded.catch(async (error) => {
       if (!granted.has(hold)) await hold.letGo()
@@ -149,7 +161,7 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     })
   }
 
-  /** Under the gate, with the lock in hand. `null`: it was stolen before its record was written. */
+  /** Under the gate, while the lock is held. `null`: it was stolen before its record was written. */
   async function grant(ask: Ask, hold: Hold, found: StoredRecord | null): Promise<Answer | null> {
     if (hold.phase !== 'held') return null
     if (found?.lease?.id === ask.id) return { granted: true, lease: describe(found) }
@@ -158,7 +170,7 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     const now = clock.now()
     const record: StoredRecord = {
       resource,
-      token: Math.max(previous + 1, Math.floor(now * 1000)),
+      token: nextToken(previous, now),
       lease: { id, owner, metadata, acquiredAt: now },
       endedAt: now,
     }
@@ -169,11 +181,11 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     places.delete(id)
     const lease = describe(record)
     if (!found?.lease) {
-      news.publish({ changes: [lease] })
+      push.publish({ changes: [lease] })
       return { granted: true, lease }
     }
     const replaced = describe(found, ask.replace === found.token ? 'taken-over' : 'expired')
-    news.publish({ changes: [replaced, lease] })
+    push.publish({ changes: [replaced, lease] })
     return { granted: true, lease, replaced }
   }
 
@@ -181,11 +193,11 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     const holder = await read(ask.resource)
     // Granted to the same id through another store.
     if (holder?.id === ask.id) return { granted: true, lease: holder }
-    const place = desk.holds.has(ask.id) ? await countAhead(ask) : null
+    const place = ownLocks.holds.has(ask.id) ? await countAhead(ask) : null
     return { granted: false, holder, place, retryIn: ASK_AGAIN_MS }
   }
 
-  /** Others can only have come after us since we last looked. */
+  /** Never higher than before: those who have come since are behind it. */
   async function countAhead({ resource, id }: Ask): Promise<number> {
     const { pending = [] } = await locks.query()
     const waiting = pending.filter(({ name }) => name === prefix + resource).length
@@ -194,18 +206,19 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     return place
   }
 
-  function takeOver(ask: Ask): Promise<Answer | null> {
+  function takeOver(ask: Ask, stop: Stop): Promise<Answer | null> {
     return gated(ask.resource, async (found) => {
+      stop.throwIfAborted()
       const holder = await liveLease(found)
       if (holder?.token !== ask.replace) return null
-      const hold = await desk.take(ask.id, ask.resource, { steal: true })
+      const hold = await ownLocks.take(ask.id, ask.resource, { steal: true })
       return hold && orLetGo(hold, grant(ask, hold, found))
     })
   }
 
-  /** Under the gate, so that whoever takes the lock in between has not been granted it: it stands in line again. */
+  /** Under the gate: a waiter that gets the lock meanwhile has no record yet, so it is refused and waits again. */
   async function evict(resource: string): Promise<void> {
-    const hold = await desk.take(crypto.randomUUID(), resource, { steal: true })
+    const hold = await ownLocks.take(randomId(), resource, { steal: true })
     await hold?.letGo()
   }
 
@@ -214,15 +227,15 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     return describe(found, state)
   }
 
-  /** Ends the lease of a tab that died, and forgets what nobody needs. */
+  /** Ends the lease of a tab that was closed, and deletes records that nobody needs. */
   async function tidy(found: StoredRecord | null): Promise<LeaseRecord | null> {
     if (found?.lease) {
       if (await liveLease(found)) return null
       const ended = await end(found, 'expired')
-      news.publish({ changes: [ended] })
+      push.publish({ changes: [ended] })
       return ended
     }
-    if (found && Math.max(found.endedAt, found.token / 1000) + KEEP_FREE_MS <= clock.now()) {
+    if (found && isTokenOld(found, clock.now())) {
       await gated(FLOOR, async (floor) => {
         await records.put({ ...found, resource: FLOOR, token: Math.max(found.token, floor?.token ?? 0) })
       })
@@ -240,7 +253,7 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     return lease
   }
 
-  /** Those whose locks are held: a tab that died has left its record behind. */
+  /** The leases whose locks are held. The record of a closed tab stays behind. */
   async function live(found: readonly (StoredRecord | null)[]): Promise<(LeaseRecord | null)[]> {
     const { held = [] } = found.some((record) => record?.lease) ? await locks.query() : {}
     const names = new Set(held.map(({ name }) => name))

@@ -1,9 +1,6 @@
-import type { JsonObject } from '../../core/index.ts'
+import type { JsonObject } from '../../base/records.ts'
 
-/**
- * What the tabs of an origin know of each other's leases: a Web Lock itself says neither who holds it nor how often
- * it was granted. `null` where nothing is known.
- */
+/** The holders and tokens of Web Locks: a lock itself has neither. `null`: the resource has no record. */
 export interface LeaseRecords {
   get(resource: string): Promise<StoredRecord | null>
   all(): Promise<readonly StoredRecord[]>
@@ -29,7 +26,7 @@ export interface StoredRecord {
 
 const STORE = 'leases'
 
-/** In IndexedDB: a database of the name, with a record for each resource. */
+/** In the IndexedDB database of this name, with a record for each resource. */
 export function indexedDbRecords(name: string): LeaseRecords {
   let opening: Promise<IDBDatabase> | undefined
 
@@ -39,7 +36,7 @@ export function indexedDbRecords(name: string): LeaseRecords {
       request.onupgradeneeded = () => request.result.createObjectStore(STORE, { keyPath: 'resource' })
       request.onerror = () => reject(request.error)
       request.onsuccess = () => {
-        // Closed from outside when the user clears the site's data, or a newer version needs it.
+        // The browser closes it when the user deletes the data of the site, or when a newer version opens it.
         request.result.onclose = forget
         request.result.onversionchange = forget
         resolve(request.result)

@@ -1,53 +1,59 @@
-import { LeaseError } from '../../core/index.ts'
+import { isObject } from '../../base/arguments.ts'
+import { LeaseError } from '../../base/errors.ts'
 import type { Content } from '../browser/index.ts'
 import type { LeaseRow } from '../lease-row.ts'
+import { LeaseTable } from '../lease-table.ts'
 
 const FORMAT = 1
-/** A file that cannot be read may have had a live lease in it: nothing is granted for this long after it changed. */
-const UNREADABLE_MS = 30_000
+/** A damaged file may have contained a live lease: nothing is granted for this long after its last change. */
+const QUARANTINE_MS = 30_000
 
-/** All that the file of a directory store holds. */
-export interface Table {
-  readonly rows: Map<string, LeaseRow>
-  /** No token up to this one is given again. */
-  floor: number
-}
+/** A row in the file. The queue has the name `line` there. */
+type StoredRow = Omit<LeaseRow, 'queue'> & { readonly line: LeaseRow['queue'] }
 
-/** Throws while a file that cannot be read must be respected. */
-export function decodeRows(content: Content | null, now: number): Table {
+/** Throws as long as a damaged file must be respected. */
+export function decodeTable(content: Content | null, now: number): LeaseTable {
   const table = content && readTable(content)
-  if (content && !table && now < content.lastModified + UNREADABLE_MS)
-    throw new LeaseError('store-unavailable', 'the lease file cannot be read; nothing is granted from it')
-  return table ?? { rows: new Map(), floor: 0 }
+  if (content && !table && now < content.lastModified + QUARANTINE_MS)
+    throw new LeaseError(
+      'store-unavailable',
+      'the lease file is damaged; nothing is granted from it for 30 s',
+    )
+  return table ?? new LeaseTable()
 }
 
-/** Whether it cannot be read, and nobody knows how old it is, since the clock was set back after its last change. */
+/** Whether the file is damaged, and its age is unknown because the clock was set back after its last change. */
 export function isUndated(content: Content, now: number): boolean {
   return content.lastModified > now && !readTable(content)
 }
 
-export function encodeRows({ rows, floor }: Table): string {
-  return JSON.stringify({ format: FORMAT, floor, rows: [...rows.values()] })
+export function encodeTable({ rows, floor }: LeaseTable): string {
+  const stored = Array.from(rows.values(), ({ queue, ...row }): StoredRow => ({ ...row, line: queue }))
+  return JSON.stringify({ format: FORMAT, floor, rows: stored })
 }
 
-function readTable({ text }: Content): Table | null {
-  const found = parse(text)
-  if (found && found.format > FORMAT)
-    throw new LeaseError('store-failed', `the lease file has format ${found.format}: update Holdfast`)
-  if (found?.format !== FORMAT || !Array.isArray(found.rows) || !found.rows.every(isRow)) return null
-  return { rows: new Map(found.rows.map((row) => [row.resource, row])), floor: Number(found.floor) || 0 }
+/** `null`: the file is damaged. */
+function readTable({ text }: Content): LeaseTable | null {
+  const { format, floor, rows } = parse(text)
+  if (Number(format) > FORMAT)
+    throw new LeaseError('store-failed', `the lease file has format ${format}: update Holdfast`)
+  if (format !== FORMAT || !Array.isArray(rows) || !rows.every(isRow)) return null
+  return new LeaseTable(
+    rows.map(({ line, ...row }) => ({ ...row, queue: line })),
+    Number(floor) || 0,
+  )
 }
 
-function parse(text: string): { format: number; floor?: unknown; rows?: unknown } | null {
+function parse(text: string): Record<string, unknown> {
   try {
     const found: unknown = JSON.parse(text)
-    return found instanceof Object && 'format' in found ? (found as { format: number }) : null
+    return isObject(found) ? found : {}
   } catch {
-    return null
+    return {}
   }
 }
 
-function isRow(row: Partial<LeaseRow> | null): row is LeaseRow {
+function isRow(row: Partial<StoredRow> | null): row is StoredRow {
   if (typeof row?.resource !== 'string' || !Number.isFinite(row.token)) return false
   const { lease, line, reserved } = row
   const isLease = lease === null || (hasId(lease) && Number.isFinite(lease.expiresAt + lease.span))

@@ -5,25 +5,25 @@ import type { StorageArea } from './storage.ts'
 
 export const EXTENSION_ORIGIN = 'chrome-extension://fake'
 
-/** A context as the browser knows it: how to reach it, and what it listens for. */
-export interface Inhabitant {
+/** A context as the browser knows it: its connection and its listeners. */
+export interface OpenContext {
   readonly connection: Connection
   readonly messages: Set<RuntimeListener>
   readonly changes: Set<(changes: Readonly<Record<string, ChromeChange>>, area: string) => void>
 }
 
-export interface Surroundings {
+export interface ApiOptions {
   readonly areas: Readonly<Record<'local' | 'session' | 'sync', StorageArea>>
   readonly tabIds: () => readonly number[]
   readonly send: (
-    sender: Inhabitant,
+    sender: OpenContext,
     message: unknown,
     isReceiver: (other: Connection) => boolean,
   ) => Promise<unknown>
 }
 
 /** `chrome` as a context sees it. */
-export function createApi(self: Inhabitant, { areas, tabIds, send }: Surroundings): ChromeApi {
+export function createApi(self: OpenContext, { areas, tabIds, send }: ApiOptions): ChromeApi {
   const { connection } = self
   const event = <L>(listeners: Set<L>) => ({
     addListener: (listener: L) => void listeners.add(listener),

@@ -1,9 +1,9 @@
-import type { Clock } from '../../core/index.ts'
+import type { Clock } from '../../base/clock.ts'
 import { createWire, type Wire, type WireOptions } from './wire.ts'
 
 export type ContextKind = 'page' | 'worker' | 'content'
 
-/** The browser's side of a context: its wires, and whether it lives. */
+/** The browser's side of a context: its wires, and whether it is alive. */
 export interface Connection {
   readonly kind: ContextKind
   readonly origin: string
@@ -14,10 +14,10 @@ export interface Connection {
   readonly messages: Wire
   readonly clock: Clock
   readonly alive: boolean
-  /** Calls back when the context has died and all that it had sent has arrived. */
+  /** Calls back when the context is dead and everything that it had sent has arrived. */
   onDeath(run: () => void): void
   kill(): void
-  /** Has the browser do something for the context, there and back. A dead context gets no answer. */
+  /** Sends work to the browser and the result back. A dead context gets no result. */
   call<T>(work: () => T | Promise<T>): Promise<T>
 }
 
@@ -28,7 +28,7 @@ export interface ConnectOptions extends WireOptions, Pick<Connection, 'kind' | '
 export function connect(options: ConnectOptions): Connection {
   const { kind, origin, tabId, clock, messageLatency } = options
   let alive = true
-  const mourners: (() => void)[] = []
+  const deathListeners: (() => void)[] = []
   const requests = createWire(options)
   const answers = createWire(options)
   return {
@@ -43,18 +43,18 @@ export function connect(options: ConnectOptions): Connection {
       now: () => clock.now(),
       monotonic: () => clock.monotonic(),
       random: () => clock.random(),
-      // Timers of a dead context do not fire.
+      // The timers of a dead context do not fire.
       setTimer: (run, ms) => clock.setTimer(() => alive && run(), ms),
     },
     get alive() {
       return alive
     },
-    onDeath: (run) => mourners.push(run),
+    onDeath: (run) => deathListeners.push(run),
     kill() {
       if (!alive) return
       alive = false
       requests(() => {
-        for (const mourner of mourners) mourner()
+        for (const listener of deathListeners) listener()
       })
     },
     call: (work) =>

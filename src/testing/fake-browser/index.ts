@@ -1,23 +1,32 @@
-import type { Clock } from '../../core/index.ts'
+import {
+  expectFunction,
+  expectMethods,
+  expectObject,
+  expectOneOf,
+  expectWhole,
+  refuse,
+} from '../../base/arguments.ts'
+import type { Clock } from '../../base/clock.ts'
+import { type Duration, expectDuration } from '../../base/duration.ts'
 import type { ChromeApi, ChromeChange } from '../../sync/index.ts'
-import { createApi, EXTENSION_ORIGIN, type Inhabitant } from './api.ts'
+import { createApi, EXTENSION_ORIGIN, type OpenContext } from './api.ts'
 import { type Connection, type ContextKind, connect } from './context.ts'
 import { createLocks, type FakeLocks } from './locks.ts'
 import { type Deliveries, deliver } from './messages.ts'
 import { createStorageArea, localQuota, type StorageAreaOptions, syncQuota } from './storage.ts'
 
 export interface FakeBrowserOptions {
-  /** Time passes when it does: a `FakeClock`. */
+  /** The time of the browser, usually a `FakeClock`. */
   readonly clock: Clock
-  /** From 0 up to 1; a seeded one makes every run the same. Default: the clock's. */
+  /** From 0 up to, not including, 1. With a seeded one every run is the same. Default: the clock's. */
   readonly random?: () => number
-  /** Milliseconds of every way between a context and the browser. Default 1 to 3. */
-  readonly latency?: readonly [min: number, max: number]
-  /** Of messages on their way to a receiver. Default: the same. */
-  readonly messageLatency?: readonly [min: number, max: number]
-  /** Firefox tells of keys that were set to what they were. Default `chrome`. */
+  /** How long every call from a context to the browser, and every answer, takes. Default 1 to 3 ms. */
+  readonly latency?: readonly [min: Duration, max: Duration]
+  /** How long a message takes to a receiver. Default: `latency`. */
+  readonly messageLatency?: readonly [min: Duration, max: Duration]
+  /** `firefox` also reports keys that were set to the value they had. Default `chrome`. */
   readonly flavour?: 'chrome' | 'firefox'
-  /** Of `storage.local`. Default 10 MiB. */
+  /** The size of `storage.local`. Default 10 MiB. */
   readonly quotaBytes?: number
   /** How many times a message arrives at each receiver. Default: once. */
   readonly deliveries?: Deliveries
@@ -28,12 +37,12 @@ export interface FakeContext {
   readonly kind: ContextKind
   readonly href: string
   readonly api: ChromeApi
-  /** `navigator.locks`: the extension's, or in a content script the host page's. */
+  /** `navigator.locks`: of the extension, or in a content script of the host page. */
   readonly locks: Pick<LockManager, 'request'>
-  /** Its timers die with it. */
+  /** The timers of a killed context do not fire. */
   readonly clock: Clock
   readonly alive: boolean
-  /** In the midst of whatever it does. What it had sent still arrives; then its locks are free. */
+  /** Ends the context at once. What it had sent still arrives; then its locks are free. */
   kill(): void
 }
 
@@ -41,23 +50,25 @@ export interface FakeBrowser {
   openPage(): FakeContext
   /** A content script in a tab of its own. */
   openTab(): FakeContext
-  /** Runs it now, and again whenever something comes that it listened for while it is dead. */
+  /** Runs the script now. While the worker is dead, an event that it had listeners for runs the script again. */
   registerWorker(script: (worker: FakeContext) => void): void
-  /** `undefined` while it is dead. */
+  /** `undefined` while the worker is dead. */
   readonly worker: FakeContext | undefined
-  /** All that is stored in this moment. */
+  /** Everything that is stored now. */
   items(area?: FakeAreaName): Record<string, unknown>
-  /** Called in the moment of every change, before anybody hears of it. */
-  onWrite(look: () => void): void
+  /** Called at every change, before any context is notified. */
+  onWrite(listener: () => void): void
 }
 
 export type FakeAreaName = 'local' | 'session' | 'sync'
 
 const HOST_ORIGIN = 'https://host.example'
+const LOCAL_QUOTA_BYTES = 10 * 1024 * 1024
+const SESSION_QUOTA_BYTES = 10 * 1024 * 1024
 
 /**
- * A browser with one extension and any number of its contexts, on a clock that the test owns. Whatever passes
- * between contexts takes time: in one order on each way, in any order between ways.
+ * A browser with one extension and any number of contexts, on a clock that the test controls. Everything between
+ * contexts takes time. Calls of one context keep their order; calls of different contexts may overtake each other.
  *
  * @example
  * const clock = new FakeClock()
@@ -65,27 +76,26 @@ const HOST_ORIGIN = 'https://host.example'
  * const sync = createSync({ storage: chromeStorage('local', browser.openPage().api) })
  */
 export function fakeBrowser(options: FakeBrowserOptions): FakeBrowser {
-  const { clock, random = () => clock.random(), latency = [1, 3], deliveries = () => 1 } = options
-  const { messageLatency = latency, quotaBytes = 10 * 1024 * 1024 } = options
-  const inhabitants = new Set<Inhabitant>()
-  const lookers = new Set<() => void>()
-  const managers = new Map<string, FakeLocks>()
+  const { clock, random, latency, messageLatency, flavour, quotaBytes, deliveries } = checkOptions(options)
+  const contexts = new Set<OpenContext>()
+  const writeListeners = new Set<() => void>()
+  const locksByOrigin = new Map<string, FakeLocks>()
   let tabs = 0
   let runWorker = () => {}
   let worker: FakeContext | undefined
-  /** What wakes the worker: what it listened for when it last ran. */
+  /** The events that start the worker: those that it had listeners for when it last ran. */
   let wokenBy = { messages: false, changes: false }
 
   const area = (name: FakeAreaName, check: StorageAreaOptions['check']) =>
     createStorageArea({
       check,
       openToContentScripts: name !== 'session',
-      tellsUnchanged: options.flavour === 'firefox',
-      changed: (changes) => tell(name, changes),
+      reportsUnchanged: flavour === 'firefox',
+      changed: (changes) => emitChanges(name, changes),
     })
   const areas = {
     local: area('local', localQuota(quotaBytes)),
-    session: area('session', localQuota(10 * 1024 * 1024)),
+    session: area('session', localQuota(SESSION_QUOTA_BYTES)),
     sync: area(
       'sync',
       syncQuota(() => clock.now()),
@@ -108,15 +118,15 @@ export function fakeBrowser(options: FakeBrowserOptions): FakeBrowser {
       return worker?.alive ? worker : undefined
     },
     items: (name = 'local') => areas[name].items(),
-    onWrite: (look) => lookers.add(look),
+    onWrite: (listener) => writeListeners.add(listener),
   }
 
-  function open(kind: ContextKind, origin: string, tabId?: number): readonly [FakeContext, Inhabitant] {
+  function open(kind: ContextKind, origin: string, tabId?: number): readonly [FakeContext, OpenContext] {
     const connection = connect({ kind, origin, tabId, clock, random, latency, messageLatency })
-    const self: Inhabitant = { connection, messages: new Set(), changes: new Set() }
-    inhabitants.add(self)
-    const locks = managers.get(origin) ?? createLocks()
-    managers.set(origin, locks)
+    const self: OpenContext = { connection, messages: new Set(), changes: new Set() }
+    contexts.add(self)
+    const locks = locksByOrigin.get(origin) ?? createLocks()
+    locksByOrigin.set(origin, locks)
     const context: FakeContext = {
       kind,
       href: `${origin}/${kind}`,
@@ -127,7 +137,7 @@ export function fakeBrowser(options: FakeBrowserOptions): FakeBrowser {
         return connection.alive
       },
       kill() {
-        inhabitants.delete(self)
+        contexts.delete(self)
         connection.kill()
       },
     }
@@ -138,19 +148,19 @@ export function fakeBrowser(options: FakeBrowserOptions): FakeBrowser {
     if (!worker?.alive) runWorker()
   }
 
-  function tell(name: FakeAreaName, changes: Readonly<Record<string, ChromeChange>>): void {
-    for (const look of lookers) look()
+  function emitChanges(name: FakeAreaName, changes: Readonly<Record<string, ChromeChange>>): void {
+    for (const listener of writeListeners) listener()
     if (wokenBy.changes) wake()
-    for (const { connection, changes: listeners } of inhabitants)
+    for (const { connection, changes: listeners } of contexts)
       connection.events(() => {
         if (connection.alive) for (const listener of listeners) listener(structuredClone(changes), name)
       })
   }
 
-  function send(sender: Inhabitant, message: unknown, isReceiver: (other: Connection) => boolean) {
+  function send(sender: OpenContext, message: unknown, isReceiver: (other: Connection) => boolean) {
     return sender.connection.call(() => {
       if (wokenBy.messages) wake()
-      const receivers = [...inhabitants].filter(
+      const receivers = [...contexts].filter(
         (other) => other !== sender && isReceiver(other.connection) && other.messages.size > 0,
       )
       return deliver(sender.connection, receivers, message, deliveries)
@@ -158,6 +168,34 @@ export function fakeBrowser(options: FakeBrowserOptions): FakeBrowser {
   }
 
   function tabIds(): readonly number[] {
-    return [...inhabitants].flatMap(({ connection }) => connection.tabId ?? [])
+    return [...contexts].flatMap(({ connection }) => connection.tabId ?? [])
   }
+}
+
+function checkOptions(options: FakeBrowserOptions) {
+  expectObject('options', options)
+  const { clock, latency = [1, 3], messageLatency = latency, flavour = 'chrome' } = options
+  const { quotaBytes = LOCAL_QUOTA_BYTES, deliveries = () => 1 } = options
+  expectMethods('clock', clock, 'a Clock', 'now', 'monotonic', 'random', 'setTimer')
+  const { random = () => clock.random() } = options
+  expectFunction('random', random)
+  expectFunction('deliveries', deliveries)
+  expectOneOf('flavour', flavour, ['chrome', 'firefox'])
+  expectWhole('quotaBytes', quotaBytes, 0)
+  return {
+    clock,
+    random,
+    latency: checkLatency('latency', latency),
+    messageLatency: checkLatency('messageLatency', messageLatency),
+    flavour,
+    quotaBytes,
+    deliveries,
+  }
+}
+
+/** In milliseconds. */
+function checkLatency(option: string, latency: readonly [Duration, Duration]): readonly [number, number] {
+  if (!Array.isArray(latency)) refuse(option, '[min, max]', latency)
+  const min = expectDuration(`${option}[0]`, latency[0], 0)
+  return [min, expectDuration(`${option}[1]`, latency[1], min)]
 }

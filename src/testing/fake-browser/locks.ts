@@ -1,27 +1,28 @@
+import { onAbort } from '../../base/abort.ts'
 import type { Connection } from './context.ts'
 
-/** The locks of one origin: exclusive, first come, first served, never stolen. */
+/** The locks of one origin: exclusive, granted in the order of the requests, never stolen. */
 export interface FakeLocks {
-  /** As this context sees it. */
+  /** `navigator.locks` of this context. */
   from(context: Connection): Pick<LockManager, 'request'>
 }
 
-interface Asker {
+interface LockRequest {
   readonly grant: () => void
 }
 
 export function createLocks(): FakeLocks {
-  /** The first of each line holds the lock. */
-  const lines = new Map<string, Asker[]>()
+  /** The first request of each queue holds the lock. */
+  const queues = new Map<string, LockRequest[]>()
 
-  function leave(name: string, asker: Asker): void {
-    const line = lines.get(name) ?? []
-    const place = line.indexOf(asker)
-    if (place >= 0) line.splice(place, 1)
-    if (place === 0) line[0]?.grant()
+  function leave(name: string, request: LockRequest): void {
+    const queue = queues.get(name) ?? []
+    const position = queue.indexOf(request)
+    if (position >= 0) queue.splice(position, 1)
+    if (position === 0) queue[0]?.grant()
   }
 
-  function request(
+  function enqueue(
     context: Connection,
     name: string,
     { signal, ifAvailable }: LockOptions,
@@ -29,27 +30,26 @@ export function createLocks(): FakeLocks {
   ) {
     return new Promise((resolve, reject) => {
       const run = (lock: Lock | null) => Promise.resolve(lock).then(work).then(resolve, reject)
-      const asker: Asker = {
+      const request: LockRequest = {
         grant: () =>
           context.answers(async () => {
             if (!context.alive) return
-            signal?.removeEventListener('abort', giveUp)
+            unlisten()
             await run({ name, mode: 'exclusive' })
-            context.requests(() => leave(name, asker))
+            context.requests(() => leave(name, request))
           }),
       }
-      const giveUp = () => {
-        reject(signal?.reason)
-        context.requests(() => leave(name, asker))
-      }
       if (signal?.aborted) return reject(signal.reason)
-      signal?.addEventListener('abort', giveUp)
-      context.onDeath(() => leave(name, asker))
+      const unlisten = onAbort(signal, () => {
+        reject(signal?.reason)
+        context.requests(() => leave(name, request))
+      })
+      context.onDeath(() => leave(name, request))
       context.requests(() => {
-        const line = lines.get(name) ?? []
-        lines.set(name, line)
-        if (ifAvailable && line.length > 0) context.answers(() => context.alive && run(null))
-        else if (line.push(asker) === 1) asker.grant()
+        const queue = queues.get(name) ?? []
+        queues.set(name, queue)
+        if (ifAvailable && queue.length > 0) context.answers(() => context.alive && run(null))
+        else if (queue.push(request) === 1) request.grant()
       })
     })
   }
@@ -58,7 +58,7 @@ export function createLocks(): FakeLocks {
     from: (context) => ({
       request: ((name: string, ...rest: readonly unknown[]) => {
         const work = rest.at(-1) as (lock: Lock | null) => unknown
-        return request(context, name, (rest.length > 1 ? rest[0] : {}) as LockOptions, work)
+        return enqueue(context, name, (rest.length > 1 ? rest[0] : {}) as LockOptions, work)
       }) as LockManager['request'],
     }),
   }

@@ -1,5 +1,5 @@
 import type { Connection } from './context.ts'
-import { jsonCopy } from './wire.ts'
+import { browserCopy } from './wire.ts'
 
 export type RuntimeListener = (
   message: unknown,
@@ -12,14 +12,14 @@ export interface Receiver {
   readonly messages: ReadonlySet<RuntimeListener>
 }
 
-/** How many times a message arrives: 1 in a browser, 0 or 2 in a bad dream. */
+/** How many times a message arrives. In a real browser once; 0 or 2 to test what a sender or receiver survives. */
 export type Deliveries = () => number
 
 export const NO_RECEIVER = 'Could not establish connection. Receiving end does not exist.'
 export const CHANNEL_CLOSED =
   'A listener indicated an asynchronous response by returning true, but the message channel closed before a response was received'
 
-/** Carries a message to the receivers and the first answer back. Resolves without one when none wants to answer. */
+/** Carries a message to the receivers, and the first answer back. Resolves with `undefined` if nobody answers. */
 export function deliver(
   sender: Connection,
   receivers: readonly Receiver[],
@@ -28,13 +28,13 @@ export function deliver(
 ): Promise<unknown> {
   if (receivers.length === 0) return Promise.reject(new Error(NO_RECEIVER))
   return new Promise((resolve, reject) => {
-    /** Those who may still answer. */
-    const open = new Set(receivers)
+    /** The receivers that may still answer. */
+    const mayAnswer = new Set(receivers)
     for (const receiver of receivers) {
       const { connection } = receiver
       let promised = false
       const leave = (end: () => void) => {
-        if (open.delete(receiver) && open.size === 0) end()
+        if (mayAnswer.delete(receiver) && mayAnswer.size === 0) end()
       }
       connection.onDeath(() =>
         leave(() => (promised ? reject(new Error(CHANNEL_CLOSED)) : resolve(undefined))),
@@ -44,11 +44,11 @@ export function deliver(
         let answered = false
         const respond = (answer: unknown) => {
           answered = true
-          const copy = jsonCopy(answer)
+          const copy = browserCopy(answer)
           connection.requests(() => resolve(copy))
         }
         for (const listener of receiver.messages)
-          if (listener(jsonCopy(message), { id: sender.origin }, respond) === true) promised = true
+          if (listener(browserCopy(message), { id: sender.origin }, respond) === true) promised = true
         if (!promised && !answered) connection.requests(() => leave(() => resolve(undefined)))
       }
       const times = deliveries()

@@ -1,26 +1,26 @@
 import type { ChromeChange, ChromeStorageArea } from '../../sync/index.ts'
 import type { Connection } from './context.ts'
-import { jsonCopy } from './wire.ts'
+import { browserCopy } from './wire.ts'
 
 export interface StorageArea {
   from(context: Connection): Required<ChromeStorageArea>
-  /** A copy of all that is stored now. */
+  /** A copy of everything that is stored now. */
   items(): Record<string, unknown>
 }
 
 export interface StorageAreaOptions {
   readonly changed: (changes: Record<string, ChromeChange>) => void
-  /** Throws when this may not be stored. */
+  /** Throws if these items may not be stored. */
   readonly check: (items: ReadonlyMap<string, unknown>, changedKeys: readonly string[]) => void
   readonly openToContentScripts: boolean
-  /** Firefox tells of keys that were set to what they were. */
-  readonly tellsUnchanged: boolean
+  /** Firefox also reports keys that were set to the value they had. */
+  readonly reportsUnchanged: boolean
 }
 
 export function createStorageArea(options: StorageAreaOptions): StorageArea {
-  const { changed, check, openToContentScripts, tellsUnchanged } = options
+  const { changed, check, openToContentScripts, reportsUnchanged } = options
   let stored = new Map<string, unknown>()
-  const all = () => jsonCopy(Object.fromEntries(stored)) as Record<string, unknown>
+  const all = () => browserCopy(Object.fromEntries(stored)) as Record<string, unknown>
 
   function write(next: ReadonlyMap<string, unknown>, keys: readonly string[]): void {
     check(next, keys)
@@ -30,7 +30,7 @@ export function createStorageArea(options: StorageAreaOptions): StorageArea {
     for (const key of keys) {
       const [oldValue, newValue] = [before.get(key), stored.get(key)]
       const equal = JSON.stringify(oldValue) === JSON.stringify(newValue)
-      if (equal && !(tellsUnchanged && newValue !== undefined)) continue
+      if (equal && !(reportsUnchanged && newValue !== undefined)) continue
       changes[key] = {
         ...(oldValue !== undefined && { oldValue }),
         ...(newValue !== undefined && { newValue }),
@@ -54,14 +54,14 @@ export function createStorageArea(options: StorageAreaOptions): StorageArea {
         }),
       set(items) {
         // Copied when it is sent, not when it arrives.
-        const copies = Object.entries(jsonCopy(items) as Record<string, unknown>)
+        const copies = Object.entries(browserCopy(items) as Record<string, unknown>)
         const keys = copies.map(([key]) => key)
         return call(context, () => write(new Map([...stored, ...copies]), keys))
       },
       remove: (keys) =>
         call(context, () => {
-          const gone = new Set(keys)
-          write(new Map([...stored].filter(([key]) => !gone.has(key))), [...gone])
+          const removed = new Set(keys)
+          write(new Map([...stored].filter(([key]) => !removed.has(key))), [...removed])
         }),
       getKeys: () => call(context, () => [...stored.keys()]),
     }),

@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/index.ts'
+import type { Clock } from '../../base/clock.ts'
 
-/** Carries things between a context and the browser: each after its own delay, none past one that left before. */
+/** Carries calls between a context and the browser. Each has its own delay, but none overtakes an earlier one. */
 export type Wire = (arrive: () => void) => void
 
 export interface WireOptions {
@@ -18,8 +18,8 @@ export function createWire({ clock, random, latency: [min, max] }: WireOptions):
   }
 }
 
-/** What the browser keeps of a value: JSON without `toJSON`, the keys of objects in order. */
-export function jsonCopy(value: unknown): unknown {
+/** A value as the browser stores and sends it: JSON without `toJSON`, with the keys of objects in order. */
+export function browserCopy(value: unknown): unknown {
   const text = JSON.stringify(value, function (this: Record<string, unknown>, key, part: unknown) {
     const own = this[key]
     return own instanceof Date ? { ...own } : part

@@ -1,4 +1,4 @@
-/** Components on the sync's hooks that count how often they render. */
+/** Components that use the hooks of the sync and count how often they render. */
 import { memo, StrictMode } from 'react'
 import { flushSync } from 'react-dom'
 import { createRoot } from 'react-dom/client'
@@ -62,7 +62,7 @@ async function mount(strict: boolean) {
   return { sync, root, host }
 }
 
-/** Which components render again, and how often, when this is done. */
+/** How often each component renders after `act`. */
 async function rendersAfter(act: (sync: Sync<Item>) => Promise<void>) {
   const { sync, root, host } = await mount(false)
   await quiet()
@@ -74,7 +74,7 @@ async function rendersAfter(act: (sync: Sync<Item>) => Promise<void>) {
   return { renders: { ...renders }, sum: Number(text), rows: host.childElementCount }
 }
 
-/** Resolves when the page has had time to render, and has nothing left to do. */
+/** Resolves when the page has rendered and is idle. */
 async function quiet(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 50))
   await new Promise((resolve) => requestIdleCallback(resolve))

@@ -1,4 +1,4 @@
-/** A tab of a plain application that has no extension around it. */
+/** A tab of a web application, without an extension. */
 import { broadcastMessenger, indexedDbStorage, webLocks } from '../../../src/sync/index.ts'
 import { exposeProbe, patientClock } from '../probe/probe.ts'
 

@@ -17,11 +17,11 @@ let isWaiting = false
 const replaced: LeaseRecord[] = []
 
 export const scenarios = {
-  /** What the following scenarios use: a store that all tabs share. */
+  /** Opens the store of the following scenarios. All tabs share it. */
   async open(kind: 'locks' | 'directory' | 'default', ttl = HANG_MS) {
     const stores = {
       locks: () => webLockStore({ prefix: 'shared:' }),
-      // Any handle will do: one that the user picked, or, as here, one inside the private directory.
+      // Any directory handle works: one that the user picked, or, as here, one in the private directory.
       directory: () =>
         directoryStore(async () => (await opfs()).getDirectoryHandle('picked', { create: true })),
       default: () => webStore(),
@@ -54,7 +54,7 @@ export const scenarios = {
     await store.close()
   },
 
-  /** Whether the lock is free again though its record could not be written, and later works as before. */
+  /** Whether the lock is free again after its record could not be written. */
   async refuseRecords() {
     const { put } = IDBObjectStore.prototype
     IDBObjectStore.prototype.put = () => {
@@ -64,6 +64,23 @@ export const scenarios = {
     IDBObjectStore.prototype.put = put
     const lease = await leases.tryAcquire('unwritten')
     return { refused, isHeld: lease?.held === true }
+  },
+
+  /** The error of an acquisition that cannot get the gate in time, and whether the lock is free afterwards. */
+  async blockGate() {
+    const clock = { ...systemClock, monotonic: () => performance.now() * 100 }
+    const store = webLockStore({ prefix: 'gate:', clock })
+    const ask = (id: string) => store.acquire({ resource: 'page', id, owner: 'Mika', ttl: HANG_MS })
+    const { promise: open, resolve: openGate } = Promise.withResolvers<void>()
+    const gate = navigator.locks.request('gate:\u0001page', () => open)
+    const refused = await ask('late').then(String, (error) => error.code as string)
+    openGate()
+    await gate
+    const limit = Date.now() + 5000
+    let isFree = false
+    while (!isFree && Date.now() < limit) isFree = (await ask('next')).granted
+    await store.close()
+    return { refused, isFree }
   },
 
   async isWaiting() {
@@ -80,9 +97,9 @@ export const scenarios = {
     const clock = { ...systemClock, now: () => Date.now() + offset.ms }
     const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
     const passers = {
-      // Its only time is the second that a waiter has; longer, so that a busy machine does not matter.
+      // Its only time limit is the reservation. A little longer, for busy machines.
       locks: (ms: number) => sleep(ms * 1.4),
-      // By its own clock, so that a TTL is longer than any delay of a busy machine.
+      // By a clock that is set, so that a TTL is longer than any delay of a busy machine.
       directory: async (ms: number) => {
         offset.ms += ms
         await sleep(Math.min(ms, 20))
@@ -116,7 +133,7 @@ export const scenarios = {
       },
     })
     const results: { title: string; error?: string }[] = []
-    // One by one, since they share a clock that some of them set.
+    // One after the other, because they share a clock that some of them set.
     for (const { title, body } of cases)
       results.push(
         await body().then(

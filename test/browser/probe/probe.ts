@@ -1,4 +1,4 @@
-/** What the tests of the sync do inside a context. */
+/** The operations that the tests of the sync run inside a context. */
 import { type Clock, systemClock } from '../../../src/core/index.ts'
 import {
   type ChromeApi,
@@ -8,10 +8,10 @@ import {
   type SyncWarning,
 } from '../../../src/sync/index.ts'
 
-/** Where there is an extension around it. */
+/** `undefined` outside an extension. */
 const { chrome } = globalThis as { chrome?: Partial<ChromeApi> }
 
-/** So that an answer of a busy context counts as one: every limit is ten times as long. */
+/** Makes every time limit ten times as long, so that a busy machine does not cause timeouts. */
 export const patientClock: Clock = {
   ...systemClock,
   setTimer: (run, ms, background) => systemClock.setTimer(run, 10 * ms, background),
@@ -27,7 +27,7 @@ const BARE_KEY = 'bare'
 
 export type Probe = ReturnType<typeof createProbe>
 
-/** Puts a probe on the global object, where the tests find it. */
+/** Puts a probe on the global object, for `runProbe`. */
 export function exposeProbe(options: SyncOptions): void {
   Object.assign(globalThis, { probe: createProbe(options) })
 }
@@ -52,13 +52,13 @@ function createProbe(options: SyncOptions) {
   })
   return {
     bootstrap: () => sync.bootstrap(),
-    /** All of them asked for at once. */
+    /** Starts all writes at the same time. */
     async add(prefix: string, count: number): Promise<void> {
       await Promise.all(
         Array.from({ length: count }, (_, n) => sync.setEntity(`${prefix}${n}`, { n, at: now() })),
       )
     },
-    /** Beside a bare write to the storage. */
+    /** Also makes a bare write to the storage, for comparison. */
     async update(id: string, n: number): Promise<void> {
       await chrome?.storage?.local.set({ [BARE_KEY]: { n, at: now() } })
       await sync.setEntity(id, { n, at: now() })
@@ -70,7 +70,7 @@ function createProbe(options: SyncOptions) {
     paint: (themeToken: string) => sync.updateSettings({ themeToken }),
     async look() {
       return {
-        ids: sync.entries().map(([id]) => id),
+        ids: sync.state.entries.map(([id]) => id),
         theme: sync.settings.themeToken,
         bootstrapped: sync.isBootstrapped,
         codes: warnings.map(({ code }) => code),
@@ -78,7 +78,7 @@ function createProbe(options: SyncOptions) {
       }
     },
     close: () => sync.close(),
-    /** How long after the write each change was shown, and each bare one heard of. */
+    /** Milliseconds from each write to its change, and from each bare write to its event. */
     latencies: async () => ({ shown: latencies, bare: bareLatencies }),
   }
 }

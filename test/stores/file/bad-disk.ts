@@ -1,4 +1,4 @@
-/** Run on a small disk of its own: what the store answers when it is full, and when it may not be written. */
+/** Runs on a small disk of its own, and prints the store's answers while the disk is full, and while it is read-only. */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,12 +1,12 @@
 /**
- * Runs several actors over one file system in memory, and tries every order in which their file operations can
- * follow each other. The actors are the real store. Two orders that bring the files, the time and what each actor
- * has seen to the same state are followed only once.
+ * Runs several actors on one file system in memory, and tries every order of their file operations. Each actor uses
+ * the real store. If two orders lead to the same files, the same time and the same answers to each actor, only one
+ * of them is continued.
  */
 import { createHash } from 'node:crypto'
 import type { Clock, LeaseStore } from '../../../src/core/index.ts'
 import type { Files } from '../../../src/stores/file/files.ts'
-import { Ledger } from '../../../src/stores/file/ledger.ts'
+import { LeaseDirectory } from '../../../src/stores/file/lease-directory.ts'
 import { openStore } from '../../../src/stores/file/store.ts'
 import { MemoryFiles } from './memory-files.ts'
 
@@ -18,16 +18,16 @@ export interface Actor {
   readonly store: LeaseStore
   readonly files: Files
   readonly clock: Clock
-  /** One more file operation, which the store does not have. */
+  /** A file operation that the store does not use. */
   step<T>(label: string, call: (memory: MemoryFiles) => T): Promise<T>
-  /** Does something that nobody else can come between. */
+  /** Runs work as one step: no other actor runs during it. */
   atOnce<T>(label: string, work: (actor: Actor) => Promise<T>): Promise<T>
 }
 
 /** The time of all actors. */
 export class World {
   now = START
-  /** Goes on whatever is done to the clock. */
+  /** Not changed when the clock is set. */
   elapsed = 0
 
   pass(ms: number): void {
@@ -41,29 +41,29 @@ export class World {
 }
 
 export interface Scenario<S> {
-  /** What the actors share, such as a referee, made anew for each order. Its JSON is part of the state. */
+  /** What the actors share, such as a referee. Created for each order; its JSON is part of the state. */
   readonly share: (world: World) => S
-  /** Done alone, before the actors. */
+  /** Runs before the actors. */
   readonly before?: (actor: Actor, shared: S) => Promise<void>
   readonly actors: Readonly<Record<string, (actor: Actor, shared: S) => Promise<void>>>
-  /** Things that happen once, at any moment: time passes, a clock is set. */
+  /** Events that happen once, at any moment: time passes, a clock is set. */
   readonly events?: Readonly<Record<string, (world: World) => void>>
-  /** Calls that find and leave the same whenever they are made. */
+  /** Calls whose order does not matter: they have the same result at any moment. */
   readonly unordered?: RegExp
-  /** How often an actor that could go on may be stopped for another. Default: at every call. */
+  /** How often another actor may interrupt one that could continue. Default: at every call. */
   readonly interruptions?: number
   /** Any one actor may die at any moment. */
   readonly deaths?: boolean
-  /** Done alone, when the actors have ended; throws if something went wrong. */
+  /** Runs after the actors; throws if something is wrong. */
   readonly after: (actor: Actor, shared: S) => Promise<void>
 }
 
 const MAX_STATES = 1_000_000
 
 export interface Exploration {
-  /** How many states the world could be in. */
+  /** How many different states were reached. */
   readonly states: number
-  /** What went wrong, with the order in which it did. */
+  /** The error, with the order of operations that led to it. */
   readonly failure: { readonly error: unknown; readonly order: readonly string[] } | null
 }
 
@@ -113,7 +113,7 @@ class Run<S> {
   readonly #world = new World()
   readonly #memory = new MemoryFiles()
   readonly #shared: S
-  /** By actor, a digest of all that it was told. */
+  /** By actor: a digest of all answers that it got. */
   readonly #histories = new Map<string, string>()
   #pending: (Choice & { readonly actor: string })[] = []
   readonly #happened = new Set<string>()
@@ -192,7 +192,7 @@ class Run<S> {
     const memory = this.#memory
     const { unordered = /^$/ } = this.#scenario
     const file = (path: string) => path.slice(DIRECTORY.length + 1)
-    // Nobody else sees what an actor does to its own scratch files, so it need not be put in an order.
+    // Other actors do not see the scratch files of an actor, so the order of these operations does not matter.
     const apart = (path: string) => file(path).startsWith('changes/')
     const on = async <T>(path: string, label: string, call: () => T): Promise<T> =>
       apart(path) || unordered.test(`${label} ${file(path)}`)
@@ -223,7 +223,7 @@ class Run<S> {
       name,
       files,
       clock,
-      store: openStore(new Ledger(DIRECTORY, files, name), clock),
+      store: openStore(new LeaseDirectory(DIRECTORY, files, name), clock),
       step: async (label, call) => schedule(() => call(memory), `${name}: ${label}`),
       atOnce: async (label, work) => {
         await schedule(() => {}, `${name}: ${label}`)
@@ -264,7 +264,7 @@ function digest(text: string): string {
   return createHash('sha1').update(text).digest('base64')
 }
 
-/** When all actors wait for their next file operation, or have ended. */
+/** Resolves when all actors wait for their next file operation, or have ended. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

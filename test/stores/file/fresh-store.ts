@@ -10,11 +10,11 @@ export interface FreshStore extends AsyncDisposable {
   readonly directory: string
   readonly clock: MovedClock
   readonly store: LeaseStore
-  /** As another process would have it. */
+  /** Like the store of another process. */
   readonly peer: LeaseStore
 }
 
-/** Two stores on a directory that does not exist yet, and that is gone after the test. */
+/** Two stores on a directory that does not exist yet, and is deleted after the test. */
 export async function freshStore(): Promise<FreshStore> {
   const parent = await mkdtemp(join(tmpdir(), 'holdfast-file-'))
   const directory = join(parent, 'locks')
@@ -33,7 +33,7 @@ export async function freshStore(): Promise<FreshStore> {
   }
 }
 
-/** The files of a resource, the present one last. */
+/** The files of a resource, the newest last. */
 export async function generationsOf(directory: string, resource: string): Promise<string[]> {
   const place = join(directory, 'leases', keyOf(resource))
   const [incarnation = ''] = await readdir(place)

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 
-/** A file system in memory whose every call is done in one step, without a promise. */
+/** A file system in memory. Each call is synchronous. */
 export class MemoryFiles {
   /** Text for a file, `null` for a directory. */
   readonly #nodes = new Map<string, string | null>([['/', null]])
@@ -28,7 +28,7 @@ export class MemoryFiles {
     return true
   }
 
-  /** As POSIX has it: an empty directory gives way. */
+  /** As in POSIX, an empty directory is replaced. */
   move(from: string, to: string): boolean {
     const occupied = this.#nodes.has(to) && this.list(to)?.length !== 0
     if (!this.#nodes.has(from) || occupied || this.#nodes.get(dirname(to)) !== null) return false
@@ -39,7 +39,7 @@ export class MemoryFiles {
     return true
   }
 
-  /** Puts one file in the place of another. The store never does; a planted mistake may. */
+  /** Renames a file over another. The store never does that; a planted mistake may. */
   replace(from: string, to: string): void {
     this.#nodes.set(to, this.#nodes.get(from) ?? null)
     this.#nodes.delete(from)

@@ -1,20 +1,20 @@
-/** Plausible protocols that are wrong, to show that the exploration finds out. */
+/** Plausible protocols that are wrong, to show that the exploration finds the error. */
 import { basename, dirname, join } from 'node:path'
 import type { LeaseStore } from '../../../src/core/index.ts'
 import type { Files } from '../../../src/stores/file/files.ts'
 import { decode, encode } from '../../../src/stores/file/format.ts'
-import { Ledger } from '../../../src/stores/file/ledger.ts'
-import { fileOf, newest } from '../../../src/stores/file/lineage.ts'
+import { fileOf, newestGeneration } from '../../../src/stores/file/generations.ts'
+import { LeaseDirectory } from '../../../src/stores/file/lease-directory.ts'
 import { keyOf } from '../../../src/stores/file/names.ts'
 import { openStore } from '../../../src/stores/file/store.ts'
 import { type Actor, DIRECTORY } from './explore.ts'
 import { RESOURCE, type Referee, TTL_MS } from './referee.ts'
 
-/** Puts the renewed lease in the place of the old file. */
+/** Renames the renewed lease over the old file. */
 export async function renewByRename({ files, clock, step }: Actor, referee: Referee, id: string) {
   const place = join(DIRECTORY, 'leases', keyOf(RESOURCE))
   const [incarnation = ''] = (await files.list(place)) ?? []
-  const generation = await newest(files, join(place, incarnation))
+  const generation = await newestGeneration(files, join(place, incarnation))
   const saved = decode(generation?.text ?? '')
   const lease = saved?.row.lease
   if (!generation || !saved || lease?.id !== id || clock.now() >= lease.expiresAt) return
@@ -26,7 +26,7 @@ export async function renewByRename({ files, clock, step }: Actor, referee: Refe
   referee.holds({ id, remaining: TTL_MS }, sent)
 }
 
-/** Believes in a link as soon as it is made. */
+/** Does not check anything after a link. */
 export function storeWithoutLook(actor: Actor): LeaseStore {
   const { files } = actor
   return storeOn(actor, (linked) => ({
@@ -35,7 +35,7 @@ export function storeWithoutLook(actor: Actor): LeaseStore {
   }))
 }
 
-/** Starts a forgotten resource from nothing but the clock. */
+/** Starts a forgotten resource with a token from the clock alone. */
 export function storeWithoutFloor(actor: Actor): LeaseStore {
   const { files } = actor
   return storeOn(actor, () => ({
@@ -44,7 +44,7 @@ export function storeWithoutFloor(actor: Actor): LeaseStore {
   }))
 }
 
-/** Looks whether there still is a file of the name that it read, whatever is in it. */
+/** Checks only that a file with the name that it read still exists, not its content. */
 export function storeLookingAtNames(actor: Actor): LeaseStore {
   const { files } = actor
   const texts = new Map<string, string>()
@@ -71,5 +71,8 @@ function storeOn({ name, files, clock }: Actor, mistaken: (lastLinked: () => str
     if (linked) last = to
     return linked
   }
-  return openStore(new Ledger(DIRECTORY, { ...mistaken(() => last), link }, `${name}-mistaken`), clock)
+  return openStore(
+    new LeaseDirectory(DIRECTORY, { ...mistaken(() => last), link }, `${name}-mistaken`),
+    clock,
+  )
 }

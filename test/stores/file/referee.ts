@@ -4,11 +4,11 @@ import type { Actor, World } from './explore.ts'
 export const RESOURCE = 'r'
 export const TTL_MS = 1000
 
-/** Asks for actors, knows all that they were told, and throws when it cannot be true. */
+/** Makes the calls of all actors, records the answers, and throws if they contradict each other. */
 export class Referee {
   readonly tokens: number[] = []
   readonly #world: World
-  /** Until when, in elapsed time: counted from when it was asked for, as a handle does. */
+  /** By id: when the lease ends, in elapsed time. Counted from the request, as a handle does. */
   readonly #holds = new Map<string, number>()
   readonly #takenOver = new Set<string>()
   readonly expired: string[] = []
@@ -45,9 +45,9 @@ export class Referee {
     this.#world.pass(ms)
   }
 
-  /** Somebody was just told that this lease is his. */
+  /** An actor was told that it holds this lease. */
   holds({ id, remaining }: Pick<LeaseRecord, 'id' | 'remaining'>, sent: number): void {
-    // An answer from before a take-over may come after it.
+    // The answer to an earlier call may come after the take-over.
     if (this.#takenOver.has(id)) return
     this.#holds.set(id, sent + Math.min(remaining ?? 0, TTL_MS))
     const live = [...this.#holds.keys()].filter((holder) => this.#isLive(holder))

@@ -1,6 +1,6 @@
 /**
- * A process that takes one lease as often as it can, and notes when it held it. Told to keep, it holds the next
- * lease until it is killed or loses it.
+ * A process that acquires one lease as often as it can, and writes down when it held it. After the order `keep`, it
+ * holds the next lease until it is killed or loses the lease.
  */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'

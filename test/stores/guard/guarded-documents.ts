@@ -1,4 +1,4 @@
-/** A document that is kept in each kind of place, and a lease store of the same kind. */
+/** One document in each kind of database, with a lease store in the same kind of database. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,9 +23,9 @@ import { sqliteStore } from '../../../src/stores/sqlite/index.ts'
 import { freshPrefix } from '../redis/clients.ts'
 
 export interface GuardedDocument extends AsyncDisposable {
-  /** Of the same kind as the place of the document. */
+  /** In the same kind of database as the document. */
   readonly store: LeaseStore
-  /** Lets the lease be seen, without a write. */
+  /** Checks the lease without a write, so that the guard has seen it. */
   announce(lease: Fence): Promise<void>
   save(lease: Fence, text: string): Promise<void>
   read(): Promise<string | null>
@@ -71,7 +71,7 @@ export async function onNodeRedis(url: string): Promise<GuardedDocument> {
 const DOCUMENT_TABLE =
   'document (key text primary key, body text, fence bigint not null, fence_id text not null)'
 
-/** In a schema of its own, with a row for the document. */
+/** A schema of its own, with one row for the document. */
 async function onPostgres(url: string, open: (schema: string) => Omit<GuardedDocument, 'store' | 'read'>) {
   const schema = freshPrefix().replaceAll('-', '_')
   const pool = new pg.Pool({ connectionString: url, options: `-c search_path=${schema}` })

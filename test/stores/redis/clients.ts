@@ -10,7 +10,7 @@ export interface Connected {
   close(): void
 }
 
-/** Both clients, so that they fail at once while there is no connection. */
+/** Both clients, with options that make calls fail at once while there is no connection. */
 export const clients = {
   async ioredis(url: string, name = 'test'): Promise<Connected> {
     const client = new Redis(url, {
@@ -38,7 +38,7 @@ export const clientNames = Object.keys(clients) as ClientName[]
 
 let prefixes = 0
 
-/** Keeps tests, and runs of them, apart on one server. */
+/** Each test, and each run of it, uses keys of its own on the shared server. */
 export function freshPrefix(): string {
   return `test-${process.pid}-${Date.now().toString(36)}-${++prefixes}`
 }
@@ -50,7 +50,7 @@ export interface OpenedStore extends AsyncDisposable {
   readonly name: string
 }
 
-/** A store with a client of its own, as each process has it. */
+/** A store with its own client, like that of a separate process. */
 export async function openStore({
   client = 'ioredis' as ClientName,
   url = HOLDFAST_TEST_REDIS_URL,
@@ -60,7 +60,9 @@ export async function openStore({
   const connected = await clients[client](url, name)
   const store = redisStore(connected.client, { prefix })
   return {
-    ...{ store, prefix, name },
+    store,
+    prefix,
+    name,
     async [Symbol.asyncDispose]() {
       await store.close()
       connected.close()

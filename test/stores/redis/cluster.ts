@@ -7,7 +7,7 @@ import { obtain } from '../../../scripts/services/tools.ts'
 import { eventually } from '../../eventually.ts'
 
 const SLOTS = 16384
-/** Nodes talk to each other on a second port, so much higher. */
+/** Nodes talk to each other on a second port, which is higher by this number. */
 const BUS_OFFSET = 10_000
 
 /** Masters without replicas, each with its share of the slots. */
@@ -38,7 +38,7 @@ export class TestCluster implements AsyncDisposable {
     return cluster
   }
 
-  /** A plain connection to one of the nodes. */
+  /** A client that is connected to this node only. */
   node(index: number): Redis {
     const port = this.ports[index] ?? 0
     const client = new Redis({ port, retryStrategy: () => 20, maxRetriesPerRequest: null })

@@ -1,9 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { createClient, createClientPool } from 'redis'
 import { afterAll, describe, expect, it } from 'vitest'
 import { startServer } from '../../../scripts/services/index.ts'
-import { createLeases } from '../../../src/core/index.ts'
-import { type RedisClient, redisStore } from '../../../src/stores/redis/index.ts'
+import { type RedisClient, type RedisStoreOptions, redisStore } from '../../../src/stores/redis/index.ts'
 import { asking, failure, granted } from '../asking.ts'
 import { clientNames, clients, freshPrefix, HOLDFAST_TEST_REDIS_URL, openStore } from './clients.ts'
 
@@ -15,8 +15,8 @@ async function connections(name: string, type: 'normal' | 'pubsub'): Promise<num
   return list.split('\n').filter((entry) => entry.includes(`name=${name} `)).length
 }
 
-describe.each(clientNames)('connections of %s', (client) => {
-  it('are one while nobody waits, watches or wants to hear of a loss', async () => {
+describe.each(clientNames)('the number of connections of %s', (client) => {
+  it('is one while nobody waits, watches or listens for a loss', async () => {
     await using opened = await openStore({ client })
     const { store, name } = opened
     const lease = granted(await store.acquire(asking('r', { wake: () => {} })))
@@ -26,7 +26,7 @@ describe.each(clientNames)('connections of %s', (client) => {
   })
 
   it.concurrent.each(['waits', 'watches', 'holds'])(
-    'are two while somebody %s, and one soon after',
+    'is two while somebody %s, and one soon after',
     async (does) => {
       await using opened = await openStore({ client })
       const { store, name } = opened
@@ -42,7 +42,20 @@ describe.each(clientNames)('connections of %s', (client) => {
     },
   )
 
-  it('end with the store, all but the one that it was given', async () => {
+  it.concurrent('stays two for a holder whose lease was renewed', async ({ expect }) => {
+    await using opened = await openStore({ client })
+    const { store, name } = opened
+    let lost = 0
+    const lease = granted(await store.acquire(asking('r', { ttl: 2000, lost: () => lost++ })))
+    expect(await store.renew({ resource: 'r', id: lease.id, ttl: 600_000 })).toMatchObject({ ok: true })
+    // The connection would be closed after the first TTL and the idle time.
+    await sleep(6500)
+    expect(await connections(name, 'pubsub')).toBe(1)
+    await store.release({ resource: 'r', token: lease.token })
+    await expect.poll(() => lost).toBe(1)
+  })
+
+  it('is one after close, because the store does not close the client that it was given', async () => {
     const name = freshPrefix()
     const { client: own, close } = await clients[client](HOLDFAST_TEST_REDIS_URL, name)
     const store = redisStore(own, { prefix: freshPrefix() })
@@ -53,7 +66,7 @@ describe.each(clientNames)('connections of %s', (client) => {
     close()
   })
 
-  it('are made like the one in `listen`', async () => {
+  it('depends on `listen`, whose options are used for the second one', async () => {
     const [name, listening] = [freshPrefix(), freshPrefix()]
     const own = await clients[client](HOLDFAST_TEST_REDIS_URL, name)
     const other = await clients[client](HOLDFAST_TEST_REDIS_URL, listening)
@@ -65,7 +78,7 @@ describe.each(clientNames)('connections of %s', (client) => {
   })
 })
 
-describe('a client whose errors nobody hears', () => {
+describe('a client without an error listener', () => {
   it.each([
     ['ioredis', (url: string) => new Redis(url, { retryStrategy: () => 20 })],
     ['node-redis', (url: string) => createClient({ url, socket: { reconnectStrategy: 20 } })],
@@ -88,64 +101,79 @@ describe('a server that does not answer', () => {
   it.each([
     ['ioredis', (url: string) => new Redis(url)],
     ['node-redis', (url: string) => createClient({ url })],
-  ] as const)('ends every call of a patient %s after five seconds, or by its signal', async (_, connect) => {
-    await using server = await startServer('redis')
-    const client = connect(server.address)
-    client.on('error', () => {})
-    if ('isOpen' in client) await client.connect()
-    const store = redisStore(client)
-    granted(await store.acquire(asking('r')))
-    server.freeze()
-    const stop = new AbortController()
-    const aborted = failure(store.acquire(asking('r'), { signal: stop.signal }))
-    const reason = new Error('enough')
-    stop.abort(reason)
-    expect(await aborted).toMatchObject({ code: 'aborted', cause: reason })
-    const calls = [
-      store.acquire(asking('s', { wake: () => {} })),
-      store.renew({ resource: 'r', id: 'x', ttl: 1000 }),
-      store.release({ resource: 'r', id: 'x' }),
-      store.read(['r']),
-      store.list({ limit: 1 }),
-      store.sweep({ limit: 1 }),
-      store.watch(() => {}),
-    ]
-    const failures = await Promise.all(calls.map(failure))
-    expect(failures.map(({ code }) => code)).toEqual(calls.map(() => 'store-unavailable'))
-    server.thaw()
-    await expect.poll(() => store.read(['r'])).toMatchObject([{ resource: 'r' }])
-    await store.close()
-    if ('isOpen' in client) client.destroy()
-    else client.disconnect()
-  })
+  ] as const)(
+    'ends every call after five seconds or by its signal, also with the unlimited queue of %s',
+    async (_, connect) => {
+      await using server = await startServer('redis')
+      const client = connect(server.address)
+      client.on('error', () => {})
+      if ('isOpen' in client) await client.connect()
+      const store = redisStore(client)
+      granted(await store.acquire(asking('r')))
+      server.freeze()
+      const stop = new AbortController()
+      const aborted = failure(store.acquire(asking('r'), { signal: stop.signal }))
+      const reason = new Error('enough')
+      stop.abort(reason)
+      expect(await aborted).toMatchObject({ code: 'aborted', cause: reason })
+      const calls = [
+        store.acquire(asking('s', { wake: () => {} })),
+        store.renew({ resource: 'r', id: 'x', ttl: 1000 }),
+        store.release({ resource: 'r', id: 'x' }),
+        store.read(['r']),
+        store.list({ limit: 1 }),
+        store.sweep({ limit: 1 }),
+        store.watch(() => {}),
+      ]
+      const failures = await Promise.all(calls.map(failure))
+      expect(failures.map(({ code }) => code)).toEqual(calls.map(() => 'store-unavailable'))
+      server.thaw()
+      await expect.poll(() => store.read(['r'])).toMatchObject([{ resource: 'r' }])
+      await store.close()
+      if ('isOpen' in client) client.destroy()
+      else client.disconnect()
+    },
+  )
 })
 
-describe('a client that is none', () => {
+describe('an invalid client', () => {
   it.each([
     ['nothing', undefined, 'got undefined'],
     ['null', null, 'got null'],
     ['an address', 'redis://127.0.0.1', 'got a string'],
     ['options', { host: '127.0.0.1' }, 'got an object'],
-    ['a client that is not there yet', Promise.resolve(), 'got a Promise'],
-    ['what waits for one', new AbortController(), 'got an AbortController'],
+    ['a promise of a client', Promise.resolve(), 'got a Promise'],
+    ['another object', new AbortController(), 'got an AbortController'],
     ['a pool', createClientPool(), 'got a '],
-  ])('is refused: %s', (_, client, got) => {
+    ['an object without prototype', Object.create(null), 'got an object'],
+    ['a BigInt', 10n, 'got 10n'],
+    ['a symbol', Symbol('redis'), 'got Symbol(redis)'],
+  ])('is rejected: %s', (_, client, got) => {
     const make = () => redisStore(client as unknown as RedisClient)
     expect(make).toThrow('client: expected a Redis or Cluster of ioredis, or a client or cluster of redis')
     expect(make).toThrow(got)
   })
 
-  it('is refused as `listen` too, and so is a bad prefix', () => {
-    expect(() => redisStore(admin, { listen: {} as RedisClient })).toThrow('listen: expected')
-    for (const prefix of ['', 'a{b}', 'a\n', '\ud800'])
-      expect(() => redisStore(admin, { prefix })).toThrow('prefix: expected')
+  it.each([{}, null, 'redis://127.0.0.1', 10n])('is rejected as `listen` too: %s', (listen) => {
+    const make = () => redisStore(admin, { listen: listen as RedisClient })
+    expect(make).toThrow(expect.objectContaining({ code: 'invalid-argument' }))
+    expect(make).toThrow('listen: expected')
   })
 })
 
-it('a manager on a client that was never connected says so', async () => {
-  const leases = createLeases(redisStore(createClient({ url: HOLDFAST_TEST_REDIS_URL })))
-  expect(await failure(leases.tryAcquire('r'))).toMatchObject({
-    code: 'store-unavailable',
-    message: 'Redis: The client is closed',
+describe('an invalid option is rejected', () => {
+  it.each([
+    ['an empty prefix', { prefix: '' }, 'prefix: expected'],
+    ['a prefix with braces', { prefix: 'a{b}' }, 'prefix: expected'],
+    ['a prefix with a control character', { prefix: 'a\n' }, 'prefix: expected'],
+    ['a prefix that is not well-formed', { prefix: '\ud800' }, 'prefix: expected'],
+    ['a symbol as prefix', { prefix: Symbol('p') }, 'prefix: expected'],
+    ['an object without prototype as prefix', { prefix: Object.create(null) }, 'got an object'],
+    ['null for the options', null, 'options: expected an object, got null'],
+    ['text for the options', 'holdfast', 'options: expected an object, got "holdfast"'],
+  ])('%s', (_, options, message) => {
+    const make = () => redisStore(admin, options as RedisStoreOptions)
+    expect(make).toThrow(expect.objectContaining({ code: 'invalid-argument' }))
+    expect(make).toThrow(message)
   })
 })

@@ -19,7 +19,7 @@ async function indexSize(prefix: string): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
 }
 
-it('carries the number of its shard as the hash tag of every key, whatever the name', async () => {
+it('every key has the number of its shard as its hash tag, whatever the name contains', async () => {
   await using opened = await openStore()
   const { store, prefix } = opened
   for (const resource of ['{a}b', '}{', '{', '{}', 'a{}b', '{0}']) {
@@ -31,7 +31,7 @@ it('carries the number of its shard as the hash tag of every key, whatever the n
   for (const key of keys) expect(key.slice(prefix.length)).toMatch(/^:\{\d+\}:(lease|line|watched)/)
 })
 
-it('tells of turns and changes whatever the prefix contains', async () => {
+it('wake-ups and changes arrive whatever the prefix contains', async () => {
   const prefix = `${freshPrefix()} it's "quoted" \\ %s ]] 界`
   await using one = await openStore({ prefix })
   await using two = await openStore({ prefix })
@@ -44,7 +44,7 @@ it('tells of turns and changes whatever the prefix contains', async () => {
   await expect.poll(() => [woken > 0, ...seen]).toEqual([true, 'held', 'released'])
 })
 
-it('keeps two prefixes apart', async () => {
+it('two prefixes do not affect each other', async () => {
   await using one = await openStore()
   await using two = await openStore({ prefix: `${one.prefix}:lease` })
   const seen: StoreEvent[] = []
@@ -65,7 +65,7 @@ it.each([
     'node-redis',
     async (keyPrefix: string) => createClient({ url: HOLDFAST_TEST_REDIS_URL, keyPrefix }).connect(),
   ],
-] as const)('works on a client of %s that puts a prefix of its own before keys', async (_, connect) => {
+] as const)('the store works on a client of %s with a key prefix', async (_, connect) => {
   const keyPrefix = `${freshPrefix()}:`
   const client = await connect(keyPrefix)
   const store = redisStore(client, { prefix: 'p' })
@@ -83,7 +83,7 @@ it.each([
   else client.disconnect()
 })
 
-it('leaves only its tokens behind after a sweep', async () => {
+it('a sweep leaves only tokens', async () => {
   await using opened = await openStore()
   const { store, prefix } = opened
   for (let n = 0; n < 30; n++) {
@@ -99,7 +99,7 @@ it('leaves only its tokens behind after a sweep', async () => {
   expect(await indexSize(prefix)).toBe(shards)
 })
 
-it('drops what nobody uses though nobody sweeps, but no lease that ran out', async () => {
+it('unused rows are deleted without a sweep, but not expired leases', async () => {
   await using opened = await openStore()
   const { store, prefix } = opened
   const lapsed = granted(await store.acquire(asking('lapsed', { ttl: 10 })))
@@ -115,7 +115,7 @@ it('drops what nobody uses though nobody sweeps, but no lease that ran out', asy
   expect(await store.sweep({ limit: 10 })).toMatchObject([{ id: lapsed.id, state: 'expired' }])
 })
 
-it('lists in order of bytes, also beyond the basic plane', async () => {
+it('list is ordered by bytes, also beyond the basic plane', async () => {
   await using opened = await openStore()
   const { store } = opened
   const names = ['a', 'é', '\u{e000}', '\u{fffd}', '\u{10000}', '🔒', '🔒a']
@@ -129,7 +129,7 @@ it('lists in order of bytes, also beyond the basic plane', async () => {
   expect(found).toEqual(names.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))))
 })
 
-it('lists many in pages, also those that lie between others that are free', async () => {
+it('list returns many leases in pages, also with free resources between them', async () => {
   await using opened = await openStore()
   const { store } = opened
   const names = Array.from({ length: 2000 }, (_, n) => `n${String(n).padStart(4, '0')}`)

@@ -1,4 +1,4 @@
-/** Whatever is asked, in whatever order, the script must answer as the memory store does, which is the reference. */
+/** The script must answer any sequence of requests like the memory store, which is the reference. */
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { expect, it } from 'vitest'
@@ -8,10 +8,10 @@ import { redisStore } from '../../../src/stores/redis/index.ts'
 import { FakeClock } from '../../../src/testing/index.ts'
 import { ASKERS, acquisition, others, sweeping, World } from '../askers.ts'
 import { freshPrefix, HOLDFAST_TEST_REDIS_URL } from './clients.ts'
-import { timedClient } from './timed.ts'
+import { timedClient } from './timed-client.ts'
 
 const RUNS = 60
-/** A sweep of the memory store looks at every line, one of Redis only at what is due: so not both in one run. */
+/** The memory store sweeps every queue, Redis only rows that are due. So no run has both waiters and sweeps. */
 const scripts = {
   'while some wait': fc.oneof(acquisition, ...others),
   'while some sweep': fc.oneof(
@@ -20,7 +20,7 @@ const scripts = {
     ...others,
   ),
 }
-it.each(Object.entries(scripts))('answers as the memory store does %s', async (_, action) => {
+it.each(Object.entries(scripts))('Redis answers like the memory store %s', async (_, action) => {
   const property = fc.asyncProperty(fc.array(action, { minLength: 30, maxLength: 60 }), async (actions) => {
     const clock = new FakeClock()
     const memory = memoryStore({ clock })
@@ -38,7 +38,7 @@ it.each(Object.entries(scripts))('answers as the memory store does %s', async (_
   await fc.assert(property, { numRuns: RUNS })
 })
 
-/** A store for each asker, as each process has its own. */
+/** One store for each asker, like separate processes. */
 class RedisProcesses implements AsyncDisposable {
   readonly stores: readonly LeaseStore[]
   readonly #prefix = freshPrefix()
@@ -55,7 +55,7 @@ class RedisProcesses implements AsyncDisposable {
     this.#watches = Promise.all(this.stores.map((store) => store.watch(on, { prefix: 'mark' })))
   }
 
-  /** Until every store has heard a message that was sent after all others. */
+  /** Resolves when every store has received a message that was sent after all others. */
   async delivered(): Promise<void> {
     await this.#watches
     const id = String(++this.#marks)

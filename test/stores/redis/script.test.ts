@@ -11,7 +11,7 @@ const admin = new Redis(HOLDFAST_TEST_REDIS_URL)
 afterAll(() => admin.disconnect())
 
 describe.each(clientNames)('the script on %s', (client) => {
-  it('is brought again when the server has forgotten it', async () => {
+  it('is sent again when the server has forgotten it', async () => {
     await using opened = await openStore({ client })
     const { store, prefix } = opened
     const lease = granted(await store.acquire(asking('r')))
@@ -22,7 +22,7 @@ describe.each(clientNames)('the script on %s', (client) => {
     expect(known).toBe(1)
   })
 
-  it('is brought again after a restart of the server, which keeps the lease', async () => {
+  it('is sent again after a restart of the server, which keeps the lease', async () => {
     await using server = await startServer('redis')
     await using opened = await openStore({ client, url: server.address })
     const { store } = opened
@@ -34,7 +34,7 @@ describe.each(clientNames)('the script on %s', (client) => {
   })
 })
 
-it('carries out what was asked in one turn with two calls: the first at once, the others together', async () => {
+it('requests of one turn take two script calls: the first is sent at once, the others together', async () => {
   const client = new Redis(HOLDFAST_TEST_REDIS_URL)
   let calls = 0
   const counted = new Proxy(client, {
@@ -44,7 +44,8 @@ it('carries out what was asked in one turn with two calls: the first at once, th
     },
   })
   const store = redisStore(counted, { prefix: freshPrefix() })
-  await store.read(['so that', 'the scripts', 'are known'])
+  // So that the server knows both scripts.
+  await store.read(['one', 'two', 'three'])
   calls = 0
   const names = Array.from({ length: 25 }, (_, n) => `r${n}`)
   const leases = await Promise.all(names.map(async (name) => granted(await store.acquire(asking(name)))))
@@ -55,7 +56,7 @@ it('carries out what was asked in one turn with two calls: the first at once, th
   client.disconnect()
 })
 
-it('lets one failure of a turn fail alone', async () => {
+it('a request that fails does not affect others in the same script call', async () => {
   await using opened = await openStore()
   const { store, prefix } = opened
   await admin.set(new Keys(prefix, 'bad').row, 'something else')

@@ -10,14 +10,14 @@ afterAll(() => admin.disconnect())
 const HOUR_MS = 3_600_000
 const rowOf = (prefix: string, resource: string) => new Keys(prefix, resource).row
 
-/** As if the clock had been ahead when the last lease was granted. */
+/** Simulates a clock that was ahead when the last lease was granted. */
 async function setLastToken(prefix: string, resource: string, token: number): Promise<void> {
   const row = rowOf(prefix, resource)
   const value = await admin.get(row)
   await admin.set(row, value?.replace(/^F \d+/, `F ${token}`) ?? '', 'KEEPTTL')
 }
 
-it('counts on exactly from tokens that Lua would print with 14 digits', async () => {
+it('tokens of 16 digits are exact, though Lua prints 14', async () => {
   await using opened = await openStore()
   const { store, prefix } = opened
   const { id } = granted(await store.acquire(asking('r')))
@@ -33,7 +33,7 @@ it('counts on exactly from tokens that Lua would print with 14 digits', async ()
   }
 })
 
-it('raises the token though the row was dropped and the clock had been ahead', async () => {
+it('the token rises though the row was deleted and the clock had been ahead', async () => {
   await using opened = await openStore()
   const { store, prefix } = opened
   const { id } = granted(await store.acquire(asking('r', { ttl: 20 })))
@@ -49,7 +49,7 @@ it('raises the token though the row was dropped and the clock had been ahead', a
   expect(granted(await store.acquire(asking('r'))).token).toBe(ahead + 1)
 })
 
-it('keeps a row for an hour beyond its lease and its token', async () => {
+it('a row is kept for an hour after its lease and its token', async () => {
   await using opened = await openStore()
   const { store, prefix } = opened
   const row = rowOf(prefix, 'r')
@@ -59,7 +59,7 @@ it('keeps a row for an hour beyond its lease and its token', async () => {
   expect(await keptFor()).toBeGreaterThan(ttl + HOUR_MS)
   const waiter = asking('r', { wake: () => {} })
   await store.acquire(waiter)
-  const line = await admin.pexpiretime(new Keys(prefix, 'r').line)
+  const line = await admin.pexpiretime(new Keys(prefix, 'r').queue)
   expect(line - Date.now()).toBeGreaterThan(ttl + HOUR_MS)
   await store.renew({ resource: 'r', id: lease.id, ttl: 10 * HOUR_MS })
   expect(await keptFor()).toBeGreaterThan(11 * HOUR_MS)

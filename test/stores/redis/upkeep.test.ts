@@ -1,4 +1,4 @@
-/** What becomes of rows, lines and indexes in time: on a real server, by the clock of the test. */
+/** How rows, queues and indexes are kept up to date: on a real server, by the clock of the test. */
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
 import type { LeaseStore } from '../../../src/core/index.ts'
@@ -7,7 +7,7 @@ import { Keys } from '../../../src/stores/redis/layout.ts'
 import { FakeClock } from '../../../src/testing/index.ts'
 import { asking, grab } from '../asking.ts'
 import { freshPrefix, HOLDFAST_TEST_REDIS_URL } from './clients.ts'
-import { timedClient } from './timed.ts'
+import { timedClient } from './timed-client.ts'
 
 const HOUR_MS = 3_600_000
 const admin = new Redis(HOLDFAST_TEST_REDIS_URL)
@@ -34,7 +34,7 @@ async function entries(): Promise<string[]> {
   return admin.zrangebylex(keys.index, '-', '+')
 }
 
-it('moves a row on in the index when its lease ends more than an hour later than it is due', async () => {
+it('the entry of a row in the index moves when its lease ends more than an hour after it', async () => {
   const first = await grab(store, 'r', { ttl: 1000 })
   const due = (at: number) => `due:${at * 1000} r`
   expect(await entries()).toEqual([due(clock.now() + 1000), 'name:r'])
@@ -48,7 +48,7 @@ it('moves a row on in the index when its lease ends more than an hour later than
   expect(await entries()).toEqual([due(clock.now() + 1000), 'name:r'])
 })
 
-it('looks earlier at a row whose lease ends before it is due', async () => {
+it('the entry of a row in the index moves when its lease ends before it', async () => {
   const long = await grab(store, 'r', { ttl: 10_000 })
   await store.release({ resource: 'r', id: long.id })
   const short = await grab(store, 'r', { ttl: 100 })
@@ -56,7 +56,7 @@ it('looks earlier at a row whose lease ends before it is due', async () => {
   expect(await store.sweep({ limit: 10 })).toMatchObject([{ id: short.id }])
 })
 
-it('keeps a row on which somebody waits, though it has no lease when it is swept', async () => {
+it('a sweep keeps a row without a lease if somebody waits for it', async () => {
   const holder = await grab(store, 'r', { ttl: 100 })
   const waiter = asking('r', { wake: () => {} })
   await store.acquire(waiter)
@@ -68,17 +68,17 @@ it('keeps a row on which somebody waits, though it has no lease when it is swept
   expect(answer.granted && answer.lease.token).toBeGreaterThan(holder.token)
 })
 
-it('passes over a waiter that does not come when it sweeps', async () => {
+it('a sweep removes a waiter that did not use its reservation', async () => {
   const holder = await grab(store, 'r', { ttl: 100 })
   await store.acquire(asking('r', { wake: () => {} }))
   await store.release({ resource: 'r', id: holder.id })
   await clock.advance(1001)
   await store.sweep({ limit: 10 })
-  expect(await admin.exists(keys.row, keys.line)).toBe(0)
+  expect(await admin.exists(keys.row, keys.queue)).toBe(0)
   await grab(store, 'r')
 })
 
-it('forgets a name whose row Redis has dropped', async () => {
+it('a sweep removes the name of a row that Redis has deleted', async () => {
   await grab(store, 'r', { ttl: 100 })
   await admin.del(keys.row)
   await clock.advance(101)
@@ -86,7 +86,7 @@ it('forgets a name whose row Redis has dropped', async () => {
   expect(await entries()).toEqual([])
 })
 
-it('forgets the line of a row that Redis has dropped', async () => {
+it('the queue of a row that Redis has deleted is not used again', async () => {
   await grab(store, 'r')
   await store.acquire(asking('r', { wake: () => {} }))
   await admin.del(keys.row)

@@ -1,62 +1,85 @@
-import { LeaseError } from '../../../src/core/index.ts'
-import type { Entry, Feed, Registers, Written } from '../../../src/stores/registers/port.ts'
+import { asLeaseError } from '../../../src/base/errors.ts'
+import type { LeaseStore } from '../../../src/core/index.ts'
+import {
+  type Register,
+  type RegisterListener,
+  type RegisterQuery,
+  type Registers,
+  registerStore,
+  type Written,
+} from '../../../src/stores/registers/index.ts'
 import { FakeClock } from '../../../src/testing/index.ts'
 
-/** A database of registers in memory. `before…` run when a request arrives, so that a test can come in between. */
+interface Subscription extends RegisterListener<Register> {
+  /** Ends it as a lost connection does. */
+  end(): void
+}
+
+/** A database of registers in memory. A test can act between the arrival of a write and its answer. */
 export class FakeRegisters implements Registers {
   readonly clock = new FakeClock()
-  entries = new Map<string, Entry>()
-  readonly feeds = new Set<Feed<Entry>>()
-  order = 0
+  contents = new Map<string, Register>()
+  readonly subscriptions = new Set<Subscription>()
   beforeWrite: (name: string) => Promise<void> | void = () => {}
-  afterWrite: (written: Written<Entry>) => Promise<Written<Entry>> | Written<Entry> = (written) => written
+  afterWrite: (written: Written<Register>) => Promise<Written<Register>> | Written<Register> = (written) =>
+    written
+
+  /** One of several stores on this database, with the same clock. */
+  store(): LeaseStore {
+    return registerStore(this, { kind: 'fake', backend: 'Fake', clock: this.clock })
+  }
 
   async read(names: readonly string[]) {
-    return { entries: names.map((name) => this.entries.get(name) ?? null), now: this.#now }
+    return { registers: names.map((name) => this.contents.get(name) ?? null), now: this.#now }
   }
 
-  async write(name: string, text: string, previous: Entry | null) {
+  async write(name: string, text: string, previous: Register | null) {
     await this.beforeWrite(name)
-    if ((this.entries.get(name) ?? null) !== previous) return null
-    const entry = { name, text, micros: this.clock.now() * 1000, order: ++this.order }
-    this.put(entry)
-    return this.afterWrite({ entry, overtaken: false })
+    if ((this.contents.get(name) ?? null) !== previous) return null
+    const register = { name, text, writtenMicros: this.clock.now() * 1000 }
+    this.put(register)
+    return this.afterWrite({ register })
   }
 
-  put(entry: Entry): void {
-    this.entries.set(entry.name, entry)
-    if (entry.name !== '') for (const feed of this.feeds) queueMicrotask(() => feed.changed(entry))
+  put(register: Register): void {
+    this.contents.set(register.name, register)
+    if (register.name === '') return
+    for (const { changed } of this.subscriptions) queueMicrotask(() => changed(register))
   }
 
-  async forget(entry: Entry) {
-    if (this.entries.get(entry.name) === entry) this.entries.delete(entry.name)
+  async remove(register: Register) {
+    if (this.contents.get(register.name) === register) this.contents.delete(register.name)
   }
 
-  async list({ prefix, after }: { prefix: string; after: string }) {
-    const entries = this.#leases()
+  async list({ prefix, after }: RegisterQuery) {
+    const registers = this.#leases()
       .filter(({ name }) => name.startsWith(prefix) && name > after)
       .sort((a, b) => (a.name < b.name ? -1 : 1))
-    return { entries, now: this.#now }
+    return { registers, now: this.#now }
   }
 
   async *due() {
-    yield { entries: this.#leases(), now: this.#now }
+    yield { registers: this.#leases(), now: this.#now }
   }
 
-  async watch(feed: Feed<Entry>, stop: AbortSignal) {
-    this.feeds.add(feed)
-    stop.addEventListener('abort', () => this.feeds.delete(feed))
+  watch(listener: RegisterListener<Register>, stop: AbortSignal) {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const subscription = { ...listener, end: resolve }
+    this.subscriptions.add(subscription)
+    stop.addEventListener('abort', () => resolve())
+    listener.opened()
+    return promise.finally(() => this.subscriptions.delete(subscription))
   }
 
-  explain(error: unknown) {
-    return error instanceof LeaseError ? error : new LeaseError('store-failed', String(error))
+  explain(error: unknown, resource?: string) {
+    return asLeaseError(error, resource)
   }
 
   close() {}
 
   readonly #now = async () => this.clock.now()
 
-  #leases(): Entry[] {
-    return [...this.entries.values()].filter(({ name }) => name !== '')
+  #leases(): Register[] {
+    return [...this.contents.values()].filter(({ name }) => name !== '')
   }
 }

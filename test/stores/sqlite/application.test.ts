@@ -51,14 +51,68 @@ describe('a connection of the application', () => {
     expect(rows).toEqual([{ resource: 'b' }])
   })
 
-  it('that was closed is said to be', async () => {
+  it('makes calls wait for its open transaction, also the first call, which creates the tables', async () => {
+    await using file = new DatabaseFile()
+    const clock = new FakeClock()
+    const db = file.connect()
+    const store = sqliteStore(db, { clock })
+    for (const call of [() => store.read(['a']), () => store.acquire(asking('a'))]) {
+      db.exec('BEGIN')
+      let isDone = false
+      const waiting = call().then((answer) => {
+        isDone = true
+        return answer
+      })
+      await clock.advance(3000)
+      expect(isDone).toBe(false)
+      db.exec('COMMIT')
+      await clock.advance(100)
+      await waiting
+      expect(isDone).toBe(true)
+    }
+    expect(await store.read(['a'])).toMatchObject([{ resource: 'a' }])
+  })
+
+  it('whose transaction stays open fails calls in a way that may be retried, and the message says why', async () => {
+    await using file = new DatabaseFile()
+    const clock = new FakeClock()
+    const db = file.connect()
+    const store = sqliteStore(db, { clock })
+    const transactionIsOpen = {
+      code: 'store-unavailable',
+      retryable: true,
+      message: expect.stringContaining('the application has a transaction open'),
+    }
+    const expectRefused = async (calls: Promise<unknown>[]) => {
+      const failures = calls.map(failure)
+      await clock.advance(4500)
+      for (const error of await Promise.all(failures)) expect(error).toMatchObject(transactionIsOpen)
+    }
+    db.exec('BEGIN')
+    await expectRefused([store.read(['a']), store.acquire(asking('a'))])
+    db.exec('COMMIT')
+    const { id } = granted(await store.acquire(asking('a')))
+    db.exec('BEGIN')
+    await expectRefused([
+      store.acquire(asking('b')),
+      store.renew({ resource: 'a', id, ttl: 600_000 }),
+      store.release({ resource: 'a', id: 'other' }),
+      store.sweep({ limit: 1 }),
+      store.watch(() => {}),
+    ])
+    expect(await store.read(['a'])).toMatchObject([{ id }])
+    db.exec('ROLLBACK')
+    granted(await store.acquire(asking('b')))
+  })
+
+  it('that the application has closed gives an error that says so', async () => {
     const db = new DatabaseSync(':memory:')
     const store = sqliteStore(db)
     granted(await store.acquire(asking('a')))
     db.close()
     expect(await failure(store.acquire(asking('b')))).toMatchObject({
       code: 'store-failed',
-      message: expect.stringContaining('the application has closed it'),
+      message: expect.stringContaining('the application has closed this connection'),
     })
   })
 
@@ -71,7 +125,7 @@ describe('a connection of the application', () => {
 })
 
 describe('one file', () => {
-  it('has room for several tables, apart from each other and from the application', async () => {
+  it('can contain the tables of several stores and of the application', async () => {
     await using file = new DatabaseFile()
     file.connect().exec('PRAGMA user_version = 42; CREATE TABLE own (x)')
     const stores = [file.store(), file.store({ table: 'other' }), file.store({ table: 'Select' })]
@@ -80,16 +134,24 @@ describe('one file', () => {
   })
 })
 
+const FOREIGN = [undefined, null, 10n, Symbol('x'), {}, Object.create(null), { exec() {} }] as never[]
+
+const bad: readonly (readonly [option: string, open: () => unknown])[] = [
+  ['pathOrDatabase', () => sqliteStore('')],
+  ...FOREIGN.map((foreign) => ['pathOrDatabase', () => sqliteStore(foreign)] as const),
+  ...[null, 10n, 'x'].map((foreign) => ['options', () => sqliteStore('x', foreign as never)] as const),
+  ...[null, 10n, {}].map((clock) => ['clock', () => sqliteStore('x', { clock: clock as never })] as const),
+  ['table', () => sqliteStore(':memory:', { table: 'a"; DROP TABLE x; --' })],
+  ['table', () => sqliteStore(':memory:', { table: 'sqlite_leases' })],
+  ['table', () => sqliteStore(':memory:', { table: '' })],
+  ['table', () => sqliteStore(':memory:', { table: 10n as never })],
+  ['synchronous', () => sqliteStore(':memory:', { synchronous: 'off' as 'full' })],
+  ['synchronous', () => sqliteStore(':memory:', { synchronous: Symbol('x') as never })],
+  ['synchronous', () => sqliteStore(new DatabaseSync(':memory:'), { synchronous: 'full' })],
+]
+
 describe('bad arguments', () => {
-  it.each([
-    ['pathOrDatabase', () => sqliteStore('')],
-    ['pathOrDatabase', () => sqliteStore(undefined as unknown as string)],
-    ['table', () => sqliteStore(':memory:', { table: 'a"; DROP TABLE x; --' })],
-    ['table', () => sqliteStore(':memory:', { table: 'sqlite_leases' })],
-    ['table', () => sqliteStore(':memory:', { table: '' })],
-    ['synchronous', () => sqliteStore(':memory:', { synchronous: 'off' as 'full' })],
-    ['synchronous', () => sqliteStore(new DatabaseSync(':memory:'), { synchronous: 'full' })],
-  ])('are refused at once: %s', (option, open) => {
+  it.each(bad)('are refused at once: %s', (option, open) => {
     expect(open).toThrow(LeaseError)
     expect(open).toThrow(option)
   })

@@ -50,7 +50,7 @@ describe('a file that cannot be used', () => {
     })
   })
 
-  it('of a newer version is left alone', async () => {
+  it('of a newer version is not changed, and fails the call', async () => {
     await using file = new DatabaseFile()
     const store = file.store()
     granted(await store.acquire(asking('a')))
@@ -96,12 +96,12 @@ describe('a file that cannot be used', () => {
 })
 
 describe.each([
-  ['a line that is no JSON', `line = '[{'`, 'line'],
-  ['a line of another version', `line = '{"waiters":[]}'`, 'line'],
-  ['a line without ids', `line = '{"line":[{}],"reserved":null}'`, 'line'],
+  ['a queue that is not JSON', `line = '[{'`, 'line'],
+  ['a queue of another version', `line = '{"waiters":[]}'`, 'line'],
+  ['a queue without ids', `line = '{"line":[{}],"reserved":null}'`, 'line'],
   ['a reservation without an end', `line = '{"line":[],"reserved":{"id":"x"}}'`, 'line'],
-  ['metadata that are no JSON', `metadata = 'Mika'`, 'metadata'],
-  ['metadata that are no object', `metadata = '[1]'`, 'metadata'],
+  ['metadata that is not JSON', `metadata = 'Mika'`, 'metadata'],
+  ['metadata that is not an object', `metadata = '[1]'`, 'metadata'],
   ['a lease without an owner', 'owner = NULL', 'id'],
 ])('a row with %s', (_, damage, column) => {
   async function damaged(file: DatabaseFile, clock: FakeClock): Promise<LeaseStore> {
@@ -132,7 +132,7 @@ describe.each([
     }
   })
 
-  it('is passed over where many are read, with one warning', async () => {
+  it('is skipped where many rows are read, with one warning', async () => {
     await using file = new DatabaseFile()
     const warnings: string[] = []
     const onWarning = ({ message }: Error) => warnings.push(message)
@@ -146,7 +146,7 @@ describe.each([
     expect(warnings).toEqual([expect.stringContaining('the row of damaged')])
   })
 
-  it('does not keep others from being swept', async () => {
+  it('does not prevent a sweep of other rows', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const store = await damaged(file, clock)
@@ -155,7 +155,7 @@ describe.each([
     expect(swept).toMatchObject([{ resource: 'sound', state: 'expired' }])
   })
 
-  it('tells those who wait for it that it cannot be had', async () => {
+  it('fails the calls that wait for it', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const store = file.store({ clock })
@@ -168,7 +168,7 @@ describe.each([
     expect(await waiting).toMatchObject({ code: 'store-failed', resource: 'damaged' })
   })
 
-  it('can be mended as the error says', async () => {
+  it('can be repaired as the error says', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const store = await damaged(file, clock)

@@ -5,7 +5,7 @@ import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite'
 import type { LeaseStore } from '../../../src/core/index.ts'
 import { type SqliteStoreOptions, sqliteStore } from '../../../src/stores/sqlite/index.ts'
 
-/** A database that no other test uses, with what is opened on it. */
+/** A database of one test, with the stores and connections that are opened on it. */
 export class DatabaseFile implements AsyncDisposable {
   readonly #directory = mkdtempSync(join(tmpdir(), 'holdfast-sqlite-'))
   readonly #stores: LeaseStore[] = []
@@ -18,7 +18,7 @@ export class DatabaseFile implements AsyncDisposable {
     return store
   }
 
-  /** A connection beside the store's, as an application or another process has it. */
+  /** Another connection, like that of an application or of another process. */
   connect(options: DatabaseSyncOptions = {}): DatabaseSync {
     const connection = new DatabaseSync(this.path, options)
     this.#connections.push(connection)

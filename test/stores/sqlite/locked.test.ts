@@ -8,7 +8,7 @@ import { RunningClock } from './running-clock.ts'
 const LOCKED_FOR_MS = 1000
 
 describe('while another connection has the write lock', () => {
-  it('the event loop goes on, and calls are served in their order once it is free', async () => {
+  it('the event loop is not blocked, and calls are answered in their order after the lock is free', async () => {
     await using file = new DatabaseFile()
     const clock = new RunningClock()
     onTestFinished(() => clock.stop())
@@ -36,7 +36,7 @@ describe('while another connection has the write lock', () => {
     expect(served).toEqual(order)
   })
 
-  it('who comes when it is free again does not overtake those who wait', async () => {
+  it('a call that comes when it is free again does not overtake those that wait', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const store = file.store({ clock })
@@ -50,7 +50,7 @@ describe('while another connection has the write lock', () => {
     expect([(await early).granted, (await late).granted]).toEqual([true, false])
   })
 
-  it('reads go on, and a call that stays refused is retryable', async () => {
+  it('reads are answered, and a call that is refused for too long may be retried', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const store = file.store({ clock })
@@ -64,7 +64,7 @@ describe('while another connection has the write lock', () => {
     expect(await refused).toMatchObject({ code: 'store-unavailable', retryable: true })
   })
 
-  it('an aborted call ends at once, and does not happen later', async () => {
+  it('an aborted call ends at once, and is not carried out later', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const store = file.store({ clock })
@@ -82,7 +82,7 @@ describe('while another connection has the write lock', () => {
     expect(await store.read(['aborted'])).toEqual([null])
   })
 
-  it('close ends the calls that wait', async () => {
+  it('close rejects the calls that wait', async () => {
     await using file = new DatabaseFile()
     const store = file.store()
     await store.read([])

@@ -43,18 +43,12 @@ describe('renewals that are sent together', () => {
   })
 })
 
-function countCommits(db: { prepare(sql: string): { run(...values: never[]): unknown } }): () => number {
+function countCommits(db: { exec(sql: string): unknown }): () => number {
   let count = 0
-  const prepare = db.prepare.bind(db)
-  db.prepare = (sql) => {
-    const statement = prepare(sql)
-    if (sql !== 'COMMIT') return statement
-    const run = statement.run.bind(statement)
-    statement.run = () => {
-      count++
-      return run()
-    }
-    return statement
+  const exec = db.exec.bind(db)
+  db.exec = (sql) => {
+    if (sql === 'COMMIT') count++
+    return exec(sql)
   }
   return () => count
 }

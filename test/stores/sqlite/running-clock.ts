@@ -2,7 +2,7 @@ import { FakeClock } from '../../../src/testing/index.ts'
 
 const TICK_MS = 10
 
-/** A fake clock that also runs by itself, since a store's peer notices by a timer what the store has done. */
+/** A fake clock that also runs by itself, because stores notice each other's changes by a timer. */
 export class RunningClock extends FakeClock {
   /** How much faster than real time it runs. */
   speed = 1

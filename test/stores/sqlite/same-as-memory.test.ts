@@ -1,6 +1,6 @@
 /**
- * The store takes short ways in plain cases. Whatever is asked, in whatever order, it must answer as the memory
- * store does, which takes none.
+ * In plain cases the store uses single statements instead of transactions. Its answers to any sequence of requests
+ * must be those of the memory store, which always uses the transitions.
  */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
@@ -10,7 +10,7 @@ import { ASKERS, acquisition, others, sweeping, World } from '../askers.ts'
 import { DatabaseFile } from './database-file.ts'
 
 const RUNS = 100
-/** Stores learn of each other's changes a moment later than the memory store. */
+/** Stores notice each other's changes a moment later than the memory store does. */
 const NOTICED_AFTER_MS = 20
 
 const action = fc.oneof(acquisition, sweeping, ...others)
@@ -25,7 +25,7 @@ it('answers as the memory store does', async () => {
       const memory = memoryStore({ clock })
       const expected = new World(ASKERS.map(() => memory))
       const actual = new World(ASKERS.map(() => file.store({ clock })))
-      // Then there are no short ways.
+      // While somebody watches, only transactions are used.
       if (watched) await file.store({ clock }).watch(() => {})
       for (const action of actions) {
         if (action.type === 'pass') await clock.advance(action.ms)

@@ -7,7 +7,7 @@ import { DatabaseFile } from './database-file.ts'
 const HOUR_MS = 3_600_000
 
 describe('rows that nobody needs', () => {
-  it('go some at a time when others are acquired, and their tokens stay under the new ones', async () => {
+  it('are deleted some at a time by later acquisitions, and later tokens are higher than theirs', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const store = file.store({ clock })
@@ -55,7 +55,7 @@ describe('the log of changes', () => {
     expect(changes(file)).toBe(2)
   })
 
-  it('is kept short, and a reader that came too late is told of a gap', async () => {
+  it('is kept short, and a watcher that reads it too late is told of a gap', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const [store, peer] = [file.store({ clock }), file.store({ clock })]
@@ -72,7 +72,7 @@ describe('the log of changes', () => {
     expect(seen.at(-1)).toMatchObject({ type: 'change', lease: { id } })
   })
 
-  it('has a gap where the clock has leapt over the watch', async () => {
+  it('has a gap after the clock has jumped beyond the end of the watch', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const [store, peer] = [file.store({ clock }), file.store({ clock })]
@@ -86,7 +86,7 @@ describe('the log of changes', () => {
     expect(seen).toEqual(['gap', 'seen'])
   })
 
-  it('tells how much is left when it is read', async () => {
+  it('contains the time that is left when it is read', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const [store, peer] = [file.store({ clock }), file.store({ clock })]
@@ -98,8 +98,8 @@ describe('the log of changes', () => {
   })
 })
 
-describe('what others do', () => {
-  it('is not looked for while nobody here waits, watches or holds', async () => {
+describe('what other processes do', () => {
+  it('is not checked while nobody in this process waits, watches or holds', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const store = file.store({ clock })
@@ -116,7 +116,7 @@ describe('what others do', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('is told to every holder whose lease was ended, however many there are', async () => {
+  it('is told to every holder whose lease was ended, among many holders', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const [store, peer] = [file.store({ clock }), file.store({ clock })]
@@ -130,7 +130,7 @@ describe('what others do', () => {
     expect(lost).toEqual([3, 500, 999])
   })
 
-  it('makes waiters ask again that were passed over with the first of their process', async () => {
+  it('wakes waiters that lost their places together with the first waiter of their process', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const [store, peer] = [file.store({ clock }), file.store({ clock })]
@@ -150,7 +150,22 @@ describe('what others do', () => {
     expect(wakes.slice(2).sort()).toEqual(['first in 0', 'second in 0'])
   })
 
-  it('calls a waiter whose turn ends at the moment at which that of another would have ended', async () => {
+  it('wakes a waiter once for its turn, whatever else changes', async () => {
+    await using file = new DatabaseFile()
+    const clock = new FakeClock()
+    const [store, peer] = [file.store({ clock }), file.store({ clock })]
+    const { id } = granted(await store.acquire(asking('a')))
+    const wakes: number[] = []
+    await peer.acquire(asking('a', { wake: (inMs) => wakes.push(inMs) }))
+    await store.release({ resource: 'a', id })
+    for (let n = 0; n < 3; n++) {
+      granted(await store.acquire(asking(`other ${n}`)))
+      await clock.advance(10)
+    }
+    expect(wakes).toEqual([0])
+  })
+
+  it('wakes a waiter whose reservation ends at the same time as an earlier one', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const [store, peer] = [file.store({ clock }), file.store({ clock })]

@@ -1,6 +1,6 @@
 /**
- * A process with leases on the file that its argument names. It takes and gives back what its parent tells it. It
- * neither renews nor asks again by a timer, so it hears of others only by what the store tells.
+ * A process with leases in the file that its argument names. It acquires and releases what its parent orders. It has
+ * no timers for renewals and retries, so it learns of other processes only by the store's push.
  */
 import { createLeases, type Lease } from '../../../src/core/index.ts'
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts'

@@ -1,0 +1,115 @@
+import { hostname, userInfo } from 'node:os'
+import { show } from '../../base/arguments.ts'
+import { messageOf } from '../../base/errors.ts'
+import type { JsonObject } from '../../base/records.ts'
+import { SETTINGS } from '../../configuration/settings.ts'
+import { type Options, STORE_OPTIONS, settingOption } from '../command.ts'
+import { EXIT } from '../exit-codes.ts'
+import { usageFailure } from '../failure.ts'
+import type { CommandSettings } from '../settings.ts'
+
+/** With a longer grace, a failed renewal could not be retried before SIGTERM. */
+const MAX_GRACE_SHARE = 0.4
+
+export const RUN_OPTIONS: Options = {
+  wait: {
+    type: 'string',
+    value: '<duration>',
+    setting: 'environment',
+    help: 'the longest wait for the lease (default: no limit)',
+  },
+  'if-available': { type: 'boolean', help: `do not wait: exit with ${EXIT.held} if another holds the lease` },
+  ttl: {
+    ...settingOption('ttl'),
+    help: `how long the lease outlives a holder that died (default ${SETTINGS.ttl.usual})`,
+  },
+  grace: {
+    type: 'string',
+    value: '<duration>',
+    help: 'the time between SIGTERM and SIGKILL (default: a sixth of the TTL)',
+  },
+  owner: {
+    type: 'string',
+    value: '<name>',
+    setting: 'environment',
+    help: 'the name of the holder that others see (default user@host:pid)',
+  },
+  metadata: {
+    type: 'string',
+    short: 'm',
+    value: '<key=value>',
+    multiple: true,
+    help: 'data about the holder that others see; repeat it, or give one JSON object',
+  },
+  quiet: { type: 'boolean', short: 'q', help: 'print nothing about the wait' },
+  ...STORE_OPTIONS,
+}
+
+export interface RunOptions {
+  readonly ttl: number
+  readonly wait: number
+  readonly owner: string
+  readonly metadata?: JsonObject
+  readonly graceMs: number
+}
+
+export function readRunOptions(settings: CommandSettings): RunOptions {
+  const ttl = settings.duration('ttl') ?? SETTINGS.ttl.default
+  const graceMs = settings.duration('grace') ?? Math.floor(ttl / 6)
+  const maxGraceMs = ttl * MAX_GRACE_SHARE
+  if (graceMs > maxGraceMs) {
+    const expected = `at most ${maxGraceMs} ms, which is ${MAX_GRACE_SHARE * 100} % of the TTL`
+    const remedy = 'use a shorter --grace or a longer --ttl'
+    throw usageFailure(`--grace: expected ${expected}, got ${graceMs} ms; ${remedy}`)
+  }
+  const metadata = settings.all('metadata')
+  return {
+    ttl,
+    wait: readWait(settings),
+    owner: settings.text('owner') ?? `${userName()}@${hostname()}:${process.pid}`,
+    ...(metadata.length > 0 && { metadata: readMetadata(metadata) }),
+    graceMs,
+  }
+}
+
+function readWait(settings: CommandSettings): number {
+  if (!settings.is('if-available')) return settings.duration('wait') ?? Number.POSITIVE_INFINITY
+  if (settings.has('wait'))
+    throw usageFailure('expected --if-available or --wait, got both; --if-available does not wait at all')
+  return 0
+}
+
+function readMetadata(given: readonly string[]): JsonObject {
+  const [only = ''] = given
+  if (given.length === 1 && only.startsWith('{')) return parseJsonObject(only)
+  return Object.fromEntries(
+    given.map((text) => {
+      const [, key, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
+      if (key === undefined || value === undefined)
+        throw usageFailure(`--metadata: expected key=value or one JSON object, got ${show(text)}`)
+      return [key, value]
+    }),
+  )
+}
+
+function parseJsonObject(text: string): JsonObject {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw usageFailure(
+      `--metadata: expected key=value or one JSON object, got ${show(text)}: ${messageOf(cause)}`,
+      {
+        cause,
+      },
+    )
+  }
+}
+
+/** The number of the user if it has no name, as in some containers. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return String(process.getuid?.() ?? 'unknown')
+  }
+}

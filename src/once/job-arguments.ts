@@ -1,0 +1,52 @@
+/** Checks of the arguments that every job store takes. */
+import { expectObject, expectText, expectWhole, refuse } from '../base/arguments.ts'
+import { LeaseError } from '../base/errors.ts'
+import { checkName } from '../base/resource-name.ts'
+import type { AcquireOptions, JobHolder, Outcome } from './job-store.ts'
+import type { LockRequest } from './rules.ts'
+
+/** A year: longer than any job, and every backend can store the date of its end. */
+export const MAX_TTL_MS = 366 * 86_400_000
+/** The highest `integer` of Postgres. */
+const MAX_ATTEMPTS = 2 ** 31 - 1
+
+/** An id is used as it is given, unlike the name of a resource: it is the key of a record of the application. */
+export function expectId(id: unknown): asserts id is string {
+  checkName('id', id)
+}
+
+export function expectRequest(
+  id: unknown,
+  owner: string,
+  ttlMs: number,
+  options: AcquireOptions = {},
+): LockRequest {
+  expectRefresh(id, owner, ttlMs)
+  expectObject('options', options)
+  const { maxAttempts } = options
+  expectAttempts(maxAttempts)
+  return { owner, ttlMs, maxAttempts }
+}
+
+export function expectRefresh(id: unknown, owner: unknown, ttlMs: unknown): void {
+  expectId(id)
+  expectText('owner', owner)
+  if (typeof ttlMs !== 'number' || !(ttlMs > 0 && ttlMs <= MAX_TTL_MS))
+    refuse('ttlMs', 'milliseconds above 0, up to a year', ttlMs)
+}
+
+export function expectAttempts(maxAttempts: unknown): void {
+  if (maxAttempts !== undefined) expectWhole('maxAttempts', maxAttempts, 1, MAX_ATTEMPTS)
+}
+
+export function expectFinish(id: unknown, holder: JobHolder, outcome: Outcome): void {
+  expectId(id)
+  expectObject('holder', holder)
+  expectText('holder.owner', holder.owner)
+  expectWhole('holder.token', holder.token, 0)
+  expectObject('outcome', outcome)
+}
+
+export function notFound(id: string): LeaseError {
+  return new LeaseError('not-found', `there is no job ${id}`, { resource: id })
+}

@@ -1,0 +1,118 @@
+import { EventEmitter } from 'node:events'
+import { describe, expect, it, vi } from 'vitest'
+import { expectRefusal, FOREIGN } from '../../test/server/expect-refusal.ts'
+import { memoryStore } from '../stores/memory.ts'
+import { FakeClock } from '../testing/index.ts'
+import {
+  createChannels,
+  createLockServer,
+  jsonLog,
+  type LockServerOptions,
+  memoryAudit,
+  memoryBus,
+} from './index.ts'
+import { attachSockets, createServer } from './node/index.ts'
+
+const SECRETS = { cookieSecrets: ['a-cookie-secret-of-tests'], channelSecret: 'a-channel-secret-of-tests' }
+const GIVEN = { log: () => {}, settings: SECRETS }
+
+describe('an argument that is not valid', () => {
+  it.each(['documents', 'audit', 'bus', 'meter', 'clock', 'identify', 'authorize', 'onTelemetry', 'log'])(
+    'is refused with its name: %s',
+    async (option) => {
+      for (const foreign of FOREIGN)
+        await expectRefusal(
+          () => createLockServer({ ...GIVEN, store: memoryStore(), [option]: foreign } as LockServerOptions),
+          option,
+        )
+    },
+  )
+
+  it('is refused with its name: store, options', async () => {
+    const webLike = { ...memoryStore(), supports: { ...memoryStore().supports, expiry: false } }
+    for (const foreign of [...FOREIGN, undefined, {}, webLike])
+      await expectRefusal(() => createLockServer({ ...GIVEN, store: foreign as never }), 'store')
+    for (const foreign of [...FOREIGN.slice(0, -1), undefined]) {
+      await expectRefusal(() => createLockServer(foreign as never), 'options')
+      await expectRefusal(() => createServer(foreign as never), 'options')
+    }
+  })
+
+  it.each([10n, '', {}, null])('is refused with its name: assets %#', async (assets) => {
+    await expectRefusal(
+      () => createServer({ ...GIVEN, store: memoryStore(), assets: assets as never }),
+      'assets',
+    )
+  })
+
+  it.each([
+    ['path', { path: 7 }],
+    ['origins', { origins: 'https://a.test' }],
+    ['maxPayload', { maxPayload: '1' }],
+    ['maxBuffered', { maxBuffered: -1 }],
+    ['clientOf', { clientOf: {} }],
+    ['options', 10n],
+  ])('of attachSockets is refused with its name: %s', async (option, options) => {
+    const hub = openHub()
+    await expectRefusal(() => attachSockets(new EventEmitter(), hub, options as never), option)
+    for (const foreign of FOREIGN) {
+      await expectRefusal(() => attachSockets(foreign as never, hub), 'server')
+      await expectRefusal(() => attachSockets(new EventEmitter(), foreign as never), 'hub')
+    }
+    await hub.close()
+  })
+
+  it('of memoryAudit and jsonLog is refused with its name', async () => {
+    for (const foreign of FOREIGN.filter((value) => value !== 7))
+      await expectRefusal(() => memoryAudit(foreign as never), 'maxEntries')
+    await expectRefusal(() => jsonLog(null as never, 'info', new FakeClock()), 'write')
+    await expectRefusal(() => jsonLog(() => {}, 'loud' as never, new FakeClock()), 'from')
+  })
+})
+
+describe('everything that ends', () => {
+  it.each(['close', 'stop', Symbol.asyncDispose] as const)('the lock server, by %s', async (end) => {
+    const server = await createLockServer({ ...GIVEN, store: memoryStore() })
+    await server[end]()
+    await server[end]()
+    expect((await server.fetch(new Request('http://a.test/readyz'))).status).toBe(503)
+  })
+
+  it.each(['close', 'stop', Symbol.asyncDispose] as const)('the server on a port, by %s', async (end) => {
+    const server = await createServer({ ...GIVEN, store: memoryStore(), settings: { ...SECRETS, port: 0 } })
+    await server[end]()
+    await server[end]()
+    await expect(fetch(`${server.url}/healthz`)).rejects.toThrow()
+  })
+
+  it.each(['close', Symbol.asyncDispose] as const)('channels, sockets and a bus, by %s', async (end) => {
+    const [bus, emitter] = [memoryBus(), new EventEmitter()]
+    const hub = openHub(bus)
+    const sockets = attachSockets(emitter, hub)
+    for (const ending of [hub, sockets, bus]) await ending[end]()
+    const connection = { send: vi.fn(), close: vi.fn() }
+    hub.accept(connection, { key: 'app', protocol: '7', client: 'a' })
+    expect(connection.close).toHaveBeenCalledWith(4100, expect.any(String))
+    expect(emitter.listenerCount('upgrade')).toBe(0)
+    await expect(bus.publish({ topic: 'a', data: {} })).rejects.toMatchObject({ code: 'closed' })
+  })
+})
+
+it('a meter and a log that throw do not affect a request', async () => {
+  const fail = () => {
+    throw new Error('a bad meter')
+  }
+  const meter = {
+    request: fail,
+    transition: fail,
+    observe() {},
+    text: async () => ({ body: '', contentType: 'text/plain' }),
+  }
+  await using server = await createLockServer({ ...GIVEN, store: memoryStore(), meter, log: fail })
+  const request = new Request('http://a.test/api/documents/1/lock', { method: 'POST' })
+  expect((await server.fetch(request)).status).toBe(200)
+})
+
+function openHub(bus = memoryBus()) {
+  return createChannels({ key: 'app', secret: 'a secret', bus, clock: new FakeClock() })
+}

@@ -1,0 +1,94 @@
+import type { Context } from 'hono'
+import { checkResource, isLonger } from '../../base/resource-name.ts'
+import { CLIENT_HEADER } from '../../protocol/index.ts'
+import { roomOf, roomResource } from '../identity.ts'
+import type { LockClient } from '../locks.ts'
+import { clientOf, type KnownIdentity } from './authentication.ts'
+import { HttpError } from './http-error.ts'
+import type { QueryParameter } from './query.ts'
+import { type HeaderOf, headersOf } from './request-headers.ts'
+import type { RouteRequest } from './route.ts'
+
+const CLIENT = CLIENT_HEADER.toLowerCase()
+const UNIDENTIFIED: KnownIdentity = { id: '', publicId: '', role: 'session', clients: new Map() }
+
+/** A request on its way to its handler. The checks fill in the identity, the names and the body. */
+export class IncomingRequest implements RouteRequest<never> {
+  identity = UNIDENTIFIED
+  body = undefined as never
+  room = ''
+  resource = ''
+  readonly header: HeaderOf
+  readonly #context: Context
+  readonly #stop: AbortSignal
+
+  constructor(context: Context, stop: AbortSignal) {
+    this.header = headersOf(context)
+    this.#context = context
+    this.#stop = stop
+  }
+
+  get signal(): AbortSignal {
+    return AbortSignal.any([this.#context.req.raw.signal, this.#stop])
+  }
+
+  /** Checks the names in the path, and returns the one that the request is about. */
+  checkNames(maxRoomBytes: number): string {
+    const { req } = this.#context
+    const room = req.param('roomId')
+    if (room !== undefined) {
+      const [path = ''] = req.url.split('?', 1)
+      if (!isDecodable(path)) throw invalidRoom(maxRoomBytes)
+      this.room = checkRoom(room, maxRoomBytes)
+      return this.room
+    }
+    const resource = req.param('resource') ?? req.query('resource')
+    if (resource === undefined) return ''
+    if (!isDecodable(req.url))
+      throw new HttpError(400, 'invalid_argument', 'resource: expected percent-encoded UTF-8')
+    this.resource = checkResource(resource)
+    return this.resource
+  }
+
+  client(clientId = this.header(CLIENT) ?? ''): Promise<LockClient> {
+    if (!/^[\w-]{0,64}$/.test(clientId))
+      throw new HttpError(
+        400,
+        'invalid_client',
+        `${CLIENT_HEADER}: expected up to 64 letters, digits, - and _`,
+      )
+    return clientOf(this.identity, clientId)
+  }
+
+  query<T>(name: string, parameter: QueryParameter<T>): T | undefined {
+    const value = this.#context.req.query(name)
+    return value === undefined ? undefined : parameter.parse(name, value)
+  }
+
+  queries(name: string): readonly string[] {
+    return this.#context.req.queries(name) ?? []
+  }
+}
+
+function checkRoom(room: string, maxBytes: number): string {
+  try {
+    if (isLonger(room, maxBytes)) throw new RangeError()
+    return roomOf(checkResource(roomResource(room))) ?? ''
+  } catch {
+    throw invalidRoom(maxBytes)
+  }
+}
+
+function invalidRoom(maxBytes: number): HttpError {
+  const expected = `a room of 1 to ${maxBytes} bytes of UTF-8 without control characters`
+  return new HttpError(400, 'invalid_room', `expected ${expected}`)
+}
+
+/** The router leaves invalid UTF-8 as it is. Then `%ff` would be the same name as `%25ff`. */
+function isDecodable(url: string): boolean {
+  try {
+    return !url.includes('%') || decodeURIComponent(url) !== ''
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,190 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { eventually } from '../../test/eventually.ts'
+import {
+  ADMIN_TOKEN,
+  type Answer,
+  type Browser,
+  type Heard,
+  type ServiceBed,
+  serviceBed,
+} from '../../test/server/service-bed.ts'
+import type { Stats } from '../protocol/index.ts'
+
+const LOCK = '/api/documents/room-1/lock'
+
+let bed: ServiceBed
+let holder: Browser
+let heard: Heard[]
+let logged: [level: string, status: unknown][]
+beforeEach(async () => {
+  logged = []
+  bed = await serviceBed({ log: (level, _, fields) => logged.push([level, Object(fields).status]) })
+  holder = bed.browser('holder')
+  heard = bed.socket('room-1')
+  await holder.call('POST', LOCK)
+})
+afterEach(() => bed[Symbol.asyncDispose]())
+
+describe('a request that waits', () => {
+  it('is answered when it gets the lock, first in, first out', async () => {
+    const [first, second] = [bed.browser('first'), bed.browser('second')]
+    const waits = [await wait(first, 'Aoi')]
+    await bed.clock.advance(1)
+    waits.push(await wait(second, 'Ren'))
+    expect(waitingNames()).toEqual(['Aoi', 'Ren'])
+    expect((await holder.call('GET', LOCK)).body).toMatchObject({
+      waiting: [{ name: 'Aoi' }, { name: 'Ren' }],
+    })
+    await holder.call('DELETE', LOCK)
+    expect((await waits[0]?.answer)?.status).toBe(200)
+    expect((await second.call('GET', LOCK)).body).toMatchObject({ holder: { name: 'Aoi' } })
+    await first.call('DELETE', LOCK)
+    expect((await waits[1]?.answer)?.status).toBe(200)
+    await eventually(() => expect(waitingNames()).toEqual([]))
+  })
+
+  it('gets the lock when the lease of the holder expires', async () => {
+    const { answer } = await wait(bed.browser('first'), 'Aoi', 60)
+    await bed.clock.advance(30_000)
+    expect((await answer).status).toBe(200)
+    const events = heard.map(({ event }) => event)
+    expect(events.indexOf('document.unlocked')).toBeLessThan(events.lastIndexOf('document.locked'))
+  })
+
+  it('is refused with its place when the wait is over', async () => {
+    const { answer } = await wait(bed.browser('first'), 'Aoi', 4)
+    await bed.clock.advance(4000)
+    expect((await answer).body).toMatchObject({ error: 'already_locked', place: 0 })
+  })
+
+  it('is counted as a refusal, in both APIs', async () => {
+    const admin = bed.program(ADMIN_TOKEN)
+    await bed.browser('other').call('POST', LOCK)
+    const ask = { id: 'a', owner: 'x', ttl: 1000 }
+    await admin.call('POST', '/api/leases?resource=document:room-1', ask)
+    const { buckets } = (await admin.call('GET', '/api/stats')).body as unknown as Stats
+    expect(buckets.at(-1)).toMatchObject({ grants: 1, refusals: 2 })
+  })
+
+  it('waits no longer than maxWait, which the message about an invalid wait names', async () => {
+    await using brief = await serviceBed({ settings: { maxWait: 5000 } })
+    await brief.browser('holder').call('POST', LOCK)
+    const waiting = brief.browser('first').call('POST', `${LOCK}?wait=3600`)
+    await eventually(async () =>
+      expect((await brief.browser().call('GET', LOCK)).body).toMatchObject({ waiting: [{}] }),
+    )
+    await brief.clock.advance(5000)
+    expect((await waiting).body.error).toBe('already_locked')
+    const { body } = await brief.browser().call('POST', `${LOCK}?wait=1e9`)
+    expect(body.message).toBe('wait: expected a number of seconds such as 30, of which this server allows 5')
+  })
+
+  it('keeps its place if the client repeats it', async () => {
+    const [first, second] = [bed.browser('first'), bed.browser('second')]
+    const early = await wait(first, 'Aoi', 4)
+    const late = await wait(second, 'Ren', 20)
+    await bed.clock.advance(4000)
+    await early.answer
+    const again = first.call('POST', `${LOCK}?wait=4`)
+    await bed.clock.advance(1000)
+    await holder.call('DELETE', LOCK)
+    expect((await again).status).toBe(200)
+    await first.call('DELETE', LOCK)
+    expect((await late.answer).status).toBe(200)
+  })
+
+  it('is measured from when it took its place, however often the client repeated it', async () => {
+    const first = bed.browser('first')
+    const { answer } = await wait(first, 'Aoi', 20)
+    await bed.clock.advance(20_000)
+    await answer
+    await holder.call('PUT', LOCK)
+    const asked = vi.spyOn(bed.store, 'acquire')
+    const again = first.call('POST', `${LOCK}?wait=20`)
+    await eventually(() => expect(asked).toHaveBeenCalled())
+    await bed.clock.advance(15_000)
+    await holder.call('DELETE', LOCK)
+    expect((await again).status).toBe(200)
+    const { buckets } = Object((await bed.program(ADMIN_TOKEN).call('GET', '/api/stats')).body)
+    expect(buckets.at(-1).waits).toMatchObject({ count: 1, p50: 35_000 })
+  })
+
+  it('loses its place if the client does not repeat it', async () => {
+    const { answer } = await wait(bed.browser('first'), 'Aoi', 4)
+    await bed.clock.advance(4000)
+    await answer
+    await bed.clock.advance(3000)
+    await eventually(() => expect(waitingNames()).toEqual([]))
+    await holder.call('DELETE', LOCK)
+    expect((await bed.browser('other').call('POST', LOCK)).status).toBe(200)
+  })
+
+  it('ends when the client disconnects, and leaves its place', async () => {
+    const gone = new AbortController()
+    const { answer } = await wait(bed.browser('first'), 'Aoi', 30, gone.signal)
+    gone.abort()
+    expect((await answer).status).toBe(499)
+    await eventually(() => expect(waitingNames()).toEqual([]))
+    await holder.call('DELETE', LOCK)
+    expect((await bed.browser('other').call('POST', LOCK)).status).toBe(200)
+  })
+
+  it('is superseded by a later request of the same tab', async () => {
+    const first = bed.browser('first')
+    await first.call('GET', LOCK)
+    const { answer: earlier } = await wait(first, 'Aoi')
+    const later = first.call('POST', `${LOCK}?wait=30`)
+    expect((await earlier).body.error).toBe('superseded')
+    await holder.call('DELETE', LOCK)
+    expect((await later).status).toBe(200)
+  })
+
+  it('ends when its tab takes over meanwhile, and does not release that lock', async () => {
+    const first = bed.browser('first')
+    await first.call('GET', LOCK)
+    const { answer } = await wait(first, 'Aoi')
+    const taking = first.call('POST', `${LOCK}/takeover`)
+    await eventually(() => expect(heard.at(-1)?.event).toBe('document.takeover-requested'))
+    await bed.clock.advance(5000)
+    expect((await taking).status).toBe(200)
+    expect((await answer).body.error).toBe('superseded')
+    await bed.clock.advance(4000)
+    expect((await first.call('PUT', LOCK)).status).toBe(200)
+  })
+
+  it('ends with 503 when the server stops, which is not logged as an error', async () => {
+    const { answer } = await wait(bed.browser('first'), 'Aoi')
+    await bed.server.close()
+    expect((await answer).body.error).toBe('stopping')
+    expect((await holder.call('GET', '/readyz')).status).toBe(503)
+    expect(logged).toContainEqual(['info', 503])
+    expect(logged.map(([level]) => level)).not.toContain('error')
+  })
+
+  it('ends after maxWait, even if it asked for more', async () => {
+    const { answer } = await wait(bed.browser('first'), 'Aoi', 600)
+    for (let n = 0; n < 6; n++) {
+      await holder.call('PUT', LOCK)
+      await bed.clock.advance(10_000)
+    }
+    expect((await answer).status).toBe(409)
+  })
+})
+
+/** Resolves when the room has been told of the waiter. */
+async function wait(
+  browser: Browser,
+  name: string,
+  seconds = 30,
+  signal?: AbortSignal,
+): Promise<{ readonly answer: Promise<Answer> }> {
+  const answer = browser.call('POST', `${LOCK}?wait=${seconds}`, { name }, signal && { signal })
+  await eventually(() => expect(waitingNames()).toContain(name))
+  return { answer }
+}
+
+/** The names on the waiting list, as the room was last told. */
+function waitingNames(): string[] {
+  const last = heard.findLast(({ event }) => event === 'document.line')?.data ?? {}
+  return (Object(last).line ?? []).map(({ name }: { name: string }) => name)
+}

@@ -1,0 +1,112 @@
+/**
+ * The Web Locks of this tab, by the ids of those who asked for them.
+ *
+ *     ask ──▶ waiting ──its turn──▶ called ──asks again──▶ held ──letGo──▶ gone
+ *                └──letGo──▶ gone      └──a second──▶ gone   └──stolen──▶ gone
+ *
+ * A lock is held as long as the promise that its callback returned is pending. It ends when this tab lets it go, when
+ * the tab is closed, or when another tab steals it. The browser keeps the queue: first in, first out across tabs.
+ * A waiter whose turn has come is woken, and must ask again within a second.
+ */
+import type { Clock } from '../../base/clock.ts'
+import type { Ask } from '../../core/index.ts'
+import { RESERVATION_MS } from '../lease-row.ts'
+import type { WebLocks } from './platform.ts'
+
+export interface Hold {
+  phase: 'waiting' | 'called' | 'held' | 'gone'
+  /** Called when another caller steals the lock; not when we let it go. */
+  onStolen: () => void
+  /** Resolves when the browser knows it. Until then others find the lock held. */
+  letGo(): Promise<void>
+}
+
+export interface TabLocks {
+  /** The lock, if it is free or this id's turn has come. Otherwise `null`; with a `wake`, the id is then in the queue. */
+  ask(ask: Pick<Ask, 'resource' | 'id' | 'wake'>): Promise<Hold | null>
+  /** Takes the lock if it is free, or steals it. */
+  take(id: string, resource: string, how: { ifAvailable: true } | { steal: true }): Promise<Hold | null>
+  /** The lock of each id, or its place in the queue. */
+  readonly holds: ReadonlyMap<string, Hold>
+}
+
+/** `locks` is called each time, because a page may lose the API after it was loaded. */
+export function tabLocks(locks: () => WebLocks, prefix: string, clock: Clock): TabLocks {
+  const holds = new Map<string, Hold>()
+
+  /** Rejects if the browser refuses the request. A lock that was granted can only be stolen. */
+  function request(
+    id: string,
+    resource: string,
+    how: Parameters<WebLocks['request']>[1],
+    onLock: (hold: Hold | null) => void,
+    onLeave = () => {},
+  ): Promise<void> {
+    let end = onLeave
+    const hold: Hold = {
+      phase: 'waiting',
+      onStolen() {},
+      letGo() {
+        hold.phase = 'gone'
+        holds.delete(id)
+        end()
+        return ended
+      },
+    }
+    const onGranted = (lock: unknown) => {
+      if (!lock || hold.phase === 'gone') return onLock(null)
+      hold.phase = 'held'
+      holds.set(id, hold)
+      const held = new Promise<void>((resolve) => {
+        end = resolve
+      })
+      onLock(hold)
+      return held
+    }
+    if (how.signal) holds.set(id, hold)
+    const ended = locks()
+      .request(prefix + resource, how, onGranted)
+      .then(
+        () => {},
+        (error) => {
+          const { phase } = hold
+          hold.phase = 'gone'
+          holds.delete(id)
+          if (phase === 'waiting') throw error
+          if (phase !== 'gone') hold.onStolen()
+        },
+      )
+    return ended
+  }
+
+  const take: TabLocks['take'] = (id, resource, how) =>
+    new Promise((resolve, reject) => request(id, resource, how, resolve).catch(reject))
+
+  return {
+    holds,
+    take,
+
+    async ask({ resource, id, wake }) {
+      const own = holds.get(id)
+      if (own) {
+        if (own.phase === 'waiting') return null
+        own.phase = 'held'
+        return own
+      }
+      const taken = await take(id, resource, { ifAvailable: true })
+      if (taken || !wake) return taken
+      const onTurn = (hold: Hold | null) => {
+        if (!hold) return
+        hold.phase = 'called'
+        clock.setTimer(() => {
+          if (hold.phase === 'called') hold.letGo()
+        }, RESERVATION_MS)
+        wake(0)
+      }
+      const leaving = new AbortController()
+      // Either the waiter has left, or the browser refuses the request: then the next ask says why.
+      request(id, resource, leaving, onTurn, () => leaving.abort()).catch(() => {})
+      return null
+    },
+  }
+}

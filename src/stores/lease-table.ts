@@ -1,0 +1,100 @@
+import type { LeaseRecord } from '../base/records.ts'
+import type {
+  Answer,
+  Ask,
+  LeasePage,
+  ListQuery,
+  ReleaseAsk,
+  Released,
+  RenewAsk,
+  Renewal,
+} from '../core/index.ts'
+import {
+  ask,
+  type Effects,
+  expire,
+  isForgettable,
+  type LeaseRow,
+  liveRecord,
+  newRow,
+  release,
+  renew,
+} from './lease-row.ts'
+
+/** All resources of a store that keeps them together: in memory, or in one file. */
+export class LeaseTable {
+  readonly rows: Map<string, LeaseRow>
+  /** The highest token of all rows that were deleted. No token up to it may be granted again. */
+  floor: number
+
+  constructor(rows: Iterable<LeaseRow> = [], floor = 0) {
+    this.rows = new Map(Array.from(rows, (row) => [row.resource, row]))
+    this.floor = floor
+  }
+
+  /** `channel`: where the request waits in the queue, if it wants to wait. */
+  acquire(request: Ask, channel: string, now: number, effects: Effects): Answer {
+    const { resource, wake } = request
+    const row = this.rows.get(resource) ?? newRow(resource, this.floor)
+    this.rows.set(resource, row)
+    return ask(row, request, wake ? channel : null, now, effects)
+  }
+
+  renew({ resource, id, ttl }: RenewAsk, now: number, effects: Effects): Renewal {
+    const row = this.rows.get(resource)
+    return row ? renew(row, id, ttl, now, effects) : { ok: false, holder: null }
+  }
+
+  release(by: ReleaseAsk, now: number, effects: Effects): Released {
+    const row = this.rows.get(by.resource)
+    return row ? release(row, by, now, effects) : { ended: null, holder: null }
+  }
+
+  read(resources: readonly string[], now: number): (LeaseRecord | null)[] {
+    return resources.map((resource) => {
+      const row = this.rows.get(resource)
+      return row ? liveRecord(row, now) : null
+    })
+  }
+
+  list(query: ListQuery, now: number): LeasePage {
+    const rows = Array.from(this.rows.values()).filter(({ resource }) => isListed(resource, query))
+    return pageOf(
+      rows.map((row) => liveRecord(row, now)),
+      query.limit,
+    )
+  }
+
+  /** Returns the leases that it ended. */
+  sweep(limit: number, now: number, effects: Effects): LeaseRecord[] {
+    const swept: LeaseRecord[] = []
+    for (const row of this.rows.values()) {
+      if (swept.length >= limit) break
+      const lease = expire(row, now, effects)
+      if (lease) swept.push(lease)
+    }
+    return swept
+  }
+
+  /** Deletes the rows that nobody needs. */
+  prune(now: number): void {
+    for (const row of this.rows.values()) {
+      if (!isForgettable(row, now)) continue
+      this.floor = Math.max(this.floor, row.token)
+      this.rows.delete(row.resource)
+    }
+  }
+}
+
+/** Whether the query asks for this resource. */
+export function isListed(resource: string, { prefix = '', after = '' }: ListQuery): boolean {
+  return resource.startsWith(prefix) && resource > after
+}
+
+/** The first page of the leases that were found, in the order of their resources. */
+export function pageOf(found: readonly (LeaseRecord | null)[], limit: number): LeasePage {
+  const leases = found.filter((lease) => lease !== null).sort((a, b) => (a.resource < b.resource ? -1 : 1))
+  const page = leases.slice(0, limit)
+  const last = page.at(-1)
+  return { leases: page, ...(last && leases.length > limit && { next: last.resource }) }
+}

@@ -1,0 +1,25 @@
+/** Names as keys of a bucket, whose alphabet is small: the key of `invoice:42` is `lease.invoice=3A42`. */
+const LEASE = 'lease.'
+const FLOOR = 'floor'
+/** The key that is written to read the server's clock. */
+export const CLOCK = 'clock'
+export const EVERY_LEASE = 'lease.>'
+export const EVERY_KEY = '>'
+
+export function keyOf(name: string): string {
+  if (name === '') return FLOOR
+  const hex = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
+  const encoded = encodeURIComponent(name).replace(/[.!~*'()]/g, hex)
+  return LEASE + encoded.replaceAll('%', '=')
+}
+
+/** `null`: the key of another program. */
+export function nameOf(key: string): string | null {
+  if (key === FLOOR) return ''
+  try {
+    const name = decodeURIComponent(key.slice(LEASE.length).replaceAll('=', '%'))
+    return keyOf(name) === key ? name : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,10 @@
+export type {
+  IndexFields,
+  Reading,
+  Register,
+  RegisterListener,
+  RegisterQuery,
+  Registers,
+  Written,
+} from './registers.ts'
+export { registerStore } from './store.ts'

@@ -1,0 +1,33 @@
+/**
+ * The token floor: the highest token of all removed registers. It is raised before a register is removed, and read
+ * after a register was found missing. So a resource never gets a lower token again, whatever the clock does.
+ */
+import { decode, encode, unreadable } from './format.ts'
+import type { Register, Registers } from './registers.ts'
+
+const FLOOR = ''
+
+export async function readFloor<R extends Register>(registers: Registers<R>): Promise<number> {
+  return floorOf(await readRegister(registers))
+}
+
+export async function raiseFloor<R extends Register>(registers: Registers<R>, token: number): Promise<void> {
+  for (;;) {
+    const register = await readRegister(registers)
+    if (floorOf(register) >= token) return
+    const text = encode({ type: 'floor', token })
+    if (await registers.write(FLOOR, text, register, { isListed: false, dueIn: null })) return
+  }
+}
+
+async function readRegister<R extends Register>(registers: Registers<R>): Promise<R | null> {
+  const reading = await registers.read([FLOOR])
+  return reading.registers[0] ?? null
+}
+
+function floorOf(register: Register | null): number {
+  if (!register) return 0
+  const write = decode(register)
+  if (write.type !== 'floor') throw unreadable(register)
+  return write.token
+}

@@ -1,0 +1,118 @@
+/**
+ * Learns what other processes have changed. SQLite does not notify, so while somebody in this process waits, holds
+ * or watches, a timer compares SQLite's change counter every 10 ms, and reads the rows again after a change.
+ */
+import type { Clock } from '../../base/clock.ts'
+import { notify } from '../../base/notify.ts'
+import type { LeaseRecord } from '../../base/records.ts'
+import { reservationWakes } from '../lease-row.ts'
+import type { LocalListeners } from '../local/listeners.ts'
+import type { ChangeLog } from './change-log.ts'
+import type { Connection } from './connection.ts'
+import type { DamagedRows } from './row.ts'
+
+const LOOK_EVERY_MS = 10
+/** Held leases that are checked at once: checking 10 000 of them would block the event loop. */
+const LEASES_AT_ONCE = 250
+
+export interface PushOptions {
+  readonly clock: Clock
+  readonly connection: Connection
+  readonly damaged: DamagedRows
+  readonly listeners: LocalListeners
+  readonly changeLog: ChangeLog
+}
+
+interface SeenQueue {
+  readonly ids: ReadonlySet<string>
+  /** Tells this reservation from every other; empty if there is none. */
+  readonly reservation: string
+  readonly wakes: ReadonlyMap<string, number>
+}
+
+export class Push {
+  readonly #options: PushOptions
+  #counter: number | undefined
+  /** By the id of a waiter: the reservation of which it was told. */
+  #told = new Map<string, string>()
+  /** Held leases that are still to be checked. */
+  #unchecked: LeaseRecord[] = []
+  #isCheckDue = false
+  #cancelTimer: (() => void) | undefined
+
+  constructor(options: PushOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#cancelTimer ??= this.#options.clock.setTimer(() => this.#onTimer(), LOOK_EVERY_MS, true)
+  }
+
+  stop(): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = undefined
+  }
+
+  #onTimer(): void {
+    this.#cancelTimer = undefined
+    if (!this.#options.listeners.isNeeded) return
+    this.start()
+    // A database that cannot be read now is looked at again the next time.
+    notify(() => this.#look())
+  }
+
+  #look(): void {
+    const { connection, changeLog } = this.#options
+    const counter = connection.queries.changeCounter()
+    const hasChanged = counter !== this.#counter
+    if (hasChanged) this.#lookAtQueues()
+    this.#lookAtLeases(hasChanged)
+    changeLog.read()
+    this.#counter = counter
+  }
+
+  /** Wakes waiters whose turn has come, and waiters that have lost their places. */
+  #lookAtQueues(): void {
+    const { listeners } = this.#options
+    const queues = new Map<string, SeenQueue>()
+    const told = new Map<string, string>()
+    for (const { id, resource } of listeners.waiting()) {
+      const queue = queues.get(resource) ?? this.#readQueue(resource)
+      queues.set(resource, queue)
+      if (!queue.ids.has(id)) {
+        listeners.dropped(id)
+        continue
+      }
+      const inMs = queue.wakes.get(id)
+      if (inMs !== undefined && this.#told.get(id) !== queue.reservation) listeners.wake(id, inMs)
+      told.set(id, queue.reservation)
+    }
+    this.#told = told
+  }
+
+  #readQueue(resource: string): SeenQueue {
+    const { connection, damaged, clock } = this.#options
+    const now = clock.now()
+    const stored = connection.queries.find(resource)
+    const row = stored ? damaged.decode(stored, now) : null
+    if (!row) return { ids: new Set(), reservation: '', wakes: new Map() }
+    const { queue, reserved } = row
+    return {
+      ids: new Set(queue.map(({ id }) => id)),
+      reservation: reserved ? `${reserved.id} ${reserved.until}` : '',
+      wakes: reservationWakes(row, now),
+    }
+  }
+
+  /** Finds leases that others have ended: some at a time, all of them after each change. */
+  #lookAtLeases(hasChanged: boolean): void {
+    const { listeners, connection } = this.#options
+    this.#isCheckDue ||= hasChanged
+    if (this.#unchecked.length === 0 && this.#isCheckDue) {
+      this.#unchecked = listeners.held()
+      this.#isCheckDue = false
+    }
+    for (const { resource, id, token } of this.#unchecked.splice(0, LEASES_AT_ONCE))
+      if (connection.queries.holder(resource) !== id) listeners.ended(id, token)
+  }
+}

@@ -1,0 +1,134 @@
+import { isObject } from '../../base/arguments.ts'
+import { LeaseError } from '../../base/errors.ts'
+import type { JsonObject } from '../../base/records.ts'
+import type { LeaseRow } from '../lease-row.ts'
+
+/** A row of the table, by its columns. */
+export interface StoredRow {
+  readonly resource: string
+  readonly token: number
+  /** `null`: no lease. */
+  readonly id: string | null
+  readonly owner: string | null
+  readonly metadata: string | null
+  readonly acquired_at: number | null
+  readonly expires_at: number | null
+  readonly span: number | null
+  readonly ended_at: number
+  /** The queue and the reservation as JSON; `null`: nobody waits. */
+  readonly line: string | null
+}
+
+/** What the column `line` contains. */
+interface StoredQueue {
+  readonly line: LeaseRow['queue']
+  readonly reserved: LeaseRow['reserved']
+}
+
+/** Throws a `LeaseError` if the row is damaged, so that nothing is granted from it. */
+export function decodeRow(stored: StoredRow, now: number): LeaseRow {
+  const { resource, token, id, owner, acquired_at, expires_at, span, ended_at } = stored
+  const { line: queue, reserved } = decodeQueue(stored)
+  const row: LeaseRow = { resource, token, lease: null, endedAt: ended_at, queue, reserved }
+  if (id === null) return row
+  if (owner === null || acquired_at === null || expires_at === null || span === null)
+    throw damaged(stored, 'its lease is not complete', 'id')
+  row.lease = {
+    id,
+    owner,
+    metadata: decodeMetadata(stored),
+    acquiredAt: acquired_at,
+    expiresAt: Math.min(expires_at, now + span),
+    span,
+  }
+  return row
+}
+
+export function encodeRow({ resource, token, lease, endedAt, queue, reserved }: LeaseRow): StoredRow {
+  const isQueued = queue.length > 0 || reserved
+  return {
+    resource,
+    token,
+    id: lease ? lease.id : null,
+    owner: lease ? lease.owner : null,
+    metadata: lease?.metadata ? JSON.stringify(lease.metadata) : null,
+    acquired_at: lease ? lease.acquiredAt : null,
+    expires_at: lease ? lease.expiresAt : null,
+    span: lease ? lease.span : null,
+    ended_at: endedAt,
+    line: isQueued ? JSON.stringify({ line: queue, reserved } satisfies StoredQueue) : null,
+  }
+}
+
+/** Whether nothing was changed: the other columns change only together with one of these. */
+export function isSame(before: StoredRow, after: StoredRow): boolean {
+  return after.id === before.id && after.expires_at === before.expires_at && after.line === before.line
+}
+
+/** For calls that read many rows: damaged rows are skipped, with one warning for each. */
+export class DamagedRows {
+  readonly #resources = new Set<string>()
+
+  get size(): number {
+    return this.#resources.size
+  }
+
+  /** `null`: the row is damaged. */
+  decode(stored: StoredRow, now: number): LeaseRow | null {
+    try {
+      return decodeRow(stored, now)
+    } catch (error) {
+      if (!(error instanceof LeaseError)) throw error
+      if (!this.#resources.has(stored.resource)) process.emitWarning(error.message, 'HoldfastWarning')
+      this.#resources.add(stored.resource)
+      return null
+    }
+  }
+}
+
+function decodeQueue(stored: StoredRow): StoredQueue {
+  if (stored.line === null) return { line: [], reserved: null }
+  const value = parse(stored.line)
+  if (!isStoredQueue(value)) throw damaged(stored, 'its queue of waiters is malformed', 'line')
+  return value
+}
+
+function decodeMetadata(stored: StoredRow): JsonObject | null {
+  if (stored.metadata === null) return null
+  const value = parse(stored.metadata)
+  if (!isObject(value)) throw damaged(stored, 'its metadata is not a JSON object', 'metadata')
+  return value as JsonObject
+}
+
+function isStoredQueue(value: unknown): value is StoredQueue {
+  if (!isObject(value)) return false
+  const { line, reserved } = value
+  return Array.isArray(line) && line.every(isWaiter) && (reserved === null || isReservation(reserved))
+}
+
+function isWaiter(value: unknown): boolean {
+  const { id, channel } = Object(value)
+  return typeof id === 'string' && typeof channel === 'string'
+}
+
+function isReservation(value: unknown): boolean {
+  const { id, until } = Object(value)
+  return typeof id === 'string' && typeof until === 'number'
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function damaged({ resource }: StoredRow, problem: string, column: string): LeaseError {
+  return new LeaseError(
+    'store-failed',
+    `the row of ${resource} was damaged or written by another version: ${problem}; ` +
+      `once nobody works under this lease, set the column ${column} of the row to NULL`,
+    { resource },
+  )
+}

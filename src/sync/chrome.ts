@@ -1,0 +1,198 @@
+/** Browser extensions: `chrome.*` or `browser.*` as the storage and the messenger of a sync. */
+import { expectObject, expectText, hasMethods, isObject, refuse } from '../base/arguments.ts'
+import { LeaseError, messageOf } from '../base/errors.ts'
+import { webLocks } from './locks.ts'
+import type { Messenger } from './messenger.ts'
+import { type Items, onPageReturn, type StorageAdapter } from './storage.ts'
+import type { SyncOptions } from './sync.ts'
+
+/** The part of `chrome.*` and `browser.*` that is used. A fake fits as well. */
+export interface ChromeApi {
+  readonly storage: {
+    readonly local: ChromeStorageArea
+    readonly session?: ChromeStorageArea
+    readonly sync?: ChromeStorageArea
+    readonly onChanged: ChromeEvent<(changes: Readonly<Record<string, ChromeChange>>, area: string) => void>
+  }
+  readonly runtime: {
+    getURL(path: string): string
+    sendMessage(message: unknown): Promise<unknown>
+    readonly onMessage: ChromeEvent<
+      (message: unknown, sender: unknown, sendResponse: (answer: unknown) => void) => boolean | undefined
+    >
+  }
+  /** Missing in content scripts. */
+  readonly tabs?: {
+    query(query: object): Promise<readonly { readonly id?: number | undefined }[]>
+    sendMessage(tabId: number, message: unknown): Promise<unknown>
+  }
+}
+
+export interface ChromeStorageArea {
+  get(keys: string[] | null): Promise<Record<string, unknown>>
+  set(items: Record<string, unknown>): Promise<void>
+  remove(keys: string[]): Promise<void>
+  /** Chrome 130 and later. */
+  getKeys?(): Promise<string[]>
+}
+
+export interface ChromeChange {
+  readonly oldValue?: unknown
+  readonly newValue?: unknown
+}
+
+export interface ChromeEvent<L> {
+  addListener(listener: L): void
+  removeListener(listener: L): void
+}
+
+export type ChromeAreaName = 'local' | 'session' | 'sync'
+
+export interface ChromeMessengerOptions {
+  /** The tabs whose content scripts get messages: a query for `tabs.query`, or `false` for none. Default: all tabs. */
+  readonly tabs?: object | false
+  /** Default: `browser` or `chrome`. */
+  readonly api?: ChromeApi
+}
+
+export interface ChromeContextOptions extends ChromeMessengerOptions {
+  /** Default `local`. */
+  readonly area?: ChromeAreaName
+  /** Default: `location.href`. */
+  readonly href?: string
+}
+
+/** `storage.sync.QUOTA_BYTES_PER_ITEM`: the limit for a key and the JSON of its value. */
+const SYNC_ITEM_BYTES = 8192
+
+/**
+ * What `createSync` and `createCoordinator` need in this context of an extension. Pages and the worker write under
+ * a Web Lock of the extension's origin; content scripts write through the worker.
+ *
+ * @example
+ * const sync = createSync(chromeContext())
+ */
+export function chromeContext(
+  options: ChromeContextOptions = {},
+): Pick<SyncOptions, 'storage' | 'messenger' | 'locks' | 'writes'> {
+  expectObject('options', options)
+  const { area, api = globalApi(), href = globalThis.location?.href } = options
+  expectText('href', href)
+  const ports = { storage: chromeStorage(area, api), messenger: chromeMessenger({ ...options, api }) }
+  const isContentScript = !href.startsWith(api.runtime.getURL(''))
+  return isContentScript ? { ...ports, writes: 'coordinator' } : { ...ports, locks: webLocks() }
+}
+
+/**
+ * A storage area of an extension. Content scripts can use `session` only after `setAccessLevel`. `sync` is limited
+ * to 512 items of 8 kB, 100 kB in all, and 120 writes per minute.
+ *
+ * @example
+ * createSync({ storage: chromeStorage('local'), messenger: chromeMessenger(), locks: webLocks() })
+ */
+export function chromeStorage(name: ChromeAreaName = 'local', api: ChromeApi = globalApi()): StorageAdapter {
+  if (!isObject(api?.storage))
+    refuse('api', '`chrome` or `browser` of an extension with the permission "storage"', api)
+  const area = api.storage[name]
+  if (!area) refuse('area', 'a storage area of this browser', name)
+  return {
+    get: (keys) => explained(() => area.get([...keys])),
+    async set(items) {
+      if (name === 'sync') expectItemsFit(items)
+      await explained(() => area.set(items))
+    },
+    remove: (keys) => explained(() => area.remove([...keys])),
+    keys: () => explained(() => keysOf(area)),
+    subscribe(listener) {
+      const onChanged = (changes: Readonly<Record<string, ChromeChange>>, changedArea: string) => {
+        if (changedArea === name) listener(changes)
+      }
+      api.storage.onChanged.addListener(onChanged)
+      const stop = onPageReturn(() => listener(null))
+      return () => {
+        api.storage.onChanged.removeListener(onChanged)
+        stop()
+      }
+    },
+  }
+}
+
+async function keysOf(area: ChromeStorageArea): Promise<string[]> {
+  return area.getKeys ? area.getKeys() : Object.keys(await area.get(null))
+}
+
+function expectItemsFit(items: Items): void {
+  for (const [key, value] of Object.entries(items)) {
+    const bytes = new TextEncoder().encode(key + JSON.stringify(value)).length
+    if (bytes > SYNC_ITEM_BYTES)
+      throw new LeaseError(
+        'store-failed',
+        `${key} takes ${bytes} bytes; storage.sync allows ${SYNC_ITEM_BYTES}`,
+      )
+  }
+}
+
+/** Only too many writes in a minute can be retried. A full storage or an unloaded extension stays so. */
+async function explained<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (cause) {
+    const message = messageOf(cause)
+    const code = /MAX_WRITE_OPERATIONS/.test(message) ? 'store-unavailable' : 'store-failed'
+    throw new LeaseError(code, message, { cause })
+  }
+}
+
+/**
+ * `runtime.sendMessage`, which reaches pages and the worker, and `tabs.sendMessage`, which reaches content scripts.
+ *
+ * @example
+ * createSync({ storage: chromeStorage(), messenger: chromeMessenger({ tabs: { url: 'https://example.com/*' } }) })
+ */
+export function chromeMessenger(options: ChromeMessengerOptions = {}): Messenger {
+  expectObject('options', options)
+  const { tabs = {}, api = globalApi() } = options
+  if (tabs !== false) expectObject('tabs', tabs)
+  if (!hasMethods(api?.runtime, 'sendMessage')) refuse('api', '`chrome` or `browser` of an extension', api)
+  return {
+    async send(message) {
+      const contentScripts = tabs ? ((await api.tabs?.query(tabs).catch(() => [])) ?? []) : []
+      return firstAnswer([
+        api.runtime.sendMessage(message),
+        ...contentScripts.flatMap(({ id }) => (id === undefined ? [] : api.tabs?.sendMessage(id, message))),
+      ])
+    },
+    subscribe(listener) {
+      const onMessage = (message: unknown, _sender: unknown, sendResponse: (answer: unknown) => void) => {
+        const answer = listener(message)
+        if (answer === undefined) return undefined
+        // The sender may have gone before the answer comes.
+        Promise.resolve(answer)
+          .then(sendResponse)
+          .catch(() => {})
+        // `true` keeps the channel open until `sendResponse` is called.
+        return true
+      }
+      api.runtime.onMessage.addListener(onMessage)
+      return () => api.runtime.onMessage.removeListener(onMessage)
+    },
+  }
+}
+
+/** A rejection means that there is no receiver. */
+function firstAnswer(answers: readonly (Promise<unknown> | undefined)[]): Promise<unknown> {
+  return new Promise((resolve) => {
+    const ends = answers.map(async (pending) => {
+      const answer = await pending?.catch(() => undefined)
+      if (answer !== undefined && answer !== null) resolve(answer)
+    })
+    void Promise.all(ends).then(() => resolve(undefined))
+  })
+}
+
+function globalApi(): ChromeApi {
+  const { browser, chrome } = globalThis as { readonly browser?: ChromeApi; readonly chrome?: ChromeApi }
+  const api = browser?.runtime ? browser : chrome
+  if (!api) refuse('api', '`browser` or `chrome`, which only the contexts of an extension have', api)
+  return api
+}
