@@ -1,8 +1,12 @@
-import { describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { editorBed, type Story } from '../../test/autosave/editor-bed.ts'
 import { FakeDisk } from '../../test/autosave/fake-disk.ts'
 import { LeaseError } from '../core/index.ts'
 import { type AutoSave, AutoSaveError, createAutoSave } from './index.ts'
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+})
 
 describe('a save', () => {
   it('starts after a pause in the edits, and goes through its phases', async () => {
@@ -340,6 +344,5 @@ it('works in a page on plain http, which has no crypto.randomUUID', async () => 
   const editor = openEditor({ wait: 0 })
   editor.edit('mine')
   await finished(editor.autosave.close())
-  vi.unstubAllGlobals()
   expect([...journal.items.values()].join()).toContain('mine')
 })

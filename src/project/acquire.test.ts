@@ -1,8 +1,12 @@
-import { describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { projectBed } from '../../test/web/project-bed.ts'
 import { LeaseError } from '../core/index.ts'
 import type { WebLocks } from '../stores/browser/index.ts'
 import { createProjectLocks, type LockError } from './index.ts'
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+})
 
 const failing = (name: string): WebLocks => ({
   request: () => Promise.reject(new DOMException('refused', name)),
@@ -115,7 +119,6 @@ describe('acquireProjectLock', () => {
     vi.stubGlobal('crypto', { getRandomValues: (array: Uint32Array) => array.fill(7) })
     vi.stubGlobal('navigator', {})
     const error = await finished(caught(createProjectLocks({ clock }).acquireProjectLock()))
-    vi.unstubAllGlobals()
     expect(error).toMatchObject({ name: 'LockError', code: 'web-lock-unsupported' })
     expect(error).toBeInstanceOf(LeaseError)
   })
