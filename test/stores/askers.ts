@@ -1,7 +1,7 @@
 /** What may be asked of a store, in any order, and how its answers are compared with those of the memory store. */
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { LeaseRecord, LeaseStore } from '../../src/core/index.ts'
+import type { LeasePage, LeaseRecord, LeaseStore } from '../../src/core/index.ts'
 
 export const ASKERS = [0, 1, 2]
 
@@ -27,6 +27,12 @@ export const others = [
 type Action =
   typeof sweeping | typeof acquisition | (typeof others)[number] extends fc.Arbitrary<infer T> ? T : never
 
+export interface WorldState {
+  readonly leases: readonly [read: readonly (LeaseRecord | null)[], listed: LeasePage]
+  /** Who waits and has been told to ask again. */
+  readonly called: readonly string[]
+}
+
 /** The stores of all askers, and the tokens that were seen. */
 export class World {
   readonly #stores: readonly LeaseStore[]
@@ -34,7 +40,6 @@ export class World {
     ['a', [0]],
     ['b', [0]],
   ])
-  /** Who waits and has been told to ask again. */
   readonly #called = new Set<string>()
 
   constructor(stores: readonly LeaseStore[]) {
@@ -45,10 +50,10 @@ export class World {
     return this.#show(await this.#call(action, this.#stores[action.asker] as LeaseStore))
   }
 
-  async state(): Promise<unknown> {
+  async state(): Promise<WorldState> {
     const [store] = this.#stores as [LeaseStore]
     const leases = [await store.read(['a', 'b']), await store.list({ limit: 10 })]
-    return this.#show({ leases, called: [...this.#called].sort() })
+    return this.#show({ leases, called: [...this.#called].sort() }) as WorldState
   }
 
   async #call(action: Exclude<Action, { type: 'pass' }>, store: LeaseStore): Promise<unknown> {
