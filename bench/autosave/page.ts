@@ -41,7 +41,7 @@ async function measure(rounds: number): Promise<Durations> {
     durations.committed.push(committedAt - saveFrom)
     durations.settled.push(settled)
   }
-  await autosave.dispose()
+  await autosave.close()
   return durations
 }
 

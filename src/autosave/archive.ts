@@ -1,12 +1,13 @@
 /**
  * The files of `project/autosave/`:
  *
- *     history/<time>.json   a save, whole and with its checksum; written once, never changed
- *     current.json          names the save that counts; replacing it is the commit
- *     index.json            what the saves are, so that a list needs little reading; written with every fifth save
+ *     history/<time>.json   a complete save with its checksum; written once, never changed
+ *     current.json          names the current save; replacing this file is the commit
+ *     index.json            a list of the saves, so that listing reads few files; written with every fifth save
  *
- * Each file is written aside and replaces the old one when its writer closes, so a crash leaves the old one. Should
- * a browser tear a file all the same, the newest save that proves itself counts.
+ * The browser writes each file to a temporary place and replaces the old file when the writer is closed, so a crash
+ * leaves the old file. If a browser damages a file nevertheless, the newest save that can be verified is the current
+ * one.
  */
 import {
   type Directory,
@@ -19,44 +20,42 @@ import {
 import {
   decodeHead,
   decodeSave,
-  type Entry,
   encodeSave,
   fileNameOf,
   HEAD_LENGTH,
   idOfFileName,
   piecesOf,
   type Save,
+  type SaveInfo,
 } from './save-file.ts'
 
 export interface Contents {
-  /** The save that counts. */
-  readonly current: Entry | null
+  readonly current: SaveInfo | null
   /** All saves, newest first. */
-  readonly entries: readonly Entry[]
-  /** What a crash left unfinished. */
-  readonly debris: readonly string[]
+  readonly saves: readonly SaveInfo[]
+  /** Ids of files that a crash left incomplete. */
+  readonly incomplete: readonly string[]
   /** How many saves the index does not list. */
   readonly unlisted: number
 }
 
 export interface Archive {
-  /** What the directory holds now. Makes nothing. */
-  look(): Promise<Contents>
-  /** The save, verified; `null` when it is gone or damaged. */
+  /** What the directory contains now. Creates nothing. */
+  scan(): Promise<Contents>
+  /** The verified save; `null`: it is missing or damaged. */
   load(id: string): Promise<Save | null>
-  /** Starts to write a save of this name, and the index if that is wanted. Nobody sees it before its commit. */
+  /** Begins to write a save, and the index if requested. The save is not the current one before its commit. */
   draft(id: string, options: { readonly index: boolean }): Promise<Draft>
   remove(ids: readonly string[]): Promise<void>
 }
 
 export interface Draft {
-  /** `entries`: what the index will list. */
-  write(save: Save, entries: readonly Entry[]): Promise<void>
-  /** From here on this save counts. */
+  /** `listed`: the saves for the index. */
+  write(save: Save, listed: readonly SaveInfo[]): Promise<void>
+  /** Makes this save the current one. */
   commit(): Promise<void>
-  /** Brings the index up to date. */
-  settle(): Promise<void>
-  /** Leaves the files as they were; of a committed save, the index alone. */
+  updateIndex(): Promise<void>
+  /** Leaves the files as they were. After the commit, it affects only the index. */
   discard(): Promise<void>
 }
 
@@ -68,38 +67,38 @@ interface Folders {
 const VERSION = 1
 
 export function createArchive(open: () => Directory | Promise<Directory>): Archive {
-  /** Kept for the next save, since finding them takes longer than the commit. */
+  /** Kept for the next save, because opening them takes longer than the commit. */
   let known: Folders | undefined
 
   return {
-    async look() {
+    async scan() {
       const found = await folders(false)
-      if (!found) return { current: null, entries: [], debris: [], unlisted: Infinity }
+      if (!found) return { current: null, saves: [], incomplete: [], unlisted: Infinity }
       const [pointer, index, ids] = await Promise.all([
         readText(found.autosave, 'current.json'),
         readText(found.autosave, 'index.json'),
         idsIn(found.history),
       ])
-      const listed = new Map(parseIndex(index).map((entry) => [entry.id, entry]))
-      const entries: Entry[] = []
-      const debris: string[] = []
+      const listed = new Map(parseIndex(index).map((save) => [save.id, save]))
+      const saves: SaveInfo[] = []
+      const incomplete: string[] = []
       let failure: unknown
       for (const id of ids) {
         try {
-          const entry = listed.get(id) ?? (await entryOf(found.history, id))
-          if (entry) entries.push(entry)
-          else debris.push(id)
+          const save = listed.get(id) ?? (await readHead(found.history, id))
+          if (save) saves.push(save)
+          else incomplete.push(id)
         } catch (error) {
-          // It may be read another time: it is no debris, and stands in no other's way.
+          // The file may be readable later, so it is not incomplete. The other files count without it.
           failure = error
         }
       }
-      if (failure && entries.length === 0) throw failure
-      entries.sort((a, b) => (a.id < b.id ? 1 : -1))
+      if (failure && saves.length === 0) throw failure
+      saves.sort((a, b) => (a.id < b.id ? 1 : -1))
       const named = parsePointer(pointer)
-      const current = entries.find(({ id }) => id === named) ?? entries[0] ?? null
-      const unlisted = listed.size > 0 ? entries.filter(({ id }) => !listed.has(id)).length : Infinity
-      return { current, entries, debris, unlisted }
+      const current = saves.find(({ id }) => id === named) ?? saves[0] ?? null
+      const unlisted = listed.size > 0 ? saves.filter(({ id }) => !listed.has(id)).length : Infinity
+      return { current, saves, incomplete, unlisted }
     },
 
     async load(id) {
@@ -111,8 +110,8 @@ export function createArchive(open: () => Directory | Promise<Directory>): Archi
 
     async draft(id, { index }) {
       let current = known && (await getIfPresent(known.autosave, 'current.json'))
-      // Gone when the user has cleared the site's data. To create a file by a handle of before would, in Chromium,
-      // spoil the directory for every tab; to look for one does no harm.
+      // The file is missing if the user has cleared the site's data. In Chromium, creating a file through an old handle
+      // would break the directory for every tab. Looking for a file is harmless.
       if (!known || !current) {
         known = await folders(true)
         current = await known.autosave.getFileHandle('current.json', { create: true })
@@ -144,25 +143,24 @@ export function createArchive(open: () => Directory | Promise<Directory>): Archi
 async function openDraft(
   { autosave, history }: Folders,
   pointer: FileHandle,
-  wanted: { readonly id: string; readonly index: boolean },
+  { id, index: withIndex }: { readonly id: string; readonly index: boolean },
 ): Promise<Draft> {
-  const { id } = wanted
   const name = fileNameOf(id)
   const [save, current, index] = await Promise.all([
     openWriter(history, name),
     pointer.createWritable(),
-    wanted.index ? openWriter(autosave, 'index.json') : null,
+    withIndex ? openWriter(autosave, 'index.json') : null,
   ])
   let isCommitted = false
   return {
-    async write(content, entries) {
+    async write(content, listed) {
       const writeSave = async () => {
         for (const piece of piecesOf(encodeSave(content), content.bytes)) await save.write(piece)
       }
       await Promise.all([
         writeSave(),
         current.write(JSON.stringify({ holdfast: VERSION, savedAt: id, file: `history/${name}` })),
-        index?.write(JSON.stringify({ holdfast: VERSION, saves: entries })),
+        index?.write(JSON.stringify({ holdfast: VERSION, saves: listed })),
       ])
       await save.close()
     },
@@ -170,9 +168,9 @@ async function openDraft(
       await current.close()
       isCommitted = true
     },
-    settle: async () => index?.close(),
+    updateIndex: async () => index?.close(),
     async discard() {
-      // What is closed already cannot be aborted, and need not be.
+      // A closed writer cannot be aborted, and need not be.
       await Promise.allSettled([save, current, index].map((writer) => writer?.abort()))
       if (!isCommitted) await removeFile(history, name)
     },
@@ -180,9 +178,9 @@ async function openDraft(
 }
 
 /** For a save that the index does not list. */
-async function entryOf(history: Directory, id: string): Promise<Entry | null> {
-  const entry = decodeHead((await readText(history, fileNameOf(id), HEAD_LENGTH)) ?? '')
-  return entry?.id === id ? entry : null
+async function readHead(history: Directory, id: string): Promise<SaveInfo | null> {
+  const save = decodeHead((await readText(history, fileNameOf(id), HEAD_LENGTH)) ?? '')
+  return save?.id === id ? save : null
 }
 
 async function openWriter(directory: Directory, name: string): Promise<FileWriter> {
@@ -209,18 +207,18 @@ async function idsIn(history: Directory): Promise<string[]> {
   return ids
 }
 
-/** The id of the save that counts; `null` when the file is torn or not ours. */
+/** The id of the current save; `null`: the file is damaged or not ours. */
 function parsePointer(text: string | null): string | null {
   const { holdfast, savedAt } = parseObject(text)
   return holdfast === VERSION && typeof savedAt === 'string' ? savedAt : null
 }
 
-function parseIndex(text: string | null): Entry[] {
+function parseIndex(text: string | null): SaveInfo[] {
   const { holdfast, saves } = parseObject(text)
-  return holdfast === VERSION && Array.isArray(saves) ? saves.filter(isEntry) : []
+  return holdfast === VERSION && Array.isArray(saves) ? saves.filter(isSaveInfo) : []
 }
 
-function isEntry(value: unknown): value is Entry {
+function isSaveInfo(value: unknown): value is SaveInfo {
   const { id, checksum, bytes } = Object(value)
   return typeof id === 'string' && typeof checksum === 'string' && Number.isSafeInteger(bytes)
 }

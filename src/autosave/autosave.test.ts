@@ -1,10 +1,15 @@
-import { describe, expect, it } from 'vitest'
-import { editorBed } from '../../test/autosave/editor-bed.ts'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { editorBed, type Story } from '../../test/autosave/editor-bed.ts'
 import { FakeDisk } from '../../test/autosave/fake-disk.ts'
-import { createAutoSave } from './index.ts'
+import { LeaseError } from '../core/index.ts'
+import { type AutoSave, AutoSaveError } from './index.ts'
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+})
 
 describe('a save', () => {
-  it('starts when there was no edit for a while, and runs through its phases', async () => {
+  it('starts after a pause in the edits, and goes through its phases', async () => {
     const { clock, openEditor, saved } = editorBed()
     const editor = openEditor()
     editor.edit('one')
@@ -12,17 +17,17 @@ describe('a save', () => {
     editor.edit('two')
     await clock.advance(499)
     expect(saved()).toBeNull()
-    expect(editor.autosave.snapshot()).toMatchObject({ phase: 'debouncing', unsaved: true })
+    expect(editor.autosave.state).toMatchObject({ phase: 'debouncing', unsaved: true })
     await clock.advance(1)
     expect(saved()).toBe('two')
     expect(editor.phases()).toEqual(['debouncing', 'awaiting-lock', 'writing', 'committing', 'gc', 'idle'])
-    expect(editor.autosave.snapshot()).toMatchObject({
+    expect(editor.autosave.state).toMatchObject({
       ...{ phase: 'idle', unsaved: false, backend: 'web', savedAt: clock.now() },
       ...{ readOnly: null, error: null },
     })
   })
 
-  it('is not put off for ever by somebody who types on', async () => {
+  it('is not delayed forever by somebody who keeps typing', async () => {
     const { clock, openEditor, saved } = editorBed()
     const editor = openEditor()
     for (let typed = 0; typed <= 2500; typed += 100) {
@@ -32,7 +37,7 @@ describe('a save', () => {
     expect(saved()).toBe('typed for 2400 ms')
   })
 
-  it('includes what is edited while it is written in the next one', async () => {
+  it('leaves edits during the save to the next save', async () => {
     const { clock, disk, openEditor, saved } = editorBed()
     const editor = openEditor()
     disk.refuse = (operation) => {
@@ -41,12 +46,12 @@ describe('a save', () => {
     editor.edit('one')
     await clock.advance(500)
     expect(saved()).toBe('one')
-    expect(editor.autosave.snapshot()).toMatchObject({ phase: 'debouncing', unsaved: true })
+    expect(editor.autosave.state).toMatchObject({ phase: 'debouncing', unsaved: true })
     await clock.advance(500)
     expect(saved()).toBe('two')
   })
 
-  it('makes the files that it promises, and touches no others', async () => {
+  it('creates the documented files, and touches no others', async () => {
     const { clock, disk, openEditor, save } = editorBed()
     const editor = openEditor()
     await save(editor, 'one')
@@ -60,17 +65,17 @@ describe('a save', () => {
     ])
   })
 
-  it('writes nothing when the state is as it was saved', async () => {
+  it('writes nothing if the state equals the current save', async () => {
     const { clock, openEditor, save } = editorBed()
     const editor = openEditor()
     await save(editor, 'one')
     await save(editor, 'one')
     await clock.advance(5000)
-    expect(editor.autosave.snapshot()).toMatchObject({ phase: 'idle', unsaved: false })
+    expect(editor.autosave.state).toMatchObject({ phase: 'idle', unsaved: false })
     expect(await editor.autosave.history()).toHaveLength(1)
   })
 
-  it('is tried again after 0.5, 1, 2 and 4 s, and is an error then until somebody edits', async () => {
+  it('is retried after 0.5, 1, 2 and 4 s; then the phase is error until the next edit', async () => {
     const { clock, disk, openEditor, saved } = editorBed()
     const editor = openEditor()
     disk.refuse = (operation) => {
@@ -78,21 +83,21 @@ describe('a save', () => {
     }
     editor.edit('one')
     await clock.advance(500)
-    expect(editor.autosave.snapshot()).toMatchObject({ phase: 'backoff', retryAt: clock.now() + 500 })
+    expect(editor.autosave.state).toMatchObject({ phase: 'backoff', retryAt: clock.now() + 500 })
     await clock.advance(7500)
     const delays = editor.events.flatMap((event) => (event.type === 'autosave:retry' ? event.delayMs : []))
     expect(delays).toEqual([500, 1000, 2000, 4000])
-    expect(editor.autosave.snapshot()).toMatchObject({
+    expect(editor.autosave.state).toMatchObject({
       ...{ phase: 'error', unsaved: true, error: { code: 'write-failed', retryable: true } },
     })
     disk.refuse = () => {}
     editor.edit('two')
     await clock.advance(500)
     expect(saved()).toBe('two')
-    expect(editor.autosave.snapshot()).toMatchObject({ phase: 'idle', error: null })
+    expect(editor.autosave.state).toMatchObject({ phase: 'idle', error: null })
   })
 
-  it('says so when the state cannot be read, and tries with the next edit', async () => {
+  it('fails with read-failed if the state cannot be read, and is tried again with the next edit', async () => {
     const { clock, openEditor, saved } = editorBed()
     let broken = true
     const editor = openEditor({
@@ -103,14 +108,14 @@ describe('a save', () => {
     })
     editor.edit('one')
     await clock.advance(500)
-    expect(editor.autosave.snapshot()).toMatchObject({ phase: 'error', error: { code: 'read-failed' } })
+    expect(editor.autosave.state).toMatchObject({ phase: 'error', error: { code: 'read-failed' } })
     broken = false
     editor.edit('two')
     await clock.advance(500)
     expect(saved()).toBe('mended')
   })
 
-  it('makes room by the oldest saves when the disk is full', async () => {
+  it('removes the oldest saves if the disk is full', async () => {
     const { openEditor, save, saved } = editorBed(new FakeDisk({ capacity: 2000 }))
     const editor = openEditor()
     for (let n = 0; n < 20; n++) await save(editor, `save ${n}`)
@@ -118,20 +123,20 @@ describe('a save', () => {
     expect((await editor.autosave.history()).length).toBeLessThan(15)
   })
 
-  it('keeps the last save and says so when it does not fit at all', async () => {
+  it('fails with quota-exceeded and keeps the last save if it does not fit at all', async () => {
     const { openEditor, save, saved } = editorBed(new FakeDisk({ capacity: 1000 }))
     const editor = openEditor()
     await save(editor, 'small')
     await save(editor, 'x'.repeat(1000))
     expect(saved()).toBe('small')
-    expect(editor.autosave.snapshot()).toMatchObject({
+    expect(editor.autosave.state).toMatchObject({
       ...{ phase: 'error', unsaved: true, error: { code: 'quota-exceeded', retryable: false } },
     })
     await save(editor, 'small again')
     expect(saved()).toBe('small again')
   })
 
-  it('comes back after the site was cleared under the page', async () => {
+  it('works again after the data of the site was cleared', async () => {
     const { clock, disk, openEditor, save, saved } = editorBed()
     const editor = openEditor()
     await save(editor, 'one')
@@ -143,7 +148,7 @@ describe('a save', () => {
 })
 
 describe('the history', () => {
-  it('keeps so many generations, the newest first', async () => {
+  it('keeps 20 saves by default, the newest first', async () => {
     const { openEditor, save } = editorBed()
     const editor = openEditor()
     for (let n = 1; n <= 22; n++) await save(editor, `save ${n}`)
@@ -155,7 +160,7 @@ describe('the history', () => {
     expect(titles).toEqual(Array.from({ length: 20 }, (_, n) => `save ${22 - n}`))
   })
 
-  it('keeps so many bytes, the current save always', async () => {
+  it('keeps maxBytes, and always the current save', async () => {
     const { openEditor, save } = editorBed()
     const editor = openEditor({ maxBytes: 50 })
     for (const title of ['a', 'b', 'c', 'd']) await save(editor, title.repeat(10))
@@ -164,7 +169,7 @@ describe('the history', () => {
     expect(await editor.autosave.history()).toMatchObject([{ bytes: 112, current: true }])
   })
 
-  it('keeps 50 MiB where nobody says how many', async () => {
+  it('keeps 50 MiB by default', async () => {
     const { openEditor, save } = editorBed()
     const editor = openEditor()
     const lengths = async () => (await editor.autosave.history()).length
@@ -174,7 +179,7 @@ describe('the history', () => {
     expect(await lengths()).toBe(3)
   })
 
-  it('is made again from the files when the index is damaged', async () => {
+  it('is read from the files if the index is damaged', async () => {
     const { disk, openEditor, save } = editorBed()
     const editor = openEditor()
     await save(editor, 'one')
@@ -188,7 +193,7 @@ describe('the history', () => {
 })
 
 it.each(['', '{"holdfast":1,', '{"holdfast":1,"savedAt":"2020-01-01T00:00:00.000Z"}'])(
-  'the newest save counts when current.json is %j',
+  'the newest save is the current one if current.json is %j',
   async (damage) => {
     const { disk, openEditor, save } = editorBed()
     const editor = openEditor()
@@ -200,67 +205,85 @@ it.each(['', '{"holdfast":1,', '{"holdfast":1,"savedAt":"2020-01-01T00:00:00.000
   },
 )
 
-describe('dispose', () => {
-  it('saves what is unsaved, frees the lock and ends', async () => {
+describe('close', () => {
+  it.each([
+    ['close', (autosave: AutoSave<Story>) => autosave.close()],
+    ['await using', async (autosave: AutoSave<Story>) => autosave[Symbol.asyncDispose]()],
+    ['the old name dispose', (autosave: AutoSave<Story>) => autosave.dispose()],
+  ])('saves unsaved edits, releases the lock and ends: %s', async (_, close) => {
     const { finished, openEditor, saved, manager } = editorBed()
     const editor = openEditor()
     editor.edit('last words')
-    await finished(editor.autosave.dispose())
+    await finished(close(editor.autosave))
     expect(saved()).toBe('last words')
     expect((await manager.tab().query()).held).toEqual([])
-    expect(editor.autosave.snapshot().phase).toBe('disabled')
+    expect(editor.autosave.state.phase).toBe('disabled')
+    expect(editor.autosave.snapshot()).toBe(editor.autosave.state)
     editor.edit('too late')
-    expect(editor.autosave.snapshot().unsaved).toBe(false)
+    expect(editor.autosave.state.unsaved).toBe(false)
   })
 
-  it('waits a second for a lock that another holds, and no longer', async () => {
+  it('waits at most a second for a lock that another tab holds', async () => {
     const { clock, openEditor, save, saved } = editorBed()
     await save(openEditor(), 'theirs')
     const editor = openEditor()
     editor.edit('mine')
-    const disposal = editor.autosave.dispose()
+    const closing = editor.autosave.close()
     await clock.advance(950)
-    expect(editor.autosave.snapshot().phase).toBe('awaiting-lock')
+    expect(editor.autosave.state.phase).toBe('awaiting-lock')
     await clock.advance(50)
-    expect(editor.autosave.snapshot().phase).toBe('disabled')
-    await disposal
+    expect(editor.autosave.state.phase).toBe('disabled')
+    await closing
     expect(saved()).toBe('theirs')
   })
 
-  it('makes nothing unsaved of what is loaded from then on', async () => {
+  it('does not count a state that is loaded afterwards as unsaved', async () => {
     const { finished, openEditor, save, saved } = editorBed()
     const editor = openEditor()
     await save(editor, 'one')
     await save(editor, 'two')
     const older = (await editor.autosave.restore()).at(-1)
-    const disposal = editor.autosave.dispose()
+    const closing = editor.autosave.close()
     expect(await older?.load()).toEqual({ title: 'one' })
-    await finished(disposal)
+    await finished(closing)
     expect(saved()).toBe('two')
-    expect(editor.autosave.snapshot().unsaved).toBe(false)
+    expect(editor.autosave.state.unsaved).toBe(false)
   })
 })
 
-it.each([
-  ['read', { read: 1 }],
-  ['locks', { locks: {} }],
-  ['debounce', { debounce: -1 }],
-  ['generations', { generations: 0 }],
-  ['hold', { hold: 'never' }],
-  ['hold', { hold: Object.create(null) }],
-  ['onEvent', { onEvent: 5 }],
-  ['journal', { journal: {} }],
-  ['journal', { journal: null }],
-  ['directory', { directory: {} }],
-  ['directory', { directory: 'project' }],
-  ['retry', { retry: null }],
-  ['retry.maxAttempts', { retry: { maxAttempts: -1 } }],
-])('a bad %s is refused at once', (option, bad) => {
-  const { openTab } = editorBed()
-  const options = { read: () => 1, locks: openTab().locks, ...bad }
-  expect(() => createAutoSave(options as never)).toThrow(`${option}: expected`)
+it('times may be text', async () => {
+  const { clock, openEditor, saved } = editorBed()
+  const editor = openEditor({ debounce: '0.2s', idle: '1s', wait: '1s', retry: { maxDelayMs: '2s' } })
+  editor.edit('one')
+  await clock.advance(199)
+  expect(saved()).toBeNull()
+  await clock.advance(1)
+  expect(saved()).toBe('one')
 })
 
-it.each([undefined, null, 5])('options that are %s are refused at once', (options) => {
-  expect(() => createAutoSave(options as never)).toThrow(`options: expected an object, got ${options}`)
+it('the times of events never go back, although the clock does', async () => {
+  const { clock, openEditor, save } = editorBed()
+  const editor = openEditor()
+  await save(editor, 'one')
+  clock.jump(-60_000)
+  await save(editor, 'two')
+  const times = editor.events.map(({ at }) => at)
+  expect(times).toEqual(times.toSorted((a, b) => a - b))
+})
+
+it('errors are LeaseErrors with a code of their own', () => {
+  const cause = new Error('disk on fire')
+  const error = new AutoSaveError('write-failed', 'the directory could not be written', cause)
+  expect(error).toBeInstanceOf(LeaseError)
+  expect(error).toMatchObject({ name: 'AutoSaveError', code: 'write-failed', retryable: true, cause })
+})
+
+it('works in a page on plain http, which has no crypto.randomUUID', async () => {
+  vi.stubGlobal('crypto', { getRandomValues: (array: Uint32Array) => array.fill(7) })
+  const { finished, journal, openEditor, save } = editorBed()
+  await save(openEditor(), 'held')
+  const editor = openEditor({ wait: 0 })
+  editor.edit('mine')
+  await finished(editor.autosave.close())
+  expect([...journal.items.values()].join()).toContain('mine')
 })

@@ -1,27 +1,25 @@
+import { expectBoolean, expectObject, expectWhole } from '../base/arguments.ts'
 import type { ProjectLockLease } from '../project/index.ts'
+import { delayAfter } from '../project/retry-policy.ts'
 import { type Contents, createArchive } from './archive.ts'
-import { compose } from './compose.ts'
-import { AutoSaveError, asWriteError, whyRefused } from './errors.ts'
-import { createEvents } from './events.ts'
-import { createJournalKeeper, forgivingJournal } from './journal.ts'
-import { Lineage } from './lineage.ts'
-import { settle } from './options.ts'
-import { onLeaving } from './page.ts'
-import { type Found, findRecoverable } from './recovery.ts'
+import { EditTracker } from './edit-tracker.ts'
+import { AutoSaveError, asLockFailure, asWriteError, orLoadError } from './errors.ts'
+import { createPageJournal } from './journal.ts'
+import { checkOptions } from './options.ts'
+import { type Candidate, findRecoverable, listGenerations } from './recovery.ts'
 import { timeOf } from './save-file.ts'
-import { createSchedule } from './schedule.ts'
-import { type Action, INITIAL_SNAPSHOT, maySave, reduce } from './state.ts'
-import { createTenure } from './tenure.ts'
-import type { AutoSave, AutoSaveOperation, AutoSaveOptions, ReadOnlyReason } from './types.ts'
+import { createSchedule, onPageLeft } from './schedule.ts'
+import { maySave } from './state.ts'
+import { createStateStore } from './state-store.ts'
+import type { AutoSave, AutoSaveOptions, AutoSavePhase, ReadOnlyReason } from './types.ts'
 import { writeSave } from './write-save.ts'
+import { createWriterLock } from './writer-lock.ts'
 
-/** After the last of these a failing save is an error, until the next edit or `flushNow`. */
-const RETRY_DELAYS_MS = [500, 1000, 2000, 4000]
-/** How long `dispose` waits for the lock. */
+/** How long `close` waits for the lock. */
 const LAST_WAIT_MS = 1000
 
 /**
- * Saves a project by itself, into files that survive a crash, and only while it holds the project lock.
+ * Saves a project automatically, into files that survive a crash, and only while it holds the project lock.
  *
  * @example
  * const locks = createProjectLocks({ namespace: 'storyboard' })
@@ -31,190 +29,199 @@ const LAST_WAIT_MS = 1000
  * editor.onChange(() => autosave.changed())
  */
 export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
-  const { read, open, clock, hold, eager, onEvent, ...settings } = settle(options)
-  const events = createEvents(() => clock.now())
-  if (onEvent) events.subscribe(onEvent)
-  const archive = createArchive(open)
-  const journal = settings.journal && forgivingJournal(settings.journal, onJournalFailed)
-  const keeper = journal && createJournalKeeper(journal)
-  const tenure = createTenure(settings, clock, { granted: onGranted, refused: onRefused, lost: onLost })
+  const settings = checkOptions(options)
+  const { read, clock, hold } = settings
+  const store = createStateStore(clock, onPhaseChange)
+  const { dispatch, emit, emitError } = store
+  if (settings.onEvent) store.subscribe(settings.onEvent)
+  const archive = createArchive(settings.open)
+  const tracker = new EditTracker()
+  const journal = createPageJournal({
+    ...settings,
+    tracker,
+    onWritten: (bytes) => emit({ type: 'autosave:journaled', bytes }),
+    onError: (cause) =>
+      emitError(
+        'journal',
+        new AutoSaveError('journal-failed', 'the journal cannot be read or written', cause),
+      ),
+  })
+  const lock = createWriterLock(settings, { onGranted, onRefused, onLost })
   const schedule = createSchedule(clock, settings, () => void save())
-  const stopListening = onLeaving(onLeave)
+  const stopListening = onPageLeft(onLeave)
 
-  let state = INITIAL_SNAPSHOT
+  /** Failed saves in a row. */
   let failures = 0
   let cancelRetry: (() => void) | undefined
   /** The save under way. */
   let saving: Promise<void> | null = null
-  let disposed: Promise<void> | undefined
-  /** What the directory holds; known only as long as nobody else may write there. */
+  let closed: Promise<void> | undefined
+  /** What the directory contains. Known only as long as no other tab may write there. */
   let contents: Contents | null = null
-  const lineage = new Lineage()
-  const started = archive.look().then(
-    ({ current }) => lineage.follow(current),
+  const started = archive.scan().then(
+    ({ current }) => tracker.setBase(current),
     () => {},
   )
-  if (eager && hold === 'session') void save()
+  if (settings.eager && hold === 'session') void save()
 
   return {
+    get state() {
+      return store.state
+    },
+    snapshot: () => store.state,
+    subscribe: store.subscribe,
     changed,
-    snapshot: () => state,
-    subscribe: events.subscribe,
-    async flushNow({ overwrite = false } = {}) {
-      if (overwrite) await makeTheirsOurBase()
+    async flushNow(flushOptions = {}) {
+      expectObject('options', flushOptions)
+      const { overwrite = false } = flushOptions
+      expectBoolean('overwrite', overwrite)
+      if (overwrite) await acceptCurrentAsBase()
       await saving
-      if (lineage.isUnsaved) await save()
-      return state
+      if (tracker.isUnsaved) await save()
+      return store.state
     },
-    restore: async ({ limit = Infinity } = {}) => {
+    async restore(restoreOptions = {}) {
+      expectObject('options', restoreOptions)
+      const { limit = Infinity } = restoreOptions
+      if (limit !== Infinity) expectWhole('limit', limit, 0)
       await started
-      return findRecoverable<T>(archive, journal, { limit, onLoad })
+      return orLoadError(findRecoverable<T>(archive, journal, { limit, onLoad }))
     },
-    async history() {
-      const { current, entries } = await archive.look()
-      return entries.map(({ id, bytes }) => ({
-        ...{ id, bytes, savedAt: timeOf(id) ?? 0 },
-        current: id === current?.id,
-      }))
-    },
-    dispose,
-    [Symbol.asyncDispose]: dispose,
+    history: () => orLoadError(listGenerations(archive)),
+    close,
+    dispose: close,
+    [Symbol.asyncDispose]: close,
   }
 
   function changed(): void {
-    if (disposed) return
-    lineage.edit()
+    if (closed) return
+    tracker.onEdit()
     dispatch({ type: 'edited' })
-    if (state.phase !== 'debouncing') return
+    if (store.state.phase !== 'debouncing') return
     schedule.edit()
-    // Whoever edits wants the lock; a refusal is the business of the save.
-    if (hold === 'session') tenure.obtain().catch(() => {})
+    // An edit requests the lock. If it is refused, the save reports that.
+    if (hold === 'session') lock.acquire().catch(() => {})
   }
 
-  function dispatch(action: Action): void {
-    const before = state
-    state = reduce(state, action)
-    if (state === before) return
-    const { phase, unsaved, readOnly } = state
-    if (before.phase === 'debouncing') {
-      if (phase !== 'debouncing') schedule.cancel()
-    } else if (phase === 'debouncing') schedule.edit()
-    events.emit({ type: 'autosave:state', from: before.phase, phase, unsaved })
-    if (readOnly && readOnly !== before.readOnly)
-      events.emit({ type: 'autosave:readonly-entered', reason: readOnly })
-    if (before.readOnly && !readOnly) events.emit({ type: 'autosave:readonly-left' })
+  function onPhaseChange(phase: AutoSavePhase, before: AutoSavePhase): void {
+    if (phase === 'debouncing') schedule.edit()
+    if (before === 'debouncing') schedule.cancel()
   }
 
   function save(): Promise<void> {
-    if (!maySave(state)) return saving ?? Promise.resolve()
-    // It has lost the lock, and must not end in the midst of the next one.
+    if (!maySave(store.state)) return saving ?? Promise.resolve()
+    // The save under way has lost its lock. It must end before the next one begins.
     if (saving) return saving.then(save)
     cancelRetry?.()
     dispatch({ type: 'due' })
-    saving = takeLockAndSave().finally(() => {
+    saving = acquireAndSave().finally(() => {
       saving = null
     })
     return saving
   }
 
-  async function takeLockAndSave(): Promise<void> {
+  async function acquireAndSave(): Promise<void> {
     let lease: ProjectLockLease
     try {
-      lease = await tenure.obtain()
+      lease = await lock.acquire()
     } catch (error) {
       return onRefused(error)
     }
     try {
-      if (await settleIn(lease)) await saveAs(lease)
+      if (await checkConflict(lease)) await saveWith(lease)
     } catch (error) {
       onFailed(asWriteError(error))
     }
-    if (hold === 'save') await letGo()
+    if (hold === 'save') await releaseLock()
   }
 
-  /** Looks at what another may have left while the lock was not ours. False when it stands in our way. */
-  async function settleIn(lease: ProjectLockLease): Promise<boolean> {
+  /** Reads what other tabs may have saved while this tab did not have the lock. False: that is a conflict. */
+  async function checkConflict(lease: ProjectLockLease): Promise<boolean> {
     await started
-    contents ??= await archive.look()
-    if (!tenure.holds(lease)) throw new AutoSaveError('lock-unavailable', 'the lock is not ours now')
-    const stale = lineage.isBehind(contents.current)
-    dispatch({ type: 'granted', backend: lease.backend, stale, unsaved: lineage.isUnsaved })
-    if (stale && lineage.isUnsaved) {
-      const error = new AutoSaveError('conflict', 'another saved since this state was loaded')
-      lockOut('conflict', error, false)
-      return false
-    }
-    return true
+    contents ??= await archive.scan()
+    if (!lock.mayWrite(lease)) throw new AutoSaveError('lock-unavailable', 'the lock is not held now')
+    const stale = tracker.isBehind(contents.current)
+    dispatch({ type: 'granted', backend: lease.backend, stale, unsaved: tracker.isUnsaved })
+    if (!stale || !tracker.isUnsaved) return true
+    const error = new AutoSaveError('conflict', 'another tab saved after this state was loaded')
+    enterReadOnly('conflict', error, false)
+    return false
   }
 
-  async function saveAs(lease: ProjectLockLease): Promise<void> {
+  async function saveWith(lease: ProjectLockLease): Promise<void> {
+    const { backend } = lease
     const begun = clock.monotonic()
-    const included = lineage.edits
+    const included = tracker.edits
     const before = contents
-    if (!before || !lineage.isUnsaved) return dispatch({ type: 'finished', unsaved: lineage.isUnsaved })
+    if (!before || !tracker.isUnsaved) return onFinished()
     dispatch({ type: 'writing' })
     const written = await writeSave(
       {
-        ...{ archive, clock, read, limits: settings },
-        onComposed: ({ checksum }) => lineage.write(checksum),
-        holdsLock: () => tenure.holds(lease),
+        archive,
+        clock,
+        limits: settings,
+        read,
+        onSerialized: ({ checksum }) => tracker.onSaving(checksum),
+        holdsLock: () => lock.mayWrite(lease),
         onWritten: () => dispatch({ type: 'written' }),
-        onRoomMade: (removed) => events.emit({ type: 'autosave:collected', removed }),
+        onSpaceFreed: (removed) => emit({ type: 'autosave:collected', removed }),
       },
       before,
     )
-    lineage.save(included)
+    tracker.onSaved(included)
     failures = 0
-    if (keeper && !lineage.isUnsaved) keeper.clear()
-    if (!written) return dispatch({ type: 'finished', unsaved: lineage.isUnsaved })
+    if (!tracker.isUnsaved) journal.clear()
+    if (!written) return onFinished()
     const { id, bytes } = written.save
-    lineage.follow(written.save)
+    tracker.setBase(written.save)
     if (contents) contents = written.contents
-    const { backend } = lease
-    dispatch({ type: 'committed', at: timeOf(id) ?? clock.now(), by: backend, unsaved: lineage.isUnsaved })
-    const tookMs = clock.monotonic() - begun
-    events.emit({ type: 'autosave:saved', bytes, tookMs, backend })
+    dispatch({ type: 'committed', at: timeOf(id) ?? clock.now(), by: backend, unsaved: tracker.isUnsaved })
+    emit({ type: 'autosave:saved', bytes, tookMs: clock.monotonic() - begun, backend })
     try {
       const removed = await written.collect()
-      if (removed > 0) events.emit({ type: 'autosave:collected', removed })
+      if (removed > 0) emit({ type: 'autosave:collected', removed })
     } catch (error) {
-      // The save stands; what is left over goes with the next one.
-      tellError('collect', asWriteError(error))
+      // The save is complete. The next one removes what is left.
+      emitError('collect', asWriteError(error))
       contents = null
     }
-    dispatch({ type: 'finished', unsaved: lineage.isUnsaved })
+    onFinished()
+  }
+
+  function onFinished(): void {
+    dispatch({ type: 'finished', unsaved: tracker.isUnsaved })
   }
 
   function onFailed(error: AutoSaveError): void {
-    tellError('write', error)
+    emitError('write', error)
     contents = null
-    const delayMs = error.retryable ? RETRY_DELAYS_MS[failures++] : undefined
-    dispatch({ type: 'failed', error, retryAt: delayMs === undefined ? null : clock.now() + delayMs })
-    if (state.phase !== 'backoff' || delayMs === undefined) {
+    const delayMs = error.retryable ? delayAfter(++failures) : null
+    dispatch({ type: 'failed', error, retryAt: delayMs === null ? null : clock.now() + delayMs })
+    if (store.state.phase !== 'backoff' || delayMs === null) {
       failures = 0
       return
     }
-    events.emit({ type: 'autosave:retry', attempt: failures, delayMs })
+    emit({ type: 'autosave:retry', attempt: failures, delayMs })
     cancelRetry = clock.setTimer(() => void save(), delayMs)
   }
 
   async function onGranted(lease: ProjectLockLease): Promise<void> {
     try {
-      await settleIn(lease)
+      await checkConflict(lease)
     } catch {
-      if (!tenure.keeps(lease)) return tenure.standBy()
-      // What cannot be looked at now will be before the next save.
-      dispatch({ type: 'granted', backend: lease.backend, stale: false, unsaved: lineage.isUnsaved })
+      if (!lock.isCurrent(lease)) return lock.joinQueue()
+      // The directory cannot be read now. The next save reads it again.
+      dispatch({ type: 'granted', backend: lease.backend, stale: false, unsaved: tracker.isUnsaved })
     }
-    if (hold === 'save' && state.phase !== 'debouncing') await letGo()
+    if (hold === 'save' && store.state.phase !== 'debouncing') await releaseLock()
   }
 
   function onRefused(cause: unknown): void {
-    if (disposed) return
-    const { reason, error } = whyRefused(cause)
-    tellError('acquire', error)
-    // A second refusal means that there is no line to stand in.
-    lockOut(reason, error, reason === 'held' && state.phase !== 'read-only')
+    if (closed) return
+    const { reason, error } = asLockFailure(cause)
+    emitError('acquire', error)
+    // A second refusal means that there is no queue to wait in.
+    enterReadOnly(reason, error, reason === 'held' && store.state.phase !== 'read-only')
   }
 
   function onLost(cause: Error & { readonly retryable?: boolean }): void {
@@ -222,78 +229,59 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     if (cause?.retryable) {
       dispatch({ type: 'released' })
       void save()
-    } else lockOut('lost', new AutoSaveError('lock-unavailable', 'the project lock was lost', cause), true)
+    } else
+      enterReadOnly('lost', new AutoSaveError('lock-unavailable', 'the project lock was lost', cause), true)
   }
 
-  function lockOut(reason: ReadOnlyReason, error: AutoSaveError, inLine: boolean): void {
+  function enterReadOnly(reason: ReadOnlyReason, error: AutoSaveError, inLine: boolean): void {
     dispatch({ type: 'locked-out', reason, error, inLine })
-    if (inLine) tenure.standBy()
+    if (inLine) lock.joinQueue()
   }
 
-  async function letGo(): Promise<void> {
+  async function releaseLock(): Promise<void> {
     contents = null
-    await tenure.release().catch(() => {})
+    await lock.release().catch(() => {})
     dispatch({ type: 'released' })
   }
 
-  async function makeTheirsOurBase(): Promise<void> {
-    const { base } = lineage
-    const { current } = await archive.look()
-    // A save of ours that has ended meanwhile is later than what was seen.
-    if (lineage.base === base) lineage.follow(current)
-    dispatch({ type: 'loaded', savedAt: state.savedAt, unsaved: lineage.isUnsaved })
+  async function acceptCurrentAsBase(): Promise<void> {
+    const { base } = tracker
+    const { current } = await orLoadError(archive.scan())
+    // If the base has changed, an own save has ended in the meantime, and it is newer than this scan.
+    if (tracker.base === base) tracker.setBase(current)
+    dispatch({ type: 'loaded', savedAt: store.state.savedAt, unsaved: tracker.isUnsaved })
   }
 
-  function onLoad({ source, entry }: Found, listed: string | null): void {
-    if (disposed) return
-    lineage.load(entry, listed, source === 'journal' ? entry.ours : [])
-    if (keeper && source === 'journal') keeper.cover(entry.key)
-    const savedAt = timeOf(lineage.base ?? '')
-    dispatch({ type: 'loaded', savedAt, unsaved: lineage.isUnsaved })
-    events.emit({ type: 'autosave:restored', source })
+  function onLoad({ source, save }: Candidate, current: string | null): void {
+    if (closed) return
+    tracker.onLoad(save, current, source === 'journal' ? save.ownChecksums : [])
+    if (source === 'journal') journal.include(save.key)
+    const savedAt = timeOf(tracker.base ?? '')
+    dispatch({ type: 'loaded', savedAt, unsaved: tracker.isUnsaved })
+    emit({ type: 'autosave:restored', source })
   }
 
   function onLeave(): void {
-    keepInJournal()
-    if (lineage.isUnsaved) void save()
+    journal.write()
+    if (tracker.isUnsaved) void save()
   }
 
-  function keepInJournal(): void {
-    if (!keeper || !lineage.isUnsaved) return
-    try {
-      const content = compose(read)
-      keeper.keep({ id: new Date(clock.now()).toISOString(), ...content }, lineage)
-      events.emit({ type: 'autosave:journaled', bytes: content.bytes })
-    } catch (error) {
-      onJournalFailed(error)
-    }
+  async function close(): Promise<void> {
+    closed ??= saveAndRelease()
+    await closed
   }
 
-  function onJournalFailed(cause: unknown): void {
-    tellError('journal', new AutoSaveError('journal-failed', 'the journal cannot be read or written', cause))
-  }
-
-  function tellError(operation: AutoSaveOperation, error: AutoSaveError): void {
-    const { code, retryable } = error
-    events.emit({ type: 'autosave:error', operation, code, retryable, error })
-  }
-
-  async function dispose(): Promise<void> {
-    disposed ??= stop()
-    await disposed
-  }
-
-  async function stop(): Promise<void> {
+  async function saveAndRelease(): Promise<void> {
     stopListening()
-    keepInJournal()
-    // The journal has it, so another who holds the lock cannot hold up the end.
-    const cancel = clock.setTimer(tenure.stopWaiting, LAST_WAIT_MS)
+    journal.write()
+    // The journal has the edits, so the end need not wait long for a lock that another tab holds.
+    const cancel = clock.setTimer(lock.stopWaiting, LAST_WAIT_MS)
     await saving
-    if (lineage.isUnsaved) await save()
+    if (tracker.isUnsaved) await save()
     cancel()
     cancelRetry?.()
-    tenure.stopWaiting()
-    await letGo()
-    dispatch({ type: 'disposed' })
+    lock.stopWaiting()
+    await releaseLock()
+    dispatch({ type: 'closed' })
   }
 }

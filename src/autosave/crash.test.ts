@@ -3,10 +3,10 @@ import { editorBed } from '../../test/autosave/editor-bed.ts'
 import { FakeDisk } from '../../test/autosave/fake-disk.ts'
 
 describe.each([
-  ['files that are replaced at once', false],
-  ['files that tear', true],
-])('a page that dies while it saves, on %s', (_, tearing) => {
-  it('leaves the last complete save readable, whatever the step', async () => {
+  ['a disk that replaces files at once', false],
+  ['a disk that can leave files incomplete', true],
+])('a page that crashes during a save, on %s', (_, tearing) => {
+  it('leaves the last complete save readable at every step', async () => {
     const { disk, done } = await saveTwice(tearing, Infinity)
     expect(await recovered(disk)).toBe('second')
     const found = new Set<string | null>()
@@ -17,7 +17,7 @@ describe.each([
     expect(found).toEqual(new Set(['first', 'second']))
   })
 
-  it('can save again, whatever the step', async () => {
+  it('can save again after a crash at every step', async () => {
     const { done } = await saveTwice(tearing, Infinity)
     for (let step = 1; step <= done.second; step++) {
       const { disk } = await saveTwice(tearing, step)

@@ -1,4 +1,4 @@
-/** What AutoSave needs of a `FileSystemDirectoryHandle`. */
+/** The part of a `FileSystemDirectoryHandle` that AutoSave uses. */
 export interface Directory {
   getDirectoryHandle(name: string, options?: { create?: boolean }): Promise<Directory>
   getFileHandle(name: string, options?: { create?: boolean }): Promise<FileHandle>
@@ -14,17 +14,17 @@ export interface FileHandle {
   createWritable(): Promise<FileWriter>
 }
 
-/** Nothing that is written can be seen before `close`, which replaces the whole file at once. */
+/** What is written becomes visible with `close`, which replaces the whole file at once. */
 export interface FileWriter {
   write(text: string): Promise<void>
   close(): Promise<void>
   abort(): Promise<void>
 }
 
-/** A file that is being replaced cannot be read for a moment: about every tenth read fails, measured. */
+/** A file cannot be read while it is being replaced: measured, about one read of ten fails. */
 const READ_ATTEMPTS = 10
 
-/** The text of a file, or of its first characters; `null` when there is no such file. */
+/** The text of a file, or its first `head` bytes; `null`: there is no such file. */
 export async function readText(directory: Directory, name: string, head?: number): Promise<string | null> {
   for (let attempt = 1; ; attempt++) {
     const file = await getIfPresent(directory, name)

@@ -1,6 +1,7 @@
+export type { AutoSaveErrorCode } from '../base/errors.ts'
 export { createAutoSave } from './autosave.ts'
 export type { Directory, FileHandle, FileWriter } from './directory.ts'
-export { AutoSaveError, type AutoSaveErrorCode } from './errors.ts'
+export { AutoSaveError } from './errors.ts'
 export { type Journal, localStorageJournal } from './journal.ts'
 export { canRetry, INITIAL_SNAPSHOT } from './state.ts'
 export type * from './types.ts'

@@ -5,7 +5,7 @@ describe('a page that was away', () => {
   it.each<[what: string, run: (editor: Editor) => unknown]>([
     ['is edited', () => {}],
     ['has a save due', ({ autosave }) => autosave.flushNow()],
-  ])('and %s writes with the lock that it has, once that is confirmed', async (_, run) => {
+  ])('and %s writes with its lock after that is confirmed', async (_, run) => {
     const { clock, disk, manager, openEditor, openTab, save, saved } = editorBed()
     const own = manager.tab()
     const confirmed = Promise.withResolvers<void>()
@@ -21,64 +21,64 @@ describe('a page that was away', () => {
     confirmed.resolve()
     await clock.advance(5000)
     expect(saved()).toBe('two')
-    expect(editor.tab.told()).toEqual(['attempt', 'acquired'])
+    expect(editor.tab.emitted()).toEqual(['attempt', 'acquired'])
   })
 })
 
-describe('a page that stood still for longer than its lock lives', () => {
-  /** Two pages without Web Locks; the second was away in the midst of something. */
-  function sleepyBed() {
+describe('a page that was suspended for longer than its lock lives', () => {
+  /** Pages without Web Locks, so that their locks expire. */
+  function fallbackBed() {
     const bed = editorBed()
     const openFallback = () => bed.openEditor({ tab: bed.openTab({ locks: null }) })
     return { ...bed, openFallback }
   }
 
-  it('in a save, ends that one before it begins the next', async () => {
-    const { clock, disk, openFallback, save, saved } = sleepyBed()
+  it('during a save ends that save before it begins the next', async () => {
+    const { clock, disk, openFallback, save, saved } = fallbackBed()
     const editor = openFallback()
     await save(editor, 'one')
-    const before = editor.autosave.snapshot()
-    const goOn = disk.pause('close', 'history')
+    const before = editor.autosave.state
+    const resume = disk.pause('close', 'history')
     editor.edit('two')
     void editor.autosave.flushNow()
     await clock.advance(10)
     clock.jump(60_000)
     await clock.advance(15_000)
-    expect(editor.autosave.snapshot()).toMatchObject({ phase: 'debouncing', backend: 'fallback' })
+    expect(editor.autosave.state).toMatchObject({ phase: 'debouncing', backend: 'fallback' })
     const finish = disk.pause('close', 'history')
-    goOn()
+    resume()
     await clock.advance(10)
-    expect(editor.autosave.snapshot().phase).toBe('writing')
+    expect(editor.autosave.state.phase).toBe('writing')
     finish()
     await clock.advance(10)
     expect(saved()).toBe('two')
-    const after = editor.autosave.snapshot()
+    const after = editor.autosave.state
     expect(after).toMatchObject({ phase: 'idle', unsaved: false })
     expect(after.savedAt).toBeGreaterThan(before.savedAt ?? Infinity)
   })
 
-  it('when its turn had come, stands in line again, and but once', async () => {
-    const { clock, disk, finished, openFallback, openTab, save, saved } = sleepyBed()
+  it('after it was granted the lock joins the queue again, once', async () => {
+    const { clock, disk, finished, openFallback, openTab, save, saved } = fallbackBed()
     const first = openFallback()
     await save(first, 'one')
     const second = openFallback()
     await second.recover()
     second.edit('two')
     await clock.advance(20_000)
-    const goOn = disk.pause('open')
-    await finished(first.autosave.dispose())
+    const resume = disk.pause('open')
+    await finished(first.autosave.close())
     await clock.advance(5000)
-    expect(second.tab.told()).toContain('acquired')
+    expect(second.tab.emitted()).toContain('acquired')
     clock.jump(60_000)
     const other = openTab({ locks: null })
     const lease = await finished(other.locks.acquireProjectLock())
     await clock.advance(15_000)
-    goOn()
+    resume()
     await clock.advance(1000)
-    expect(second.autosave.snapshot()).toMatchObject({ phase: 'read-only', inLine: true, backend: null })
+    expect(second.autosave.state).toMatchObject({ phase: 'read-only', inLine: true, backend: null })
     await finished(other.locks.releaseProjectLock(lease))
     await clock.advance(5000)
     expect(saved()).toBe('two')
-    expect(second.autosave.snapshot()).toMatchObject({ phase: 'idle', readOnly: null })
+    expect(second.autosave.state).toMatchObject({ phase: 'idle', readOnly: null })
   })
 })

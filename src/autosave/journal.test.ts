@@ -7,7 +7,7 @@ afterEach(() => {
 })
 
 describe('the journal', () => {
-  it('keeps the last edits of a page that goes away, before the save that continues', async () => {
+  it('keeps the last edits of a page that is closed, and comes before the save that they are based on', async () => {
     const { disk, journal, openEditor, save } = editorBed()
     const page = stubPage()
     const editor = openEditor()
@@ -20,7 +20,7 @@ describe('the journal', () => {
     expect(recoverable.map(({ source }) => source)).toEqual(['journal', 'current'])
   })
 
-  it('is saved and gone after it was loaded', async () => {
+  it('is saved after it was loaded, and then removed', async () => {
     const { clock, disk, journal, openEditor, save, saved } = editorBed()
     const page = stubPage()
     const editor = openEditor()
@@ -34,13 +34,13 @@ describe('the journal', () => {
 
     const next = openEditor()
     expect(await next.recover()).toBe('last words')
-    expect(next.autosave.snapshot()).toMatchObject({ phase: 'debouncing', unsaved: true })
+    expect(next.autosave.state).toMatchObject({ phase: 'debouncing', unsaved: true })
     await clock.advance(500)
     expect(saved()).toBe('last words')
     expect(journal.items.size).toBe(0)
   })
 
-  it('is written when the page is hidden, and gone when that save is done', async () => {
+  it('is written when the page is hidden, and removed after the save', async () => {
     const { clock, journal, openEditor, saved } = editorBed()
     const page = stubPage()
     const editor = openEditor()
@@ -54,10 +54,10 @@ describe('the journal', () => {
   })
 
   describe.each([
-    ['what it has in the journal', 'last words', 'last words'],
-    ['what was typed before that', 'last', 'last words'],
-  ])('of a page that still commits, in its last moment, %s', (_, committed, journaled) => {
-    /** A page that goes away while a save of it waits for its commit. */
+    ['the content of the journal', 'last words', 'last words'],
+    ['what was typed before', 'last', 'last words'],
+  ])('of a page that commits %s while it is being closed', (_, committed, journaled) => {
+    /** A page that is closed before the commit of its save. */
     async function leave() {
       const bed = editorBed()
       const page = stubPage()
@@ -86,17 +86,17 @@ describe('the journal', () => {
       return { ...bed, end }
     }
 
-    it('is what the next page goes on from', async () => {
+    it('is the base of the next page', async () => {
       const { clock, openEditor, saved, end } = await leave()
       await end()
       const next = openEditor()
       expect(await next.recover()).toBe(journaled)
       await clock.advance(1000)
       expect(saved()).toBe(journaled)
-      expect(next.autosave.snapshot()).toMatchObject({ phase: 'idle', unsaved: false })
+      expect(next.autosave.state).toMatchObject({ phase: 'idle', unsaved: false })
     })
 
-    it('is no conflict for a page that has started before', async () => {
+    it('is not a conflict for a page that was opened before the commit', async () => {
       const { clock, openEditor, saved, end } = await leave()
       const next = openEditor({ wait: 0 })
       expect(await next.recover()).toBe(journaled)
@@ -107,7 +107,7 @@ describe('the journal', () => {
     })
   })
 
-  it('comes after the current save when somebody has saved since', async () => {
+  it('comes after the current save if another tab has saved since', async () => {
     const { openEditor, save } = editorBed()
     const page = stubPage()
     const [first, second] = [openEditor(), openEditor({ wait: 0 })]
@@ -118,17 +118,17 @@ describe('the journal', () => {
     expect(recoverable.map(({ source }) => source)).toEqual(['current', 'journal'])
   })
 
-  it('keeps what a read-only tab had in memory when it was disposed', async () => {
+  it('keeps the edits of a read-only tab that is closed', async () => {
     const { clock, finished, journal, openEditor, save } = editorBed()
     const [first, second] = [openEditor(), openEditor({ wait: 0 })]
     await save(first, 'one')
     second.edit('two')
     await clock.advance(1000)
-    await finished(second.autosave.dispose())
+    await finished(second.autosave.close())
     expect([...journal.items.values()].join()).toContain('"title":"two"')
   })
 
-  it('gives up the oldest of others when there is no room, and says when there is none at all', async () => {
+  it('removes the oldest journals of others if there is no space, and reports an error if that is not enough', async () => {
     const { clock, finished, openEditor, save } = editorBed()
     await save(openEditor(), 'held')
     const journal = memoryJournal(500)
@@ -136,7 +136,7 @@ describe('the journal', () => {
       const editor = openEditor({ wait: 0, journal })
       editor.edit(title)
       await clock.advance(1000)
-      await finished(editor.autosave.dispose())
+      await finished(editor.autosave.close())
       return editor
     }
     for (const title of ['one', 'two', 'three', 'four']) await leave(title)
@@ -149,7 +149,7 @@ describe('the journal', () => {
   })
 
   it.each(['read', 'remove'] as const)(
-    'that fails to %s is told of, and neither a save nor what was saved suffers',
+    'that fails to %s causes an error event, and saves continue',
     async (operation) => {
       const { finished, journal, openEditor, save, saved } = editorBed()
       const broken = () => {
@@ -157,14 +157,14 @@ describe('the journal', () => {
       }
       const editor = openEditor({ journal: { ...journal, [operation]: broken } })
       await save(editor, 'one')
-      expect(editor.autosave.snapshot()).toMatchObject({
+      expect(editor.autosave.state).toMatchObject({
         phase: 'idle',
         savedAt: expect.any(Number),
         error: null,
       })
       expect(await editor.recover()).toBe('one')
       editor.edit('two')
-      await finished(editor.autosave.dispose())
+      await finished(editor.autosave.close())
       expect(saved()).toBe('two')
       expect(new Set(editor.events.flatMap((event) => ('code' in event ? event.code : [])))).toEqual(
         new Set(['journal-failed']),
@@ -173,7 +173,7 @@ describe('the journal', () => {
     },
   )
 
-  it('in localStorage keeps apart what other names and other programs have there', () => {
+  it('in localStorage leaves the items of other names and programs alone', () => {
     const items: Record<string, string> = { unrelated: '1' }
     vi.stubGlobal(
       'localStorage',
@@ -193,7 +193,7 @@ describe('the journal', () => {
   })
 })
 
-/** The events of a page, which Node has none of. */
+/** Stands for the page, whose events Node does not have. */
 function stubPage() {
   const page = Object.assign(new EventTarget(), { visibilityState: 'visible' })
   vi.stubGlobal('document', page)

@@ -1,27 +1,30 @@
 /**
- * The last edits of a page that goes away. A directory cannot be written to then: of twelve writes that began in
- * `pagehide` none was finished, while every one to `localStorage` was.
+ * The journal keeps the last edits of a page that is being closed. The directory cannot be written at that time: of
+ * twelve writes that began in `pagehide` none was completed, while every write to `localStorage` was.
  */
-import { decodeSave, encodeSave, type Save } from './save-file.ts'
+import type { Clock } from '../base/clock.ts'
+import { randomId } from '../base/random-id.ts'
+import type { EditTracker } from './edit-tracker.ts'
+import { decodeSave, encodeSave, type Save, serialize } from './save-file.ts'
 
-/** Where journals are kept; every call ends before it returns. */
+/** Storage for journals. Every call is synchronous. */
 export interface Journal {
-  /** Throws when there is no room. */
+  /** Throws if there is no space. */
   write(key: string, text: string): void
   read(): readonly { readonly key: string; readonly text: string }[]
   remove(key: string): void
 }
 
-/** A state that was never saved. */
+/** A state that was never saved in the directory. */
 export interface JournaledSave extends Save {
   readonly key: string
-  /** The save that it was made from. */
+  /** The id of the save that the state is based on. */
   readonly base: string | null
-  /** Checksums of saves that the same page may have committed in its last moment. */
-  readonly ours: readonly string[]
+  /** Checksums of saves that the same page may have committed while it was being closed. */
+  readonly ownChecksums: readonly string[]
 }
 
-/** @param name sets the journals of several projects of one origin apart. */
+/** @param name separates the journals of several projects of one origin. */
 export function localStorageJournal(name = 'project'): Journal {
   const prefix = `holdfast:autosave:${name}:`
   return {
@@ -34,73 +37,89 @@ export function localStorageJournal(name = 'project'): Journal {
   }
 }
 
-/** What is kept in the files must not suffer from a journal that cannot be read. Only `write` throws. */
-export function forgivingJournal(journal: Journal, onFailure: (error: unknown) => void): Journal {
+export interface PageJournalOptions {
+  readonly journal: Journal | false
+  readonly clock: Clock
+  readonly read: () => unknown
+  readonly tracker: Pick<EditTracker, 'isUnsaved' | 'base' | 'ownChecksums'>
+  readonly onWritten: (bytes: number) => void
+  readonly onError: (error: unknown) => void
+}
+
+/** The journal of one page, and read access to those of the other pages. */
+export interface PageJournal {
+  /** Writes the state if it has unsaved edits. */
+  write(): void
+  /** The next complete save also replaces the journal with this key. */
+  include(key: string): void
+  /** Everything is saved. */
+  clear(): void
+  /** The journals of all pages, newest first. Damaged journals are skipped. */
+  readAll(): JournaledSave[]
+  remove(key: string): void
+}
+
+/** Reports errors instead of throwing them, so that they do not disturb the saves in the directory. */
+export function createPageJournal(options: PageJournalOptions): PageJournal {
+  const { journal, clock, read, tracker, onWritten, onError } = options
+  const own = randomId()
+  const included = new Set<string>([own])
+
   return {
-    write: (key, text) => journal.write(key, text),
-    read: () => attempt(() => journal.read()) ?? [],
-    remove: (key) => attempt(() => journal.remove(key)),
+    write() {
+      if (journal && tracker.isUnsaved) attempt(() => writeState(journal))
+    },
+    include: (key) => included.add(key),
+    clear() {
+      for (const key of included) remove(key)
+    },
+    readAll,
+    remove,
   }
 
-  function attempt<T>(call: () => T): T | undefined {
+  function writeState(storage: Journal): void {
+    const { base, ownChecksums } = tracker
+    const save = { id: new Date(clock.now()).toISOString(), ...serialize(read) }
+    const text = `${[base ?? '', ...ownChecksums].join(' ')}\n${encodeSave(save)}`
+    const others = readAll().filter(({ key }) => key !== own)
+    writeText(storage, text, others)
+    onWritten(save.bytes)
+  }
+
+  /** If there is no space, removes the oldest journals of other pages. */
+  function writeText(storage: Journal, text: string, others: JournaledSave[]): void {
+    try {
+      storage.write(own, text)
+    } catch (error) {
+      const oldest = others.pop()
+      if (!oldest) throw error
+      remove(oldest.key)
+      writeText(storage, text, others)
+    }
+  }
+
+  function readAll(): JournaledSave[] {
+    const found = (journal && attempt(() => journal.read())) || []
+    return found.flatMap(decode).toSorted((a, b) => (a.id < b.id ? 1 : -1))
+  }
+
+  function remove(key: string): void {
+    if (journal) attempt(() => journal.remove(key))
+  }
+
+  function attempt<R>(call: () => R): R | undefined {
     try {
       return call()
     } catch (error) {
-      onFailure(error)
+      onError(error)
       return undefined
     }
   }
 }
 
-export interface JournalKeeper {
-  /** Throws when there is no room. */
-  keep(save: Save, from: Pick<JournaledSave, 'base' | 'ours'>): void
-  /** The next save makes this one needless. */
-  cover(key: string): void
-  /** All is saved. */
-  clear(): void
-}
-
-/** The journal of one page. */
-export function createJournalKeeper(journal: Journal): JournalKeeper {
-  const own = crypto.randomUUID()
-  const covered = new Set<string>([own])
-  return {
-    keep: (save, { base, ours }) => writeJournal(journal, { ...save, base, ours, key: own }),
-    cover: (key) => covered.add(key),
-    clear() {
-      for (const key of covered) journal.remove(key)
-    },
-  }
-}
-
-/** Keeps the state, at the cost of the oldest journals of others when there is no room. */
-function writeJournal(journal: Journal, { key, base, ours, ...save }: JournaledSave): void {
-  const text = `${[base ?? '', ...ours].join(' ')}\n${encodeSave(save)}`
-  const oldestFirst = readJournals(journal)
-    .filter((other) => other.key !== key)
-    .reverse()
-  for (let written = false; !written; ) {
-    try {
-      journal.write(key, text)
-      written = true
-    } catch (error) {
-      const oldest = oldestFirst.shift()
-      if (!oldest) throw error
-      journal.remove(oldest.key)
-    }
-  }
-}
-
-/** Newest first; what is damaged is left out. */
-export function readJournals(journal: Journal): JournaledSave[] {
-  return journal
-    .read()
-    .flatMap(({ key, text }) => {
-      const end = text.indexOf('\n')
-      const save = decodeSave(text.slice(end + 1))
-      const [base, ...ours] = text.slice(0, end).split(' ')
-      return save ? { ...save, key, base: base || null, ours } : []
-    })
-    .toSorted((a, b) => (a.id < b.id ? 1 : -1))
+function decode({ key, text }: { readonly key: string; readonly text: string }): JournaledSave[] {
+  const end = text.indexOf('\n')
+  const save = decodeSave(text.slice(end + 1))
+  const [base, ...ownChecksums] = text.slice(0, end).split(' ')
+  return save ? [{ ...save, key, base: base || null, ownChecksums }] : []
 }

@@ -1,71 +1,79 @@
-import { LeaseError, systemClock } from '../core/index.ts'
-import type { RetryPolicyConfig } from '../project/index.ts'
+import {
+  expectBoolean,
+  expectFunction,
+  expectMethods,
+  expectObject,
+  expectOneOf,
+  expectWhole,
+  hasMethods,
+  refuse,
+} from '../base/arguments.ts'
+import { expectClock, systemClock } from '../base/clock.ts'
+import { expectDuration } from '../base/duration.ts'
+import { checkRetry } from '../project/retry-policy.ts'
 import { localStorageJournal } from './journal.ts'
 import type { AutoSaveOptions } from './types.ts'
 
-/** Every default filled in and every value checked. */
-export function settle<T>(options: AutoSaveOptions<T>) {
+/** Every default filled in and every value checked. Times in milliseconds. */
+export function checkOptions<T>(options: AutoSaveOptions<T>) {
   expectObject('options', options)
   const {
+    read,
+    locks,
+    directory = () => navigator.storage.getDirectory(),
     debounce = 500,
     idle = 2000,
     generations = 20,
     maxBytes = 50 * 2 ** 20,
     hold = 'session',
+    eager = false,
+    wait,
+    retry,
     journal = hasLocalStorage() && localStorageJournal(),
-    directory = () => navigator.storage.getDirectory(),
     clock = systemClock,
-    ...given
+    onEvent,
   } = options
-  if (typeof given.read !== 'function') refuse('read', 'a function', given.read)
-  if (typeof given.locks?.acquireProjectLock !== 'function')
-    refuse('locks', 'what createProjectLocks makes', given.locks)
-  expectWhole('debounce', debounce, 0)
-  expectWhole('idle', idle, 0)
+  expectFunction('read', read)
+  expectMethods('locks', locks, 'the result of createProjectLocks', ...LOCK_METHODS)
+  if (typeof directory !== 'function' && !hasMethods(directory, 'getDirectoryHandle'))
+    refuse('directory', 'a directory handle or a function', directory)
   expectWhole('generations', generations, 1)
   expectWhole('maxBytes', maxBytes, 0)
-  if (given.wait !== undefined) expectWhole('wait', given.wait, 0)
-  if (given.retry !== undefined) expectRetry(given.retry)
-  if (hold !== 'session' && hold !== 'save') refuse('hold', `'session' or 'save'`, hold)
-  if (given.onEvent !== undefined && typeof given.onEvent !== 'function')
-    refuse('onEvent', 'a function', given.onEvent)
-  if (journal !== false && typeof journal?.write !== 'function')
-    refuse('journal', 'a Journal or false', journal)
-  if (typeof directory !== 'function' && typeof directory?.getDirectoryHandle !== 'function')
-    refuse('directory', 'a directory or a function', directory)
-  const open = typeof directory === 'function' ? directory : () => directory
-  return { ...given, debounce, idle, generations, maxBytes, hold, journal, open, clock }
+  expectOneOf('hold', hold, ['session', 'save'])
+  expectBoolean('eager', eager)
+  if (journal !== false) expectMethods('journal', journal, 'a Journal or false', 'write', 'read', 'remove')
+  expectClock('clock', clock)
+  if (onEvent !== undefined) expectFunction('onEvent', onEvent)
+  return {
+    read,
+    locks,
+    open: typeof directory === 'function' ? directory : () => directory,
+    debounce: expectDuration('debounce', debounce, 0),
+    idle: expectDuration('idle', idle, 0),
+    generations,
+    maxBytes,
+    hold,
+    eager,
+    wait: wait === undefined ? undefined : expectDuration('wait', wait, 0),
+    retry: retry === undefined ? undefined : checkRetry(retry),
+    journal,
+    clock,
+    onEvent,
+  }
 }
 
-/** Even to name it throws where the user has blocked it. */
+const LOCK_METHODS = [
+  'acquireProjectLock',
+  'releaseProjectLock',
+  'holdsProjectLock',
+  'projectLockSignal',
+] as const
+
+/** If the user has blocked storage, even naming `localStorage` throws. */
 function hasLocalStorage(): boolean {
   try {
     return typeof localStorage === 'object'
   } catch {
     return false
   }
-}
-
-function expectObject(option: string, value: unknown): void {
-  if (!isObject(value)) refuse(option, 'an object', value)
-}
-
-function expectRetry(retry: Partial<RetryPolicyConfig>): void {
-  expectObject('retry', retry)
-  for (const [name, value] of Object.entries(retry))
-    if (value !== undefined && !(Number.isFinite(value) && value >= 0))
-      refuse(`retry.${name}`, 'a number from 0', value)
-}
-
-function expectWhole(option: string, value: number, min: number): void {
-  if (!Number.isSafeInteger(value) || value < min) refuse(option, `a whole number from ${min}`, value)
-}
-
-function refuse(option: string, expected: string, value: unknown): never {
-  const shown = isObject(value) ? 'an object' : String(value)
-  throw new LeaseError('invalid-argument', `${option}: expected ${expected}, got ${shown}`)
-}
-
-function isObject(value: unknown): boolean {
-  return Object(value) === value
 }

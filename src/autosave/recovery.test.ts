@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { editorBed } from '../../test/autosave/editor-bed.ts'
-import { measure } from './checksum.ts'
-import { encodeSave, fileNameOf } from './save-file.ts'
+import { encodeSave, fileNameOf, measure } from './save-file.ts'
 
 describe('restoring', () => {
-  it('leaves out what does not prove itself, and takes the newest that does', async () => {
+  it('skips damaged saves, and returns the newest verified one', async () => {
     const { disk, openEditor, save } = editorBed()
     const editor = openEditor()
     await save(editor, 'one')
@@ -16,12 +15,12 @@ describe('restoring', () => {
     expect(await openEditor().recover()).toBe('one')
   })
 
-  describe('of a save that cannot be read', () => {
+  describe('with a save that cannot be read', () => {
     async function unreadable() {
       const bed = editorBed()
       const editor = bed.openEditor()
       for (const title of ['one', 'two']) await bed.save(editor, title)
-      await bed.finished(editor.autosave.dispose())
+      await bed.finished(editor.autosave.close())
       const newest = bed.disk.paths.filter((path) => path.includes('history')).at(-1)
       bed.disk.refuse = (operation, path) => {
         if (operation === 'read' && path === newest) throw new DOMException('no', 'NotReadableError')
@@ -29,7 +28,7 @@ describe('restoring', () => {
       return bed
     }
 
-    it('finds the others, and it can be saved over and stays', async () => {
+    it('finds the other saves, and the unreadable one stays in the history', async () => {
       const { disk, openEditor, save, saved } = await unreadable()
       const editor = openEditor()
       expect(await editor.recover()).toBe('one')
@@ -39,17 +38,33 @@ describe('restoring', () => {
       expect(await editor.autosave.history()).toHaveLength(3)
     })
 
-    it.each([true, false])('says so when there are no others, be there an index: %s', async (hasIndex) => {
-      const { disk, openEditor } = await unreadable()
-      if (!hasIndex) disk.files.delete('/project/autosave/index.json')
-      disk.refuse = (operation, path) => {
-        if (operation === 'read' && path.includes('history')) throw new DOMException('no', 'NotReadableError')
-      }
-      await expect(openEditor().autosave.restore()).rejects.toThrow('no')
-    })
+    it.each([true, false])(
+      'rejects with load-failed if no save can be read, with an index: %s',
+      async (hasIndex) => {
+        const { disk, openEditor } = await unreadable()
+        if (!hasIndex) disk.files.delete('/project/autosave/index.json')
+        disk.refuse = (operation, path) => {
+          if (operation === 'read' && path.includes('history'))
+            throw new DOMException('no', 'NotReadableError')
+        }
+        const { autosave } = openEditor()
+        const failure = { name: 'AutoSaveError', code: 'load-failed', cause: { name: 'NotReadableError' } }
+        await expect(autosave.restore()).rejects.toMatchObject(failure)
+      },
+    )
   })
 
-  it('leaves the state as it is when a save, though whole, holds no JSON', async () => {
+  it('rejects with not-allowed if the directory may not be read, and so does the history', async () => {
+    const { disk, openEditor } = editorBed()
+    disk.refuse = () => {
+      throw new DOMException('no', 'NotAllowedError')
+    }
+    const { autosave } = openEditor()
+    await expect(autosave.restore()).rejects.toMatchObject({ name: 'AutoSaveError', code: 'not-allowed' })
+    await expect(autosave.history()).rejects.toMatchObject({ name: 'AutoSaveError', code: 'not-allowed' })
+  })
+
+  it('leaves the state as it is if a complete save is not JSON', async () => {
     const { disk, openEditor, save } = editorBed()
     const editor = openEditor()
     await save(editor, 'one')
@@ -57,11 +72,11 @@ describe('restoring', () => {
     const path = `/project/autosave/history/${fileNameOf(id)}`
     disk.files.set(path, encodeSave({ id, text: '{title', ...measure('{title') }))
     const foreign = (await editor.autosave.restore()).find((found) => found.id === id)
-    await expect(foreign?.load()).rejects.toThrow('JSON')
-    expect(editor.autosave.snapshot().unsaved).toBe(false)
+    await expect(foreign?.load()).rejects.toMatchObject({ code: 'corrupt', cause: expect.any(SyntaxError) })
+    expect(editor.autosave.state.unsaved).toBe(false)
   })
 
-  it('finds nothing where nothing was saved, and makes nothing', async () => {
+  it('finds nothing if nothing was saved, and creates no file', async () => {
     const { disk, openEditor } = editorBed()
     const editor = openEditor()
     expect(await editor.recover()).toBeNull()
@@ -69,20 +84,20 @@ describe('restoring', () => {
     expect(disk.paths).toEqual([])
   })
 
-  it('of an older save is saved as a new one', async () => {
+  it('an older save creates a new save', async () => {
     const { clock, openEditor, save, saved } = editorBed()
     const editor = openEditor()
     await save(editor, 'one')
     await save(editor, 'two')
     const older = (await editor.autosave.restore()).find(({ source }) => source === 'history')
     editor.title = (await older?.load())?.title ?? ''
-    expect(editor.autosave.snapshot().unsaved).toBe(true)
+    expect(editor.autosave.state.unsaved).toBe(true)
     await clock.advance(500)
     expect(saved()).toBe('one')
     expect(await editor.autosave.history()).toHaveLength(3)
   })
 
-  it('from a list that was made before this page saved again is no conflict', async () => {
+  it('from a list that is older than the last own save is not a conflict', async () => {
     const { clock, openEditor, save, saved } = editorBed()
     const editor = openEditor()
     for (const title of ['one', 'two']) await save(editor, title)
@@ -93,25 +108,25 @@ describe('restoring', () => {
     expect(saved()).toBe('one')
   })
 
-  it('in the midst of a save of what was there before is what counts in the end', async () => {
+  it('during a save of the previous state is saved afterwards', async () => {
     const { clock, disk, openEditor, save, saved } = editorBed()
     const editor = openEditor()
     await save(editor, 'one')
-    const goOn = disk.pause('close', 'history')
+    const resume = disk.pause('close', 'history')
     editor.edit('two')
     void editor.autosave.flushNow()
     await clock.advance(10)
     expect(await editor.recover()).toBe('one')
-    goOn()
+    resume()
     await clock.advance(10)
     expect(saved()).toBe('two')
     await clock.advance(500)
     expect(saved()).toBe('one')
-    expect(editor.autosave.snapshot().unsaved).toBe(false)
+    expect(editor.autosave.state.unsaved).toBe(false)
   })
 })
 
-it('to overwrite while a save of ours ends makes no conflict with that one', async () => {
+it('overwriting while an own save ends is not a conflict with that save', async () => {
   const { clock, disk, finished, openEditor, save, saved } = editorBed()
   const editor = openEditor()
   await save(editor, 'one')

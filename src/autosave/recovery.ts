@@ -1,76 +1,91 @@
 import type { Archive } from './archive.ts'
-import { AutoSaveError } from './errors.ts'
-import { type Journal, type JournaledSave, readJournals } from './journal.ts'
-import { type Entry, type Save, timeOf } from './save-file.ts'
-import type { Recoverable } from './types.ts'
+import { AutoSaveError, orLoadError } from './errors.ts'
+import type { JournaledSave, PageJournal } from './journal.ts'
+import { type Save, type SaveInfo, timeOf } from './save-file.ts'
+import type { Generation, Recoverable } from './types.ts'
 
-export interface Recovery {
+export interface RecoveryOptions {
   /** How many to find. */
   readonly limit: number
-  /** Something is being loaded; `base` is the save that counted when it was listed. */
-  readonly onLoad: (found: Found, base: string | null) => void
+  /** A save is being loaded; `current` is the id of the save that was current when it was listed. */
+  readonly onLoad: (loaded: Candidate, current: string | null) => void
 }
 
-export type Found = { readonly source: Recoverable<unknown>['source']; readonly entry: Entry } & (
-  | { readonly source: 'journal'; readonly entry: JournaledSave }
-  | { readonly source: 'current' | 'history' }
-)
+/** A save that may be recoverable. */
+export type Candidate =
+  | { readonly source: 'journal'; readonly save: JournaledSave }
+  | { readonly source: 'current' | 'history'; readonly save: SaveInfo }
 
 /**
- * What proves itself, best first. Edits from a journal come before the current save only when they were made from
- * it: otherwise somebody has saved since, and theirs is what counts.
+ * The saves that can be verified, best first. A journal comes before the current save only if it is based on that
+ * save. Otherwise another tab has saved since then, and its save is better.
  */
 export async function findRecoverable<T>(
   archive: Archive,
-  journal: Journal | false,
-  { limit, onLoad }: Recovery,
+  journal: PageJournal,
+  { limit, onLoad }: RecoveryOptions,
 ): Promise<Recoverable<T>[]> {
-  const { current, entries } = await archive.look()
-  const base = current?.id ?? null
-  const journaled: Found[] = journalsBeyond(journal, current).map((entry) => ({ source: 'journal', entry }))
-  const saved = entries.map((entry): Found => ({ source: entry.id === base ? 'current' : 'history', entry }))
-  const isBest = (found: Found) =>
-    found.source === 'journal' &&
-    (found.entry.base === base || found.entry.ours.includes(current?.checksum ?? ''))
-  const rank = (found: Found) => (isBest(found) ? 0 : found.source === 'current' ? 1 : 2)
-  const candidates = [...journaled, ...saved].sort(
-    (a, b) => rank(a) - rank(b) || (a.entry.id < b.entry.id ? 1 : -1),
-  )
+  const { current, saves } = await archive.scan()
+  const currentId = current?.id ?? null
+  const candidates = [
+    ...unsavedJournals(journal, current).map((save): Candidate => ({ source: 'journal', save })),
+    ...saves.map((save): Candidate => ({ source: save.id === currentId ? 'current' : 'history', save })),
+  ].sort((a, b) => rankOf(a, current) - rankOf(b, current) || (a.save.id < b.save.id ? 1 : -1))
   const recoverable: Recoverable<T>[] = []
   let failure: unknown
-  for (const found of candidates) {
+  for (const candidate of candidates) {
     if (recoverable.length >= limit) break
-    const save = await readSave(archive, found).catch((error: unknown) => {
+    const verified = await read(archive, candidate).catch((error: unknown) => {
       failure = error
     })
-    if (!save) continue
-    const { id, bytes } = found.entry
-    recoverable.push({
-      ...{ id, bytes, source: found.source, savedAt: timeOf(id) ?? 0 },
-      async load() {
-        const save = await readSave(archive, found)
-        if (!save) throw new AutoSaveError('corrupt', `the save of ${id} is gone or damaged`)
-        const state = JSON.parse(save.text)
-        onLoad(found, base)
-        return state
-      },
-    })
+    if (!verified) continue
+    const { source, save } = candidate
+    const { id, bytes } = save
+    recoverable.push({ id, source, savedAt: timeOf(id) ?? 0, bytes, load: () => load(candidate) })
   }
-  // To find nothing is another thing than to be unable to look.
+  // "Nothing was saved" and "nothing could be read" are different answers.
   if (failure && recoverable.length === 0) throw failure
   return recoverable
+
+  async function load(candidate: Candidate): Promise<T> {
+    const { id } = candidate.save
+    const save = await orLoadError(read(archive, candidate))
+    if (!save) throw new AutoSaveError('corrupt', `the save of ${id} is missing or damaged`)
+    const state = parse<T>(save)
+    onLoad(candidate, currentId)
+    return state
+  }
 }
 
-/** Journals whose edits were saved after all are of no use any more. */
-function journalsBeyond(journal: Journal | false, current: Entry | null): JournaledSave[] {
-  if (!journal) return []
-  return readJournals(journal).filter(({ key, checksum }) => {
+function rankOf(candidate: Candidate, current: SaveInfo | null): number {
+  if (candidate.source !== 'journal') return candidate.source === 'current' ? 1 : 2
+  const { base, ownChecksums } = candidate.save
+  const continuesCurrent = base === (current?.id ?? null) || ownChecksums.includes(current?.checksum ?? '')
+  return continuesCurrent ? 0 : 2
+}
+
+/** Removes journals whose edits were saved after all. */
+function unsavedJournals(journal: PageJournal, current: SaveInfo | null): JournaledSave[] {
+  return journal.readAll().filter(({ key, checksum }) => {
     if (checksum !== current?.checksum) return true
     journal.remove(key)
     return false
   })
 }
 
-async function readSave(archive: Archive, { source, entry }: Found): Promise<Save | null> {
-  return source === 'journal' ? (entry as JournaledSave) : archive.load(entry.id)
+async function read(archive: Archive, { source, save }: Candidate): Promise<Save | null> {
+  return source === 'journal' ? save : archive.load(save.id)
+}
+
+function parse<T>({ id, text }: Save): T {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new AutoSaveError('corrupt', `the save of ${id} is not JSON`, error)
+  }
+}
+
+export async function listGenerations(archive: Archive): Promise<Generation[]> {
+  const { current, saves } = await archive.scan()
+  return saves.map(({ id, bytes }) => ({ id, savedAt: timeOf(id) ?? 0, bytes, current: id === current?.id }))
 }

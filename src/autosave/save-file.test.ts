@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { measure } from './checksum.ts'
-import { decodeSave, encodeSave, fileNameOf, idOfFileName, piecesOf } from './save-file.ts'
+import { decodeSave, encodeSave, fileNameOf, idOfFileName, measure, piecesOf } from './save-file.ts'
 
 const ID = '2030-01-01T00:00:00.000Z'
 const save = (value: unknown) => {
@@ -17,7 +16,7 @@ describe('the file of a save', () => {
     })
   })
 
-  it('gives back whatever JSON can carry', () => {
+  it('returns every value that JSON can represent', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(decodeSave(encodeSave(save(value)))).toEqual(save(value))
@@ -25,19 +24,19 @@ describe('the file of a save', () => {
     )
   })
 
-  it('is refused when it ends at any other character', () => {
+  it('is rejected if it ends early, at every length', () => {
     const file = encodeSave(save({ title: 'torn', more: { braces: '}}' } }))
     for (let end = 0; end < file.length; end++) expect(decodeSave(file.slice(0, end))).toBeNull()
   })
 
-  it('is refused when any one character of the state is another', () => {
+  it('is rejected if any single character of the state has changed', () => {
     const file = encodeSave(save({ title: 'damaged' }))
     const start = file.indexOf('"data":') + '"data":'.length
     for (let at = start; at < file.length; at++)
       expect(decodeSave(`${file.slice(0, at)}\u0001${file.slice(at + 1)}`)).toBeNull()
   })
 
-  it('is written in pieces that a browser takes whole, none of which ends within a character', () => {
+  it('is written in pieces that Chromium accepts, none of which ends inside a character', () => {
     const long = 'a😀'.repeat(700_000)
     const pieces = [...piecesOf(long, 3_500_000)]
     expect(pieces.join('')).toBe(long)
@@ -46,7 +45,7 @@ describe('the file of a save', () => {
     expect([...piecesOf('a'.repeat(1_000_000), 1_000_000)]).toHaveLength(1)
   })
 
-  it('is counted in bytes of UTF-8', () => {
+  it('is measured in bytes of UTF-8', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const whole = text.toWellFormed()
@@ -55,7 +54,7 @@ describe('the file of a save', () => {
     )
   })
 
-  it('has a name that every file system takes, and that tells the save', () => {
+  it('has a name that every file system accepts, and that contains the id', () => {
     expect(fileNameOf(ID)).toBe('2030-01-01T00-00-00.000Z.json')
     expect(idOfFileName(fileNameOf(ID))).toBe(ID)
     for (const other of ['', 'x.json', `${fileNameOf(ID)}.crswap`, '2030-01-01T99-00-00.000Z.json'])

@@ -1,12 +1,16 @@
-import type { Clock } from '../core/index.ts'
+/** When to save: after a pause in the edits, and when the user leaves the page. */
+import type { Clock } from '../base/clock.ts'
 
 export interface Schedule {
-  /** Puts the save off, since there is an edit; never past the latest moment. */
+  /** Postpones the save because of an edit, but never beyond the latest moment. */
   edit(): void
   cancel(): void
 }
 
-/** Calls `run` once there was no edit for `debounce` and the page is idle, at most `debounce + idle` after the first. */
+/**
+ * Calls `run` when there has been no edit for `debounce` and the page is idle, at most `debounce + idle` after the
+ * first edit.
+ */
 export function createSchedule(
   clock: Clock,
   { debounce, idle }: { readonly debounce: number; readonly idle: number },
@@ -41,7 +45,7 @@ export function createSchedule(
   }
 }
 
-/** Safari and Node have no idle callbacks: there any moment is as good as another. */
+/** Safari and Node have no idle callbacks. There it runs at once. */
 function whenIdle(run: () => void, timeout: number): (() => void) | undefined {
   if (typeof requestIdleCallback !== 'function') {
     run()
@@ -49,4 +53,21 @@ function whenIdle(run: () => void, timeout: number): (() => void) | undefined {
   }
   const handle = requestIdleCallback(run, { timeout })
   return () => cancelIdleCallback(handle)
+}
+
+/**
+ * Calls `run` when the page is hidden or unloaded, which may be its last chance to save. Returns a function that
+ * stops listening.
+ */
+export function onPageLeft(run: () => void): () => void {
+  if (typeof document === 'undefined') return () => {}
+  const onVisibilityChange = () => {
+    if (document.visibilityState === 'hidden') run()
+  }
+  document.addEventListener('visibilitychange', onVisibilityChange)
+  addEventListener('pagehide', run)
+  return () => {
+    document.removeEventListener('visibilitychange', onVisibilityChange)
+    removeEventListener('pagehide', run)
+  }
 }

@@ -36,23 +36,23 @@ describe('the phases', () => {
     ['idle', [...saving, conflict, { type: 'loaded', savedAt: 1, unsaved: false }]],
     ['debouncing', [...saving, conflict, { type: 'loaded', savedAt: 1, unsaved: true }]],
     ['read-only', [...saving, held, { type: 'loaded', savedAt: 1, unsaved: false }]],
-    ['disabled', [{ type: 'disposed' }, { type: 'edited' }, { type: 'due' }]],
+    ['disabled', [{ type: 'closed' }, { type: 'edited' }, { type: 'due' }]],
   ])('are %s after %j', (phase, actions) => {
     expect(stateAfter(...actions).phase).toBe(phase)
   })
 
-  it('ignore the answer to a save that was overtaken by the loss of the lock', () => {
+  it('ignore the end of a save after the lock was lost', () => {
     const lost = stateAfter(...saving, held)
     for (const late of [{ type: 'written' }, committed, { type: 'failed', error, retryAt: 1 }] as const)
       expect(reduce(lost, late)).toBe(lost)
   })
 
-  it('keep the same snapshot while edits change nothing', () => {
+  it('keep the same object while edits change nothing', () => {
     const edited = stateAfter({ type: 'edited' })
     expect(reduce(edited, { type: 'edited' })).toBe(edited)
   })
 
-  it('keep the lock, and only that, through a conflict', () => {
+  it('keep the lock during a conflict, but not if another tab holds it', () => {
     expect(stateAfter(...saving, conflict)).toMatchObject({ backend: 'web', stale: true, unsaved: true })
     expect(stateAfter(...saving, held)).toMatchObject({ backend: null, unsaved: true })
   })
@@ -67,6 +67,6 @@ it.each<[boolean, Action[]]>([
   [false, [held]],
   [true, [{ ...held, inLine: false }]],
   [false, [conflict]],
-])('to retry may help: %s, after %j', (helps, actions) => {
+])('canRetry is %s after %j', (helps, actions) => {
   expect(canRetry(stateAfter(...actions))).toBe(helps)
 })

@@ -3,10 +3,10 @@
  *
  *     idle → debouncing → awaiting-lock → writing → committing → gc → idle
  *                              │              └────────┴─→ backoff → awaiting-lock, or error
- *                              └─→ read-only → debouncing, once the lock is ours
+ *                              └─→ read-only → debouncing, when this tab gets the lock
  *
- * An action that does not fit its phase changes nothing: an answer may come when its question is moot. An edit never
- * leaves read-only, and nothing leaves `disabled`.
+ * An action that does not fit the phase changes nothing, because an answer may come too late. An edit does not end
+ * `read-only`, and nothing ends `disabled`.
  */
 import type { LockBackend } from '../project/index.ts'
 import type { AutoSaveError } from './errors.ts'
@@ -16,7 +16,7 @@ export type Action =
   | { readonly type: 'edited' }
   /** It is time to save. */
   | { readonly type: 'due' }
-  /** `stale`: another has saved since the state in memory was loaded. */
+  /** `stale`: another tab has saved since the state in memory was loaded. */
   | {
       readonly type: 'granted'
       readonly backend: LockBackend
@@ -31,7 +31,7 @@ export type Action =
       readonly by: LockBackend
       readonly unsaved: boolean
     }
-  /** The save was all there already, or has been cleaned up after. */
+  /** There was nothing to save, or the old saves have been removed. */
   | { readonly type: 'finished'; readonly unsaved: boolean }
   | { readonly type: 'failed'; readonly error: AutoSaveError; readonly retryAt: number | null }
   | {
@@ -41,9 +41,9 @@ export type Action =
       readonly inLine: boolean
     }
   | { readonly type: 'released' }
-  /** The state in memory is now made from what the directory holds. */
+  /** The state in memory is now based on the current save. */
   | { readonly type: 'loaded'; readonly savedAt: number | null; readonly unsaved: boolean }
-  | { readonly type: 'disposed' }
+  | { readonly type: 'closed' }
 
 /** Before anything has happened. */
 export const INITIAL_SNAPSHOT: AutoSaveSnapshot = {
@@ -66,10 +66,10 @@ export function reduce(state: AutoSaveSnapshot, action: Action): AutoSaveSnapsho
   if (phase === 'disabled') return state
   switch (action.type) {
     case 'edited': {
-      const waits = phase === 'idle' || phase === 'error'
-      return state.unsaved && !waits
+      const startsSave = phase === 'idle' || phase === 'error'
+      return state.unsaved && !startsSave
         ? state
-        : { ...state, unsaved: true, phase: waits ? 'debouncing' : phase }
+        : { ...state, unsaved: true, phase: startsSave ? 'debouncing' : phase }
     }
     case 'due':
       return maySave(state) ? { ...state, phase: 'awaiting-lock', retryAt: null } : state
@@ -108,18 +108,18 @@ export function reduce(state: AutoSaveSnapshot, action: Action): AutoSaveSnapsho
       return state.backend ? { ...state, backend: null } : state
     case 'loaded':
       return loaded(state, action)
-    case 'disposed':
+    case 'closed':
       return { ...state, phase: 'disabled', backend: null, inLine: false, retryAt: null }
   }
 }
 
-/** Whether it makes sense to try: not while saving, in line, or until somebody decides which save is right. */
+/** Whether a save may start: not during a save, in the queue, or before the user has resolved a conflict. */
 export function maySave({ phase, inLine, readOnly }: AutoSaveSnapshot): boolean {
   if (phase === 'read-only') return !inLine && (readOnly === 'held' || readOnly === 'denied')
   return phase === 'idle' || phase === 'debouncing' || phase === 'backoff' || phase === 'error'
 }
 
-/** Whether `flushNow` may help where the last save did not get through. */
+/** Whether `flushNow` may succeed after a failed save. */
 export function canRetry(snapshot: AutoSaveSnapshot): boolean {
   const { phase, error } = snapshot
   const failed = phase === 'backoff' || phase === 'error' || phase === 'read-only'

@@ -4,47 +4,47 @@ import { FakeDisk } from '../../test/autosave/fake-disk.ts'
 import { messageOf } from '../react/autosave-texts.ts'
 import { canRetry } from './index.ts'
 
-/** Long enough for every attempt at a lock that another keeps. */
+/** Long enough for all attempts at a lock that another tab keeps. */
 const ALL_ATTEMPTS_MS = 60_000
 
 describe('two tabs that hold the lock for their session', () => {
-  it('let the first write; the other is read-only, and nothing of it is lost', async () => {
+  it('let the first one write; the other is read-only and keeps its edits', async () => {
     const { clock, openEditor, save, saved } = editorBed()
     const [first, second] = [openEditor(), openEditor()]
     await save(first, 'first')
     second.edit('second')
     await clock.advance(1000)
-    expect(second.autosave.snapshot().phase).toBe('awaiting-lock')
+    expect(second.autosave.state.phase).toBe('awaiting-lock')
     await clock.advance(ALL_ATTEMPTS_MS)
-    expect(second.autosave.snapshot()).toMatchObject({
+    expect(second.autosave.state).toMatchObject({
       ...{ phase: 'read-only', readOnly: 'held', inLine: true, unsaved: true, backend: null },
     })
     second.edit('second, and more')
     await save(first, 'first again')
     expect(saved()).toBe('first again')
-    expect(second.autosave.snapshot().unsaved).toBe(true)
+    expect(second.autosave.state.unsaved).toBe(true)
   })
 
-  it('hand over when the first closes, and the other takes what was saved', async () => {
+  it('hand over when the first one closes, and the other loads what was saved', async () => {
     const { clock, openEditor, save, saved } = editorBed()
     const first = openEditor()
     await save(first, 'one')
     const second = openEditor({ eager: true, wait: 1000 })
     expect(await second.recover()).toBe('one')
     await clock.advance(1000)
-    expect(second.autosave.snapshot()).toMatchObject({ phase: 'read-only', inLine: true, unsaved: false })
+    expect(second.autosave.state).toMatchObject({ phase: 'read-only', inLine: true, unsaved: false })
     await save(first, 'two')
     first.tab.close()
     await clock.advance(100)
-    expect(second.autosave.snapshot()).toMatchObject({ phase: 'idle', backend: 'web', stale: true })
+    expect(second.autosave.state).toMatchObject({ phase: 'idle', backend: 'web', stale: true })
     expect(await second.recover()).toBe('two')
-    expect(second.autosave.snapshot().stale).toBe(false)
+    expect(second.autosave.state.stale).toBe(false)
     await save(second, 'three')
     expect(saved()).toBe('three')
     expect(second.events.map(({ type }) => type)).toContain('autosave:readonly-left')
   })
 
-  it('save what the read-only one has in memory, when nobody saved meanwhile', async () => {
+  it('save the edits of the read-only one if nobody saved in the meantime', async () => {
     const { clock, openEditor, save, saved } = editorBed()
     const first = openEditor()
     await save(first, 'one')
@@ -52,13 +52,13 @@ describe('two tabs that hold the lock for their session', () => {
     await second.recover()
     second.edit('two')
     await clock.advance(500)
-    expect(second.autosave.snapshot().phase).toBe('read-only')
+    expect(second.autosave.state.phase).toBe('read-only')
     first.tab.close()
     await clock.advance(600)
     expect(saved()).toBe('two')
   })
 
-  it('never save over what another saved, until somebody decides', async () => {
+  it('do not overwrite what the other saved until the user decides', async () => {
     const { clock, finished, openEditor, save, saved } = editorBed()
     const first = openEditor()
     await save(first, 'one')
@@ -72,7 +72,7 @@ describe('two tabs that hold the lock for their session', () => {
     first.tab.close()
     await clock.advance(5000)
     expect(saved()).toBe('two')
-    expect(second.autosave.snapshot()).toMatchObject({
+    expect(second.autosave.state).toMatchObject({
       ...{ phase: 'read-only', readOnly: 'conflict', unsaved: true, stale: true, inLine: false },
       error: { code: 'conflict' },
     })
@@ -80,13 +80,13 @@ describe('two tabs that hold the lock for their session', () => {
     expect(saved()).toBe('two')
     await finished(second.autosave.flushNow({ overwrite: true }))
     expect(saved()).toBe('mine')
-    expect(second.autosave.snapshot()).toMatchObject({ phase: 'idle', unsaved: false, readOnly: null })
+    expect(second.autosave.state).toMatchObject({ phase: 'idle', unsaved: false, readOnly: null })
     const sources = await second.autosave.restore()
     const titles = await Promise.all(sources.map(async (source) => (await source.load()).title))
     expect(titles).toContain('two')
   })
 
-  it('can take theirs instead', async () => {
+  it('can load the save of the other instead', async () => {
     const { clock, openEditor, save, saved } = editorBed()
     const first = openEditor()
     const second = openEditor({ wait: 0 })
@@ -95,16 +95,16 @@ describe('two tabs that hold the lock for their session', () => {
     await clock.advance(500)
     first.tab.close()
     await clock.advance(500)
-    expect(second.autosave.snapshot().readOnly).toBe('conflict')
+    expect(second.autosave.state.readOnly).toBe('conflict')
     expect(await second.recover()).toBe('theirs')
-    expect(second.autosave.snapshot()).toMatchObject({ phase: 'idle', unsaved: false, stale: false })
+    expect(second.autosave.state).toMatchObject({ phase: 'idle', unsaved: false, stale: false })
     await save(second, 'more')
     expect(saved()).toBe('more')
   })
 })
 
-describe('the first in line', () => {
-  it('writes though it could not look at the directory when its turn came', async () => {
+describe('the first tab in the queue', () => {
+  it('writes although it could not read the directory when it got the lock', async () => {
     const { clock, disk, openEditor, save, saved } = editorBed()
     const first = openEditor()
     await save(first, 'one')
@@ -117,9 +117,9 @@ describe('the first in line', () => {
     }
     first.tab.close()
     await clock.advance(100)
-    expect(second.autosave.snapshot()).toMatchObject({ phase: 'debouncing', backend: 'web' })
+    expect(second.autosave.state).toMatchObject({ phase: 'debouncing', backend: 'web' })
     await clock.advance(500)
-    expect(second.autosave.snapshot().phase).toBe('backoff')
+    expect(second.autosave.state.phase).toBe('backoff')
     disk.refuse = () => {}
     await clock.advance(500)
     expect(saved()).toBe('two')
@@ -127,7 +127,7 @@ describe('the first in line', () => {
 })
 
 describe('a lock that is lost', () => {
-  /** Another takes the lock when the disk is asked for this operation. */
+  /** Another tab steals the lock during this operation of the disk. */
   function stealAt({ clock, disk, manager }: ReturnType<typeof editorBed>, operation: string, path: string) {
     const thief = manager.tab()
     const steal = () =>
@@ -146,7 +146,7 @@ describe('a lock that is lost', () => {
     return thief
   }
 
-  it('in the middle of a save, keeps that save from being committed', async () => {
+  it('during a save prevents its commit', async () => {
     const bed = editorBed()
     const { clock, openEditor, save, saved } = bed
     const editor = openEditor({ wait: 100 })
@@ -157,7 +157,7 @@ describe('a lock that is lost', () => {
     await clock.advance(10_000)
     expect(saved()).toBe('one')
     expect(await editor.autosave.history()).toHaveLength(1)
-    expect(editor.autosave.snapshot()).toMatchObject({
+    expect(editor.autosave.state).toMatchObject({
       ...{ phase: 'read-only', readOnly: 'held', inLine: true, unsaved: true, backend: null },
     })
     thief.close()
@@ -165,7 +165,7 @@ describe('a lock that is lost', () => {
     expect(saved()).toBe('two')
   })
 
-  it('on a full disk, removes no save to make room', async () => {
+  it('on a full disk prevents the removal of old saves', async () => {
     const bed = editorBed(new FakeDisk({ capacity: 2000 }))
     const editor = bed.openEditor({ wait: 100 })
     for (const title of ['one', 'two', 'three']) await bed.save(editor, title)
@@ -174,10 +174,10 @@ describe('a lock that is lost', () => {
     await bed.clock.advance(600)
     await bed.clock.advance(10_000)
     expect(await editor.autosave.history()).toHaveLength(3)
-    expect(editor.autosave.snapshot()).toMatchObject({ phase: 'read-only', readOnly: 'held', inLine: true })
+    expect(editor.autosave.state).toMatchObject({ phase: 'read-only', readOnly: 'held', inLine: true })
   })
 
-  it('right after the commit, keeps the index and the old saves from being touched', async () => {
+  it('right after the commit prevents changes of the index and of old saves', async () => {
     const bed = editorBed()
     const editor = bed.openEditor({ wait: 100, generations: 5 })
     for (const title of ['one', 'two', 'three', 'four', 'five']) await bed.save(editor, title)
@@ -188,16 +188,16 @@ describe('a lock that is lost', () => {
     expect(bed.saved()).toBe('six')
     expect(await editor.autosave.history()).toHaveLength(6)
     expect(index()).toBe(before)
-    expect(editor.autosave.snapshot()).toMatchObject({ unsaved: false })
+    expect(editor.autosave.state).toMatchObject({ unsaved: false })
   })
 
-  it('for good, makes the tab read-only, and writing comes back with the lock', async () => {
+  it('and cannot be renewed makes the tab read-only until it gets the lock again', async () => {
     const { clock, files, openEditor, openTab, refuse, save, saved } = editorBed()
     const editor = openEditor({ tab: openTab({ locks: null }) })
     await save(editor, 'one')
     refuse('write', 'NotAllowedError')
     await clock.advance(15_000)
-    expect(editor.autosave.snapshot()).toMatchObject({ phase: 'read-only', backend: null })
+    expect(editor.autosave.state).toMatchObject({ phase: 'read-only', backend: null })
     editor.edit('two')
     await clock.advance(5000)
     expect(saved()).toBe('one')
@@ -208,38 +208,38 @@ describe('a lock that is lost', () => {
   })
 })
 
-describe('the lock for each save alone', () => {
-  it('lets two tabs write in turn when each has loaded what the other saved', async () => {
+describe('a lock that is taken only for each save', () => {
+  it('lets two tabs write in turn if each has loaded what the other saved', async () => {
     const { openEditor, save, saved, manager } = editorBed()
     const [first, second] = [openEditor({ hold: 'save' }), openEditor({ hold: 'save' })]
     await save(first, 'one')
     expect((await manager.tab().query()).held).toEqual([])
-    expect(first.autosave.snapshot().backend).toBeNull()
+    expect(first.autosave.state.backend).toBeNull()
     await second.recover()
     await save(second, 'two')
     expect(saved()).toBe('two')
   })
 
-  it('refuses to save over what another saved in between', async () => {
+  it('does not overwrite what another tab saved in between', async () => {
     const { openEditor, save, saved } = editorBed()
     const [first, second] = [openEditor({ hold: 'save' }), openEditor({ hold: 'save' })]
     await Promise.all([first.recover(), second.recover()])
     await save(first, 'one')
     await save(second, 'two')
     expect(saved()).toBe('one')
-    expect(second.autosave.snapshot()).toMatchObject({ readOnly: 'conflict', backend: null, unsaved: true })
+    expect(second.autosave.state).toMatchObject({ readOnly: 'conflict', backend: null, unsaved: true })
     await save(first, 'one more')
     expect(saved()).toBe('one more')
   })
 
-  it('saves by itself when a lock that kept it read-only is free again', async () => {
+  it('saves automatically when the lock that made it read-only is free', async () => {
     const { clock, manager, openEditor, saved } = editorBed()
     const other = manager.tab()
     void other.request('imgponic:project:autosave', {}, () => new Promise(() => {}))
     const editor = openEditor({ hold: 'save', wait: 100 })
     editor.edit('patience')
     await clock.advance(1000)
-    expect(editor.autosave.snapshot()).toMatchObject({ phase: 'read-only', inLine: true })
+    expect(editor.autosave.state).toMatchObject({ phase: 'read-only', inLine: true })
     other.close()
     await clock.advance(1000)
     expect(saved()).toBe('patience')
@@ -248,29 +248,29 @@ describe('the lock for each save alone', () => {
 })
 
 describe('a browser without Web Locks', () => {
-  it('saves by the fallback, and says so', async () => {
+  it('saves with the fallback lock, and the state says so', async () => {
     const { openEditor, openTab, save, saved } = editorBed()
     const editor = openEditor({ tab: openTab({ locks: null }) })
     await save(editor, 'by file')
     expect(saved()).toBe('by file')
-    expect(editor.autosave.snapshot().backend).toBe('fallback')
+    expect(editor.autosave.state.backend).toBe('fallback')
   })
 
-  it('still says so when the lock was for one save alone', async () => {
+  it('still says so if the lock was taken only for the save', async () => {
     const { openEditor, openTab, save } = editorBed()
     const editor = openEditor({ tab: openTab({ locks: null }), hold: 'save' })
     await save(editor, 'by file')
-    expect(editor.autosave.snapshot()).toMatchObject({ backend: null, savedBy: 'fallback' })
-    expect(messageOf(editor.autosave.snapshot())).toBe('fallback')
+    expect(editor.autosave.state).toMatchObject({ backend: null, savedBy: 'fallback' })
+    expect(messageOf(editor.autosave.state)).toBe('fallback')
   })
 
-  it('says once that it may not write the file of the lock, and can be retried', async () => {
+  it('reports once that the lock file may not be written, and can be retried', async () => {
     const { clock, files, finished, openEditor, openTab, refuse, saved } = editorBed()
     const editor = openEditor({ tab: openTab({ locks: null }) })
     refuse('open', 'NotAllowedError')
     editor.edit('one')
     await clock.advance(60_000)
-    const snapshot = editor.autosave.snapshot()
+    const snapshot = editor.autosave.state
     expect(snapshot).toMatchObject({ phase: 'read-only', readOnly: 'denied', inLine: false })
     expect([messageOf(snapshot), canRetry(snapshot)]).toEqual(['denied', true])
     expect(editor.events.filter(({ type }) => type === 'autosave:error')).toMatchObject([
@@ -279,10 +279,10 @@ describe('a browser without Web Locks', () => {
     files.refuse = () => {}
     await finished(editor.autosave.flushNow())
     expect(saved()).toBe('one')
-    expect(editor.autosave.snapshot()).toMatchObject({ phase: 'idle', readOnly: null })
+    expect(editor.autosave.state).toMatchObject({ phase: 'idle', readOnly: null })
   })
 
-  it('takes the lock again after renewals failed, and saves on', async () => {
+  it('takes the lock again after failed renewals, and continues to save', async () => {
     const { clock, openEditor, openTab, refuse, files, save, saved } = editorBed()
     const editor = openEditor({ tab: openTab({ locks: null }) })
     await save(editor, 'one')
@@ -292,6 +292,6 @@ describe('a browser without Web Locks', () => {
     await clock.advance(60_000)
     await save(editor, 'two')
     expect(saved()).toBe('two')
-    expect(editor.autosave.snapshot()).toMatchObject({ phase: 'idle', backend: 'fallback' })
+    expect(editor.autosave.state).toMatchObject({ phase: 'idle', backend: 'fallback' })
   })
 })

@@ -1,146 +1,155 @@
-import type { Clock } from '../core/index.ts'
-import type { LockBackend, ProjectLocks, RetryPolicyConfig } from '../project/index.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Duration } from '../base/duration.ts'
+import type { LockBackend, ProjectLocks, RetryOptions } from '../project/index.ts'
 import type { Directory } from './directory.ts'
 import type { AutoSaveError } from './errors.ts'
 import type { Journal } from './journal.ts'
 
 export interface AutoSaveOptions<T> {
-  /** The whole state to save, as JSON can carry it. Called at the last moment before it is written. */
+  /** Returns the whole state, as a value that JSON can represent. Called right before the state is written. */
   readonly read: () => T
-  /** Who may write. */
+  /** Decides which tab may write. */
   readonly locks: Pick<
     ProjectLocks,
     'acquireProjectLock' | 'releaseProjectLock' | 'holdsProjectLock' | 'projectLockSignal'
   >
-  /** Where `project/autosave/` is made: a directory, or how to get one. Default: the origin's private files. */
+  /**
+   * The directory that contains `project/autosave/`, or a function that returns it. Default: the origin's private
+   * directory (OPFS).
+   */
   readonly directory?: Directory | (() => Directory | Promise<Directory>)
-  /** A save starts so many milliseconds after the last edit. Default 500. */
-  readonly debounce?: number
-  /** More edits or a busy page put a save off by at most so many milliseconds more. Default 2000. */
-  readonly idle?: number
-  /** How many saves are kept, the current one included. Default 20. */
+  /** A save starts this long after the last edit. Default 500 ms. */
+  readonly debounce?: Duration
+  /** More edits or a busy page delay a save by at most this much more. Default 2 s. */
+  readonly idle?: Duration
+  /** How many saves are kept, including the current one. Default 20. */
   readonly generations?: number
-  /** How many bytes the saves may take together; the current one always stays. Default 50 MiB. */
+  /** How many bytes all saves together may take. The current save is always kept. Default 50 MiB. */
   readonly maxBytes?: number
   /**
-   * `session` keeps the lock from the first edit until `dispose`; a tab that cannot have it is read-only and stands
-   * in line. `save` takes it for each save alone, and checks that nobody saved in between. Default `session`.
+   * `session` keeps the lock from the first edit until `close`. A tab that does not get it is read-only and waits in
+   * the queue. `save` takes the lock only for each save, and checks that nobody else saved in between. Default
+   * `session`.
    */
   readonly hold?: 'session' | 'save'
-  /** Asks for the lock at once instead of at the first edit. Only for `session`. Default false. */
+  /** Requests the lock at once instead of at the first edit. Only with `session`. Default false. */
   readonly eager?: boolean
-  /** Milliseconds to wait for the lock before read-only. Default: as `retry` says. */
-  readonly wait?: number
-  /** How often the lock is asked for before read-only. Default: five times. */
-  readonly retry?: Partial<RetryPolicyConfig>
-  /** Where edits are kept that a closing page cannot save any more. Default: `localStorage`; `false`: nowhere. */
+  /** How long to wait for the lock before the tab is read-only. Default: as long as `retry` takes. */
+  readonly wait?: Duration
+  /** The attempts at the lock before the tab is read-only. Default: five attempts. */
+  readonly retry?: RetryOptions
+  /** Keeps edits that a closing page can no longer save. Default: in `localStorage`; `false`: no journal. */
   readonly journal?: Journal | false
   readonly clock?: Clock
-  /** The first listener; more by `subscribe`. */
+  /** The first listener; add more with `subscribe`. */
   readonly onEvent?: AutoSaveListener
 }
 
 export type AutoSavePhase =
-  /** Disposed. */
+  /** Closed. */
   | 'disabled'
   | 'idle'
   | 'debouncing'
   | 'awaiting-lock'
   | 'writing'
   | 'committing'
-  /** Old generations go. */
+  /** Old saves are removed. */
   | 'gc'
-  /** A write failed and is tried again at `retryAt`. */
+  /** A write failed. The next attempt is at `retryAt`. */
   | 'backoff'
   | 'read-only'
   | 'error'
 
 export type ReadOnlyReason =
-  /** Another holds the lock. */
+  /** Another tab holds the lock. */
   | 'held'
-  /** The lock was ours and is no more. */
+  /** This tab has lost the lock. */
   | 'lost'
-  /** Another saved since this state was loaded. */
+  /** Another tab saved after this state was loaded. */
   | 'conflict'
-  /** The browser refuses access to the file of the lock. */
+  /** The browser refuses access to the lock file. */
   | 'denied'
-  /** This browser has nothing to lock with. */
+  /** This browser offers no kind of lock. */
   | 'unsupported'
 
-/** What AutoSave is doing now. The same object until something changes. */
+/** The state of AutoSave. The same object until something changes. */
 export interface AutoSaveSnapshot {
   readonly phase: AutoSavePhase
-  /** There are edits that are in memory alone. */
+  /** Some edits are only in memory. */
   readonly unsaved: boolean
   /** When the last save was committed, milliseconds since 1970; `null` before the first. */
   readonly savedAt: number | null
-  /** What the lock is made of while it is held; `null` while it is not. */
+  /** The kind of lock that is held; `null`: the lock is not held. */
   readonly backend: LockBackend | null
-  /** What the lock of the last save was made of; `null` before the first. */
+  /** The kind of lock of the last save; `null` before the first. */
   readonly savedBy: LockBackend | null
   readonly readOnly: ReadOnlyReason | null
-  /** Stands in line for the lock: nobody has to do anything. */
+  /** This tab waits in the queue for the lock. The user need not do anything. */
   readonly inLine: boolean
-  /** The directory holds a newer save than the state in memory is made from. */
+  /** The directory contains a newer save than the one that the state in memory is based on. */
   readonly stale: boolean
   readonly error: AutoSaveError | null
   /** When the next attempt is due, milliseconds since 1970. */
   readonly retryAt: number | null
 }
 
-/** A save, newest first in every list. */
+/** A save. Lists have the newest first. */
 export interface Generation {
-  /** When it was saved, as ISO 8601; also its name. */
+  /** The time of the save as ISO 8601. */
   readonly id: string
   readonly savedAt: number
   readonly bytes: number
   readonly current: boolean
 }
 
-/** Something that was read and verified. */
+/** A state that was read and verified. */
 export interface Recoverable<T> {
   readonly id: string
-  /** `journal`: edits that were never saved, because the page went away before. */
+  /** `journal`: edits that were not saved before the page was closed. */
   readonly source: 'journal' | 'current' | 'history'
   readonly savedAt: number
   readonly bytes: number
   /**
-   * Reads it. From then on AutoSave takes your state as made from it: put it into your state before you return to
-   * the event loop. What is not the current save is unsaved, and will be saved.
+   * Reads the state. From then on your state counts as based on it, so replace your state before you return to the
+   * event loop. Unless it is the current save, it counts as unsaved and will be saved.
    */
   load(): Promise<T>
 }
 
 export interface AutoSave<T> extends AsyncDisposable {
-  /** Tells that the state has changed. Cheap: call it on every edit. */
+  /** Call it after every edit. It is cheap. */
   changed(): void
+  readonly state: AutoSaveSnapshot
+  /** @deprecated Use `state`. */
   snapshot(): AutoSaveSnapshot
-  /** Listens to what happens; every change of the snapshot is an event. Returns how to stop. */
+  /** Listens to events. Every change of `state` is one. Returns a function that ends the subscription. */
   subscribe(listener: AutoSaveListener): () => void
   /**
-   * Saves now what is unsaved, and resolves when that has ended, well or not: the snapshot says. `overwrite` saves
-   * over what another saved in between; theirs stays in the history.
+   * Saves unsaved edits now. Resolves with the state after the save, whether it succeeded or failed. `overwrite`
+   * replaces what another tab saved in between. That save stays in the history.
    */
   flushNow(options?: { readonly overwrite?: boolean }): Promise<AutoSaveSnapshot>
   /**
-   * Lists what can be recovered and was verified, best first: edits from the journal that continue the current save,
-   * the current save, then the rest by time. `limit` ends the search early.
+   * Lists what can be recovered, each verified, best first: journals based on the current save, the current save, then
+   * the rest by time. `limit` ends the search early.
    */
   restore(options?: { readonly limit?: number }): Promise<readonly Recoverable<T>[]>
-  /** Lists the saves, newest first, without reading them. */
+  /** Lists the saves, newest first, without verifying them. */
   history(): Promise<readonly Generation[]>
-  /** Saves what is unsaved if it may, else leaves it in the journal; then releases the lock and stops. */
+  /** Saves unsaved edits, or leaves them in the journal if it cannot. Then releases the lock and stops. */
+  close(): Promise<void>
+  /** @deprecated Use `close`. */
   dispose(): Promise<void>
 }
 
 export type AutoSaveOperation = 'acquire' | 'write' | 'collect' | 'journal'
 
 interface EventBase {
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970. Never goes back from one event to the next. */
   readonly at: number
 }
 
-/** Everything that AutoSave tells its listeners, in order. No event holds what the user wrote. */
+/** The events of AutoSave, delivered in order. No event contains what the user wrote. */
 export type AutoSaveEvent = EventBase &
   (
     | {
@@ -152,7 +161,7 @@ export type AutoSaveEvent = EventBase &
     | {
         readonly type: 'autosave:saved'
         readonly bytes: number
-        /** From the moment the lock was there until the commit. */
+        /** From the grant of the lock to the commit. */
         readonly tookMs: number
         readonly backend: LockBackend
       }

@@ -1,70 +1,73 @@
-import type { Clock } from '../core/index.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Archive, Contents, Draft } from './archive.ts'
-import { type Content, compose } from './compose.ts'
 import { AutoSaveError, asWriteError } from './errors.ts'
-import { type Limits, rotate } from './rotation.ts'
-import { type Entry, type Save, timeOf } from './save-file.ts'
+import { type Save, type SaveContent, type SaveInfo, serialize, timeOf } from './save-file.ts'
 
-/** To write the index takes a tenth of a large save; to look at a few saves that it does not list takes less. */
+/** Writing the index takes a tenth of the time of a large save. Reading the heads of a few unlisted saves takes less. */
 const MAX_UNLISTED = 4
 
-export interface Writing {
+export interface SaveOptions {
   readonly archive: Archive
   readonly clock: Clock
   readonly limits: Limits
   readonly read: () => unknown
-  readonly onComposed: (content: Content) => void
-  /** Asked right before the commit and before each removal. */
+  readonly onSerialized: (content: SaveContent) => void
+  /** Called right before the commit and before each removal. */
   readonly holdsLock: () => boolean
   readonly onWritten: () => void
-  /** Old saves went early, to make room. */
-  readonly onRoomMade: (removed: number) => void
+  /** Old saves were removed early, to make space. */
+  readonly onSpaceFreed: (removed: number) => void
+}
+
+export interface Limits {
+  readonly generations: number
+  readonly maxBytes: number
 }
 
 export interface Written {
-  readonly save: Entry
+  readonly save: SaveInfo
   readonly contents: Contents
-  /** Removes what has to go, and brings the index up to date. Resolves with how many saves went. */
+  /** Removes old saves and updates the index. Resolves with the number of removed saves. */
   collect(): Promise<number>
 }
 
 /**
- * Writes and commits one save; `null` when the current one is the same. While the disk is full, the oldest saves make
- * room for it.
+ * Writes and commits one save; `null`: the current save has the same content. While the disk is full, the oldest save
+ * is removed and the save is tried again.
  */
-export async function writeSave(writing: Writing, before: Contents): Promise<Written | null> {
-  const { archive, clock, limits, read, onComposed, holdsLock, onWritten, onRoomMade } = writing
+export async function writeSave(options: SaveOptions, before: Contents): Promise<Written | null> {
+  const { archive, clock, limits, read, onSerialized, holdsLock, onWritten, onSpaceFreed } = options
   let contents = before
-  let content: Content | undefined
+  let content: SaveContent | undefined
   for (;;) {
     try {
       return await attempt()
     } catch (error) {
       const failure = asWriteError(error)
-      const oldest = contents.entries.at(-1)
+      const oldest = contents.saves.at(-1)
       if (failure.code !== 'quota-exceeded' || !oldest || oldest.id === contents.current?.id) throw failure
       expectLock()
       await archive.remove([oldest.id])
-      contents = { ...contents, entries: contents.entries.slice(0, -1) }
-      onRoomMade(1)
+      contents = { ...contents, saves: contents.saves.slice(0, -1) }
+      onSpaceFreed(1)
     }
   }
 
   async function attempt(): Promise<Written | null> {
     const id = nextId(clock, contents)
-    // Goes on while the state is put into text.
     const index = contents.unlisted >= MAX_UNLISTED
+    // The files are opened while the state is serialized.
     const opening = archive.draft(id, { index })
     const discard = () => opening.then((draft) => draft.discard()).catch(() => {})
     try {
-      content ??= compose(read)
-      onComposed(content)
+      content ??= serialize(read)
+      onSerialized(content)
       if (content.checksum === contents.current?.checksum) {
         await discard()
         return null
       }
       const save = { id, ...content }
-      const { kept, dropped } = rotate([entryOf(save), ...contents.entries], limits)
+      const { kept, dropped } = rotate([infoOf(save), ...contents.saves], limits)
       const draft = await opening
       await draft.write(save, kept)
       onWritten()
@@ -72,9 +75,9 @@ export async function writeSave(writing: Writing, before: Contents): Promise<Wri
       await draft.commit()
       const unlisted = index ? 0 : contents.unlisted + 1
       return {
-        save: entryOf(save),
-        contents: { current: entryOf(save), entries: kept, debris: [], unlisted },
-        collect: () => collect(draft, [...dropped.map((entry) => entry.id), ...contents.debris]),
+        save: infoOf(save),
+        contents: { current: infoOf(save), saves: kept, incomplete: [], unlisted },
+        collect: () => collect(draft, [...dropped.map((old) => old.id), ...contents.incomplete]),
       }
     } catch (error) {
       await discard()
@@ -85,7 +88,7 @@ export async function writeSave(writing: Writing, before: Contents): Promise<Wri
   async function collect(draft: Draft, ids: readonly string[]): Promise<number> {
     if (!holdsLock()) await draft.discard()
     expectLock()
-    await Promise.all([draft.settle(), archive.remove(ids)])
+    await Promise.all([draft.updateIndex(), archive.remove(ids)])
     return ids.length
   }
 
@@ -94,12 +97,24 @@ export async function writeSave(writing: Writing, before: Contents): Promise<Wri
   }
 }
 
-function entryOf({ id, checksum, bytes }: Save) {
+/** Decides which saves are kept, of a list with the newest first. The newest always is. */
+function rotate(saves: readonly SaveInfo[], { generations, maxBytes }: Limits) {
+  let total = 0
+  const fits = saves.map(({ bytes }, place) => {
+    total += bytes
+    return place === 0 || (place < generations && total <= maxBytes)
+  })
+  // Everything older than the first dropped save is dropped too, so that the history has no gaps.
+  const kept = fits.includes(false) ? fits.indexOf(false) : saves.length
+  return { kept: saves.slice(0, kept), dropped: saves.slice(kept) }
+}
+
+function infoOf({ id, checksum, bytes }: Save): SaveInfo {
   return { id, checksum, bytes }
 }
 
-/** Later than every save there is, even if the clock was set back. */
-function nextId(clock: Clock, { entries, debris }: Contents): string {
-  const times = [entries[0]?.id, ...debris].map((id) => timeOf(id ?? '') ?? 0)
+/** Later than every existing save, even if the clock was set back. */
+function nextId(clock: Clock, { saves, incomplete }: Contents): string {
+  const times = [saves[0]?.id, ...incomplete].map((id) => timeOf(id ?? '') ?? 0)
   return new Date(Math.max(clock.now(), ...times.map((time) => time + 1))).toISOString()
 }

@@ -39,3 +39,12 @@ export interface Moment {
 export function moment(clock: Clock): Moment {
   return { mono: clock.monotonic(), wall: clock.now() }
 }
+
+/** The wall time for the `at` of events. It never goes back, although the clock may. */
+export function risingTime(clock: Clock): () => number {
+  let latest = 0
+  return () => {
+    latest = Math.max(latest, clock.now())
+    return latest
+  }
+}

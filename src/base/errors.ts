@@ -19,6 +19,44 @@ export type LeaseErrorCode =
   | 'store-unavailable'
   /** The backend refused, and a retry cannot help. */
   | 'store-failed'
+  | LockErrorCode
+  | AutoSaveErrorCode
+  /** One attempt found the `.lock` of another tab. Appears only as the `cause` of a `LockError`. */
+  | 'fallback-conflict'
+
+/** Codes of `LockError`, the errors of the project lock. */
+export type LockErrorCode =
+  /** The browser offers neither Web Locks nor a directory. */
+  | 'web-lock-unsupported'
+  /** One attempt reached its time limit. Appears only as a `cause`. */
+  | 'lock-timeout'
+  /** Every attempt failed. `cause` says which backend refused. */
+  | 'lock-unavailable'
+  /** The lease ended because it could not be renewed. */
+  | 'lock-renewal-failed'
+  /** The `.lock` could not be deleted. It expires with its TTL. */
+  | 'lock-release-failed'
+
+/** Codes of `AutoSaveError`. */
+export type AutoSaveErrorCode =
+  /** The lock could not be acquired, or was lost during a save. */
+  | 'lock-unavailable'
+  /** Another tab saved after this state was loaded. Load its save, or overwrite it. */
+  | 'conflict'
+  /** The directory could not be written. */
+  | 'write-failed'
+  /** The disk is full, even without the old saves. */
+  | 'quota-exceeded'
+  /** The user or the browser does not allow access to the directory. */
+  | 'not-allowed'
+  /** `read` threw, or returned a value that JSON cannot represent. */
+  | 'read-failed'
+  /** The directory could not be read. */
+  | 'load-failed'
+  /** A file does not contain what was saved. */
+  | 'corrupt'
+  /** The journal could not be read, or had no space. */
+  | 'journal-failed'
 
 export interface LeaseErrorDetails {
   readonly cause?: unknown
@@ -26,7 +64,7 @@ export interface LeaseErrorDetails {
   readonly holder?: LeaseRecord | null | undefined
 }
 
-/** The one error class of Holdfast. Decide by `code`; `retryable` says whether the same call may succeed later. */
+/** Every error of Holdfast is one of these, or of a subclass. Decide by `code`; `retryable` says whether the same call may succeed later. */
 export class LeaseError extends Error {
   override readonly name: string = 'LeaseError'
   readonly code: LeaseErrorCode

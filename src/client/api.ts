@@ -1,9 +1,11 @@
-import { LeaseError, type LeaseErrorCode } from '../core/index.ts'
+import { isObject, refuseClient } from '../base/arguments.ts'
+import { LeaseError, type LeaseErrorCode } from '../base/errors.ts'
 import { CLIENT_HEADER, parseJson } from '../protocol/index.ts'
 
-/** What is read of answers and events. They come from the network, so no type is taken for granted. */
-export type Fields = Readonly<Partial<Record<FieldName, unknown>>>
+/** A JSON object from the network: no field is known to exist, or to have the right type. */
+export type Body = Readonly<Partial<Record<FieldName, unknown>>>
 type FieldName =
+  | 'activity_timeout'
   | 'answer_within_ms'
   | 'auth'
   | 'by'
@@ -26,53 +28,71 @@ type FieldName =
   | 'request_id'
   | 'saved_at'
   | 'session_id'
+  | 'socket_id'
+  | 'success'
   | 'token'
   | 'ttl_ms'
   | 'waiting'
   | 'you'
 
-export interface Answer {
+export interface ApiResponse {
   readonly status: number
-  readonly body: Fields
+  /** Empty if the server sent no JSON object. */
+  readonly body: Body
 }
 
-export interface Request {
+export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
   readonly body?: unknown
   readonly signal?: AbortSignal | undefined
-  /** Goes on when the page is left. Browsers refuse that where it is too much, so then it is sent without. */
+  /** Continues after the page is closed. Browsers refuse that for large bodies; then it is sent without. */
   readonly keepalive?: boolean
-  /** Milliseconds that the answer may take. Default 10 000. */
+  /** The longest time for the response, in milliseconds. Default 10 000. */
   readonly limit?: number
 }
 
-export type Api = (request: Request) => Promise<Answer>
+export type Api = (request: ApiRequest) => Promise<ApiResponse>
 
 export interface ApiOptions {
-  /** Where the server is. */
+  /** The address of the server, as `baseUrl` returns it. */
   readonly url: string
-  /** Names this tab or process, beside the session that the cookie names. */
+  /** Identifies this tab or process within its session. */
   readonly clientId: string
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 const LIMIT_MS = 10_000
 
-/** The address with a slash at its end, so that paths are added to its own. */
-export function baseOf(url: string | URL): string {
-  if (!URL.canParse(url))
-    throw new LeaseError('invalid-argument', `url: expected the address of a Holdfast server, got ${url}`)
-  return String(url).replace(/\/?$/, '/')
+/** The address with a slash at its end, so that its own path is kept when a path is added. */
+export function baseUrl(url: unknown): string {
+  try {
+    const { href, protocol, username, password } = new URL(url as string)
+    // `fetch` accepts no address with a user or password.
+    if (/^https?:$/.test(protocol) && !username && !password) return href.replace(/\/?$/, '/')
+  } catch {
+    // Refused below, whatever it is.
+  }
+  refuseClient('url', 'the address of a Holdfast server (http or https, no password)', url)
+}
+
+/** Whether `fetch` can send these headers. */
+export function areHeaders(headers: unknown): boolean {
+  try {
+    return isObject(headers) && Boolean(new Headers(headers as Record<string, string>))
+  } catch {
+    // A name or value that HTTP does not allow.
+    return false
+  }
 }
 
 /**
- * Calls the server. Resolves with whatever it answers below 500; rejects with a retryable `store-unavailable` when
- * it does not answer, cannot serve now, or limits the rate.
+ * Sends requests to the server. Resolves with every response below 500. Rejects with a retryable
+ * `store-unavailable` if the server does not answer, cannot serve now, or limits the rate, or if `signal` aborts.
  */
 export function createApi({ url, clientId, headers }: ApiOptions): Api {
   return async ({ method, path, body, signal, keepalive = false, limit = LIMIT_MS }) => {
-    const send = (keepsAlive: boolean) =>
+    const send = (keepalive: boolean) =>
       fetch(new URL(path, url), {
         method,
         headers: {
@@ -81,8 +101,8 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
           ...(body !== undefined && { 'content-type': 'application/json' }),
         },
         credentials: 'include',
-        keepalive: keepsAlive,
-        ...(body !== undefined && { body: JSON.stringify(body) }),
+        keepalive,
+        body: body === undefined ? null : JSON.stringify(body),
         signal: AbortSignal.any([AbortSignal.timeout(Math.ceil(limit)), ...(signal ? [signal] : [])]),
       })
     let response: Response
@@ -91,22 +111,22 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
       response = await send(keepalive).catch((cause) => (keepalive ? send(false) : Promise.reject(cause)))
       text = await response.text()
     } catch (cause) {
-      if (signal?.aborted) throw new LeaseError('aborted', 'the call was aborted', { cause: signal.reason })
       throw new LeaseError('store-unavailable', 'the server cannot be reached', { cause })
     }
     const { status } = response
-    const answer = { status, body: Object(parseJson(text)) }
-    if (status >= 500 || status === 429) throw failure('store-unavailable', answer)
-    return answer
+    const json = parseJson(text)
+    const received = { status, body: isObject(json) ? json : {} }
+    if (status >= 500 || status === 429) throw failure('store-unavailable', received)
+    return received
   }
 }
 
-/** For what no caller knows how to go on from. */
-export function unexpected(answer: Answer): LeaseError {
-  return failure('store-failed', answer)
+/** For a response that the caller cannot use. */
+export function unexpected(response: ApiResponse): LeaseError {
+  return failure('store-failed', response)
 }
 
-function failure(code: LeaseErrorCode, { status, body }: Answer): LeaseError {
-  const reason = body.message ?? body.error ?? 'no reason given'
+function failure(code: LeaseErrorCode, { status, body }: ApiResponse): LeaseError {
+  const reason = body.message ?? body.error ?? 'not a response of Holdfast'
   return new LeaseError(code, `the server answered ${status}: ${reason}`, { cause: body })
 }

@@ -1,54 +1,61 @@
-import type { Clock } from '../core/index.ts'
-import type { DocumentLockState } from './state.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Duration } from '../base/duration.ts'
+import type { DocumentLockState } from './lock-state.ts'
 
 export interface DocumentLockOptions {
-  /** Where the server is. Default: where the page comes from. */
-  readonly url?: string
+  /** The address of the server. Default: the origin of the page. */
+  readonly url?: string | URL | undefined
+  /** Identifies the document. */
   readonly roomId: string
-  /** What others see of who edits. */
-  readonly name?: string
+  /** The name that others see while this tab edits or waits. */
+  readonly name?: string | undefined
   /** Sent with every request, such as a bearer token. */
-  readonly headers?: Readonly<Record<string, string>>
-  readonly clock?: Clock
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly clock?: Clock | undefined
+}
+
+export interface AcquireDocumentOptions {
+  /** How long to wait in the queue; 0 asks once, `Infinity` never gives up. Default 0. */
+  readonly wait?: Duration | undefined
 }
 
 export interface SavedDocument {
   readonly content: unknown
-  /** Of the save; `null` where nothing was saved yet. */
+  /** The token of the save; `null` if nothing was saved yet. */
   readonly token: number | null
   readonly savedAt: string | null
 }
 
 export interface DocumentLock extends AsyncDisposable {
-  /** What the page shows now: another object after each change. */
+  /** What the page shows now: a new object after each change. */
   readonly state: DocumentLockState
-  /** Called after every change of the state. Returns how to stop. */
+  /** Called after every change of the state. Returns a function that ends the subscription. */
   subscribe(listener: () => void): () => void
   /**
-   * Asks for the lock, and waits in line for `wait` milliseconds (default 0, `Infinity` never gives up). Resolves
-   * with whether this tab has it; if not, the state says why. After every grant, load before you go on editing.
+   * Requests the lock. Resolves with whether this tab has it; if not, the state says why. After every grant, load
+   * before you continue editing.
    */
-  acquire(options?: { readonly wait?: number }): Promise<boolean>
-  /** Gives the lock, or the place in line, back. */
+  acquire(options?: AcquireDocumentOptions): Promise<boolean>
+  /** Releases the lock, or leaves the queue. */
   release(): Promise<void>
   /**
-   * What was last saved. Rejects with `store-failed` where it cannot be read; then `cause.error` is
-   * `content_unreadable`, and a save of the holder's replaces it.
+   * Reads what was last saved. Rejects with `store-failed` if it cannot be read. If `cause.error` is
+   * `content_unreadable`, the stored content is damaged, and a save of the holder replaces it.
    */
   load(): Promise<SavedDocument>
   /**
-   * Saves with the token of the latest grant. Rejects with `stale-token` when another has had the lock since:
-   * the content is not saved then, and nothing of the other's is overwritten.
+   * Saves with the token of the latest grant. Rejects with `stale-token` if another tab has had the lock since:
+   * then nothing is saved, and nothing of the other tab is overwritten.
    */
   save(content: unknown): Promise<void>
-  /** What others see from the next request on. */
+  /** Changes the name that others see, from the next request on. */
   rename(name: string | undefined): void
   /** Takes the lock from its holder, who has a few seconds to save. Resolves with whether this tab has it. */
   takeOver(): Promise<boolean>
-  /** Asks the holder to hand over. Resolves with whether this tab has the lock when it has answered, or not. */
+  /** Asks the holder to hand over. Resolves with whether this tab has the lock, after the answer or its time limit. */
   requestHandOver(): Promise<boolean>
-  /** Answers the request in the state. Save first: with `true` the lock goes to the other. */
+  /** Answers the request in the state. Save first: with `true` the other tab gets the lock. */
   answer(granted: boolean): Promise<void>
-  /** Gives everything up and listens no more. */
+  /** Releases the lock and ends all listening. */
   close(): Promise<void>
 }

@@ -1,293 +1,259 @@
-import { randomId } from '../base/random-id.ts'
-import { type Clock, LeaseError, type LossReason } from '../core/index.ts'
+import { orAborted } from '../base/abort.ts'
+import { expectBoolean, expectObject, expectText, refuse } from '../base/arguments.ts'
+import { expectDuration } from '../base/duration.ts'
+import { asLeaseError, LeaseError } from '../base/errors.ts'
+import type { LossReason } from '../core/index.ts'
 import { type KeptLease, keepLease } from '../core/keep-lease.ts'
 import { workerClock } from '../worker-clock/index.ts'
-import { type Api, baseOf, createApi, type Fields, unexpected } from './api.ts'
-import type { DocumentLock, DocumentLockOptions, SavedDocument } from './document-lock-types.ts'
-import { standInLine } from './line.ts'
-import { documentPath, type Grant, type LockCalls, lockCalls } from './lock-calls.ts'
-import { endsLease } from './news.ts'
-import { inOneSession } from './one-session.ts'
-import { followPage } from './page-life.ts'
-import { RoomView } from './room-view.ts'
-import { Socket, type Subscription } from './socket.ts'
-import type { Demand } from './state.ts'
+import { areHeaders, baseUrl } from './api.ts'
+import type { DocumentLock, DocumentLockOptions } from './document-lock-types.ts'
+import { endsLease } from './lock-messages.ts'
+import { createLockRequests, type Grant } from './lock-requests.ts'
+import type { Demand } from './lock-state.ts'
+import { followLock } from './lock-updates.ts'
+import { createLockView } from './lock-view.ts'
 
-/** How long after we have agreed to hand over its end is no loss. */
+/** For this long after an agreed hand-over, the end of the lock is not a loss. */
 const HANDING_OVER_MS = 5000
 
-const DECISIONS: Readonly<Record<string, Demand>> = {
-  handover_declined: 'declined',
-  handover_unanswered: 'unanswered',
-}
-
 /**
- * The lock of one document for one tab: acquire, edit, save; everybody else sees who it is.
+ * The lock of one document for one tab: acquire, edit, save. Everybody else sees who is editing.
  *
  * @example
  * const lock = createDocumentLock({ roomId: 'minutes-42', name: 'Mika' })
  * lock.subscribe(() => render(lock.state))
- * if (await lock.acquire({ wait: 30_000 })) await lock.save(text)
+ * if (await lock.acquire({ wait: '30s' })) await lock.save(text)
  */
 export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
-  const { roomId } = options
-  if (typeof roomId !== 'string' || roomId === '')
-    throw new LeaseError(
-      'invalid-argument',
-      `roomId: expected a non-empty string, got ${JSON.stringify(roomId)}`,
-    )
-  return new TabLock(options, baseOf(options.url ?? globalThis.location?.origin))
-}
+  expectObject('options', options as unknown)
+  const { roomId, headers = {}, clock = workerClock() } = options
+  let { name } = options
+  expectText('roomId', roomId)
+  checkName(name)
+  if (!areHeaders(headers)) refuse('headers', 'HTTP headers', headers)
+  const url = baseUrl(options.url ?? globalThis.location?.origin)
 
-class TabLock implements DocumentLock {
-  readonly #path: string
-  readonly #clock: Clock
-  readonly #api: Api
-  readonly #calls: LockCalls
-  readonly #view: RoomView
-  readonly #unfollow: () => void
-  #name: string | undefined
-  #socket: Socket | undefined
-  #room: Subscription | undefined
-  #kept: KeptLease | undefined
-  #waiting: AbortController | undefined
-  #demanding: AbortController | undefined
-  /** Lost to the network or to sleep, not to another: the server may still count it as ours. */
-  #resumable = false
-  #handingOver = false
-  #isClosed = false
+  let kept: KeptLease | undefined
+  /** Requests for the lock that are under way: at most one of `acquire`, and one of the two others. */
+  const pending = new Map<'acquire' | 'demand', AbortController>()
+  /** Lost because of the network or sleep, not to another tab: the server may still count it as this tab's. */
+  let isResumable = false
+  let isHandingOver = false
+  let isClosed = false
 
-  constructor({ roomId, name, headers, clock = workerClock() }: DocumentLockOptions, url: string) {
-    this.#path = documentPath(roomId)
-    this.#name = name
-    this.#clock = clock
-    this.#api = inOneSession(createApi({ url, clientId: randomId(), headers }))
-    const view = new RoomView(clock, () => this.#calls.look())
-    this.#view = view
-    this.#calls = lockCalls({
-      api: this.#api,
-      roomId,
-      clock,
-      name: () => this.#name,
-      onAsk: () => view.heard,
-      onAnswer: (answer, askedAt) => {
-        view.look(answer, askedAt)
-        listen(answer.body)
-      },
-    })
-    /** The first answer tells where the room's events are. */
-    const listen = ({ channel, channel_key: key }: Fields) => {
-      if (this.#room || this.#isClosed || !channel) return
-      this.#socket = new Socket({
-        ...{ url, key: String(key), clock, api: this.#api },
-        onConnection: (connected) => {
-          view.dispatch({ type: 'news', news: { connected } })
-          if (connected) void this.#resume()
+  const view = createLockView(clock)
+  const { dispatch, expectResponse } = view
+  const requests = createLockRequests({
+    url,
+    headers,
+    roomId,
+    clock,
+    name: () => name || undefined,
+    expectResponse,
+  })
+  const updates = followLock({
+    url,
+    clock,
+    view,
+    requests,
+    onEvent(event, data) {
+      if (kept && endsLease(event, data, kept.lease.token)) kept.end()
+    },
+    onAwake: () => void resume(),
+    onLeave,
+  })
+  const lock: DocumentLock = {
+    get state() {
+      return view.state
+    },
+
+    subscribe: view.subscribe,
+
+    rename(newName) {
+      checkName(newName)
+      name = newName
+    },
+
+    async acquire(acquireOptions = {}) {
+      expectObject('options', acquireOptions as unknown)
+      const { wait = 0 } = acquireOptions
+      const waitMs = wait === Infinity ? wait : expectDuration('wait', wait, 0)
+      if (kept?.lease.held) return true
+      if (isClosed) return false
+      const { holder } = view.state
+      isResumable = false
+      const outcome = await run('acquire', (stop) => {
+        dispatch({ type: waitMs > 0 && holder && !holder.isMe ? 'waiting' : 'acquiring' })
+        return requests.acquire(waitMs, stop)
+      })
+      if (isGrant(outcome)) return keep(outcome)
+      if (outcome === null) dispatch({ type: 'refused' })
+      else if (outcome) dispatch({ type: 'error', error: outcome })
+      return false
+    },
+
+    async release() {
+      const ending = kept
+      const isPending = pending.size > 0
+      stop('acquire')
+      stop('demand')
+      kept = undefined
+      isResumable = false
+      dispatch({ type: 'released' })
+      if (isPending) await requests.withdraw().catch(() => {})
+      await ending?.lease[Symbol.asyncDispose]()
+    },
+
+    load: requests.load,
+
+    async save(content) {
+      const { token } = view.state
+      if (token === null) throw new LeaseError('lease-lost', 'acquire the lock before you save')
+      try {
+        await requests.save(content, token)
+      } catch (error) {
+        if ((error as LeaseError).code === 'stale-token' && kept?.lease.token === token) kept.end()
+        throw error
+      }
+    },
+
+    takeOver: () => demandLock('takeover', 'taking-over'),
+    requestHandOver: () => demandLock('request', 'asking'),
+
+    async answer(granted) {
+      expectBoolean('granted', granted)
+      const { request } = view.state
+      if (!request) return
+      isHandingOver = granted
+      try {
+        await requests.answer(request.id, granted)
+      } catch (error) {
+        isHandingOver = false
+        throw error
+      }
+      dispatch({ type: 'changed', change: { request: null } })
+      clock.setTimer(() => (isHandingOver = false), HANDING_OVER_MS, true)
+    },
+
+    async close() {
+      isClosed = true
+      view.close()
+      updates.close()
+      await lock.release()
+    },
+
+    [Symbol.asyncDispose]: () => lock.close(),
+  }
+  return lock
+
+  /** False: the response took so long that the lock may have expired. */
+  function keep({ lease, sent }: Grant): boolean {
+    if (kept?.lease.held && kept.lease.token === lease.token) return true
+    // Every request for the lock follows a read, which brings the terms.
+    const { terms } = view
+    const keeping =
+      terms &&
+      keepLease(requests, lease, {
+        ttl: terms.ttl_ms,
+        heartbeat: terms.heartbeat_ms,
+        clock,
+        sent,
+        onEvent(event) {
+          if (event.type === 'lost' && kept === keeping) onLost(event.reason, event.error)
         },
       })
-      this.#room = this.#socket.subscribe({
-        name: String(channel),
-        onEvent: (event, data) => this.#hear(event, data),
-        onGap: () => void view.refresh(),
-      })
-      // What happened between the first look and the first event.
-      this.#room.ready.then(
-        () => view.refresh(),
-        () => {},
-      )
-    }
-    void view.refresh()
-    this.#unfollow = followPage({ onWake: () => this.#wake(), onLeave: () => this.#leave() })
+    kept = keeping ?? undefined
+    dispatch(keeping ? { type: 'granted', token: lease.token } : { type: 'refused' })
+    return keeping !== null
   }
 
-  get state() {
-    return this.#view.state
-  }
-
-  subscribe(listener: () => void): () => void {
-    return this.#view.subscribe(listener)
-  }
-
-  rename(name: string | undefined): void {
-    this.#name = name
-  }
-
-  async acquire({ wait = 0 } = {}): Promise<boolean> {
-    if (this.#kept?.lease.held) return true
-    if (this.#isClosed) return false
-    this.#waiting?.abort()
+  /**
+   * The outcome of a request, its error, or `undefined` if the request was stopped. A request that was stopped is not
+   * cut off, because the server may have granted it by then. Such a grant is given back, unless another call has it.
+   */
+  async function run<T>(
+    slot: 'acquire' | 'demand',
+    request: (signal: AbortSignal) => Promise<T | Grant>,
+  ): Promise<T | Grant | LeaseError | undefined> {
+    stop(slot)
     const own = new AbortController()
-    const stop = own.signal
-    this.#waiting = own
-    this.#resumable = false
-    const { holder } = this.state
-    this.#view.dispatch({ type: wait > 0 && holder && !holder.isMe ? 'queued' : 'asked-for' })
-    try {
-      const calls = this.#calls
-      const grant = await (wait > 0 ? standInLine({ calls, clock: this.#clock, wait, stop }) : calls.ask(0))
-      if (stop.aborted) return await this.#giveBack(grant)
-      if (grant) return this.#keep(grant)
-      this.#view.dispatch({ type: 'refused' })
-    } catch (error) {
-      if (!stop.aborted) this.#view.dispatch({ type: 'failed', error: error as LeaseError })
-    } finally {
-      if (this.#waiting === own) this.#waiting = undefined
-    }
-    return false
-  }
-
-  async release(): Promise<void> {
-    const asking = this.#waiting ?? this.#demanding
-    const kept = this.#kept
-    this.#kept = undefined
-    this.#resumable = false
-    this.#waiting?.abort()
-    this.#demanding?.abort()
-    this.#waiting = undefined
-    this.#demanding = undefined
-    this.#view.dispatch({ type: 'released' })
-    if (asking) await this.#calls.withdraw().catch(() => {})
-    await kept?.lease[Symbol.asyncDispose]()
-  }
-
-  async load(): Promise<SavedDocument> {
-    const answer = await this.#api({ method: 'GET', path: this.#path })
-    if (answer.status !== 200) throw unexpected(answer)
-    const { content, token, saved_at } = answer.body
-    return { content, token: token as number | null, savedAt: saved_at as string | null }
-  }
-
-  async save(content: unknown): Promise<void> {
-    const { token } = this.state
-    if (token === null) throw new LeaseError('lease-lost', 'acquire the lock before you save')
-    const body = { content, token }
-    const answer = await this.#api({ method: 'PUT', path: this.#path, body, keepalive: true })
-    if (answer.status === 409) {
-      if (this.#kept?.lease.token === token) this.#kept.end()
-      throw new LeaseError('stale-token', 'another has had the lock since; this was not saved')
-    }
-    if (answer.status !== 200) throw unexpected(answer)
-  }
-
-  takeOver(): Promise<boolean> {
-    return this.#demand('takeover', 'taking-over')
-  }
-
-  requestHandOver(): Promise<boolean> {
-    return this.#demand('request', 'asking')
-  }
-
-  async answer(granted: boolean): Promise<void> {
-    const { request } = this.state
-    if (!request) return
-    const body = { request_id: request.id, granted }
-    this.#handingOver = granted
-    try {
-      const answer = await this.#api({ method: 'POST', path: `${this.#path}/lock/request/answer`, body })
-      if (answer.status !== 200) throw unexpected(answer)
-    } catch (error) {
-      this.#handingOver = false
-      throw error
-    }
-    this.#view.dispatch({ type: 'news', news: { request: null } })
-    this.#clock.setTimer(() => (this.#handingOver = false), HANDING_OVER_MS, true)
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true
-    this.#view.close()
-    this.#unfollow()
-    this.#room?.end()
-    await this.release()
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close()
-  }
-
-  /** False: the answer was so long on its way that the lock may be over. */
-  #keep({ lease, sent }: Grant): boolean {
-    if (this.#kept?.lease.held && this.#kept.lease.token === lease.token) return true
-    const kept = keepLease(this.#calls, lease, {
-      ...this.#view.times,
-      ...{ clock: this.#clock, sent },
-      onEvent: (event) => {
-        if (event.type === 'lost' && this.#kept === kept) this.#onLost(event.reason, event.error)
-      },
-    })
-    this.#kept = kept ?? undefined
-    this.#view.dispatch(kept ? { type: 'granted', token: lease.token } : { type: 'refused' })
-    return kept !== null
-  }
-
-  /** What came when nobody wanted it any more; unless a later question got the same. */
-  async #giveBack(grant: Grant | null): Promise<false> {
-    const isWanted = this.#waiting || this.#kept
-    if (grant && !isWanted) await this.#calls.release(grant.lease).catch(() => {})
-    return false
-  }
-
-  async #demand(how: 'takeover' | 'request', pending: Demand): Promise<boolean> {
-    if (this.#isClosed || this.#demanding) return false
-    const own = new AbortController()
-    this.#demanding = own
-    this.#view.dispatch({ type: 'news', news: { demand: pending } })
-    let demand: Demand = 'failed'
-    try {
-      const answer = await this.#calls.demand(how, own.signal)
-      // The answer was long in coming, so its grant is claimed by a question of its own.
-      const grant = answer.status === 200 ? await this.#calls.ask(0) : null
-      if (own.signal.aborted) return await this.#giveBack(grant)
-      if (grant && this.#keep(grant)) {
-        this.#waiting?.abort()
-        this.#waiting = undefined
-        return true
+    const { signal } = own
+    pending.set(slot, own)
+    const response = request(signal)
+    const outcome = await orAborted(response, signal).catch(asLeaseError)
+    if (signal.aborted) {
+      const giveBack = (late: T | Grant) => {
+        if (isGrant(late) && !isWanted()) requests.release(late.lease).catch(() => {})
       }
-      demand = DECISIONS[String(answer.body.error)] ?? demand
-    } catch {
-      // As if it had not been asked; the state says that it failed.
-    } finally {
-      if (this.#demanding === own) this.#demanding = undefined
+      response.then(giveBack, () => {})
+      return undefined
     }
-    if (!own.signal.aborted) this.#view.dispatch({ type: 'news', news: { demand } })
+    pending.delete(slot)
+    // The server may have granted a request whose response was lost.
+    const isUnclear = outcome instanceof LeaseError && outcome.retryable
+    if (isUnclear && !isWanted()) requests.withdraw().catch(() => {})
+    return outcome
+  }
+
+  function stop(slot: 'acquire' | 'demand'): void {
+    pending.get(slot)?.abort()
+    pending.delete(slot)
+  }
+
+  /** Whether this tab has the lock, or a call that may get it. */
+  function isWanted(): boolean {
+    return pending.size > 0 || kept?.lease.held === true
+  }
+
+  async function demandLock(how: 'takeover' | 'request', demand: Demand): Promise<boolean> {
+    if (isClosed || pending.has('demand')) return false
+    const outcome = await run('demand', (stop) => {
+      dispatch({ type: 'changed', change: { demand } })
+      return requests.demand(how, stop)
+    })
+    if (outcome === undefined) return false
+    if (isGrant(outcome)) {
+      stop('acquire')
+      if (keep(outcome)) return true
+    }
+    dispatch({ type: 'changed', change: { demand: typeof outcome === 'string' ? outcome : 'failed' } })
     return false
   }
 
-  #onLost(reason: LossReason, error: LeaseError): void {
-    this.#resumable = reason === 'deadline' || reason === 'gave-up'
-    this.#view.dispatch(this.#handingOver ? { type: 'released' } : { type: 'lost', error })
-    this.#handingOver = false
-    void this.#resume()
-    void this.#view.refresh()
+  function onLost(reason: LossReason, error: LeaseError): void {
+    isResumable = reason === 'deadline' || reason === 'gave-up'
+    dispatch(isHandingOver ? { type: 'released' } : { type: 'lost', error })
+    isHandingOver = false
+    void resume()
+    void updates.refresh()
   }
 
-  #wake(): void {
-    this.#socket?.hurry()
-    void this.#resume()
-    void this.#view.refresh()
+  function onLeave(): void {
+    if (pending.size > 0) requests.withdraw().catch(() => {})
+    if (!kept?.lease.held) return
+    kept.lease.release().catch(() => {})
+    dispatch({ type: 'lost', error: null })
   }
 
-  #leave(): void {
-    if (!this.#kept?.lease.held) return
-    void this.#kept.lease.release().catch(() => {})
-    this.#view.dispatch({ type: 'lost', error: null })
-  }
-
-  /** Back on the net, or awake: what is held is renewed now, and what the server still counts as ours goes on. */
-  async #resume(): Promise<void> {
-    if (this.#isClosed) return
-    if (this.#kept?.lease.held) await this.#kept.lease.renew().catch(() => {})
-    else if (this.#resumable) {
-      // Without an answer it is tried again at the next sign of life.
-      const grant = await this.#calls.resume().catch(() => undefined)
-      if (grant === undefined || !this.#resumable) return
-      this.#resumable = false
-      if (grant) this.#keep(grant)
+  /** Renews what is held. Resumes a lock that the server still counts as this tab's. */
+  async function resume(): Promise<void> {
+    if (isClosed) return
+    if (kept?.lease.held) await kept.lease.renew().catch(() => {})
+    else if (isResumable) {
+      // Without a response, the next call tries again.
+      const grant = await requests.resume().catch(() => undefined)
+      if (grant === undefined || !isResumable) return
+      isResumable = false
+      if (grant) keep(grant)
     }
   }
+}
 
-  #hear(event: string, data: Fields): void {
-    this.#view.hear(event, data)
-    if (this.#kept && endsLease(event, data, this.#kept.lease.token)) this.#kept.end()
-  }
+/** An empty name counts as none. */
+function checkName(name: unknown): void {
+  if (name) expectText('name', name)
+}
+
+function isGrant(outcome: unknown): outcome is Grant {
+  return 'lease' in Object(outcome)
 }

@@ -1,270 +1,221 @@
+import * as v from 'valibot'
+import { expectObject, expectText, refuseClient } from '../base/arguments.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
-import {
-  type Answer as AcquireAnswer,
-  type CallOptions,
-  type Clock,
-  LeaseError,
-  type LeaseRecord,
-  type LeaseStore,
-  type StoreEvent,
-  systemClock,
+import type { LeaseRecord } from '../base/records.ts'
+import type {
+  Answer,
+  Ask,
+  CallOptions,
+  LeasePage,
+  LeaseStore,
+  ListQuery,
+  ReleaseAsk,
+  Released,
+  RenewAsk,
+  Renewal,
+  StoreEvent,
 } from '../core/index.ts'
-import { clientChannel, LEASES_CHANNEL } from '../protocol/index.ts'
-import { type Api, baseOf, createApi, type Request, unexpected } from './api.ts'
-import { type Ear, openEar } from './ear.ts'
-import { Parties } from './parties.ts'
-import { Socket, type Subscription } from './socket.ts'
+import {
+  leaseGrant,
+  leaseLost,
+  leaseRefusal,
+  leaseReleased,
+  leaseRenewed,
+  leasesRead,
+  leasesSwept,
+} from '../protocol/index.ts'
+import { Calls } from '../stores/local/calls.ts'
+import { LocalListeners } from '../stores/local/listeners.ts'
+import {
+  type Api,
+  type ApiRequest,
+  type ApiResponse,
+  areHeaders,
+  baseUrl,
+  createApi,
+  unexpected,
+} from './api.ts'
+import { HttpPush } from './http-push.ts'
 
-/** The longest that the server may take over one answer. */
-const LIMIT_MS = 5000
 /** How many names one request may read. */
 const READ_AT_ONCE = 100
-/** How long the socket stays open when nobody waits or holds any more. */
-const IDLE_MS = 2000
+/** How many leases the server lists or sweeps at once. */
+const MOST_AT_ONCE = 1000
 
 export interface HttpStoreOptions {
   /** One of the server's `leaseTokens` or `adminTokens`. */
   readonly token?: string | undefined
   /** The public key of the server's WebSocket. Default `holdfast`. */
-  readonly key?: string
-  readonly clock?: Clock
+  readonly key?: string | undefined
+  readonly clock?: Clock | undefined
 }
 
 /**
- * Leases at a Holdfast server, for programs that have no way to its database.
+ * Leases at a Holdfast server, for programs that cannot reach its database.
  *
  * @example
  * const leases = createLeases(httpStore('https://locks.example.com', { token }))
  */
 export function httpStore(url: string | URL, options: HttpStoreOptions = {}): LeaseStore {
-  return new HttpStore(baseOf(url), options)
+  expectObject('options', options as unknown)
+  const { token, key = 'holdfast', clock = systemClock } = options
+  if (token !== undefined) expectText('token', token)
+  expectText('key', key)
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  if (!areHeaders(headers)) refuseClient('token', 'text that an HTTP header can contain', token)
+  return new HttpStore(baseUrl(url), headers, key, clock)
 }
 
 class HttpStore implements LeaseStore {
   readonly kind = 'http'
   readonly supports = { queue: true, push: true, expiry: true, list: true }
-  readonly #api: Api
-  readonly #socket: Socket
-  readonly #clock: Clock
   readonly #clientId = randomId()
-  readonly #channel = clientChannel(this.#clientId)
-  readonly #parties = new Parties()
-  readonly #ears = new Set<Ear>()
-  #calls: Subscription | undefined
-  #cancelIdle = () => {}
-  #closed = false
+  readonly #api: Api
+  readonly #calls: Calls
+  readonly #listeners: LocalListeners
+  readonly #push: HttpPush
 
-  constructor(url: string, { token, key = 'holdfast', clock = systemClock }: HttpStoreOptions) {
-    const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` }
-    this.#clock = clock
-    const api = createApi({ url, clientId: this.#clientId, headers })
-    this.#api = async (request) => {
-      const answer = await api(request)
-      if (answer.status !== 401 && answer.status !== 403) return answer
-      const { message, cause } = unexpected(answer)
-      throw new LeaseError('store-failed', `${message}; give one of its leaseTokens as token`, { cause })
-    }
-    this.#socket = new Socket({ url, key, clock, api: this.#api })
+  constructor(url: string, headers: Readonly<Record<string, string>>, key: string, clock: Clock) {
+    const clientId = this.#clientId
+    const api = explainingTokens(createApi({ url, clientId, headers }))
+    const listeners = new LocalListeners(clock)
+    const read = (resources: readonly string[]) => this.read(resources)
+    this.#api = api
+    this.#calls = new Calls({ backend: 'HTTP', explain: asLeaseError, clock })
+    this.#listeners = listeners
+    this.#push = new HttpPush({ url, key, api, clientId, listeners, clock, read })
   }
 
-  async acquire(ask: Parameters<LeaseStore['acquire']>[0], call?: CallOptions): Promise<AcquireAnswer> {
-    this.#checkOpen()
-    const { resource, wake, lost, ...more } = ask
-    if (wake || lost) this.#parties.expect(ask)
-    // Who waits must hear of its turn before it stands in line. If it cannot, it asks out of line: a WebSocket does
-    // not say why it failed, and the answer to a request does. Who holds may hear of its loss a little later.
-    const deafness = wake ? await this.#hear(call?.signal) : null
-    const body = { ...more, client: this.#clientId, ...(wake && !deafness && { wait: true }) }
-    const answer = await this.#call<AcquireAnswer>(
-      { method: 'POST', path: path(resource), body },
-      call,
-      [200, 409],
-    )
-    if (answer.granted) {
-      this.#parties.granted(answer.lease)
-      if (lost) this.#listen()
-    } else {
-      this.#parties.refused(ask.id, answer.place !== null)
-      if (deafness) throw deafness
-    }
-    return answer
+  /**
+   * Most resources are free, so only a caller that must wait needs the push connection, and must have it before it
+   * joins the queue.
+   */
+  async acquire(ask: Ask, call?: CallOptions): Promise<Answer> {
+    const { wake, ...once } = ask
+    if (!wake || this.#push.isOpen) return this.#ask(ask, call)
+    const answer = await this.#ask(once, call)
+    if (answer.granted) return answer
+    await this.#calls.run((stop) => this.#push.open(stop.signal), call, ask.resource)
+    return this.#ask(ask, call)
   }
 
-  renew({ resource, ...body }: Parameters<LeaseStore['renew']>[0], call?: CallOptions) {
-    return this.#call<Awaited<ReturnType<LeaseStore['renew']>>>(
-      { method: 'PUT', path: path(resource), body },
-      call,
-      [200, 409],
-    )
+  async renew({ resource, ...body }: RenewAsk, call?: CallOptions): Promise<Renewal> {
+    const request = { method: 'PUT', path: pathOf(resource), body } as const
+    const response = await this.#send(request, call, resource)
+    if (isValid(response, 409, leaseLost))
+      return { ok: false, holder: response.body.holder as LeaseRecord | null }
+    const { lease } = expectBody(response, leaseRenewed)
+    if (lease.id !== body.id) throw unexpected(response)
+    this.#listeners.renewed(lease as LeaseRecord)
+    return { ok: true, lease: lease as LeaseRecord }
   }
 
-  release({ resource, ...body }: Parameters<LeaseStore['release']>[0], call?: CallOptions) {
-    if ('id' in body) this.#parties.forget(body.id)
-    return this.#call<Awaited<ReturnType<LeaseStore['release']>>>(
-      { method: 'DELETE', path: path(resource), body, keepalive: true },
-      call,
-    )
+  async release({ resource, ...body }: ReleaseAsk, call?: CallOptions): Promise<Released> {
+    if ('id' in body) this.#listeners.forget(body.id)
+    const request = { method: 'DELETE', path: pathOf(resource), body, keepalive: true } as const
+    const response = await this.#calls.run(() => this.#api(request), call, resource)
+    return expectBody(response, leaseReleased) as Released
   }
 
-  async read(resources: readonly string[], call?: CallOptions): Promise<(LeaseRecord | null)[]> {
-    const found: (LeaseRecord | null)[] = []
-    this.#checkOpen()
-    for (let from = 0; from < resources.length; from += READ_AT_ONCE) {
-      const names = resources.slice(from, from + READ_AT_ONCE).map((name) => ['resource', name])
-      const page = await this.#call<{ leases: (LeaseRecord | null)[] }>(
-        { method: 'GET', path: `api/leases?${new URLSearchParams(names)}` },
-        call,
-      )
-      found.push(...page.leases)
-    }
-    return found
+  read(resources: readonly string[], call?: CallOptions): Promise<(LeaseRecord | null)[]> {
+    return this.#calls.run(async ({ signal }) => {
+      const found: (LeaseRecord | null)[] = []
+      for (let from = 0; from < resources.length; from += READ_AT_ONCE) {
+        const names = resources.slice(from, from + READ_AT_ONCE)
+        const query = new URLSearchParams(names.map((name) => ['resource', name]))
+        const response = await this.#api({ method: 'GET', path: `api/leases?${query}`, signal })
+        const { leases } = expectBody(response, leasesRead)
+        if (leases.length !== names.length) throw unexpected(response)
+        found.push(...(leases as (LeaseRecord | null)[]))
+      }
+      return found
+    }, call)
   }
 
-  list({ limit, prefix, after }: Parameters<LeaseStore['list']>[0], call?: CallOptions) {
-    const query = new URLSearchParams({ limit: String(Math.min(limit, 1000)) })
+  async list({ limit, prefix, after }: ListQuery, call?: CallOptions): Promise<LeasePage> {
+    const query = new URLSearchParams({ limit: String(Math.min(limit, MOST_AT_ONCE)) })
     if (prefix) query.set('prefix', prefix)
     if (after) query.set('after', after)
-    return this.#call<Awaited<ReturnType<LeaseStore['list']>>>(
-      { method: 'GET', path: `api/leases?${query}` },
-      call,
-    )
+    const response = await this.#send({ method: 'GET', path: `api/leases?${query}` }, call)
+    const { leases, ...next } = expectBody(response, leasesRead)
+    return { leases: leases.filter((lease) => lease !== null) as LeaseRecord[], ...next }
   }
 
-  async sweep({ limit }: { limit: number }, call?: CallOptions): Promise<LeaseRecord[]> {
-    const body = { limit: Math.min(limit, 1000) }
-    const { leases } = await this.#call<{ leases: LeaseRecord[] }>(
-      { method: 'POST', path: 'api/sweep', body },
-      call,
-    )
-    return leases
+  async sweep({ limit }: { readonly limit: number }, call?: CallOptions): Promise<LeaseRecord[]> {
+    const body = { limit: Math.min(limit, MOST_AT_ONCE) }
+    const response = await this.#send({ method: 'POST', path: 'api/sweep', body }, call)
+    return expectBody(response, leasesSwept).leases as LeaseRecord[]
   }
 
-  async watch(on: (event: StoreEvent) => void, { prefix = '' } = {}): Promise<AsyncDisposable> {
-    this.#checkOpen()
-    const ear = this.#openEar({
-      name: LEASES_CHANNEL,
-      onEvent(event, data) {
-        if (event === 'lease.gap') on({ type: 'gap' })
-        const { lease } = data as { lease?: LeaseRecord }
-        // The server tells nobody the ids of others' leases.
-        if (lease?.resource.startsWith(prefix)) on({ type: 'change', lease: { ...lease, id: '' } })
-      },
-      onGap: () => on({ type: 'gap' }),
-    })
-    const deafness = await this.#inTime(ear.opened).catch((error: LeaseError) => error)
-    if (deafness) {
-      this.#endEar(ear)
-      throw deafness
-    }
-    return { [Symbol.asyncDispose]: async () => this.#endEar(ear) }
+  watch(on: (event: StoreEvent) => void, { prefix = '' } = {}): Promise<AsyncDisposable> {
+    return this.#calls.run((stop) => this.#push.watch(on, prefix, stop.signal))
   }
 
   async close(): Promise<void> {
-    this.#closed = true
-    this.#parties.clear()
-    for (const ear of this.#ears) this.#endEar(ear)
-    this.#stopListening()
+    const closing = this.#calls.close()
+    this.#listeners.clear()
+    this.#push.close()
+    await closing
   }
 
-  /** `null` when this store hears of its turns, or why it does not. A lost connection is made anew for it. */
-  async #hear(signal?: AbortSignal): Promise<LeaseError | null> {
-    this.#listen()
-    const ear = this.#openEar({ name: this.#channel, onEvent() {}, onGap() {} })
-    try {
-      return await this.#inTime(ear.opened, signal)
-    } finally {
-      this.#endEar(ear)
+  /**
+   * The caller's signal does not end a request that was sent: the server may grant it after the caller's release has
+   * arrived there. The caller must get that grant, to release it.
+   */
+  async #ask(ask: Ask, call?: CallOptions): Promise<Answer> {
+    const { resource, wake, lost, ...about } = ask
+    const { id } = ask
+    if (call?.signal?.aborted)
+      throw new LeaseError('aborted', 'HTTP: the call was aborted', { cause: call.signal.reason })
+    this.#listeners.expect(ask)
+    const body = { ...about, client: this.#clientId, ...(wake && { wait: true }) }
+    const response = await this.#send({ method: 'POST', path: pathOf(resource), body }, undefined, resource)
+    if (isValid(response, 409, leaseRefusal)) {
+      const { holder, place, retryIn } = response.body
+      this.#listeners.refused(id, place !== null)
+      return { granted: false, holder: holder as LeaseRecord | null, place, retryIn }
     }
+    const grant = expectBody(response, leaseGrant) as Extract<Answer, { granted: true }>
+    if (grant.lease.id !== id) throw unexpected(response)
+    this.#listeners.granted(grant.lease)
+    if (lost) this.#push.openForHolder()
+    return grant
   }
 
-  #openEar(channel: Parameters<typeof openEar>[1]): Ear {
-    const ear = openEar(this.#socket, channel)
-    this.#ears.add(ear)
-    return ear
-  }
-
-  #endEar(ear: Ear): void {
-    this.#ears.delete(ear)
-    ear.end()
-  }
-
-  /** Hears what concerns the leases and waits of this store, while there are any. */
-  #listen(): void {
-    if (this.#calls || this.#closed) return
-    const calls = this.#socket.subscribe({
-      name: this.#channel,
-      onEvent: (event, data) => this.#parties.hear(event, data),
-      onGap: () => {
-        this.#parties.wakeAll()
-        void this.#checkHeld()
-      },
-    })
-    this.#calls = calls
-    this.#endWhenIdle()
-    // What was granted before may have been ended before.
-    calls.ready.then(
-      () => this.#checkHeld(),
-      () => this.#stopListening(),
-    )
-  }
-
-  #endWhenIdle(): void {
-    this.#cancelIdle = this.#clock.setTimer(
-      () => {
-        if (this.#parties.size > 0) this.#endWhenIdle()
-        else this.#stopListening()
-      },
-      IDLE_MS,
-      true,
-    )
-  }
-
-  #stopListening(): void {
-    this.#cancelIdle()
-    this.#calls?.end()
-    this.#calls = undefined
-  }
-
-  /** What was pushed while nobody could hear it. */
-  async #checkHeld(): Promise<void> {
-    const held = this.#parties.leases()
-    const found = await this.read(held.map(({ resource }) => resource)).catch(() => null)
-    for (const [n, { id }] of held.entries()) if (found && found[n]?.id !== id) this.#parties.lose(id)
-  }
-
-  async #call<T>(request: Request, { signal }: CallOptions = {}, expected = [200]): Promise<T> {
-    this.#checkOpen()
-    const answer = await this.#inTime(this.#api({ ...request, signal }), signal)
-    if (!expected.includes(answer.status)) throw unexpected(answer)
-    // What an error says for people is no part of the port.
-    const { error: _error, message: _message, ...body } = answer.body
-    return body as T
-  }
-
-  #inTime<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      const silence = `the server gave no answer within ${LIMIT_MS} ms`
-      const cancel = this.#clock.setTimer(
-        () => reject(new LeaseError('store-unavailable', silence)),
-        LIMIT_MS,
-      )
-      const onAbort = () =>
-        reject(new LeaseError('aborted', 'the call was aborted', { cause: signal?.reason }))
-      if (signal?.aborted) onAbort()
-      signal?.addEventListener('abort', onAbort)
-      work.then(resolve, reject).then(() => {
-        cancel()
-        signal?.removeEventListener('abort', onAbort)
-      })
-    })
-  }
-
-  #checkOpen(): void {
-    if (this.#closed) throw new LeaseError('closed', 'this http store was closed')
+  #send(request: ApiRequest, call?: CallOptions, resource?: string): Promise<ApiResponse> {
+    return this.#calls.run((stop) => this.#api({ ...request, signal: stop.signal }), call, resource)
   }
 }
 
-/** Not in the path, where some names cannot stand. */
-function path(resource: string): string {
+/** The name is not part of the path, because a path cannot contain `.` and `..` as names. */
+function pathOf(resource: string): string {
   return `api/leases?${new URLSearchParams({ resource })}`
+}
+
+function explainingTokens(api: Api): Api {
+  return async (request) => {
+    const response = await api(request)
+    if (response.status !== 401 && response.status !== 403) return response
+    const { message, cause } = unexpected(response)
+    throw new LeaseError('store-failed', `${message}; give one of its leaseTokens as token`, { cause })
+  }
+}
+
+type Schema = v.GenericSchema<unknown, Record<string, unknown>>
+
+function isValid<S extends Schema>(
+  response: ApiResponse,
+  status: number,
+  schema: S,
+): response is ApiResponse & { readonly body: v.InferOutput<S> } {
+  return response.status === status && v.is(schema, response.body)
+}
+
+/** The body of a 200, without fields that the schema does not have. Anything else is not an answer of Holdfast. */
+function expectBody<S extends Schema>({ status, body }: ApiResponse, schema: S): v.InferOutput<S> {
+  const result = v.safeParse(schema, body)
+  if (status !== 200 || !result.success) throw unexpected({ status, body })
+  return result.output
 }

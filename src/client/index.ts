@@ -1,5 +1,10 @@
 export { createDocumentLock } from './document-lock.ts'
-export type { DocumentLock, DocumentLockOptions, SavedDocument } from './document-lock-types.ts'
+export type {
+  AcquireDocumentOptions,
+  DocumentLock,
+  DocumentLockOptions,
+  SavedDocument,
+} from './document-lock-types.ts'
 export {
   type Demand,
   type DocumentHolder,
@@ -8,4 +13,4 @@ export {
   type HandOverRequest,
   INITIAL_STATE,
   type Person,
-} from './state.ts'
+} from './lock-state.ts'

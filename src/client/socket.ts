@@ -1,216 +1,172 @@
-import { type Clock, LeaseError } from '../core/index.ts'
+import type { Clock } from '../base/clock.ts'
+import { asLeaseError, LeaseError } from '../base/errors.ts'
+import { notify } from '../base/notify.ts'
 import { PUSHER_PROTOCOL, parseFrame } from '../protocol/index.ts'
-import { type Api, unexpected } from './api.ts'
+import { type Api, type Body, unexpected } from './api.ts'
 
-/** Doubled with every time in a row that a connection failed. */
+/** Doubled with every failed connection in a row. */
 const RECONNECT_MS = 500
 const LONGEST_RECONNECT_MS = 20_000
-/** What the server has to answer a ping. */
+/** The longest time for a connection to open, and for the answer to a ping. */
 const PONG_MS = 10_000
 
 export interface SocketOptions {
   readonly url: string
   readonly key: string
+  readonly channel: string
   readonly clock: Clock
-  /** Where the server signs the subscription to a private channel. */
+  /** The server signs subscriptions to private channels here. */
   readonly api: Api
-  /** It is connected after all, or no more. */
+  readonly onEvent: (event: string, data: Body) => void
+  /** Events arrive from now on. `again`: after the connection was lost, so events may be missing. */
+  readonly onJoined: (again: boolean) => void
+  /** The server refuses the channel. */
+  readonly onRefused?: (error: LeaseError) => void
+  /** The connection was opened; or it was lost, closed, or could not be opened. */
   readonly onConnection?: (connected: boolean) => void
 }
 
-export interface Subscription {
-  /** Rejects when the server refuses the channel. Not before the first connection stands, nor after the end. */
-  readonly ready: Promise<void>
-  end(): void
+export interface Socket {
+  /** Whether events arrive now. */
+  readonly isJoined: boolean
+  /** Opens the connection if there is none, also during the pause before a reconnection. */
+  open(): void
+  /** Reconnects, or checks the connection, at once: the network is back, or the page was woken. */
+  checkNow(): void
+  /** It may be opened again. */
+  close(): void
 }
 
-export interface Channel {
-  readonly name: string
-  readonly onEvent: (event: string, data: object) => void
-  /** Subscribed again after the connection had been lost: events may be missing. */
-  readonly onGap: () => void
-  /** The connection was lost, or could not be made. It is tried again. */
-  readonly onLost?: () => void
-}
+/** A connection to one channel of a server, in the Pusher protocol. It reconnects by itself until it is closed. */
+export function createSocket(options: SocketOptions): Socket {
+  const { url, key, channel, clock, api, onEvent, onJoined, onRefused, onConnection } = options
+  let connection: WebSocket | undefined
+  /** The server's id of this connection; empty until the connection is open. */
+  let socketId = ''
+  let isWanted = false
+  let isJoined = false
+  let wasJoined = false
+  let failures = 0
+  /** After this much silence, a ping checks whether the server is still there. */
+  let activityMs = 120_000
+  let cancelTimer = () => {}
 
-interface Entry extends Channel {
-  readonly resolve: () => void
-  readonly reject: (error: Error) => void
-  /** Has been told that it hears the channel. */
-  isReady: boolean
-}
+  return {
+    get isJoined() {
+      return isJoined
+    },
 
-/**
- * One connection to the channels of a server, in the Pusher protocol. It stands while somebody has subscribed,
- * and comes back by itself.
- */
-export class Socket {
-  readonly #options: SocketOptions
-  readonly #entries = new Set<Entry>()
-  /** Channels that the server sends on this connection. */
-  readonly #joined = new Set<string>()
-  #connection: WebSocket | undefined
-  #socketId = ''
-  #failures = 0
-  /** After so much silence the server is asked whether it is there. */
-  #activityMs = 120_000
-  #cancelTimer = () => {}
+    open() {
+      isWanted = true
+      if (!connection) connect()
+    },
 
-  constructor(options: SocketOptions) {
-    this.#options = options
+    checkNow() {
+      if (socketId) ping()
+      else if (isWanted && !connection) connect()
+    },
+
+    close() {
+      isWanted = wasJoined = false
+      disconnect()
+    },
   }
 
-  subscribe(channel: Channel): Subscription {
-    const { promise: ready, resolve, reject } = Promise.withResolvers<void>()
-    ready.catch(() => {})
-    const entry = { ...channel, resolve, reject, isReady: false }
-    const isShared = this.#names().has(channel.name)
-    this.#entries.add(entry)
-    if (!this.#connection) this.#connect()
-    else if (this.#joined.has(channel.name)) this.#onJoined(entry)
-    else if (this.#socketId && !isShared) void this.#join(channel.name)
-    return {
-      ready,
-      end: () => {
-        if (!this.#entries.delete(entry)) return
-        if (this.#entries.size === 0) this.#disconnect()
-        else if (!this.#names().has(channel.name)) this.#leave(channel.name)
-      },
-    }
-  }
-
-  /** Tries now what would be tried later: the network is back, or the page was woken. */
-  hurry(): void {
-    if (this.#entries.size === 0) return
-    if (!this.#connection) this.#connect()
-    else if (this.#socketId) this.#ping()
-  }
-
-  #names(): Set<string> {
-    return new Set(Array.from(this.#entries, ({ name }) => name))
-  }
-
-  #connect(): void {
-    const { url, key } = this.#options
+  function connect(): void {
     const address = new URL(`app/${encodeURIComponent(key)}?protocol=${PUSHER_PROTOCOL}`, url)
     address.protocol = address.protocol.replace('http', 'ws')
-    const connection = new WebSocket(address)
-    this.#connection = connection
-    connection.onmessage = ({ data }) => this.#onFrame(String(data))
-    connection.onclose = () => this.#connection === connection && this.#onLost()
-    this.#expect(PONG_MS)
+    const opening = new WebSocket(address)
+    connection = opening
+    opening.onmessage = ({ data }) => onFrame(String(data))
+    opening.onclose = () => connection === opening && onLost()
+    expectFrame()
   }
 
-  #disconnect(): void {
-    const connection = this.#connection
-    const stood = this.#socketId !== ''
-    this.#cancelTimer()
-    this.#connection = undefined
-    this.#socketId = ''
-    this.#joined.clear()
-    connection?.close()
-    if (stood) this.#options.onConnection?.(false)
+  function disconnect(): void {
+    const ending = connection
+    cancelTimer()
+    connection = undefined
+    socketId = ''
+    isJoined = false
+    ending?.close()
+    notify(onConnection, false)
   }
 
-  #onLost(): void {
-    this.#disconnect()
-    if (this.#entries.size === 0) return
-    for (const { onLost } of this.#entries) onLost?.()
-    const pause = Math.min(LONGEST_RECONNECT_MS, RECONNECT_MS * 2 ** this.#failures++)
-    this.#after(pause * (0.5 + this.#options.clock.random()), () => this.#connect())
+  function onLost(): void {
+    disconnect()
+    if (!isWanted) return
+    const pause = Math.min(LONGEST_RECONNECT_MS, RECONNECT_MS * 2 ** failures++)
+    setTimer(pause * (0.5 + clock.random()), connect)
   }
 
-  /** Gives the connection up unless something comes in time. */
-  #expect(ms: number): void {
-    this.#after(ms, () => this.#onLost())
+  /** Gives up the connection unless a frame arrives in time. */
+  function expectFrame(): void {
+    setTimer(PONG_MS, onLost)
   }
 
-  #after(ms: number, run: () => void): void {
-    this.#cancelTimer()
-    this.#cancelTimer = this.#options.clock.setTimer(run, ms, true)
+  /** One timer at a time: the next one replaces it. */
+  function setTimer(ms: number, run: () => void): void {
+    cancelTimer()
+    cancelTimer = clock.setTimer(run, ms, true)
   }
 
-  #ping(): void {
-    this.#send('pusher:ping', {})
-    this.#expect(PONG_MS)
+  function ping(): void {
+    send('pusher:ping', {})
+    expectFrame()
   }
 
-  #onFrame(text: string): void {
+  function onFrame(text: string): void {
     const frame = parseFrame(text)
     if (!frame) return
+    const { event } = frame
     const data = Object(frame.data)
-    if (frame.event === 'pusher:connection_established') this.#onConnected(data)
-    this.#after(this.#activityMs, () => this.#ping())
-    if (frame.event === 'pusher:ping') this.#send('pusher:pong', {})
-    if (frame.channel !== undefined) this.#onChannel(frame.channel, frame.event, data)
+    if (event === 'pusher:connection_established') onConnected(data)
+    setTimer(activityMs, ping)
+    if (event === 'pusher:ping') send('pusher:pong', {})
+    if (frame.channel === channel) onChannelEvent(event, data)
   }
 
-  #onConnected({ socket_id, activity_timeout }: { socket_id?: unknown; activity_timeout?: unknown }): void {
-    this.#socketId = String(socket_id)
-    this.#failures = 0
-    if (typeof activity_timeout === 'number') this.#activityMs = activity_timeout * 1000
-    for (const name of this.#names()) void this.#join(name)
-    this.#options.onConnection?.(true)
+  function onConnected({ socket_id, activity_timeout }: Body): void {
+    socketId = String(socket_id)
+    failures = 0
+    if (typeof activity_timeout === 'number') activityMs = activity_timeout * 1000
+    void join()
+    notify(onConnection, true)
   }
 
-  #onChannel(channel: string, event: string, data: object): void {
-    if (event === 'pusher:subscription_error')
-      this.#refuse(channel, new LeaseError('store-failed', `the server refused the channel ${channel}`))
-    const isJoined = event === 'pusher_internal:subscription_succeeded'
-    if (isJoined) this.#joined.add(channel)
-    for (const entry of this.#entries) {
-      if (entry.name !== channel) continue
-      if (isJoined) this.#onJoined(entry)
-      else if (!event.startsWith('pusher')) quietly(() => entry.onEvent(event, data))
-    }
+  function onChannelEvent(event: string, data: Body): void {
+    if (event === 'pusher_internal:subscription_succeeded') {
+      isJoined = true
+      notify(onJoined, wasJoined)
+      wasJoined = true
+    } else if (event === 'pusher:subscription_error')
+      notify(onRefused, new LeaseError('store-failed', `the server refused the channel ${channel}`))
+    else notify(onEvent, event, data)
   }
 
-  async #join(channel: string): Promise<void> {
-    const connection = this.#connection
+  async function join(): Promise<void> {
+    const current = connection
     try {
-      const isPrivate = channel.startsWith('private-')
-      const auth = isPrivate ? await this.#sign(channel) : undefined
-      if (this.#connection === connection) this.#send('pusher:subscribe', { channel, auth })
-    } catch (error) {
-      if (this.#connection !== connection) return
-      // A server that cannot answer now is asked again with the next connection.
-      if ((error as LeaseError).retryable) this.#onLost()
-      else this.#refuse(channel, error as Error)
+      const auth = channel.startsWith('private-') ? await sign() : undefined
+      if (connection === current) send('pusher:subscribe', { channel, auth })
+    } catch (cause) {
+      if (connection !== current) return
+      const error = asLeaseError(cause)
+      // A server that cannot answer now is asked again on the next connection.
+      if (error.retryable) onLost()
+      else notify(onRefused, error)
     }
   }
 
-  async #sign(channel: string): Promise<unknown> {
-    const body = { socket_id: this.#socketId, channel_name: channel }
-    const answer = await this.#options.api({ method: 'POST', path: 'broadcasting/auth', body })
-    if (answer.status !== 200) throw unexpected(answer)
-    return answer.body.auth
+  async function sign(): Promise<string> {
+    const body = { socket_id: socketId, channel_name: channel }
+    const response = await api({ method: 'POST', path: 'broadcasting/auth', body })
+    const { auth } = response.body
+    if (response.status !== 200 || typeof auth !== 'string') throw unexpected(response)
+    return auth
   }
 
-  #leave(channel: string): void {
-    this.#joined.delete(channel)
-    this.#send('pusher:unsubscribe', { channel })
-  }
-
-  #refuse(channel: string, error: Error): void {
-    for (const entry of this.#entries) if (entry.name === channel) entry.reject(error)
-  }
-
-  #onJoined(entry: Entry): void {
-    if (entry.isReady) quietly(entry.onGap)
-    entry.isReady = true
-    entry.resolve()
-  }
-
-  #send(event: string, data: object): void {
-    if (this.#connection?.readyState === 1) this.#connection.send(JSON.stringify({ event, data }))
-  }
-}
-
-/** A listener that throws harms neither the connection nor the other listeners. */
-export function quietly(tell: () => void): void {
-  try {
-    tell()
-  } catch {
-    // Its own affair.
+  function send(event: string, data: object): void {
+    if (connection?.readyState === 1) connection.send(JSON.stringify({ event, data }))
   }
 }

@@ -1,7 +1,12 @@
-import { describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { projectBed } from '../../test/web/project-bed.ts'
+import { LeaseError } from '../core/index.ts'
 import type { WebLocks } from '../stores/browser/index.ts'
-import type { LockError } from './index.ts'
+import { createProjectLocks, type LockError } from './index.ts'
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+})
 
 const failing = (name: string): WebLocks => ({
   request: () => Promise.reject(new DOMException('refused', name)),
@@ -15,7 +20,7 @@ const caught = (call: Promise<unknown>) =>
   )
 
 describe('acquireProjectLock', () => {
-  it('asks for a held Web Lock five times, 10 s each, with pauses in between', async () => {
+  it('makes five attempts at a held Web Lock, 10 s each, with pauses between them', async () => {
     const { clock, openTab, finished } = projectBed()
     await finished(openTab().locks.acquireProjectLock())
     const { locks, events } = openTab()
@@ -45,39 +50,39 @@ describe('acquireProjectLock', () => {
     })
   })
 
-  it.each([['SecurityError'], ['NotSupportedError']])('goes to the file at once on %s', async (name) => {
+  it.each([['SecurityError'], ['NotSupportedError']])('uses the file at once after a %s', async (name) => {
     const { clock, openTab, finished } = projectBed()
-    const { locks, told } = openTab({ locks: failing(name) })
+    const { locks, emitted } = openTab({ locks: failing(name) })
     const start = clock.now()
     expect(await finished(locks.acquireProjectLock())).toMatchObject({ backend: 'fallback' })
     expect(clock.now() - start).toBeLessThan(200)
-    expect(told()).toEqual(['attempt', 'attempt', 'fallback-engaged', 'acquired', 'renew-scheduled'])
+    expect(emitted()).toEqual(['attempt', 'attempt', 'fallback-engaged', 'acquired', 'renew-scheduled'])
     await locks.close()
   })
 
-  it('says so when there is neither backend, and does not ask again', async () => {
+  it('fails with web-lock-unsupported if there is no backend, without a retry', async () => {
     const { openTab, finished, refuse } = projectBed()
     refuse('open', 'SecurityError')
-    const { locks, told } = openTab({ locks: failing('SecurityError') })
+    const { locks, emitted } = openTab({ locks: failing('SecurityError') })
     expect(await finished(caught(locks.acquireProjectLock()))).toMatchObject({
       code: 'web-lock-unsupported',
       retryable: false,
     })
-    expect(told()).toEqual(['attempt', 'attempt', 'error', 'readonly-entered'])
+    expect(emitted()).toEqual(['attempt', 'attempt', 'error', 'readonly-entered'])
   })
 
-  it('gives up at once where the directory may not be written', async () => {
+  it('fails at once if the directory may not be written', async () => {
     const { openTab, finished, refuse } = projectBed()
     refuse('write', 'NotAllowedError')
-    const { locks, told } = openTab({ locks: null })
+    const { locks, emitted } = openTab({ locks: null })
     expect(await finished(caught(locks.acquireProjectLock()))).toMatchObject({
       code: 'lock-unavailable',
       retryable: false,
     })
-    expect(told()).toEqual(['attempt', 'error', 'readonly-entered'])
+    expect(emitted()).toEqual(['attempt', 'error', 'readonly-entered'])
   })
 
-  it('tries again after an error that may pass', async () => {
+  it('tries again after a transient error', async () => {
     const { files, openTab, finished, refuse } = projectBed()
     refuse('close', 'QuotaExceededError')
     const { locks, events } = openTab({ locks: null })
@@ -92,24 +97,33 @@ describe('acquireProjectLock', () => {
   it.each([
     ['while it waits', 5000],
     ['while it pauses', 10_200],
-  ])('rejects with the reason of an abort %s, and enters no read-only', async (_, after) => {
+  ])('rejects with the reason of an abort %s, and does not enter read-only', async (_, after) => {
     const { clock, openTab, finished } = projectBed()
     const holder = openTab()
     const lease = await finished(holder.locks.acquireProjectLock())
-    const { locks, told } = openTab()
+    const { locks, emitted } = openTab()
     const stop = new AbortController()
     const waiting = caught(locks.acquireProjectLock({ signal: stop.signal }))
     await clock.advance(after)
     stop.abort('enough')
     expect(await finished(waiting)).toBe('enough')
-    expect(told()).not.toContain('readonly-entered')
-    expect(told().at(-1)).toBe('released')
+    expect(emitted()).not.toContain('readonly-entered')
+    expect(emitted().at(-1)).toBe('released')
     expect(clock.pending).toBe(0)
     await finished(holder.locks.releaseProjectLock(lease))
     expect(await finished(openTab().locks.acquireProjectLock())).toMatchObject({ backend: 'web' })
   })
 
-  it('leaves nothing on a signal that outlives it', async () => {
+  it('fails with web-lock-unsupported in a page on plain http, which has no crypto.randomUUID', async () => {
+    const { clock, finished } = projectBed()
+    vi.stubGlobal('crypto', { getRandomValues: (array: Uint32Array) => array.fill(7) })
+    vi.stubGlobal('navigator', {})
+    const error = await finished(caught(createProjectLocks({ clock }).acquireProjectLock()))
+    expect(error).toMatchObject({ name: 'LockError', code: 'web-lock-unsupported' })
+    expect(error).toBeInstanceOf(LeaseError)
+  })
+
+  it('leaves no listener on the signal', async () => {
     const { openTab, finished } = projectBed()
     await finished(openTab().locks.acquireProjectLock())
     const { signal } = new AbortController()
@@ -119,7 +133,7 @@ describe('acquireProjectLock', () => {
     expect(remove).toHaveBeenCalledTimes(add.mock.calls.length)
   })
 
-  it('takes the place of a tab that was closed', async () => {
+  it('gets the lock of a tab that was closed', async () => {
     const { clock, openTab, finished } = projectBed()
     const first = openTab()
     await finished(first.locks.acquireProjectLock())
@@ -128,10 +142,10 @@ describe('acquireProjectLock', () => {
     await clock.advance(1000)
     first.close()
     await finished(waiting, 100)
-    expect(second.told()).toEqual(['attempt', 'acquired'])
+    expect(second.emitted()).toEqual(['attempt', 'acquired'])
   })
 
-  it('keeps the scopes apart', async () => {
+  it('locks the two scopes independently', async () => {
     const { openTab, finished, lockFile } = projectBed()
     const { locks } = openTab({ locks: null })
     const autosave = await finished(locks.acquireProjectLock())
@@ -139,11 +153,11 @@ describe('acquireProjectLock', () => {
     expect(lockFile()).toMatchObject({ autosave: { id: autosave.id }, history: { id: history.id } })
   })
 
-  it('follows the retry policy that it is given', async () => {
+  it('follows the given retry policy', async () => {
     const { openTab, finished } = projectBed()
     await finished(openTab({ locks: null }).locks.acquireProjectLock())
     const { locks, events } = openTab({ locks: null })
-    const retry = { initialDelayMs: 100, multiplier: 3, maxDelayMs: 500, maxAttempts: 4 }
+    const retry = { initialDelayMs: '100ms', multiplier: 3, maxDelayMs: '0.5s', maxAttempts: 4 } as const
     await finished(caught(locks.acquireProjectLock({ retry })))
     const delays = events.filter((event) => event.type === 'lock:retry').map((event) => event.delayMs)
     expect(delays).toEqual([100, 300, 500])
@@ -163,7 +177,7 @@ describe('standby', () => {
   it.each([
     ['the Web Lock', undefined],
     ['the file', null],
-  ])('waits for %s in silence, and writes again when it is free', async (_, locks) => {
+  ])('waits for %s without any event, and gets it when it is free', async (_, locks) => {
     const { clock, openTab, finished } = projectBed()
     const first = openTab(locks === null ? { locks } : {})
     const lease = await finished(first.locks.acquireProjectLock())
@@ -173,15 +187,15 @@ describe('standby', () => {
     expect(second.events).toEqual([])
     await finished(first.locks.releaseProjectLock(lease))
     await finished(waiting, 3000)
-    expect(second.told().filter((type) => type !== 'fallback-engaged' && type !== 'renew-scheduled')).toEqual(
-      ['acquired'],
-    )
+    expect(
+      second.emitted().filter((type) => type !== 'fallback-engaged' && type !== 'renew-scheduled'),
+    ).toEqual(['acquired'])
     await finished(second.locks.close())
   })
 })
 
-describe('the .lock that an acquisition finds', () => {
-  it('is overwritten when it has expired', async () => {
+describe('an existing .lock', () => {
+  it('is overwritten if it has expired', async () => {
     const { clock, files, openTab, finished, lockFile } = projectBed()
     const now = clock.now()
     files.put(
@@ -197,16 +211,16 @@ describe('the .lock that an acquisition finds', () => {
   it.each([
     ['not JSON', '{"autosave":{"id":"a"'],
     ['empty', ''],
-    ['no object', '[1]'],
+    ['not an object', '[1]'],
     ['a record without fields', '{"autosave":{"id":"a"}}'],
     ['a record of another form', '{"id":"a","ttlExpiresAt":1,"mtime":1}'],
-  ])('is respected for 30 s after its last change when it is damaged: %s', async (_, text) => {
+  ])('blocks for 30 s after its last change if it is damaged: %s', async (_, text) => {
     const { clock, files, openTab, finished } = projectBed()
     files.put('project/.lock', text)
     const changedAt = clock.now()
-    const { locks, events, told } = openTab({ locks: null })
+    const { locks, events, emitted } = openTab({ locks: null })
     await finished(caught(locks.acquireProjectLock()))
-    expect(told()).not.toContain('acquired')
+    expect(emitted()).not.toContain('acquired')
     const lease = await finished(locks.acquireProjectLock({ retry: { maxAttempts: 100 } }))
     expect(lease.acquiredAt).toBeGreaterThanOrEqual(changedAt + 30_000)
     expect(lease.acquiredAt).toBeLessThan(changedAt + 35_000)
@@ -217,9 +231,9 @@ describe('the .lock that an acquisition finds', () => {
   })
 
   it.each([
-    ['counts for no longer than the TTL', 'x', 40_000],
-    ['is thought to be removed for no longer than a second', 'leaving:x', 1500],
-  ])('%s, though its time lies far ahead', async (_, id, limitMs) => {
+    ['blocks for at most the TTL', 'x', 40_000],
+    ['blocks for at most a second if it is marked for removal', 'leaving:x', 1500],
+  ])('%s, although its time is far in the future', async (_, id, limitMs) => {
     const { clock, files, openTab, finished } = projectBed()
     const now = clock.now()
     const record = { id, ttlExpiresAt: now + 86_400_000, mtime: now }
@@ -229,7 +243,7 @@ describe('the .lock that an acquisition finds', () => {
     expect(clock.now() - now).toBeLessThan(limitMs)
   })
 
-  it('fails an attempt when others remove it again and again', async () => {
+  it('makes an attempt fail if other tabs remove it repeatedly', async () => {
     const { clock, files, openTab, finished } = projectBed()
     files.refuse = () => {
       const now = clock.now()
@@ -244,7 +258,7 @@ describe('the .lock that an acquisition finds', () => {
     })
   })
 
-  it('is warned of when it was slow', async () => {
+  it('causes a warning if it is slow', async () => {
     const { clock, files, openTab, finished } = projectBed()
     files.refuse = async (operation) => {
       if (operation === 'close') await new Promise<void>((resolve) => clock.setTimer(resolve, 1500))
@@ -268,6 +282,6 @@ describe('two tabs that write the .lock at once', () => {
     const tabs = [openTab({ locks: null }), openTab({ locks: null }), openTab({ locks: null })]
     const asking = tabs.map(({ locks }) => caught(locks.acquireProjectLock({ retry: { maxAttempts: 1 } })))
     await finished(Promise.all(asking))
-    expect(tabs.filter(({ told }) => told().includes('acquired')).length).toBe(1)
+    expect(tabs.filter(({ emitted }) => emitted().includes('acquired')).length).toBe(1)
   })
 })

@@ -1,20 +1,19 @@
 /**
- * One project lease from the first attempt to its end. The core carries it: attempts, heartbeat, deadline and loss
- * are those of its manager. A claim turns what the core tells into the events of the project lock.
+ * One project lease from the first attempt to its end. The core does the work: attempts, heartbeat, deadline and loss
+ * are those of its manager. A claim turns the core's events into the events of the project lock.
  *
- *     asking ──▶ held ──▶ releasing ──▶ gone
- *                  └──▶ lost ──▶ gone
+ *     acquiring ──▶ held ──▶ releasing ──▶ ended
+ *                     └──▶ lost ──▶ ended
  */
-
-import { WakeSignal } from '../base/wake-signal.ts'
-import type { Clock, Lease, LeaseError, LeaseEvent, LossReason } from '../core/index.ts'
+import { orAborted } from '../base/abort.ts'
+import { type LeaseError, messageOf } from '../base/errors.ts'
+import type { Lease, LeaseEvent, LossReason } from '../core/index.ts'
 import { nameOf } from '../stores/browser/index.ts'
-import type { Emit, EventChannel } from './channel.ts'
 import { LockError, notHeld } from './errors.ts'
+import type { EventFields, EventName, LockEvents } from './events.ts'
 import { UNREADABLE } from './lock-file.ts'
 import { delayAfter } from './retry-policy.ts'
 import type {
-  LockBackend,
   LockConditionWarningEvent,
   LockErrorEvent,
   LockReadonlyEnteredEvent,
@@ -23,219 +22,219 @@ import type {
 } from './types.ts'
 
 export const HEARTBEAT_MS = 10_000
-/** A file that takes longer than this to answer is worth a warning. */
+/** A file that takes longer to answer causes a warning. */
 const SLOW_FALLBACK_MS = 1000
 const MAX_REMOVALS = 3
-/** How often a tab that stands by looks at a `.lock`, which cannot call it. */
+/** How often a waiting tab reads a `.lock`, which cannot wake it. */
 export const STANDBY_POLL_MS = 2000
 
-export interface Claim {
-  readonly id: string
-  backend: LockBackend
-  /** The core's lease, once it was granted. */
-  lease: Lease | undefined
-  /** Present once a release was begun. */
-  released: Promise<void> | undefined
-  /** Why it was lost; absent as long as it was not. */
-  loss: LockError | undefined
-  /** Aborts with the loss. */
-  signal(): AbortSignal
-  emit: Emit
-  isHeld(): boolean
-  snapshot(): ProjectLockLease
-  granted(lease: Lease, attempt: number, tookMs: number): void
-  /** The core's `retry`: after failed renewals, and after a `.lock` that could not be removed. */
-  pauseAfter(failures: number): number | null
-  hear(event: LeaseEvent): void
-  /** A beat goes out. */
-  beat(): void
-  /**
-   * Renews now; resolves with the renewal that succeeds, be it a later one, and rejects with the loss. A Web Lock
-   * needs no renewal.
-   */
-  renewNow(signal: AbortSignal): Promise<ProjectLockLease>
-  /**
-   * Resolves whether or not the `.lock` could be removed; calling it twice is calling it once. `force` removes what
-   * another wrote.
-   */
-  release(force?: () => Promise<void>): Promise<void>
-  /** After the page was away: nothing may be written until the lease was confirmed. */
-  check(): void
-  tellRetry(attempt: number, delayMs: number, reason: LockRetryScheduledEvent['reason']): void
-  /** With a `readonly` reason the tab may not write any more. */
-  fail(
+export type Claim = ReturnType<typeof createClaim>
+
+/**
+ * `requested`: what is known before the grant; of another tab's lease, everything. A claim on standby emits no event
+ * before the grant.
+ */
+export function createClaim(requested: ProjectLockLease, events: LockEvents, standby: boolean) {
+  const { id, scope } = requested
+  let backend = requested.backend
+  /** The core's lease, once it is granted. */
+  let lease: Lease | undefined
+  let loss: LockError | undefined
+  let released: Promise<void> | undefined
+  /** Created on first use, because most leases end before anybody reads their signal. */
+  let lossController: AbortController | undefined
+  let lastFailure: LeaseError | undefined
+  /** Failed renewals in a row. */
+  let failedRenewals = 0
+  /** How often the `.lock` could not be removed. */
+  let failedRemovals = 0
+  let replacedUnreadable = false
+  /** The page came back, and the lease has not been renewed since. */
+  let isUnconfirmed = false
+  /** Called at the next renewal, and when the lease ends. */
+  const renewalWaiters: (() => void)[] = []
+
+  return {
+    id,
+    isHeld,
+    isGranted: () => lease !== undefined,
+    /** Why the lease was lost; `undefined`: it was not. */
+    loss: () => loss,
+    lossSignal,
+    snapshot,
+    switchToFallback,
+    emit,
+    emitRetry,
+    emitError,
+    onGranted,
+    onLeaseEvent,
+    onHeartbeat,
+    retryDelay,
+    renewNow,
+    confirm,
+    release,
+  }
+
+  function isHeld(): boolean {
+    return !!lease?.held && !isUnconfirmed
+  }
+
+  /** Aborts when the lease is lost. */
+  function lossSignal(): AbortSignal {
+    lossController ??= new AbortController()
+    if (loss) lossController.abort(loss)
+    return lossController.signal
+  }
+
+  /** The browser refuses Web Locks. */
+  function switchToFallback(): void {
+    backend = 'fallback'
+  }
+
+  function snapshot(): ProjectLockLease {
+    if (!lease) return { ...requested, backend }
+    return { id, backend, scope, acquiredAt: lease.acquiredAt, ttlExpiresAt: lease.expiresAt ?? Infinity }
+  }
+
+  function emit<N extends EventName>(name: N, fields: EventFields<N>): void {
+    if (!standby || lease) events.emit({ leaseId: id, backend, scope }, name, fields)
+  }
+
+  function emitRetry(attempt: number, delayMs: number, reason: LockRetryScheduledEvent['reason']): void {
+    emit('retry', { attempt, delayMs, reason })
+    emit('waiting', { retry: attempt, delayMs })
+  }
+
+  /** With a `readonlyReason`, this tab may no longer write. */
+  function emitError(
     operation: LockErrorEvent['operation'],
     error: LockError,
-    readonly?: LockReadonlyEnteredEvent['reason'] | false,
-  ): void
-}
-
-/** `asked` is what is known of the lease before it is granted; of another's lease, all. */
-export function createClaim(
-  asked: ProjectLockLease,
-  channel: EventChannel,
-  clock: Clock,
-  standsBy: boolean,
-): Claim {
-  const { id, scope } = asked
-  /** Made when first asked for: most leases end without anybody looking at their signal. */
-  let ended: AbortController | undefined
-  let lastFailure: LeaseError | undefined
-  /** Renewals that failed in a row. */
-  let failures = 0
-  /** How often the `.lock` could not be removed. */
-  let removals = 0
-  let replacedUnreadable = false
-  /** The page was away, and the lease was not renewed since. */
-  let isChecking = false
-  /** Rung by the next renewal, and by the end. */
-  const waiters: WakeSignal[] = []
-
-  const claim: Claim = {
-    id,
-    backend: asked.backend,
-    loss: undefined,
-    lease: undefined,
-    released: undefined,
-    emit(name, fields) {
-      if (standsBy && !claim.lease) return
-      channel.emit({ leaseId: id, backend: claim.backend, scope }, name, fields)
-    },
-    signal() {
-      ended ??= new AbortController()
-      if (claim.loss) ended.abort(claim.loss)
-      return ended.signal
-    },
-    isHeld: () => !!claim.lease?.held && !isChecking,
-    snapshot() {
-      const { lease, backend } = claim
-      if (!lease) return asked
-      return { id, backend, scope, acquiredAt: lease.acquiredAt, ttlExpiresAt: lease.expiresAt ?? Infinity }
-    },
-
-    granted(given, attempt, tookMs) {
-      claim.lease = given
-      const snapshot = claim.snapshot()
-      if (claim.backend === 'fallback') {
-        claim.emit('fallback-engaged', { lease: snapshot })
-        if (replacedUnreadable) warn('fallback-corrupt')
-        if (tookMs > SLOW_FALLBACK_MS && !standsBy) warn('fallback-delayed', `${Math.round(tookMs)} ms`)
-      }
-      claim.emit('acquired', { attempt, lease: snapshot })
-      tellNextBeat()
-    },
-
-    pauseAfter(count) {
-      if (!claim.lease) return standsBy ? STANDBY_POLL_MS : null
-      if (claim.released) return count < MAX_REMOVALS ? delayAfter(count) : null
-      const delay = isDenied() ? null : delayAfter(count)
-      failures = count
-      if (delay !== null) claim.tellRetry(count, delay, 'transient-error')
-      return delay
-    },
-
-    hear(event) {
-      if (event.type === 'expired') replacedUnreadable = event.lease.owner === UNREADABLE
-      else if (event.type === 'renewed') onRenewed()
-      else if (event.type === 'warning') warn('heartbeat-delayed', `${Math.round(event.left)} ms left`)
-      else if (event.type === 'lost') onLost(event.reason)
-      else if (event.type === 'error') {
-        lastFailure = event.error
-        if (claim.released) onRemovalFailed(event.error, ++removals === MAX_REMOVALS)
-      }
-    },
-
-    beat: () => claim.emit('attempt', { operation: 'renew', strategy: claim.backend, retry: failures }),
-
-    async renewNow(signal) {
-      if (!claim.loss && claim.backend === 'fallback') {
-        const bell = new WakeSignal(clock)
-        waiters.push(bell)
-        // The failure of one beat is told by events, and the core tries again; the loss is told to all who wait.
-        claim.lease?.renew().catch(() => {})
-        await bell.sleep(Infinity, signal)
-      }
-      if (claim.loss) throw claim.loss
-      if (claim.released) throw notHeld()
-      return claim.snapshot()
-    },
-
-    release(force) {
-      claim.released ??= Promise.resolve().then(async () => {
-        claim.emit('release-requested', { lease: claim.snapshot() })
-        wakeWaiters()
-        try {
-          await claim.lease?.release()
-          await force?.()
-          claim.emit('released', {})
-        } catch (error) {
-          // The others were told one by one. The work goes on, and what is left ends with its TTL.
-          if (force && removals < MAX_REMOVALS) onRemovalFailed(error, true)
-        }
-      })
-      return claim.released
-    },
-
-    check() {
-      if (!claim.isHeld()) return
-      isChecking = true
-      claim.lease?.renew().catch(() => {})
-    },
-
-    tellRetry(attempt, delayMs, reason) {
-      claim.emit('retry', { attempt, delayMs, reason })
-      claim.emit('waiting', { retry: attempt, delayMs })
-    },
-
-    fail(operation, error, readonly) {
-      claim.emit('error', { operation, error, retryable: error.retryable })
-      if (readonly) claim.emit('readonly-entered', { reason: readonly, lastError: error })
-    },
+    readonlyReason?: LockReadonlyEnteredEvent['reason'] | false,
+  ): void {
+    emit('error', { operation, error, retryable: error.retryable })
+    if (readonlyReason) emit('readonly-entered', { reason: readonlyReason, lastError: error })
   }
-  return claim
+
+  function emitWarning(warning: LockConditionWarningEvent['warning'], detail?: string): void {
+    emit('warning', { warning, ...(detail && { detail }), lease: snapshot() })
+  }
+
+  function emitNextHeartbeat(): void {
+    if (backend === 'fallback')
+      emit('renew-scheduled', { lease: snapshot(), nextHeartbeatInMs: HEARTBEAT_MS })
+  }
+
+  function onGranted(granted: Lease, attempt: number, tookMs: number): void {
+    lease = granted
+    if (backend === 'fallback') {
+      emit('fallback-engaged', { lease: snapshot() })
+      if (replacedUnreadable) emitWarning('fallback-corrupt')
+      if (tookMs > SLOW_FALLBACK_MS && !standby) emitWarning('fallback-delayed', `${Math.round(tookMs)} ms`)
+    }
+    emit('acquired', { attempt, lease: snapshot() })
+    emitNextHeartbeat()
+  }
+
+  function onLeaseEvent(event: LeaseEvent): void {
+    if (event.type === 'expired') replacedUnreadable = event.lease.owner === UNREADABLE
+    else if (event.type === 'renewed') onRenewed()
+    else if (event.type === 'warning') emitWarning('heartbeat-delayed', `${Math.round(event.left)} ms left`)
+    else if (event.type === 'lost') onLost(event.reason)
+    else if (event.type === 'error') {
+      lastFailure = event.error
+      if (released) onRemovalFailed(event.error, ++failedRemovals === MAX_REMOVALS)
+    }
+  }
+
+  /** A renewal is about to be sent. */
+  function onHeartbeat(): void {
+    emit('attempt', { operation: 'renew', strategy: backend, retry: failedRenewals })
+  }
+
+  /** The core's `retry` option, for refusals on standby, failed renewals and failed removals of the `.lock`. */
+  function retryDelay(failures: number): number | null {
+    if (!lease) return standby ? STANDBY_POLL_MS : null
+    if (released) return failures < MAX_REMOVALS ? delayAfter(failures) : null
+    const delay = isDenied() ? null : delayAfter(failures)
+    failedRenewals = failures
+    if (delay !== null) emitRetry(failures, delay, 'transient-error')
+    return delay
+  }
+
+  /**
+   * Renews now. Resolves with the first renewal that succeeds, which may be a later one, and rejects when the lease
+   * ends. A Web Lock needs no renewal.
+   */
+  async function renewNow(signal: AbortSignal | undefined): Promise<ProjectLockLease> {
+    if (released) throw notHeld()
+    if (!loss && backend === 'fallback') {
+      const renewed = new Promise<void>((resolve) => renewalWaiters.push(resolve))
+      // Events report a failed renewal, and the core tries again.
+      lease?.renew().catch(() => {})
+      await orAborted(renewed, signal)
+    }
+    if (loss) throw loss
+    if (released) throw notHeld()
+    return snapshot()
+  }
+
+  /** The page came back. The lease does not count as held until a renewal has confirmed it. */
+  function confirm(): void {
+    if (!isHeld()) return
+    isUnconfirmed = true
+    lease?.renew().catch(() => {})
+  }
+
+  /**
+   * Resolves whether or not the `.lock` could be removed. A second call returns the same promise. `force` also removes
+   * what another tab wrote.
+   */
+  function release(force?: () => Promise<void>): Promise<void> {
+    released ??= Promise.resolve().then(async () => {
+      emit('release-requested', { lease: snapshot() })
+      wakeRenewalWaiters()
+      try {
+        await lease?.release()
+        await force?.()
+        emit('released', {})
+      } catch (error) {
+        // Failures of the core's release were reported one by one. What is left expires with its TTL.
+        if (force && failedRemovals < MAX_REMOVALS) onRemovalFailed(error, true)
+      }
+    })
+    return released
+  }
 
   function isDenied(): boolean {
     return nameOf(lastFailure?.cause) === 'NotAllowedError'
   }
 
-  function warn(warning: LockConditionWarningEvent['warning'], detail?: string): void {
-    claim.emit('warning', { warning, ...(detail && { detail }), lease: claim.snapshot() })
-  }
-
-  function tellNextBeat(): void {
-    if (claim.backend === 'fallback')
-      claim.emit('renew-scheduled', { lease: claim.snapshot(), nextHeartbeatInMs: HEARTBEAT_MS })
-  }
-
   function onRenewed(): void {
-    const renewed = claim.snapshot()
-    failures = 0
+    const renewed = snapshot()
+    failedRenewals = 0
     lastFailure = undefined
-    isChecking = false
-    if (claim.backend === 'fallback')
-      claim.emit('renewed', { ttlExpiresAt: renewed.ttlExpiresAt, lease: renewed })
-    tellNextBeat()
-    wakeWaiters()
+    isUnconfirmed = false
+    if (backend === 'fallback') emit('renewed', { ttlExpiresAt: renewed.ttlExpiresAt, lease: renewed })
+    emitNextHeartbeat()
+    wakeRenewalWaiters()
   }
 
   function onLost(reason: LossReason): void {
     const isExpired = reason === 'deadline'
     const retryable = !isExpired && !isDenied()
-    const message = `the lock was lost (${reason})`
-    const loss = new LockError('lock-renewal-failed', message, retryable, lastFailure)
-    claim.loss = loss
-    ended?.abort(loss)
-    claim.fail('renew', loss, !retryable && (isExpired ? 'lease-expired' : 'renewal-denied'))
-    wakeWaiters()
+    loss = new LockError('lock-renewal-failed', `the lock was lost (${reason})`, retryable, lastFailure)
+    lossController?.abort(loss)
+    emitError('renew', loss, !retryable && (isExpired ? 'lease-expired' : 'renewal-denied'))
+    wakeRenewalWaiters()
   }
 
   function onRemovalFailed(cause: unknown, isLast: boolean): void {
-    const message = `.lock was not removed: ${cause}`
-    if (isLast) claim.fail('release', new LockError('lock-release-failed', message, true, cause))
-    claim.emit('cleanup-warning', { message })
+    const message = `.lock was not removed: ${messageOf(cause)}`
+    if (isLast) emitError('release', new LockError('lock-release-failed', message, true, cause))
+    emit('cleanup-warning', { message })
   }
 
-  function wakeWaiters(): void {
-    for (const bell of waiters.splice(0)) bell.wake()
+  function wakeRenewalWaiters(): void {
+    for (const resolve of renewalWaiters.splice(0)) resolve()
   }
 }

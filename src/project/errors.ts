@@ -1,30 +1,19 @@
-export type LockErrorCode =
-  /** Neither Web Locks nor a directory to write in. */
-  | 'web-lock-unsupported'
-  /** One attempt's time was over; seen as a `cause`. */
-  | 'lock-timeout'
-  /** Every attempt failed. `cause` says which backend refused. */
-  | 'lock-unavailable'
-  /** The lease ended because it could not be renewed. */
-  | 'lock-renewal-failed'
-  /** The `.lock` could not be deleted; it ends with its TTL. */
-  | 'lock-release-failed'
+import { LeaseError, type LockErrorCode } from '../base/errors.ts'
 
-/** Decide by `code`; `retryable` says whether it is worth asking for the lock again. */
-export class LockError extends Error {
+/** Decide by `code`; `retryable` says whether another request for the lock may succeed. */
+export class LockError extends LeaseError {
   override readonly name = 'LockError'
-  readonly code: LockErrorCode
-  readonly retryable: boolean
+  declare readonly code: LockErrorCode
+  override readonly retryable: boolean
 
-  /** `fallback-conflict`: one attempt found the `.lock` of another. It is never thrown, only seen as a `cause`. */
+  /** `fallback-conflict`: one attempt found the `.lock` of another tab. It is never thrown, only set as a `cause`. */
   constructor(
     code: LockErrorCode | 'fallback-conflict',
     message: string,
     retryable: boolean,
     cause?: unknown,
   ) {
-    super(message, { cause })
-    this.code = code as LockErrorCode
+    super(code, message, { cause })
     this.retryable = retryable
   }
 }

@@ -4,7 +4,7 @@ import { projectBed } from '../../test/web/project-bed.ts'
 import { FakeClock } from '../testing/index.ts'
 import type { ProjectLockEvent } from './index.ts'
 
-/** Every event, with the fields that it must have beside those of all events. */
+/** Every event, with its own fields, in addition to those of all events. */
 const FIELDS: Record<ProjectLockEvent['type'], readonly string[]> = {
   'lock:attempt': ['operation', 'strategy', 'retry'],
   'lock:waiting': ['retry', 'delayMs'],
@@ -23,7 +23,7 @@ const FIELDS: Record<ProjectLockEvent['type'], readonly string[]> = {
 const BASE = ['type', 'at', 'leaseId', 'backend', 'scope']
 
 describe('the events of the project lock', () => {
-  it('are all told, each with its fields', async () => {
+  it('are all emitted, each with its fields', async () => {
     const { clock, files, openTab, finished, refuse } = projectBed()
     const { locks, events } = openTab({ locks: null })
     files.put('project/.lock', 'damaged')
@@ -40,7 +40,7 @@ describe('the events of the project lock', () => {
     }
   })
 
-  it('never go back in time, though the clock does', async () => {
+  it('have times that never go back, although the clock does', async () => {
     const { clock, openTab, finished } = projectBed()
     const { locks, events } = openTab()
     const lease = await finished(locks.acquireProjectLock())
@@ -50,9 +50,9 @@ describe('the events of the project lock', () => {
     expect(times).toEqual(times.toSorted((a, b) => a - b))
   })
 
-  it('reach every listener in one order, also those that a listener causes', async () => {
+  it('reach every listener in the same order, also those that a listener causes', async () => {
     const { openTab, finished } = projectBed()
-    const { locks, told } = openTab()
+    const { locks, emitted } = openTab()
     const order: string[] = []
     locks.projectLockEvents.subscribe((event) => {
       if (event.type === 'lock:acquired') void locks.releaseProjectLock(event.lease)
@@ -60,15 +60,15 @@ describe('the events of the project lock', () => {
     })
     const stop = locks.subscribeLockEvents(({ type }) => order.push(type.slice('lock:'.length)))
     await finished(locks.acquireProjectLock())
-    expect(order).toEqual(told())
+    expect(order).toEqual(emitted())
     stop()
     stop()
     await finished(locks.acquireProjectLock())
-    expect(order.length).toBeLessThan(told().length)
+    expect(order.length).toBeLessThan(emitted().length)
   })
 })
 
-it('one function that listens twice hears on when it has stopped once', async () => {
+it('a function that subscribed twice stays subscribed after one of the subscriptions ends', async () => {
   const { openTab, finished } = projectBed()
   const { locks } = openTab()
   const listener = vi.fn()
@@ -78,7 +78,7 @@ it('one function that listens twice hears on when it has stopped once', async ()
   expect(listener).toHaveBeenCalledTimes(2)
 })
 
-it('an instance has the clock of a worker when it is given none', async () => {
+it('the default clock is the worker clock', async () => {
   vi.resetModules()
   const clock = new FakeClock()
   vi.doMock('../worker-clock/index.ts', () => ({ workerClock: () => clock }))
@@ -91,21 +91,21 @@ it('an instance has the clock of a worker when it is given none', async () => {
 })
 
 describe('the default instance', () => {
-  it('has the namespace imgponic, and one channel for both ways to subscribe', async () => {
+  it('has the namespace imgponic, and emits the same events to both kinds of subscription', async () => {
     vi.resetModules()
     const tab = new FakeLockManager().tab()
     vi.stubGlobal('navigator', { locks: tab })
     const project = await import('./index.ts')
-    const told: string[] = []
-    project.projectLockEvents.subscribe(({ type }) => told.push(type))
-    project.subscribeLockEvents(({ type }) => told.push(type))
+    const emitted: string[] = []
+    project.projectLockEvents.subscribe(({ type }) => emitted.push(type))
+    project.subscribeLockEvents(({ type }) => emitted.push(type))
     const held = await project.withProjectLock(async (lease) => [
       (await tab.query()).held,
       project.holdsProjectLock(lease),
       project.projectLockSignal(lease).aborted,
     ])
     expect(held).toEqual([[{ name: 'imgponic:project:autosave' }], true, false])
-    expect(told.filter((type) => type === 'lock:acquired').length).toBe(2)
+    expect(emitted.filter((type) => type === 'lock:acquired').length).toBe(2)
     const lease = await project.acquireProjectLock({ scope: 'history' })
     expect(await project.renewProjectLock(lease)).toEqual(lease)
     await project.releaseProjectLock(lease)

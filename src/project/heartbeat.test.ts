@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { projectBed, type Tab } from '../../test/web/project-bed.ts'
 import type { ProjectLockLease } from './index.ts'
 
-/** A tab that holds the lock by the file, and has told of that. */
+/** A tab that holds the lock through the file. The events of the acquisition are removed. */
 async function holding(bed: ReturnType<typeof projectBed>): Promise<Tab & { lease: ProjectLockLease }> {
   const tab = bed.openTab({ locks: null })
   const lease = await bed.finished(tab.locks.acquireProjectLock())
@@ -11,21 +11,21 @@ async function holding(bed: ReturnType<typeof projectBed>): Promise<Tab & { leas
 }
 
 describe('the heartbeat of the fallback', () => {
-  it('beats every 10 s by itself', async () => {
+  it('renews every 10 s', async () => {
     const bed = projectBed()
-    const { events, told, lease, locks } = await holding(bed)
+    const { events, emitted, lease, locks } = await holding(bed)
     await bed.clock.advance(30_000)
-    const beat = ['attempt', 'renewed', 'renew-scheduled']
-    expect(told()).toEqual([...beat, ...beat, ...beat])
+    const renewal = ['attempt', 'renewed', 'renew-scheduled']
+    expect(emitted()).toEqual([...renewal, ...renewal, ...renewal])
     expect(events[0]).toMatchObject({ operation: 'renew', strategy: 'fallback', retry: 0, leaseId: lease.id })
     expect(events[2]).toMatchObject({ nextHeartbeatInMs: 10_000, lease: { id: lease.id } })
     expect(bed.lockFile().autosave.mtime).toBeGreaterThan(lease.acquiredAt + 29_000)
     expect(locks.holdsProjectLock(lease)).toBe(true)
   })
 
-  it('warns after 20 s without one, and ends the lease within 30 s', async () => {
+  it('warns after 20 s without a renewal, and ends the lease within 30 s', async () => {
     const bed = projectBed()
-    const { locks, lease, events, told } = await holding(bed)
+    const { locks, lease, events, emitted } = await holding(bed)
     bed.files.refuse = () => new Promise(() => {})
     await bed.clock.advance(20_000)
     expect(events.find((event) => event.type === 'lock:warning')).toMatchObject({
@@ -34,7 +34,7 @@ describe('the heartbeat of the fallback', () => {
     })
     expect(locks.holdsProjectLock(lease)).toBe(true)
     await bed.clock.advance(10_000)
-    expect(told().slice(-2)).toEqual(['error', 'readonly-entered'])
+    expect(emitted().slice(-2)).toEqual(['error', 'readonly-entered'])
     expect(events.at(-1)).toMatchObject({
       reason: 'lease-expired',
       lastError: { code: 'lock-renewal-failed', retryable: false },
@@ -43,9 +43,9 @@ describe('the heartbeat of the fallback', () => {
     expect(locks.projectLockSignal(lease).reason).toMatchObject({ code: 'lock-renewal-failed' })
   })
 
-  it('tries a failed renewal again after 0.5, 1, 2 and 4 s; the fifth failure is worth acquiring anew', async () => {
+  it('retries a failed renewal after 0.5, 1, 2 and 4 s; the fifth failure is a retryable loss', async () => {
     const bed = projectBed()
-    const { locks, lease, events, told } = await holding(bed)
+    const { locks, lease, events, emitted } = await holding(bed)
     bed.refuse('write', 'QuotaExceededError')
     await bed.clock.advance(18_000)
     expect(events.filter((event) => event.type === 'lock:retry')).toMatchObject(
@@ -57,41 +57,38 @@ describe('the heartbeat of the fallback', () => {
       retryable: true,
       error: { code: 'lock-renewal-failed', retryable: true },
     })
-    expect(told()).not.toContain('readonly-entered')
+    expect(emitted()).not.toContain('readonly-entered')
     expect(locks.holdsProjectLock(lease)).toBe(false)
     bed.files.refuse = () => {}
     await bed.finished(locks.releaseProjectLock(lease))
     expect(await bed.finished(locks.acquireProjectLock())).toMatchObject({ backend: 'fallback' })
   })
 
-  it('goes on as before when a later try succeeds', async () => {
+  it('continues when a later try succeeds', async () => {
     const bed = projectBed()
-    const { events, told } = await holding(bed)
+    const { events, emitted } = await holding(bed)
     bed.refuse('write', 'QuotaExceededError')
     await bed.clock.advance(12_000)
     bed.files.refuse = () => {}
     await bed.clock.advance(10_000)
-    expect(told()).toContain('renewed')
-    expect(told()).not.toContain('error')
+    expect(emitted()).toContain('renewed')
+    expect(emitted()).not.toContain('error')
     expect(events.findLast((event) => event.type === 'lock:attempt')).toMatchObject({ retry: 3 })
   })
 
-  it('does not try again what is not allowed', async () => {
+  it('does not retry after NotAllowedError', async () => {
     const bed = projectBed()
-    const { events, told } = await holding(bed)
+    const { events, emitted } = await holding(bed)
     bed.refuse('write', 'NotAllowedError')
     await bed.clock.advance(10_000)
-    expect(told()).toEqual(['attempt', 'error', 'readonly-entered'])
+    expect(emitted()).toEqual(['attempt', 'error', 'readonly-entered'])
     expect(events.at(-1)).toMatchObject({ reason: 'renewal-denied', lastError: { retryable: false } })
   })
 
   it.each([
     ['the files were cleared', (bed: ReturnType<typeof projectBed>) => bed.files.clear()],
-    [
-      'another record took its place',
-      (bed: ReturnType<typeof projectBed>) => bed.files.put('project/.lock', '{}'),
-    ],
-  ])('loses the lease when %s', async (_, happen) => {
+    ['the record is gone', (bed: ReturnType<typeof projectBed>) => bed.files.put('project/.lock', '{}')],
+  ])('loses the lease if %s', async (_, happen) => {
     const bed = projectBed()
     const { locks, lease, events } = await holding(bed)
     happen(bed)
@@ -104,29 +101,29 @@ describe('the heartbeat of the fallback', () => {
     expect(locks.holdsProjectLock(lease)).toBe(false)
   })
 
-  it('ends by the wall clock after the machine slept', async () => {
+  it('ends the lease by the wall clock after the machine slept', async () => {
     const bed = projectBed()
-    const { locks, lease, told } = await holding(bed)
+    const { locks, lease, emitted } = await holding(bed)
     bed.clock.jump(31_000)
     expect(locks.holdsProjectLock(lease)).toBe(false)
-    expect(told()).toEqual(['error', 'readonly-entered'])
+    expect(emitted()).toEqual(['error', 'readonly-entered'])
   })
 })
 
 describe('renewProjectLock', () => {
   it('resolves with the retry that succeeds', async () => {
     const bed = projectBed()
-    const { locks, lease, told } = await holding(bed)
+    const { locks, lease, emitted } = await holding(bed)
     bed.refuse('write', 'QuotaExceededError')
     const renewing = locks.renewProjectLock(lease)
     await bed.clock.advance(400)
     bed.files.refuse = () => {}
     const renewed = await bed.finished(renewing)
     expect(renewed.ttlExpiresAt).toBeGreaterThan(lease.ttlExpiresAt)
-    expect(told()).toEqual(['attempt', 'retry', 'waiting', 'attempt', 'renewed', 'renew-scheduled'])
+    expect(emitted()).toEqual(['attempt', 'retry', 'waiting', 'attempt', 'renewed', 'renew-scheduled'])
   })
 
-  it('rejects when all tries fail', async () => {
+  it('rejects if all tries fail', async () => {
     const bed = projectBed()
     const { locks, lease } = await holding(bed)
     bed.refuse('write', 'QuotaExceededError')
@@ -145,7 +142,7 @@ describe('renewProjectLock', () => {
     expect(await bed.finished(renewing, 1000)).toBe('enough')
   })
 
-  it('ends when the lease is released meanwhile', async () => {
+  it('rejects if the lease is released in the meantime', async () => {
     const bed = projectBed()
     const { locks, lease } = await holding(bed)
     bed.files.refuse = () => new Promise(() => {})
@@ -154,19 +151,19 @@ describe('renewProjectLock', () => {
     expect(await bed.finished(renewing, 1000)).toMatchObject({ code: 'lock-renewal-failed' })
   })
 
-  it('does nothing for a Web Lock, and refuses what was released', async () => {
+  it('does nothing for a Web Lock, and rejects after the release', async () => {
     const { openTab, finished } = projectBed()
-    const { locks, told } = openTab()
+    const { locks, emitted } = openTab()
     const lease = await finished(locks.acquireProjectLock())
     expect(await finished(locks.renewProjectLock(lease))).toEqual(lease)
-    expect(told()).toEqual(['attempt', 'acquired'])
+    expect(emitted()).toEqual(['attempt', 'acquired'])
     await finished(locks.releaseProjectLock(lease))
     await expect(locks.renewProjectLock(lease)).rejects.toMatchObject({ code: 'lock-renewal-failed' })
   })
 })
 
 describe('a Web Lock that was stolen', () => {
-  it('is lost, and worth acquiring anew', async () => {
+  it('is a retryable loss', async () => {
     const { clock, manager, openTab, finished } = projectBed()
     const { locks, events } = openTab()
     const lease = await finished(locks.acquireProjectLock())
@@ -186,8 +183,8 @@ describe('a page that comes back', () => {
 
   it.each([
     ['from the back/forward cache', shown(true)],
-    ['from being frozen', new Event('resume')],
-  ])('may not write before its lease was confirmed: %s', async (_, event) => {
+    ['after it was frozen', new Event('resume')],
+  ])('may not write before its lease is confirmed: %s', async (_, event) => {
     const bed = projectBed()
     const { locks, lease, page } = await holding(bed)
     page.dispatchEvent(event)
@@ -196,30 +193,30 @@ describe('a page that comes back', () => {
     expect(locks.holdsProjectLock(lease)).toBe(true)
   })
 
-  it('confirms a Web Lock as well, in silence', async () => {
+  it('confirms a Web Lock as well, without events', async () => {
     const { clock, openTab, finished } = projectBed()
-    const { locks, page, told } = openTab()
+    const { locks, page, emitted } = openTab()
     const lease = await finished(locks.acquireProjectLock())
     page.dispatchEvent(shown(true))
     expect(locks.holdsProjectLock(lease)).toBe(false)
     await clock.advance(10)
     expect(locks.holdsProjectLock(lease)).toBe(true)
-    expect(told()).toEqual(['attempt', 'acquired'])
+    expect(emitted()).toEqual(['attempt', 'acquired'])
   })
 
-  it('has nothing to look at when it is shown for the first time', async () => {
+  it('checks nothing when it is shown for the first time', async () => {
     const bed = projectBed()
     const { locks, lease, page } = await holding(bed)
     page.dispatchEvent(shown(false))
     expect(locks.holdsProjectLock(lease)).toBe(true)
   })
 
-  it('is read-only if its lease ran out meanwhile', async () => {
+  it('is read-only if its lease expired in the meantime', async () => {
     const bed = projectBed()
-    const { locks, lease, page, told } = await holding(bed)
+    const { locks, lease, page, emitted } = await holding(bed)
     bed.clock.jump(40_000)
     page.dispatchEvent(shown(true))
     expect(locks.holdsProjectLock(lease)).toBe(false)
-    expect(told()).toEqual(['error', 'readonly-entered'])
+    expect(emitted()).toEqual(['error', 'readonly-entered'])
   })
 })

@@ -1,11 +1,12 @@
-import { createProjectLocks } from './create.ts'
+import { createProjectLocks } from './project-locks.ts'
 import type { ProjectLocks } from './types.ts'
 
-export { createProjectLocks, type ProjectLocksOptions } from './create.ts'
-export { LockError, type LockErrorCode } from './errors.ts'
+export type { LockErrorCode } from '../base/errors.ts'
+export { LockError } from './errors.ts'
+export { createProjectLocks, type ProjectLocksOptions } from './project-locks.ts'
 export type * from './types.ts'
 
-/** The default instance, made at the first call: a module must not look at the page when it is loaded. */
+/** The default instance, created by the first call, because loading a module must not touch the page. */
 let shared: ProjectLocks | undefined
 
 function defaultLocks(): ProjectLocks {
@@ -27,11 +28,11 @@ function defaultLocks(): ProjectLocks {
 export const acquireProjectLock: ProjectLocks['acquireProjectLock'] = (...args) =>
   defaultLocks().acquireProjectLock(...args)
 
-/** Beats now, beside the heartbeat. Resolves with the lease as it is then. */
+/** Renews now, in addition to the heartbeat. Resolves with the renewed lease. */
 export const renewProjectLock: ProjectLocks['renewProjectLock'] = (...args) =>
   defaultLocks().renewProjectLock(...args)
 
-/** Ends the lease. Resolves also when the `.lock` could not be removed: that is told by events. */
+/** Ends the lease. Resolves even if the `.lock` could not be removed: events report that. */
 export const releaseProjectLock: ProjectLocks['releaseProjectLock'] = (...args) =>
   defaultLocks().releaseProjectLock(...args)
 
@@ -44,17 +45,17 @@ export const releaseProjectLock: ProjectLocks['releaseProjectLock'] = (...args) 
 export const withProjectLock: ProjectLocks['withProjectLock'] = (...args) =>
   defaultLocks().withProjectLock(...args)
 
-/** Listens to every event of the default instance. Returns how to stop. */
+/** Listens to every event of the default instance. Returns a function that ends the subscription. */
 export const subscribeLockEvents: ProjectLocks['subscribeLockEvents'] = (listener) =>
   defaultLocks().subscribeLockEvents(listener)
 
 /** The same channel as `subscribeLockEvents`. */
 export const projectLockEvents: ProjectLocks['projectLockEvents'] = { subscribe: subscribeLockEvents }
 
-/** Whether this lease may write at this moment. */
+/** Whether this lease may write now. */
 export const holdsProjectLock: ProjectLocks['holdsProjectLock'] = (lease) =>
   defaultLocks().holdsProjectLock(lease)
 
-/** Aborts when the lease was lost. */
+/** Aborts when the lease is lost. */
 export const projectLockSignal: ProjectLocks['projectLockSignal'] = (lease) =>
   defaultLocks().projectLockSignal(lease)

@@ -1,13 +1,25 @@
-import type { RetryPolicyConfig } from './types.ts'
+import { expectObject, expectWhole, refuse } from '../base/arguments.ts'
+import { expectDuration } from '../base/duration.ts'
+import type { RetryOptions, RetryPolicyConfig } from './types.ts'
 
-export const DEFAULT_RETRY: RetryPolicyConfig = {
-  initialDelayMs: 500,
-  maxDelayMs: 4000,
-  multiplier: 2,
-  maxAttempts: 5,
+/** The policy with every default filled in and every value checked. */
+export function checkRetry(retry: RetryOptions = {}): RetryPolicyConfig {
+  expectObject('retry', retry)
+  const { initialDelayMs = 500, maxDelayMs = 4000, multiplier = 2, maxAttempts = 5 } = retry
+  if (!(Number.isFinite(multiplier) && multiplier >= 0))
+    refuse('retry.multiplier', 'a number from 0', multiplier)
+  expectWhole('retry.maxAttempts', maxAttempts, 0)
+  return {
+    initialDelayMs: expectDuration('retry.initialDelayMs', initialDelayMs, 0),
+    maxDelayMs: expectDuration('retry.maxDelayMs', maxDelayMs, 0),
+    multiplier,
+    maxAttempts,
+  }
 }
 
-/** How long to pause after the attempt of this number, from 1; `null` when it was the last. */
+const DEFAULT_RETRY = checkRetry()
+
+/** Milliseconds to wait after attempt number `attempt`, counted from 1; `null`: it was the last attempt. */
 export function delayAfter(attempt: number, policy = DEFAULT_RETRY): number | null {
   if (attempt >= policy.maxAttempts) return null
   return Math.min(policy.maxDelayMs, policy.initialDelayMs * policy.multiplier ** (attempt - 1))

@@ -5,20 +5,20 @@ import type { LockError } from './index.ts'
 describe('the four scenarios of the project lock', () => {
   it('Web Lock 正常系: acquire, then release', async () => {
     const { openTab, finished, files } = projectBed()
-    const { locks, told, events } = openTab()
+    const { locks, emitted, events } = openTab()
     const lease = await finished(locks.acquireProjectLock())
     expect(lease).toMatchObject({ backend: 'web', scope: 'autosave', ttlExpiresAt: Infinity })
     await finished(locks.releaseProjectLock(lease))
-    expect(told()).toEqual(['attempt', 'acquired', 'release-requested', 'released'])
+    expect(emitted()).toEqual(['attempt', 'acquired', 'release-requested', 'released'])
     expect(new Set(events.map((event) => event.leaseId))).toEqual(new Set([lease.id]))
     expect(files.tree).toEqual({})
   })
 
-  it('フォールバック競合: a live .lock is asked five times, then the tab is read-only', async () => {
+  it('フォールバック競合: five attempts at a live .lock, then the tab is read-only', async () => {
     const { clock, files, openTab, finished } = projectBed()
     const text = record('another', clock.now() + 30_000, clock.now())
     files.put('project/.lock', text)
-    const { locks, events, told } = openTab({ locks: null })
+    const { locks, events, emitted } = openTab({ locks: null })
     const error: LockError = await finished(locks.acquireProjectLock().catch((error) => error))
     expect(error).toMatchObject({ name: 'LockError', code: 'lock-unavailable', retryable: false })
     expect(error.cause).toMatchObject({ code: 'fallback-conflict' })
@@ -26,12 +26,12 @@ describe('the four scenarios of the project lock', () => {
     expect(retries).toMatchObject(
       [500, 1000, 2000, 4000].map((delayMs, n) => ({ attempt: n + 1, delayMs, reason: 'contended' })),
     )
-    expect(told().slice(-3)).toEqual(['attempt', 'error', 'readonly-entered'])
+    expect(emitted().slice(-3)).toEqual(['attempt', 'error', 'readonly-entered'])
     expect(events.at(-2)).toMatchObject({ operation: 'acquire', error, retryable: false })
     expect(files.tree).toEqual({ 'project/.lock': text })
   })
 
-  it('期限更新: a renewal after 20 s moves ttlExpiresAt', async () => {
+  it('期限更新: a renewal after 20 s extends ttlExpiresAt', async () => {
     const { clock, openTab, finished, lockFile } = projectBed()
     const { locks, events } = openTab({ locks: null })
     const lease = await finished(locks.acquireProjectLock())
@@ -46,16 +46,16 @@ describe('the four scenarios of the project lock', () => {
     expect(lockFile().autosave).toMatchObject({ id: lease.id, ttlExpiresAt: renewed.ttlExpiresAt })
   })
 
-  it('クリーンアップ警告: a .lock that cannot be deleted is warned of, and nothing else is touched', async () => {
+  it('クリーンアップ警告: a .lock that cannot be deleted causes warnings, and nothing else is touched', async () => {
     const { files, openTab, finished } = projectBed()
     files.put('workflow-cookbook/collector.jsonl', '{}')
-    const { locks, events, told } = openTab({ locks: null })
+    const { locks, events, emitted } = openTab({ locks: null })
     const lease = await finished(locks.acquireProjectLock())
     files.refuse = (operation) => {
       if (operation === 'remove') throw new DOMException('no', 'InvalidModificationError')
     }
     await finished(locks.releaseProjectLock(lease))
-    const after = told().slice(told().indexOf('release-requested'))
+    const after = emitted().slice(emitted().indexOf('release-requested'))
     expect(after).toEqual([
       'release-requested',
       'cleanup-warning',

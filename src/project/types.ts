@@ -1,3 +1,4 @@
+import type { Duration } from '../base/duration.ts'
 import type { LockError } from './errors.ts'
 
 export type LockScope = 'autosave' | 'history'
@@ -5,9 +6,9 @@ export type LockScope = 'autosave' | 'history'
 export interface AcquireLockOptions {
   /** Default `autosave`. */
   readonly scope?: LockScope
-  /** Ends the waiting: the call rejects with the signal's reason. */
+  /** Ends the wait: the call rejects with the signal's reason. */
   readonly signal?: AbortSignal
-  readonly retry?: Partial<RetryPolicyConfig>
+  readonly retry?: RetryOptions
 }
 
 export interface RetryPolicyConfig {
@@ -17,25 +18,31 @@ export interface RetryPolicyConfig {
   readonly maxDelayMs: number
   /** Default 2. */
   readonly multiplier: number
-  /** Default 5: the first attempt and four more. */
+  /** Default 5: the first attempt and four retries. */
   readonly maxAttempts: number
 }
 
+/** Any part of a `RetryPolicyConfig`. Its times may also be text, such as `'2s'`. */
+export type RetryOptions = Partial<
+  Omit<RetryPolicyConfig, RetryTime> & { readonly [Name in RetryTime]: Duration }
+>
+type RetryTime = 'initialDelayMs' | 'maxDelayMs'
+
 export interface AcquireProjectLockOptions extends AcquireLockOptions {
   /**
-   * Stands in line until the lock is free, however long that takes, and tells of nothing but the grant: for a tab
-   * that is read-only and wants to write again when the writing one closes. `retry` does not apply.
+   * Waits in the queue without a time limit, and emits no event before the grant. For a read-only tab that wants to
+   * write again when the writing tab is closed. `retry` does not apply.
    */
   readonly standby?: boolean
 }
 
 export interface RenewProjectLockOptions {
-  /** Ends the waiting for the answer; the beat itself goes on. */
+  /** Ends the wait for the answer. The renewal itself continues. */
   readonly signal?: AbortSignal
 }
 
 export interface ReleaseProjectLockOptions {
-  /** Removes the record of the lease's scope from `project/.lock` whoever wrote it. Default false. */
+  /** Removes the record of the lease's scope from `project/.lock`, even if another tab wrote it. Default false. */
   readonly force?: boolean
 }
 
@@ -43,20 +50,20 @@ export type WithProjectLockOptions = AcquireProjectLockOptions
 
 export type LockBackend = 'web' | 'fallback'
 
-/** A snapshot, which never changes: a renewal returns a new one. */
+/** An immutable snapshot: a renewal returns a new one. */
 export interface ProjectLockLease {
-  /** A UUID. */
+  /** A UUID; in a page on plain http, another unique text. */
   readonly id: string
   readonly backend: LockBackend
   readonly scope: LockScope
   /** Milliseconds since 1970. */
   readonly acquiredAt: number
-  /** Milliseconds since 1970; `Infinity` for a Web Lock, which the browser itself ends with the tab. */
+  /** Milliseconds since 1970; `Infinity` for a Web Lock, which ends with its tab. */
   readonly ttlExpiresAt: number
 }
 
 export interface ProjectLockEventBase {
-  /** Milliseconds since 1970. Never less than that of the event before. */
+  /** Milliseconds since 1970. Never goes back from one event to the next. */
   readonly at: number
   readonly leaseId: string
   readonly backend: LockBackend
@@ -73,7 +80,7 @@ export interface LockAttemptEvent extends ProjectLockEventBase {
 
 export interface LockWaitingEvent extends ProjectLockEventBase {
   readonly type: 'lock:waiting'
-  /** The number of the retry that is waited for, from 1. */
+  /** The number of the next retry, from 1. */
   readonly retry: number
   readonly delayMs: number
 }
@@ -127,7 +134,7 @@ export interface LockReleaseRequestedEvent extends ProjectLockEventBase {
   readonly lease: ProjectLockLease
 }
 
-/** The release has ended, or a wait was ended by its signal or by `close`. */
+/** A release has ended, or a wait was ended by its signal or by `close`. */
 export interface LockReleasedEvent extends ProjectLockEventBase {
   readonly type: 'lock:released'
 }
@@ -135,7 +142,7 @@ export interface LockReleasedEvent extends ProjectLockEventBase {
 export interface LockErrorEvent extends ProjectLockEventBase {
   readonly type: 'lock:error'
   readonly operation: 'acquire' | 'renew' | 'release' | 'execute'
-  /** What an executor threw is the `cause` of the error. */
+  /** If an executor threw: its error is the `cause`. */
   readonly error: LockError
   readonly retryable: boolean
 }
@@ -163,26 +170,26 @@ export type ProjectLockEvent =
 
 export type LockEventListener = (event: ProjectLockEvent) => void
 
-/** What `createProjectLocks` makes; the module's free functions are those of one default instance. */
-export interface ProjectLocks {
+/** The result of `createProjectLocks`. The module's free functions use one default instance. */
+export interface ProjectLocks extends AsyncDisposable {
   acquireProjectLock(options?: AcquireProjectLockOptions): Promise<ProjectLockLease>
-  /** Beats now, beside the heartbeat, and tries again as the heartbeat does. A Web Lock needs none. */
+  /** Renews now, in addition to the heartbeat and with the same retries. A Web Lock needs no renewal. */
   renewProjectLock(lease: ProjectLockLease, options?: RenewProjectLockOptions): Promise<ProjectLockLease>
   releaseProjectLock(lease: ProjectLockLease, options?: ReleaseProjectLockOptions): Promise<void>
   withProjectLock<T>(
     executor: (lease: ProjectLockLease) => Promise<T>,
     options?: WithProjectLockOptions,
   ): Promise<T>
-  /** Events come in the order of `at`, synchronously. Stopping twice is harmless. */
+  /** Events are delivered synchronously, ordered by `at`. Returns a function that ends the subscription. */
   subscribeLockEvents(listener: LockEventListener): () => void
   readonly projectLockEvents: { subscribe(listener: LockEventListener): () => void }
   /**
-   * Whether this lease may write at this moment. False while a page that came back from the back/forward cache
-   * looks whether it still has its lock. Ask right before each write.
+   * Whether this lease may write now. Call it right before each write. It is false while a page that came back from
+   * the back/forward cache checks whether it still has its lock.
    */
   holdsProjectLock(lease: ProjectLockLease): boolean
-  /** Aborts when the lease was lost; never by a release. */
+  /** Aborts when the lease is lost, not when it is released. */
   projectLockSignal(lease: ProjectLockLease): AbortSignal
-  /** Ends every wait, releases what is held, and stops listening to the page. */
+  /** Ends every wait, releases every held lock, and stops listening to the page. */
   close(): Promise<void>
 }

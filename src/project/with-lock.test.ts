@@ -2,32 +2,49 @@ import { describe, expect, it } from 'vitest'
 import { projectBed } from '../../test/web/project-bed.ts'
 
 describe('withProjectLock', () => {
-  it('holds the lock while the executor runs, and gives its result', async () => {
+  it('holds the lock while the executor runs, and resolves with its result', async () => {
     const { openTab, finished } = projectBed()
-    const { locks, told } = openTab()
+    const { locks, emitted } = openTab()
     const result = locks.withProjectLock(async (lease) => locks.holdsProjectLock(lease), { scope: 'history' })
     expect(await finished(result)).toBe(true)
-    expect(told()).toEqual(['attempt', 'acquired', 'release-requested', 'released'])
+    expect(emitted()).toEqual(['attempt', 'acquired', 'release-requested', 'released'])
   })
 
-  it('tells of an exception, enters read-only, releases and throws it on', async () => {
+  it('reports an error of the executor, enters read-only, releases and rethrows it', async () => {
     const { openTab, finished } = projectBed()
-    const { locks, told, events } = openTab()
+    const { locks, emitted, events } = openTab()
     const problem = new Error('disk on fire')
     const running = locks.withProjectLock(() => Promise.reject(problem))
     await expect(finished(running)).rejects.toBe(problem)
     const after = ['error', 'readonly-entered', 'release-requested', 'released']
-    expect(told()).toEqual(['attempt', 'acquired', ...after])
+    expect(emitted()).toEqual(['attempt', 'acquired', ...after])
     expect(events[2]).toMatchObject({ operation: 'execute', retryable: false, error: { cause: problem } })
     expect(events[3]).toMatchObject({ reason: 'executor-failed', lastError: { cause: problem } })
   })
 
   it.each([
+    ['a symbol', Symbol('no')],
+    ['nothing', undefined],
+    ['an object without a prototype', Object.create(null)],
+  ])('rethrows %s that the executor threw', async (_, thrown) => {
+    const { openTab, finished } = projectBed()
+    const { locks, events } = openTab()
+    const running = finished(
+      locks.withProjectLock(() => Promise.reject(thrown)).catch((error) => ({ error })),
+    )
+    expect(await running).toEqual({ error: thrown })
+    expect(events[2]).toMatchObject({
+      operation: 'execute',
+      error: { code: 'lock-unavailable', cause: thrown },
+    })
+  })
+
+  it.each([
     ['until it succeeds', 2, 'done', 'released'],
     ['until the attempts are used up', 9, 'busy', 'released'],
-  ])('runs an executor again that says so: %s', async (_, failures, outcome, last) => {
+  ])('runs the executor again after a retryable error: %s', async (_, failures, outcome, last) => {
     const { openTab, finished } = projectBed()
-    const { locks, told, events } = openTab()
+    const { locks, emitted, events } = openTab()
     let runs = 0
     const executor = async () => {
       if (++runs <= failures) throw Object.assign(new Error('busy'), { retryable: true })
@@ -38,11 +55,11 @@ describe('withProjectLock', () => {
     expect(events.filter((event) => event.type === 'lock:retry').map((event) => event.delayMs)).toEqual(
       [500, 1000, 2000, 4000].slice(0, runs - 1),
     )
-    expect(told().includes('readonly-entered')).toBe(failures > 5)
-    expect(told().at(-1)).toBe(last)
+    expect(emitted().includes('readonly-entered')).toBe(failures > 5)
+    expect(emitted().at(-1)).toBe(last)
   })
 
-  it('pauses between two runs as the caller says', async () => {
+  it('pauses between two runs as the retry policy says', async () => {
     const { openTab, finished } = projectBed()
     const { locks, events } = openTab()
     const busy = Object.assign(new Error('busy'), { retryable: true })
@@ -51,9 +68,9 @@ describe('withProjectLock', () => {
     expect(events.flatMap((event) => (event.type === 'lock:waiting' ? event.delayMs : []))).toEqual([10, 30])
   })
 
-  it('rejects when the lock was lost while the executor ran', async () => {
+  it('rejects if the lock was lost while the executor ran', async () => {
     const { clock, files, openTab, finished } = projectBed()
-    const { locks, told } = openTab({ locks: null })
+    const { locks, emitted } = openTab({ locks: null })
     const running = locks.withProjectLock(
       async () => {
         files.clear()
@@ -62,12 +79,12 @@ describe('withProjectLock', () => {
       { retry: { maxAttempts: 1 } },
     )
     await expect(finished(running)).rejects.toMatchObject({ code: 'lock-renewal-failed' })
-    expect(told().at(-1)).toBe('released')
+    expect(emitted().at(-1)).toBe('released')
   })
 
-  it('enters read-only once when the lease expires while the executor runs', async () => {
+  it('enters read-only once if the lease expires while the executor runs', async () => {
     const { clock, files, openTab, finished } = projectBed()
-    const { locks, events, told } = openTab({ locks: null })
+    const { locks, events, emitted } = openTab({ locks: null })
     const running = locks.withProjectLock(async () => {
       files.refuse = () => new Promise(() => {})
       await new Promise<void>((resolve) => clock.setTimer(resolve, 40_000))
@@ -77,7 +94,7 @@ describe('withProjectLock', () => {
     expect(events.filter(({ type }) => type === 'lock:readonly-entered')).toMatchObject([
       { reason: 'lease-expired' },
     ])
-    expect(told()).toContain('error')
+    expect(emitted()).toContain('error')
   })
 
   it('does not run the executor without the lock', async () => {

@@ -1,11 +1,10 @@
 import { useRef } from 'react'
 import { type AutoSave, canRetry } from '../autosave/index.ts'
-import { AutoSaveIcon } from './autosave-icon.tsx'
 import { type AutoSaveMessage, type AutoSaveTexts, autosaveTexts, messageOf } from './autosave-texts.ts'
-import { useAutoSaveSnapshot } from './use-autosave.ts'
+import { useAutoSaveState } from './use-autosave.ts'
 
 export interface AutoSaveIndicatorProps {
-  /** `null`: not there yet. */
+  /** `null`: not created yet. */
   readonly autosave: AutoSave<unknown> | null
   /** Default `en`. */
   readonly lang?: 'en' | 'ja'
@@ -15,61 +14,81 @@ export interface AutoSaveIndicatorProps {
 
 export type AutoSaveTone = 'held' | 'pending' | 'waiting' | 'fallback' | 'lost' | 'unknown'
 
-const TONES: Readonly<Record<AutoSaveMessage, AutoSaveTone>> = {
-  nothing: 'held',
-  saved: 'held',
-  fallback: 'fallback',
-  unsaved: 'pending',
-  saving: 'pending',
-  waiting: 'waiting',
-  retrying: 'waiting',
-  held: 'lost',
-  lost: 'lost',
-  conflict: 'lost',
-  unsupported: 'lost',
-  full: 'lost',
-  denied: 'lost',
-  failed: 'lost',
-  off: 'unknown',
+/** Strokes in a box of 16 by 16. */
+const ICONS = {
+  check: 'M3.5 8.5l3 3 6-7',
+  pencil: 'M3 13l.7-3L10.5 3.2l2.3 2.3L6 12.3z',
+  arrows: 'M13 8a5 5 0 0 1-9.3 2.5M3 8a5 5 0 0 1 9.3-2.5M12.5 2.5v3h-3M3.5 13.5v-3h3',
+  clock: 'M8 2.5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 1 0 0-11M8 5v3.2l2 1.3',
+  lock: 'M4 7.5h8v5.5H4zM5.5 7.5V5.5a2.5 2.5 0 0 1 5 0v2',
+  warning: 'M8 2.5l6 10.5H2zM8 6.5v3M8 11.2v.1',
+  dash: 'M4 8h8',
 }
 
-/** Seen, but not spoken: they come and go with every pause of the user's. */
-const PASSING: readonly AutoSaveMessage[] = ['nothing', 'unsaved', 'saving', 'waiting']
+const STYLES: Readonly<Record<AutoSaveMessage, readonly [tone: AutoSaveTone, icon: keyof typeof ICONS]>> = {
+  nothing: ['held', 'check'],
+  saved: ['held', 'check'],
+  fallback: ['fallback', 'check'],
+  unsaved: ['pending', 'pencil'],
+  saving: ['pending', 'arrows'],
+  waiting: ['waiting', 'clock'],
+  retrying: ['waiting', 'warning'],
+  held: ['lost', 'lock'],
+  lost: ['lost', 'lock'],
+  conflict: ['lost', 'lock'],
+  unsupported: ['lost', 'lock'],
+  full: ['lost', 'warning'],
+  denied: ['lost', 'warning'],
+  failed: ['lost', 'warning'],
+  off: ['unknown', 'dash'],
+}
+
+/** Shown, but not announced by screen readers, because they change with every pause of the user. */
+const SILENT: readonly AutoSaveMessage[] = ['nothing', 'unsaved', 'saving', 'waiting']
 
 /**
- * A pill that says whether the work is saved, with details on demand. Needs `holdfast/react/styles.css`.
+ * Shows whether the work is saved, with details on demand. Needs `holdfast/react/styles.css`.
  *
  * @example
  * <AutoSaveIndicator autosave={autosave} lang="ja" />
  */
 export function AutoSaveIndicator({ autosave, lang = 'en', texts }: AutoSaveIndicatorProps) {
-  const snapshot = useAutoSaveSnapshot(autosave)
+  const state = useAutoSaveState(autosave)
   const words = { ...autosaveTexts[lang], ...texts }
-  const message = messageOf(snapshot)
-  const time = snapshot.savedAt === null ? '' : timeOfDay(snapshot.savedAt, lang)
+  const message = messageOf(state)
+  const time = state.savedAt === null ? '' : timeOfDay(state.savedAt, lang)
   const label = words[message].label(time)
-  const tone = TONES[message]
-  const spoken = useRef('')
-  if (!PASSING.includes(message)) spoken.current = label
+  const [tone, icon] = STYLES[message]
+  const announced = useRef('')
+  if (!SILENT.includes(message)) announced.current = label
   return (
-    <div className="holdfast hf-autosave" data-tone={tone} data-phase={snapshot.phase} lang={lang}>
+    <div className="holdfast hf-autosave" data-tone={tone} data-phase={state.phase} lang={lang}>
       <details>
         <summary>
-          <AutoSaveIcon message={message} />
+          <svg
+            className="hf-icon"
+            data-icon={icon}
+            viewBox="0 0 16 16"
+            width="14"
+            height="14"
+            aria-hidden="true"
+          >
+            <path d={ICONS[icon]} />
+          </svg>
           <span className="hf-label">{label}</span>
         </summary>
         <p className="hf-detail">{words[message].detail}</p>
       </details>
-      {canRetry(snapshot) && (
+      {canRetry(state) && (
         <button type="button" onClick={() => void autosave?.flushNow()}>
           {words.retry}
         </button>
       )}
       <span role="status" className="hf-spoken">
-        {tone === 'lost' ? '' : spoken.current}
+        {tone === 'lost' ? '' : announced.current}
       </span>
       <span role="alert" className="hf-spoken">
-        {tone === 'lost' ? spoken.current : ''}
+        {tone === 'lost' ? announced.current : ''}
       </span>
     </div>
   )

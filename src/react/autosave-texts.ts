@@ -1,6 +1,6 @@
 import type { AutoSaveSnapshot } from '../autosave/index.ts'
 
-/** What there is to say about a save; a state says exactly one of these. */
+/** The messages about a save. Every state has exactly one. */
 export type AutoSaveMessage =
   | 'nothing'
   | 'saved'
@@ -23,7 +23,7 @@ export interface AutoSaveTexts extends Readonly<Record<AutoSaveMessage, AutoSave
 }
 
 export interface AutoSaveText {
-  /** A few words, for the pill. `time` is that of the last save. */
+  /** A few words. `time`: of the last save. */
   readonly label: (time: string) => string
   /** One or two sentences, with the next step. */
   readonly detail: string
@@ -61,36 +61,39 @@ const say = (label: string | ((time: string) => string), detail: string): AutoSa
 })
 
 const en: AutoSaveTexts = {
-  nothing: say('No changes', 'Nothing has been changed yet. Edits are saved by themselves.'),
+  nothing: say('No changes', 'Nothing has been changed yet. Your edits are saved automatically.'),
   saved: say((time) => `Saved ${time}`, 'Everything is saved on this device.'),
   fallback: say(
     (time) => `Saved ${time}, basic lock`,
-    'Everything is saved. This browser has no lock of its own, so a file keeps other tabs from writing.',
+    'Everything is saved. This browser has no locks, so a file prevents other tabs from writing.',
   ),
-  unsaved: say('Unsaved changes', 'Your changes are saved as soon as you pause.'),
+  unsaved: say('Unsaved changes', 'Your changes are saved when you stop typing.'),
   saving: say('Saving', 'Your changes are being written.'),
-  waiting: say('Waiting to save', 'Another tab may be writing. Your changes are kept here until it is done.'),
-  retrying: say('Not saved, trying again', 'The last attempt failed. Your changes are kept here.'),
+  waiting: say('Waiting to save', 'Another tab may be writing. Your changes are kept in this tab.'),
+  retrying: say('Not saved, trying again', 'The last attempt failed. Your changes are kept in this tab.'),
   held: say(
     'Read-only, open in another tab',
-    'Another tab is editing. Close it to go on here. What you typed here is kept.',
+    'Another tab is editing. Close it to edit here. What you typed here is kept.',
   ),
   lost: say(
     'Read-only, another tab took over',
-    'Another tab is editing now. What you typed here is kept; writing comes back when that tab closes.',
+    'Another tab is editing now. What you typed here is kept. Close that tab to edit here again.',
   ),
   conflict: say(
     'Read-only, saved elsewhere',
-    'Another tab saved after this one was opened. Load its version, or keep yours.',
+    'Another tab saved after this one was opened. Load its version or keep yours.',
   ),
-  unsupported: say('Read-only, no lock here', 'This browser cannot keep two tabs from writing at once.'),
-  full: say(
-    'Not saved, no room left',
-    'The disk or the quota of this site is full. Free some room, then retry.',
+  unsupported: say(
+    'Read-only, no lock available',
+    'This browser cannot prevent two tabs from writing at once.',
   ),
-  denied: say('Not saved, no access', 'The browser refuses access to the folder. Allow it, then retry.'),
+  full: say('Not saved, no space left', 'There is no space left to save. Free some space, then retry.'),
+  denied: say(
+    'Not saved, no access',
+    'The browser does not allow access to the folder. Allow it, then retry.',
+  ),
   failed: say('Not saved', 'Saving failed. Your changes are kept in this tab.'),
-  off: say('Autosave is off', 'Changes are not saved by themselves.'),
+  off: say('Autosave is off', 'Changes are not saved automatically.'),
   retry: 'Retry',
 }
 

@@ -16,25 +16,22 @@ function markupOf(
   return renderToStaticMarkup(createElement(LockBanner, { state, lock: null, ...props }))
 }
 
-describe('while another edits', () => {
+describe('while another tab edits', () => {
   it.each([
     ['read-only', 'Wait in line'],
     ['waiting', 'Leave the line'],
-  ] as const)(
-    '(%s) one action stands out, the others are there without asking for attention',
-    (phase, main) => {
-      const found = markupOf({ phase }).matchAll(/<button type="button"(?: class="([^"]*)")?>([^<]*)/g)
-      const actions = Array.from(found, ([, look, text]) => ({ text, isQuiet: look === 'hf-quiet' }))
-      expect(actions).toEqual([
-        { text: main, isQuiet: false },
-        { text: 'Ask for it', isQuiet: true },
-        { text: 'Take over', isQuiet: true },
-      ])
-    },
-  )
+  ] as const)('(%s) one action is a button, the others are quiet links', (phase, main) => {
+    const found = markupOf({ phase }).matchAll(/<button type="button"(?: class="([^"]*)")?>([^<]*)/g)
+    const actions = Array.from(found, ([, look, text]) => ({ text, isQuiet: look === 'hf-quiet' }))
+    expect(actions).toEqual([
+      { text: main, isQuiet: false },
+      { text: 'Ask for it', isQuiet: true },
+      { text: 'Take over', isQuiet: true },
+    ])
+  })
 })
 
-/** What the banner says of an error, and what only stands behind it. */
+/** The text of an error in the banner, and its title. */
 function alertOf(code: LeaseErrorCode, props: Pick<LockBannerProps, 'lang' | 'texts'>) {
   const markup = markupOf({ phase: 'error', error: new LeaseError(code, REASON) }, props)
   const [, title, text = ''] = /<p role="alert" title="([^"]*)">([^<]*)<\/p>/.exec(markup) ?? []
@@ -47,14 +44,17 @@ describe('an error of the lock', () => {
     ['store-failed', 'en', /^You cannot edit this document\./],
     ['store-unavailable', 'ja', /^いまサーバーにつながりません。/],
     ['store-failed', 'ja', /^この文書は編集できません。/],
-  ] as const)('%s is told in plain words (%s), with the technical ones behind them', (code, lang, words) => {
-    const { title, text } = alertOf(code, { lang })
-    expect(text).toMatch(words)
-    expect(text).not.toMatch(lang === 'ja' ? LATIN_WORD : /413|bytes/)
-    expect(title).toBe(REASON)
-  })
+  ] as const)(
+    '%s is shown in plain words (%s), with the technical reason as a title',
+    (code, lang, words) => {
+      const { title, text } = alertOf(code, { lang })
+      expect(text).toMatch(words)
+      expect(text).not.toMatch(lang === 'ja' ? LATIN_WORD : /413|bytes/)
+      expect(title).toBe(REASON)
+    },
+  )
 
-  it('is told in the words of the page, if it has its own', () => {
+  it('is shown in the own words of the page, if it has some', () => {
     const failed = vi.fn((reason: string) => `Sorry: ${reason}`)
     expect(alertOf('store-failed', { texts: { failed } }).text).toBe(`Sorry: ${REASON}`)
     expect(failed).toHaveBeenCalledWith(REASON, 'store-failed')

@@ -8,34 +8,34 @@ export interface LockBannerProps {
   readonly lock: DocumentLock | null
   /** Default `en`. */
   readonly lang?: 'en' | 'ja'
-  /** Replaces single texts. */
+  /** Replaces some of the texts. */
   readonly texts?: Partial<LockTexts>
-  /** Runs before the lock is given back or handed over, to save what is not saved yet. If it fails, the lock stays. */
+  /** Runs before the lock is released or handed over, to save unsaved changes. If it fails, the lock is kept. */
   readonly onHandOver?: () => void | Promise<void>
 }
 
-/** What the colour of the bar and the word beside it say. */
+/** The meaning of the banner's colour. */
 type Tone = 'held' | 'pending' | 'waiting' | 'lost' | 'unknown'
 
-interface Saying {
+interface BannerContent {
   readonly tone: Tone
   readonly text: string
-  /** For whoever runs the page. */
+  /** Technical, for whoever runs the page. */
   readonly detail?: string | undefined
   readonly actions: readonly Action[]
-  /** Until when the thin line empties. */
+  /** When the countdown ends. */
   readonly until?: number | undefined
 }
 
 interface Action {
   readonly text: string
   readonly run: () => unknown
-  /** `primary`: what one most likely wants. `quiet`: what else one may do, without asking for attention. */
+  /** `primary`: what most readers want to do. `quiet`: an alternative, shown as a link. */
   readonly rank?: 'primary' | 'quiet'
 }
 
 /**
- * Who edits the document, until when, and the one thing that makes sense to do now.
+ * Shows who is editing the document, until when, and what the reader can do now.
  *
  * @example
  * const { state, lock } = useDocumentLock('minutes-42')
@@ -44,14 +44,15 @@ interface Action {
 export function LockBanner({ state, lock, lang = 'en', texts, onHandOver }: LockBannerProps) {
   const words = { ...lockTexts[lang], ...texts }
   const banner = useRef<HTMLElement>(null)
-  const { tone, text, detail, actions, until } = sayingOf(state, lock, words, lang, onHandOver)
+  const { tone, text, detail, actions, until } = contentOf(state, lock, words, lang, onHandOver)
   const isAlarm = state.phase === 'lost' || state.phase === 'error'
-  const said = state.me === null && !isAlarm ? words.connecting : text
-  const line = state.connected || state.me === null || isAlarm ? said : `${said} ${words.offline}`
+  const message = state.me === null && !isAlarm ? words.connecting : text
+  const isOnline = state.connected || state.me === null || isAlarm
+  const fullText = isOnline ? message : `${message} ${words.offline}`
   const press = async (run: Action['run']) => {
-    // The button may go with the answer; the focus stays here.
+    // The button may disappear after the click. The focus stays in the banner.
     banner.current?.focus()
-    // What fails is told by the state.
+    // The state shows what failed.
     await Promise.resolve(run()).catch(() => {})
   }
   return (
@@ -65,9 +66,9 @@ export function LockBanner({ state, lock, lang = 'en', texts, onHandOver }: Lock
     >
       <span className="hf-dot" aria-hidden="true" />
       <div className="hf-text">
-        <p role="status">{isAlarm ? '' : line}</p>
+        <p role="status">{isAlarm ? '' : fullText}</p>
         <p role="alert" title={detail}>
-          {isAlarm ? line : ''}
+          {isAlarm ? fullText : ''}
         </p>
       </div>
       <span className="hf-count" aria-hidden="true">
@@ -85,13 +86,13 @@ export function LockBanner({ state, lock, lang = 'en', texts, onHandOver }: Lock
   )
 }
 
-function sayingOf(
+function contentOf(
   state: DocumentLockState,
   lock: DocumentLock | null,
   words: LockTexts,
   lang: string,
   onHandOver: LockBannerProps['onHandOver'],
-): Saying {
+): BannerContent {
   const { phase, holder, request, demand, place, error } = state
   const other = holder && !holder.isMe ? whoOf(holder, lang) : null
   const edit: Action = { text: words.edit, run: () => lock?.acquire(), rank: 'primary' }
@@ -177,7 +178,7 @@ function Countdown({ until, words }: { readonly until: number; readonly words: L
   return <span ref={element} />
 }
 
-/** The thin line that empties with the lease; full is what was left when it was told. */
+/** The thin line that gets shorter until the end. It is full when the end becomes known. */
 function Drain({ until }: { readonly until: number }) {
   const element = useRef<HTMLSpanElement>(null)
   const full = useRef({ until: 0, ms: 1 })

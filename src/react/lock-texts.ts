@@ -1,11 +1,11 @@
 import type { Demand } from '../client/index.ts'
 import type { LeaseErrorCode } from '../core/index.ts'
 
-/** Who edits, as the texts name it. */
+/** Who is editing, for the texts. */
 export interface Who {
-  /** `null`: the server knows no name. */
+  /** `null`: that person gave no name. */
   readonly name: string | null
-  /** The time of day at which the editing began. */
+  /** The time of day when they started to edit. */
   readonly since: string
 }
 
@@ -15,15 +15,15 @@ export interface LockTexts {
   readonly asking: string
   readonly editing: string
   readonly readOnly: (who: Who) => string
-  /** `ahead`: how many stand before; `null` when that is not known yet. */
+  /** `ahead`: how many waiters are ahead; `null`: not known yet. */
   readonly waiting: (who: Who | null, ahead: number | null) => string
   readonly requested: (name: string | null) => string
   readonly takenOver: (name: string | null) => string
-  /** What became of the wish for the lock of another. */
+  /** The progress of a take-over, or of a request to hand over. */
   readonly demand: Readonly<Record<Demand, (name: string | null) => string>>
   readonly lost: string
   readonly lostTo: (who: Who) => string
-  /** `reason` is for whoever runs the page, and in English; what to do about it follows from `code`. */
+  /** `reason` is technical and in English, for whoever runs the page. `code` says what the reader can do. */
   readonly failed: (reason: string, code?: LeaseErrorCode) => string
   readonly offline: string
   readonly connecting: string

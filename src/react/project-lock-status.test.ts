@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest'
 import { projectBed } from '../../test/web/project-bed.ts'
-import { hearEvent, NOTHING_HEARD, statusOf } from './project-lock-status.ts'
+import { INITIAL_LOCK_STATE, reduceLockEvent, statusOf } from './project-lock-status.ts'
 
-/** A page with what it shows of its lock, while another page holds it. */
+/** A page, and the status that it shows, while another page holds the lock. */
 async function besideHolder() {
   const { clock, openTab, finished } = projectBed()
   const other = openTab()
   const lease = await finished(other.locks.acquireProjectLock())
   const { locks, events } = openTab()
-  const shown = () => statusOf(events.reduce(hearEvent, NOTHING_HEARD)).status
-  async function ask(options: { maxAttempts?: number } = {}) {
+  const shown = () => statusOf(events.reduce(reduceLockEvent, INITIAL_LOCK_STATE)).status
+  async function request(options: { maxAttempts?: number } = {}) {
     const caller = new AbortController()
     const ended = locks.acquireProjectLock({ signal: caller.signal, retry: options }).catch(() => null)
     await clock.advance(100)
@@ -20,14 +20,14 @@ async function besideHolder() {
     locks,
     finished,
     shown,
-    ask,
+    request,
     freeLock: () => finished(other.locks.releaseProjectLock(lease)),
   }
 }
 
-it('nobody waits any more when the last who did was aborted', async () => {
-  const { ask, shown, finished } = await besideHolder()
-  const [first, second] = [await ask(), await ask()]
+it('the status is waiting until the last request was aborted', async () => {
+  const { request, shown, finished } = await besideHolder()
+  const [first, second] = [await request(), await request()]
   expect(shown()).toBe('waiting')
   first.abort()
   await finished(first.ended)
@@ -37,29 +37,29 @@ it('nobody waits any more when the last who did was aborted', async () => {
   expect(shown()).toBe('free')
 })
 
-it('nobody waits any more when the locks were closed', async () => {
-  const { ask, shown, finished, locks } = await besideHolder()
-  const { ended } = await ask()
+it('the status is free after the locks were closed', async () => {
+  const { request, shown, finished, locks } = await besideHolder()
+  const { ended } = await request()
   await finished(locks.close())
   await finished(ended)
   expect(shown()).toBe('free')
 })
 
-it('a page that is read-only and gives up another try is read-only still', async () => {
-  const { ask, shown, finished } = await besideHolder()
-  const { ended } = await ask({ maxAttempts: 1 })
+it('a read-only page that aborts another request stays read-only', async () => {
+  const { request, shown, finished } = await besideHolder()
+  const { ended } = await request({ maxAttempts: 1 })
   await finished(ended)
   expect(shown()).toBe('read-only')
-  const again = await ask()
+  const again = await request()
   expect(shown()).toBe('waiting')
   again.abort()
   await finished(again.ended)
   expect(shown()).toBe('read-only')
 })
 
-it('a page that gets the lock holds it, though another of its own waits on or gives up', async () => {
-  const { ask, shown, finished, locks, freeLock } = await besideHolder()
-  const [first, second] = [await ask(), await ask()]
+it('a page that got the lock holds it while another of its requests waits or is aborted', async () => {
+  const { request, shown, finished, locks, freeLock } = await besideHolder()
+  const [first, second] = [await request(), await request()]
   await freeLock()
   const lease = await finished(first.ended)
   expect(shown()).toBe('held')

@@ -2,54 +2,62 @@ import type { LockError, ProjectLockEvent, ProjectLockLease } from '../project/i
 
 export interface ProjectLockStatus {
   readonly status: 'free' | 'waiting' | 'held' | 'read-only'
-  /** While the lock is held. */
+  /** `null`: the lock is not held. */
   readonly lease: ProjectLockLease | null
-  /** The last one; gone with the next grant. */
+  /** The last error; `null` after the next grant. */
   readonly error: LockError | null
 }
 
-/** What the events of one scope have told so far. */
-export interface Heard extends Omit<ProjectLockStatus, 'status'> {
-  /** The ids of those that ask for the lock now: several may, and each ends for itself. */
-  readonly asking: ReadonlySet<string>
+/** What the events of one scope say about its lock. */
+export interface LockState extends Omit<ProjectLockStatus, 'status'> {
+  /** The ids of the requests under way. There may be several, and each ends independently. */
+  readonly requests: ReadonlySet<string>
   readonly isReadOnly: boolean
 }
 
-export const NOTHING_HEARD: Heard = { asking: new Set(), lease: null, error: null, isReadOnly: false }
+export const INITIAL_LOCK_STATE: LockState = {
+  requests: new Set(),
+  lease: null,
+  error: null,
+  isReadOnly: false,
+}
 
-export function statusOf({ asking, lease, error, isReadOnly }: Heard): ProjectLockStatus {
+export function statusOf({ requests, lease, error, isReadOnly }: LockState): ProjectLockStatus {
   if (lease) return { status: 'held', lease, error }
-  if (asking.size > 0) return { status: 'waiting', lease, error }
+  if (requests.size > 0) return { status: 'waiting', lease, error }
   return { status: isReadOnly ? 'read-only' : 'free', lease, error }
 }
 
-export function hearEvent(heard: Heard, event: ProjectLockEvent): Heard {
+export function reduceLockEvent(state: LockState, event: ProjectLockEvent): LockState {
   const { leaseId } = event
-  const isHolders = heard.lease?.id === leaseId
+  const isHolder = state.lease?.id === leaseId
   switch (event.type) {
     case 'lock:attempt':
-      return event.operation === 'acquire' ? { ...heard, asking: new Set([...heard.asking, leaseId]) } : heard
+      return event.operation === 'acquire'
+        ? { ...state, requests: new Set([...state.requests, leaseId]) }
+        : state
     case 'lock:acquired':
-      return { ...NOTHING_HEARD, asking: without(leaseId, heard), lease: event.lease }
+      return { ...INITIAL_LOCK_STATE, requests: without(leaseId, state), lease: event.lease }
     case 'lock:renewed':
-      return isHolders ? { ...heard, lease: event.lease } : heard
+      return isHolder ? { ...state, lease: event.lease } : state
     case 'lock:released':
-      return { ...(isHolders ? NOTHING_HEARD : heard), asking: without(leaseId, heard) }
+      return { ...(isHolder ? INITIAL_LOCK_STATE : state), requests: without(leaseId, state) }
     case 'lock:error': {
       const { error, operation } = event
-      // It was lost, or given up though its file is still there. What an executor threw ends in a release.
-      const isOver = isHolders && operation !== 'execute'
-      return { ...heard, asking: without(leaseId, heard), lease: isOver ? null : heard.lease, error }
+      // The lease was lost, or was released although its file is still there. After an executor's error, the release
+      // follows as an event of its own.
+      const isOver = isHolder && operation !== 'execute'
+      return { ...state, requests: without(leaseId, state), lease: isOver ? null : state.lease, error }
     }
     case 'lock:readonly-entered':
-      return heard.lease && !isHolders
-        ? heard
-        : { ...heard, lease: null, error: event.lastError, isReadOnly: true }
+      return state.lease && !isHolder
+        ? state
+        : { ...state, lease: null, error: event.lastError, isReadOnly: true }
     default:
-      return heard
+      return state
   }
 }
 
-function without(leaseId: string, { asking }: Heard): ReadonlySet<string> {
-  return new Set([...asking].filter((id) => id !== leaseId))
+function without(leaseId: string, { requests }: LockState): ReadonlySet<string> {
+  return new Set([...requests].filter((id) => id !== leaseId))
 }

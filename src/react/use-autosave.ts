@@ -8,19 +8,20 @@ import {
 } from '../autosave/index.ts'
 
 export interface UseAutoSaveOptions<T> extends Omit<AutoSaveOptions<T>, 'read'> {
-  /** Puts a save into your state: the last one at the start, and a newer one when this tab takes over. */
+  /** Replaces your state by a save: by the last one at the start, by a newer one when this tab gets the lock. */
   readonly onRestore?: (value: T) => void
 }
 
 export interface UseAutoSave<T> {
+  /** The state of AutoSave. */
   readonly snapshot: AutoSaveSnapshot
-  /** `null` until the component is mounted, and on a server. */
+  /** `null` on a server, and until the component is mounted. */
   readonly autosave: AutoSave<T> | null
 }
 
 /**
- * Saves a value by itself whenever it is another one, while the component is mounted. Only `locks` may change:
- * the other options are those of the first render.
+ * Saves a value automatically whenever it changes, while the component is mounted. Only `locks` may change: of the
+ * other options, those of the first render count.
  *
  * @example
  * const [story, setStory] = useState(emptyStory)
@@ -32,7 +33,7 @@ export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T>): UseAut
   const latest = useRef({ value, options })
   latest.current = { value, options }
   const { locks } = options
-  /** The last value that is no edit of the user's. */
+  /** The last value that is not an edit of the user. */
   const known = useRef<{ value: T; restored: string | null }>({ value, restored: null })
 
   useEffect(() => {
@@ -42,8 +43,8 @@ export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T>): UseAut
     const restore = async () => {
       const { onRestore } = latest.current.options
       const [best] = onRestore ? await opened.restore({ limit: 1 }) : []
-      // What the user types meanwhile is worth more.
-      if (!best || !isMounted || opened.snapshot().unsaved) return
+      // What the user has typed in the meantime is kept.
+      if (!best || !isMounted || opened.state.unsaved) return
       const before = latest.current.value
       const restored = await best.load()
       if (!isMounted) return
@@ -53,18 +54,18 @@ export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T>): UseAut
     }
     let wasStale = false
     const stop = opened.subscribe(() => {
-      const { stale, unsaved } = opened.snapshot()
+      const { stale, unsaved } = opened.state
       if (stale && !wasStale && !unsaved) restore().catch(() => {})
       wasStale = stale
     })
-    // A directory that cannot be read says so with the first save.
+    // If the directory cannot be read, the first save reports it.
     restore().catch(() => {})
     setAutosave(opened)
     return () => {
       isMounted = false
       stop()
       setAutosave(null)
-      void opened.dispose()
+      void opened.close()
     }
   }, [locks])
 
@@ -75,17 +76,17 @@ export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T>): UseAut
     if (restored === null || restored !== JSON.stringify(value)) autosave?.changed()
   }, [value, autosave])
 
-  return { snapshot: useAutoSaveSnapshot(autosave), autosave }
+  return { snapshot: useAutoSaveState(autosave), autosave }
 }
 
-export function useAutoSaveSnapshot(autosave: AutoSave<unknown> | null): AutoSaveSnapshot {
+export function useAutoSaveState(autosave: AutoSave<unknown> | null): AutoSaveSnapshot {
   const subscribe = useCallback(
     (listener: () => void) => autosave?.subscribe(listener) ?? (() => {}),
     [autosave],
   )
   return useSyncExternalStore(
     subscribe,
-    () => autosave?.snapshot() ?? INITIAL_SNAPSHOT,
+    () => autosave?.state ?? INITIAL_SNAPSHOT,
     () => INITIAL_SNAPSHOT,
   )
 }

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useState, useSyncExternalStore } from 'react'
+import { refuse } from '../base/arguments.ts'
 import {
   createDocumentLock,
   type DocumentLock,
@@ -14,8 +15,8 @@ export interface UseDocumentLock {
 }
 
 /**
- * The lock of a document while the component is mounted. It asks for nothing by itself: call `lock.acquire()`.
- * Another room, address or header is another lock; the earlier one is given back.
+ * The lock of a document while the component is mounted. It requests nothing by itself: call `lock.acquire()`.
+ * A change of room, address or headers creates a new lock and releases the earlier one.
  *
  * @example
  * const { state, lock } = useDocumentLock('minutes-42', { name: 'Mika' })
@@ -26,20 +27,17 @@ export function useDocumentLock(
   { url, name, headers }: Pick<DocumentLockOptions, 'url' | 'name' | 'headers'> = {},
 ): UseDocumentLock {
   const [lock, setLock] = useState<DocumentLock | null>(null)
-  // Most callers write a new object with the same headers each time they render.
-  const sent = JSON.stringify(headers ?? {})
+  // Most callers create new objects with the same address and headers at each render.
+  const address = url instanceof URL ? url.href : url
+  const headersJson = jsonOf(headers)
   useEffect(() => {
-    const opened = createDocumentLock({
-      roomId,
-      headers: JSON.parse(sent),
-      ...(url !== undefined && { url }),
-    })
+    const opened = createDocumentLock({ roomId, url: address, headers: JSON.parse(headersJson) })
     setLock(opened)
     return () => {
       setLock(null)
       void opened.close()
     }
-  }, [roomId, url, sent])
+  }, [roomId, address, headersJson])
   useEffect(() => lock?.rename(name), [lock, name])
   const subscribe = useCallback((listener: () => void) => lock?.subscribe(listener) ?? (() => {}), [lock])
   const state = useSyncExternalStore(
@@ -48,4 +46,12 @@ export function useDocumentLock(
     () => INITIAL_STATE,
   )
   return { state, lock }
+}
+
+function jsonOf(headers: unknown): string {
+  try {
+    return JSON.stringify(headers ?? {})
+  } catch {
+    refuse('headers', 'HTTP headers', headers)
+  }
 }

@@ -31,7 +31,7 @@ it('runs all callers in one loop, which ends with the last of them', () => {
   expect(frames).toHaveLength(0)
 })
 
-it('goes on for the others when one throws, and for those that come later', () => {
+it('continues for the other callers, and for later ones, when one throws', () => {
   const error = new Error('a text of the page failed')
   const before = vi.fn()
   const failing = vi.fn(() => {

@@ -3,14 +3,14 @@ import { useEffect, useRef } from 'react'
 const running = new Set<() => void>()
 let isLooping = false
 
-/** Runs with every frame that is shown, all callers in one loop; hidden pages have no frames. */
+/** Calls `run` for every animation frame, all callers in one loop. Hidden pages have no frames. */
 export function useFrames(run: () => void): void {
   const latest = useRef(run)
   latest.current = run
   useEffect(() => everyFrame(() => latest.current()), [])
 }
 
-/** Runs now and with every frame from now on. Returns how to stop. */
+/** Calls `tick` now and for every later frame. Returns a function that stops it. */
 export function everyFrame(tick: () => void): () => void {
   running.add(tick)
   if (isLooping) attempt(tick)
@@ -26,7 +26,7 @@ function loop(): void {
   if (isLooping) requestAnimationFrame(loop)
 }
 
-/** One that throws is told once and stops; the others go on. */
+/** A callback that throws is reported once and removed. The others continue. */
 function attempt(tick: () => void): void {
   try {
     tick()

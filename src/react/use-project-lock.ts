@@ -7,22 +7,22 @@ import type {
   ProjectLocks,
 } from '../project/index.ts'
 import {
-  type Heard,
-  hearEvent,
-  NOTHING_HEARD,
+  INITIAL_LOCK_STATE,
+  type LockState,
   type ProjectLockStatus,
+  reduceLockEvent,
   statusOf,
 } from './project-lock-status.ts'
 
 export interface UseProjectLock extends ProjectLockStatus {
-  /** Resolves with `null` when the lock cannot be had: `error` says why. */
+  /** Resolves with `null` if the lock cannot be acquired: `error` says why. */
   acquire(options?: Omit<AcquireProjectLockOptions, 'scope'>): Promise<ProjectLockLease | null>
-  /** Ends the lease that `acquire` took; also done when the component goes. */
+  /** Ends the lease of `acquire`. The unmounting component does it too. */
   release(): Promise<void>
 }
 
 /**
- * What becomes of the project lock, whoever in this tab asks for it.
+ * The status of the project lock in this tab, whichever part of the page requests it.
  *
  * @example
  * const { status, acquire, release } = useProjectLock(locks)
@@ -32,31 +32,31 @@ export function useProjectLock(
   locks: Pick<ProjectLocks, 'acquireProjectLock' | 'releaseProjectLock' | 'subscribeLockEvents'>,
   { scope = 'autosave' }: { readonly scope?: LockScope } = {},
 ): UseProjectLock {
-  const [heard, hear] = useReducer(reduce, NOTHING_HEARD)
-  const mine = useRef<ProjectLockLease | null>(null)
-  /** Aborts when the component goes, or asks for another lock. */
-  const leaving = useRef(new AbortController())
+  const [state, dispatch] = useReducer(reduce, INITIAL_LOCK_STATE)
+  const ownLease = useRef<ProjectLockLease | null>(null)
+  /** Aborts when the component is unmounted, or changes to another lock. */
+  const unmounting = useRef(new AbortController())
 
   const release = useCallback(async () => {
-    const lease = mine.current
-    mine.current = null
+    const lease = ownLease.current
+    ownLease.current = null
     if (lease) await locks.releaseProjectLock(lease)
   }, [locks])
 
   const acquire = useCallback<UseProjectLock['acquire']>(
     async ({ signal, ...options } = {}) => {
-      const left = leaving.current.signal
+      const unmounted = unmounting.current.signal
       try {
-        const either = signal ? AbortSignal.any([signal, left]) : left
+        const either = signal ? AbortSignal.any([signal, unmounted]) : unmounted
         const lease = await locks.acquireProjectLock({ ...options, scope, signal: either })
-        if (!left.aborted) {
-          mine.current = lease
+        if (!unmounted.aborted) {
+          ownLease.current = lease
           return lease
         }
-        // The grant has crossed our leaving.
+        // The grant came after the component was unmounted.
         await locks.releaseProjectLock(lease)
       } catch {
-        // An event has told it.
+        // An event has reported the error.
       }
       return null
     },
@@ -64,21 +64,21 @@ export function useProjectLock(
   )
 
   useEffect(() => {
-    if (leaving.current.signal.aborted) leaving.current = new AbortController()
+    if (unmounting.current.signal.aborted) unmounting.current = new AbortController()
     const stop = locks.subscribeLockEvents((event) => {
-      if (event.scope === scope) hear(event)
+      if (event.scope === scope) dispatch(event)
     })
     return () => {
       stop()
-      leaving.current.abort()
-      hear({ type: 'left' })
+      unmounting.current.abort()
+      dispatch({ type: 'unmounted' })
       void release()
     }
   }, [locks, scope, release])
 
-  return { ...statusOf(heard), acquire, release }
+  return { ...statusOf(state), acquire, release }
 }
 
-function reduce(heard: Heard, event: ProjectLockEvent | { readonly type: 'left' }): Heard {
-  return event.type === 'left' ? NOTHING_HEARD : hearEvent(heard, event)
+function reduce(state: LockState, event: ProjectLockEvent | { readonly type: 'unmounted' }): LockState {
+  return event.type === 'unmounted' ? INITIAL_LOCK_STATE : reduceLockEvent(state, event)
 }

@@ -16,6 +16,7 @@ import type { Bus, BusMessage } from './bus.ts'
 import { roomResource } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
 import type { LockClient, LockResult, Locks } from './locks.ts'
+import { Withdrawn } from './waiting-requests.ts'
 
 const TOPIC = 'handover'
 
@@ -33,7 +34,10 @@ export interface HandoverOptions {
 type Outcome = 'granted' | 'declined' | 'freed' | 'unanswered'
 
 interface PendingRequest {
+  /** The id of the lease that the client wants. */
+  readonly id: string
   readonly token: number
+  withdraw(): void
   answered(granted: boolean): void
 }
 
@@ -68,6 +72,12 @@ export class Handover {
     return locks.lock(room, client, { replace: holder.token })
   }
 
+  /** The client gives up what it asked for. */
+  withdraw(room: string, client: LockClient): void {
+    const id = this.#options.locks.idOf(room, client)
+    for (const pending of this.#pending.values()) if (pending.id === id) pending.withdraw()
+  }
+
   /** Returns false if the client is not the holder: only the holder may answer. */
   async answer(room: string, client: LockClient, requestId: string, granted: boolean): Promise<boolean> {
     const { locks, bus, announcer } = this.#options
@@ -96,7 +106,7 @@ export class Handover {
     limitMs: number,
     signal: AbortSignal,
   ): Promise<Outcome> {
-    const { feed, announcer, clock } = this.#options
+    const { locks, feed, announcer, clock } = this.#options
     signal.throwIfAborted()
     const requestId = randomId()
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
@@ -107,7 +117,9 @@ export class Handover {
     })
     const unlisten = onAbort(signal, () => reject(signal.reason))
     this.#pending.set(requestId, {
+      id: locks.idOf(room, client),
       token: holder.token,
+      withdraw: () => reject(new Withdrawn()),
       answered(granted) {
         if (granted) resolve('granted')
         else if (kind === 'request') resolve('declined')

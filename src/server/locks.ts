@@ -89,7 +89,8 @@ export class Locks {
       if (holder.id !== id) return 'not-yours'
       if (holder.token !== token) return 'stale'
     }
-    this.#waiting.forget(room, id)
+    if (token === undefined) this.#waiting.withdraw(room, id)
+    else this.#waiting.forget(room, id)
     const { ended, holder } = await store.release(
       token === undefined ? { resource, id } : { resource, token },
     )

@@ -32,6 +32,11 @@ export class Superseded extends Error {
   override readonly name = 'Superseded'
 }
 
+/** The client has withdrawn its request. Its place, and whatever the request is granted, is released. */
+export class Withdrawn extends Error {
+  override readonly name = 'Withdrawn'
+}
+
 /**
  * The requests that wait at this node. A place in the queue belongs to an id. So a later request with the same id
  * supersedes the earlier one, and a request soon after the end of another continues in its place.
@@ -76,6 +81,12 @@ export class WaitingRequests {
   /** The client has the lock. A request of it that still waits must not release the lock when it ends. */
   granted(room: string, id: string): void {
     this.#waiting.get(id)?.abort(new Superseded())
+    this.forget(room, id)
+  }
+
+  /** The client gives up. Its request that waits here ends too, so that nothing is granted to nobody later. */
+  withdraw(room: string, id: string): void {
+    this.#waiting.get(id)?.abort(new Withdrawn())
     this.forget(room, id)
   }
 

@@ -5,51 +5,49 @@ const WORKER_SOURCE = 'onmessage = ({ data }) => setTimeout(postMessage, data, n
 let shared: Clock | undefined
 
 /**
- * The system's clock, whose timers are on time in a hidden page too. Browsers run the timers of hidden pages once
- * a minute; those of workers they leave alone. While the page is hidden a worker wakes it for what is due. Where
- * workers or blob URLs are refused, as by a Content Security Policy, the page's own timers remain.
+ * The system's clock, with timers that are also on time in a hidden page. Browsers run the timers of a hidden page
+ * only once a minute, but do not delay the timers of workers. While the page is hidden, a worker wakes it when a timer
+ * is due. If workers or blob URLs are refused, for example by a Content Security Policy, only the page's own timers
+ * remain.
  *
  * @example
  * const leases = createLeases(webStore(), { clock: workerClock() })
  */
 export function workerClock(): Clock {
-  shared ??= globalThis.document ? makeClock(document) : systemClock
+  shared ??= globalThis.document ? createClock(document) : systemClock
   return shared
 }
 
-/**
- * All timers share one alarm, which is set for the first of them: most are cancelled long before they are due, and
- * cost nothing then but their entry.
- */
-function makeClock(page: Document): Clock {
+/** All timers share one alarm, set for the earliest. Most timers are cancelled early, so they cost very little. */
+function createClock(page: Document): Clock {
   const timers = new Set<{ readonly dueAt: number; readonly run: () => void }>()
   let alarmAt = Infinity
   let cancelAlarm = () => {}
   let worker: Worker | null | undefined
-  page.addEventListener('visibilitychange', askWorker)
+  page.addEventListener('visibilitychange', setWorkerAlarm)
 
   function setAlarm(dueAt: number): void {
     if (dueAt >= alarmAt) return
     alarmAt = dueAt
     cancelAlarm()
-    // Kept beside the worker's: whichever comes first rings, so that a worker that fails costs nothing.
-    cancelAlarm = systemClock.setTimer(ring, dueAt - systemClock.monotonic())
-    askWorker()
+    // In addition to the worker's alarm, so that a worker that fails does no harm. The first one counts.
+    cancelAlarm = systemClock.setTimer(onAlarm, dueAt - systemClock.monotonic())
+    setWorkerAlarm()
   }
 
-  function askWorker(): void {
+  function setWorkerAlarm(): void {
     if (!page.hidden || alarmAt === Infinity) return
-    worker ??= startWorker(ring)
+    worker ??= startWorker(onAlarm)
     worker?.postMessage(Math.max(0, alarmAt - systemClock.monotonic()))
   }
 
-  function ring(): void {
+  function onAlarm(): void {
     const now = systemClock.monotonic()
     cancelAlarm()
     alarmAt = Infinity
     for (const timer of timers) {
       if (timer.dueAt > now) setAlarm(timer.dueAt)
-      // Each on its own: one may throw, and one may cancel the next.
+      // Each in its own microtask, because one may throw, and one may cancel the next.
       else
         queueMicrotask(() => {
           if (timers.delete(timer)) timer.run()
@@ -68,7 +66,7 @@ function makeClock(page: Document): Clock {
   }
 }
 
-/** `null` where the page may not have one. */
+/** `null`: the page may not start one. */
 function startWorker(onMessage: () => void): Worker | null {
   try {
     const worker = new Worker(URL.createObjectURL(new Blob([WORKER_SOURCE])))

@@ -57,7 +57,7 @@ describe('the worker clock', () => {
     expect(FakeWorker.started).toEqual([])
   })
 
-  it('runs timers in the order in which they are due, whatever the order in which they were set', async () => {
+  it('runs timers in the order of their due times', async () => {
     const ran: number[] = []
     const clock = await freshClock()
     for (const ms of [30, 10, 20, 10]) clock.setTimer(() => ran.push(ms), ms)
@@ -67,7 +67,7 @@ describe('the worker clock', () => {
     expect(ran).toEqual([10, 10, 20, 30])
   })
 
-  it('keeps one alarm for all that is pending', async () => {
+  it('sets one alarm for all pending timers', async () => {
     const clock = await freshClock()
     const cancels = Array.from({ length: 50 }, (_, n) => clock.setTimer(() => {}, 5000 + n))
     expect(vi.getTimerCount()).toBe(1)
@@ -86,7 +86,7 @@ describe('the worker clock', () => {
     expect(worker?.asked).toEqual([600])
     clock.setTimer(run, 100)
     expect(worker?.asked).toEqual([600, 100])
-    // The timers of the page stand still; time does not.
+    // Time passes, but the timers of the page do not run.
     vi.setSystemTime(Date.now() + 600)
     vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 600)
     worker?.onmessage()
@@ -94,7 +94,7 @@ describe('the worker clock', () => {
     expect(run).toHaveBeenCalledTimes(2)
   })
 
-  it('runs nothing that was cancelled, even by another timer that is due with it', async () => {
+  it('does not run cancelled timers, even if another timer cancels one that is due at the same time', async () => {
     const run = vi.fn()
     const clock = await freshClock()
     clock.setTimer(() => cancelNext(), 1000)
@@ -108,7 +108,7 @@ describe('the worker clock', () => {
     ['are refused', () => vi.stubGlobal('Worker', throwing)],
     ['stay silent', () => {}],
     ['do not exist', () => vi.stubGlobal('Worker', undefined)],
-  ])('keeps the timers of the page where workers %s', async (_, arrange) => {
+  ])('keeps the timers of the page if workers %s', async (_, arrange) => {
     arrange()
     const run = vi.fn()
     const clock = await freshClock()
@@ -118,7 +118,7 @@ describe('the worker clock', () => {
     expect(run).toHaveBeenCalledOnce()
   })
 
-  it("is the system's where there is no page", async () => {
+  it("is the system's clock if there is no page", async () => {
     vi.stubGlobal('document', undefined)
     const { systemClock } = await import('../core/index.ts')
     expect(await freshClock()).toBe(systemClock)

@@ -16,12 +16,12 @@ export interface Editor {
   readonly autosave: AutoSave<Story>
   readonly events: AutoSaveEvent[]
   readonly tab: Tab
-  /** The phases so far, each once as long as it lasted. */
+  /** The phases so far, in order. */
   phases(): string[]
   title: string
-  /** Changes the title and tells AutoSave. */
+  /** Changes the title and calls `changed`. */
   edit(title: string): void
-  /** What AutoSave would put into the editor at its start. */
+  /** Loads the best recoverable state, as an editor does at its start. Returns its title. */
   recover(): Promise<string | null>
 }
 
@@ -71,13 +71,13 @@ export function editorBed(disk = new FakeDisk()) {
     await bed.finished(editor.autosave.flushNow())
   }
 
-  /** What counts on the disk. */
+  /** The title in the current save. */
   const saved = () => titleOnDisk(disk)
 
   return { ...bed, disk, journal, openEditor, save, saved }
 }
 
-/** What another program reads: `current.json`, and the save that it names. */
+/** Reads as another program would: `current.json`, then the save that it names. */
 export function titleOnDisk(disk: FakeDisk): string | null {
   const current = disk.files.get('/project/autosave/current.json')
   if (!current) return null

@@ -3,21 +3,21 @@ import type { Directory, FileHandle, FileWriter } from '../../src/autosave/index
 export type DiskOperation = 'open' | 'read' | 'create-writable' | 'write' | 'close' | 'remove'
 
 export interface FakeDiskOptions {
-  /** A writer that closes replaces the file character by character, as no good browser does. */
+  /** A closing writer replaces the file character by character, which a correct browser does not. */
   readonly tearing?: boolean
-  /** Characters that fit on it. */
+  /** In characters. */
   readonly capacity?: number
 }
 
-/** A private directory whose page can die after any step of work. What had been closed by then stays. */
+/** A private directory whose page can crash after any step. Writers that were closed before keep their effect. */
 export class FakeDisk {
   readonly files: Map<string, string>
   readonly #directories: Set<string>
   readonly #tearing: boolean
   readonly #capacity: number
-  /** Steps of work so far: every operation, and, where files tear, every character. */
+  /** Steps so far: every operation and, with `tearing`, every character. */
   steps = 0
-  /** With this step the page dies, and no call of it ever returns. */
+  /** At this step the page crashes, and none of its calls returns any more. */
   diesAt = Infinity
   readonly #pauses = new Set<{ operation: DiskOperation; inPath: string; ended: Promise<void> }>()
   /** Throws to make an operation on a path fail; a promise makes it wait. */
@@ -50,14 +50,14 @@ export class FakeDisk {
     this.#directories.add('')
   }
 
-  /** Makes the next such operation, on a path with this in it, wait. Returns how to end that. */
+  /** Pauses the next such operation on a path that contains `inPath`. Returns a function that resumes it. */
   pause(operation: DiskOperation, inPath = ''): () => void {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()
     this.#pauses.add({ operation, inPath, ended })
     return end
   }
 
-  /** The same disk, for another page with a life of its own. */
+  /** The same disk, for another page that crashes independently. */
   shared(): FakeDisk {
     return new FakeDisk({}, this.files, this.#directories)
   }

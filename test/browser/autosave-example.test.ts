@@ -24,7 +24,7 @@ describe('the storyboard', () => {
   afterEach(async () => {
     const cleaner = await openTab()
     await Promise.all(tabs.splice(0).map((page) => page !== cleaner && page.close()))
-    // The writer of a page that has just gone may keep its file for a moment.
+    // The writer of a page that was just closed may keep its file open for a moment.
     await eventually(() => cleaner.evaluate(clearOrigin))
     await cleaner.close()
   })
@@ -41,17 +41,18 @@ describe('the storyboard', () => {
     return page
   }
   const title = (page: Page) => page.getByLabel('Title of the story')
-  const pill = (page: Page) => page.locator('.hf-autosave summary')
+  const indicator = (page: Page) => page.locator('.hf-autosave summary')
   const becomes = <T>(read: () => Promise<T>, value: unknown) =>
     eventually(async () => expect(await read()).toEqual(value))
-  const saved = (page: Page) => becomes(() => pill(page).textContent(), expect.stringMatching(/^Saved \d/))
+  const saved = (page: Page) =>
+    becomes(() => indicator(page).textContent(), expect.stringMatching(/^Saved \d/))
 
   async function write(page: Page, text: string): Promise<void> {
     await title(page).fill(text)
     await saved(page)
   }
 
-  it('saves what is typed, and has it after a reload', async () => {
+  it('saves what is typed, and shows it after a reload', async () => {
     const page = await openTab()
     await page.getByRole('button', { name: 'Add a scene' }).click()
     await page.getByLabel('Scene 1: What happens').fill('A bridge in the fog.')
@@ -61,7 +62,7 @@ describe('the storyboard', () => {
     expect(await page.getByLabel('Scene 1: What happens').inputValue()).toBe('A bridge in the fog.')
   })
 
-  it('has what was typed right before a reload', async () => {
+  it('keeps what was typed right before a reload', async () => {
     const page = await openTab()
     await write(page, 'Saved')
     await title(page).fill('Typed at the last moment')
@@ -70,12 +71,12 @@ describe('the storyboard', () => {
     await saved(page)
   })
 
-  it('is read-only in a second tab, which takes over when the first closes', async () => {
+  it('is read-only in a second tab until the first tab is closed', async () => {
     const first = await openTab()
     await write(first, 'Begun')
     const second = await openTab()
     await write(first, 'By the first')
-    await becomes(() => pill(second).textContent(), 'Read-only, open in another tab')
+    await becomes(() => indicator(second).textContent(), 'Read-only, open in another tab')
     expect(await title(second).isEditable()).toBe(false)
     expect(await second.getByRole('alert').textContent()).toBe('Read-only, open in another tab')
     await first.close()
@@ -105,7 +106,7 @@ describe('the storyboard', () => {
     const page = await openTab()
     await page.getByRole('button', { name: '日本語' }).click()
     await page.getByLabel('作品名').fill('橋を渡る')
-    await becomes(() => pill(page).textContent(), expect.stringMatching(/に保存$/))
+    await becomes(() => indicator(page).textContent(), expect.stringMatching(/に保存$/))
     expect(await page.locator('html').getAttribute('lang')).toBe('ja')
   })
 })

@@ -37,7 +37,7 @@ const becomes = <T>(read: () => Promise<T>, value: unknown) =>
 describe('the hooks, in strict mode', () => {
   const phase = () => page.locator('main').getAttribute('data-phase')
 
-  it('save a value when it changes, restore it at the next start, and let the lock go with the component', async () => {
+  it('save a value when it changes, restore it at the next start, and release the lock with the component', async () => {
     await run('open')
     await run('type', 'hello')
     await becomes(() => page.locator('main').getAttribute('data-lock'), 'held')
@@ -52,7 +52,7 @@ describe('the hooks, in strict mode', () => {
     await page.reload()
     await run('open')
     await becomes(() => page.locator('output').textContent(), 'hello')
-    // What was restored is no edit: it is neither saved again nor a reason to take the lock.
+    // A restored value is not an edit: it is not saved again and needs no lock.
     await page.waitForTimeout(100)
     expect(await run('heldLocks')).toEqual([])
     expect(await run('savedCount')).toBe(1)
@@ -63,7 +63,7 @@ describe('the hooks, in strict mode', () => {
     await run('open')
     await run('type', 'before')
     await becomes(() => run('savedCount'), saves + 1)
-    // The file comes before the commit, and a save without a commit does not count after a reload.
+    // The file is written before the commit, and a save without its commit is not current after a reload.
     await becomes(() => page.locator('.hf-label').textContent(), expect.stringMatching(/^Saved/))
     await page.reload()
     await run('open', 'typed meanwhile')
@@ -71,7 +71,7 @@ describe('the hooks, in strict mode', () => {
     expect(await page.locator('output').textContent()).toBe('typed meanwhile')
   })
 
-  it('show the project lock, and take and release it', async () => {
+  it('show the project lock, and acquire and release it', async () => {
     await run('openLock')
     const button = page.getByRole('button')
     expect(await button.textContent()).toBe('free')
@@ -98,8 +98,8 @@ describe('the hooks, in strict mode', () => {
 
   it.each([
     ['the caller', 'acquire'],
-    ['another that waits in the page', 'acquireBeside'],
-  ] as const)('show that nobody waits any more when %s aborts', async (_, ask) => {
+    ['another part of the page', 'acquireBeside'],
+  ] as const)('show that nobody waits after %s has aborted', async (_, ask) => {
     await run('takeLock')
     await run('openLock')
     const button = page.getByRole('button')
@@ -109,7 +109,7 @@ describe('the hooks, in strict mode', () => {
     await becomes(() => button.textContent(), 'free')
   })
 
-  it('wait no more for the project lock when the component goes', async () => {
+  it('stop waiting for the project lock when the component is unmounted', async () => {
     await run('takeLock')
     await run('openLock')
     const button = page.getByRole('button')
@@ -134,7 +134,7 @@ describe('the indicator', () => {
       { speaks: 'status' },
     ],
     [
-      'saved by the fallback, for one save alone',
+      'saved by the fallback, with a lock only for the save',
       { savedAt: 0, savedBy: 'fallback' },
       'fallback',
       /basic lock/,
@@ -145,14 +145,14 @@ describe('the indicator', () => {
     ['waiting for the lock', { phase: 'awaiting-lock' }, 'waiting', /^Waiting/, {}],
     ['trying again', { phase: 'backoff' }, 'waiting', /trying again/, { speaks: 'status', retry: true }],
     [
-      'read-only, in line',
+      'read-only, in the queue',
       { ...readOnly, readOnly: 'held', inLine: true },
       'lost',
       /another tab/,
       { speaks: 'alert' },
     ],
     [
-      'read-only, not in line',
+      'read-only, not in the queue',
       { ...readOnly, readOnly: 'held' },
       'lost',
       /another tab/,
@@ -168,7 +168,13 @@ describe('the indicator', () => {
       { speaks: 'alert', retry: true },
     ],
     ['unsupported', { ...readOnly, readOnly: 'unsupported' }, 'lost', /no lock/, { speaks: 'alert' }],
-    ['full', { phase: 'error', code: 'quota-exceeded' }, 'lost', /no room/, { speaks: 'alert', retry: true }],
+    [
+      'full',
+      { phase: 'error', code: 'quota-exceeded' },
+      'lost',
+      /no space/,
+      { speaks: 'alert', retry: true },
+    ],
     [
       'refused',
       { phase: 'error', code: 'not-allowed' },
@@ -179,9 +185,9 @@ describe('the indicator', () => {
     ['unreadable', { phase: 'error', code: 'read-failed' }, 'lost', /^Not saved$/, { speaks: 'alert' }],
     ['off', { phase: 'disabled' }, 'unknown', /off$/, { speaks: 'status' }],
   ] as const)(
-    'says when it is %s, in words, colour and both languages',
-    async (_, state, tone, words, told) => {
-      const { speaks, retry = false } = told as { speaks?: 'status' | 'alert'; retry?: boolean }
+    'shows the state "%s" in words, colour and both languages',
+    async (_, state, tone, words, expected) => {
+      const { speaks, retry = false } = expected as { speaks?: 'status' | 'alert'; retry?: boolean }
       const shown = await run('indicate', state)
       expect(shown).toMatchObject({ tone, detail: true, icon: true, retried: retry ? 1 : 0 })
       expect(shown.label).toMatch(words)
@@ -205,7 +211,7 @@ describe('the indicator', () => {
     expect(await page.locator('.hf-detail').isVisible()).toBe(true)
   })
 
-  it('does not move for who wants no motion', async () => {
+  it('does not move if the user prefers reduced motion', async () => {
     await page.setContent('<div class="holdfast hf-autosave"><svg data-icon="arrows"></svg></div>')
     await page.addStyleTag({ path: join(root, 'src/react/styles.css') })
     const animation = () => page.locator('svg').evaluate((icon) => getComputedStyle(icon).animationName)

@@ -41,7 +41,7 @@ describe('AutoSave in Chromium', () => {
     return { page, run }
   }
 
-  /** The writer of a page that has just gone may keep its file for a moment. */
+  /** The writer of a page that was just closed may keep its file open for a moment. */
   const clear = (tab: Tab) => eventually(() => tab.run('clearFiles'))
 
   async function devTools(page: Page) {
@@ -54,7 +54,7 @@ describe('AutoSave in Chromium', () => {
     }
   }
 
-  it('lets one of two tabs write; the other takes over when that one is closed', async () => {
+  it('lets one of two tabs write; the other may write when that tab is closed', async () => {
     const a = await openTab()
     await a.run('open', { eager: true })
     await a.run('edit', 'by a')
@@ -62,13 +62,13 @@ describe('AutoSave in Chromium', () => {
     const b = await openTab()
     expect(await b.run('open', { eager: true, wait: 200 })).toEqual({ title: 'by a', source: 'current' })
     await eventually(async () =>
-      expect(await b.run('snapshot')).toMatchObject({ phase: 'read-only', readOnly: 'held', inLine: true }),
+      expect(await b.run('state')).toMatchObject({ phase: 'read-only', readOnly: 'held', inLine: true }),
     )
     await a.run('edit', 'by a again')
     await a.run('flush')
     await a.page.close()
     await eventually(async () =>
-      expect(await b.run('snapshot')).toMatchObject({ phase: 'idle', backend: 'web', stale: true }),
+      expect(await b.run('state')).toMatchObject({ phase: 'idle', backend: 'web', stale: true }),
     )
     expect(await b.run('recover')).toEqual({ title: 'by a again', source: 'current' })
     await b.run('edit', 'by b')
@@ -76,11 +76,11 @@ describe('AutoSave in Chromium', () => {
     expect(await b.run('history')).toBe(3)
   })
 
-  it('leaves a complete save when the renderer crashes in the middle of one', async () => {
+  it('leaves a complete save if the renderer crashes during a save', async () => {
     for (const pause of [0, 7, 23]) {
       const a = await openTab()
       await a.run('open')
-      a.run('saveForEver', 3_000_000).catch(() => {})
+      a.run('saveRepeatedly', 3_000_000).catch(() => {})
       await eventually(async () => expect(await a.run('acknowledged')).toBeGreaterThan(1))
       await new Promise((resolve) => setTimeout(resolve, pause))
       await crash(a.page)
@@ -91,12 +91,12 @@ describe('AutoSave in Chromium', () => {
       expect(Number(recovered?.title)).toBeGreaterThanOrEqual(last)
       await b.run('edit', 'after the crash')
       expect(await b.run('flush')).toMatchObject({ phase: 'idle', unsaved: false })
-      await b.run('dispose')
+      await b.run('close')
       await clear(b)
     }
   })
 
-  it('keeps the last edits of a page that is left at once, and saves them at the next start', async () => {
+  it('keeps the last edits of a page that is left right after them, and saves them at the next start', async () => {
     const a = await openTab()
     await a.run('open', { debounce: 60_000 })
     await a.run('edit', 'saved')
@@ -107,12 +107,12 @@ describe('AutoSave in Chromium', () => {
     const recovered = await b.run('open')
     expect(recovered?.title).toBe('typed at the last moment')
     await eventually(async () =>
-      expect(await b.run('snapshot')).toMatchObject({ phase: 'idle', unsaved: false }),
+      expect(await b.run('state')).toMatchObject({ phase: 'idle', unsaved: false }),
     )
     expect(await b.run('journals')).toBe(0)
   })
 
-  it('keeps the last save when the quota is exceeded, and saves when there is room again', async () => {
+  it('keeps the last save if the quota is exceeded, and saves when there is space again', async () => {
     const a = await openTab()
     const tools = await devTools(a.page)
     await a.run('open')
@@ -128,7 +128,7 @@ describe('AutoSave in Chromium', () => {
     expect(await b.run('recover')).toMatchObject({ title: 'large' })
   })
 
-  it('saves on after the site was cleared under the page', async () => {
+  it('continues to save after the data of the site was cleared', async () => {
     const a = await openTab()
     const tools = await devTools(a.page)
     await a.run('open')
@@ -143,12 +143,12 @@ describe('AutoSave in Chromium', () => {
     expect(await b.run('open')).toMatchObject({ title: 'after' })
   })
 
-  it('never shows a half-written save to a reader that reads all the time', async () => {
+  it('never shows an incomplete save to a reader that reads all the time', async () => {
     const a = await openTab()
     await a.run('open')
     await a.run('edit', '0', 200_000)
     await a.run('flush')
-    a.run('saveForEver', 200_000).catch(() => {})
+    a.run('saveRepeatedly', 200_000).catch(() => {})
     const b = await openTab()
     expect(await b.run('readWhileSaved', 2000, 6)).toEqual([])
   })

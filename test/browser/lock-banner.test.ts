@@ -28,7 +28,7 @@ describe('the banner of a document, in strict mode and from another origin', () 
     run('show', { url: server.url, room, name, ...(token !== undefined && { token }) })
   const sockets = () => server.locks.channels.sockets
 
-  it('sends its headers, and keeps the lock as long as they say the same', async () => {
+  it('sends its headers, and keeps the lock while they have the same values', async () => {
     await show('headers', 'Mika', TOKEN)
     await page.getByRole('button', { name: 'Write' }).click()
     await page.getByText('You are editing').waitFor()
@@ -43,7 +43,7 @@ describe('the banner of a document, in strict mode and from another origin', () 
     await page.getByTitle(/this token is not known/).waitFor()
   })
 
-  it('has one lock and one connection, though it is mounted twice', async () => {
+  it('has one lock and one connection, also when it is mounted twice', async () => {
     await show('plan', 'Mika')
     await page.getByRole('button', { name: 'Write' }).click()
     await page.getByText('You are editing').waitFor()
@@ -58,7 +58,7 @@ describe('the banner of a document, in strict mode and from another origin', () 
     expect(await store.read(['document:plan'])).toMatchObject([{ token: before?.token }])
   })
 
-  it('gives the lock back when it shows another document, and when it goes', async () => {
+  it('releases the lock when it shows another document, and when it is unmounted', async () => {
     await show('other', 'Mika')
     await expect.poll(() => store.read(['document:plan'])).toEqual([null])
     await page.getByRole('button', { name: 'Write' }).click()
@@ -68,13 +68,13 @@ describe('the banner of a document, in strict mode and from another origin', () 
     await expect.poll(sockets).toBe(0)
   })
 
-  it('is in one session, though two pages ask twice each at the same time', async () => {
+  it('has one session, also when two pages send their first requests at the same time', async () => {
     const pages = [await site.open(), await site.open()]
     await page.context().clearCookies()
-    // What is asked within this time goes out together.
-    await page.context().route(`${server.url}/**`, (asked) => setTimeout(() => asked.continue(), 300))
+    // Requests within this time are sent together.
+    await page.context().route(`${server.url}/**`, (route) => setTimeout(() => route.continue(), 300))
     const cookies: Promise<string | null>[] = []
-    page.context().on('response', (answer) => cookies.push(answer.headerValue('set-cookie')))
+    page.context().on('response', (response) => cookies.push(response.headerValue('set-cookie')))
     const shown = { url: server.url, room: 'both', name: 'Mika' }
     await Promise.all(pages.map((at) => runScenario<Scenarios, 'show'>(at, 'show', shown)))
     await pages[0]?.getByRole('button', { name: 'Write' }).click()

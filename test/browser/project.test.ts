@@ -10,7 +10,7 @@ import { runScenario } from './run-scenario.ts'
 
 type Scenarios = typeof scenarios
 
-/** A browser that refuses Web Locks in one way or the other. */
+/** Two ways in which a browser can refuse Web Locks. */
 const WITHOUT_WEB_LOCKS = {
   removed: () => Object.defineProperty(Navigator.prototype, 'locks', { get: () => undefined }),
   SecurityError: () => {
@@ -30,7 +30,7 @@ describe('the project lock in Chromium', () => {
   afterEach(async () => {
     const cleaner = await openTab()
     await Promise.all(pages.splice(0).map((page) => page !== cleaner.page && page.close()))
-    // The writer of a page that has just gone may keep its file for a moment.
+    // The writer of a page that was just closed may keep its file open for a moment.
     await eventually(() => cleaner.run('clearFiles'))
     await cleaner.page.close()
   })
@@ -53,7 +53,7 @@ describe('the project lock in Chromium', () => {
   const lockNames = (page: Page) =>
     page.evaluate(async () => (await navigator.locks.query()).held?.map((lock) => lock.name))
 
-  it('is held by one of two tabs, and goes to the other when it is released', async () => {
+  it('is held by one of two tabs, and by the other after its release', async () => {
     const [a, b] = [await openTab(), await openTab()]
     expect(await a.run('acquire')).toMatchObject({ backend: 'web', ttlExpiresAt: 'Infinity' })
     expect(await lockNames(b.page)).toEqual(['imgponic:project:autosave'])
@@ -65,7 +65,7 @@ describe('the project lock in Chromium', () => {
     expect(await b.run('tree')).toEqual([])
   })
 
-  it('is taken over from a tab that was closed, and from one that crashed', async () => {
+  it('goes to the next tab when its tab is closed or crashes', async () => {
     const waits: number[] = []
     const bareWaits: number[] = []
     for (const end of ['close', 'close', 'close', 'crash'] as const) {
@@ -89,13 +89,13 @@ describe('the project lock in Chromium', () => {
       await b.page.close()
     }
     console.log(
-      `take-over after the end of a tab: p50 ${quantile(waits, 0.5)} ms of ${waits}, of a bare lock ${bareWaits}`,
+      `time until the next tab has the lock: p50 ${quantile(waits, 0.5)} ms of ${waits}, of a bare lock ${bareWaits}`,
     )
     for (const [n, bareWait] of bareWaits.entries()) expect(waits[n]).toBeLessThan(5000 + 5 * bareWait)
   })
 
   it.each(Object.entries(WITHOUT_WEB_LOCKS))(
-    'uses project/.lock, and nothing else, where Web Locks are refused (%s)',
+    'uses only project/.lock if Web Locks are refused (%s)',
     async (_, prepare) => {
       const { run } = await openTab(prepare)
       await run('putFile', 'workflow-cookbook/collector.jsonl', '{}')
@@ -109,7 +109,7 @@ describe('the project lock in Chromium', () => {
     },
   )
 
-  it('says that it is not supported in a page without an origin', async () => {
+  it('fails with web-lock-unsupported in a page without an origin', async () => {
     const script = await (await fetch(`${site.url}page.js`)).text()
     const page = await browser.newPage()
     pages.push(page)
@@ -126,7 +126,7 @@ describe('the project lock in Chromium', () => {
     expect(outcome.code).toBe('web-lock-unsupported')
   })
 
-  it('is granted once when many tabs write the .lock at the same moment', async () => {
+  it('is granted once if many tabs write the .lock at the same moment', async () => {
     const tabs = await Promise.all(Array.from({ length: 5 }, () => openTab(WITHOUT_WEB_LOCKS.removed)))
     const grants: number[] = []
     for (let round = 0; round < 30; round++) {
@@ -139,7 +139,7 @@ describe('the project lock in Chromium', () => {
     expect(grants.filter((count) => count === 1).length).toBeGreaterThan(25)
   })
 
-  it('comes back from the back/forward cache with its lease, and looks at it first', async () => {
+  it('is checked before use when its page comes back from the back/forward cache', async () => {
     const { page, run } = await openTab(WITHOUT_WEB_LOCKS.removed)
     await run('acquire')
     await page.goto(`${site.url}elsewhere`)
@@ -158,7 +158,7 @@ describe('the project lock in Chromium', () => {
     expect(await a.run('holds')).toBe(false)
   })
 
-  it('goes on where the .lock cannot be deleted, and collects it later', async () => {
+  it('continues if the .lock cannot be deleted, and deletes it later', async () => {
     const { run } = await openTab(WITHOUT_WEB_LOCKS.removed)
     await run('acquire')
     await run('refuseRemoval', true)
@@ -175,7 +175,7 @@ describe('the project lock in Chromium', () => {
     expect(await run('tree')).toEqual([])
   })
 
-  it('notices that its files were cleared, and acquires anew', async () => {
+  it('is lost if its files were cleared, and can be acquired again', async () => {
     const { run } = await openTab(WITHOUT_WEB_LOCKS.removed)
     await run('acquire')
     await run('clearFiles')

@@ -8,9 +8,9 @@ export interface Tab {
   readonly locks: ProjectLocks
   readonly events: ProjectLockEvent[]
   /** The types of the events so far, without `lock:`. */
-  readonly told: () => string[]
+  readonly emitted: () => string[]
   readonly page: EventTarget
-  /** The browser ends what it held; the page runs no more. */
+  /** The browser releases the locks of the tab, and the page no longer runs. */
   close(): void
 }
 
@@ -20,7 +20,7 @@ export function projectBed({ exclusive = true } = {}) {
   const files = new FakeFileSystem(clock, { exclusive })
   const manager = new FakeLockManager()
 
-  /** `locks: null` is a browser without Web Locks. */
+  /** `locks: null`: a browser without Web Locks. */
   function openTab(options: { locks?: WebLocks | null } = {}): Tab {
     const own = manager.tab()
     const page = new EventTarget()
@@ -32,8 +32,8 @@ export function projectBed({ exclusive = true } = {}) {
     })
     const events: ProjectLockEvent[] = []
     locks.subscribeLockEvents((event) => events.push(event))
-    const told = () => events.map(({ type }) => type.slice('lock:'.length))
-    return { locks, events, told, page, close: () => own.close() }
+    const emitted = () => events.map(({ type }) => type.slice('lock:'.length))
+    return { locks, events, emitted, page, close: () => own.close() }
   }
 
   /** Lets time pass until the call has ended. */

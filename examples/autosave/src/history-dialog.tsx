@@ -11,7 +11,7 @@ export interface HistoryDialogProps {
   readonly onClose: () => void
 }
 
-/** What can be recovered, newest first; restoring one saves it anew, so nothing is lost by it. */
+/** The recoverable versions, newest first. Restoring one creates a new save, so nothing is lost. */
 export function HistoryDialog({ autosave, language, isReadOnly, onRestore, onClose }: HistoryDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [saves, setSaves] = useState<readonly Recoverable<Story>[] | 'loading' | 'unreadable'>('loading')

@@ -9,7 +9,7 @@ export interface ReadOnlyBarProps {
   readonly onRestore: (story: Story) => void
 }
 
-/** Why one cannot write here, and what one can do about it. Its room is kept while one can. */
+/** Says why the story cannot be edited here, and what to do. While it can be edited, the bar stays as an empty line. */
 export function ReadOnlyBar({ snapshot, autosave, words, onRestore }: ReadOnlyBarProps) {
   const { readOnly, backend } = snapshot
   const takeTheirs = async () => {

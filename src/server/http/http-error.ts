@@ -1,6 +1,6 @@
 import { LeaseError } from '../../base/errors.ts'
 import type { Action } from '../identity.ts'
-import { Superseded } from '../waiting-requests.ts'
+import { Superseded, Withdrawn } from '../waiting-requests.ts'
 
 /** A refusal, as the answer will say it. */
 export class HttpError extends Error {
@@ -35,6 +35,8 @@ export function asHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error
   if (error instanceof Superseded)
     return new HttpError(409, 'superseded', 'a later request of the same client waits in place of this one')
+  if (error instanceof Withdrawn)
+    return new HttpError(409, 'withdrawn', 'a later request of the same client has withdrawn this one')
   if (error instanceof Stopping || isCode(error, 'closed'))
     return retryLater('stopping', 'the server is stopping')
   if (isCode(error, 'store-unavailable')) return retryLater('store_unavailable', 'the store does not answer')

@@ -17,7 +17,7 @@ import { LOCK_PATH, LockReplies, lockNotFound, named, notYours, unlockReply } fr
 const token = integer(0, Number.MAX_SAFE_INTEGER, 'End only the lock with this token.')
 
 /** What a browser sends to hold a room: lock, heartbeat, unlock, read. */
-export function lockRoutes({ locks, waitingList, settings, stats }: Service): Route[] {
+export function lockRoutes({ locks, handover, waitingList, settings, stats }: Service): Route[] {
   const replies = new LockReplies(settings)
   const wait = seconds(settings.maxWait / 1000, 'Seconds to wait in the queue.')
   return [
@@ -57,7 +57,9 @@ export function lockRoutes({ locks, waitingList, settings, stats }: Service): Ro
       answers: { 200: success, 403: errorBody, 409: errorBody },
       async handle(request) {
         const client = await request.client()
-        return unlockReply(await locks.unlock(request.room, client, request.query('token', token)))
+        const onlyToken = request.query('token', token)
+        if (onlyToken === undefined) handover.withdraw(request.room, client)
+        return unlockReply(await locks.unlock(request.room, client, onlyToken))
       },
     }),
     route('POST', `${LOCK_PATH}/release`, {

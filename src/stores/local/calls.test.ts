@@ -139,6 +139,20 @@ describe('close', () => {
     await closing
   })
 
+  it('rejects exactly the calls that are under way, in whatever order others have ended', async () => {
+    const { calls } = setUp()
+    const works = Array.from({ length: 5 }, () => Promise.withResolvers<number>())
+    const outcomes = works.map(({ promise }) => codeOf(calls.run(() => promise)))
+    for (const index of [1, 4, 0]) {
+      works[index]?.resolve(index)
+      expect(await outcomes[index]).toBe(index)
+    }
+    const closing = calls.close()
+    expect(await Promise.all(outcomes)).toEqual([0, 1, 'closed', 'closed', 4])
+    for (const { resolve } of works) resolve(0)
+    await closing
+  })
+
   it('waits no longer than a second', async () => {
     const { clock, calls } = setUp()
     void codeOf(calls.run(never))

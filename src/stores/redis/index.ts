@@ -135,9 +135,12 @@ class RedisStore implements LeaseStore {
     this.#stopIgnoringErrors()
   }
 
-  async #acquire(ask: Ask, stop: Stop): Promise<Answer> {
-    if (!ask.wake || this.#push.isOpen) return this.#request(ask, stop)
-    // Most resources are free. Only a caller that has to wait must listen, and must do so before it is queued.
+  #acquire(ask: Ask, stop: Stop): Promise<Answer> {
+    return ask.wake && !this.#push.isOpen ? this.#requestThenListen(ask, stop) : this.#request(ask, stop)
+  }
+
+  /** Most resources are free. Only a caller that has to wait must listen, and must do so before it is queued. */
+  async #requestThenListen(ask: Ask, stop: Stop): Promise<Answer> {
     const { wake: _, ...immediate } = ask
     const answer = await this.#request(immediate, stop)
     if (answer.granted) return answer

@@ -25,18 +25,18 @@ import type { Ask } from '../../core/index.ts'
  */
 export const FREE_ROW = '(%S+) (%d+) (%d+)'
 /**
- * The fields that follow while the row has a lease, or one that expired and was returned to nobody yet.
+ * The fields that follow while the row has a lease, or one that expired and was returned to nobody yet. The rest of
+ * the row is what `packAbout` returns.
  *
  * - acquired: when it was granted.
  * - since, span: it ends at `since + span`. `span` is the most that a clock that steps back may leave to it.
  * - channel: where its holder listens.
  * - id: see `packId`.
- * - about: see `packAbout`.
  */
-export const LEASE = '(%d+) (%d+) (%d+) (%S+) (%S+) (.+)'
+export const LEASE = '(%d+) (%d+) (%d+) (%S+) (%S+)'
 
 const FREE_TEXT = regExp(FREE_ROW)
-const HELD_TEXT = regExp(`${FREE_ROW} ${LEASE}`)
+const HELD_TEXT = regExp(`${FREE_ROW} ${LEASE} (.+)`)
 /** The answer to a release by the process that holds the lease and knows the rest of it: since and span. */
 const ENDED_TIMES = regExp('(%d+) (%d+)')
 const CHANGE = /^(held|released|expired|taken-over) (.+)$/s

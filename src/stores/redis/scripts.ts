@@ -36,7 +36,7 @@ if op == 'acquire' then
   end
 elseif op == 'end' then
   local found = call('MGET', key, watched)
-  local waits, token, due, _, since, span, channel, id = match(found[1] or '', '^${FREE_ROW} ${LEASE}$')
+  local waits, token, due, _, since, span, channel, id = match(found[1] or '', '^${FREE_ROW} ${LEASE} ')
   if waits == 'F' and channel .. ' ' .. id == first then
     local state = now < since + span and 'released' or 'expired'
     call('SET', key, 'F ' .. token .. ' ' .. due, 'KEEPTTL')

@@ -26,7 +26,7 @@ local function createTransitions()
       row.reservedUntil, row.reservedFor = match(waits or '', '^W(%d+):(.*)$')
       row.waits = row.reservedUntil ~= nil
       if row.reservedFor == '' then row.reservedFor = nil end
-      row.acquired, row.since, row.span, row.channel, row.id, row.about = match(lease or '', '^ ${LEASE}$')
+      row.acquired, row.since, row.span, row.channel, row.id, row.about = match(lease or '', '^ ${LEASE} (.+)$')
       if not row.token or (waits ~= 'F' and not row.waits) or (lease ~= '' and not row.id) then
         error(NOT_A_LEASE, 0)
       end

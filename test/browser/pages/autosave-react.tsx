@@ -1,4 +1,4 @@
-/** The hooks and the indicator of AutoSave, mounted as an application would. */
+/** The hooks and the indicator of AutoSave, used as in an application. */
 import { StrictMode, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { createRoot, type Root } from 'react-dom/client'
@@ -22,9 +22,9 @@ let setLang: (lang: 'en' | 'ja') => void
 let acquire: UseProjectLock['acquire']
 const caller = new AbortController()
 let acquiring: Promise<unknown>
-/** What the user types in the moment in which the last save is restored. */
+/** What the user types while the last save is being restored. */
 let typedMeanwhile = ''
-/** Lets go of what `takeLock` took. */
+/** Releases the lock of `takeLock`. */
 let giveBack: () => void
 let root: Root | undefined
 
@@ -72,19 +72,19 @@ function mount(tree: React.ReactNode): HTMLElement {
   return host
 }
 
-/** An AutoSave that stands still in one state and counts how often it is asked to save. */
+/** An AutoSave that stays in one state and counts the calls of `flushNow`. */
 function frozen(part: Partial<AutoSaveSnapshot>) {
   const snapshot = { ...INITIAL_SNAPSHOT, ...part }
-  const asked = { times: 0 }
+  const calls = { flushNow: 0 }
   const autosave = {
-    snapshot: () => snapshot,
+    state: snapshot,
     subscribe: () => () => {},
     flushNow: async () => {
-      asked.times++
+      calls.flushNow++
       return snapshot
     },
   } as unknown as AutoSave<unknown>
-  return { autosave, asked }
+  return { autosave, calls }
 }
 
 export const scenarios = {
@@ -101,7 +101,7 @@ export const scenarios = {
   async openLock() {
     mount(<LockButton />)
   },
-  /** As another tab would, that asks nobody. */
+  /** Steals the lock, as another tab could. */
   takeLock: () =>
     new Promise<void>((taken) => {
       const hold = () => {
@@ -118,7 +118,7 @@ export const scenarios = {
   async acquire() {
     acquiring = acquire({ signal: caller.signal })
   },
-  /** As another part of the page would, without the hook. */
+  /** Acquires without the hook, as another part of the page could. */
   async acquireBeside() {
     acquiring = locks.acquireProjectLock({ scope: 'history', signal: caller.signal }).catch(() => null)
   },
@@ -141,13 +141,13 @@ export const scenarios = {
     return names.length
   },
 
-  /** What the indicator shows and says in one state. */
+  /** What the indicator shows and announces in one state. */
   async indicate(
     part: Partial<Omit<AutoSaveSnapshot, 'error'>> & { code?: AutoSaveError['code'] },
     lang: 'en' | 'ja' = 'en',
   ) {
     const { code, ...rest } = part
-    const { autosave, asked } = frozen({
+    const { autosave, calls } = frozen({
       ...rest,
       error: code ? new AutoSaveError(code, 'for a test') : null,
     })
@@ -162,7 +162,7 @@ export const scenarios = {
       icon: host.querySelector('svg path') !== null,
       status: text('[role=status]'),
       alert: text('[role=alert]'),
-      retried: asked.times,
+      retried: calls.flushNow,
     }
     root?.unmount()
     host.remove()

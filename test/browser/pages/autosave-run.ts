@@ -2,7 +2,7 @@ import { createAutoSave } from '../../../src/autosave/index.ts'
 import { createProjectLocks } from '../../../src/project/index.ts'
 
 export const scenarios = {
-  /** One writer and its rivals, all on the fallback file, as JSON lines of what they told. */
+  /** One writer and several rivals, all on the fallback file. Returns their events as JSON lines. */
   async contendOnFallback(rivals: number) {
     const lines: string[] = []
     const record = (event: unknown) => lines.push(JSON.stringify(event))
@@ -21,9 +21,9 @@ export const scenarios = {
       autoSave.changed()
       await autoSave.flushNow().catch(() => {})
     }
-    const phases = others.map(({ autoSave }) => autoSave.snapshot().phase)
+    const phases = others.map(({ autoSave }) => autoSave.state.phase)
     for (const { autoSave, locks } of [...others, writer]) {
-      await autoSave.dispose()
+      await autoSave.close()
       await locks.close()
     }
     return { lines, phases }

@@ -31,16 +31,16 @@ export const scenarios = {
     const { error, ...rest } = await autosave.flushNow()
     return { ...rest, code: error?.code ?? null }
   },
-  async snapshot() {
-    const { error, ...rest } = autosave.snapshot()
+  async state() {
+    const { error, ...rest } = autosave.state
     return { ...rest, code: error?.code ?? null }
   },
   history: async () => (await autosave.history()).length,
   journals: async () => Object.keys(localStorage).length,
-  dispose: () => autosave.dispose(),
+  close: () => autosave.close(),
 
-  /** Saves on and on; `acknowledged` says how far it came. */
-  async saveForEver(fillerLength: number) {
+  /** Saves without end. `acknowledged` returns the number of the last save. */
+  async saveRepeatedly(fillerLength: number) {
     for (let n = 1; ; n++) {
       await scenarios.edit(`${n}`, fillerLength)
       const { unsaved } = await autosave.flushNow()
@@ -52,24 +52,24 @@ export const scenarios = {
   },
 
   /**
-   * Reads as another tab would, through AutoSave and by hand: so long at the least, and until it has seen so many
-   * saves. Resolves with what was wrong.
+   * Reads as another tab would, through AutoSave and without it, for at least `ms` and until it has seen `saves` saves.
+   * Resolves with a list of the problems.
    */
   async readWhileSaved(ms: number, saves: number) {
     const seen = new Set<string>()
     const wrong: string[] = []
-    const look = (by: string, { title, filler }: Story) => {
+    const check = (by: string, { title, filler }: Story) => {
       seen.add(title)
       if (filler !== title.charAt(0).repeat(filler.length)) wrong.push(`${by}: ${title} is torn`)
     }
     const reader = createAutoSave<Story>({ read: () => story, locks, journal: false })
     for (const end = performance.now() + ms; performance.now() < end || seen.size < saves; ) {
       const [latest] = await reader.restore({ limit: 1 })
-      if (latest) look('restore', await latest.load())
+      if (latest) check('restore', await latest.load())
       else wrong.push('restore: nothing')
-      look('by hand', await readByHand())
+      check('without AutoSave', await readDirectly())
     }
-    await reader.dispose()
+    await reader.close()
     return wrong
   },
 
@@ -80,8 +80,8 @@ export const scenarios = {
   },
 }
 
-/** As a program without this library: what `current.json` names, tried again while files are replaced. */
-async function readByHand(): Promise<Story> {
+/** Reads without this library the save that `current.json` names. Retries, because files are being replaced. */
+async function readDirectly(): Promise<Story> {
   for (let attempt = 1; ; attempt++) {
     try {
       const root = await navigator.storage.getDirectory()

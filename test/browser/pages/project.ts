@@ -1,4 +1,4 @@
-/** What the tests of the project lock do inside a page, with the default instance as an application has it. */
+/** The part of the project lock's tests that runs in a page. It uses the default instance. */
 import {
   acquireProjectLock,
   holdsProjectLock,
@@ -25,11 +25,11 @@ export const scenarios = {
   async acquire(options?: { scope?: 'history'; standby?: boolean; retry?: { maxAttempts: number } }) {
     const lease = await acquireProjectLock(options)
     leases.push(lease)
-    // `Infinity` does not survive the way out of the page.
+    // `Infinity` cannot be passed out of the page.
     return { ...lease, ttlExpiresAt: String(lease.ttlExpiresAt) }
   },
 
-  /** The code of the error, or nothing. */
+  /** The code of the error; `undefined`: no error. */
   async fails(options?: Parameters<typeof acquireProjectLock>[0]) {
     const error = await acquireProjectLock(options).then(
       () => undefined,
@@ -42,7 +42,7 @@ export const scenarios = {
     acquireProjectLock(options).then((lease) => leases.push(lease))
   },
 
-  /** Waits for a lock without the library if another tab has it, and keeps it. */
+  /** Waits for a lock without this library, and keeps it. */
   async holdBareLock() {
     void navigator.locks.request('bare', () => {
       bareLockAt = Date.now()
@@ -85,7 +85,7 @@ export const scenarios = {
     await releaseProjectLock({ ...latest(), id: crypto.randomUUID(), scope: 'autosave' }, { force: true })
   },
 
-  /** Asks at a given moment, as others do in other tabs. */
+  /** Requests the lock at a given moment, at which other tabs do the same. */
   async acquireAt(time: number) {
     while (Date.now() < time) await new Promise((resolve) => setTimeout(resolve))
     const lease = await acquireProjectLock({ retry: { maxAttempts: 1 } }).catch(() => null)

@@ -1,8 +1,8 @@
-/** What the test of the worker clock does inside a page. */
+/** The part of the worker clock's test that runs in a page. */
 import { workerClock } from '../../../src/worker-clock/index.ts'
 
 export const scenarios = {
-  /** Hides the page, stops its own timers if so asked, and says how long a timer of the clock took. */
+  /** Hides the page, stops its own timers with `stopOwn`, and returns how long a timer of the clock took. */
   async timerOfHiddenPage(ms: number, stopOwn: boolean) {
     Object.defineProperty(document, 'hidden', { get: () => true })
     document.dispatchEvent(new Event('visibilitychange'))

@@ -42,7 +42,7 @@ describe.each(clientNames)('the number of connections of %s', (client) => {
     },
   )
 
-  it.concurrent('stays two for a holder whose lease was renewed', async () => {
+  it.concurrent('stays two for a holder whose lease was renewed', async ({ expect }) => {
     await using opened = await openStore({ client })
     const { store, name } = opened
     let lost = 0

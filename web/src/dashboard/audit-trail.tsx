@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../../../src/protocol/index.ts'
 import type { DashboardTexts } from './texts.ts'
 
-/** Sweden writes `2026-01-31 12:04:05`, which all can read, and which lines up. */
+/** The Swedish format is `2026-01-31 12:04:05`: everybody can read it, and all times have the same width. */
 const LIKE_ISO = 'sv-SE'
 
 interface AuditTrailProps {
@@ -10,7 +10,7 @@ interface AuditTrailProps {
   readonly words: DashboardTexts
 }
 
-/** Who locked, unlocked, took over and was released by force. */
+/** Who locked, unlocked and took over, and whose lease was released by force. */
 export function AuditTrail({ entries, words }: AuditTrailProps) {
   if (entries === null || entries.length === 0)
     return <p className="card quiet empty">{entries ? words.noEvents : words.noAudit}</p>

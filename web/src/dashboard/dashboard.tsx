@@ -17,7 +17,7 @@ export function Dashboard() {
   const words = dashboardTexts[lang]
   const [token, setToken] = useToken()
   const live = useLiveLeases(token)
-  const { phase, isLoaded, leases, news, stats, audit } = useSyncExternalStore(
+  const { phase, isLoaded, leases, events, stats, audit } = useSyncExternalStore(
     (listener) => live?.subscribe(listener) ?? (() => {}),
     () => live?.state ?? LOADING,
   )
@@ -46,7 +46,7 @@ export function Dashboard() {
             {tab === 'leases' && (
               <div className="columns">
                 <LeaseTable leases={leases} isLoading={!isLoaded} words={words} onRelease={setReleasing} />
-                <EventStream news={news} words={words} />
+                <EventStream events={events} words={words} />
               </div>
             )}
             {tab === 'plots' && <Plots stats={stats} words={words} />}

@@ -1,21 +1,21 @@
 import { useState } from 'react'
-import type { LeaseNews } from './live-leases.ts'
+import type { DashboardEvent } from './live-leases.ts'
 import type { DashboardTexts } from './texts.ts'
 
 const SHOWN = 100
 
 /** What happens to the leases, the latest on top. */
 export function EventStream({
-  news,
+  events,
   words,
 }: {
-  readonly news: readonly LeaseNews[]
+  readonly events: readonly DashboardEvent[]
   readonly words: DashboardTexts
 }) {
   const [filter, setFilter] = useState('')
   const [withRenewals, setWithRenewals] = useState(false)
   const wanted = filter.trim().toLowerCase()
-  const shown = news
+  const shown = events
     .filter(
       ({ what, lease }) =>
         (withRenewals || what !== 'renewed') && lease.resource.toLowerCase().includes(wanted),

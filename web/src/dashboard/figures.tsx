@@ -9,7 +9,7 @@ interface FiguresProps {
   readonly words: DashboardTexts
 }
 
-/** The four figures on top, each with its last 15 minutes. */
+/** The four numbers at the top, each with its last 15 minutes. */
 export function Figures({ live, stats, words }: FiguresProps) {
   const waiters = useWaiters(stats)
   const buckets = stats?.buckets ?? []
@@ -37,7 +37,7 @@ function grantedShare({ grants, refusals }: StatsBucket): number | null {
   return asked === 0 ? null : (100 * grants) / asked
 }
 
-/** Counted back from now: what came in a bucket was not there before it, and what ended in it was. */
+/** Counted back from now: a lease granted in a bucket did not exist before it, and one that ended in it did. */
 function liveOverTime(live: number, buckets: readonly StatsBucket[]): number[] {
   let before = live
   return buckets

@@ -98,7 +98,7 @@ function LeaseRow({ lease, index, words, onRelease }: LeaseRowProps) {
   )
 }
 
-/** Stands for the rows that are not drawn. */
+/** Takes the place of the rows that are not drawn. */
 function Filler({ height }: { readonly height: number }) {
   return <tr className="filler" ref={(element) => element?.style.setProperty('height', `${height}px`)} />
 }
@@ -157,7 +157,7 @@ function show(element: HTMLElement | null, text: string): void {
   if (element && element.textContent !== text) element.textContent = text
 }
 
-/** Two figures at the most: `4 s`, `3 min 20 s`, `2 h 05 min`. */
+/** At most two numbers: `4 s`, `3 min 20 s`, `2 h 05 min`. */
 function span(ms: number, { units: [h, min, sec] }: DashboardTexts): string {
   const seconds = Math.floor(ms / 1000)
   if (seconds < 60) return `${seconds} ${sec}`

@@ -1,6 +1,6 @@
 import { randomId } from '../../../src/base/random-id.ts'
 import { type Api, createApi, unexpected } from '../../../src/client/api.ts'
-import { Socket } from '../../../src/client/socket.ts'
+import { createSocket, type Socket } from '../../../src/client/socket.ts'
 import { systemClock } from '../../../src/core/index.ts'
 import {
   type AuditEntry,
@@ -14,15 +14,15 @@ const PAGE = 1000
 const TRY_AGAIN_MS = 2000
 const EVENTS_KEPT = 500
 
-/** A lease as the table shows it: its times by this machine's clock. */
+/** A lease as the table shows it. Its times are on this machine's clock. */
 export interface LiveLease extends ObservedLease {
   readonly since: number
   readonly endsAt: number | null
-  /** What was left when it was told: the full length of the bar. */
+  /** The time left when the server reported it: the full length of the bar. */
   readonly span: number | null
 }
 
-export interface LeaseNews {
+export interface DashboardEvent {
   readonly id: number
   readonly at: number
   readonly lease: ObservedLease
@@ -30,11 +30,11 @@ export interface LeaseNews {
 }
 
 export interface DashboardState {
-  /** `signed-out`: the server wants a token. */
+  /** `signed-out`: the server requires a token. */
   readonly phase: 'loading' | 'live' | 'offline' | 'signed-out'
   readonly isLoaded: boolean
   readonly leases: readonly LiveLease[]
-  readonly news: readonly LeaseNews[]
+  readonly events: readonly DashboardEvent[]
   readonly stats: Stats | null
   /** `null`: the server does not show it. */
   readonly audit: readonly AuditEntry[] | null
@@ -44,23 +44,23 @@ export const LOADING: DashboardState = {
   phase: 'loading',
   isLoaded: false,
   leases: [],
-  news: [],
+  events: [],
   stats: null,
   audit: [],
 }
 
-/** Everything the dashboard knows: read once, then kept up by push. Told at most once a frame. */
+/** Everything that the dashboard shows: read once, then updated by push. Listeners are called once per frame. */
 export class LiveLeases {
   readonly #api: Api
   readonly #leases = new Map<string, LiveLease>()
   readonly #listeners = new Set<() => void>()
-  /** What was heard while the list was read: it is newer than the list. */
-  #heard: Map<string, LiveLease | null> | undefined
+  /** Changes that arrived while the list was read: they are newer than the list. */
+  #changesDuringRead: Map<string, LiveLease | null> | undefined
   #isClosed = false
-  #subscription: { end(): void } | undefined
+  #socket: Socket | undefined
   #figures: WhileVisible | undefined
   #state: DashboardState = LOADING
-  #news: LeaseNews[] = []
+  #events: DashboardEvent[] = []
   #lastId = 0
   #frame = 0
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -80,7 +80,7 @@ export class LiveLeases {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Ends this very lease, and no later one. */
+  /** Ends this lease, never a later one of the resource. */
   async release({ resource, token }: ObservedLease): Promise<void> {
     const path = `api/leases?${new URLSearchParams({ resource })}`
     const answer = await this.#api({ method: 'DELETE', path, body: { token } })
@@ -94,7 +94,7 @@ export class LiveLeases {
     this.#figures?.close()
     cancelAnimationFrame(this.#frame)
     this.#listeners.clear()
-    this.#subscription?.end()
+    this.#socket?.close()
   }
 
   async #start(): Promise<void> {
@@ -104,23 +104,24 @@ export class LiveLeases {
       this.#timer = setTimeout(() => void this.#start(), TRY_AGAIN_MS)
       return
     }
-    const socket = new Socket({
+    const { promise: joined, resolve, reject } = Promise.withResolvers<void>()
+    const socket = createSocket({
       url: `${location.origin}/`,
       key: stats.channel_key,
+      channel: LEASES_CHANNEL,
       clock: systemClock,
       api: this.#api,
-      onConnection: (connected) => this.#change({ phase: connected ? 'live' : 'offline' }),
+      onEvent: (event, data) => this.#onEvent(event, data),
+      onJoined: (again) => (again ? void this.#readAll() : resolve()),
+      onRefused: reject,
+      onConnection: (connected) => this.#onConnection(connected),
     })
-    const subscription = socket.subscribe({
-      name: LEASES_CHANNEL,
-      onEvent: (event, data) => this.#hear(event, data),
-      onGap: () => void this.#readAll(),
-    })
-    this.#subscription = subscription
+    this.#socket = socket
+    socket.open()
     try {
-      await subscription.ready
+      await joined
     } catch {
-      subscription.end()
+      socket.close()
       if (!this.#isClosed) this.#change({ phase: 'signed-out' })
       return
     }
@@ -128,22 +129,31 @@ export class LiveLeases {
     if (!this.#isOver) this.#figures = new WhileVisible(() => this.#readFigures())
   }
 
+  /** Before the first connection the page is still loading. */
+  #onConnection(connected: boolean): void {
+    if (connected) this.#change({ phase: 'live' })
+    else if (this.#state.phase === 'live') this.#change({ phase: 'offline' })
+  }
+
   async #readAll(): Promise<void> {
-    const heard = new Map<string, LiveLease | null>()
-    this.#heard = heard
+    const changes = new Map<string, LiveLease | null>()
+    this.#changesDuringRead = changes
     const found = await this.#list().catch(() => null)
-    if (this.#isClosed || this.#heard !== heard) return
+    if (this.#isClosed || this.#changesDuringRead !== changes) return
     if (!found) {
-      setTimeout(() => !this.#isClosed && this.#heard === heard && void this.#readAll(), TRY_AGAIN_MS)
+      setTimeout(
+        () => !this.#isClosed && this.#changesDuringRead === changes && void this.#readAll(),
+        TRY_AGAIN_MS,
+      )
       return
     }
-    this.#heard = undefined
+    this.#changesDuringRead = undefined
     this.#leases.clear()
     for (const lease of found) this.#leases.set(lease.resource, lease)
-    for (const [resource, lease] of heard)
+    for (const [resource, lease] of changes)
       if (lease) this.#leases.set(resource, lease)
       else this.#leases.delete(resource)
-    this.#later()
+    this.#updateSoon()
   }
 
   async #list(): Promise<LiveLease[]> {
@@ -184,32 +194,32 @@ export class LiveLeases {
     this.#change({ audit: answer.status === 200 ? entries : null })
   }
 
-  #hear(event: string, data: object): void {
+  #onEvent(event: string, data: object): void {
     if (event === 'lease.gap') void this.#readAll()
     if (event !== 'lease.change') return
     const { lease } = data as { lease: ObservedLease }
     const before = this.#leases.get(lease.resource)
-    // A late word of an older lease must not win over a newer one.
+    // A late event about an older lease must not hide a newer one.
     if (before && before.token > lease.token) return
     const isHeld = lease.state === 'held'
     const what = lease.state !== 'held' ? lease.state : before?.token === lease.token ? 'renewed' : 'granted'
     if (what !== 'renewed') this.#figures?.hurry()
     if (isHeld) this.#leases.set(lease.resource, liveLease(lease))
     else this.#leases.delete(lease.resource)
-    this.#heard?.set(lease.resource, isHeld ? liveLease(lease) : null)
-    this.#news = [{ id: ++this.#lastId, at: Date.now(), lease, what } as const, ...this.#news].slice(
+    this.#changesDuringRead?.set(lease.resource, isHeld ? liveLease(lease) : null)
+    this.#events = [{ id: ++this.#lastId, at: Date.now(), lease, what } as const, ...this.#events].slice(
       0,
       EVENTS_KEPT,
     )
-    this.#later()
+    this.#updateSoon()
   }
 
-  /** Thousands of changes a second are one change of the screen. */
-  #later(): void {
+  /** Thousands of changes per second become one update per frame. */
+  #updateSoon(): void {
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0
-      const isLoaded = this.#heard === undefined
-      this.#change({ leases: [...this.#leases.values()], news: this.#news, isLoaded })
+      const isLoaded = this.#changesDuringRead === undefined
+      this.#change({ leases: [...this.#leases.values()], events: this.#events, isLoaded })
     })
   }
 
@@ -222,7 +232,7 @@ export class LiveLeases {
 function liveLease(lease: ObservedLease): LiveLease {
   const { remaining, acquiredAt, expiresAt } = lease
   const now = Date.now()
-  // The server's clock when it told; ours may be another.
+  // The time on the server's clock when it answered. Our clock may differ.
   const toldAt = remaining === null || expiresAt === null ? now : expiresAt - remaining
   const endsAt = remaining === null ? null : now + remaining
   return { ...lease, since: now - (toldAt - acquiredAt), endsAt, span: remaining }

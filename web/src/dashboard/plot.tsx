@@ -18,11 +18,11 @@ interface PlotProps {
 
 const HEIGHT = 194
 const LEFT = 48
-/** Room for half a line of text. */
+/** Space for half a line of text. */
 const TOP = 10
 const BOTTOM = 24
 
-/** One question a plot: values over the last minutes, with the figures under the pointer. */
+/** Values over the last minutes, with the numbers under the pointer. */
 export function Plot({ title, unit, times, lines, empty }: PlotProps) {
   const [at, setAt] = useState<number | null>(null)
   const figure = useRef<HTMLElement>(null)
@@ -92,7 +92,7 @@ export function Plot({ title, unit, times, lines, empty }: PlotProps) {
   )
 }
 
-/** A plot is drawn in the size in which it is shown: scaled, its text could not be read on a phone. */
+/** The plot is drawn at the size at which it is shown. Scaled, its text would be too small on a phone. */
 function useInnerWidth(element: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(640)
   useLayoutEffect(() => {
@@ -118,7 +118,7 @@ function standsAlone(values: readonly (number | null)[], index: number): boolean
   return (values[index - 1] ?? null) === null && (values[index + 1] ?? null) === null
 }
 
-/** A gap where there is no value, and a dot where one stands alone. */
+/** A missing value is a gap, and a value between two gaps is a dot. */
 function pathOf(
   values: readonly (number | null)[],
   x: (index: number) => number,

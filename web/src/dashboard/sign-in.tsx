@@ -3,7 +3,7 @@ import type { DashboardTexts } from './texts.ts'
 
 const KEY = 'holdfast:admin-token'
 
-/** The administrator's token: of the address (`#token=…`), which forgets it, or of this tab. */
+/** The administrator's token: from the address (`#token=…`, then removed there), or from this tab's storage. */
 export function useToken(): [string, (token: string) => void] {
   const [token, setToken] = useState(() => {
     const given = new URLSearchParams(location.hash.slice(1)).get('token')
@@ -22,7 +22,7 @@ export function useToken(): [string, (token: string) => void] {
 
 interface SignInProps {
   readonly words: DashboardTexts
-  /** The last one was not accepted. */
+  /** The last token was not accepted. */
   readonly isWrong: boolean
   readonly onToken: (token: string) => void
 }

@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../../src/protocol/index.ts'
-import type { LeaseNews } from './live-leases.ts'
+import type { DashboardEvent } from './live-leases.ts'
 
 const en = {
   live: 'Live leases',
@@ -56,7 +56,7 @@ const en = {
     released: 'released',
     expired: 'expired',
     'taken-over': 'taken over',
-  } satisfies Record<LeaseNews['what'], string>,
+  } satisfies Record<DashboardEvent['what'], string>,
   withRenewals: 'Renewals too',
 }
 

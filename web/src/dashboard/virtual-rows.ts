@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef, useState } from 'react'
 
 const OVERSCAN = 8
 
-/** Which rows to draw: all have the height that the style sheet gives them in `--row`. */
+/** Which rows to draw. All rows have the height that the style sheet sets in `--row`. */
 export function useVirtualRows(count: number) {
   const viewport = useRef<HTMLTableSectionElement>(null)
   const [top, setTop] = useState(0)

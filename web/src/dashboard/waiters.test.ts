@@ -3,7 +3,7 @@ import type { Stats } from '../../../src/protocol/index.ts'
 import { waitersOverTime, withLook } from './waiters.ts'
 
 const SHOWN = 4
-/** What the server tells in the `n`th bucket: many were granted after a wait, whoever waits now. */
+/** The server's answer in the `n`th bucket: many callers were granted after a wait, and some wait now. */
 function statsIn(n: number, waiters: number): Pick<Stats, 'waiters' | 'buckets'> {
   const buckets = Array.from({ length: SHOWN }, (_, index) => ({
     at: `bucket ${n - SHOWN + 1 + index}`,
@@ -13,22 +13,22 @@ function statsIn(n: number, waiters: number): Pick<Stats, 'waiters' | 'buckets'>
   return { waiters, buckets }
 }
 
-/** The line after these looks: in which bucket, and how many waited. */
+/** The plot after these reads: in which bucket, and how many waited. */
 function lineAfter(...looks: [bucket: number, waiters: number][]) {
   const all = looks.map(([bucket, waiters]) => statsIn(bucket, waiters))
   const seen = all.reduce(withLook, new Map<string, number>() as ReturnType<typeof withLook>)
   return waitersOverTime(seen, all.at(-1)?.buckets ?? [])
 }
 
-it('shows how many waited at each look, not how many were granted', () => {
+it('shows how many waited at each read, not how many were granted', () => {
   expect(lineAfter([10, 3], [11, 5], [12, 0])).toEqual([null, 3, 5, 0])
 })
 
-it('ends with how many wait now, however often it looked in one bucket', () => {
+it('ends with how many wait now, also after several reads in one bucket', () => {
   expect(lineAfter([10, 3], [10, 7], [10, 4])).toEqual([null, null, null, 4])
 })
 
-it('has a gap where the page did not look, and forgets what the server forgets', () => {
+it('has a gap where the page did not read, and deletes what the server deletes', () => {
   expect(lineAfter([10, 3], [13, 2])).toEqual([3, null, null, 2])
   expect(lineAfter([10, 3], [14, 2])).toEqual([null, null, null, 2])
 })

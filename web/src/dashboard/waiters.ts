@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'react'
 import type { Stats } from '../../../src/protocol/index.ts'
 
-/** How many waited when the page last looked, by the start of the bucket in which it did. */
+/** The number of waiters that the page read last, by the start of the bucket in which it read. */
 type Looks = ReadonlyMap<string, number>
 
-/** The server tells only how many wait now; what was before is what this page has seen. `null`: it did not look. */
+/** The server reports only how many wait now, so earlier values are what this page has read. `null`: no read. */
 export function useWaiters(stats: Stats | null): readonly (number | null)[] {
   const [looks, setLooks] = useState<Looks>(new Map())
   useEffect(() => {
@@ -13,7 +13,7 @@ export function useWaiters(stats: Stats | null): readonly (number | null)[] {
   return waitersOverTime(looks, stats?.buckets ?? [])
 }
 
-/** Forgets what is older than the server's own buckets. */
+/** Deletes values that are older than the server's own buckets. */
 export function withLook(looks: Looks, { waiters, buckets }: Pick<Stats, 'waiters' | 'buckets'>): Looks {
   const shown = buckets.map(({ at }) => at)
   const kept = [...looks].filter(([at]) => shown.includes(at))

@@ -1,7 +1,7 @@
 const EVERY_MS = 5000
 const SOON_MS = 1000
 
-/** Reads again and again while somebody looks: at once when the page is shown, and sooner if it is told to hurry. */
+/** Reads repeatedly while the page is visible: at once when it becomes visible, and sooner after `hurry`. */
 export class WhileVisible {
   readonly #read: () => Promise<void>
   readonly #end = new AbortController()
@@ -15,7 +15,7 @@ export class WhileVisible {
     void this.#run()
   }
 
-  /** Something has changed. However often that is told, it is read once in `SOON_MS`. */
+  /** Something has changed. Any number of calls cause one read in `SOON_MS`. */
   hurry(): void {
     if (this.#isHurried) return
     this.#isHurried = true

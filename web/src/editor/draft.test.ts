@@ -54,7 +54,7 @@ class FakeLock {
     this.change({ phase: 'lost' })
   }
 
-  /** Another tab takes the lock, writes and goes. */
+  /** Another tab takes the lock, saves and releases it. */
   anotherWrites(text: string): void {
     this.savedUnder = ++this.grant
     this.content = text
@@ -86,7 +86,7 @@ describe('the text of a document', () => {
     await settle()
   }
 
-  it('is loaded, edited and saved by itself', async () => {
+  it('is loaded, edited and saved automatically', async () => {
     expect(draft.state).toMatchObject({ text: 'first', status: 'saved' })
     await edit()
     draft.edit('second')
@@ -96,7 +96,7 @@ describe('the text of a document', () => {
     expect(draft.state.status).toBe('saved')
   })
 
-  it('is saved while somebody types on and on', async () => {
+  it('is saved while somebody types without a pause', async () => {
     await edit()
     for (let n = 0; n < 10; n++) {
       draft.edit(`word ${n}`)
@@ -105,7 +105,7 @@ describe('the text of a document', () => {
     expect(lock.content).toMatch(/^word \d$/)
   })
 
-  it('cannot be typed over before it was loaded', async () => {
+  it('cannot be edited before it was loaded', async () => {
     lock.slowLoads = []
     lock.take()
     expect(draft.state.status).toBe('loading')
@@ -116,7 +116,7 @@ describe('the text of a document', () => {
     expect(draft.state.status).toBe('saved')
   })
 
-  it('is loaded again when that failed', async () => {
+  it('is loaded again when a load failed', async () => {
     lock.isOnline = false
     lock.take()
     await settle()
@@ -126,7 +126,7 @@ describe('the text of a document', () => {
     expect(draft.state.status).toBe('saved')
   })
 
-  it('is not turned back by a load that comes late', async () => {
+  it('is not replaced by a load that arrives late', async () => {
     await edit()
     lock.slowLoads = []
     lock.change({ savedAt: 'now' })
@@ -139,7 +139,7 @@ describe('the text of a document', () => {
     expect(draft.state).toMatchObject({ text: 'second', status: 'saved' })
   })
 
-  it('is saved by a lapsed holder whom nobody followed', async () => {
+  it('is saved by a holder whose lock expired, if nobody got the lock since', async () => {
     await edit()
     draft.edit('second')
     lock.lose()
@@ -147,7 +147,7 @@ describe('the text of a document', () => {
     expect(lock.content).toBe('second')
   })
 
-  it('is kept, and saved under the next grant, when nobody has saved since', async () => {
+  it('is kept, and saved with the next grant if nobody has saved since', async () => {
     await edit()
     lock.isOnline = false
     draft.edit('second')
@@ -160,7 +160,7 @@ describe('the text of a document', () => {
     expect(lock.content).toBe('second')
   })
 
-  it('is never saved over what another wrote meanwhile, unless one says so', async () => {
+  it('never overwrites what another tab saved in between, unless the user says so', async () => {
     await edit()
     lock.isOnline = false
     draft.edit('mine')
@@ -177,7 +177,7 @@ describe('the text of a document', () => {
     expect(lock.content).toBe('mine')
   })
 
-  it('is never saved over it under a new grant, though it was not refused before', async () => {
+  it('never overwrites it with a new grant either, if no save was refused before', async () => {
     await edit()
     lock.isOnline = false
     draft.edit('mine')
@@ -194,7 +194,7 @@ describe('the text of a document', () => {
     expect(draft.state).toMatchObject({ text: 'theirs', status: 'saved' })
   })
 
-  it('is all saved before the lock is handed over', async () => {
+  it('is saved completely before the lock is handed over', async () => {
     await edit()
     draft.edit('second')
     await draft.flush()
@@ -204,7 +204,7 @@ describe('the text of a document', () => {
     await expect(draft.flush()).rejects.toThrow('not saved')
   })
 
-  it('is saved at once when another asks for the lock', async () => {
+  it('is saved at once when another tab asks for the lock', async () => {
     await edit()
     draft.edit('second')
     lock.change({ request: { id: 'r', name: 'Ken', kind: 'take-over', until: 0 } })
@@ -212,7 +212,7 @@ describe('the text of a document', () => {
     expect(lock.content).toBe('second')
   })
 
-  it('that the server does not take stays editable', async () => {
+  it('can still be edited after the server refused it', async () => {
     await edit()
     draft.edit('x'.repeat(200))
     await settle(600)
@@ -222,13 +222,13 @@ describe('the text of a document', () => {
     expect(lock.content).toBe('short')
   })
 
-  describe('where what is stored cannot be read', () => {
+  describe('when the stored content cannot be read', () => {
     beforeEach(async () => {
       lock.isDamaged = true
       await edit()
     })
 
-    it('is saved over it only when one says so, and by itself from then on', async () => {
+    it('overwrites it only when the user says so, and is saved automatically from then on', async () => {
       expect(draft.state).toMatchObject({ text: 'first', status: 'unreadable' })
       draft.edit('second')
       await settle(5000)
@@ -241,7 +241,7 @@ describe('the text of a document', () => {
       expect(lock.content).toBe('third')
     })
 
-    it('can be given up', async () => {
+    it('can be discarded', async () => {
       draft.edit('second')
       draft.discard()
       await settle()
@@ -250,7 +250,7 @@ describe('the text of a document', () => {
       expect(lock.isDamaged).toBe(true)
     })
 
-    it('is not saved over what another has put there since', async () => {
+    it('does not overwrite what another tab has saved since', async () => {
       draft.edit('mine')
       lock.lose()
       lock.anotherWrites('theirs')
@@ -260,7 +260,7 @@ describe('the text of a document', () => {
       expect(lock.content).toBe('mine')
     })
 
-    it('is not saved over what another has put there since, though one has just said so', async () => {
+    it('does not overwrite what another tab has saved since, also when the user has just agreed', async () => {
       draft.edit('mine')
       lock.lose()
       lock.anotherWrites('theirs')
@@ -270,7 +270,7 @@ describe('the text of a document', () => {
       expect(draft.state).toMatchObject({ text: 'mine', status: 'kept', stored: 'theirs' })
     })
 
-    it('is shown as soon as it can be', async () => {
+    it('shows the stored text as soon as it can be read', async () => {
       lock.anotherWrites('theirs')
       lock.change({ savedAt: 'now' })
       await settle()
@@ -278,7 +278,7 @@ describe('the text of a document', () => {
     })
   })
 
-  it('that was not saved yet is not saved over what became unreadable before the next grant', async () => {
+  it('does not overwrite content that became unreadable before the next grant', async () => {
     await edit()
     lock.isOnline = false
     draft.edit('mine')
@@ -292,7 +292,7 @@ describe('the text of a document', () => {
     expect(draft.state).toMatchObject({ text: 'mine', status: 'unreadable' })
   })
 
-  it('is not typed over what is no text', async () => {
+  it('does not overwrite content that is not text', async () => {
     Object.assign(lock, { content: { title: 'of another program' } })
     await edit()
     expect(draft.state.status).toBe('unreadable')

@@ -1,52 +1,52 @@
 import type { DocumentLock } from '../../../src/client/index.ts'
 
 const SAVE_AFTER_MS = 600
-/** Somebody who never stops typing is saved all the same. */
+/** The longest time until a save, also for somebody who never stops typing. */
 const SAVE_WITHIN_MS = 2000
 const TRY_AGAIN_MS = 2000
 
 /**
  *     loading → saved ⇄ dirty → saving → saved
  *                 ↑       ↓        ↓
- *              discard    kept, refused         the text is only here
+ *              discard    kept, refused         the text exists only in this page
  *
- * `kept`: another has saved since, or may have. `refused`: the server does not take this text. `unreadable`: what
- * is stored cannot be shown, so it is saved over only when somebody says so.
+ * `kept`: another tab has saved since, or may have. `refused`: the server does not accept this text. `unreadable`: the
+ * stored content cannot be shown, so it is overwritten only when the user says so.
  */
 export type DraftStatus = 'loading' | 'saved' | 'dirty' | 'saving' | 'kept' | 'refused' | 'unreadable'
 
 export interface DraftState {
   readonly text: string
   readonly status: DraftStatus
-  /** What is stored at the server, as far as is known and can be read. */
+  /** The text that the server has stored, as far as this page knows and can read it. */
   readonly stored: string
-  /** Why it was refused, for whoever runs the page. */
+  /** Why the text was refused, for whoever runs the page. */
   readonly reason: string
 }
 
-/** Under which grant a version was saved; `null`: there is none yet. */
+/** The token of the grant that saved a version; `null`: nothing was saved yet. */
 type Base = number | null | 'unreadable'
 
 interface Stored {
   readonly base: Base
-  /** `null`: it cannot be read. */
+  /** `null`: the content cannot be read. */
   readonly text: string | null
 }
 
 /**
- * The text of one document: loaded, edited while one holds the lock, saved by itself, and never lost. A text is
- * saved only over the very version that it was made from: the token of that version is its base.
+ * The text of one document: it is loaded, edited while this tab holds the lock, saved automatically, and never lost.
+ * A text overwrites only the version that it is based on. The token of that version is its base.
  */
 export class Draft {
   readonly #lock: DocumentLock
   readonly #listeners = new Set<() => void>()
   readonly #unsubscribe: () => void
   #state: DraftState = { text: '', status: 'loading', stored: '', reason: '' }
-  /** The version that the text was made from. */
+  /** The version that the text is based on. */
   #base: Base = null
-  /** The grant under which the text was last known to be safe to save. */
+  /** The token of the latest grant for which the base was checked. */
   #checkedFor: number | null = null
-  /** Rises with every edit, save and load, so that a late answer is known as such. */
+  /** Rises with every edit, save and load, so that a late response can be ignored. */
   #version = 0
   #dirtySince = 0
   #saving: Promise<void> | undefined
@@ -64,7 +64,7 @@ export class Draft {
     return this.#state
   }
 
-  /** Nothing would be lost if the page went away. */
+  /** Whether nothing is lost if the page is closed. */
   get isSafe(): boolean {
     const { status, text, stored } = this.#state
     return status === 'saved' || status === 'loading' || (status === 'unreadable' && text === stored)
@@ -87,23 +87,23 @@ export class Draft {
     this.#saveIn(Math.min(SAVE_AFTER_MS, this.#dirtySince + SAVE_WITHIN_MS - Date.now()))
   }
 
-  /** Saves now what is not saved yet. Rejects when it could not be saved. */
+  /** Saves unsaved text now. Rejects if that fails. */
   async flush(): Promise<void> {
     await this.#saving
     if (this.#state.status === 'dirty') await this.#save()
     if (!this.isSafe) throw new Error('not saved')
   }
 
-  /** Shows what is stored; the kept text is given up. */
+  /** Shows the stored text and drops the kept one. */
   discard(): void {
     this.#version++
     this.#change({ text: this.#state.stored, status: 'loading' })
     void this.#load()
   }
 
-  /** Saves the text over what is stored. One must hold the lock. */
+  /** Overwrites the stored content with this text. This tab must hold the lock. */
   async saveMine(): Promise<void> {
-    // What could not be read may have been replaced since: it is looked at once more.
+    // Content that could not be read may have been replaced since, so it is read again.
     this.#checkedFor = this.#state.status === 'unreadable' ? null : this.#lock.state.token
     this.#change({ status: 'dirty' })
     await this.#save()
@@ -122,10 +122,10 @@ export class Draft {
     const before = this.#seen
     this.#seen = { phase, savedAt, connected }
     const isGranted = phase === 'held' && before.phase !== 'held'
-    // Others may have saved before the grant: one must not type over what is not seen yet.
+    // Another tab may have saved before the grant. The user must see that text before typing.
     if (isGranted && this.#state.status === 'saved') this.#change({ status: 'loading' })
     if (isGranted || savedAt !== before.savedAt || (connected && !before.connected)) void this.#load()
-    // A lapsed holder whom nobody has followed may still save; one that is asked to go must.
+    // A holder whose lock has expired may still save if nobody got the lock since. A request to hand over: save now.
     const isEnding = (before.phase === 'held' && phase !== 'held') || request !== null
     if (isEnding && this.#state.status === 'dirty') void this.#save()
   }
@@ -179,7 +179,7 @@ export class Draft {
     else this.#onLoaded(loaded)
   }
 
-  /** What is stored. What is no text is another program's, and not to be typed over either. */
+  /** The stored content. Content that is not text belongs to another program, and must not be overwritten either. */
   async #read(): Promise<Stored> {
     try {
       const { content, token } = await this.#lock.load()
@@ -194,7 +194,7 @@ export class Draft {
     const { text, status } = this.#state
     const isHeld = this.#lock.state.phase === 'held'
     if (stored === null) {
-      // These are saved over the version that they were made from, which is looked at again where it may be another.
+      // These texts overwrite only the version that they are based on. That is checked again before the save.
       if (status === 'dirty' || status === 'saving' || status === 'refused') return
       this.#base = base
       this.#change({ status: 'unreadable' })
@@ -204,7 +204,7 @@ export class Draft {
       this.#change({ text: stored, stored, status: 'saved' })
     } else {
       this.#change({ stored, status: status === 'unreadable' ? 'kept' : status })
-      // Nobody has saved since: the text can go on from where it was.
+      // Nobody has saved since, so this text can be saved.
       if (status === 'kept' && isHeld && base === this.#base) void this.saveMine()
     }
   }

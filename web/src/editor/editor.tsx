@@ -25,7 +25,7 @@ export function Editor({ roomId }: { roomId: string }) {
   const isEditable = isHeld && EDITABLE.includes(status)
   const area = useRef<HTMLTextAreaElement>(null)
   useEffect(() => {
-    // Whoever asked by keyboard goes on by keyboard.
+    // Keyboard users continue with the keyboard.
     if (isEditable && document.activeElement?.classList.contains('hf-banner')) area.current?.focus()
   }, [isEditable])
   return (

@@ -14,13 +14,13 @@ function alertOf(status: DraftState['status'], lang: 'en' | 'ja'): string | unde
 }
 
 describe.each(['en', 'ja'] as const)('a text that was not saved (%s)', (lang) => {
-  it('for which the server has a reason says so in plain words, with its own behind them', () => {
+  it('shows plain words, and the reason of the server as a title', () => {
     expect(alertOf('refused', lang)).toBe(
       `<p role="alert" title="${REASON}">${editorTexts[lang].refused}</p>`,
     )
   })
 
-  it('since another may have changed the document has no reason of the server’s', () => {
+  it('has no reason of the server if another tab may have changed the document', () => {
     expect(alertOf('kept', lang)).toBe(`<p role="alert">${editorTexts[lang].kept}</p>`)
   })
 })

@@ -9,7 +9,7 @@ export interface KeptTextProps {
   readonly words: EditorTexts
 }
 
-/** A save was refused, or the lock went away first: the text is kept, and offered. */
+/** A save was refused, or the lock was lost before it. The text is kept, and can be copied or saved. */
 export function KeptText({ draft, state, isHeld, words }: KeptTextProps) {
   const { text: mine, stored, status, reason } = state
   const [copied, setCopied] = useState(false)

@@ -15,7 +15,7 @@ createRoot(root).render(
   </StrictMode>,
 )
 
-/** Whatever stands behind the `#`; not every text is well encoded. */
+/** The text after the `#`. It may be encoded incorrectly. */
 function roomOf(hash: string): string {
   try {
     return decodeURIComponent(hash) || 'welcome'

@@ -1,6 +1,6 @@
 import type { KeptTextProps } from './kept-text.tsx'
 
-/** What is stored cannot be shown: nothing is saved over it by itself. */
+/** The stored content cannot be shown. Nothing overwrites it automatically. */
 export function UnreadableText({ draft, state: { text, stored }, isHeld, words }: KeptTextProps) {
   return (
     <section className="card kept">

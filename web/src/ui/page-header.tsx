@@ -20,7 +20,7 @@ const words = {
   },
 }
 
-/** The bar on top of both pages. */
+/** The bar at the top of both pages. */
 export function PageHeader({ current, children }: { current: 'editor' | 'dashboard'; children?: ReactNode }) {
   const [{ lang, theme }, change] = usePreferences()
   const text = words[lang]

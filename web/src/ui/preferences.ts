@@ -6,7 +6,7 @@ export type Theme = 'auto' | 'light' | 'dark'
 export interface Preferences {
   readonly lang: Lang
   readonly theme: Theme
-  /** What others see of who edits. */
+  /** The name that others see while this person edits. */
   readonly name: string
 }
 
@@ -15,7 +15,7 @@ const listeners = new Set<() => void>()
 let current = read()
 apply()
 
-/** What the person has chosen, kept in the browser. */
+/** The person's choices, stored in the browser. */
 export function usePreferences(): [Preferences, (change: Partial<Preferences>) => void] {
   const preferences = useSyncExternalStore(subscribe, () => current)
   return [preferences, change]
@@ -31,7 +31,7 @@ function change(changes: Partial<Preferences>): void {
   try {
     localStorage.setItem(KEY, JSON.stringify(current))
   } catch {
-    // Private windows may refuse; then it holds for this page.
+    // Private windows may refuse storage. Then the choice lasts as long as this page.
   }
   apply()
   for (const listener of listeners) listener()
@@ -48,7 +48,7 @@ function read(): Preferences {
   try {
     kept = Object(JSON.parse(localStorage.getItem(KEY) ?? '{}'))
   } catch {
-    // Damaged or refused: the defaults serve.
+    // Damaged, or storage was refused: the defaults are used.
   }
   const { lang, theme, name } = kept
   return {

@@ -1,0 +1,116 @@
+/** The project lock of one AutoSave: acquires it, waits in the queue for it, and notices its loss. */
+import { onAbort } from '../base/abort.ts'
+import type { Clock } from '../base/clock.ts'
+import type { LockError, ProjectLockLease, RetryPolicyConfig } from '../project/index.ts'
+import type { AutoSaveOptions } from './types.ts'
+
+export interface WriterLock {
+  /** The current lease, or a new one. Rejects if it cannot be acquired. */
+  acquire(): Promise<ProjectLockLease>
+  /** Waits in the queue without a time limit and without events. */
+  joinQueue(): void
+  /** Whether this lease may write now. */
+  mayWrite(lease: ProjectLockLease): boolean
+  /** Whether this lease was neither lost nor released. */
+  isCurrent(lease: ProjectLockLease): boolean
+  release(): Promise<void>
+  /** Ends every wait. */
+  stopWaiting(): void
+}
+
+export interface WriterLockListeners {
+  /** The queue has reached us. */
+  onGranted(lease: ProjectLockLease): unknown
+  /** Waiting in the queue is not possible. */
+  onRefused(error: unknown): void
+  onLost(error: LockError): void
+}
+
+export interface WriterLockOptions extends Pick<AutoSaveOptions<unknown>, 'locks'> {
+  readonly clock: Clock
+  /** Milliseconds. */
+  readonly wait: number | undefined
+  readonly retry: RetryPolicyConfig | undefined
+}
+
+export function createWriterLock(
+  { locks, clock, wait, retry }: WriterLockOptions,
+  { onGranted, onRefused, onLost }: WriterLockListeners,
+): WriterLock {
+  const stop = new AbortController()
+  let current: ProjectLockLease | null = null
+  let request: Promise<ProjectLockLease> | null = null
+  let isInQueue = false
+
+  return {
+    async acquire() {
+      // Also a lease that has to be confirmed because the page was away: a new request would wait for our own lock.
+      if (current) return current
+      request ??= requestLock().finally(() => {
+        request = null
+      })
+      return request
+    },
+
+    joinQueue() {
+      if (isInQueue || stop.signal.aborted) return
+      isInQueue = true
+      void waitInQueue()
+    },
+
+    mayWrite: (lease) => isCurrent(lease) && locks.holdsProjectLock(lease),
+    isCurrent,
+
+    async release() {
+      const lease = current
+      current = null
+      if (lease) await locks.releaseProjectLock(lease)
+    },
+
+    stopWaiting: () => stop.abort(new DOMException('AutoSave was closed', 'AbortError')),
+  }
+
+  function isCurrent(lease: ProjectLockLease): boolean {
+    return current?.id === lease.id
+  }
+
+  async function waitInQueue(): Promise<void> {
+    try {
+      const lease = keep(await locks.acquireProjectLock({ standby: true, signal: stop.signal }))
+      isInQueue = false
+      onGranted(lease)
+    } catch (error) {
+      isInQueue = false
+      if (!stop.signal.aborted) onRefused(error)
+    }
+  }
+
+  async function requestLock(): Promise<ProjectLockLease> {
+    const limit = new AbortController()
+    const unlisten = onAbort(stop.signal, () => limit.abort(stop.signal.reason))
+    const onTimeout = () => limit.abort(new DOMException('another tab holds the lock', 'TimeoutError'))
+    const cancel = wait === undefined ? undefined : clock.setTimer(onTimeout, wait)
+    try {
+      return keep(await locks.acquireProjectLock({ signal: limit.signal, ...(retry && { retry }) }))
+    } finally {
+      cancel?.()
+      unlisten()
+    }
+  }
+
+  function keep(lease: ProjectLockLease): ProjectLockLease {
+    if (stop.signal.aborted) {
+      // The grant came after the end of the wait.
+      locks.releaseProjectLock(lease).catch(() => {})
+      throw stop.signal.reason
+    }
+    current = lease
+    const signal = locks.projectLockSignal(lease)
+    onAbort(signal, () => {
+      if (!isCurrent(lease)) return
+      current = null
+      onLost(signal.reason)
+    })
+    return lease
+  }
+}

@@ -1,0 +1,249 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { eventually } from '../../test/eventually.ts'
+import { ADMIN_TOKEN, type Browser, type ServiceBed, serviceBed } from '../../test/server/service-bed.ts'
+import { FakeClock } from '../testing/index.ts'
+import { createDocumentLock, type DocumentLock, type DocumentLockOptions } from './index.ts'
+
+const LOCK = '/api/documents/room-1/lock'
+const RESOURCE = 'document:room-1'
+const TTL_MS = 30_000
+const GRACE_MS = 5000
+
+afterEach(() => vi.unstubAllGlobals())
+
+/** A network in memory. Like many proxies, it does not tell the server when a client cuts off its request. */
+interface Network {
+  /** The requests that were sent, such as `GET /api/documents/room-1`. */
+  readonly sent: string[]
+  /** Runs before the server gets the request. */
+  onRequest: (request: string) => void | Promise<void>
+  /** Runs before the client gets the response. */
+  onResponse: (request: string) => void | Promise<void>
+}
+
+describe('a lock that nobody wants any more', () => {
+  let bed: ServiceBed
+  let network: Network
+  let holder: Browser
+  let lock: DocumentLock
+  beforeEach(async () => {
+    network = { sent: [], onRequest() {}, onResponse() {} }
+    bed = await serviceBed()
+    holder = bed.browser('holder')
+    connect(bed, network)
+    lock = open(bed)
+    await eventually(() => expect(lock.state.me).not.toBeNull())
+  })
+  afterEach(async () => {
+    await lock.close()
+    await bed[Symbol.asyncDispose]()
+  })
+
+  const holders = () => bed.store.read([RESOURCE])
+  const isWaiting = async () =>
+    expect((await holder.call('GET', LOCK)).body).toMatchObject({ waiting: [{ name: 'Ken' }] })
+
+  it('is not granted when the wait was given up just before the lock became free', async () => {
+    await holder.call('POST', LOCK)
+    const waiting = lock.acquire({ wait: Infinity })
+    await eventually(isWaiting)
+    await lock.release()
+    expect(await waiting).toBe(false)
+    await holder.call('DELETE', LOCK)
+    for (let passed = 0; passed < TTL_MS; passed += 1000) {
+      await bed.clock.advance(1000)
+      expect(await holders()).toEqual([null])
+    }
+    expect((await bed.browser('other').call('POST', LOCK)).status).toBe(200)
+  })
+
+  it('is given back when the store grants it while it is given up', async () => {
+    await holder.call('POST', LOCK)
+    const waiting = lock.acquire({ wait: Infinity })
+    await eventually(isWaiting)
+    const { promise: decided, resolve: decide } = Promise.withResolvers<void>()
+    const acquire = bed.store.acquire.bind(bed.store)
+    const asking = vi.spyOn(bed.store, 'acquire').mockImplementation(async (...args) => {
+      await decided
+      return acquire(...args)
+    })
+    await holder.call('DELETE', LOCK)
+    await eventually(() => expect(asking).toHaveBeenCalled())
+    await lock.release()
+    decide()
+    expect(await waiting).toBe(false)
+    await eventually(async () => expect(await holders()).toEqual([null]))
+  })
+
+  it('is given back when its grant arrives after it was given up, and the withdrawal did not', async () => {
+    const { promise: delayed, resolve: deliver } = Promise.withResolvers<void>()
+    network.onResponse = (request) => (request === `POST ${LOCK}` ? delayed : undefined)
+    network.onRequest = (request) => {
+      if (request === `DELETE ${LOCK}`) throw new TypeError('network error')
+    }
+    const acquiring = lock.acquire()
+    await eventually(async () => expect(await holders()).toMatchObject([{ state: 'held' }]))
+    await lock.release()
+    expect(await acquiring).toBe(false)
+    deliver()
+    await eventually(async () => expect(await holders()).toEqual([null]))
+  })
+
+  it('is given back when the withdrawal overtakes the request', async () => {
+    const { promise: delayed, resolve: deliver } = Promise.withResolvers<void>()
+    network.onRequest = (request) => (request === `POST ${LOCK}` ? delayed : undefined)
+    const acquiring = lock.acquire()
+    await eventually(() => expect(network.sent).toContain(`POST ${LOCK}`))
+    await lock.release()
+    expect(await acquiring).toBe(false)
+    deliver()
+    await eventually(() => expect(network.sent).toContain(`POST ${LOCK}/release`))
+    await eventually(async () => expect(await holders()).toEqual([null]))
+  })
+
+  it('is given up when the response to the request was lost', async () => {
+    network.onResponse = (request) => {
+      if (request === `POST ${LOCK}`) throw new TypeError('network error')
+    }
+    expect(await lock.acquire()).toBe(false)
+    expect(lock.state).toMatchObject({ phase: 'error', error: { code: 'store-unavailable' } })
+    await eventually(async () => expect(await holders()).toEqual([null]))
+  })
+
+  it('is given back though an earlier lock of the tab was lost', async () => {
+    await lock.acquire()
+    await bed.store.release({ resource: RESOURCE, token: lock.state.token ?? 0 })
+    await bed.clock.advance(TTL_MS)
+    await eventually(() => expect(lock.state.phase).toBe('lost'))
+    const { promise: delayed, resolve: deliver } = Promise.withResolvers<void>()
+    network.onResponse = (request) => (request === `POST ${LOCK}` ? delayed : undefined)
+    const first = lock.acquire()
+    await eventually(async () => expect(await holders()).toMatchObject([{ state: 'held' }]))
+    network.onRequest = (request) => {
+      if (request === `POST ${LOCK}`) throw new TypeError('network error')
+    }
+    // It replaces the first one, and fails.
+    expect([await lock.acquire(), await first]).toEqual([false, false])
+    deliver()
+    await eventually(async () => expect(await holders()).toEqual([null]))
+  })
+
+  it('is not taken over when the take-over was given up', async () => {
+    await holder.call('POST', LOCK)
+    const heard = bed.socket('room-1')
+    const taking = lock.takeOver()
+    await eventually(() => expect(heard.at(-1)?.event).toBe('document.takeover-requested'))
+    await lock.release()
+    expect(await taking).toBe(false)
+    await bed.clock.advance(2 * GRACE_MS)
+    expect((await holder.call('PUT', LOCK)).status).toBe(200)
+  })
+
+  it('is kept by a second call that replaced the first one', async () => {
+    const { promise: delayed, resolve: deliver } = Promise.withResolvers<void>()
+    let posts = 0
+    network.onResponse = (request) => (request === `POST ${LOCK}` && posts++ === 0 ? delayed : undefined)
+    const first = lock.acquire()
+    await eventually(async () => expect(await holders()).toMatchObject([{ state: 'held' }]))
+    expect(await lock.acquire()).toBe(true)
+    deliver()
+    expect(await first).toBe(false)
+    // By then it would have been given back.
+    await lock.save('text')
+    expect(network.sent).not.toContain(`POST ${LOCK}/release`)
+    expect(await holders()).toMatchObject([{ token: lock.state.token }])
+  })
+})
+
+describe('listeners', () => {
+  it('may release the lock while it is requested', async () => {
+    await using bed = await serviceBed()
+    connect(bed, { sent: [], onRequest() {}, onResponse() {} })
+    await using lock = open(bed)
+    const stop = lock.subscribe(() => {
+      if (lock.state.phase === 'acquiring') void lock.release()
+    })
+    expect(await lock.acquire()).toBe(false)
+    stop()
+    expect(await bed.store.read([RESOURCE])).toEqual([null])
+  })
+})
+
+describe('arguments', () => {
+  const url = 'http://holdfast.test'
+  const bad: [string, unknown, string][] = [
+    ['a BigInt', 10n, 'options: expected an object, got 10n'],
+    ['null', null, 'options: expected an object, got null'],
+    ['an array', [], 'options: expected an object, got an array'],
+    ['no room', { url }, 'roomId: expected a non-empty string, got undefined'],
+    ['a null room', { url, roomId: null }, 'roomId: expected a non-empty string, got null'],
+    ['a symbol as address', { url: Symbol('url'), roomId: 'r' }, 'url: expected the address'],
+    ['an object without prototype as address', { url: Object.create(null), roomId: 'r' }, 'url: expected'],
+    ['a relative address', { url: '/locks', roomId: 'r' }, 'url: expected the address'],
+    ['an address of another protocol', { url: 'ws://holdfast.test', roomId: 'r' }, 'url: expected'],
+    ['a password', { url: 'http://me:secret@holdfast.test', roomId: 'r' }, 'no password), got a string'],
+    ['no address outside of a page', { roomId: 'r' }, 'url: expected the address'],
+    ['a number as name', { url, roomId: 'r', name: 5 }, 'name: expected a non-empty string, got 5'],
+    ['a text as headers', { url, roomId: 'r', headers: 'x' }, 'headers: expected HTTP headers'],
+    ['a header that HTTP does not allow', { url, roomId: 'r', headers: { a: 'ü€' } }, 'headers: expected'],
+  ]
+  it.each(bad)('%s is refused', (_, options, message) => {
+    const create = () => createDocumentLock(options as DocumentLockOptions)
+    expect(create).toThrow(expect.objectContaining({ code: 'invalid-argument' }))
+    expect(create).toThrow(message)
+  })
+
+  it('of the calls are checked, too', async () => {
+    vi.stubGlobal('fetch', () => Promise.reject(new TypeError('no network')))
+    await using lock = createDocumentLock({ url, roomId: 'r', clock: new FakeClock() })
+    const refused = { code: 'invalid-argument' }
+    for (const wait of [-1, 0.5, Number.NaN, 10n, '5 minutes', null, Symbol('wait'), {}])
+      await expect(lock.acquire({ wait } as never)).rejects.toMatchObject(refused)
+    await expect(lock.acquire(10n as never)).rejects.toMatchObject(refused)
+    await expect(lock.answer('yes' as never)).rejects.toMatchObject(refused)
+    expect(() => lock.rename(5 as never)).toThrow(expect.objectContaining(refused))
+    expect(() => lock.subscribe(null as never)).toThrow(expect.objectContaining(refused))
+  })
+
+  it('may be a URL, an empty name, and a wait as text', async () => {
+    await using bed = await serviceBed()
+    connect(bed, { sent: [], onRequest() {}, onResponse() {} })
+    await using lock = open(bed, { url: new URL(url), name: '' })
+    expect(await lock.acquire({ wait: '5s' })).toBe(true)
+    expect(await bed.store.read([RESOURCE])).toMatchObject([{ metadata: { client: expect.any(String) } }])
+  })
+})
+
+function open(bed: ServiceBed, options: Partial<DocumentLockOptions> = {}): DocumentLock {
+  return createDocumentLock({
+    url: 'http://holdfast.test',
+    roomId: 'room-1',
+    name: 'Ken',
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+    clock: bed.clock,
+    ...options,
+  })
+}
+
+function connect(bed: ServiceBed, network: Network): void {
+  vi.stubGlobal(
+    'WebSocket',
+    class {
+      close() {}
+    },
+  )
+  vi.stubGlobal('fetch', async (url: URL, { signal, ...init }: RequestInit) => {
+    const name = `${init.method} ${url.pathname}`
+    network.sent.push(name)
+    const cutOff = new Promise<never>((_, reject) =>
+      signal?.addEventListener('abort', () => reject(signal.reason)),
+    )
+    const work = async () => {
+      await network.onRequest(name)
+      const response = await bed.server.fetch(new Request(url, init))
+      await network.onResponse(name)
+      return response
+    }
+    return Promise.race([work(), cutOff])
+  })
+}

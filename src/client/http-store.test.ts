@@ -1,0 +1,218 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type Ask, createLeases, type LeaseRecord, type LeaseStore } from '../core/index.ts'
+import { memoryStore } from '../stores/memory.ts'
+import { FakeClock } from '../testing/index.ts'
+import { httpStore } from './http-store.ts'
+
+const URL_OF_SERVER = 'http://holdfast.test'
+const ASK: Ask = { resource: 'r', id: 'a', owner: 'Mika', ttl: 1000 }
+
+/** Answers a request of the store: an object is sent as JSON with 200. */
+type Respond = (method: string, body: { readonly id?: unknown }, path: string) => unknown
+
+function serve(respond: Respond): void {
+  vi.stubGlobal('fetch', async (url: URL, { method = 'GET', body }: RequestInit) => {
+    const answer = await respond(method, JSON.parse(String(body ?? '{}')), url.pathname)
+    return answer instanceof Response ? answer : new Response(JSON.stringify(answer))
+  })
+}
+
+function leaseOf(id: string, token = 1): LeaseRecord {
+  const times = { acquiredAt: 0, expiresAt: 1000, remaining: 1000 }
+  return { resource: 'r', id, owner: 'Mika', token, metadata: null, ...times, state: 'held' }
+}
+
+let clock: FakeClock
+let store: LeaseStore
+beforeEach(() => {
+  clock = new FakeClock()
+  vi.stubGlobal('WebSocket', FakeWebSocket)
+  FakeWebSocket.opened.length = 0
+  store = httpStore(URL_OF_SERVER, { clock })
+})
+afterEach(async () => {
+  await store.close()
+  vi.unstubAllGlobals()
+})
+
+describe('an answer of a server that is not Holdfast', () => {
+  const calls: [string, (store: LeaseStore) => Promise<unknown>][] = [
+    ['acquire', (store) => store.acquire(ASK)],
+    ['acquire with a wait', (store) => store.acquire({ ...ASK, wake() {} })],
+    ['renew', (store) => store.renew(ASK)],
+    ['release', (store) => store.release({ resource: 'r', id: 'a' })],
+    ['read', (store) => store.read(['r'])],
+    ['list', (store) => store.list({ limit: 10 })],
+    ['sweep', (store) => store.sweep({ limit: 10 })],
+  ]
+  const bodies: [string, string][] = [
+    ['a login page', '<!doctype html><title>Sign in</title>'],
+    ['an empty object', '{}'],
+    ['null', 'null'],
+    ['a grant without a lease', '{"granted":true,"ok":true}'],
+    ['a lease without a token', '{"granted":true,"ok":true,"lease":{"resource":"r","id":"a"}}'],
+    ['a lease of another', JSON.stringify({ granted: true, ok: true, lease: leaseOf('b') })],
+    ['a list of texts', '{"leases":["r"]}'],
+  ]
+  it.each(calls.flatMap(([name, call]) => bodies.map(([what, body]) => [name, what, body, call] as const)))(
+    'is never taken for a grant or a lease: %s, %s',
+    async (_, __, body, call) => {
+      serve(() => new Response(body))
+      await expect(call(store)).rejects.toMatchObject({
+        code: 'store-failed',
+        message: 'the server answered 200: not a response of Holdfast',
+      })
+    },
+  )
+
+  it('is not a refusal either', async () => {
+    serve(() => new Response('<!doctype html>', { status: 409 }))
+    await expect(store.acquire(ASK)).rejects.toMatchObject({ code: 'store-failed' })
+    await expect(store.renew(ASK)).rejects.toMatchObject({ code: 'store-failed' })
+  })
+})
+
+describe('a page on plain http', () => {
+  it('can hold a lease, though it has no crypto.randomUUID', async () => {
+    const { getRandomValues } = crypto
+    vi.stubGlobal('crypto', { getRandomValues: getRandomValues.bind(crypto) })
+    const backend = memoryStore()
+    serve(async (method, body) =>
+      method === 'DELETE'
+        ? backend.release({ resource: 'r', id: String(body.id) })
+        : backend.acquire({ resource: 'r', ...body } as Ask),
+    )
+    const leases = createLeases(httpStore(URL_OF_SERVER))
+    expect(await leases.withLease('r', async ({ held, id }) => held && id.length > 8)).toBe(true)
+    await leases.close()
+  })
+})
+
+describe('an acquisition that is aborted', () => {
+  it('is not sent if it was aborted before', async () => {
+    const respond = vi.fn()
+    serve(respond)
+    const aborted = store.acquire(ASK, { signal: AbortSignal.abort('enough') })
+    await expect(aborted).rejects.toMatchObject({ code: 'aborted', cause: 'enough' })
+    expect(respond).not.toHaveBeenCalled()
+  })
+
+  it('leaves no lease behind when its request arrives after the release', async () => {
+    const backend = memoryStore()
+    const { promise: delayed, resolve: deliver } = Promise.withResolvers<void>()
+    const released = vi.fn()
+    serve(async (method, body) => {
+      if (method === 'POST') {
+        await delayed
+        return backend.acquire({ resource: 'r', ...body } as Ask)
+      }
+      released()
+      return backend.release({ resource: 'r', id: String(body.id) })
+    })
+    const leases = createLeases(store)
+    const stop = new AbortController()
+    const acquiring = leases.tryAcquire('r', { signal: stop.signal })
+    stop.abort()
+    await expect(acquiring).rejects.toMatchObject({ code: 'aborted' })
+    await expect.poll(() => released.mock.calls.length).toBe(1)
+    // A store learns of the abort with a delay.
+    await clock.advance(100)
+    deliver()
+    await expect.poll(() => released.mock.calls.length).toBe(2)
+    expect(await backend.read(['r'])).toEqual([null])
+    await leases.close()
+  })
+})
+
+describe('push', () => {
+  const granted = { granted: true, lease: leaseOf('a', 5) }
+
+  it('tells the holder of its loss, also if that was pushed before the grant arrived', async () => {
+    const lost = vi.fn()
+    serve((method, body, path) => {
+      if (path === '/broadcasting/auth') return { auth: 'signed' }
+      if (method === 'GET') return { leases: [leaseOf('a', 5)] }
+      if (body.id === 'b') FakeWebSocket.push('lease.lost', { resource: 'r', id: 'b' })
+      return { granted: true, lease: leaseOf(String(body.id), 5) }
+    })
+    await store.acquire({ ...ASK, lost })
+    await expect.poll(() => FakeWebSocket.channels()).toHaveLength(1)
+    FakeWebSocket.push('lease.lost', { resource: 'r', id: 'other' })
+    FakeWebSocket.push('lease.lost', { id: 5 })
+    expect(lost).not.toHaveBeenCalled()
+    FakeWebSocket.push('lease.lost', { resource: 'r', id: 'a' })
+    expect(lost).toHaveBeenCalledOnce()
+    const lostEarly = vi.fn()
+    await store.acquire({ ...ASK, id: 'b', lost: lostEarly })
+    expect(lostEarly).toHaveBeenCalledOnce()
+  })
+
+  it('is not needed for a resource that is free', async () => {
+    serve(() => granted)
+    expect(await store.acquire({ ...ASK, wake() {} })).toMatchObject({ granted: true })
+    expect(FakeWebSocket.opened).toHaveLength(0)
+  })
+
+  it('ends when nobody needs it any more', async () => {
+    serve((_, __, path) => (path === '/broadcasting/auth' ? { auth: 'signed' } : granted))
+    await store.acquire({ ...ASK, lost() {} })
+    await expect.poll(() => FakeWebSocket.channels()).toHaveLength(1)
+    await clock.advance(10_000)
+    expect(FakeWebSocket.opened.map(({ readyState }) => readyState)).toEqual([3])
+  })
+})
+
+describe('arguments', () => {
+  it.each([
+    ['a BigInt as address', 10n, {}, 'url: expected the address of a Holdfast server'],
+    ['a symbol as address', Symbol('url'), {}, 'url: expected'],
+    ['null as address', null, {}, 'url: expected'],
+    ['another protocol', 'redis://holdfast.test', {}, 'url: expected'],
+    ['null as options', URL_OF_SERVER, null, 'options: expected an object, got null'],
+    ['an empty token', URL_OF_SERVER, { token: '' }, 'token: expected a non-empty string, got ""'],
+    ['a token that HTTP does not allow', URL_OF_SERVER, { token: 'a\nb' }, 'token: expected'],
+    ['a number as key', URL_OF_SERVER, { key: 5 }, 'key: expected a non-empty string, got 5'],
+  ])('%s is refused', (_, url, options, message) => {
+    const create = () => httpStore(url as string, options as object)
+    expect(create).toThrow(expect.objectContaining({ code: 'invalid-argument' }))
+    expect(create).toThrow(message)
+  })
+})
+
+/** Accepts every subscription. */
+class FakeWebSocket {
+  static readonly opened: FakeWebSocket[] = []
+  readyState = 1
+  onmessage: ((message: { data: string }) => void) | undefined
+  readonly joined: string[] = []
+
+  constructor() {
+    FakeWebSocket.opened.push(this)
+    queueMicrotask(() => this.receive('pusher:connection_established', { socket_id: '1.1' }))
+  }
+
+  static channels(): string[] {
+    return FakeWebSocket.opened.flatMap(({ joined }) => joined)
+  }
+
+  /** To every channel. */
+  static push(event: string, data: object): void {
+    for (const socket of FakeWebSocket.opened)
+      for (const channel of socket.joined) socket.receive(event, data, channel)
+  }
+
+  send(text: string): void {
+    const { event, data } = JSON.parse(text)
+    if (event !== 'pusher:subscribe') return
+    this.joined.push(data.channel)
+    this.receive('pusher_internal:subscription_succeeded', {}, data.channel)
+  }
+
+  receive(event: string, data: object, channel?: string): void {
+    this.onmessage?.({ data: JSON.stringify({ event, channel, data: JSON.stringify(data) }) })
+  }
+
+  close(): void {
+    this.readyState = 3
+  }
+}

@@ -1,0 +1,139 @@
+/** Checks the server's responses and events about a document's lock, and turns them into actions on the state. */
+import { isObject } from '../base/arguments.ts'
+import type { ApiResponse, Body } from './api.ts'
+import type {
+  DocumentHolder,
+  DocumentLockAction,
+  DocumentLockState,
+  HandOverRequest,
+  Person,
+} from './lock-state.ts'
+
+interface FieldTypes {
+  readonly string: string
+  readonly number: number
+  readonly boolean: boolean
+}
+export type Shape = Readonly<Record<string, keyof FieldTypes>>
+export type Shaped<S extends Shape> = { readonly [Name in keyof S]: FieldTypes[S[Name]] }
+
+/** Smaller than a validator: a page should load quickly. */
+export function hasShape<V, S extends Shape>(value: V, shape: S): value is V & Shaped<S> {
+  return isObject(value) && Object.entries(shape).every(([name, type]) => typeof value[name] === type)
+}
+
+/** How the server keeps locks, and where it publishes the events of a room. */
+export type RoomTerms = Shaped<typeof TERMS>
+export const TERMS = {
+  ttl_ms: 'number',
+  heartbeat_ms: 'number',
+  channel: 'string',
+  channel_key: 'string',
+} as const
+
+export const TIMES = { locked_at: 'string', expires_in_ms: 'number' } as const
+
+export function actionsOfResponse(
+  { status, body }: ApiResponse,
+  state: DocumentLockState,
+  now: number,
+): DocumentLockAction[] {
+  const actions: DocumentLockAction[] = []
+  const me = body.you === undefined ? state.me : personOf(body.you)
+  if (me !== state.me) actions.push({ type: 'changed', change: { me } })
+  if (body.is_locked === false || (status === 404 && body.error === 'lock_not_found'))
+    actions.push({ type: 'holder', holder: null })
+  else if (hasShape(body, TIMES)) {
+    // A grant and a renewal name no holder: it is this tab.
+    const { is_you: isMe } = Object(body.holder ?? { is_you: true })
+    const holder = holderOf(body, isMe === true, now)
+    actions.push({ type: 'holder', holder: isMe ? { ...holder, ...me } : holder })
+  }
+  if (Array.isArray(body.waiting)) actions.push(queueAction(body.waiting, me))
+  if (typeof body.place === 'number')
+    actions.push({ type: 'queue', waiting: state.waiting, place: body.place })
+  return actions
+}
+
+export function actionsOfEvent(
+  event: string,
+  data: Body,
+  { token, phase, holder, me, request }: DocumentLockState,
+  now: number,
+): DocumentLockAction[] {
+  const isMine = phase === 'held' && data.token === token
+  switch (plainName(event)) {
+    case 'document.locked':
+      return hasShape(data, TIMES) ? [{ type: 'holder', holder: holderOf(data, isMine, now) }] : []
+    case 'document.unlocked':
+      return holder && holder.token > tokenOf(data) ? [] : [{ type: 'holder', holder: null }]
+    case 'document.line':
+      return Array.isArray(data.line) ? [queueAction(data.line, me)] : []
+    case 'document.saved':
+      return [{ type: 'changed', change: { savedAt: textOf(data.saved_at) } }]
+    case 'document.takeover-requested':
+      // One request at a time: the server answers a second one itself, when its time ends.
+      return isMine && !request && hasShape(data, REQUEST)
+        ? [{ type: 'changed', change: { request: requestOf(data, now) } }]
+        : []
+    case 'document.takeover-answered':
+      return request?.id === data.request_id ? [{ type: 'changed', change: { request: null } }] : []
+    default:
+      return []
+  }
+}
+
+/** Whether this event ends the lease with this token: another tab was granted the lock, or it was unlocked. */
+export function endsLease(event: string, data: Body, token: number): boolean {
+  const name = plainName(event)
+  const latest = tokenOf(data)
+  return (name === 'document.locked' && latest > token) || (name === 'document.unlocked' && latest >= token)
+}
+
+/** 0 if the message does not name a token. */
+export function tokenOf({ token }: Body): number {
+  return typeof token === 'number' ? token : 0
+}
+
+function holderOf(data: Body & Shaped<typeof TIMES>, isMe: boolean, now: number): DocumentHolder {
+  return {
+    ...personOf(data.holder ?? data),
+    token: tokenOf(data),
+    since: Date.parse(data.locked_at),
+    expiresAt: now + data.expires_in_ms,
+    isMe,
+  }
+}
+
+const REQUEST = { request_id: 'string', answer_within_ms: 'number' } as const
+
+function requestOf(data: Body & Shaped<typeof REQUEST>, now: number): HandOverRequest {
+  return {
+    id: data.request_id,
+    name: personOf(data.by).name,
+    kind: data.kind === 'takeover' ? 'take-over' : 'request',
+    until: now + data.answer_within_ms,
+  }
+}
+
+function queueAction(queue: readonly unknown[], me: Person | null): DocumentLockAction {
+  const place = queue
+    .map(personOf)
+    .findIndex(({ sessionId, clientId }) => sessionId === me?.sessionId && clientId === me.clientId)
+  return { type: 'queue', waiting: queue.length, place: place < 0 ? null : place }
+}
+
+function personOf(value: unknown): Person {
+  const { session_id, client_id, name } = Object(value) as Body
+  return { sessionId: textOf(session_id) ?? '', clientId: textOf(client_id), name: textOf(name) }
+}
+
+/** Servers may use Laravel's event names: `App\\Events\\DocumentTakeoverRequested`. */
+function plainName(event: string): string {
+  const words = /^App\\Events\\Document(\w+)$/.exec(event)?.[1]?.match(/[A-Z][a-z]*/g)
+  return words ? `document.${words.join('-').toLowerCase()}` : event
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}

@@ -1,0 +1,161 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { FakeClock } from '../testing/index.ts'
+import type { ApiResponse } from './api.ts'
+import { createLockRequests, inOneSession } from './lock-requests.ts'
+
+afterEach(() => vi.unstubAllGlobals())
+
+const LOCKED_AT = '2030-01-01T12:04:00.000Z'
+const TERMS = { ttl_ms: 30_000, heartbeat_ms: 10_000, channel: 'document.r', channel_key: 'holdfast' }
+const UNLOCKED = { is_locked: false, waiting: [], you: { session_id: 's' }, ...TERMS }
+
+type Respond = (method: string, path: string) => unknown
+
+/** A server that answers 200 with this body, or as the returned `Response` says. */
+function serve(respond: Respond) {
+  const sent: string[] = []
+  vi.stubGlobal('fetch', async (url: URL, { method = 'GET' }: RequestInit) => {
+    const path = url.pathname.replace('/api/documents/r', '')
+    sent.push(`${method} ${path}`)
+    const body = respond(method, path) ?? UNLOCKED
+    return body instanceof Response ? body : new Response(JSON.stringify(body))
+  })
+  const clock = new FakeClock()
+  const requests = createLockRequests({
+    url: 'http://holdfast.test/',
+    roomId: 'r',
+    clock,
+    name: () => 'Mika',
+    expectResponse: () => () => {},
+  })
+  return { clock, requests, sent }
+}
+
+const never = new AbortController().signal
+
+describe('a request for the lock', () => {
+  it('ends the wait at once when it was stopped while a refusal was on its way', async () => {
+    const stop = new AbortController()
+    const { clock, requests } = serve((method) => {
+      if (method !== 'POST') return undefined
+      stop.abort(new Error('enough'))
+      return new Response('{}', { status: 409 })
+    })
+    await expect(requests.acquire(30_000, stop.signal)).rejects.toThrow('enough')
+    expect(clock.pending).toBe(0)
+  })
+
+  it('is not sent when it was stopped before', async () => {
+    const { requests, sent } = serve(() => undefined)
+    await expect(requests.acquire(0, AbortSignal.abort())).rejects.toThrow()
+    expect(sent).toEqual(['GET /lock', 'GET /lock'])
+  })
+
+  it('ends with the error of the last try when the server fails for the whole wait', async () => {
+    const { clock, requests } = serve((method) =>
+      method === 'POST' ? new Response('{}', { status: 503 }) : undefined,
+    )
+    const failing = requests.acquire(3000, never).catch((error: unknown) => error)
+    await expect.poll(() => clock.advance(1000).then(() => clock.pending)).toBe(0)
+    expect(await failing).toMatchObject({ code: 'store-unavailable' })
+  })
+
+  it('is sent after an earlier withdrawal has ended, so that it is not withdrawn by it', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const { requests, sent } = serve(() => undefined)
+    await requests.acquire(0, never).catch(() => {})
+    const { fetch } = globalThis
+    vi.stubGlobal('fetch', async (url: URL, init: RequestInit) => {
+      if (init.method === 'DELETE') await promise
+      return fetch(url, init)
+    })
+    sent.length = 0
+    const withdrawing = requests.withdraw()
+    const asking = requests.acquire(0, never).catch(() => {})
+    await new Promise((next) => setTimeout(next))
+    expect(sent).toEqual([])
+    resolve()
+    await Promise.all([withdrawing, asking])
+    expect(sent).toEqual(['DELETE /lock', 'POST /lock'])
+  })
+})
+
+describe('a 200 that is not an answer of Holdfast', () => {
+  const bodies: [string, string][] = [
+    ['a login page', '<!doctype html><title>Sign in</title>'],
+    ['an empty object', '{}'],
+    ['an array', '[]'],
+    ['a grant without a token', JSON.stringify({ success: true, locked_at: LOCKED_AT, expires_in_ms: 1000 })],
+    ['a grant without an end', JSON.stringify({ success: true, locked_at: LOCKED_AT, token: 5 })],
+  ]
+  const calls: [string, (requests: ReturnType<typeof serve>['requests']) => Promise<unknown>][] = [
+    ['acquire', (requests) => requests.acquire(0, never)],
+    ['acquire with a wait', (requests) => requests.acquire(1000, never)],
+    ['take over', (requests) => requests.demand('takeover', never)],
+    ['renew', (requests) => requests.renew({ resource: 'r', id: '5', ttl: 1000 })],
+    ['resume', (requests) => requests.resume()],
+  ]
+  it.each(calls.flatMap(([name, call]) => bodies.map(([what, body]) => [name, what, body, call] as const)))(
+    'is never a grant: %s, %s',
+    async (_, __, body, call) => {
+      const { requests } = serve((method) => (method === 'GET' ? undefined : new Response(body)))
+      await expect(call(requests)).rejects.toMatchObject({ code: 'store-failed' })
+    },
+  )
+
+  it.each([...bodies.slice(0, 3), ['a failure', '{"success":false}']])(
+    'is neither a save nor a document nor a release: %s',
+    async (_, body) => {
+      const { requests } = serve(() => new Response(body))
+      const failure = { code: 'store-failed', message: 'the server answered 200: not a response of Holdfast' }
+      await expect(requests.save('text', 5)).rejects.toMatchObject(failure)
+      await expect(requests.load()).rejects.toMatchObject(failure)
+      await expect(requests.read()).rejects.toMatchObject(failure)
+      await expect(requests.answer('id', true)).rejects.toMatchObject(failure)
+      await expect(requests.release({ resource: 'r', id: '5' })).rejects.toMatchObject(failure)
+      await expect(requests.acquire(0, never)).rejects.toMatchObject(failure)
+    },
+  )
+})
+
+it('refuses to save what JSON cannot carry', async () => {
+  const { requests, sent } = serve(() => undefined)
+  const cycle: unknown[] = []
+  cycle.push(cycle)
+  for (const content of [10n, Symbol('s'), undefined, () => {}, cycle])
+    await expect(requests.save(content, 5)).rejects.toMatchObject({ code: 'invalid-argument' })
+  expect(sent).toEqual([])
+})
+
+describe('the first requests of a browser', () => {
+  it.each([
+    ['across tabs', { cookieEnabled: true, locks: navigator.locks }],
+    ['in one page on plain http', { cookieEnabled: true }],
+  ])('are sent one at a time until one was answered, then all at once, %s', async (_, browser) => {
+    vi.stubGlobal('navigator', browser)
+    const asked: PromiseWithResolvers<ApiResponse>[] = []
+    const api = inOneSession(() => {
+      const call = Promise.withResolvers<ApiResponse>()
+      asked.push(call)
+      return call.promise
+    })
+    const request = { method: 'GET', path: '' } as const
+    const calls = [api(request), api(request), api(request)].map((call) => call.catch(() => 'failed'))
+    await expect.poll(() => asked.length).toBe(1)
+    asked[0]?.reject(new Error('no network'))
+    await expect.poll(() => asked.length).toBe(2)
+    asked[1]?.resolve({ status: 200, body: {} })
+    await expect.poll(() => asked.length).toBe(3)
+    for (let n = 0; n < 2; n++) void api(request)
+    expect(asked).toHaveLength(5)
+    asked[2]?.resolve({ status: 404, body: {} })
+    expect(await Promise.all(calls)).toMatchObject(['failed', { status: 200 }, { status: 404 }])
+  })
+
+  it('do not wait where there are no cookies, and Web Locks are refused', async () => {
+    const locks = { request: () => Promise.reject(new DOMException('no storage', 'SecurityError')) }
+    vi.stubGlobal('navigator', { cookieEnabled: false, locks })
+    const response = { status: 200, body: {} }
+    expect(await inOneSession(async () => response)({ method: 'GET', path: '' })).toBe(response)
+  })
+})

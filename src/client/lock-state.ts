@@ -1,0 +1,124 @@
+import type { LeaseError } from '../base/errors.ts'
+
+/**
+ * What a page shows. `holder` is whoever the server last reported. `phase` is what this tab itself has or does:
+ *
+ *     idle ⇄ read-only        nobody holds the lock, another tab holds it
+ *     acquiring → waiting → held → lost
+ *     error                   the server refuses or does not answer: `error.retryable` says whether a retry may help
+ */
+export type DocumentLockPhase = 'idle' | 'acquiring' | 'waiting' | 'held' | 'read-only' | 'lost' | 'error'
+
+/** One tab of one session, as everybody may see it. */
+export interface Person {
+  readonly sessionId: string
+  readonly clientId: string | null
+  readonly name: string | null
+}
+
+export interface DocumentHolder extends Person {
+  readonly token: number
+  /** When it was locked, in milliseconds since 1970. */
+  readonly since: number
+  /** When the lock expires unless it is renewed, by this machine's clock. */
+  readonly expiresAt: number
+  readonly isMe: boolean
+}
+
+/** Somebody wants the lock that this tab holds. */
+export interface HandOverRequest {
+  readonly id: string
+  readonly name: string | null
+  /** `take-over`: this tab loses the lock when the time ends. `request`: this tab may decline. */
+  readonly kind: 'take-over' | 'request'
+  /** The time limit to answer or save, by this machine's clock. */
+  readonly until: number
+}
+
+/** `taking-over` and `asking`: not decided yet. `failed`: the server did not answer, or does not allow it. */
+export type Demand = 'taking-over' | 'asking' | 'declined' | 'unanswered' | 'failed'
+
+export interface DocumentLockState {
+  readonly phase: DocumentLockPhase
+  /** This tab; `null` until the server has answered. */
+  readonly me: Person | null
+  readonly holder: DocumentHolder | null
+  /** The token of this tab's latest grant. Saves carry it. */
+  readonly token: number | null
+  /** How many waiters are ahead of this tab, while it waits. */
+  readonly place: number | null
+  /** How many tabs wait. */
+  readonly waiting: number
+  readonly request: HandOverRequest | null
+  /** The progress of this tab's own `takeOver` or `requestHandOver`. */
+  readonly demand: Demand | null
+  /** When anybody last saved, by the server's clock (ISO 8601), as far as this tab knows. */
+  readonly savedAt: string | null
+  /** Whether the server's events arrive. */
+  readonly connected: boolean
+  readonly error: LeaseError | null
+}
+
+export type DocumentLockAction =
+  | { readonly type: 'acquiring' | 'waiting' | 'refused' | 'released' }
+  | { readonly type: 'granted'; readonly token: number }
+  | { readonly type: 'lost' | 'error'; readonly error: LeaseError | null }
+  | { readonly type: 'holder'; readonly holder: DocumentHolder | null }
+  | { readonly type: 'queue'; readonly waiting: number; readonly place: number | null }
+  | { readonly type: 'changed'; readonly change: Partial<Independent> }
+
+/** The fields whose change affects no other field. */
+type Independent = Pick<DocumentLockState, 'me' | 'request' | 'demand' | 'savedAt' | 'connected'>
+
+export const INITIAL_STATE: DocumentLockState = {
+  phase: 'idle',
+  me: null,
+  holder: null,
+  token: null,
+  place: null,
+  waiting: 0,
+  request: null,
+  demand: null,
+  savedAt: null,
+  connected: false,
+  error: null,
+}
+
+export function reduce(state: DocumentLockState, action: DocumentLockAction): DocumentLockState {
+  switch (action.type) {
+    case 'acquiring':
+    case 'waiting':
+      return { ...state, phase: action.type, place: null, error: null }
+    case 'granted':
+      return { ...state, phase: 'held', token: action.token, place: null, demand: null, error: null }
+    case 'lost':
+    case 'error':
+      return { ...state, phase: action.type, place: null, request: null, error: action.error }
+    case 'refused':
+    case 'released':
+      return withPassivePhase({ ...state, phase: 'idle', place: null, request: null, error: null })
+    case 'holder': {
+      // The answer of the last holder does not apply to the next one.
+      const isSame = action.holder?.token === state.holder?.token
+      return withPassivePhase({
+        ...state,
+        holder: action.holder,
+        demand: isSame ? state.demand : undecided(state),
+      })
+    }
+    case 'queue':
+      return { ...state, waiting: action.waiting, place: state.phase === 'waiting' ? action.place : null }
+    case 'changed':
+      return { ...state, ...action.change }
+  }
+}
+
+/** While this tab requests nothing, its phase depends on who holds the lock. */
+function withPassivePhase(state: DocumentLockState): DocumentLockState {
+  if (state.phase !== 'idle' && state.phase !== 'read-only') return state
+  return { ...state, phase: state.holder && !state.holder.isMe ? 'read-only' : 'idle' }
+}
+
+function undecided({ demand }: DocumentLockState): Demand | null {
+  return demand === 'asking' || demand === 'taking-over' ? demand : null
+}

@@ -1,0 +1,109 @@
+/**
+ * Acquires a project lease: as a Web Lock, or through `project/.lock` if the browser refuses Web Locks. Every attempt
+ * is one acquisition of the core. While another tab holds the lock, each attempt is followed by a pause.
+ */
+import { expectBoolean, expectObject, expectOneOf, expectSignal } from '../base/arguments.ts'
+import type { Clock } from '../base/clock.ts'
+import type { LeaseError, LockErrorCode } from '../base/errors.ts'
+import { pause } from '../base/pause.ts'
+import type { Leases } from '../core/index.ts'
+import { nameOf } from '../stores/browser/index.ts'
+import { type Claim, STANDBY_POLL_MS } from './claim.ts'
+import { LockError } from './errors.ts'
+import { SCOPES } from './lock-file.ts'
+import { checkRetry, delayAfter } from './retry-policy.ts'
+import type {
+  AcquireProjectLockOptions,
+  LockRetryScheduledEvent,
+  LockScope,
+  RetryPolicyConfig,
+} from './types.ts'
+
+/** The options of one acquisition, with every default filled in and every value checked. */
+export interface AcquireRequest {
+  readonly scope: LockScope
+  readonly signal: AbortSignal
+  readonly policy: RetryPolicyConfig
+  readonly standby: boolean
+}
+
+export function checkAcquireOptions(options: AcquireProjectLockOptions = {}): AcquireRequest {
+  expectObject('options', options)
+  const { scope = 'autosave', signal = new AbortController().signal, retry, standby = false } = options
+  expectOneOf('scope', scope, SCOPES)
+  expectSignal('signal', signal)
+  expectBoolean('standby', standby)
+  return { scope, signal, policy: checkRetry(retry), standby }
+}
+
+export interface Backends {
+  readonly clock: Clock
+  readonly web: Leases
+  readonly fallback: Leases
+}
+
+/** Resolves when the claim is granted. With `standby` it waits in the queue without a time limit. */
+export async function acquireClaim(
+  backends: Backends,
+  claim: Claim,
+  { scope, signal, standby, policy }: AcquireRequest,
+): Promise<void> {
+  const { clock } = backends
+  const options = {
+    owner: claim.id,
+    retry: claim.retryDelay,
+    signal,
+    ...(standby && { wait: Infinity }),
+  }
+  for (let attempt = 1; ; ) {
+    const { backend } = claim.snapshot()
+    claim.emit('attempt', { operation: 'acquire', strategy: backend, retry: attempt - 1 })
+    const started = clock.monotonic()
+    let failure: Failure
+    try {
+      const lease = await backends[backend].acquire(scope, options)
+      return claim.onGranted(lease, attempt, clock.monotonic() - started)
+    } catch (error) {
+      signal.throwIfAborted()
+      failure = explain(error as LeaseError, backend === 'web')
+    }
+    const { cause, reason, finalCode } = failure
+    if (finalCode && backend === 'web') {
+      claim.switchToFallback()
+      continue
+    }
+    const delay = finalCode ? null : standby ? STANDBY_POLL_MS : delayAfter(attempt, policy)
+    if (delay === null) {
+      const error = new LockError(finalCode ?? 'lock-unavailable', cause.message, false, cause)
+      claim.emitError('acquire', error, 'acquire-failed')
+      throw error
+    }
+    claim.emitRetry(attempt++, delay, reason)
+    await pause(clock, delay, { signal })
+  }
+}
+
+/** Why an attempt failed. */
+interface Failure {
+  readonly cause: Error
+  readonly reason: LockRetryScheduledEvent['reason']
+  /** Set if another attempt on this backend cannot succeed. */
+  readonly finalCode?: LockErrorCode | undefined
+}
+
+/** Names of the errors that a browser throws if it refuses or lacks the API. */
+const UNSUPPORTED = ['SecurityError', 'NotSupportedError', 'TypeError']
+
+function explain(cause: LeaseError, isWeb: boolean): Failure {
+  const { code, message } = cause
+  if (code === 'closed') throw cause
+  if (code === 'lease-held') {
+    const heldCode = isWeb ? 'lock-timeout' : 'fallback-conflict'
+    return { cause: new LockError(heldCode, message, true, cause), reason: 'contended' }
+  }
+  const reason = isWeb ? 'unavailable' : 'transient-error'
+  const name = nameOf(cause.cause) ?? ''
+  if (UNSUPPORTED.includes(name)) return { cause, reason, finalCode: 'web-lock-unsupported' }
+  const isDenied = !isWeb && name === 'NotAllowedError'
+  return { cause, reason, finalCode: isDenied ? 'lock-unavailable' : undefined }
+}

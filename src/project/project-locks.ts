@@ -1,0 +1,215 @@
+import {
+  expectBoolean,
+  expectFunction,
+  expectMethods,
+  expectObject,
+  expectOneOf,
+  expectSignal,
+  expectText,
+  hasMethods,
+  refuse,
+} from '../base/arguments.ts'
+import { type Clock, expectClock } from '../base/clock.ts'
+import { messageOf } from '../base/errors.ts'
+import { pause } from '../base/pause.ts'
+import { randomId } from '../base/random-id.ts'
+import { createLeases, type LeaseEvent } from '../core/index.ts'
+import {
+  type DirectorySource,
+  openDirectory,
+  type WebDirectory,
+  type WebLocks,
+} from '../stores/browser/index.ts'
+import { workerClock } from '../worker-clock/index.ts'
+import { type AcquireRequest, acquireClaim, type Backends, checkAcquireOptions } from './acquire.ts'
+import { type Claim, createClaim, HEARTBEAT_MS } from './claim.ts'
+import { LockError, notHeld } from './errors.ts'
+import { createLockEvents } from './events.ts'
+import { SCOPES, TTL_MS } from './lock-file.ts'
+import { lockFileStore } from './lock-file-store.ts'
+import { delayAfter } from './retry-policy.ts'
+import type { ProjectLockLease, ProjectLocks } from './types.ts'
+import { projectWebLockStore } from './web-lock-store.ts'
+
+/** The time limit of one attempt. */
+const WEB_LOCK_WAIT_MS = 10_000
+
+export interface ProjectLocksOptions {
+  /** The first part of the names of the Web Locks: `${namespace}:project:${scope}`. Default `imgponic`. */
+  readonly namespace?: string
+  /** `null`: no Web Locks, only the fallback. Default: `navigator.locks`. */
+  readonly locks?: WebLocks | null
+  /** The directory that contains `project/`, which is created if necessary. Default: the origin's private directory (OPFS). */
+  readonly directory?: DirectorySource
+  /** Default: `workerClock()`, whose timers are also on time in hidden pages. */
+  readonly clock?: Clock
+  /** Fires `pageshow` and `resume` when the page comes back. Default: the window. */
+  readonly page?: Pick<EventTarget, 'addEventListener'>
+}
+
+/**
+ * Locks that decide who may write `project/`: Web Locks, or `project/.lock` if the browser has none.
+ *
+ * @example
+ * const locks = createProjectLocks({ namespace: 'storyboard' })
+ * await locks.withProjectLock(async () => save(project))
+ */
+export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLocks {
+  const { namespace, webLocks, directory, clock, page } = checkOptions(options)
+  const events = createLockEvents(clock)
+  /** By the id of the lease, from the first attempt until the release. */
+  const claims = new Map<string, Claim>()
+  const onEvent = (event: LeaseEvent) => claims.get(event.owner)?.onLeaseEvent(event)
+
+  const webStore = projectWebLockStore(() => webLocks as WebLocks, `${namespace}:project:`, clock)
+  const fileStore = lockFileStore(
+    () => openProject(directory),
+    clock,
+    (id) => claims.get(id)?.onHeartbeat(),
+  )
+  const backends: Backends = {
+    clock,
+    web: createLeases(webStore, { clock, onEvent, heartbeat: false, wait: WEB_LOCK_WAIT_MS }),
+    fallback: createLeases(fileStore, { clock, onEvent, ttl: TTL_MS, heartbeat: HEARTBEAT_MS, wait: 0 }),
+  }
+  const closing = new AbortController()
+  for (const type of ['pageshow', 'resume'])
+    page?.addEventListener(type, onPageReturn, { signal: closing.signal })
+
+  const locks: ProjectLocks = {
+    acquireProjectLock: async (acquireOptions) =>
+      (await acquire(checkAcquireOptions(acquireOptions))).snapshot(),
+
+    async renewProjectLock(lease, renewOptions = {}) {
+      expectObject('options', renewOptions)
+      const { signal } = renewOptions
+      if (signal !== undefined) expectSignal('signal', signal)
+      const claim = claimOf(lease)
+      if (!claim) throw notHeld()
+      return claim.renewNow(signal)
+    },
+
+    async releaseProjectLock(lease, releaseOptions = {}) {
+      expectObject('options', releaseOptions)
+      const { force = false } = releaseOptions
+      expectBoolean('force', force)
+      const claim = claimOf(lease)
+      if (!force) return claim && release(claim)
+      expectOneOf('lease.scope', lease.scope, SCOPES)
+      await release(claim ?? createClaim(lease, events, false), () => fileStore.clear(lease.scope))
+    },
+
+    async withProjectLock(executor, withOptions) {
+      expectFunction('executor', executor)
+      return execute(executor, checkAcquireOptions(withOptions))
+    },
+
+    subscribeLockEvents: events.subscribe,
+    projectLockEvents: { subscribe: events.subscribe },
+    holdsProjectLock: (lease) => !!claimOf(lease)?.isHeld(),
+    projectLockSignal: (lease) => claimOf(lease)?.lossSignal() ?? AbortSignal.abort(notHeld()),
+
+    async close() {
+      closing.abort()
+      await Promise.all([...claims.values()].map((claim) => claim.isGranted() && release(claim)))
+      await Promise.all([backends.web.close(), backends.fallback.close()])
+    },
+
+    [Symbol.asyncDispose]: () => locks.close(),
+  }
+  return locks
+
+  async function acquire(request: AcquireRequest): Promise<Claim> {
+    const { scope, signal, standby } = request
+    signal.throwIfAborted()
+    const id = randomId()
+    const backend = webLocks ? 'web' : 'fallback'
+    const requested = { id, backend, scope, acquiredAt: 0, ttlExpiresAt: Infinity } as const
+    const claim = createClaim(requested, events, standby)
+    claims.set(id, claim)
+    try {
+      await acquireClaim(backends, claim, request)
+      return claim
+    } catch (error) {
+      claims.delete(id)
+      // A failed acquisition has emitted its error. A wait that was ended from outside emits only this.
+      if (signal.aborted || closing.signal.aborted) claim.emit('released', {})
+      throw error
+    }
+  }
+
+  async function release(claim: Claim, force?: () => Promise<void>): Promise<void> {
+    await claim.release(force)
+    claims.delete(claim.id)
+  }
+
+  /** Acquires, executes, always releases. Runs again only if the error says `retryable: true`. */
+  async function execute<T>(
+    executor: (lease: ProjectLockLease) => Promise<T>,
+    request: AcquireRequest,
+  ): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      const claim = await acquire(request)
+      let delay: number | null
+      try {
+        const result = await executor(claim.snapshot())
+        const loss = claim.loss()
+        // Another tab may have written in the meantime.
+        if (loss) throw loss
+        return result
+      } catch (cause) {
+        const error = asLockError(cause)
+        delay = error.retryable ? delayAfter(attempt, request.policy) : null
+        // A final loss has already made this tab read-only.
+        const wasReadOnly = claim.loss()?.retryable === false
+        claim.emitError('execute', error, delay === null && !wasReadOnly && 'executor-failed')
+        if (delay === null) throw cause
+        claim.emitRetry(attempt, delay, 'transient-error')
+      } finally {
+        await release(claim)
+      }
+      await pause(clock, delay, { signal: request.signal })
+    }
+  }
+
+  function claimOf(lease: ProjectLockLease): Claim | undefined {
+    expectObject('lease', lease)
+    expectText('lease.id', lease.id)
+    return claims.get(lease.id)
+  }
+
+  function onPageReturn(event: Event): void {
+    const isFirstShow = (event as PageTransitionEvent).persisted === false
+    if (!isFirstShow) for (const claim of claims.values()) claim.confirm()
+  }
+}
+
+function checkOptions(options: ProjectLocksOptions) {
+  expectObject('options', options)
+  const {
+    namespace = 'imgponic',
+    locks: webLocks = globalThis.navigator?.locks,
+    directory = () => navigator.storage.getDirectory(),
+    clock = workerClock(),
+    page = globalThis.window,
+  } = options
+  if (typeof namespace !== 'string' || !/^[^-]/.test(namespace))
+    refuse('namespace', 'a name that does not begin with -', namespace)
+  if ((webLocks ?? null) !== null)
+    expectMethods('locks', webLocks, 'a LockManager or null', 'request', 'query')
+  if (typeof directory !== 'function' && !hasMethods(directory, 'getDirectoryHandle'))
+    refuse('directory', 'a directory handle or a function', directory)
+  expectClock('clock', clock)
+  if (page !== undefined) expectMethods('page', page, 'an EventTarget', 'addEventListener')
+  return { namespace, webLocks, directory, clock, page }
+}
+
+async function openProject(root: DirectorySource): Promise<WebDirectory> {
+  return (await openDirectory(root)).getDirectoryHandle('project', { create: true })
+}
+
+function asLockError(cause: unknown): LockError {
+  if (cause instanceof LockError) return cause
+  const retryable = (Object(cause) as { readonly retryable?: unknown }).retryable === true
+  return new LockError('lock-unavailable', messageOf(cause), retryable, cause)
+}
