@@ -17,7 +17,7 @@ export type Options = Readonly<Record<string, Option>>
 
 export interface Example {
   readonly line: string
-  readonly explanation: string
+  readonly text: string
 }
 
 export interface Command {

@@ -40,10 +40,7 @@ export function printHelp(command: Command, terminal: Terminal): void {
     ...optionLines({ ...command.options, ...GENERAL_OPTIONS }),
     '',
     heading('Examples'),
-    ...command.examples.flatMap(({ line, explanation }) => [
-      `  ${terminal.style('dim', `# ${explanation}`)}`,
-      `  ${line}`,
-    ]),
+    ...command.examples.flatMap(({ line, text }) => [`  ${terminal.style('dim', `# ${text}`)}`, `  ${line}`]),
   ]
   for (const line of lines) terminal.print(line)
 }

@@ -27,11 +27,8 @@ long as those of other released leases.`,
     ...STORE_OPTIONS,
   },
   examples: [
-    { line: 'holdfast bench', explanation: 'measure the configured store' },
-    {
-      line: 'holdfast bench redis://localhost --duration 5s',
-      explanation: 'measure this one, and for longer',
-    },
+    { line: 'holdfast bench', text: 'measure the configured store' },
+    { line: 'holdfast bench redis://localhost --duration 5s', text: 'measure this one, and for longer' },
   ],
 
   async run({ positionals, settings, terminal }) {

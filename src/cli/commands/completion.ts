@@ -70,12 +70,9 @@ export const completion: Command = {
   positionalCount: [1, 1],
   options: {},
   examples: [
-    { line: 'eval "$(holdfast completion bash)"', explanation: 'in ~/.bashrc' },
-    { line: 'eval "$(holdfast completion zsh)"', explanation: 'in ~/.zshrc, after compinit' },
-    {
-      line: 'holdfast completion fish > ~/.config/fish/completions/holdfast.fish',
-      explanation: 'once, for fish',
-    },
+    { line: 'eval "$(holdfast completion bash)"', text: 'in ~/.bashrc' },
+    { line: 'eval "$(holdfast completion zsh)"', text: 'in ~/.zshrc, after compinit' },
+    { line: 'holdfast completion fish > ~/.config/fish/completions/holdfast.fish', text: 'once, for fish' },
   ],
 
   async run({ positionals: [shell = ''], terminal }) {

@@ -20,8 +20,8 @@ missing. Exits with ${EXIT.no} when a check failed.`,
   positionalCount: [0, 1],
   options: STORE_OPTIONS,
   examples: [
-    { line: 'holdfast doctor', explanation: 'check the configured store' },
-    { line: 'holdfast doctor postgres://app@db/app', explanation: 'check this one' },
+    { line: 'holdfast doctor', text: 'check the configured store' },
+    { line: 'holdfast doctor postgres://app@db/app', text: 'check this one' },
   ],
 
   async run({ positionals, settings, terminal }) {

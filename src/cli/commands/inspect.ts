@@ -12,8 +12,8 @@ export const inspect: Command = {
   positionalCount: [1, 1],
   options: STORE_OPTIONS,
   examples: [
-    { line: 'holdfast inspect backup', explanation: 'who holds it' },
-    { line: 'holdfast inspect backup >/dev/null && echo busy', explanation: 'check it in a script' },
+    { line: 'holdfast inspect backup', text: 'who holds it' },
+    { line: 'holdfast inspect backup >/dev/null && echo busy', text: 'check it in a script' },
   ],
 
   async run({ positionals: [resource = ''], settings, terminal }) {

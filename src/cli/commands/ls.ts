@@ -18,12 +18,9 @@ export const ls: Command = {
     ...STORE_OPTIONS,
   },
   examples: [
-    { line: 'holdfast ls', explanation: 'who holds which lease' },
-    {
-      line: 'holdfast ls backup: --store redis://localhost',
-      explanation: 'only names that begin with backup:',
-    },
-    { line: `holdfast ls --json | jq -r '.[].owner'`, explanation: 'for programs' },
+    { line: 'holdfast ls', text: 'who holds which lease' },
+    { line: 'holdfast ls backup: --store redis://localhost', text: 'only names that begin with backup:' },
+    { line: `holdfast ls --json | jq -r '.[].owner'`, text: 'for programs' },
   ],
 
   async run({ positionals: [prefix = ''], settings, terminal }) {

@@ -78,9 +78,9 @@ with ${EXIT.no} when one of them could not be notified.`,
     },
   },
   examples: [
-    { line: 'app | holdfast monitor collect', explanation: 'collect the events that a program prints' },
-    { line: 'holdfast monitor score || roll-back', explanation: 'judge them' },
-    { line: 'holdfast monitor report --reports public', explanation: 'write public/report.html' },
+    { line: 'app | holdfast monitor collect', text: 'collect the events that a program prints' },
+    { line: 'holdfast monitor score || roll-back', text: 'judge them' },
+    { line: 'holdfast monitor report --reports public', text: 'write public/report.html' },
   ],
 
   async run({ positionals: [name = '', ...files], settings, terminal }: Invocation) {

@@ -19,8 +19,8 @@ other holders aborts, and a resource that checks tokens refuses theirs. On a ter
     ...STORE_OPTIONS,
   },
   examples: [
-    { line: 'holdfast release --force backup', explanation: 'show the holder, ask, and end the lease' },
-    { line: 'holdfast release --force --yes backup', explanation: 'in a script' },
+    { line: 'holdfast release --force backup', text: 'show the holder, ask, and end the lease' },
+    { line: 'holdfast release --force --yes backup', text: 'in a script' },
   ],
 
   async run({ positionals: [resource = ''], settings, terminal }) {

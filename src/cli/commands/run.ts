@@ -19,21 +19,18 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
   runsCommand: true,
   options: RUN_OPTIONS,
   examples: [
-    {
-      line: 'holdfast run backup -- ./backup.sh --full',
-      explanation: 'one backup at a time; the next one waits',
-    },
+    { line: 'holdfast run backup -- ./backup.sh --full', text: 'one backup at a time; the next one waits' },
     {
       line: 'holdfast run backup --if-available -- ./backup.sh',
-      explanation: 'skip this one if another is running',
+      text: 'skip this one if another is running',
     },
     {
       line: 'holdfast run deploy --wait 5m -m ticket=OPS-7 --store redis://db -- make deploy',
-      explanation: 'across machines; wait at most 5 minutes',
+      text: 'across machines; wait at most 5 minutes',
     },
     {
       line: `holdfast run report -- sh -c 'psql -v token="$HOLDFAST_TOKEN" -f report.sql'`,
-      explanation: 'pass the token to the database, which refuses an older one',
+      text: 'pass the token to the database, which refuses an older one',
     },
   ],
 

@@ -34,12 +34,12 @@ in the store.`,
     },
   },
   examples: [
-    { line: 'holdfast serve', explanation: 'on http://127.0.0.1:4321, with a SQLite file' },
+    { line: 'holdfast serve', text: 'on http://127.0.0.1:4321, with a SQLite file' },
     {
       line: 'holdfast serve --host 0.0.0.0 --port 8080 --config server.toml',
-      explanation: 'for clients on other machines',
+      text: 'for clients on other machines',
     },
-    { line: 'holdfast serve --store postgres://app@db/app', explanation: 'one of several nodes' },
+    { line: 'holdfast serve --store postgres://app@db/app', text: 'one of several nodes' },
   ],
 
   async run({ settings, terminal }) {

@@ -13,11 +13,8 @@ In a pipe, or with --json: a line of JSON for each change, first for the leases 
   positionalCount: [0, 1],
   options: STORE_OPTIONS,
   examples: [
-    { line: 'holdfast watch', explanation: 'a live table of all leases' },
-    {
-      line: `holdfast watch backup: | jq -r '.type + " " + .resource'`,
-      explanation: 'changes, for programs',
-    },
+    { line: 'holdfast watch', text: 'a live table of all leases' },
+    { line: `holdfast watch backup: | jq -r '.type + " " + .resource'`, text: 'changes, for programs' },
   ],
 
   async run({ positionals: [prefix = ''], settings, terminal }) {
