@@ -56,6 +56,10 @@ export class Holdfast {
     })
   }
 
+  get pid(): number {
+    return this.#process.pid ?? 0
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.#process.kill(signal)
   }

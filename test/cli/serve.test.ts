@@ -59,7 +59,8 @@ describe('holdfast serve', () => {
 
   it('says that its port is taken, and which setting is wrong', async () => {
     const { url, server } = await startServe(`file:${temporaryDirectory()}`)
-    expect(server.stderr).toContain('contents are kept in memory')
+    // A line of its own, which may come after the one with the address.
+    await expect.poll(() => server.stderr).toContain('contents are kept in memory')
     const cwd = temporaryDirectory()
     const [taken, wrong] = await Promise.all([
       holdfast(['serve', '--port', new URL(url).port], { cwd }),
