@@ -40,7 +40,7 @@ describe('the banner of a document, in strict mode and from another origin', () 
     await show('headers', 'Mika', 'unknown')
     await expect.poll(() => store.read(['document:headers'])).toEqual([null])
     await page.getByRole('button', { name: 'Write' }).click()
-    await page.getByTitle(/this token is not known/).waitFor()
+    await page.getByTitle(/unknown token/).waitFor()
   })
 
   it('has one lock and one connection, also when it is mounted twice', async () => {
