@@ -39,13 +39,16 @@ it('answers as the memory store does', async () => {
 })
 
 /**
- * A process that looks at the queue finds a reservation that nobody has used, and wakes the second waiter at once.
- * The memory store leaves that waiter to its own timer. So a free resource may have woken more waiters, never fewer.
+ * The first waiter was woken, but has not used its reservation. A process that looks at the queue then wakes the
+ * second waiter at once; the memory store leaves that one to its own timer. Nobody else may be woken in addition.
  */
 function expectSame(actual: WorldState, expected: WorldState): void {
   expect(actual.leases).toEqual(expected.leases)
-  expect(actual.called).toEqual(expect.arrayContaining([...expected.called]))
-  const held = expected.leases[0].flatMap((lease) => (lease ? [lease.resource] : []))
-  const extra = actual.called.filter((id) => !expected.called.includes(id))
-  expect(extra.filter((id) => held.some((resource) => id.endsWith(` for ${resource}`)))).toEqual([])
+  for (const [index, resource] of ['a', 'b'].entries()) {
+    const wokenIn = ({ called }: WorldState) => called.filter((id) => id.endsWith(` for ${resource}`))
+    const [woken, expectedly] = [wokenIn(actual), wokenIn(expected)]
+    expect(woken).toEqual(expect.arrayContaining(expectedly))
+    const isReserved = expected.leases[0][index] === null && expectedly.length > 0
+    expect(woken.length - expectedly.length).toBeLessThanOrEqual(isReserved ? 1 : 0)
+  }
 }
