@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { acquires, NOON, record, WINDOW } from '../../test/telemetry/records.ts'
+import { acquires, MINUTE, NOON, record, WINDOW } from '../../test/telemetry/records.ts'
 import { Analysis } from './analysis.ts'
 import { checkHealth, type HealthOptions, judge, type LockHealth } from './health.ts'
 import type { TelemetryRecord } from './record.ts'
@@ -104,7 +104,18 @@ describe('hysteresis', () => {
   it('is not cleared by a window that has not ended', () => {
     const records = [...acquires(0, ...bad), ...acquires(1, ...good), ...acquires(2, ...good)]
     expect(healthOf(records, { now: NOON + 3 * WINDOW - 1 }).rollback_required).toBe(true)
-    expect(healthOf(records, { now: NOON + 3 * WINDOW }).rollback_required).toBe(false)
+  })
+
+  it('is cleared a minute after the end of a window, when its last lines have come', () => {
+    const records = [...acquires(0, ...bad), ...acquires(1, ...good), ...acquires(2, ...good)]
+    expect(healthOf(records, { now: NOON + 3 * WINDOW + MINUTE - 1 }).rollback_required).toBe(true)
+    expect(healthOf(records, { now: NOON + 3 * WINDOW + MINUTE }).rollback_required).toBe(false)
+  })
+
+  it('is not cleared by missing windows that have not ended, before one of a wrong clock', () => {
+    const records = [...acquires(0, ...bad), ...acquires(50, ...good)]
+    expect(healthOf(records, { now: NOON + 3 * WINDOW }).rollback_required).toBe(true)
+    expect(healthOf(records, { now: NOON + 3 * WINDOW + MINUTE }).rollback_required).toBe(false)
   })
 })
 

@@ -149,11 +149,11 @@ describe('report', () => {
   })
   afterEach(() => new Promise((resolve) => server.close(resolve)))
 
-  const reportOn = (records: readonly TelemetryRecord[]) => {
+  const reportOn = (records: readonly TelemetryRecord[], at = now) => {
     write(records)
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     return report({
-      ...{ directory, reports: join(home, 'reports'), now },
+      ...{ directory, reports: join(home, 'reports'), now: at },
       ...{ slackUrl: `${url}/slack`, pagerDutyKey: 'key', pagerDutyUrl: `${url}/pagerduty` },
     })
   }
@@ -176,6 +176,58 @@ describe('report', () => {
       'incident-20300101T1215Z.md',
       'incidents.json',
     ])
+  })
+
+  describe('with lines that come late', () => {
+    const opened = ['/slack Locks: rollback required', '/pagerduty trigger']
+    const ended = ['/slack Locks: the incident is over', '/pagerduty resolve']
+
+    it('updates the incident when an earlier window turns out to be bad', async () => {
+      await reportOn(failing)
+      await reportOn([...failing, ...acquires(0, 0, 20)])
+      expect(alerts()).toEqual(opened)
+      expect(alert()).toContain('| Since | 2030-01-01 12:00 UTC |')
+      await reportOn([...recovered, ...acquires(0, 0, 20)])
+      expect(alerts()).toEqual([...opened, ...ended])
+    })
+
+    it('tells everybody when a closed incident opens again, and when it ends again', async () => {
+      await reportOn(failing)
+      await reportOn(recovered)
+      const reopened = [...recovered, ...acquires(3, 0, 20)]
+      await reportOn(reopened)
+      await reportOn(reopened)
+      expect(alerts()).toEqual([...opened, ...ended, ...opened])
+      expect(alert()).toContain('rollback required')
+      await reportOn([...reopened, ...acquires(4, 40, 0), ...acquires(5, 40, 0)])
+      expect(alerts()).toEqual([...opened, ...ended, ...opened, ...ended])
+    })
+
+    it('does not end an incident exactly at the end of a window', async () => {
+      const end = NOON + 4 * WINDOW
+      await reportOn(recovered, end)
+      await reportOn([...recovered, ...acquires(3, 0, 20)], end + 1000)
+      expect(alerts()).toEqual(opened)
+    })
+
+    it('keeps an incident that a part of its window began, until good windows follow', async () => {
+      await reportOn(acquires(1, 0, 20))
+      const takenBack = acquires(1, 1000, 20)
+      await reportOn(takenBack)
+      expect(alerts()).toEqual(opened)
+      await reportOn([...takenBack, ...acquires(3, 40, 0)])
+      expect(alerts()).toEqual([...opened, ...ended])
+    })
+
+    it('keeps the page of an incident whose end could not be sent and whose windows are gone', async () => {
+      await reportOn(failing)
+      answers = [403, 403]
+      await reportOn(recovered)
+      const page = alert()
+      expect(await reportOn(acquires(8, 40, 0))).toMatchObject({ exitCode: 0 })
+      expect(alerts()).toEqual([...opened, ...ended])
+      expect(alert()).toBe(page)
+    })
   })
 
   it('sends an alert again when the channel is busy or fails', async () => {
