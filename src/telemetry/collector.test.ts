@@ -325,6 +325,41 @@ describe('the events of a project lock', () => {
     })
   })
 
+  it.each([
+    ['the web', 'lock-timeout', {}],
+    ['the fallback', 'fallback-conflict', { locks: null }],
+  ])(
+    'say that another tab holds the lock, on %s, also when they were written as JSON',
+    async (_, cause, options) => {
+      const { clock, openTab, finished } = projectBed()
+      const { collector, written } = setUp({ clock })
+      const [holder, other] = [openTab(options), openTab(options)]
+      await finished(holder.locks.acquireProjectLock())
+      other.locks.subscribeLockEvents(collector.listen('project'))
+      const refused = await finished(other.locks.acquireProjectLock()).catch((error: unknown) => error)
+      expect(refused).toMatchObject({ code: 'lock-unavailable', cause: { code: cause } })
+      await collector.close()
+      const replayed = await recordsOf(JSON.parse(JSON.stringify(other.events)), {}, 'project')
+      for (const records of [written, replayed])
+        expect(records.slice(-2)).toMatchObject([
+          { type: 'lock:error', held: true },
+          { type: 'lock:readonly-entered', reason: 'acquire-failed', held: true },
+        ])
+    },
+  )
+
+  it('do not say so when the browser refuses the file', async () => {
+    const { clock, openTab, finished, refuse } = projectBed()
+    const { collector, written } = setUp({ clock })
+    const { locks } = openTab({ locks: null })
+    locks.subscribeLockEvents(collector.listen('project'))
+    refuse('write', 'NotAllowedError')
+    await finished(locks.acquireProjectLock()).catch(() => {})
+    await collector.close()
+    expect(written.at(-1)).toMatchObject({ type: 'lock:readonly-entered', reason: 'acquire-failed' })
+    expect(written.at(-1)).not.toHaveProperty('held')
+  })
+
   it('count no missed heartbeat when an executor is retried', async () => {
     const { clock, openTab, finished } = projectBed()
     const { collector, written } = setUp({ clock })

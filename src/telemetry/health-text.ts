@@ -9,7 +9,7 @@ export const RULE_TEXTS: Readonly<
   Record<RuleName, { readonly title: string; format(value: number): string }>
 > = {
   retryable_false: { title: 'Acquires that ended with retryable=false', format: percent },
-  readonly: { title: 'Read-only entries (autosave.lock.readonly)', format: String },
+  readonly: { title: 'Read-only after a failure (autosave.lock.readonly)', format: percent },
   fallback_rate: { title: 'Acquires on the fallback (fallback_rate)', format: percent },
   success_rate: { title: 'Successful acquires', format: percent },
   heartbeat_success: { title: 'Successful heartbeats', format: percent },

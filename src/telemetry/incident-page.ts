@@ -88,7 +88,7 @@ function windowRow(window: WindowMetrics): string[] {
     share(window.fallback_rate),
     window.wait_ms ? milliseconds(window.wait_ms.p95) : '–',
     share(window.heartbeat_success),
-    `${window.readonly_entered} in, ${window.readonly_returned} out`,
+    `${window.readonly_entered} in (${window.readonly_waiting} waiting), ${window.readonly_returned} out`,
     warnings.join(', ') || '–',
   ]
 }

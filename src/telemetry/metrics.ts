@@ -15,6 +15,7 @@ export type RecordMeaning =
   | 'backoff'
   | 'warning'
   | 'readonly-entered'
+  | 'saved'
   /** The end of the read-only mode. A grant that ends it has the field `returned` instead. */
   | 'readonly-returned'
 
@@ -35,6 +36,7 @@ const MEANINGS: Readonly<Record<string, RecordMeaning>> = {
   'lock:readonly-entered': 'readonly-entered',
   'autosave:readonly-entered': 'readonly-entered',
   'autosave:readonly-left': 'readonly-returned',
+  'autosave:saved': 'saved',
 }
 
 export function meaningOf(record: TelemetryRecord): RecordMeaning | undefined {
@@ -49,6 +51,11 @@ function meaningOfError({ operation, retryable }: TelemetryRecord): RecordMeanin
   if (operation === 'renew') return 'renewal-failed'
   if (operation === 'acquire' && retryable === false) return 'refused'
   return undefined
+}
+
+/** Another tab holds the lock, and this one waits for it. Nothing failed. */
+function isWaiting({ held, reason }: TelemetryRecord): boolean {
+  return held === true || reason === 'held'
 }
 
 /** Kinds of warnings that are counted separately. All other kinds share one count, so that a window stays small. */
@@ -79,7 +86,10 @@ export class WindowCounts {
     renewals: 0,
     failedRenewals: 0,
     readonlyEntered: 0,
+    /** Those of `readonlyEntered` that only wait for another tab. */
+    readonlyWaiting: 0,
     readonlyReturned: 0,
+    saves: 0,
   }
   readonly warnings = Object.fromEntries(WARNINGS.map((kind) => [kind, 0])) as Record<WarningKind, number>
   readonly sketches = {
@@ -120,6 +130,10 @@ export class WindowCounts {
         break
       case 'readonly-entered':
         counts.readonlyEntered++
+        if (isWaiting(record)) counts.readonlyWaiting++
+        break
+      case 'saved':
+        counts.saves++
         break
       case 'readonly-returned':
         counts.readonlyReturned++
@@ -174,6 +188,12 @@ export interface WindowMetrics {
   /** `autosave.lock.readonly`: how often the read-only mode began and ended. */
   readonly readonly_entered: number
   readonly readonly_returned: number
+  /** How many of the entries are not failures: another tab holds the lock, and this one waits for it. */
+  readonly readonly_waiting: number
+  /** Share of `readonly_chances` that ended in the read-only mode because of a failure. */
+  readonly readonly_rate: number | null
+  /** Grants of a lock, saves of AutoSave, and entries into the read-only mode because of a failure. */
+  readonly readonly_chances: number
 }
 
 export interface Quantiles {
@@ -189,6 +209,8 @@ export function metricsOf(stream: StreamName, startMs: number, window: WindowCou
   const { counts, sketches, warnings } = window
   const acquires = counts.granted + counts.refused
   const heartbeats = counts.renewals + counts.failedRenewals
+  const readonlyFailures = counts.readonlyEntered - counts.readonlyWaiting
+  const readonlyChances = readonlyFailures + counts.granted + counts.saves
   return {
     stream,
     start: new Date(startMs).toISOString(),
@@ -208,6 +230,9 @@ export function metricsOf(stream: StreamName, startMs: number, window: WindowCou
     warnings: { ...warnings },
     readonly_entered: counts.readonlyEntered,
     readonly_returned: counts.readonlyReturned,
+    readonly_waiting: counts.readonlyWaiting,
+    readonly_rate: ratio(readonlyFailures, readonlyChances),
+    readonly_chances: readonlyChances,
   }
 }
 

@@ -186,16 +186,24 @@ const PANELS: readonly Panel[] = [
     scale: sharesFromZero,
   },
   {
-    title: 'Read-only',
+    title: 'Read-only after a failure',
     streams: ['project', 'autosave'],
     rule: 'readonly',
+    format: percent,
+    lines: [{ name: 'share', colour: '--bad', read: (window) => window.readonly_rate }],
+    scale: sharesFromZero,
+  },
+  {
+    title: 'Read-only tabs',
+    streams: ['project', 'autosave'],
     format: String,
     bars: true,
     lines: [
-      { name: 'entered', colour: '--bad', read: (window) => window.readonly_entered },
+      { name: 'failed', colour: '--bad', read: (m) => m.readonly_entered - m.readonly_waiting },
+      { name: 'waiting', colour: '--waiting', read: (window) => window.readonly_waiting },
       { name: 'returned', colour: '--good', read: (window) => window.readonly_returned },
     ],
-    scale: (values, bound = 0) => scaleFromZero(Math.max(4, bound * 1.2, ...values)),
+    scale: (values) => scaleFromZero(Math.max(4, ...values)),
   },
   {
     title: 'Successful heartbeats',

@@ -40,7 +40,7 @@ export interface ThresholdConfig extends Partial<Omit<Threshold, 'above'>> {
 /** The metric of each rule: what kind of value it is, the perfect value, and how to read value and sample count. */
 export const RULES = {
   retryable_false: { kind: 'share', perfect: 0, read: (m) => [m.retryable_false, m.acquires] },
-  readonly: { kind: 'count', perfect: 0, read: (m) => [m.readonly_entered, m.readonly_entered] },
+  readonly: { kind: 'share', perfect: 0, read: (m) => [m.readonly_rate, m.readonly_chances] },
   fallback_rate: { kind: 'share', perfect: 0, read: (m) => [m.fallback_rate, m.acquires] },
   success_rate: { kind: 'share', perfect: 1, read: (m) => [m.success_rate, m.acquires] },
   heartbeat_success: { kind: 'share', perfect: 1, read: (m) => [m.heartbeat_success, m.heartbeats] },
@@ -50,7 +50,7 @@ export type RuleName = keyof typeof RULES
 export const RULE_NAMES = Object.keys(RULES) as RuleName[]
 
 interface Rule {
-  readonly kind: 'share' | 'count' | 'time'
+  readonly kind: 'share' | 'time'
   readonly perfect: number
   read(metrics: WindowMetrics): readonly [value: number | null, samples: number]
 }
@@ -58,7 +58,7 @@ interface Rule {
 export const DEFAULT_THRESHOLDS: Thresholds = {
   rules: {
     retryable_false: { above: 0.05, samples: 20, severity: 'rollback' },
-    readonly: { above: 10, severity: 'rollback' },
+    readonly: { above: 0.1, samples: 20, severity: 'rollback' },
     fallback_rate: { above: 0.25, samples: 20, severity: 'warn' },
     success_rate: { below: 0.9, samples: 20, severity: 'warn' },
     heartbeat_success: { below: 0.95, samples: 20, severity: 'warn' },
@@ -111,9 +111,7 @@ function makeThreshold(name: RuleName, given: unknown): Threshold {
 
 function checkBound(option: string, kind: Rule['kind'], value: unknown): number {
   if (kind === 'time') return expectDuration(option, value, 0, Number.MAX_SAFE_INTEGER)
-  const max = kind === 'share' ? 1 : Infinity
-  if (typeof value !== 'number' || !(value >= 0 && value <= max) || value === Infinity)
-    refuse(option, kind === 'share' ? 'a share from 0 to 1' : 'a number from 0', value)
+  if (typeof value !== 'number' || !(value >= 0 && value <= 1)) refuse(option, 'a share from 0 to 1', value)
   return value
 }
 

@@ -205,6 +205,7 @@ describe('report', () => {
 
     it('does not end an incident exactly at the end of a window', async () => {
       const end = NOON + 4 * WINDOW
+      await reportOn(failing, NOON + 2 * WINDOW)
       await reportOn(recovered, end)
       await reportOn([...recovered, ...acquires(3, 0, 20)], end + 1000)
       expect(alerts()).toEqual(opened)
