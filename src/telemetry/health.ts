@@ -146,9 +146,10 @@ function findFirings(
 function* observe(
   rule: RuleName,
   windows: readonly WindowMetrics[],
-  { rules, clear_at, clear_after }: Thresholds,
+  thresholds: Thresholds,
   now: number,
 ): Generator<Observation> {
+  const { clear_after } = thresholds
   let gap = Number.POSITIVE_INFINITY
   for (const window of windows) {
     const start = Date.parse(window.start)
@@ -162,7 +163,7 @@ function* observe(
       yield { state: 'within', start: gap, end: gap + WINDOW_MS, value: 0, samples: 0 }
     gap = end
     const [value, samples] = RULES[rule].read(window)
-    const state = stateOf(rule, rules[rule], clear_at, value, samples)
+    const state = stateOf(rule, window, thresholds)
     if (state !== 'within' || isSettled(end, now)) yield { state, start, end, value: value ?? 0, samples }
   }
 }
@@ -172,19 +173,18 @@ export function isSettled(end: number, now: number): boolean {
   return end + SETTLE_MS <= now
 }
 
-function stateOf(
+export function stateOf(
   rule: RuleName,
-  threshold: Threshold,
-  clearAt: number,
-  value: number | null,
-  samples: number,
+  window: WindowMetrics,
+  { rules, clear_at }: Pick<Thresholds, 'rules' | 'clear_at'>,
 ): Observation['state'] {
+  const { perfect, read } = RULES[rule]
+  const [value, samples] = read(window)
   if (value === null) return 'within'
-  const { perfect } = RULES[rule]
   const distance = Math.abs(value - perfect)
-  const allowed = Math.abs(boundOf(threshold) - perfect)
-  if (distance > allowed && samples >= (threshold.samples ?? 1)) return 'out'
-  return distance <= allowed * clearAt ? 'within' : 'between'
+  const allowed = Math.abs(boundOf(rules[rule]) - perfect)
+  if (distance > allowed && samples >= (rules[rule].samples ?? 1)) return 'out'
+  return distance <= allowed * clear_at ? 'within' : 'between'
 }
 
 /** The value beyond which the rule is out of bounds. */

@@ -1,7 +1,7 @@
 /** The functions behind `holdfast monitor collect | score | report`. The command line only parses the flags. */
 import { LeaseError } from '../base/errors.ts'
 import { type CollectOptions, checkCollectOptions, collectInput } from './collect-node.ts'
-import { describeHealth } from './health-text.ts'
+import { countOf, describeHealth } from './health-text.ts'
 import { fileProblem } from './input-files-node.ts'
 import { checkReportOptions, type ReportOptions, writeReport } from './report-node.ts'
 import { checkScoreOptions, type ScoreOptions, scoreFiles } from './score-node.ts'
@@ -25,7 +25,9 @@ export async function collect(options: CollectOptions): Promise<MonitorResult> {
     const { written, skipped } = counts
     return {
       exitCode: written === 0 && skipped > 0 ? 2 : 0,
-      stdout: options.json ? toJson(counts) : `${written} events were written, ${skipped} lines skipped\n`,
+      stdout: options.json
+        ? toJson(counts)
+        : `wrote ${countOf(written, 'event')}, skipped ${countOf(skipped, 'line')}\n`,
       stderr: '',
     }
   })

@@ -1,7 +1,7 @@
 /** The page of the HTML report: its frame, its style and its script. */
 import { expectMoment } from './analysis.ts'
 import { expectHealth, type FiringRule, type Incident, type LockHealth } from './health.ts'
-import { describeSkipped, RULE_TEXTS, shortTime } from './health-text.ts'
+import { countOf, describeSkipped, RULE_TEXTS, shortTime } from './health-text.ts'
 import { WINDOW_MS } from './metrics.ts'
 import { renderStream } from './report-stream.ts'
 
@@ -59,7 +59,7 @@ function card(title: string, items: readonly string[]): string {
 function reasonItem({ rule, stream, severity, value, bound, samples, since }: FiringRule): string {
   const { title, format } = RULE_TEXTS[rule]
   return `<li class="reason ${severity}"><strong>${title}: <span class="mono">${format(value)}</span></strong>
-<div class="muted">${stream} · bound ${format(bound)} · ${samples} samples · since ${shortTime(since)}${
+<div class="muted">${stream} · bound ${format(bound)} · ${countOf(samples, 'sample')} · since ${shortTime(since)}${
     severity === 'rollback' ? ' · rollback required' : ''
   }</div></li>`
 }
@@ -119,6 +119,7 @@ section { display: grid; gap: 12px; padding-top: 12px; }
 .figure span { color: var(--muted); font-size: 12px; }
 .figure b { font-size: 28px; font-weight: 400; line-height: 1.2; }
 .figure.out b, .figure.out span:last-child { color: var(--bad); }
+.figure.recovering span:last-child { color: var(--waiting); }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 440px), 1fr)); gap: 12px; }
 .plots figcaption { display: flex; flex-wrap: wrap; align-items: baseline; gap: 4px 12px; min-height: 24px; }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 12px; margin-left: auto; font-size: 12px; color: var(--muted); }

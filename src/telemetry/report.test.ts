@@ -3,6 +3,7 @@ import { acquires, NOON, record, WINDOW } from '../../test/telemetry/records.ts'
 import { pagerDutyEvent, slackMessage } from './alerts.ts'
 import { Analysis } from './analysis.ts'
 import { checkHealth } from './health.ts'
+import { describeHealth } from './health-text.ts'
 import { incidentMarkdown } from './incident-page.ts'
 import type { TelemetryRecord } from './record.ts'
 import { type LoggedIncident, matchIncidents, pendingAlert } from './report-node.ts'
@@ -35,6 +36,34 @@ describe('the HTML report', () => {
     ['every acquire refused', acquires(0, 0, 30)],
   ] as const)('is complete for %s', (_, records) => {
     expect(renderReport(healthOf(records), NOON)).not.toMatch(/NaN|undefined|Infinity/)
+  })
+
+  it('shades only the plots of the figures that required a rollback', () => {
+    const html = renderReport(open, NOON)
+    const shaded = html.split('<figure').filter((plot) => plot.includes('class="band"'))
+    expect(shaded.map((plot) => /<h3>(.*?)</.exec(plot)?.[1])).toEqual(['Ended with retryable=false'])
+  })
+
+  it.each([
+    ['no data', [record('lock:released', 0)], 'Successful heartbeats', 'no data'],
+    ['few data', acquires(0, 0, 3), 'Successful acquires', 'too few samples: 3 of 20'],
+    ['good data', acquires(0, 20, 0), 'Successful acquires', 'within bounds (90&nbsp;%)'],
+    ['bad data', acquires(0, 10, 10), 'Successful acquires', 'out of bounds (90&nbsp;%)'],
+    [
+      'good data after bad data',
+      [...acquires(0, 10, 10), ...acquires(1, 20, 0)],
+      'Successful acquires',
+      'back within bounds (90&nbsp;%), not yet over',
+    ],
+  ] as const)('says what it knows about a figure with %s', (_, records, title, state) => {
+    const html = renderReport(healthOf(records), NOON)
+    expect(new RegExp(`<span>${title}</span>\n<b>.*</b><span>(.*?)</span>`).exec(html)?.[1]).toBe(state)
+  })
+
+  it('says "1 window", and not "1 windows"', () => {
+    const health = healthOf([record('lock:acquired', 0)])
+    expect(describeHealth(health)).toContain('1 event in 1 window of')
+    expect(renderReport(health, NOON)).toContain('1 event, 1 acquire<')
   })
 
   it.each([0, 1])('has text with enough contrast in theme %i', (theme) => {

@@ -44,7 +44,7 @@ describe('collect', () => {
       await new Promise(() => {})
     }
     const { exitCode, stdout } = await collect({ input: endless(), directory, signal: stop.signal })
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '40 events were written, 0 lines skipped\n' })
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'wrote 40 events, skipped 0 lines\n' })
   })
 
   it('names the cause when the folder takes no events', async () => {

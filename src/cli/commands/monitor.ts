@@ -35,12 +35,14 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     const reports = settings.text('reports')
     const slackUrl = settings.text('slack-url')
     const pagerDutyKey = settings.text('pagerduty-key')
+    const pagerDutyUrl = settings.text('pagerduty-url')
     return report({
       ...scoreOptions(files, settings),
       onProgress,
       ...(reports && { reports }),
       ...(slackUrl && { slackUrl }),
       ...(pagerDutyKey && { pagerDutyKey }),
+      ...(pagerDutyUrl && { pagerDutyUrl }),
     })
   },
 }
@@ -75,6 +77,12 @@ with ${EXIT.no} when one of them could not be notified.`,
       value: '<key>',
       setting: 'environment',
       help: 'report: the integration key of a PagerDuty service',
+    },
+    'pagerduty-url': {
+      type: 'string',
+      value: '<url>',
+      setting: 'environment',
+      help: 'report: the address of PagerDuty, such as https://events.eu.pagerduty.com/v2/enqueue for accounts in the EU',
     },
   },
   examples: [
