@@ -232,7 +232,7 @@ describe('the collector', () => {
     expect(collector.dropped).toBe(1)
     expect(onError.mock.calls.map(([error]) => error.message)).toEqual([
       'away',
-      '1 telemetry records were dropped: a sink does not take them',
+      'dropped 1 telemetry record: a sink does not take them',
     ])
     expect(clock.pending).toBe(0)
   })

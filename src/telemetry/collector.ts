@@ -46,7 +46,7 @@ export interface Collector extends AsyncDisposable {
   listen(stream: StreamName, options?: ListenOptions): (event: { readonly type: string }) => void
   /** Sends all events so far to the sinks. A synchronous sink has written them when the call returns. */
   flush(): Promise<void>
-  /** How many records were dropped because a sink failed. */
+  /** How many records were dropped because a sink failed or refused them. */
   readonly dropped: number
   /** Flushes and closes the sinks. Later events are ignored. */
   close(): Promise<void>
@@ -130,12 +130,10 @@ export function createCollector(options: CollectorOptions): Collector {
     schedule()
   }
 
-  function reportDropped(count: number): void {
+  function reportDropped(count: number, reason: string): void {
     dropped += count
-    notify(
-      onError,
-      new LeaseError('store-failed', `${count} telemetry records were dropped: a sink does not take them`),
-    )
+    const records = count === 1 ? '1 telemetry record' : `${count} telemetry records`
+    notify(onError, new LeaseError('store-failed', `dropped ${records}: ${reason}`))
   }
 }
 

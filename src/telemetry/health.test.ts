@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { acquires, MINUTE, NOON, record, WINDOW } from '../../test/telemetry/records.ts'
 import { Analysis } from './analysis.ts'
-import { checkHealth, type HealthOptions, judge, type LockHealth } from './health.ts'
+import { checkHealth, type HealthOptions, type LockHealth } from './health.ts'
 import type { TelemetryRecord } from './record.ts'
 import { makeThresholds } from './thresholds.ts'
 
@@ -74,10 +74,6 @@ it('a reason names the rule, the figures and the windows', () => {
     since: '2030-01-01T12:15:00.000Z',
     until: null,
   })
-})
-
-it('checkHealth can still be called by its old name', () => {
-  expect(judge).toBe(checkHealth)
 })
 
 describe('hysteresis', () => {

@@ -257,12 +257,3 @@ export function expectIncident(option: string, value: unknown): asserts value is
   if (typeof id !== 'string' || typeof since !== 'string' || !Array.isArray(firings))
     refuse(option, 'an incident of checkHealth', value)
 }
-
-/** @deprecated Use `checkHealth`. */
-export const judge = checkHealth
-/** @deprecated Use `HealthOptions`. */
-export type JudgeOptions = HealthOptions
-/** @deprecated Use `LockHealth`. */
-export type Verdict = LockHealth
-/** @deprecated Use `FiringRule`. */
-export type Firing = FiringRule

@@ -3,14 +3,10 @@ export { Analysis, type AnalysisOptions, type Skipped } from './analysis.ts'
 export { type Collector, type CollectorOptions, createCollector, type ListenOptions } from './collector.ts'
 export {
   checkHealth,
-  type Firing,
   type FiringRule,
   type HealthOptions,
   type Incident,
-  type JudgeOptions,
-  judge,
   type LockHealth,
-  type Verdict,
 } from './health.ts'
 export {
   type HttpSinkOptions,

@@ -114,7 +114,7 @@ pre { overflow-x: auto; padding-top: 4px; }
 a { color: var(--accent); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
 section { display: grid; gap: 12px; padding-top: 12px; }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 12px; }
+.figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); gap: 12px; }
 .figure { display: grid; gap: 4px; grid-template-rows: 1fr auto auto; }
 .figure span { color: var(--muted); font-size: 12px; }
 .figure b { font-size: 28px; font-weight: 400; line-height: 1.2; }

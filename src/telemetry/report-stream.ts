@@ -177,7 +177,7 @@ const PANELS: readonly Panel[] = [
     title: 'Ended with retryable=false',
     rule: 'retryable_false',
     format: percent,
-    lines: [{ name: 'share', colour: '--bad', read: (window) => window.retryable_false }],
+    lines: [{ name: 'share', colour: '--pending', read: (window) => window.retryable_false }],
     scale: sharesFromZero,
   },
   {
@@ -204,7 +204,7 @@ const PANELS: readonly Panel[] = [
     streams: ['project', 'autosave'],
     rule: 'readonly',
     format: percent,
-    lines: [{ name: 'share', colour: '--bad', read: (window) => window.readonly_rate }],
+    lines: [{ name: 'share', colour: '--pending', read: (window) => window.readonly_rate }],
     scale: sharesFromZero,
   },
   {

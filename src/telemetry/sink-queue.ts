@@ -5,11 +5,18 @@ import type { TelemetryRecord } from './record.ts'
 export interface Sink {
   /**
    * Takes all records, or fails and has taken none. A sink that takes them in parts calls `onTaken` after each part
-   * with the number of records in it, in order. When it then fails, only the rest is sent again.
+   * with the number of records in it, in order. When it then fails, only the rest is sent again. A sink that has to
+   * drop records that it took, now or earlier, calls `onDropped` with their number and the reason.
    */
-  write(records: readonly TelemetryRecord[], onTaken?: (count: number) => void): void | Promise<void>
+  write(
+    records: readonly TelemetryRecord[],
+    onTaken?: (count: number) => void,
+    onDropped?: OnDropped,
+  ): void | Promise<void>
   close?(): void | Promise<void>
 }
+
+export type OnDropped = (count: number, reason: string) => void
 
 export interface SinkQueue {
   add(records: readonly TelemetryRecord[]): void
@@ -23,7 +30,7 @@ export interface SinkQueueOptions {
   /** How many records wait. Beyond it the oldest are dropped. */
   readonly limit: number
   onFailure(error: unknown): void
-  onDropped(count: number): void
+  readonly onDropped: OnDropped
 }
 
 /** Keeps records in order for a sink that may fail or be slow. */
@@ -48,7 +55,7 @@ export function createSinkQueue(sink: Sink, { limit, onFailure, onDropped }: Sin
       const onFailed = (error: unknown) => putBack(batch.slice(taken), error)
       let pending: unknown
       try {
-        pending = sink.write(batch, onTaken)
+        pending = sink.write(batch, onTaken, onDropped)
       } catch (error) {
         return onFailed(error)
       }
@@ -73,6 +80,6 @@ export function createSinkQueue(sink: Sink, { limit, onFailure, onDropped }: Sin
     const excess = waiting.length - count
     if (excess <= 0) return
     waiting = waiting.slice(excess)
-    onDropped(excess)
+    onDropped(excess, 'a sink does not take them')
   }
 }
