@@ -9,9 +9,10 @@ import { PAGERDUTY_URL, pagerDutyEvent, postJson, slackMessage } from './alerts.
 import { INCIDENT_ID, type Incident, isSettled, type LockHealth, lastEnd, overlap } from './health.ts'
 import { incidentMarkdown } from './incident-page.ts'
 import { WINDOW_MS } from './metrics.ts'
+import { type MonitorResult, reportBadInput, toJson } from './monitor-node.ts'
 import { STREAMS } from './record.ts'
 import { renderReport } from './report-page.ts'
-import { checkScoreOptions, type ScoreOptions } from './score-node.ts'
+import { checkScoreOptions, type ScoreOptions, scoreFiles } from './score-node.ts'
 import { RULE_NAMES } from './thresholds.ts'
 
 export interface ReportOptions extends ScoreOptions {
@@ -25,13 +26,27 @@ export interface ReportOptions extends ScoreOptions {
   readonly pagerDutyUrl?: string
 }
 
-export interface WrittenReport {
+interface WrittenReport {
   readonly files: readonly string[]
   /** Alerts that were not delivered, and problems with the log. The next run sends the alerts again. */
   readonly failures: readonly string[]
 }
 
-export function checkReportOptions(options: ReportOptions): void {
+/** Writes the HTML report and the pages of incidents, and sends each alert to Slack and PagerDuty once. */
+export async function report(options: ReportOptions = {}): Promise<MonitorResult> {
+  checkOptions(options)
+  return reportBadInput(async () => {
+    const now = options.now ?? Date.now()
+    const { files, failures } = await writeReport(await scoreFiles(options, now), options, now)
+    return {
+      exitCode: failures.length > 0 ? 1 : 0,
+      stdout: options.json ? toJson({ files, failures }) : `${files.join('\n')}\n`,
+      stderr: failures.map((failure) => `${failure}\n`).join(''),
+    }
+  })
+}
+
+function checkOptions(options: ReportOptions): void {
   checkScoreOptions(options)
   const { reports, slackUrl, pagerDutyKey, pagerDutyUrl } = options
   if (reports !== undefined) expectText('reports', reports)
@@ -43,11 +58,7 @@ export function checkReportOptions(options: ReportOptions): void {
 }
 
 /** Writes `report.html`, one page per incident in `alerts/`, and the log `alerts/incidents.json`. */
-export async function writeReport(
-  health: LockHealth,
-  options: ReportOptions,
-  now: number,
-): Promise<WrittenReport> {
+async function writeReport(health: LockHealth, options: ReportOptions, now: number): Promise<WrittenReport> {
   const directory = options.reports ?? 'reports'
   const alerts = join(directory, 'alerts')
   const logPath = join(alerts, 'incidents.json')

@@ -7,7 +7,8 @@ import { readConfigurationFile } from '../configuration/load-node.ts'
 import { Analysis, expectMoment } from './analysis.ts'
 import { telemetryFiles } from './file-sink-node.ts'
 import { checkHealth, type LockHealth } from './health.ts'
-import { readFileLines, refuseFile } from './input-files-node.ts'
+import { describeHealth } from './health-text.ts'
+import { type MonitorResult, readFileLines, refuseFile, reportBadInput, toJson } from './monitor-node.ts'
 import { makeThresholds, type Thresholds, type ThresholdsConfig } from './thresholds.ts'
 
 export interface ScoreOptions {
@@ -37,6 +38,19 @@ const PROGRESS_BYTES = 4 * 2 ** 20
 /** How often a folder is listed again when one of its files has vanished. */
 const MAX_LISTINGS = 3
 const NO_TELEMETRY = 'there is no telemetry in this folder, so collect some first or name another'
+
+/** Checks the health of the locks. Exit code 0: healthy or degraded. 1: rollback required. 2: bad input. */
+export async function score(options: ScoreOptions = {}): Promise<MonitorResult> {
+  checkScoreOptions(options)
+  return reportBadInput(async () => {
+    const health = await scoreFiles(options, options.now ?? Date.now())
+    return {
+      exitCode: health.rollback_required ? 1 : 0,
+      stdout: options.json ? toJson(health) : describeHealth(health),
+      stderr: '',
+    }
+  })
+}
 
 export function checkScoreOptions(options: ScoreOptions): void {
   expectObject('options', options as unknown)

@@ -144,14 +144,15 @@ function pageOf(send: Send, context: string, processes: readonly number[]): Fire
       await send('browsingContext.close', { context })
     },
     kill() {
-      if (processes.length === 0) throw new Error('this page shares its process with another page')
+      if (processes.length === 0) throw new Error('the process of this page is not known')
       for (const pid of processes) process.kill(pid, 'SIGKILL')
     },
   }
 }
 
-/** The processes in which Firefox runs the content of tabs. */
+/** The processes in which Firefox runs the content of tabs. They are known only on Linux. */
 function tabProcesses(firefox: number): number[] {
+  if (process.platform !== 'linux') return []
   return treeOf(firefox).filter((pid) => {
     try {
       return /\btab\0*$/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
