@@ -4,9 +4,8 @@ import { createLeases, LeaseError } from '../core/index.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { FakeClock } from '../testing/index.ts'
 import { Analysis } from './analysis.ts'
-import { type CollectorOptions, createCollector } from './collector.ts'
+import { type CollectorOptions, createCollector, type Sink } from './collector.ts'
 import { isRecord, type TelemetryRecord } from './record.ts'
-import type { Sink } from './sink-queue.ts'
 
 describe('the collector', () => {
   it('writes the events of leases, one record each, in order', async () => {

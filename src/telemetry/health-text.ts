@@ -35,6 +35,11 @@ export function describeFiring({ rule, stream, value, bound, samples, since }: F
   return `${stream}: ${title} ${format(value)} (bound ${format(bound)}, ${countOf(samples, 'sample')}) since ${shortTime(since)}`
 }
 
+/** Such as `since 2030-01-01 00:15 UTC`, and `2030-01-01 00:15 UTC to 2030-01-01 01:00 UTC` after the end. */
+export function describeSpan({ since, until }: Pick<FiringRule, 'since' | 'until'>): string {
+  return until === null ? `since ${shortTime(since)}` : `${shortTime(since)} to ${shortTime(until)}`
+}
+
 /** Such as `3 broken, 1 torn`; empty if no line was skipped. */
 export function describeSkipped(skipped: Skipped): string {
   return Object.entries(skipped)

@@ -1,10 +1,9 @@
 import { describe, expect, it, vi } from 'vitest'
 import { record } from '../../test/telemetry/records.ts'
 import { FakeClock } from '../testing/index.ts'
-import { createCollector } from './collector.ts'
+import { createCollector, type Sink } from './collector.ts'
 import { httpSink, type RecordBuffer, receiveTelemetry } from './http-batches.ts'
 import type { TelemetryRecord } from './record.ts'
-import type { Sink } from './sink-queue.ts'
 
 describe('the sink for a server', () => {
   it('posts batches that the server accepts, and each record once', async () => {

@@ -2,8 +2,8 @@
 import { expectFunction, expectMethods, expectObject, expectText } from '../base/arguments.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
+import type { OnDropped, Sink } from './collector.ts'
 import { isRecord, onlyKnownFields, type TelemetryRecord } from './record.ts'
-import type { OnDropped, Sink } from './sink-queue.ts'
 
 /** Keeps records while the server cannot be reached, also when the page is reloaded. */
 export interface RecordBuffer {

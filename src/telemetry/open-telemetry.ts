@@ -1,7 +1,7 @@
 import { expectMethods } from '../base/arguments.ts'
+import type { Sink } from './collector.ts'
 import { meaningOf, type RecordMeaning, warningKindOf } from './metrics.ts'
 import type { TelemetryRecord } from './record.ts'
-import type { Sink } from './sink-queue.ts'
 
 type Attributes = Record<string, string>
 

@@ -1,7 +1,7 @@
 /** The page of the HTML report: its frame, its style and its script. */
 import { expectMoment } from './analysis.ts'
 import { expectHealth, type FiringRule, type Incident, type LockHealth } from './health.ts'
-import { countOf, describeSkipped, RULE_TEXTS, shortTime } from './health-text.ts'
+import { countOf, describeSkipped, describeSpan, RULE_TEXTS, shortTime } from './health-text.ts'
 import { WINDOW_MS } from './metrics.ts'
 import { renderStream } from './report-stream.ts'
 
@@ -64,9 +64,9 @@ function reasonItem({ rule, stream, severity, value, bound, samples, since }: Fi
   }</div></li>`
 }
 
-function incidentItem({ id, since, until, firings }: Incident): string {
-  const span =
-    until === null ? `since ${shortTime(since)}, open` : `${shortTime(since)} to ${shortTime(until)}, closed`
+function incidentItem(incident: Incident): string {
+  const { id, until, firings } = incident
+  const span = `${describeSpan(incident)}, ${until === null ? 'open' : 'closed'}`
   const rules = [...new Set(firings.map(({ rule }) => RULE_TEXTS[rule].title))]
   return `<li><a class="mono" href="alerts/${id}.md">${id}</a> <span class="muted">${span} · ${rules.join('; ')}</span></li>`
 }
