@@ -151,8 +151,8 @@ interface Panel {
   readonly rule?: RuleName
   readonly format: (value: number) => string
   readonly bars?: boolean
-  /** The streams that have this plot. Default: all streams of locks. */
-  readonly streams?: readonly StreamName[]
+  /** The streams that have this plot. */
+  readonly streams: readonly StreamName[]
   readonly lines: readonly PanelLine[]
   scale(values: readonly number[], bound: number | undefined): Scale
 }
@@ -164,24 +164,14 @@ interface PanelLine {
 }
 
 const LOCK_STREAMS: readonly StreamName[] = ['lease', 'project', 'document']
+const TAB_STREAMS: readonly StreamName[] = ['project', 'autosave']
 
 const PANELS: readonly Panel[] = [
-  {
-    title: 'Successful acquires',
-    rule: 'success_rate',
-    format: percent,
-    lines: [{ name: 'share', colour: '--good', read: (window) => window.success_rate }],
-    scale: sharesToOne,
-  },
-  {
-    title: 'Ended with retryable=false',
-    rule: 'retryable_false',
-    format: percent,
-    lines: [{ name: 'share', colour: '--pending', read: (window) => window.retryable_false }],
-    scale: sharesFromZero,
-  },
+  sharePanel('Successful acquires', 'success_rate', '--good'),
+  sharePanel('Ended with retryable=false', 'retryable_false', '--pending'),
   {
     title: 'Wait for a lease',
+    streams: LOCK_STREAMS,
     rule: 'wait_p95_ms',
     format: milliseconds,
     lines: [
@@ -191,45 +181,33 @@ const PANELS: readonly Panel[] = [
     ],
     scale: (values, bound) => logScale(bound === undefined ? values : [...values, bound]),
   },
-  {
-    title: 'On the fallback',
-    streams: ['project'],
-    rule: 'fallback_rate',
-    format: percent,
-    lines: [{ name: 'share', colour: '--fallback', read: (window) => window.fallback_rate }],
-    scale: sharesFromZero,
-  },
-  {
-    title: 'Read-only after a failure',
-    streams: ['project', 'autosave'],
-    rule: 'readonly',
-    format: percent,
-    lines: [{ name: 'share', colour: '--pending', read: (window) => window.readonly_rate }],
-    scale: sharesFromZero,
-  },
+  sharePanel('On the fallback', 'fallback_rate', '--fallback', ['project']),
+  sharePanel('Read-only after a failure', 'readonly', '--pending', TAB_STREAMS),
   {
     title: 'Read-only tabs',
-    streams: ['project', 'autosave'],
+    streams: TAB_STREAMS,
     format: String,
     bars: true,
     lines: [
       { name: 'failed', colour: '--bad', read: (m) => m.readonly_entered - m.readonly_waiting },
-      { name: 'waiting', colour: '--waiting', read: (window) => window.readonly_waiting },
-      { name: 'returned', colour: '--good', read: (window) => window.readonly_returned },
+      { name: 'waiting', colour: '--waiting', read: (m) => m.readonly_waiting },
+      { name: 'returned', colour: '--good', read: (m) => m.readonly_returned },
     ],
     scale: (values) => scaleFromZero(Math.max(4, ...values)),
   },
-  {
-    title: 'Successful heartbeats',
-    rule: 'heartbeat_success',
-    format: percent,
-    lines: [{ name: 'share', colour: '--good', read: (window) => window.heartbeat_success }],
-    scale: sharesToOne,
-  },
+  sharePanel('Successful heartbeats', 'heartbeat_success', '--good'),
 ]
 
+/** The plot of a share that a rule checks. */
+function sharePanel(title: string, rule: RuleName, colour: string, streams = LOCK_STREAMS): Panel {
+  const { perfect, read } = RULES[rule]
+  const lines = [{ name: 'share', colour, read: (window: WindowMetrics) => read(window)[0] }]
+  const scale = perfect === 1 ? sharesToOne : sharesFromZero
+  return { title, streams, rule, format: percent, lines, scale }
+}
+
 function panelsOf(stream: StreamName): readonly Panel[] {
-  return PANELS.filter(({ streams = LOCK_STREAMS }) => streams.includes(stream))
+  return PANELS.filter(({ streams }) => streams.includes(stream))
 }
 
 /** `undefined` if the panel has no rule, or the rule is off. */
