@@ -1,5 +1,5 @@
 /** Writes the report and the pages of incidents, sends alerts, and keeps a log of what was sent. */
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as v from 'valibot'
 import { expectText, refuseClient } from '../base/arguments.ts'
@@ -69,36 +69,31 @@ async function writeReport(health: LockHealth, options: ReportOptions, now: numb
   const html = join(directory, 'report.html')
   await replaceFile(html, renderReport({ ...health, incidents }, now))
   const files = [html]
-  for (const [index, incident] of incidents.entries()) {
+  for (const incident of incidents) {
     const path = join(alerts, `${incident.id}.md`)
-    // This run knows nothing new about it, and may not have its figures any more.
+    // Otherwise this run knows nothing new about it, and may not have its figures any more.
     if (!log.includes(incident)) await replaceFile(path, incidentMarkdown(incident, health))
     files.push(path)
-    incidents[index] = await sendAlerts(incident, options, failures)
-    // After each incident, so that a later failure cannot cause a second alert.
-    await replaceFile(logPath, JSON.stringify(incidents, null, 2))
   }
-  return { files, failures }
-}
-
-async function sendAlerts(
-  incident: LoggedIncident,
-  options: ReportOptions,
-  failures: string[],
-): Promise<LoggedIncident> {
-  let logged = incident
-  for (const channel of CHANNELS) {
-    const alert = pendingAlert(channel, incident)
-    const request = alert && requestFor(channel, incident, options)
-    if (!request) continue
-    try {
-      await postJson(request.url, request.body)
-      logged = { ...logged, told: { ...logged.told, [channel]: alert } }
-    } catch (error) {
-      failures.push(`${incident.id} was not sent to ${channel}: ${messageOf(error)}`)
+  const saveLog = () => replaceFile(logPath, JSON.stringify(incidents, null, 2))
+  await saveLog()
+  for (const [index, incident] of incidents.entries())
+    for (const channel of CHANNELS) {
+      const alert = pendingAlert(channel, incident)
+      const request = alert && requestFor(channel, incident, options)
+      if (!request) continue
+      try {
+        await postJson(request.url, request.body)
+      } catch (error) {
+        failures.push(`${incident.id} was not sent to ${channel}: ${messageOf(error)}`)
+        continue
+      }
+      const { told } = incidents[index] ?? incident
+      incidents[index] = { ...incident, told: { ...told, [channel]: alert } }
+      // At once, so that no later failure can cause a second alert.
+      await saveLog()
     }
-  }
-  return logged
+  return { files, failures }
 }
 
 /** `undefined` if the options do not name this channel. */
@@ -147,18 +142,23 @@ const loggedIncident: v.GenericSchema<unknown, LoggedIncident> = v.object({
   told: v.object({ slack: lastAlert, pagerduty: lastAlert }),
 })
 
+/** Another version, or a person, may have written the file. A copy of what cannot be used is kept. */
 async function readLog(path: string, failures: string[]): Promise<LoggedIncident[]> {
-  const report = (problem: string) => failures.push(`${path}: ${problem}, so an alert may be sent again`)
+  const onDamage = async (problem: string) => {
+    const copy = path.replace('.json', '.damaged.json')
+    await copyFile(path, copy)
+    failures.push(`${path}: ${problem}, so an alert may be sent again; ${copy} is a copy`)
+  }
   try {
     const entries: unknown = JSON.parse(await readFile(path, 'utf8'))
     if (!Array.isArray(entries)) throw new Error('this is not a list of incidents')
-    // Another version, or a person, may have written the file.
     const valid = entries.filter((entry): entry is LoggedIncident => v.is(loggedIncident, entry))
     const skipped = entries.length - valid.length
-    if (skipped > 0) report(`${skipped} of ${entries.length} entries are not incidents and were skipped`)
+    if (skipped > 0)
+      await onDamage(`${skipped} of ${entries.length} entries are not incidents and were skipped`)
     return valid
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') report(messageOf(error))
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') await onDamage(messageOf(error))
     return []
   }
 }

@@ -135,12 +135,15 @@ describe('report', () => {
   let server: Server
   let received: { path: string | undefined; body: { event_action?: string; text?: string } }[]
   let answers: number[]
+  let onRequest: () => void
   beforeEach(async () => {
     received = []
     answers = []
+    onRequest = () => {}
     server = createServer(async (request, response) => {
       let text = ''
       for await (const chunk of request) text += chunk
+      onRequest()
       const status = answers.shift() ?? 200
       if (status === 200) received.push({ path: request.url, body: JSON.parse(text) })
       response.writeHead(status, { 'retry-after': '0' }).end()
@@ -281,6 +284,22 @@ describe('report', () => {
     expect(alert()).toBe(before)
     expect(readdirSync(home).toSorted()).toEqual(['reports', 'telemetry'])
     expect(await reportOn(failing)).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(readFileSync(join(home, 'reports/alerts/incidents.damaged.json'), 'utf8')).toBe(text)
+  })
+
+  it('reports a damaged log once, also when there is no incident', async () => {
+    await reportOn(healthy)
+    writeFileSync(join(home, 'reports/alerts/incidents.json'), '{"torn')
+    expect(await reportOn(healthy)).toMatchObject({ exitCode: 1 })
+    expect(await reportOn(healthy)).toMatchObject({ exitCode: 0, stderr: '' })
+  })
+
+  it('notes each alert at once, so that a run that is killed sends no alert twice', async () => {
+    const logged = () => JSON.parse(readFileSync(join(home, 'reports/alerts/incidents.json'), 'utf8'))[0].told
+    const notes: unknown[] = []
+    onRequest = () => notes.push(logged())
+    await reportOn(failing)
+    expect([...notes, logged()]).toEqual([{}, { slack: 'opened' }, { slack: 'opened', pagerduty: 'opened' }])
   })
 
   it('skips only log entries that are not incidents', async () => {
