@@ -80,7 +80,7 @@ with ${EXIT.no} when one of them could not be notified.`,
       type: 'string',
       value: '<url>',
       setting: 'environment',
-      help: 'report: the address of PagerDuty, such as https://events.eu.pagerduty.com/v2/enqueue for accounts in the EU',
+      help: 'report: the address of PagerDuty; in the EU https://events.eu.pagerduty.com/v2/enqueue',
     },
   },
   examples: [
