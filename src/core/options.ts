@@ -29,6 +29,8 @@ export interface LeaseOptions {
 }
 
 export interface LeasesOptions extends Pick<LeaseOptions, 'owner' | 'ttl' | 'heartbeat' | 'wait' | 'retry'> {
+  /** How long one call to the store may take. A short TTL does not shorten it. Default 5 s. */
+  readonly callTimeout?: Duration | undefined
   readonly clock?: Clock | undefined
   /** The first listener; add more with `subscribe`. */
   readonly onEvent?: LeaseListener | undefined

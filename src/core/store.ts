@@ -32,6 +32,12 @@ export interface HoldingStore {
    */
   release(ask: ReleaseAsk, call?: CallOptions): Promise<Released>
 
+  /**
+   * Why the backend cannot be reached at the moment, for the messages of calls that get no answer. The client's own
+   * error is the `cause`. `undefined`: it can be reached, as far as the client has said.
+   */
+  trouble?(): Error | undefined
+
   /** Closes what the store itself opened, never the client that it was given. Leases stay as they are. */
   close(): Promise<void>
 }
@@ -74,6 +80,8 @@ export interface CallOptions {
    * when it is first read, so pass the options on instead of copying them.
    */
   readonly signal?: AbortSignal
+  /** How long the caller waits for the answer, in milliseconds. Default 5 s. */
+  readonly timeout?: number | undefined
 }
 
 export interface Ask {
