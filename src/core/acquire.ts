@@ -25,7 +25,7 @@ export async function acquire(
   started: number,
 ): Promise<HeldLease> {
   const context = shared instanceof Promise ? await shared : shared
-  const { clock, store, queue, callTimeout, emit } = context
+  const { clock, store, queue, callTimeout, endsWithProcess, emit } = context
   const { resource, owner, ttl, metadata, wait, retry } = options
   const wakeSignal = new WakeSignal(clock)
   let state: LeaseState = FREE
@@ -43,6 +43,7 @@ export async function acquire(
     owner,
     ttl,
     metadata,
+    endsWithProcess,
     ...(wait > 0 && store.supports.queue && { wake: (inMs: number) => wakeSignal.wake(inMs) }),
     lost: () => {
       endedEarly = true

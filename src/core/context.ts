@@ -19,6 +19,7 @@ export interface Context {
   readonly clock: Clock
   /** The longest that the store may take to answer one call, in milliseconds. */
   readonly callTimeout: number
+  readonly endsWithProcess: boolean
   /** Present if the store keeps no queue. */
   readonly queue?: LocalQueue | undefined
   readonly held: Set<HeldLease>

@@ -49,6 +49,7 @@ export function keepLease(
     store: store as HoldingStore,
     clock,
     callTimeout: CALL_TIMEOUT_MS,
+    endsWithProcess: false,
     held: new Set(),
     emit: (_, event) => onEvent(event),
     giveUp: (id) => void releaseInTime(context, id, options).catch(() => {}),

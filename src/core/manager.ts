@@ -1,6 +1,13 @@
 import { onAbort, Stop } from '../base/abort.ts'
 import { answerWithin, CALL_TIMEOUT_MS } from '../base/answer-within.ts'
-import { expectFunction, expectMethods, expectObject, expectSignal, expectWhole } from '../base/arguments.ts'
+import {
+  expectBoolean,
+  expectFunction,
+  expectMethods,
+  expectObject,
+  expectSignal,
+  expectWhole,
+} from '../base/arguments.ts'
 import { createChannel } from '../base/channel.ts'
 import { systemClock } from '../base/clock.ts'
 import { expectDuration } from '../base/duration.ts'
@@ -58,11 +65,12 @@ export function createLeases(
   store: ManagedStore | PromiseLike<ManagedStore>,
   options: LeasesOptions = {},
 ): Leases {
-  const { clock = systemClock, onEvent, owner = randomId() } = options
+  const { clock = systemClock, onEvent, owner = randomId(), endsWithProcess = true } = options
   const { retry = (failures) => backoffMs(clock, failures) } = options
   const defaults = { ...options, owner, retry }
   checkOptions('-', defaults)
   const callTimeout = expectDuration('callTimeout', options.callTimeout ?? CALL_TIMEOUT_MS, 1)
+  expectBoolean('endsWithProcess', endsWithProcess)
   const events = createChannel<LeaseEvent>()
   const held = new Set<HeldLease>()
   const waiting = new Set<Stop>()
@@ -165,6 +173,7 @@ export function createLeases(
       store: ready,
       clock,
       callTimeout,
+      endsWithProcess,
       held,
       emit,
       giveUp: (id, checked) => track(releaseInTime(shared, id, checked).catch(() => {})),

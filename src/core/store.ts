@@ -95,6 +95,11 @@ export interface Ask {
   readonly wake?: (inMs: number) => void
   /** Called once if the store learns that another caller ended the lease it granted to this request. */
   readonly lost?: () => void
+  /**
+   * The holder is this process: a store that can prove that the process has ended frees the lease at once. Absent:
+   * the lease lives until its TTL ends, whatever becomes of this process.
+   */
+  readonly endsWithProcess?: boolean
   /** Takes the lease over, but only from the holder with this token. */
   readonly replace?: number
 }
@@ -123,6 +128,8 @@ export interface RenewAsk {
   readonly id: string
   /** Milliseconds. */
   readonly ttl: number
+  /** Whether the lease ends with this process from now on, as in `Ask`. Absent: as it is. */
+  readonly endsWithProcess?: boolean
 }
 
 export type Renewal =

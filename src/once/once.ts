@@ -114,7 +114,7 @@ function following(jobs: JobStore, follow: <T>(request: Promise<T>) => Promise<T
     finish: (...args) => follow(jobs.finish(...args)),
     release: (...args) => follow(jobs.release(...args)),
     read: (...args) => follow(jobs.read(...args)),
-    ...(jobs.watch && { watch: jobs.watch.bind(jobs) }),
+    ...(jobs.watch && { watch: (...args) => (jobs as Required<JobStore>).watch(...args) }),
     trouble: () => jobs.trouble?.(),
   }
 }
