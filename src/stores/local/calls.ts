@@ -7,7 +7,7 @@ import type { CallOptions } from '../../core/index.ts'
 
 /** One timer serves all calls: a timer and a listener for each would cost as much as a fast call itself. */
 const CHECK_EVERY_MS = 50
-/** How long `close` waits for requests that are under way. */
+/** How long `close` waits for requests that are under way, unless the store needs longer. */
 const CLOSE_LIMIT_MS = 1000
 
 export interface CallsOptions {
@@ -18,6 +18,8 @@ export interface CallsOptions {
   /** Turns whatever the backend threw into a `LeaseError`. */
   readonly explain: (error: unknown, resource?: string) => LeaseError
   readonly clock?: Clock
+  /** How long `close` waits for requests that are under way, in milliseconds. Default 1 s. */
+  readonly closeLimitMs?: number | undefined
 }
 
 /** One call that is under way. */
@@ -39,6 +41,7 @@ export class Calls {
   readonly #kind: string
   readonly #explain: CallsOptions['explain']
   readonly #clock: Clock
+  readonly #closeLimitMs: number
   /** Not a Set: V8 keeps deleted entries of a busy Set alive, and the garbage collector then has twice the work. */
   readonly #running: Running[] = []
   /** Requests that are still under way, though their callers were rejected. */
@@ -46,11 +49,18 @@ export class Calls {
   #cancelCheck: (() => void) | undefined
   #closed = false
 
-  constructor({ backend, kind = 'store', explain, clock = systemClock }: CallsOptions) {
+  constructor({
+    backend,
+    kind = 'store',
+    explain,
+    clock = systemClock,
+    closeLimitMs = CLOSE_LIMIT_MS,
+  }: CallsOptions) {
     this.#backend = backend
     this.#kind = kind
     this.#explain = explain
     this.#clock = clock
+    this.#closeLimitMs = closeLimitMs
   }
 
   /** Work of several steps checks `stop` before each one, so that it writes nothing for a caller that has gone. */
@@ -102,7 +112,7 @@ export class Calls {
     const working = [...this.#abandoned, ...this.#running.map(({ work }) => work)]
     for (const { stop } of this.#running) stop.abort(this.#closedError())
     if (working.length === 0) return
-    const limit = pause(this.#clock, CLOSE_LIMIT_MS, { background: true })
+    const limit = pause(this.#clock, this.#closeLimitMs, { background: true })
     await Promise.race([Promise.allSettled(working), limit])
   }
 

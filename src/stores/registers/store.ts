@@ -31,6 +31,8 @@ export interface RegisterStoreOptions {
   readonly backend: string
   /** For the store's own timers, so that a test can control them. The clock of leases is the database's. */
   readonly clock?: Clock
+  /** How long `close` waits for requests that are under way, in milliseconds. Default 1 s. */
+  readonly closeLimitMs?: number
 }
 
 /**
@@ -39,11 +41,12 @@ export interface RegisterStoreOptions {
  */
 export function registerStore<R extends Register>(
   registers: Registers<R>,
-  { kind, backend, clock = systemClock }: RegisterStoreOptions,
+  { kind, backend, clock = systemClock, closeLimitMs }: RegisterStoreOptions,
 ): LeaseStore {
   const calls = new Calls({
     backend,
     clock,
+    closeLimitMs,
     explain: (error, resource) => withTrouble(registers.explain(error, resource), registers.trouble?.()),
   })
   const push = new Push(registers, calls, clock)
