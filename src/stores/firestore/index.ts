@@ -6,6 +6,12 @@ import { DocumentRegisters } from './registers.ts'
 
 export type { FirestoreClient }
 
+/**
+ * If the application terminates its client during a read, the client rejects in a way that nobody can catch, and Node
+ * ends the process. A read of a client that is just starting can take seconds.
+ */
+const CLOSE_LIMIT_MS = 10_000
+
 export interface FirestoreStoreOptions {
   /** The path of the collection that keeps the leases. Default `holdfast-leases`. */
   readonly collection?: string
@@ -22,7 +28,11 @@ export function firestoreStore(firestore: FirestoreClient, options: FirestoreSto
   expectObject('options', options)
   const { collection = 'holdfast-leases' }: FirestoreStoreOptions = options
   const registers = new DocumentRegisters(firestore, collectionAt(firestore, collection))
-  return registerStore(registers, { kind: 'firestore', backend: 'Firestore' })
+  return registerStore(registers, {
+    kind: 'firestore',
+    backend: 'Firestore',
+    closeLimitMs: CLOSE_LIMIT_MS,
+  })
 }
 
 function collectionAt(firestore: FirestoreClient, path: string): Collection {

@@ -1,14 +1,13 @@
 import { onAbort, Stop } from '../../base/abort.ts'
+import { CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
 import { pause } from '../../base/pause.ts'
 import type { CallOptions } from '../../core/index.ts'
 
-/** The longest that a call may take, also through a client that keeps commands while it is offline. */
-export const CALL_LIMIT_MS = 5000
 /** One timer serves all calls: a timer and a listener for each would cost as much as a fast call itself. */
 const CHECK_EVERY_MS = 50
-/** How long `close` waits for requests that are under way. */
+/** How long `close` waits for requests that are under way, unless the store needs longer. */
 const CLOSE_LIMIT_MS = 1000
 
 export interface CallsOptions {
@@ -19,6 +18,8 @@ export interface CallsOptions {
   /** Turns whatever the backend threw into a `LeaseError`. */
   readonly explain: (error: unknown, resource?: string) => LeaseError
   readonly clock?: Clock
+  /** How long `close` waits for requests that are under way, in milliseconds. Default 1 s. */
+  readonly closeLimitMs?: number | undefined
 }
 
 /** One call that is under way. */
@@ -26,7 +27,8 @@ interface Running {
   /** Rejects the caller. The request itself continues. */
   readonly stop: Stop
   readonly call: CallOptions | undefined
-  /** Monotonic time at which the caller is rejected. */
+  /** How long the caller waits, and the monotonic time at which it is rejected. */
+  readonly limitMs: number
   readonly deadline: number
   readonly work: Promise<unknown>
   /** Its place in the list of all. */
@@ -39,6 +41,7 @@ export class Calls {
   readonly #kind: string
   readonly #explain: CallsOptions['explain']
   readonly #clock: Clock
+  readonly #closeLimitMs: number
   /** Not a Set: V8 keeps deleted entries of a busy Set alive, and the garbage collector then has twice the work. */
   readonly #running: Running[] = []
   /** Requests that are still under way, though their callers were rejected. */
@@ -46,16 +49,23 @@ export class Calls {
   #cancelCheck: (() => void) | undefined
   #closed = false
 
-  constructor({ backend, kind = 'store', explain, clock = systemClock }: CallsOptions) {
+  constructor({
+    backend,
+    kind = 'store',
+    explain,
+    clock = systemClock,
+    closeLimitMs = CLOSE_LIMIT_MS,
+  }: CallsOptions) {
     this.#backend = backend
     this.#kind = kind
     this.#explain = explain
     this.#clock = clock
+    this.#closeLimitMs = closeLimitMs
   }
 
   /** Work of several steps checks `stop` before each one, so that it writes nothing for a caller that has gone. */
   run<T>(work: (stop: Stop) => T | Promise<T>, call?: CallOptions, resource?: string): Promise<T> {
-    return this.#run(work, CALL_LIMIT_MS, call, resource)
+    return this.#run(work, call?.timeout ?? CALL_TIMEOUT_MS, call, resource)
   }
 
   /** For work that looks at every resource: it has no limit. */
@@ -79,7 +89,7 @@ export class Calls {
       const working = work(stop)
       if (!(working instanceof Promise)) return working
       const deadline = this.#clock.monotonic() + limitMs
-      running = { stop, call, deadline, work: working, index: this.#running.length }
+      running = { stop, call, limitMs, deadline, work: working, index: this.#running.length }
       this.#running.push(running)
       this.#cancelCheck ??= this.#checkLater()
       return await new Promise<T>((resolve, reject) => {
@@ -102,7 +112,7 @@ export class Calls {
     const working = [...this.#abandoned, ...this.#running.map(({ work }) => work)]
     for (const { stop } of this.#running) stop.abort(this.#closedError())
     if (working.length === 0) return
-    const limit = pause(this.#clock, CLOSE_LIMIT_MS, { background: true })
+    const limit = pause(this.#clock, this.#closeLimitMs, { background: true })
     await Promise.race([Promise.allSettled(working), limit])
   }
 
@@ -139,12 +149,10 @@ export class Calls {
     )
   }
 
-  #check({ stop, call, deadline }: Running): void {
+  #check({ stop, call, limitMs, deadline }: Running): void {
     if (call instanceof Stop && call.reason) stop.abort(this.#abortedError(call.reason))
     if (this.#clock.monotonic() >= deadline)
-      stop.abort(
-        new LeaseError('store-unavailable', `${this.#backend}: no answer within ${CALL_LIMIT_MS} ms`),
-      )
+      stop.abort(new LeaseError('store-unavailable', `${this.#backend}: no answer within ${limitMs} ms`))
   }
 
   #abortedError(cause: unknown): LeaseError {

@@ -1,5 +1,6 @@
 import type { Stop } from '../../base/abort.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
+import { withTrouble } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import type { Answer, Ask, LeaseStore, Released, Renewal } from '../../core/index.ts'
 import { Calls } from '../local/calls.ts'
@@ -30,6 +31,8 @@ export interface RegisterStoreOptions {
   readonly backend: string
   /** For the store's own timers, so that a test can control them. The clock of leases is the database's. */
   readonly clock?: Clock
+  /** How long `close` waits for requests that are under way, in milliseconds. Default 1 s. */
+  readonly closeLimitMs?: number
 }
 
 /**
@@ -38,12 +41,13 @@ export interface RegisterStoreOptions {
  */
 export function registerStore<R extends Register>(
   registers: Registers<R>,
-  { kind, backend, clock = systemClock }: RegisterStoreOptions,
+  { kind, backend, clock = systemClock, closeLimitMs }: RegisterStoreOptions,
 ): LeaseStore {
   const calls = new Calls({
     backend,
     clock,
-    explain: (error, resource) => registers.explain(error, resource),
+    closeLimitMs,
+    explain: (error, resource) => withTrouble(registers.explain(error, resource), registers.trouble?.()),
   })
   const push = new Push(registers, calls, clock)
   const { listeners } = push
@@ -51,6 +55,7 @@ export function registerStore<R extends Register>(
   return {
     kind,
     supports: { queue: false, push: true, expiry: true, list: true },
+    trouble: () => registers.trouble?.(),
 
     acquire: (ask, call) =>
       calls.run(
