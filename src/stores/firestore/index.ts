@@ -9,6 +9,8 @@ export type { FirestoreClient }
 export interface FirestoreStoreOptions {
   /** The path of the collection that keeps the leases. Default `holdfast-leases`. */
   readonly collection?: string
+  /** How many acquire requests may be in flight. The others wait in this process, in order. Default 100. */
+  readonly maxInFlight?: number
 }
 
 /**
@@ -20,9 +22,9 @@ export interface FirestoreStoreOptions {
 export function firestoreStore(firestore: FirestoreClient, options: FirestoreStoreOptions = {}): LeaseStore {
   expectFirestore('firestore', firestore)
   expectObject('options', options)
-  const { collection = 'holdfast-leases' }: FirestoreStoreOptions = options
+  const { collection = 'holdfast-leases', maxInFlight = 100 }: FirestoreStoreOptions = options
   const registers = new DocumentRegisters(firestore, collectionAt(firestore, collection))
-  return registerStore(registers, { kind: 'firestore', backend: 'Firestore' })
+  return registerStore(registers, { kind: 'firestore', backend: 'Firestore', maxInFlight })
 }
 
 function collectionAt(firestore: FirestoreClient, path: string): Collection {

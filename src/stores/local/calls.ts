@@ -66,7 +66,7 @@ export class Calls {
     this.clock = clock
   }
 
-  /** `ended`: called when the request has ended, also if its caller has gone; without an answer if it failed. */
+  /** `ended` is called once, when the request has ended, also if its caller has gone; without an answer if it failed. */
   run<T>(work: Work<T>, call?: CallOptions, resource?: string, ended?: (answer?: T) => void): Promise<T> {
     return this.#run(work, CALL_LIMIT_MS, call, resource, ended)
   }
@@ -74,11 +74,6 @@ export class Calls {
   /** For work that looks at every resource, or that waits in this process: it has no limit. */
   scan<T>(work: Work<T>, call?: CallOptions, resource?: string): Promise<T> {
     return this.#run(work, Infinity, call, resource)
-  }
-
-  /** How many calls have not ended, including those whose callers have gone. */
-  protected get underWay(): number {
-    return this.#running.length + this.#abandoned.size
   }
 
   /** The mean duration of the latest calls with a limit, in milliseconds; `null` before the first one. */
@@ -91,7 +86,7 @@ export class Calls {
     this.#closed = true
     this.#cancelCheck?.()
     const working = [...this.#abandoned, ...this.#running.map(({ work }) => work)]
-    for (const running of [...this.#running]) running.abort(this.#closedError())
+    for (const running of [...this.#running]) running.abort(this.closedError())
     if (working.length === 0) return
     const limit = pause(this.clock, CLOSE_LIMIT_MS, { background: true })
     await Promise.race([Promise.allSettled(working), limit])
@@ -104,7 +99,10 @@ export class Calls {
     resource?: string,
     ended?: (answer?: T) => void,
   ): Promise<T> {
-    if (this.#closed) return Promise.reject(this.#closedError())
+    if (this.#closed) {
+      ended?.()
+      return Promise.reject(this.closedError())
+    }
     const running = new Running(call, this.clock.monotonic(), limitMs)
     const unlisten = this.#followSignal(call, running)
     let working: T | Promise<T>
@@ -112,10 +110,12 @@ export class Calls {
       running.throwIfAborted()
       working = work(running)
     } catch (error) {
+      ended?.()
       unlisten?.()
       return Promise.reject(this.#explain(error, resource))
     }
     if (!(working instanceof Promise)) {
+      ended?.(working)
       unlisten?.()
       return Promise.resolve(working)
     }
@@ -200,17 +200,18 @@ export class Calls {
   #check(running: Running, now: number): void {
     const { call, deadline } = running
     if (call instanceof Stop && call.reason) running.abort(this.#abortedError(call.reason))
-    else if (now >= deadline)
-      running.abort(
-        new LeaseError('store-unavailable', `${this.#backend}: no answer within ${CALL_LIMIT_MS} ms`),
-      )
+    else if (now >= deadline) running.abort(this.silenceError())
+  }
+
+  protected silenceError(): LeaseError {
+    return new LeaseError('store-unavailable', `${this.#backend}: no answer within ${CALL_LIMIT_MS} ms`)
   }
 
   #abortedError(cause: unknown): LeaseError {
     return new LeaseError('aborted', `${this.#backend}: the call was aborted`, { cause })
   }
 
-  #closedError(): LeaseError {
+  protected closedError(): LeaseError {
     return new LeaseError('closed', `this ${this.#backend} ${this.#kind} was closed`)
   }
 }
