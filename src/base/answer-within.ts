@@ -7,8 +7,8 @@ export const CALL_TIMEOUT_MS = 5000
 
 export interface AnswerLimit {
   readonly clock: Clock
-  /** Milliseconds. */
-  readonly ms: number
+  /** Milliseconds. A function is called again when that time has passed: the call may have got more time. */
+  readonly ms: number | (() => number)
   /** Ends it early: it rejects with this reason. */
   readonly stop?: Stop | AbortSignal | undefined
   readonly resource?: string
@@ -22,11 +22,18 @@ export function answerWithin<T>(
   { clock, ms, stop, resource, trouble }: AnswerLimit,
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
+    const started = clock.monotonic()
     let unlisten = () => {}
-    const cancel = clock.setTimer(() => {
-      const silent = `no answer from the store within ${Math.ceil(ms)} ms`
-      end(withTrouble(new LeaseError('store-unavailable', silent, { resource }), trouble?.()))
-    }, ms)
+    let cancel = () => {}
+    const wait = (left: number) => {
+      cancel = clock.setTimer(() => {
+        const more = typeof ms === 'number' ? 0 : ms()
+        if (more > 0) return wait(more)
+        const silent = `no answer from the store within ${Math.ceil(clock.monotonic() - started)} ms`
+        end(withTrouble(new LeaseError('store-unavailable', silent, { resource }), trouble?.()))
+      }, left)
+    }
+    wait(typeof ms === 'number' ? ms : ms())
     const end = (reason: unknown) => {
       cancel()
       unlisten()

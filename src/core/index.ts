@@ -22,5 +22,6 @@ export type {
   RenewAsk,
   Renewal,
   StoreEvent,
+  StoreLoad,
   StoreSupport,
 } from './store.ts'

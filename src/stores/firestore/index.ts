@@ -15,6 +15,8 @@ const CLOSE_LIMIT_MS = 10_000
 export interface FirestoreStoreOptions {
   /** The path of the collection that keeps the leases. Default `holdfast-leases`. */
   readonly collection?: string
+  /** How many acquire requests may be in flight. The others wait in this process, in order. Default 100. */
+  readonly maxInFlight?: number
 }
 
 /**
@@ -26,12 +28,13 @@ export interface FirestoreStoreOptions {
 export function firestoreStore(firestore: FirestoreClient, options: FirestoreStoreOptions = {}): LeaseStore {
   expectFirestore('firestore', firestore)
   expectObject('options', options)
-  const { collection = 'holdfast-leases' }: FirestoreStoreOptions = options
+  const { collection = 'holdfast-leases', maxInFlight = 100 }: FirestoreStoreOptions = options
   const registers = new DocumentRegisters(firestore, collectionAt(firestore, collection))
   return registerStore(registers, {
     kind: 'firestore',
     backend: 'Firestore',
     closeLimitMs: CLOSE_LIMIT_MS,
+    maxInFlight,
   })
 }
 

@@ -9,11 +9,12 @@ import {
 } from '../../clients/postgres.ts'
 import { postgresError } from '../../clients/postgres-errors.ts'
 import type { Answer, Ask, CallOptions, LeaseStore } from '../../core/index.ts'
-import { Calls } from '../local/calls.ts'
+import { StoreCalls } from '../local/store-calls.ts'
 import { install, type TablePlace } from './migrations.ts'
 import { expectName } from './names.ts'
 import { Push } from './push.ts'
 import { type Queries, queriesOf } from './queries.ts'
+import { UrgentQueries } from './urgent-queries.ts'
 
 export type { PostgresClient } from '../../clients/postgres.ts'
 
@@ -36,6 +37,11 @@ export interface PostgresStoreOptions extends PostgresTable {
   readonly listen?: PostgresClient | PgConfig
   /** Creates or upgrades the tables on the first call. Default true. */
   readonly migrate?: boolean
+  /**
+   * How many acquire requests may be in flight. The others wait in this process, in order. Default: the connections
+   * of the client.
+   */
+  readonly maxInFlight?: number
 }
 
 /**
@@ -48,21 +54,28 @@ export interface PostgresStoreOptions extends PostgresTable {
 export function postgresStore(client: PostgresClient, options: PostgresStoreOptions = {}): LeaseStore {
   const database = postgresDatabase(client)
   const place = placeOf(options)
-  const { listen, migrate = true } = options
+  const { listen, migrate = true, maxInFlight = database.connections } = options
   expectBoolean('migrate', migrate)
   const openListener = openListenerOf(client, listen)
   const connection = followConnection(client)
   const explain = (error: unknown, resource?: string) => connection.explain(postgresError(error, resource))
-  const calls = new Calls({ backend: 'Postgres', explain })
-  const installed = onceSuccessful(async () => queriesOf(database, await install(database, place, migrate)))
-  const push = new Push(openListener, run)
+  const calls = new StoreCalls({ backend: 'Postgres', explain, maxInFlight })
+  const urgent = new UrgentQueries(database, () => push.query)
+  const installed = onceSuccessful(async () =>
+    queriesOf(database, await install(database, place, migrate), urgent),
+  )
+  const push = new Push(openListener, run, () => urgent.isBusy)
 
   function run<T>(
     work: (queries: Queries, stop: Stop) => Promise<T>,
     call?: CallOptions,
     resource?: string,
   ): Promise<T> {
-    return calls.run(async (stop) => work(await installed(), stop), call, resource)
+    return calls.run(installedFirst(work), call, resource)
+  }
+
+  function installedFirst<T>(work: (queries: Queries, stop: Stop) => Promise<T>) {
+    return async (stop: Stop) => work(await installed(), stop)
   }
 
   async function acquire(ask: Ask, queries: Queries, stop: Stop): Promise<Answer> {
@@ -89,7 +102,16 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
     supports: { queue: true, push: true, expiry: true, list: true },
     trouble: connection.trouble,
 
-    acquire: (ask, call) => run((queries, stop) => acquire(ask, queries, stop), call, ask.resource),
+    get load() {
+      return calls.load
+    },
+
+    acquire: (ask, call) =>
+      calls.acquire(
+        ask,
+        installedFirst((queries, stop) => acquire(ask, queries, stop)),
+        call,
+      ),
 
     renew(ask, call) {
       const work = async (queries: Queries) => {
@@ -102,7 +124,11 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
 
     release(ask, call) {
       if ('id' in ask) push.forget(ask.id)
-      return run((queries) => queries.release(ask), call, ask.resource)
+      return calls.release(
+        ask,
+        installedFirst((queries) => queries.release(ask)),
+        call,
+      )
     },
 
     read: (resources, call) => run((queries) => queries.read(resources), call),
@@ -126,7 +152,9 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
       }),
 
     async close() {
-      await Promise.all([calls.close(), push.close()])
+      // Releases may be under way on the connection on which the store listens.
+      await calls.close()
+      await push.close()
       connection.stop()
     },
   }

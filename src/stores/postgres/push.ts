@@ -1,7 +1,7 @@
 import { systemClock } from '../../base/clock.ts'
 import { notify } from '../../base/notify.ts'
 import { pause } from '../../base/pause.ts'
-import type { OpenListener } from '../../clients/postgres.ts'
+import type { OpenListener, PostgresListener } from '../../clients/postgres.ts'
 import { postgresError } from '../../clients/postgres-errors.ts'
 import type { Ask, Grant, LeaseRecord, Refusal, StoreEvent } from '../../core/index.ts'
 import { LocalListeners } from '../local/listeners.ts'
@@ -29,7 +29,8 @@ export class Push {
   #cancelOpen: (() => void) | undefined
   #cancelCheck: (() => void) | undefined
 
-  constructor(openListener: OpenListener, run: RunQueries) {
+  /** `isUsed`: somebody runs statements on the connection. */
+  constructor(openListener: OpenListener, run: RunQueries, isUsed: () => boolean = () => false) {
     this.#run = run
     this.#notifications = new Notifications({
       openListener,
@@ -39,7 +40,7 @@ export class Push {
     this.#connection = new PushConnection({
       open: (broken) => this.#open(broken),
       close: ({ listener }) => this.#close(listener),
-      isNeeded: () => this.#feed.isNeeded || this.#listeners.isNeeded,
+      isNeeded: () => this.#feed.isNeeded || this.#listeners.isNeeded || isUsed(),
       opened: (connection) => this.#opened(connection),
     })
     this.#feed = new ChangeFeed({ listeners: this.#listeners, connection: this.#connection, run })
@@ -48,6 +49,11 @@ export class Push {
   /** Where other processes reach this store; `null` while they cannot. */
   get address(): string | null {
     return this.#connection.connection?.address ?? null
+  }
+
+  /** Runs a statement on the connection, while it is open and the driver can. */
+  get query(): PostgresListener['query'] {
+    return this.#connection.connection?.listener.query
   }
 
   /** The last attempt to listen failed, and another one would not help. */

@@ -15,16 +15,20 @@ import type { Names } from './names.ts'
 export type Queries = ReturnType<typeof queriesOf>
 
 /** The functions that the migrations install. Each call is one statement. */
-export function queriesOf(database: PostgresDatabase, { table, fn }: Names) {
-  const call = (name: string, parameters: number) => {
+export function queriesOf(
+  database: PostgresDatabase,
+  { table, fn }: Names,
+  urgent: Pick<PostgresDatabase, 'query'> = database,
+) {
+  const call = (name: string, parameters: number, client: typeof urgent = database) => {
     const marks = Array.from({ length: parameters }, (_, n) => `$${n + 1}`)
     const text = `select ${fn(name)}(${marks.join(', ')}) as answer`
     return async (...values: readonly SqlValue[]) =>
-      JSON.parse((await answerOf(database, text, values)) ?? 'null')
+      JSON.parse((await answerOf(client, text, values)) ?? 'null')
   }
   const acquire = call('acquire', 8)
-  const renew = call('renew', 3)
-  const release = call('release', 3)
+  const renew = call('renew', 3, urgent)
+  const release = call('release', 3, urgent)
   const read = call('read', 1)
   const list = call('list', 3)
   const sweep = call('sweep', 1)
@@ -67,7 +71,7 @@ export function queriesOf(database: PostgresDatabase, { table, fn }: Names) {
 
 /** The column `answer` of the only row. */
 export async function answerOf(
-  database: PostgresDatabase,
+  database: Pick<PostgresDatabase, 'query'>,
   text: string,
   values: readonly SqlValue[] = [],
 ): Promise<string | null> {

@@ -28,6 +28,9 @@ export interface Bed extends AsyncDisposable {
   close(): Promise<void>
 }
 
+/** For `pg_stat_activity`: the connection on which a store listens. */
+export const LISTENS = "query ~* '^((un)?listen|/[*] holdfast listens)'"
+
 export async function makeBed(url: string): Promise<Bed> {
   const schema = `bed_${crypto.randomUUID().replaceAll('-', '')}`
   const admin = new pg.Client(url)
@@ -52,7 +55,7 @@ export async function makeBed(url: string): Promise<Bed> {
     },
     async listeners() {
       const { rowCount } = await admin.query(
-        `select from pg_stat_activity where application_name = $1 and query ~* '^(un)?listen'`,
+        `select from pg_stat_activity where application_name = $1 and ${LISTENS}`,
         [schema],
       )
       return rowCount ?? 0

@@ -5,7 +5,7 @@ import { createLeases } from '../../../src/core/index.ts'
 import { FakeClock } from '../../../src/testing/index.ts'
 import { eventually } from '../../eventually.ts'
 import { asking, grab } from '../asking.ts'
-import { type Bed, makeBed } from './bed.ts'
+import { type Bed, LISTENS, makeBed } from './bed.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env
 
@@ -115,7 +115,7 @@ describe('a Postgres server', () => {
       const { rowCount } = await after.admin.query(
         `select from ${bed.table}, unnest(addresses) address
          join pg_stat_activity a on a.pid = split_part(address, ' ', 2)::integer
-         where a.application_name = $1 and a.query ~* '^listen'`,
+         where a.application_name = $1 and ${LISTENS}`,
         [bed.schema],
       )
       expect(rowCount).toBe(1)

@@ -116,7 +116,8 @@ describe('the queue in Postgres', () => {
     await expect.poll(() => statements).toBe(21)
     await first.release()
     await Promise.all(waiters)
-    expect(statements).toBe(2 + 20 * 3)
+    // The releases take the store's own connection.
+    expect(statements).toBe(1 + 20 * 2)
     await leases.close()
   })
 
