@@ -7,7 +7,7 @@ import {
   type PostgresClient,
   postgresDatabase,
 } from '../../clients/postgres.ts'
-import { postgresError } from '../../clients/postgres-errors.ts'
+import { isMissing, postgresError } from '../../clients/postgres-errors.ts'
 import type { Answer, Ask, CallOptions, LeaseStore } from '../../core/index.ts'
 import { Calls } from '../local/calls.ts'
 import { install, type TablePlace } from './migrations.ts'
@@ -17,7 +17,7 @@ import { type Queries, queriesOf } from './queries.ts'
 
 export type { PostgresClient } from '../../clients/postgres.ts'
 
-/** A waiter that cannot be woken must repeat its request within the second for which its turn is reserved. */
+/** A waiter without a connection must repeat its request within a second, or it loses its place. */
 const POLL_MS = 400
 /** How long a waiter waits for the connection on which it can be woken, before it polls. */
 const OPEN_LIMIT_MS = 500
@@ -61,17 +61,29 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
     call?: CallOptions,
     resource?: string,
   ): Promise<T> {
-    return calls.run(async (stop) => work(await installed(), stop), call, resource)
+    const attempt = async (stop: Stop): Promise<T> => {
+      const queries = await installed()
+      try {
+        return await work(queries, stop)
+      } catch (error) {
+        if (!isMissing(error)) throw error
+        // Somebody dropped a table or a function. It is created again, if that is allowed.
+        installed.forget(queries)
+        return work(await installed(), stop)
+      }
+    }
+    return calls.run(attempt, call, resource)
   }
 
   async function acquire(ask: Ask, queries: Queries, stop: Stop): Promise<Answer> {
+    push.expect(ask)
     let { address } = push
-    if (address !== null) push.expect(ask)
     let answer = await queries.acquire(ask, address)
-    if (!answer.granted && ask.wake && address === null && !push.cannotListen) {
-      address = await push.openWithin(OPEN_LIMIT_MS)
+    if (!answer.granted && ask.wake && !push.isOpen && !push.cannotListen) {
+      await push.openWithin(OPEN_LIMIT_MS)
       stop.throwIfAborted()
-      if (address !== null) push.expect(ask)
+      push.expect(ask)
+      address = push.address
       answer = await queries.acquire(ask, address)
     }
     if (answer.granted) {
@@ -79,7 +91,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
       return answer
     }
     push.refused(ask, answer, address)
-    const polls = ask.wake && address === null
+    const polls = ask.wake && !hasConnection(address)
     return polls ? { ...answer, retryIn: Math.min(answer.retryIn ?? POLL_MS, POLL_MS) } : answer
   }
 
@@ -150,10 +162,15 @@ function placeOf(options: PostgresTable): TablePlace {
   return { schema, table }
 }
 
+/** Whether others can find out by this address that its process is dead. */
+function hasConnection(address: string): boolean {
+  return address.includes(' ')
+}
+
 /** Runs the work until it has succeeded once. Callers that come while it runs share its result. */
-function onceSuccessful<T extends object>(work: () => Promise<T>): () => T | Promise<T> {
+function onceSuccessful<T extends object>(work: () => Promise<T>) {
   let result: T | Promise<T> | undefined
-  return () => {
+  const get = (): T | Promise<T> => {
     result ??= work().then(
       (value) => {
         result = value
@@ -166,4 +183,8 @@ function onceSuccessful<T extends object>(work: () => Promise<T>): () => T | Pro
     )
     return result
   }
+  const forget = (value: T) => {
+    if (result === value) result = undefined
+  }
+  return Object.assign(get, { forget })
 }

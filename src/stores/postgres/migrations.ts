@@ -3,12 +3,9 @@ import type { PostgresDatabase } from '../../clients/postgres.ts'
 import { INSUFFICIENT_PRIVILEGE } from '../../clients/postgres-errors.ts'
 import { literal } from '../../clients/sql-text.ts'
 import { codeOf } from '../../clients/store-error.ts'
-import { migration1 } from './migration-1.ts'
 import { type Names, namesOf } from './names.ts'
 import { answerOf } from './queries.ts'
-
-/** Append only: a released migration is never changed. */
-const MIGRATIONS: readonly ((names: Names) => string)[] = [migration1]
+import { functionNames, installScript, SCHEMA_VERSION } from './schema.ts'
 
 export interface TablePlace {
   /** Default: the first schema of the connection's search path. */
@@ -16,7 +13,7 @@ export interface TablePlace {
   readonly table: string
 }
 
-/** Finds the tables. If they are missing or of an older version, it creates or upgrades them, or fails. */
+/** Finds the tables and functions. If anything is missing or of an older version, it is created, or the call fails. */
 export async function install(
   database: PostgresDatabase,
   place: TablePlace,
@@ -29,55 +26,50 @@ export async function install(
       'Postgres: no schema of the search path exists: name one with the option schema',
     )
   const names = namesOf(schema, place.table)
-  if ((await versionOf(database, names)) < MIGRATIONS.length) {
-    if (!migrate)
-      throw new LeaseError(
-        'store-failed',
-        `Postgres: ${names.table} does not exist or is of an older version, and the option migrate is false: ` +
-          'call migratePostgres first',
-      )
-    await runMigrations(database, names)
-  }
+  const problem = await findProblem(database, names)
+  if (problem === null) return names
+  if (!migrate)
+    throw new LeaseError(
+      'store-failed',
+      `Postgres: ${problem}, and the option migrate is false: call migratePostgres first`,
+    )
+  await runScript(database, names)
   return names
 }
 
-async function versionOf(database: PostgresDatabase, { table, meta }: Names): Promise<number> {
+/** Why something has to be installed, in words; `null` if everything is there. */
+async function findProblem(database: PostgresDatabase, names: Names): Promise<string | null> {
+  const { table, waiters, meta } = names
   // Looked up first, because a statement that fails would cost a pool its connection.
-  const exists = await answerOf(database, 'select to_regclass($1)::text as answer', [meta])
-  if (exists === null) return 0
-  const version = Number(await answerOf(database, `select version::text as answer from ${meta}`))
-  if (version <= MIGRATIONS.length) return version
-  throw new LeaseError(
-    'store-failed',
-    `Postgres: ${table} is of version ${version}, and this holdfast knows ${MIGRATIONS.length}: update the package`,
+  const found = await answerOf(
+    database,
+    `select coalesce(json_agg(name), '[]')::text as answer from (
+      select name from json_array_elements_text($1::text::json) name where to_regclass(name) is null
+      union all select name from json_array_elements_text($2::text::json) name where not exists (
+        select from pg_proc where pronamespace = to_regnamespace($3) and proname = name)) missing`,
+    [JSON.stringify([meta, table, waiters]), JSON.stringify(functionNames(names)), names.schema],
   )
+  const missing: readonly string[] = JSON.parse(found ?? '[]')
+  if (!missing.includes(meta)) {
+    const version = Number(await answerOf(database, `select max(version)::text as answer from ${meta}`))
+    if (version > SCHEMA_VERSION)
+      throw new LeaseError(
+        'store-failed',
+        `Postgres: ${table} is of version ${version}, and this holdfast knows ${SCHEMA_VERSION}: update the package`,
+      )
+    if (version < SCHEMA_VERSION)
+      return `${table} is of version ${version}, and this holdfast needs ${SCHEMA_VERSION}`
+  }
+  return missing.length > 0 ? `${missing.join(', ')} does not exist` : null
 }
 
 /** Several nodes may do this at once. They take turns by a lock that ends with the transaction. */
-async function runMigrations(database: PostgresDatabase, names: Names): Promise<void> {
-  const { schema, table, meta } = names
-  const steps = MIGRATIONS.map(
-    (migration, index) => `
-  if version < ${index + 1} then
-    execute ${literal(migration(names))};
-    execute ${literal(`update ${meta} set version = ${index + 1}`)};
-  end if;`,
-  )
-  const script = `
-declare
-  version integer := 0;
-begin
-  if to_regnamespace(${literal(schema)}) is null then
-    execute ${literal(`create schema ${schema}`)};
-  end if;
-  if to_regclass(${literal(meta)}) is not null then
-    execute ${literal(`select version from ${meta}`)} into version;
-  end if;${steps.join('')}
-end`
+async function runScript(database: PostgresDatabase, names: Names): Promise<void> {
+  const { table } = names
   try {
     await database.run(`set transaction isolation level read committed;
 select pg_advisory_xact_lock(hashtext(${literal(table)}), hashtext('holdfast'));
-do ${literal(script)}`)
+do ${literal(installScript(names))}`)
   } catch (error) {
     if (codeOf(error) !== INSUFFICIENT_PRIVILEGE) throw error
     throw new LeaseError(
