@@ -2,7 +2,7 @@ import { type LeaseError, messageOf } from '../../base/errors.ts'
 import { ignoreErrors } from '../../clients/ignore-errors.ts'
 import { type PostgresClient, postgresDatabase } from '../../clients/postgres.ts'
 import { codeOf } from '../../clients/store-error.ts'
-import { postgresStore } from '../../stores/postgres/index.ts'
+import { inspectPostgres, postgresStore } from '../../stores/postgres/index.ts'
 import {
   accessDenied,
   CONNECT_LIMIT_MS,
@@ -30,11 +30,14 @@ export async function openPostgres(url: URL): Promise<OpenedStore> {
     postgres: async () => withPostgresJs((await import('postgres')).default),
   })
   const { client, driver, close: closeClient } = connect(url.href)
-  const store = postgresStore(client, { ...optional('schema', schema), ...optional('table', table) })
+  const place = { ...optional('schema', schema), ...optional('table', table) }
+  const store = postgresStore(client, place)
   const close = async () => {
     await store.close()
     await closeClient()
   }
+  // The first call of the store repairs what is missing. Its error, if there is one, is the one to show.
+  const found = await inspectPostgres(client, place).catch(() => null)
   // Fails now if the server cannot be reached or refuses us. Later calls of the store retry instead.
   await store.read(['-']).catch(async (error: LeaseError) => {
     await close().catch(() => {})
@@ -59,8 +62,16 @@ export async function openPostgres(url: URL): Promise<OpenedStore> {
         [],
       )
       const { version } = row
-      return { version: `Postgres ${version} through ${driver}`, warnings: [] }
+      const warnings = found?.state === 'damaged' ? [repaired(found.problem)] : []
+      return { version: `Postgres ${version} through ${driver}`, warnings }
     },
+  }
+}
+
+function repaired(problem: string | null) {
+  return {
+    text: `${problem}; this command has created it again`,
+    remedy: 'find out what dropped it: the leases and waiters in it are gone',
   }
 }
 

@@ -5,17 +5,19 @@ import {
   openListenerOf,
   type PgConfig,
   type PostgresClient,
+  type PostgresDatabase,
   postgresDatabase,
 } from '../../clients/postgres.ts'
 import { isMissing, postgresError } from '../../clients/postgres-errors.ts'
 import type { Answer, Ask, CallOptions, LeaseStore } from '../../core/index.ts'
 import { Calls } from '../local/calls.ts'
-import { install, type TablePlace } from './migrations.ts'
+import { findNames, type InstalledState, inspect, install, type TablePlace } from './migrations.ts'
 import { expectName } from './names.ts'
 import { Push } from './push.ts'
 import { type Queries, queriesOf } from './queries.ts'
 
 export type { PostgresClient } from '../../clients/postgres.ts'
+export type { InstalledState } from './migrations.ts'
 
 /** A waiter without a connection must repeat its request within a second, or it loses its place. */
 const POLL_MS = 400
@@ -142,12 +144,30 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
   }
 }
 
-/** Creates or upgrades the tables, for stores whose option `migrate` is false. The role must be allowed to. */
+/**
+ * Creates, upgrades or repairs the tables and functions, for stores whose option `migrate` is false. The role must be
+ * allowed to.
+ */
 export async function migratePostgres(client: PostgresClient, table: PostgresTable = {}): Promise<void> {
+  await onDatabase(client, table, (database, place) => install(database, place, true))
+}
+
+/** Says whether the tables and functions are there, and what is missing or outdated. It changes nothing. */
+export function inspectPostgres(client: PostgresClient, table: PostgresTable = {}): Promise<InstalledState> {
+  return onDatabase(client, table, async (database, place) =>
+    inspect(database, await findNames(database, place)),
+  )
+}
+
+async function onDatabase<T>(
+  client: PostgresClient,
+  table: PostgresTable,
+  work: (database: PostgresDatabase, place: TablePlace) => Promise<T>,
+): Promise<T> {
   const database = postgresDatabase(client)
   const place = placeOf(table)
   try {
-    await install(database, place, true)
+    return await work(database, place)
   } catch (error) {
     throw postgresError(error)
   }

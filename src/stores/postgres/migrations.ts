@@ -19,26 +19,35 @@ export async function install(
   place: TablePlace,
   migrate: boolean,
 ): Promise<Names> {
-  const schema = place.schema ?? (await answerOf(database, 'select current_schema()::text as answer'))
-  if (schema === null)
-    throw new LeaseError(
-      'store-failed',
-      'Postgres: no schema of the search path exists: name one with the option schema',
-    )
-  const names = namesOf(schema, place.table)
-  const problem = await findProblem(database, names)
+  const names = await findNames(database, place)
+  const { problem } = await inspect(database, names)
   if (problem === null) return names
   if (!migrate)
     throw new LeaseError(
       'store-failed',
       `Postgres: ${problem}, and the option migrate is false: call migratePostgres first`,
     )
-  await runScript(database, names)
+  await runScript(database, names, problem)
   return names
 }
 
-/** Why something has to be installed, in words; `null` if everything is there. */
-async function findProblem(database: PostgresDatabase, names: Names): Promise<string | null> {
+export async function findNames(database: PostgresDatabase, { schema, table }: TablePlace): Promise<Names> {
+  const found = schema ?? (await answerOf(database, 'select current_schema()::text as answer'))
+  if (found !== null) return namesOf(found, table)
+  throw new LeaseError(
+    'store-failed',
+    'Postgres: no schema of the search path exists: name one with the option schema',
+  )
+}
+
+/** Whether the tables and functions are there, and of this version. */
+export interface InstalledState {
+  readonly state: 'complete' | 'absent' | 'outdated' | 'damaged'
+  /** What is missing or outdated, in words; `null` if everything is there. */
+  readonly problem: string | null
+}
+
+export async function inspect(database: PostgresDatabase, names: Names): Promise<InstalledState> {
   const { table, waiters, meta } = names
   // Looked up first, because a statement that fails would cost a pool its connection.
   const found = await answerOf(
@@ -57,14 +66,22 @@ async function findProblem(database: PostgresDatabase, names: Names): Promise<st
         'store-failed',
         `Postgres: ${table} is of version ${version}, and this holdfast knows ${SCHEMA_VERSION}: update the package`,
       )
-    if (version < SCHEMA_VERSION)
-      return `${table} is of version ${version}, and this holdfast needs ${SCHEMA_VERSION}`
+    if (0 < version && version < SCHEMA_VERSION)
+      return {
+        state: 'outdated',
+        problem: `${table} is of version ${version}, and this holdfast needs ${SCHEMA_VERSION}`,
+      }
+    if (version === 0) return { state: 'damaged', problem: `${meta} has lost its row` }
   }
-  return missing.length > 0 ? `${missing.join(', ')} does not exist` : null
+  if (missing.length === 0) return { state: 'complete', problem: null }
+  const isAbsent = [meta, table, waiters].every((name) => missing.includes(name))
+  return isAbsent
+    ? { state: 'absent', problem: `${table} does not exist` }
+    : { state: 'damaged', problem: `${missing.join(', ')} does not exist` }
 }
 
 /** Several nodes may do this at once. They take turns by a lock that ends with the transaction. */
-async function runScript(database: PostgresDatabase, names: Names): Promise<void> {
+async function runScript(database: PostgresDatabase, names: Names, problem: string): Promise<void> {
   const { table } = names
   try {
     await database.run(`set transaction isolation level read committed;
@@ -74,8 +91,8 @@ do ${literal(installScript(names))}`)
     if (codeOf(error) !== INSUFFICIENT_PRIVILEGE) throw error
     throw new LeaseError(
       'store-failed',
-      `Postgres: this role may not create ${table}: grant it CREATE on the schema, or call migratePostgres with a ` +
-        'role that may, and set the option migrate to false',
+      `Postgres: ${problem}, and this role may not create or change it: grant it CREATE on the schema, or call ` +
+        'migratePostgres with the role that owns the tables, and set the option migrate to false',
       { cause: error },
     )
   }

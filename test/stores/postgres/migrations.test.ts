@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { LeaseStore } from '../../../src/core/index.ts'
-import { migratePostgres, postgresStore } from '../../../src/stores/postgres/index.ts'
+import { inspectPostgres, migratePostgres, postgresStore } from '../../../src/stores/postgres/index.ts'
 import { type Bed, makeBed } from './bed.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env
@@ -179,6 +179,7 @@ describe('tables and functions that somebody dropped', () => {
     const careful = bed.store({ migrate: false })
     await careful.read(['r'])
     await bed.admin.query(drop(bed.table))
+    expect(await inspectPostgres(bed.pool(), { schema: bed.schema })).toMatchObject({ state: 'damaged' })
     for (const store of [careful, bed.store({ migrate: false })])
       await expect(store.acquire(ask('other'))).rejects.toMatchObject({
         code: 'store-failed',
@@ -208,7 +209,7 @@ describe('a role without the right to create', () => {
     await expect(store.acquire(ask())).rejects.toMatchObject({
       code: 'store-failed',
       message: expect.stringMatching(
-        /may not create .* grant it CREATE on the schema, or call migratePostgres/,
+        /holdfast_leases" does not exist, and this role may not create .* grant it CREATE on the schema, or call migratePostgres/,
       ),
       cause: expect.objectContaining({ code: '42501' }),
     })
