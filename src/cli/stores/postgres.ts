@@ -13,6 +13,7 @@ import {
 } from './opened-store.ts'
 
 const CONNECTIONS = 4
+const RECONNECT_EVERY_S = 0.5
 /** SQLSTATEs of a wrong user or password. */
 const INVALID_AUTHORIZATION = /^28/
 
@@ -93,6 +94,10 @@ function withPostgresJs(postgres: typeof import('postgres')) {
       max: CONNECTIONS,
       connect_timeout: CONNECT_LIMIT_MS / 1000,
       onnotice: () => {},
+      // A connection that is reset during that query would end the process.
+      fetch_types: false,
+      // While its listening connection waits to reconnect, the process cannot end.
+      backoff: () => RECONNECT_EVERY_S,
     })
     return { client: sql, driver: 'postgres', close: () => sql.end({ timeout: 1 }) }
   }
