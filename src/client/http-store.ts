@@ -101,13 +101,13 @@ class HttpStore implements LeaseStore {
     return this.#ask(ask, call)
   }
 
-  async renew({ resource, ...body }: RenewAsk, call?: CallOptions): Promise<Renewal> {
-    const request = { method: 'PUT', path: pathOf(resource), body } as const
+  async renew({ resource, id, ttl }: RenewAsk, call?: CallOptions): Promise<Renewal> {
+    const request = { method: 'PUT', path: pathOf(resource), body: { id, ttl } } as const
     const response = await this.#send(request, call, resource)
     if (isValid(response, 409, leaseLost))
       return { ok: false, holder: response.body.holder as LeaseRecord | null }
     const { lease } = expectBody(response, leaseRenewed)
-    if (lease.id !== body.id) throw unexpected(response)
+    if (lease.id !== id) throw unexpected(response)
     this.#listeners.renewed(lease as LeaseRecord)
     return { ok: true, lease: lease as LeaseRecord }
   }
@@ -165,7 +165,7 @@ class HttpStore implements LeaseStore {
    * arrived there. The caller must get that grant, to release it.
    */
   async #ask(ask: Ask, call?: CallOptions): Promise<Answer> {
-    const { resource, wake, lost, ...about } = ask
+    const { resource, wake, lost, endsWithProcess: _, ...about } = ask
     const { id } = ask
     if (call?.signal?.aborted)
       throw new LeaseError('aborted', 'HTTP: the call was aborted', { cause: call.signal.reason })

@@ -1,6 +1,7 @@
 import { hasMethods } from '../base/arguments.ts'
 import { systemClock } from '../base/clock.ts'
-import { LeaseError } from '../base/errors.ts'
+import { LeaseError, messageOf } from '../base/errors.ts'
+import { troubleOf } from './connection.ts'
 import type { ListenerHooks, PostgresDatabase, PostgresListener, SqlRow, SqlValue } from './postgres.ts'
 import { ANSWER_LIMIT_MS } from './postgres.ts'
 import { identifier } from './sql-text.ts'
@@ -99,11 +100,14 @@ export function pgClient(client: PgClient): PostgresDatabase {
 /** Without this check `pg` keeps the query for a connection that nobody opens, until it times out. */
 function expectConnected(client: PgClient): void {
   const { _connecting, _connected, _connectionError } = client as unknown as Record<string, unknown>
-  if ((_connecting === false && _connected === false) || _connectionError === true)
-    throw new LeaseError(
-      'store-failed',
-      'Postgres: this Client is not connected: call its connect() first and wait for it, or pass a Pool',
-    )
+  if ((_connecting !== false || _connected !== false) && _connectionError !== true) return
+  const cause = troubleOf(client)?.cause
+  const reason = cause === undefined ? '' : ` (${messageOf(cause)})`
+  throw new LeaseError(
+    'store-failed',
+    `Postgres: this Client is not connected${reason}: call its connect() first and wait for it, or pass a Pool`,
+    { cause },
+  )
 }
 
 export async function pgListener(

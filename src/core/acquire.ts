@@ -3,8 +3,7 @@ import { type Moment, moment } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
 import { WakeSignal } from '../base/wake-signal.ts'
-import { bounded, CALL_LIMIT_MS } from './bounded.ts'
-import type { Context } from './context.ts'
+import { answerOf, type Context } from './context.ts'
 import { HeldLease } from './held-lease.ts'
 import type { LocalQueue } from './local-queue.ts'
 import type { CheckedOptions } from './options.ts'
@@ -26,7 +25,7 @@ export async function acquire(
   started: number,
 ): Promise<HeldLease> {
   const context = shared instanceof Promise ? await shared : shared
-  const { clock, store, queue, emit } = context
+  const { clock, store, queue, callTimeout, endsWithProcess, emit } = context
   const { resource, owner, ttl, metadata, wait, retry } = options
   const wakeSignal = new WakeSignal(clock)
   let state: LeaseState = FREE
@@ -44,6 +43,7 @@ export async function acquire(
     owner,
     ttl,
     metadata,
+    endsWithProcess,
     ...(wait > 0 && store.supports.queue && { wake: (inMs: number) => wakeSignal.wake(inMs) }),
     lost: () => {
       endedEarly = true
@@ -63,10 +63,10 @@ export async function acquire(
       owing = true
       let outcome: Answer | HeldLease | LeaseError
       try {
-        outcome = await bounded(
-          clock,
+        outcome = await answerOf(
+          context,
           call,
-          Math.min(CALL_LIMIT_MS, ttl, wait ? left() : ttl),
+          Math.min(callTimeout, wait ? left() : Infinity),
           resource,
           stop,
         )
@@ -102,7 +102,7 @@ export async function acquire(
       }
     } else if (queue.has(resource)) {
       const reading = store.read?.([resource]) ?? Promise.resolve([null])
-      const [holder = null] = await bounded(clock, reading, CALL_LIMIT_MS, resource, stop)
+      const [holder = null] = await answerOf(context, reading, callTimeout, resource, stop)
       throw reason({ granted: false, holder, place: null, retryIn: null })
     }
   }

@@ -32,6 +32,12 @@ export interface HoldingStore {
    */
   release(ask: ReleaseAsk, call?: CallOptions): Promise<Released>
 
+  /**
+   * Why the backend cannot be reached at the moment, for the messages of calls that get no answer. The client's own
+   * error is the `cause`. `undefined`: it can be reached, as far as the client has said.
+   */
+  trouble?(): Error | undefined
+
   /** Closes what the store itself opened, never the client that it was given. Leases stay as they are. */
   close(): Promise<void>
 }
@@ -74,6 +80,8 @@ export interface CallOptions {
    * when it is first read, so pass the options on instead of copying them.
    */
   readonly signal?: AbortSignal
+  /** How long the caller waits for the answer, in milliseconds. Default 5 s. */
+  readonly timeout?: number | undefined
 }
 
 export interface Ask {
@@ -87,6 +95,11 @@ export interface Ask {
   readonly wake?: (inMs: number) => void
   /** Called once if the store learns that another caller ended the lease it granted to this request. */
   readonly lost?: () => void
+  /**
+   * The holder is this process: a store that can prove that the process has ended frees the lease at once. Absent:
+   * the lease lives until its TTL ends, whatever becomes of this process.
+   */
+  readonly endsWithProcess?: boolean
   /** Takes the lease over, but only from the holder with this token. */
   readonly replace?: number
 }
@@ -115,6 +128,8 @@ export interface RenewAsk {
   readonly id: string
   /** Milliseconds. */
   readonly ttl: number
+  /** Whether the lease ends with this process from now on, as in `Ask`. Absent: as it is. */
+  readonly endsWithProcess?: boolean
 }
 
 export type Renewal =

@@ -1,5 +1,5 @@
 import { type LeaseError, messageOf } from '../../base/errors.ts'
-import { ignoreErrors } from '../../clients/ignore-errors.ts'
+import { followConnection } from '../../clients/connection.ts'
 import { type PostgresClient, postgresDatabase } from '../../clients/postgres.ts'
 import { codeOf } from '../../clients/store-error.ts'
 import { inspectPostgres, postgresStore } from '../../stores/postgres/index.ts'
@@ -83,7 +83,7 @@ function withPg({ Pool }: typeof import('pg')['default']) {
       max: CONNECTIONS,
       connectionTimeoutMillis: CONNECT_LIMIT_MS,
     })
-    ignoreErrors(pool)
+    followConnection(pool)
     return { client: pool, driver: 'pg', close: () => pool.end() }
   }
 }

@@ -18,6 +18,7 @@ import {
 import { isListed, pageOf } from '../lease-table.ts'
 import { Calls } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
+import { checkedSoon, withProcess } from '../local/process-node.ts'
 import { inBatches } from './files.ts'
 import { MAX_TRIES } from './generations.ts'
 import type { LeaseDirectory, LoadedRow } from './lease-directory.ts'
@@ -51,8 +52,9 @@ export function openStore(directory: LeaseDirectory, clock: Clock): LeaseStore {
         async (stop) => {
           const { resource, ttl } = request
           expectTtl(ttl)
+          const rowAsk = withProcess(request)
           const answer = await change<Answer>(stop, resource, (row, now, effects) =>
-            ask(row, request, null, now, effects),
+            checkedSoon(row, ask(row, rowAsk, null, now, effects)),
           )
           // By key, because the names of changed files contain keys.
           listeners.answered({ ...request, resource: keyOf(resource) }, answer)
@@ -64,17 +66,19 @@ export function openStore(directory: LeaseDirectory, clock: Clock): LeaseStore {
         request.resource,
       ),
 
-    renew: ({ resource, id, ttl }, call) =>
+    renew: (request, call) =>
       calls.run(
         async (stop) => {
+          const { resource, ttl } = request
           expectTtl(ttl)
-          const step: Step<Renewal> = (row, now, effects) => renew(row, id, ttl, now, effects)
+          const rowAsk = withProcess(request)
+          const step: Step<Renewal> = (row, now, effects) => renew(row, rowAsk, now, effects)
           const renewal = await change(stop, resource, step, { ok: false, holder: null })
           if (renewal.ok) listeners.renewed(renewal.lease)
           return renewal
         },
         call,
-        resource,
+        request.resource,
       ),
 
     release: (by, call) =>

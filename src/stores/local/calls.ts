@@ -1,11 +1,10 @@
 import { onAbort, Stop } from '../../base/abort.ts'
+import { CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
 import { pause } from '../../base/pause.ts'
 import type { CallOptions } from '../../core/index.ts'
 
-/** The longest that a call may take, also through a client that keeps commands while it is offline. */
-export const CALL_LIMIT_MS = 5000
 /** One timer serves all calls: a timer and a listener for each would cost as much as a fast call itself. */
 const CHECK_EVERY_MS = 50
 /** How long `close` waits for requests that are under way. */
@@ -26,7 +25,8 @@ interface Running {
   /** Rejects the caller. The request itself continues. */
   readonly stop: Stop
   readonly call: CallOptions | undefined
-  /** Monotonic time at which the caller is rejected. */
+  /** How long the caller waits, and the monotonic time at which it is rejected. */
+  readonly limitMs: number
   readonly deadline: number
   readonly work: Promise<unknown>
   /** Its place in the list of all. */
@@ -55,7 +55,7 @@ export class Calls {
 
   /** Work of several steps checks `stop` before each one, so that it writes nothing for a caller that has gone. */
   run<T>(work: (stop: Stop) => T | Promise<T>, call?: CallOptions, resource?: string): Promise<T> {
-    return this.#run(work, CALL_LIMIT_MS, call, resource)
+    return this.#run(work, call?.timeout ?? CALL_TIMEOUT_MS, call, resource)
   }
 
   /** For work that looks at every resource: it has no limit. */
@@ -79,7 +79,7 @@ export class Calls {
       const working = work(stop)
       if (!(working instanceof Promise)) return working
       const deadline = this.#clock.monotonic() + limitMs
-      running = { stop, call, deadline, work: working, index: this.#running.length }
+      running = { stop, call, limitMs, deadline, work: working, index: this.#running.length }
       this.#running.push(running)
       this.#cancelCheck ??= this.#checkLater()
       return await new Promise<T>((resolve, reject) => {
@@ -139,12 +139,10 @@ export class Calls {
     )
   }
 
-  #check({ stop, call, deadline }: Running): void {
+  #check({ stop, call, limitMs, deadline }: Running): void {
     if (call instanceof Stop && call.reason) stop.abort(this.#abortedError(call.reason))
     if (this.#clock.monotonic() >= deadline)
-      stop.abort(
-        new LeaseError('store-unavailable', `${this.#backend}: no answer within ${CALL_LIMIT_MS} ms`),
-      )
+      stop.abort(new LeaseError('store-unavailable', `${this.#backend}: no answer within ${limitMs} ms`))
   }
 
   #abortedError(cause: unknown): LeaseError {

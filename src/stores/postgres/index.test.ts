@@ -1,7 +1,7 @@
 import pg from 'pg'
 import postgres from 'postgres'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { CALL_LIMIT_MS } from '../local/calls.ts'
+import { CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
 import { migratePostgres, type PostgresStoreOptions, postgresStore } from './index.ts'
 
 const NOWHERE = 'postgres://mika:secret@127.0.0.1:1/none'
@@ -127,7 +127,7 @@ describe('a call whose caller has gone', () => {
     const { sql, server, connect } = slowListener()
     const store = postgresStore(sql)
     const watch = expect(store.watch(() => {})).rejects.toMatchObject({ code: 'store-unavailable' })
-    await vi.advanceTimersByTimeAsync(CALL_LIMIT_MS)
+    await vi.advanceTimersByTimeAsync(CALL_TIMEOUT_MS)
     await watch
     connect()
     await vi.advanceTimersByTimeAsync(100)

@@ -1,6 +1,6 @@
 import type { Stop } from '../../base/abort.ts'
 import { expectBoolean, isObject, refuseClient } from '../../base/arguments.ts'
-import { ignoreErrors } from '../../clients/ignore-errors.ts'
+import { followConnection } from '../../clients/connection.ts'
 import {
   openListenerOf,
   type PgConfig,
@@ -53,10 +53,11 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
   const { listen, migrate = true } = options
   expectBoolean('migrate', migrate)
   const openListener = openListenerOf(client, listen)
-  const calls = new Calls({ backend: 'Postgres', explain: postgresError })
+  const connection = followConnection(client)
+  const explain = (error: unknown, resource?: string) => connection.explain(postgresError(error, resource))
+  const calls = new Calls({ backend: 'Postgres', explain })
   const installed = onceSuccessful(async () => queriesOf(database, await install(database, place, migrate)))
   const push = new Push(openListener, run)
-  const stopIgnoring = ignoreErrors(client)
 
   function run<T>(
     work: (queries: Queries, stop: Stop) => Promise<T>,
@@ -100,6 +101,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
   return {
     kind: 'postgres',
     supports: { queue: true, push: true, expiry: true, list: true },
+    trouble: connection.trouble,
 
     acquire: (ask, call) => run((queries, stop) => acquire(ask, queries, stop), call, ask.resource),
 
@@ -139,7 +141,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
 
     async close() {
       await Promise.all([calls.close(), push.close()])
-      stopIgnoring()
+      connection.stop()
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { Stop } from '../../base/abort.ts'
 import { expectObject, refuse } from '../../base/arguments.ts'
 import type { LeaseRecord } from '../../base/records.ts'
-import { ignoreErrors } from '../../clients/ignore-errors.ts'
+import { type Connection, followConnection } from '../../clients/connection.ts'
 import { type RedisClient, redisDatabase } from '../../clients/redis.ts'
 import { redisError } from '../../clients/redis-errors.ts'
 import type {
@@ -64,19 +64,22 @@ class RedisStore implements LeaseStore {
   readonly supports = { queue: true, push: true, expiry: true, list: true }
   readonly #prefix: string
   readonly #keys = new Map<string, Keys>()
-  readonly #calls = new Calls({ backend: 'Redis', explain: redisError })
+  readonly #connection: Connection
+  readonly #calls = new Calls({
+    backend: 'Redis',
+    explain: (error, resource) => this.#connection.explain(redisError(error, resource)),
+  })
   readonly #listeners = new LocalListeners()
   readonly #batches: Batches
   readonly #listing: Listing
   readonly #push: Push
-  readonly #stopIgnoringErrors: () => void
   #created = 0
 
   constructor(client: RedisClient, prefix: string, listen: RedisClient | undefined) {
     const redis = redisDatabase(client)
     const listening = listen === undefined ? redis : redisDatabase(listen, 'listen')
     this.#prefix = prefix
-    this.#stopIgnoringErrors = ignoreErrors(client)
+    this.#connection = followConnection(client)
     this.#batches = new Batches(redis, prefix)
     this.#listing = new Listing(this.#batches, prefix)
     this.#push = new Push({
@@ -129,10 +132,14 @@ class RedisStore implements LeaseStore {
     return this.#calls.run((stop) => this.#push.watch(on, query?.prefix, stop))
   }
 
+  trouble(): Error | undefined {
+    return this.#connection.trouble()
+  }
+
   async close(): Promise<void> {
     this.#listeners.clear()
     await Promise.all([this.#calls.close(), this.#push.close()])
-    this.#stopIgnoringErrors()
+    this.#connection.stop()
   }
 
   #acquire(ask: Ask, stop: Stop): Promise<Answer> {

@@ -1,5 +1,6 @@
 import type { Stop } from '../../base/abort.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
+import { withTrouble } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import type { Answer, Ask, LeaseStore, Released, Renewal } from '../../core/index.ts'
 import { Calls } from '../local/calls.ts'
@@ -43,7 +44,7 @@ export function registerStore<R extends Register>(
   const calls = new Calls({
     backend,
     clock,
-    explain: (error, resource) => registers.explain(error, resource),
+    explain: (error, resource) => withTrouble(registers.explain(error, resource), registers.trouble?.()),
   })
   const push = new Push(registers, calls, clock)
   const { listeners } = push
@@ -51,6 +52,7 @@ export function registerStore<R extends Register>(
   return {
     kind,
     supports: { queue: false, push: true, expiry: true, list: true },
+    trouble: () => registers.trouble?.(),
 
     acquire: (ask, call) =>
       calls.run(

@@ -2,6 +2,7 @@ import { isObject } from '../../base/arguments.ts'
 import { LeaseError } from '../../base/errors.ts'
 import type { JsonObject } from '../../base/records.ts'
 import type { LeaseRow } from '../lease-row.ts'
+import { isGone } from '../local/process-node.ts'
 
 /** A row of the table, by its columns. */
 export interface StoredRow {
@@ -17,6 +18,8 @@ export interface StoredRow {
   readonly ended_at: number
   /** The queue and the reservation as JSON; `null`: nobody waits. */
   readonly line: string | null
+  /** Of the lease: with which process it ends. */
+  readonly process: string | null
 }
 
 /** What the column `line` contains. */
@@ -27,7 +30,7 @@ interface StoredQueue {
 
 /** Throws a `LeaseError` if the row is damaged, so that nothing is granted from it. */
 export function decodeRow(stored: StoredRow, now: number): LeaseRow {
-  const { resource, token, id, owner, acquired_at, expires_at, span, ended_at } = stored
+  const { resource, token, id, owner, acquired_at, expires_at, span, ended_at, process } = stored
   const { line: queue, reserved } = decodeQueue(stored)
   const row: LeaseRow = { resource, token, lease: null, endedAt: ended_at, queue, reserved }
   if (id === null) return row
@@ -38,8 +41,9 @@ export function decodeRow(stored: StoredRow, now: number): LeaseRow {
     owner,
     metadata: decodeMetadata(stored),
     acquiredAt: acquired_at,
-    expiresAt: Math.min(expires_at, now + span),
+    expiresAt: isGone(process) ? Math.min(expires_at, now) : Math.min(expires_at, now + span),
     span,
+    process,
   }
   return row
 }
@@ -57,12 +61,15 @@ export function encodeRow({ resource, token, lease, endedAt, queue, reserved }: 
     span: lease ? lease.span : null,
     ended_at: endedAt,
     line: isQueued ? JSON.stringify({ line: queue, reserved } satisfies StoredQueue) : null,
+    process: lease?.process ?? null,
   }
 }
 
 /** Whether nothing was changed: the other columns change only together with one of these. */
 export function isSame(before: StoredRow, after: StoredRow): boolean {
-  return after.id === before.id && after.expires_at === before.expires_at && after.line === before.line
+  return (['id', 'expires_at', 'line', 'process'] as const).every(
+    (column) => after[column] === before[column],
+  )
 }
 
 /** For calls that read many rows: damaged rows are skipped, with one warning for each. */

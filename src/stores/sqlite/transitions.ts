@@ -6,8 +6,15 @@
  */
 import type { Clock } from '../../base/clock.ts'
 import type { LeaseRecord } from '../../base/records.ts'
-import type { Ask } from '../../core/index.ts'
-import { Effects, expire, isForgettable, type LeaseRow, newRow, TOKENS_PER_MS } from '../lease-row.ts'
+import {
+  Effects,
+  expire,
+  isForgettable,
+  type LeaseRow,
+  newRow,
+  type RowAsk,
+  TOKENS_PER_MS,
+} from '../lease-row.ts'
 import type { Connection } from './connection.ts'
 import type { Meta, Queries } from './queries.ts'
 import { type DamagedRows, decodeRow, encodeRow, isSame, type StoredRow } from './row.ts'
@@ -40,7 +47,7 @@ export class Transitions {
   }
 
   /** Grants a resource that is free and for which nobody waits. */
-  grantIfFree(request: Ask): LeaseRecord | undefined {
+  grantIfFree(request: RowAsk): LeaseRecord | undefined {
     const now = this.#clock.now()
     if (!this.#maySkipTransaction(now)) return undefined
     const token = this.#nextToken(now)

@@ -127,7 +127,9 @@ class Model {
     }
     const row = this.#row
     if (action.type === 'renew')
-      return row ? renew(row, idOf(action.asker), action.ttl, now, effects) : { ok: false, holder: null }
+      return row
+        ? renew(row, { id: idOf(action.asker), ttl: action.ttl }, now, effects)
+        : { ok: false, holder: null }
     if (!row) return { ended: null, holder: null }
     const by =
       action.type === 'force' ? { token: row.token - Number(action.stale) } : { id: idOf(action.asker) }
