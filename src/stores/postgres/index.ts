@@ -64,7 +64,11 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
     call?: CallOptions,
     resource?: string,
   ): Promise<T> {
-    const attempt = async (stop: Stop): Promise<T> => {
+    return calls.run(installedFirst(work), call, resource)
+  }
+
+  function installedFirst<T>(work: (queries: Queries, stop: Stop) => Promise<T>) {
+    return async (stop: Stop): Promise<T> => {
       const queries = await installed()
       try {
         return await work(queries, stop)
@@ -75,7 +79,6 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
         return work(await installed(), stop)
       }
     }
-    return calls.run(attempt, call, resource)
   }
 
   async function acquire(ask: Ask, queries: Queries, stop: Stop): Promise<Answer> {

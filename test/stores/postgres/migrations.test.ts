@@ -188,6 +188,17 @@ describe('tables and functions that somebody dropped', () => {
   })
 })
 
+it('the docs say how to uninstall', async () => {
+  await bed.store().acquire(ask())
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/stores/postgres.md'), 'utf8')
+  const [, script = ''] = /To uninstall.*?```sql\n(.*?)```/s.exec(page) ?? []
+  await bed.admin.query(`set search_path = ${bed.schema}`)
+  await bed.admin.query(script.replace(`'public'`, `'${bed.schema}'`))
+  const left = `select from pg_class where relnamespace = '${bed.schema}'::regnamespace
+    union all select from pg_proc where pronamespace = '${bed.schema}'::regnamespace`
+  expect((await bed.admin.query(left)).rowCount).toBe(0)
+})
+
 describe('a role without the right to create', () => {
   let role: string
   let connection: string
