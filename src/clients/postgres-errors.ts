@@ -15,11 +15,17 @@ const ENDED_MESSAGE = /not queryable|after calling end on the pool|Client was cl
 
 /** SQLSTATEs that stores react to. */
 export const INSUFFICIENT_PRIVILEGE = '42501'
+/** A table, a function, the type of a table's rows or a schema does not exist. */
+const MISSING = ['42P01', '42883', '42704', '3F000']
 /** Two processes created the same table at once: its key, its name, or the type of its rows. */
 const CREATED_BY_ANOTHER = ['23505', '42P07', '42710']
 
 export function postgresError(error: unknown, resource?: string): LeaseError {
   return storeError('Postgres', error, verdictOn(error), resource)
+}
+
+export function isMissing(error: unknown): boolean {
+  return MISSING.includes(codeOf(error))
 }
 
 export function isCreatedByAnother(error: unknown): boolean {

@@ -29,6 +29,7 @@ export function queriesOf(
   const acquire = call('acquire', 8)
   const renew = call('renew', 3, urgent)
   const release = call('release', 3, urgent)
+  const abandon = call('abandon', 2)
   const read = call('read', 1)
   const list = call('list', 3)
   const sweep = call('sweep', 1)
@@ -40,8 +41,8 @@ export function queriesOf(
       and database = (select oid from pg_database where datname = current_database())`
 
   return {
-    /** `address`: where the caller receives notifications. Without one it polls. */
-    async acquire(ask: Ask, address: string | null): Promise<Answer> {
+    /** `address`: where the caller receives notifications. */
+    async acquire(ask: Ask, address: string): Promise<Answer> {
       const { resource, id, owner, ttl, metadata, wake, replace = null } = ask
       const json = metadata ? JSON.stringify(metadata) : null
       const { replaced, ...answer } = await acquire(resource, id, owner, ttl, json, address, !!wake, replace)
@@ -50,6 +51,8 @@ export function queriesOf(
     renew: ({ resource, id, ttl }: RenewAsk): Promise<Renewal> => renew(resource, id, ttl),
     release: (ask: ReleaseAsk): Promise<Released> =>
       'id' in ask ? release(ask.resource, ask.id, null) : release(ask.resource, null, ask.token),
+    /** Gives back the place of a waiter that has gone, but never a lease. */
+    abandon: (resource: string, id: string): Promise<void> => abandon(resource, id),
     read: (resources: readonly string[]): Promise<(LeaseRecord | null)[]> => read(JSON.stringify(resources)),
     list: ({ prefix = '', after = '', limit }: ListQuery): Promise<LeaseRecord[]> =>
       list(prefix, after, limit),

@@ -113,8 +113,7 @@ describe('a Postgres server', () => {
     await using after = await makeBed(server.address)
     await eventually(async () => {
       const { rowCount } = await after.admin.query(
-        `select from ${bed.table}, unnest(addresses) address
-         join pg_stat_activity a on a.pid = split_part(address, ' ', 2)::integer
+        `select from ${bed.table}_waiters join pg_stat_activity a using (pid)
          where a.application_name = $1 and ${LISTENS}`,
         [bed.schema],
       )
