@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { expectObject, expectText, refuseClient } from '../base/arguments.ts'
+import { expectOptions, expectText, refuseClient } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
@@ -59,7 +59,7 @@ export interface HttpStoreOptions {
  * const leases = createLeases(httpStore('https://locks.example.com', { token }))
  */
 export function httpStore(url: string | URL, options: HttpStoreOptions = {}): LeaseStore {
-  expectObject('options', options as unknown)
+  expectOptions(options, { token: 1, key: 1, clock: 1 })
   const { token, key = 'holdfast', clock = systemClock } = options
   if (token !== undefined) expectText('token', token)
   expectText('key', key)

@@ -1,5 +1,5 @@
 /** Checks of the arguments that every job store takes. */
-import { expectObject, expectText, expectWhole, refuse } from '../base/arguments.ts'
+import { expectObject, expectOptions, expectText, expectWhole, refuse } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 import { checkName } from '../base/resource-name.ts'
 import type { AcquireOptions, JobHolder, Outcome } from './job-store.ts'
@@ -22,7 +22,7 @@ export function expectRequest(
   options: AcquireOptions = {},
 ): LockRequest {
   expectRefresh(id, owner, ttlMs)
-  expectObject('options', options)
+  expectOptions(options, { maxAttempts: 1 })
   const { maxAttempts } = options
   expectAttempts(maxAttempts)
   return { owner, ttlMs, maxAttempts }

@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import { expectFunction, expectMethods, expectObject, hasMethods, refuse } from '../base/arguments.ts'
+import { expectFunction, expectMethods, expectOptions, hasMethods, refuse } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type GivenSettings, type Settings, settingsOf } from '../configuration/settings.ts'
 import type { LeaseStore } from '../core/index.ts'
@@ -180,7 +180,19 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
 }
 
 function checkOptions(options: LockServerOptions): void {
-  expectObject('options', options as unknown)
+  expectOptions(options, {
+    store: 1,
+    documents: 1,
+    audit: 1,
+    bus: 1,
+    settings: 1,
+    identify: 1,
+    authorize: 1,
+    onTelemetry: 1,
+    meter: 1,
+    log: 1,
+    clock: 1,
+  })
   const { store, documents, audit, bus, meter, clock } = options
   const storeMethods = ['acquire', 'renew', 'release', 'read', 'list', 'sweep', 'watch']
   if (!hasMethods(store, ...storeMethods) || !store.supports?.expiry)

@@ -33,7 +33,7 @@ const construct = (options: unknown) => new Analysis(options as never)
 const calls: readonly Call[] = [
   [createCollector as Untyped, [], 'options: expected an object, got undefined'],
   [createCollector as Untyped, [10n], 'options: expected an object, got 10n'],
-  [createCollector as Untyped, [{ sink: Symbol('x') }], 'sinks: expected an array of sinks, got undefined'],
+  [createCollector as Untyped, [{ sinks: Symbol('x') }], 'sinks: expected an array of sinks, got Symbol(x)'],
   [createCollector as Untyped, [{ sinks: Symbol('x') }], 'sinks: expected an array of sinks, got Symbol(x)'],
   [createCollector as Untyped, [{ sinks: [bare] }], 'sinks[0]: expected a Sink (with write), got an object'],
   [createCollector as Untyped, [{ sinks, interval: 'soon' }], 'interval: expected whole milliseconds'],

@@ -1,5 +1,5 @@
 import type { Stop } from '../../base/abort.ts'
-import { expectBoolean, isObject, refuseClient } from '../../base/arguments.ts'
+import { expectBoolean, expectOptions } from '../../base/arguments.ts'
 import { ignoreErrors } from '../../clients/ignore-errors.ts'
 import {
   openListenerOf,
@@ -47,6 +47,7 @@ export interface PostgresStoreOptions extends PostgresTable {
  */
 export function postgresStore(client: PostgresClient, options: PostgresStoreOptions = {}): LeaseStore {
   const database = postgresDatabase(client)
+  expectOptions(options, { schema: 1, table: 1, listen: 1, migrate: 1 })
   const place = placeOf(options)
   const { listen, migrate = true } = options
   expectBoolean('migrate', migrate)
@@ -133,6 +134,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
 /** Creates or upgrades the tables, for stores whose option `migrate` is false. The role must be allowed to. */
 export async function migratePostgres(client: PostgresClient, table: PostgresTable = {}): Promise<void> {
   const database = postgresDatabase(client)
+  expectOptions(table, { schema: 1, table: 1 })
   const place = placeOf(table)
   try {
     await install(database, place, true)
@@ -142,8 +144,6 @@ export async function migratePostgres(client: PostgresClient, table: PostgresTab
 }
 
 function placeOf(options: PostgresTable): TablePlace {
-  // The address of a server in the wrong place must not be shown.
-  if (!isObject(options)) refuseClient('options', 'an object', options)
   const { schema, table = 'holdfast_leases' } = options
   expectName('table', table)
   if (schema !== undefined) expectName('schema', schema)

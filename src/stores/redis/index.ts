@@ -1,5 +1,5 @@
 import type { Stop } from '../../base/abort.ts'
-import { expectObject, refuse } from '../../base/arguments.ts'
+import { expectOptions, refuse } from '../../base/arguments.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import { ignoreErrors } from '../../clients/ignore-errors.ts'
 import { type RedisClient, redisDatabase } from '../../clients/redis.ts'
@@ -47,7 +47,7 @@ export interface RedisStoreOptions {
  * const leases = createLeases(redisStore(new Redis()))
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): LeaseStore {
-  expectObject('options', options as unknown)
+  expectOptions(options, { prefix: 1, listen: 1 })
   const { prefix = 'holdfast', listen } = options
   if (typeof prefix !== 'string' || !/^[^{}\p{Cc}\p{Cs}]+$/u.test(prefix))
     refuse('prefix', 'a name without braces and control characters', prefix)
