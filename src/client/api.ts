@@ -91,6 +91,11 @@ export function areHeaders(headers: unknown): boolean {
  * `store-unavailable` if the server does not answer, cannot serve now, or limits the rate, or if `signal` aborts.
  */
 export function createApi({ url, clientId, headers }: ApiOptions): Api {
+  /** Tells the developer of a page what is missing, until the server has answered. */
+  let explain = (response?: ApiResponse) => {
+    if (globalThis.document)
+      import('./hints.ts').then((hints) => hints.explain(url, response)).catch(() => {})
+  }
   return async ({ method, path, body, signal, keepalive = false, limit = LIMIT_MS }) => {
     const send = (keepalive: boolean) =>
       fetch(new URL(path, url), {
@@ -111,11 +116,14 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
       response = await send(keepalive).catch((cause) => (keepalive ? send(false) : Promise.reject(cause)))
       text = await response.text()
     } catch (cause) {
+      explain()
       throw new LeaseError('store-unavailable', 'the server cannot be reached', { cause })
     }
     const { status } = response
     const json = parseJson(text)
-    const received = { status, body: isObject(json) ? json : {} }
+    const received: ApiResponse = { status, body: isObject(json) ? json : {} }
+    if (status < 400 ? received.body === json : received.body.error && status !== 403) explain = () => {}
+    else explain(received)
     if (status >= 500 || status === 429) throw failure('store-unavailable', received)
     return received
   }
