@@ -8,5 +8,5 @@ export function suggest(name: string, known: readonly string[]): string {
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const score = (other: string) =>
     [...other].reduce((sum, letter) => (name.includes(letter) ? sum + 1 : sum - 2), 0)
-  return known.filter((other) => score(other) >= 0).sort((a, b) => score(b) - score(a))[0]
+  return known.filter((other) => score(other) > 0).sort((a, b) => score(b) - score(a))[0]
 }

@@ -73,7 +73,11 @@ export function baseUrl(url: unknown): string {
   } catch {
     // Refused below, whatever it is.
   }
-  refuseClient('url', 'the address of a Holdfast server (http or https, no password)', url)
+  refuseClient(
+    'url',
+    'the address of a Holdfast server such as http://localhost:4321, without a password',
+    url,
+  )
 }
 
 /** Whether `fetch` can send these headers. */

@@ -1,5 +1,5 @@
 import { expectOptions, hasMethods, refuseClient } from '../base/arguments.ts'
-import { backendOf } from '../base/backend-of.ts'
+import { suggestStore } from '../base/backend-of.ts'
 import { defaultOwner } from '../base/default-owner.ts'
 import { createManager, type Leases } from './manager.ts'
 import type { LeasesOptions } from './options.ts'
@@ -24,13 +24,6 @@ export function createLeases(
 
 function expectStore<S>(store: S): S & ManagedStore {
   if (!hasMethods(store, 'acquire', 'renew', 'release'))
-    refuseClient('store', `a LeaseStore such as ${factoryFor(store)}`, store)
+    refuseClient('store', `a LeaseStore such as ${suggestStore(store)}`, store)
   return store as S & ManagedStore
-}
-
-/** The call that makes a store of what was given instead of one. */
-function factoryFor(value: unknown): string {
-  const backend = backendOf(value)
-  if (!backend) return 'memoryStore()'
-  return `${backend}Store(${typeof value === 'string' ? '…' : 'client'}) of holdfast/${backend}`
 }

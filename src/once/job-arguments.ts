@@ -48,5 +48,7 @@ export function expectFinish(id: unknown, holder: JobHolder, outcome: Outcome): 
 }
 
 export function notFound(id: string): LeaseError {
-  return new LeaseError('not-found', `there is no job ${id}`, { resource: id })
+  return new LeaseError('not-found', `there is no job ${id}: add it first, with jobs.add(id)`, {
+    resource: id,
+  })
 }
