@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { onAbort, type Stop } from '../base/abort.ts'
-import { expectObject, expectText, refuseClient } from '../base/arguments.ts'
+import { expectOptions, expectText, refuseClient } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
@@ -65,7 +65,7 @@ export interface HttpStoreOptions {
  * const leases = createLeases(httpStore('https://locks.example.com', { token }))
  */
 export function httpStore(url: string | URL, options: HttpStoreOptions = {}): LeaseStore {
-  expectObject('options', options as unknown)
+  expectOptions(options, { token: 1, key: 1, maxInFlight: 1, clock: 1 })
   const { token, key = 'holdfast', maxInFlight = MAX_IN_FLIGHT, clock = systemClock } = options
   if (token !== undefined) expectText('token', token)
   expectText('key', key)

@@ -1,10 +1,12 @@
 import type { Stop } from '../base/abort.ts'
-import { moment } from '../base/clock.ts'
+import { moment, timeOfDay } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
+import type { LeaseRecord } from '../base/records.ts'
 import { WakeSignal } from '../base/wake-signal.ts'
 import { answerOf, type Context } from './context.ts'
 import { HeldLease } from './held-lease.ts'
+import { isHeldHere } from './held-leases.ts'
 import type { LocalQueue } from './local-queue.ts'
 import type { CheckedOptions } from './options.ts'
 import { FREE, type LeaseState, reduce } from './state.ts'
@@ -193,11 +195,17 @@ export async function acquire(
     // A wait that ends while the store is silent was still a wait for a lease that another caller holds.
     if (failed && (!refusal || left() > 0)) return outcome
     const holder = refusal?.holder
-    const how = holder ? `held by ${holder.owner}` : 'reserved for another waiter'
+    const how = holder ? heldBy(holder) : 'reserved for another waiter'
     return new LeaseError('lease-held', `${resource} is ${how}`, {
       resource,
       holder,
       ...(failed && { cause: outcome }),
     })
   }
+}
+
+/** Leases are not re-entrant. A caller that forgets it waits for itself, so the message says it. */
+function heldBy({ id, owner, acquiredAt }: LeaseRecord): string {
+  if (!isHeldHere(id)) return `held by ${owner}`
+  return `held by this process, since ${timeOfDay(acquiredAt)}: release it first, or pass the lease on`
 }

@@ -5,6 +5,7 @@ import {
   expectFunction,
   expectMethods,
   expectObject,
+  expectOptions,
   expectSignal,
   expectWhole,
 } from '../base/arguments.ts'
@@ -13,15 +14,15 @@ import { systemClock } from '../base/clock.ts'
 import { expectDuration } from '../base/duration.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { backoffMs } from '../base/pause.ts'
-import { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import { checkResource } from '../base/resource-name.ts'
 import { acquire } from './acquire.ts'
 import { answerOf, type Context } from './context.ts'
 import { HeldLease } from './held-lease.ts'
+import { HeldLeases } from './held-leases.ts'
 import type { Lease, LeaseEvent, LeaseListener } from './lease.ts'
 import { createLocalQueue } from './local-queue.ts'
-import { checkOptions, type LeaseOptions, type LeasesOptions } from './options.ts'
+import { checkOptions, expectOneAttempt, type LeaseOptions, type LeasesOptions } from './options.ts'
 import { releaseInTime } from './release.ts'
 import type { LookingStore, ManagedStore } from './store.ts'
 
@@ -54,25 +55,19 @@ export interface Leases extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/**
- * Leases on a store: who may write this now, until when?
- *
- * @example
- * const leases = createLeases(sqliteStore('./holdfast.db'))
- * await leases.withLease('invoice:42', async (lease) => save(invoice, lease.token))
- */
-export function createLeases(
+/** `createLeases` without its explanations of mistakes, for other parts. */
+export function createManager(
   store: ManagedStore | PromiseLike<ManagedStore>,
-  options: LeasesOptions = {},
+  options: LeasesOptions & { readonly owner: string },
 ): Leases {
-  const { clock = systemClock, onEvent, owner = randomId(), endsWithProcess = true } = options
+  const { clock = systemClock, onEvent, endsWithProcess = true } = options
   const { retry = (failures) => backoffMs(clock, failures) } = options
-  const defaults = { ...options, owner, retry }
+  const defaults = { ...options, retry }
   checkOptions('-', defaults)
   const callTimeout = expectDuration('callTimeout', options.callTimeout ?? CALL_TIMEOUT_MS, 1)
   expectBoolean('endsWithProcess', endsWithProcess)
   const events = createChannel<LeaseEvent>()
-  const held = new Set<HeldLease>()
+  const held = new HeldLeases()
   const waiting = new Set<Stop>()
   /** `close` waits for these. */
   const underWay = new Set<Promise<unknown>>()
@@ -108,6 +103,7 @@ export function createLeases(
       }, callOptions?.signal),
 
     async tryAcquire(resource, callOptions) {
+      expectOneAttempt(callOptions)
       try {
         return await leases.acquire(resource, { ...callOptions, wait: 0 })
       } catch (error) {
@@ -122,12 +118,14 @@ export function createLeases(
       return lease ?? null
     },
 
-    async list({ prefix = '', limit = 100 } = {}) {
+    async list(query = {}) {
+      expectOptions(query, { prefix: 1, limit: 1 })
+      const { prefix = '', limit = 100 } = query
       expectWhole('limit', limit, 1)
       const found: LeaseRecord[] = []
       for (let after: string | undefined; ; ) {
-        const query = { prefix, limit: limit - found.length, ...(after && { after }) }
-        const page = await call('list', (store, stop) => store.list(query, stop))
+        const rest = { prefix, limit: limit - found.length, ...(after && { after }) }
+        const page = await call('list', (store, stop) => store.list(rest, stop))
         found.push(...page.leases)
         after = page.next
         if (!after || found.length >= limit) return found
@@ -162,7 +160,6 @@ export function createLeases(
   }
 
   function contextOf(ready: ManagedStore): Context {
-    expectMethods('store', ready, 'a LeaseStore', 'acquire', 'renew', 'release')
     expectObject('store.supports', ready.supports)
     const emit: Context['emit'] = ({ resource, owner, id, token }, body, at) => {
       // The body first: engines copy it much faster than into an object that already has properties.

@@ -4,6 +4,7 @@ import {
   expectMethods,
   expectObject,
   expectOneOf,
+  expectOptions,
   expectSignal,
   expectText,
   hasMethods,
@@ -13,7 +14,8 @@ import { type Clock, expectClock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
 import { randomId } from '../base/random-id.ts'
-import { createLeases, type LeaseEvent } from '../core/index.ts'
+import type { LeaseEvent } from '../core/index.ts'
+import { createManager } from '../core/manager.ts'
 import {
   type DirectorySource,
   openDirectory,
@@ -69,8 +71,21 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   )
   const backends: Backends = {
     clock,
-    web: createLeases(webStore, { clock, onEvent, heartbeat: false, wait: WEB_LOCK_WAIT_MS }),
-    fallback: createLeases(fileStore, { clock, onEvent, ttl: TTL_MS, heartbeat: HEARTBEAT_MS, wait: 0 }),
+    web: createManager(webStore, {
+      owner: namespace,
+      clock,
+      onEvent,
+      heartbeat: false,
+      wait: WEB_LOCK_WAIT_MS,
+    }),
+    fallback: createManager(fileStore, {
+      owner: namespace,
+      clock,
+      onEvent,
+      ttl: TTL_MS,
+      heartbeat: HEARTBEAT_MS,
+      wait: 0,
+    }),
   }
   const closing = new AbortController()
   for (const type of ['pageshow', 'resume'])
@@ -81,7 +96,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
       (await acquire(checkAcquireOptions(acquireOptions))).snapshot(),
 
     async renewProjectLock(lease, renewOptions = {}) {
-      expectObject('options', renewOptions)
+      expectOptions(renewOptions, { signal: 1 })
       const { signal } = renewOptions
       if (signal !== undefined) expectSignal('signal', signal)
       const claim = claimOf(lease)
@@ -90,7 +105,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
     },
 
     async releaseProjectLock(lease, releaseOptions = {}) {
-      expectObject('options', releaseOptions)
+      expectOptions(releaseOptions, { force: 1 })
       const { force = false } = releaseOptions
       expectBoolean('force', force)
       const claim = claimOf(lease)
@@ -185,7 +200,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
 }
 
 function checkOptions(options: ProjectLocksOptions) {
-  expectObject('options', options)
+  expectOptions(options, { namespace: 1, locks: 1, directory: 1, clock: 1, page: 1 })
   const {
     namespace = 'imgponic',
     locks: webLocks = globalThis.navigator?.locks,

@@ -1,4 +1,4 @@
-import { expectObject, refuse } from '../../base/arguments.ts'
+import { expectOptions, refuse } from '../../base/arguments.ts'
 import { type Collection, expectFirestore, type FirestoreClient } from '../../clients/firestore.ts'
 import type { LeaseStore } from '../../core/index.ts'
 import { registerStore } from '../registers/index.ts'
@@ -27,7 +27,7 @@ export interface FirestoreStoreOptions {
  */
 export function firestoreStore(firestore: FirestoreClient, options: FirestoreStoreOptions = {}): LeaseStore {
   expectFirestore('firestore', firestore)
-  expectObject('options', options)
+  expectOptions(options, { collection: 1, maxInFlight: 1 })
   const { collection = 'holdfast-leases', maxInFlight = 100 }: FirestoreStoreOptions = options
   const registers = new DocumentRegisters(firestore, collectionAt(firestore, collection))
   return registerStore(registers, {

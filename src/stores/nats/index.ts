@@ -1,4 +1,4 @@
-import { expectObject, expectWhole, refuse } from '../../base/arguments.ts'
+import { expectOptions, expectWhole, refuse } from '../../base/arguments.ts'
 import { expectNatsConnection, type NatsConnection } from '../../clients/nats.ts'
 import type { LeaseStore } from '../../core/index.ts'
 import { registerStore } from '../registers/index.ts'
@@ -25,7 +25,7 @@ export interface NatsStoreOptions {
  */
 export function natsStore(connection: NatsConnection, options: NatsStoreOptions = {}): LeaseStore {
   expectNatsConnection('connection', connection)
-  expectObject('options', options)
+  expectOptions(options, { bucket: 1, replicas: 1, maxInFlight: 1 })
   const { bucket = 'holdfast', replicas = 1, maxInFlight = 256 }: NatsStoreOptions = options
   if (typeof bucket !== 'string' || !/^[-\w]+$/.test(bucket))
     refuse('bucket', 'a name of letters, digits, - and _', bucket)

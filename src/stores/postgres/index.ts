@@ -1,5 +1,5 @@
 import type { Stop } from '../../base/abort.ts'
-import { expectBoolean, isObject, refuseClient } from '../../base/arguments.ts'
+import { expectBoolean, expectOptions } from '../../base/arguments.ts'
 import { followConnection } from '../../clients/connection.ts'
 import {
   openListenerOf,
@@ -55,6 +55,7 @@ export interface PostgresStoreOptions extends PostgresTable {
  */
 export function postgresStore(client: PostgresClient, options: PostgresStoreOptions = {}): LeaseStore {
   const database = postgresDatabase(client)
+  expectOptions(options, { schema: 1, table: 1, listen: 1, migrate: 1, maxInFlight: 1 })
   const place = placeOf(options)
   const { listen, migrate = true, maxInFlight = database.connections } = options
   expectBoolean('migrate', migrate)
@@ -194,6 +195,7 @@ async function onDatabase<T>(
   work: (database: PostgresDatabase, place: TablePlace) => Promise<T>,
 ): Promise<T> {
   const database = postgresDatabase(client)
+  expectOptions(table, { schema: 1, table: 1 })
   const place = placeOf(table)
   try {
     return await work(database, place)
@@ -203,8 +205,6 @@ async function onDatabase<T>(
 }
 
 function placeOf(options: PostgresTable): TablePlace {
-  // The address of a server in the wrong place must not be shown.
-  if (!isObject(options)) refuseClient('options', 'an object', options)
   const { schema, table = 'holdfast_leases' } = options
   expectName('table', table)
   if (schema !== undefined) expectName('schema', schema)

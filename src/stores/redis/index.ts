@@ -1,5 +1,5 @@
 import type { Stop } from '../../base/abort.ts'
-import { expectObject, refuse } from '../../base/arguments.ts'
+import { expectOptions, refuse } from '../../base/arguments.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import { type Connection, followConnection } from '../../clients/connection.ts'
 import { type RedisClient, redisDatabase } from '../../clients/redis.ts'
@@ -50,7 +50,7 @@ export interface RedisStoreOptions {
  * const leases = createLeases(redisStore(new Redis()))
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): LeaseStore {
-  expectObject('options', options as unknown)
+  expectOptions(options, { prefix: 1, listen: 1, maxInFlight: 1 })
   const { prefix = 'holdfast', listen, maxInFlight = MAX_IN_FLIGHT } = options
   if (typeof prefix !== 'string' || !/^[^{}\p{Cc}\p{Cs}]+$/u.test(prefix))
     refuse('prefix', 'a name without braces and control characters', prefix)
