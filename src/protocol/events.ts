@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { person } from './documents.ts'
-import { instant, milliseconds, requestId, token } from './fields.ts'
+import { instant, milliseconds, requestId, revision, token } from './fields.ts'
 
 const room = { room_id: v.string() }
 const lock = { ...room, session_id: v.string(), locked_at: instant, token, holder: person }
@@ -9,7 +9,9 @@ const lock = { ...room, session_id: v.string(), locked_at: instant, token, holde
 export const documentEvents = {
   'document.locked': v.object({ ...lock, expires_at: instant, expires_in_ms: milliseconds }),
   'document.unlocked': v.object({ ...lock, reason: v.picklist(['released', 'expired', 'taken-over']) }),
-  'document.saved': v.object({ ...room, session_id: v.string(), token, saved_at: instant }),
+  'document.saved': v.object({ ...room, session_id: v.string(), token, saved_at: instant, revision }),
+  /** The content was deleted by this session. */
+  'document.deleted': v.object({ ...room, session_id: v.string() }),
   /**
    * For the holder of `token`. `takeover`: save now. You are replaced when the time is over, or as soon as you agree.
    * `request`: agree or decline.

@@ -3,10 +3,11 @@ import { instant, token } from './fields.ts'
 
 export const auditEntry = v.object({
   at: instant,
-  action: v.picklist(['lock', 'unlock', 'expired', 'take-over', 'force-release']),
+  action: v.picklist(['lock', 'unlock', 'expired', 'take-over', 'force-release', 'delete']),
   resource: v.string(),
+  /** 0 for a deletion. */
   token,
-  /** The owner of the lease: a public id. */
+  /** The owner of the lease, or who deleted the content: a public id. */
   owner: v.string(),
   /** Who did it, if it was not the owner: a public id. */
   by: v.exactOptional(v.string()),

@@ -12,13 +12,13 @@ import { type DocumentStore, memoryDocuments } from './documents.ts'
 import { Handover } from './handover.ts'
 import { createApp } from './http/app.ts'
 import { Authenticator } from './http/authentication.ts'
-import { Stopping } from './http/http-error.ts'
+import { HttpError, Stopping } from './http/http-error.ts'
 import { RequestHandler } from './http/request-handler.ts'
 import { type Authorize, defaultAuthorize, type Identify, roomResource } from './identity.ts'
 import { LeaseFeed } from './lease-feed.ts'
 import { Locks } from './locks.ts'
 import { describeError, jsonLog, type Log } from './log.ts'
-import { withSecrets } from './secrets.ts'
+import { type SecretStore, withSecrets } from './secrets.ts'
 import type { OnError, OnTelemetry, Service } from './service.ts'
 import { type Meter, StatsWindow } from './stats.ts'
 import { WaitingList } from './waiting-list.ts'
@@ -26,12 +26,17 @@ import { WaitingList } from './waiting-list.ts'
 export interface LockServerOptions {
   /** Where leases are stored, the same for all nodes. It stays open when the server is closed. */
   readonly store: LeaseStore
-  /** Where contents are stored. Default: in memory. */
+  /**
+   * Where contents are stored, on the backend of the store, the same for all nodes. Default: in memory if the leases
+   * are in memory too. With any other store there are no contents without it.
+   */
   readonly documents?: DocumentStore
   /** Default: in memory. */
   readonly audit?: AuditLog
   /** Between the nodes. Default: within this process. It stays open when the server is closed. */
   readonly bus?: Bus
+  /** Where the nodes keep the secrets that are not configured. Default: each node creates its own. */
+  readonly secrets?: SecretStore
   /** By name; see `SETTINGS`. */
   readonly settings?: GivenSettings
   /** Who sent a request. Default: the signed session cookie. */
@@ -75,8 +80,8 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
   const { store, bus = memoryBus(), clock = systemClock, meter, onTelemetry } = options
   const given = settingsOf(options.settings)
   const log = options.log ?? jsonLog((line) => console.log(line), given.logLevel, clock)
-  const settings = withSecrets(given, log)
-  const { documents = memoryDocuments({ clock }), audit = memoryAudit(settings.auditEntries) } = options
+  const settings = await withSecrets(given, log, options.secrets)
+  const { documents = defaultDocuments(store, clock), audit = memoryAudit(settings.auditEntries) } = options
   const authorize = options.authorize ?? defaultAuthorize(settings)
   const onError: OnError = (operation, error) => log('error', operation, { error: describeError(error) })
   const stopping = new AbortController()
@@ -179,16 +184,31 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
   }
 }
 
+/** Contents in the memory of one node would be lost, or overwritten, while other nodes share its locks. */
+function defaultDocuments({ kind }: LeaseStore, clock: Clock): DocumentStore {
+  const documents = memoryDocuments({ clock })
+  if (kind === 'memory') return documents
+  const refuseContents = async () => {
+    throw new HttpError(
+      404,
+      'contents_off',
+      'this server keeps no contents, because it was given no documents',
+    )
+  }
+  return { ...documents, read: refuseContents, save: refuseContents, remove: refuseContents }
+}
+
 function checkOptions(options: LockServerOptions): void {
   expectObject('options', options as unknown)
-  const { store, documents, audit, bus, meter, clock } = options
+  const { store, documents, audit, bus, secrets, meter, clock } = options
   const storeMethods = ['acquire', 'renew', 'release', 'read', 'list', 'sweep', 'watch']
   if (!hasMethods(store, ...storeMethods) || !store.supports?.expiry)
     refuse('store', 'a LeaseStore whose leases expire', store)
   if (documents !== undefined)
-    expectMethods('documents', documents, 'a DocumentStore', 'fence', 'read', 'save')
+    expectMethods('documents', documents, 'a DocumentStore', 'fence', 'read', 'save', 'remove')
   if (audit !== undefined) expectMethods('audit', audit, 'an AuditLog', 'append', 'read')
   if (bus !== undefined) expectMethods('bus', bus, 'a Bus', 'publish', 'subscribe')
+  if (secrets !== undefined) expectMethods('secrets', secrets, 'a SecretStore', 'keep')
   if (meter !== undefined)
     expectMethods('meter', meter, 'a Meter', 'request', 'transition', 'observe', 'text')
   if (clock !== undefined) expectMethods('clock', clock, 'a Clock', 'now', 'monotonic', 'setTimer', 'random')
@@ -203,11 +223,12 @@ function resourcesOf(channel: string): string[] {
 }
 
 /** Sweeps, one sweep after the other, until the returned function is called. Does not keep the process alive. */
-function sweepRegularly({ locks, clock, settings, onError }: Service): () => void {
+function sweepRegularly({ locks, documents, clock, settings, onError }: Service): () => void {
   let cancel = () => {}
   let stopped = false
   const sweepAll = async () => {
     while ((await locks.sweep(SWEEP_AT_ONCE)).length === SWEEP_AT_ONCE);
+    await documents.sweep?.()
   }
   const sweepLater = () => {
     if (stopped) return

@@ -102,8 +102,13 @@ export class Locks {
   }
 
   async holder(room: string): Promise<LeaseRecord | null> {
-    const [lease = null] = await this.#options.store.read([roomResource(room)])
+    const [lease = null] = await this.holders([room])
     return lease
+  }
+
+  /** In the order of the rooms. */
+  holders(rooms: readonly string[]): Promise<readonly (LeaseRecord | null)[]> {
+    return this.#options.store.read(rooms.map(roomResource))
   }
 
   /** The id of every lease that the client has on the room. */
@@ -152,16 +157,23 @@ export class Locks {
     this.#record(action, lease, by)
   }
 
+  recordDeletion(room: string, by: string): void {
+    this.#append({ action: 'delete', resource: roomResource(room), owner: by, token: 0 })
+  }
+
   /**
    * Of other leases than those of documents, only a forced release is recorded: there are too many of them. If the
    * record fails, the lock stays as it is.
    */
   #record(action: AuditEntry['action'], { resource, token, owner }: LeaseRecord, by?: string): void {
-    const { audit, clock, onError } = this.#options
     if (roomOf(resource) === null && action !== 'force-release') return
-    const at = new Date(clock.now()).toISOString()
+    this.#append({ action, resource, token, owner, ...(by !== undefined && by !== owner && { by }) })
+  }
+
+  #append(entry: Omit<AuditEntry, 'at'>): void {
+    const { audit, clock, onError } = this.#options
     audit
-      .append({ at, action, resource, token, owner, ...(by !== undefined && by !== owner && { by }) })
+      .append({ at: new Date(clock.now()).toISOString(), ...entry })
       .catch((error: unknown) => onError('audit', error))
   }
 }

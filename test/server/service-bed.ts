@@ -98,7 +98,7 @@ export class Browser {
     const cookie = response.headers.get('set-cookie')?.split(';')[0]
     if (cookie) this.cookie = cookie
     const text = await response.text()
-    const isJson = response.headers.get('content-type') === 'application/json'
+    const isJson = text !== '' && response.headers.get('content-type') === 'application/json'
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
   }
 }
@@ -121,6 +121,7 @@ export interface AnswerBody {
   readonly is_locked?: boolean
   readonly expires_at: string
   readonly content?: unknown
+  readonly revision?: number
   readonly entries: readonly { readonly action: string }[]
   readonly you: { readonly session_id: string; readonly client_id?: string }
 }

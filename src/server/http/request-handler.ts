@@ -137,5 +137,5 @@ function replyOf({ status, code, message, details, headers }: HttpError): Reply 
 
 function respond({ status = 200, body, headers }: Reply, more: Record<string, string>): Response {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  return new Response(text, { status, headers: { ...HEADERS, ...headers, ...more } })
+  return new Response(status === 304 ? null : text, { status, headers: { ...HEADERS, ...headers, ...more } })
 }

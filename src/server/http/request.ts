@@ -70,7 +70,8 @@ export class IncomingRequest implements RouteRequest<never> {
   }
 }
 
-function checkRoom(room: string, maxBytes: number): string {
+/** The name as the store knows it. Throws `invalid_room`. */
+export function checkRoom(room: string, maxBytes: number): string {
   try {
     if (isLonger(room, maxBytes)) throw new RangeError()
     return roomOf(checkResource(roomResource(room))) ?? ''

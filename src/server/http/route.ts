@@ -2,6 +2,7 @@ import type * as v from 'valibot'
 import type { Action, Identity } from '../identity.ts'
 import type { LockClient } from '../locks.ts'
 import type { QueryParameter } from './query.ts'
+import type { HeaderOf } from './request-headers.ts'
 
 /** One operation of the API. The router, the checks and the OpenAPI document are made from it. */
 export interface Route {
@@ -37,6 +38,8 @@ export interface RouteRequest<Body> {
   readonly room: string
   readonly resource: string
   readonly body: Body
+  /** The name is in lower case. */
+  readonly header: HeaderOf
   query<T>(name: string, parameter: QueryParameter<T>): T | undefined
   queries(name: string): readonly string[]
   /** Aborts when the client disconnects or the server stops. */

@@ -144,7 +144,7 @@ const CALLS: readonly (readonly [
     [],
     ['user', 'GET', DOCUMENT],
     200,
-    { content: null, token: null, saved_at: null },
+    { content: null, token: null, saved_at: null, revision: 0 },
   ],
   [
     'a save without a lock',
@@ -152,6 +152,47 @@ const CALLS: readonly (readonly [
     ['user', 'PUT', DOCUMENT, { content: 'x', token: 1 }],
     409,
     { error: 'stale_token' },
+  ],
+  [
+    'a deletion by the holder',
+    [['user', 'POST', LOCK]],
+    ['user', 'DELETE', DOCUMENT],
+    200,
+    { success: true },
+  ],
+  ['a deletion without a lock', [], ['user', 'DELETE', DOCUMENT], 404, { error: 'lock_not_found' }],
+  [
+    'a deletion by another client',
+    [['user', 'POST', LOCK]],
+    ['other', 'DELETE', DOCUMENT],
+    403,
+    { error: 'not_locked_by_user' },
+  ],
+  [
+    'a deletion by an administrator',
+    [['user', 'POST', LOCK]],
+    ['admin', 'DELETE', DOCUMENT],
+    200,
+    { success: true },
+  ],
+  [
+    'the locks of many rooms',
+    [['user', 'POST', LOCK, { name: 'Mika' }]],
+    ['user', 'POST', '/api/documents/locks', { rooms: ['room-2', 'room-1'] }],
+    200,
+    {
+      locks: [
+        { room_id: 'room-2', is_locked: false },
+        { room_id: 'room-1', is_locked: true, holder: { name: 'Mika', is_you: true } },
+      ],
+    },
+  ],
+  [
+    'the locks of a room with a name that is too long',
+    [],
+    ['user', 'POST', '/api/documents/locks', { rooms: ['x'.repeat(401)] }],
+    400,
+    { error: 'invalid_room' },
   ],
   [
     'a lease',

@@ -34,17 +34,19 @@ export class LockReplies {
   }
 
   state(lease: LeaseRecord | null, isYou: boolean, subject: Subject, waiting: Person[]): Reply {
-    const common = { waiting, ...this.#terms(subject) }
-    const body: LockState = lease
-      ? {
-          is_locked: true,
-          ...timesOf(lease),
-          token: lease.token,
-          holder: { ...personOf(lease), is_you: isYou },
-          ...common,
-        }
-      : { is_locked: false, ...common }
+    const body: LockState = { ...this.lockOf(lease, isYou), waiting, ...this.#terms(subject) }
     return { body }
+  }
+
+  lockOf(lease: LeaseRecord | null, isYou: boolean) {
+    if (!lease) return { is_locked: false } as const
+    const { token } = lease
+    return {
+      is_locked: true,
+      ...timesOf(lease),
+      token,
+      holder: { ...personOf(lease), is_you: isYou },
+    } as const
   }
 
   #granted(lease: LeaseRecord, subject: Subject): Reply {
@@ -94,4 +96,9 @@ export function lockNotFound(): HttpError {
 
 export function staleToken(): HttpError {
   return new HttpError(409, 'stale_token', 'a newer lock than yours exists')
+}
+
+/** Also for a lock whose fence was swept long after it had expired. */
+export function unknownToken(): HttpError {
+  return new HttpError(409, 'stale_token', 'no lock with this token is known; lock the document again')
 }
