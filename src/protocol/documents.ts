@@ -25,7 +25,7 @@ const holder = v.object({ ...personal, is_you: v.boolean() })
 
 /** The body of every request for a lock. It may be empty. */
 export const lockAsk = v.object({
-  name: v.exactOptional(v.pipe(v.string(), v.regex(/^[^\p{Cc}]{1,80}$/u))),
+  name: v.exactOptional(v.pipe(v.string(), v.regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]{1,80}$/u))),
 })
 export const lockGranted = v.object({ ...success.entries, ...held, token, ...terms })
 export const lockRenewed = v.object({ ...success.entries, ...held, token })
@@ -41,10 +41,11 @@ export const alreadyLocked = v.object({
   place: v.nullable(v.number()),
   ...terms,
 })
-const waiting = v.array(person)
+/** The first waiters, in their order, and how many there are. */
+const queue = { waiting: v.array(person), waiting_count: v.number() }
 export const lockState = v.union([
-  v.object({ is_locked: v.literal(false), waiting, ...terms }),
-  v.object({ is_locked: v.literal(true), ...held, token, holder, waiting, ...terms }),
+  v.object({ is_locked: v.literal(false), ...queue, ...terms }),
+  v.object({ is_locked: v.literal(true), ...held, token, holder, ...queue, ...terms }),
 ])
 
 /** Rooms whose locks are read together, for the icons of a list. */

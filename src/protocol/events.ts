@@ -25,8 +25,8 @@ export const documentEvents = {
     answer_within_ms: milliseconds,
   }),
   'document.takeover-answered': v.object({ ...room, request_id: requestId, granted: v.boolean() }),
-  /** Who waits for the lock, the first waiter first. */
-  'document.line': v.object({ ...room, line: v.array(person) }),
+  /** The first waiters for the lock, in their order, and how many there are. */
+  'document.line': v.object({ ...room, line: v.array(person), waiting_count: v.number() }),
 } as const
 
 export type DocumentEventName = keyof typeof documentEvents

@@ -12,6 +12,7 @@ import { type DocumentStore, memoryDocuments } from './documents.ts'
 import { Handover } from './handover.ts'
 import { createApp } from './http/app.ts'
 import { Authenticator } from './http/authentication.ts'
+import { hostCheck } from './http/hosts.ts'
 import { HttpError, Stopping } from './http/http-error.ts'
 import { RequestHandler } from './http/request-handler.ts'
 import { type Authorize, defaultAuthorize, type Identify, roomResource } from './identity.ts'
@@ -21,6 +22,7 @@ import { describeError, jsonLog, type Log } from './log.ts'
 import { type SecretStore, withSecrets } from './secrets.ts'
 import type { OnError, OnTelemetry, Service } from './service.ts'
 import { type Meter, StatsWindow } from './stats.ts'
+import { WaiterLimits } from './waiter-limits.ts'
 import { WaitingList } from './waiting-list.ts'
 
 export interface LockServerOptions {
@@ -48,6 +50,8 @@ export interface LockServerOptions {
   /** Default: one line of JSON for each request, written with `console.log`. */
   readonly log?: Log
   readonly clock?: Clock
+  /** The address that the server around it listens on. On a loopback address only names of this machine are answered. */
+  readonly listensOn?: string
 }
 
 export interface LockServer extends AsyncDisposable {
@@ -94,6 +98,8 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     clientEvents: settings.clientEvents,
     activityTimeout: settings.activityTimeout,
     origins: settings.origins,
+    hosts: settings.hosts,
+    ...(options.listensOn !== undefined && { listensOn: options.listensOn }),
     limits: { socketsPerClient: settings.maxSockets },
     bus,
     clock,
@@ -133,13 +139,15 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     feed,
     announcer,
     waitingList,
+    waiterLimits: new WaiterLimits(settings),
     locks,
     handover,
     stats,
     stop: stopping.signal,
   }
   const authenticator = await Authenticator.create(settings, clock, options.identify)
-  const app = createApp(service, new RequestHandler({ ...service, authenticator }))
+  const isOwnHost = hostCheck(settings.hosts, options.listensOn)
+  const app = createApp(service, new RequestHandler({ ...service, authenticator, isOwnHost }))
 
   let subscription: AsyncDisposable | undefined
   let stopSweeping = () => {}

@@ -94,7 +94,7 @@ describe('holdfast serve', () => {
     const request = connect(Number(new URL(url).port), '127.0.0.1')
     onTestFinished(() => void request.destroy())
     request.on('error', () => {})
-    request.write('POST /api/documents/draft/lock HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n')
+    request.write('POST /api/documents/draft/lock HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n')
     await expect.poll(async () => (await fetch(`${url}/readyz`)).status).toBe(200)
     server.signal('SIGINT')
     await expect.poll(() => fetch(url).catch(() => 'refused')).toBe('refused')

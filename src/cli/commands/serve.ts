@@ -91,9 +91,11 @@ function serverOptions(): Options {
 }
 
 function writeTo(sink: Sink): OnTelemetry {
-  return (events) => {
+  return async (events) => {
     const batch = receiveTelemetry({ events })
-    return batch.ok ? sink.write(batch.records) : undefined
+    if (!batch.ok) return 0
+    await sink.write(batch.records)
+    return batch.records.length
   }
 }
 

@@ -11,6 +11,7 @@ import { expectDuration } from '../../base/duration.ts'
 import { pause } from '../../base/pause.ts'
 import { formatFrame, PUSHER_CLOSE, PUSHER_PROTOCOL } from '../../protocol/index.ts'
 import type { Bus, BusMessage } from '../bus.ts'
+import { type HostCheck, hostCheck } from '../http/hosts.ts'
 import { originRefusal } from '../http/origins.ts'
 import type {
   ChannelsHub,
@@ -40,6 +41,7 @@ const MIN_ACTIVITY_TIMEOUT_MS = 1000
 
 export class Hub implements ChannelsHub {
   readonly origins: readonly string[]
+  readonly isOwnHost: HostCheck
   readonly #key: string
   readonly #bus: Bus
   readonly #clock: Clock
@@ -60,6 +62,7 @@ export class Hub implements ChannelsHub {
     checkOptions(options)
     const { key, secret, bus, clock = systemClock, naming = 'plain', activityTimeout = 30_000 } = options
     this.origins = options.origins ?? []
+    this.isOwnHost = hostCheck(options.hosts ?? [], options.listensOn)
     this.#key = key
     this.#bus = bus
     this.#clock = clock
@@ -213,7 +216,7 @@ export class Hub implements ChannelsHub {
 
 function checkOptions(options: ChannelsOptions): void {
   expectObject('options', options as unknown)
-  const { key, secret, bus, clock, naming, publicChannels, clientEvents, origins } = options
+  const { key, secret, bus, clock, naming, publicChannels, clientEvents, origins, hosts } = options
   if (typeof key !== 'string' || !/^[\w-]+$/.test(key)) refuse('key', 'letters, digits, - and _', key)
   // Never shown: it is a secret.
   if (typeof secret !== 'string' || secret === '') refuseClient('secret', 'a non-empty string', secret)
@@ -223,6 +226,7 @@ function checkOptions(options: ChannelsOptions): void {
   if (publicChannels !== undefined) expectBoolean('publicChannels', publicChannels)
   if (clientEvents !== undefined) expectBoolean('clientEvents', clientEvents)
   if (origins !== undefined && !Array.isArray(origins)) refuse('origins', 'an array', origins)
+  if (hosts !== undefined && !Array.isArray(hosts)) refuse('hosts', 'an array', hosts)
 }
 
 /**

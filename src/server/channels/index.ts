@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
 import type { Bus } from '../bus.ts'
+import type { HostCheck } from '../http/hosts.ts'
 import { Hub } from './hub.ts'
 import type { ChannelLimits } from './limits.ts'
 
@@ -23,6 +24,8 @@ export interface Channels {
 export interface ChannelsHub extends Channels, AsyncDisposable {
   /** Origins whose pages may connect besides the server's own. */
   readonly origins: readonly string[]
+  /** Whether sockets may connect to this `Host`. */
+  readonly isOwnHost: HostCheck
   /** How many sockets are open. */
   readonly sockets: number
   /** `null`: the connection was refused, and was told why. */
@@ -82,6 +85,10 @@ export interface ChannelsOptions {
   readonly activityTimeout?: Duration
   /** Origins whose pages may connect besides the server's own. Default none. */
   readonly origins?: readonly string[]
+  /** Names in the `Host` header that sockets may connect to. Default: every name. */
+  readonly hosts?: readonly string[]
+  /** The address that the server listens on. On a loopback address, names of this machine are enough. */
+  readonly listensOn?: string
   readonly limits?: Partial<ChannelLimits>
 }
 

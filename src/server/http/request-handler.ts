@@ -7,11 +7,12 @@ import { describeError, type Log } from '../log.ts'
 import type { Meter } from '../stats.ts'
 import type { Authentication, Authenticator } from './authentication.ts'
 import { readForm, readJson, refuseIfTooLarge, validated } from './body.ts'
+import { type HostCheck, misdirected } from './hosts.ts'
 import { asHttpError, disconnected, forbidden, HttpError } from './http-error.ts'
-import { crossOriginHeaders, isAllowedOrigin, originRefusal } from './origins.ts'
+import { crossOriginHeaders, hostOf, isAllowedOrigin, originRefusal, preflightHeaders } from './origins.ts'
 import { RateLimit } from './rate-limit.ts'
 import { IncomingRequest } from './request.ts'
-import { addressOf, type HeaderOf, headersOf } from './request-headers.ts'
+import { type HeaderOf, headersOf } from './request-headers.ts'
 import type { Reply, Route } from './route.ts'
 
 export interface RequestHandlerOptions {
@@ -21,6 +22,7 @@ export interface RequestHandlerOptions {
   readonly clock: Clock
   readonly log: Log
   readonly meter?: Meter | undefined
+  readonly isOwnHost: HostCheck
   /** Aborts when the server stops. */
   readonly stop: AbortSignal
 }
@@ -74,8 +76,21 @@ export class RequestHandler {
     return respond(reply, headers)
   }
 
+  /** Before a page of another origin sends a request that a form could not send, its browser asks. */
+  preflight(context: Context): Response {
+    const { settings } = this.#options
+    const header = headersOf(context)
+    const { url } = context.req
+    if (!this.#isOwnHost(header, url)) return this.refuse(context, misdirected())
+    const allowed = crossOriginHeaders(header, url, settings.origins)
+    const isAllowed = 'Access-Control-Allow-Origin' in allowed
+    const headers = isAllowed ? { ...allowed, ...preflightHeaders(settings.headers) } : {}
+    return new Response(null, { status: 204, headers })
+  }
+
   /** For a request without a route. */
-  refuse(context: Context, error: HttpError): Response {
+  refuse(context: Context, reason: HttpError): Response {
+    const error = this.#isOwnHost(headersOf(context), context.req.url) ? reason : misdirected()
     this.#options.log('info', 'request', {
       method: context.req.method,
       path: context.req.path,
@@ -87,10 +102,11 @@ export class RequestHandler {
   async #reply(route: Route, context: Context, headers: Record<string, string>): Promise<Reply> {
     const { settings, authenticator, authorize, stop } = this.#options
     const { raw } = context.req
-    const request = new IncomingRequest(context, stop)
-    if (route.action === null) return route.handle(request)
+    const request = new IncomingRequest(context, stop, settings.trustProxy)
     const { header } = request
-    this.#checkRate(route, addressOf(context, header, settings.trustProxy))
+    if (!this.#isOwnHost(header, raw.url)) throw misdirected()
+    if (route.rate !== 'none') this.#checkRate(route, request.address)
+    if (route.action === null) return route.handle(request)
     const authentication = await authenticator.authenticate(raw, header)
     if (authentication.setCookie !== undefined) headers['Set-Cookie'] = authentication.setCookie
     this.#checkOrigin(route, authentication, header, raw.url)
@@ -98,13 +114,18 @@ export class RequestHandler {
     const resource = request.checkNames(settings.maxRoomBytes)
     if (route.action !== 'identified' && !(await authorize(request.identity, route.action, resource)))
       throw forbidden(route.action)
-    const limit = settings[route.limit ?? 'maxBody']
+    const bytes = settings[route.limit ?? 'maxBody']
     if (route.body) {
       const isForm = route.form && !header('content-type')?.includes('json')
-      const sent = await (isForm ? readForm(raw, header, limit) : readJson(raw, header, limit))
+      const limits = { bytes, depth: settings.maxDepth }
+      const sent = await (isForm ? readForm(raw, header, bytes) : readJson(raw, header, limits))
       request.body = validated(route.body, sent) as never
-    } else refuseIfTooLarge(header, limit)
+    } else refuseIfTooLarge(header, bytes)
     return route.handle(request)
+  }
+
+  #isOwnHost(header: HeaderOf, url: string): boolean {
+    return this.#options.isOwnHost(hostOf(header, url))
   }
 
   #checkRate(route: Route, address: string): void {

@@ -22,8 +22,8 @@ export interface Route {
   readonly form?: true
   /** The setting that limits the body. Default `maxBody`. */
   readonly limit?: 'maxBody' | 'maxDocument'
-  /** A limit of requests in addition to the usual one. */
-  readonly rate?: 'telemetry'
+  /** `telemetry`: a limit of requests in addition to the usual one. `none`: no limit. */
+  readonly rate?: 'telemetry' | 'none'
   /** By status; `null` is plain text. Every error that is not listed is `errorBody`. */
   readonly answers: Readonly<Record<number, v.GenericSchema | null>>
   readonly handle: (request: RouteRequest<never>) => Reply | Promise<Reply>
@@ -38,6 +38,8 @@ export interface RouteRequest<Body> {
   readonly room: string
   readonly resource: string
   readonly body: Body
+  /** What the limits count. */
+  readonly address: string
   /** The name is in lower case. */
   readonly header: HeaderOf
   query<T>(name: string, parameter: QueryParameter<T>): T | undefined

@@ -133,11 +133,11 @@ const CALLS: readonly (readonly [
     { error: 'not_locked_by_user' },
   ],
   [
-    'the answer of the holder',
+    'the answer of the holder to an unknown request',
     [['user', 'POST', LOCK]],
     ['user', 'POST', `${LOCK}/request/answer`, { request_id: 'x', granted: false }],
-    200,
-    { success: true },
+    404,
+    { error: 'request_not_found' },
   ],
   [
     'a document that was never saved',
@@ -373,9 +373,16 @@ const CALLS: readonly (readonly [
   [
     'telemetry',
     [],
-    ['user', 'POST', '/telemetry', { events: [{ type: 'acquired', at: 1 }] }],
+    ['lease', 'POST', '/telemetry', { events: [{ type: 'acquired', at: 1 }] }],
     202,
     { accepted: 1 },
+  ],
+  [
+    'telemetry of a session',
+    [],
+    ['user', 'POST', '/telemetry', { events: [{ type: 'acquired', at: 1 }] }],
+    403,
+    { error: 'forbidden' },
   ],
   ['health', [], ['user', 'GET', '/healthz'], 200, { status: 'ok' }],
   ['readiness', [], ['user', 'GET', '/readyz'], 200, { status: 'ready' }],

@@ -44,9 +44,16 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
   const { assets, ...rest } = options
   if (assets !== undefined) expectAssets(assets)
   const settings = withKeptSecrets(settingsOf(rest.settings))
-  const locks = await createLockServer({ meter: prometheusMeter(), ...rest, settings })
-  const fetch = assets === undefined ? locks.fetch : assetHandler(assets, locks.fetch)
-  const server = createAdaptorServer({ fetch }) as Server
+  const { host: listensOn, receiveWithin } = settings
+  const locks = await createLockServer({ meter: prometheusMeter(), listensOn, ...rest, settings })
+  const { isOwnHost } = locks.channels
+  const fetch = assets === undefined ? locks.fetch : assetHandler(assets, locks.fetch, isOwnHost)
+  const serverOptions = {
+    requestTimeout: receiveWithin,
+    headersTimeout: receiveWithin,
+    connectionsCheckingInterval: Math.ceil(receiveWithin / 4),
+  }
+  const server = createAdaptorServer({ fetch, serverOptions }) as Server
   const pending = new PendingResponses()
   server.on('request', (_, response) => pending.add(response))
   const sockets = attachSockets(

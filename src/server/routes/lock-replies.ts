@@ -33,8 +33,14 @@ export class LockReplies {
     return result.granted ? this.#granted(result.lease, subject) : this.#refused(result, subject)
   }
 
-  state(lease: LeaseRecord | null, isYou: boolean, subject: Subject, waiting: Person[]): Reply {
-    const body: LockState = { ...this.lockOf(lease, isYou), waiting, ...this.#terms(subject) }
+  state(
+    lease: LeaseRecord | null,
+    isYou: boolean,
+    subject: Subject,
+    { first, count }: { readonly first: Person[]; readonly count: number },
+  ): Reply {
+    const queue = { waiting: first, waiting_count: count }
+    const body: LockState = { ...this.lockOf(lease, isYou), ...queue, ...this.#terms(subject) }
     return { body }
   }
 

@@ -22,7 +22,7 @@ const token = integer(0, Number.MAX_SAFE_INTEGER, 'End only the lock with this t
 
 /** What a browser sends to hold a room: lock, heartbeat, unlock, read. */
 export function lockRoutes(service: Service): Route[] {
-  const { locks, handover, waitingList, settings, stats, authorize } = service
+  const { locks, handover, waitingList, waiterLimits, settings, stats, authorize } = service
   const replies = new LockReplies(settings)
   const wait = seconds(settings.maxWait / 1000, 'Seconds to wait in the queue.')
   return [
@@ -37,8 +37,11 @@ export function lockRoutes(service: Service): Route[] {
         const { room } = request
         const client = named(await request.client(), request.body.name)
         const ms = (request.query('wait', wait) ?? 0) * 1000
-        const options = ms > 0 ? { wait: { ms, signal: request.signal } } : {}
-        const result = await locks.lock(room, client, options)
+        const { address, signal } = request
+        const result =
+          ms > 0
+            ? await waiterLimits.run(room, address, () => locks.lock(room, client, { wait: { ms, signal } }))
+            : await locks.lock(room, client)
         if (!result.granted) stats.onRefused()
         return replies.lock(result, { room, client })
       },

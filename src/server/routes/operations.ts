@@ -30,21 +30,23 @@ export function operationRoutes(service: Service): Route[] {
     }),
     route('POST', '/telemetry', {
       id: 'postTelemetry',
-      action: 'identified',
+      action: 'telemetry',
       rate: 'telemetry',
-      summary: 'Events of clients, in batches.',
+      summary: 'Events of clients, in batches. `accepted`: how many of them were kept.',
       body: telemetryBatch,
       limit: 'maxDocument',
       answers: { 202: telemetryAccepted, 404: errorBody },
       async handle({ body: { events }, identity }) {
         if (!onTelemetry) throw new HttpError(404, 'telemetry_off', 'this server does not collect telemetry')
-        await onTelemetry(events, identity)
-        return { status: 202, body: { accepted: events.length } }
+        const accepted = (await onTelemetry(events, identity)) ?? events.length
+        return { status: 202, body: { accepted } }
       },
     }),
     route('GET', '/healthz', {
       id: 'health',
       action: null,
+      // It costs nothing, and a supervisor that gets no answer restarts the process.
+      rate: 'none',
       summary: 'The process is alive.',
       answers: { 200: status },
       handle: () => ({ body: { status: 'ok' } }),
