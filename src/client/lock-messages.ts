@@ -64,6 +64,7 @@ export function actionsOfEvent(
   const isMine = phase === 'held' && data.token === token
   switch (plainName(event)) {
     case 'document.locked':
+    case 'document.renewed':
       return hasShape(data, TIMES) ? [{ type: 'holder', holder: holderOf(data, isMine, now) }] : []
     case 'document.unlocked':
       return holder && holder.token > tokenOf(data) ? [] : [{ type: 'holder', holder: null }]

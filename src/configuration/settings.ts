@@ -21,6 +21,8 @@ import {
 export const SETTINGS = {
   host: text('127.0.0.1', 'the address to listen on; 0.0.0.0 is every address'),
   port: whole(4321, 0, 65_535, 'the port to listen on; 0 is any free port'),
+  tlsCert: path('the file of a certificate, to listen with HTTPS; read again when it changes'),
+  tlsKey: path('the file of its key'),
   store: address('sqlite:./holdfast.db', 'where the leases are, such as redis://host'),
   ttl: duration('30s', '1s', '1h', 'how long a lock lives without a heartbeat'),
   heartbeat: duration('10s', '100ms', '54m', 'how often clients send a heartbeat; at most 0.9 of the ttl'),
@@ -42,6 +44,7 @@ export const SETTINGS = {
     'whether the cookie is for HTTPS only; auto: if the request came over HTTPS',
   ),
   cookieMaxAge: duration('720h', '1m', '9000h', 'how long a browser keeps its session'),
+  appId: text('holdfast', 'the id in the address of the HTTP API for backends, /apps/{id}'),
   channelKey: text('holdfast', 'the public key in the address of the WebSockets, /app/{key}'),
   channelSecret: secret('signs private and presence channels, the same on all nodes'),
   secretsFile: path('where generated secrets are kept, so that sessions outlive the process'),
@@ -126,6 +129,8 @@ export function resolveSettings(sources: readonly SettingsSource[]): Settings {
     mistakes.push(
       `heartbeat: expected at most 0.9 of the ttl of ${settings.ttl} ms, got ${settings.heartbeat} ms`,
     )
+  if (mistakes.length === 0 && (settings.tlsCert === '') !== (settings.tlsKey === ''))
+    mistakes.push('tlsCert and tlsKey: expected both or neither')
   if (mistakes.length > 0) throw new LeaseError('invalid-argument', mistakes.join('\n'))
   return settings
 }

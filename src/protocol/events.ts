@@ -8,6 +8,8 @@ const lock = { ...room, session_id: v.string(), locked_at: instant, token, holde
 /** The events of a room's channel, by their plain names. */
 export const documentEvents = {
   'document.locked': v.object({ ...lock, expires_at: instant, expires_in_ms: milliseconds }),
+  /** The same lock lives longer. Sent to Holdfast's own client only, at most once in the time of a heartbeat. */
+  'document.renewed': v.object({ ...lock, expires_at: instant, expires_in_ms: milliseconds }),
   'document.unlocked': v.object({ ...lock, reason: v.picklist(['released', 'expired', 'taken-over']) }),
   'document.saved': v.object({ ...room, session_id: v.string(), token, saved_at: instant, revision }),
   /** The content was deleted by this session. */

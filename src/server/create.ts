@@ -19,6 +19,7 @@ import { type Authorize, defaultAuthorize, type Identify, roomResource } from '.
 import { LeaseFeed } from './lease-feed.ts'
 import { Locks } from './locks.ts'
 import { describeError, jsonLog, type Log } from './log.ts'
+import { type RoomTerms, termsOf as roomTermsOf } from './room-terms.ts'
 import { type SecretStore, withSecrets } from './secrets.ts'
 import type { OnError, OnTelemetry, Service } from './service.ts'
 import { type Meter, StatsWindow } from './stats.ts'
@@ -46,6 +47,8 @@ export interface LockServerOptions {
   /** Who may do what. Default: sessions may use documents; everything else needs a token of the settings. */
   readonly authorize?: Authorize
   readonly onTelemetry?: OnTelemetry
+  /** Another ttl and heartbeat for some rooms. Default: those of the settings. */
+  readonly roomTerms?: RoomTerms
   readonly meter?: Meter
   /** Default: one line of JSON for each request, written with `console.log`. */
   readonly log?: Log
@@ -111,7 +114,8 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     rereadEvery: settings.sweep,
     onError,
   })
-  const announcer = new Announcer(channels, bus)
+  const termsOf = roomTermsOf(settings, options.roomTerms)
+  const announcer = new Announcer({ channels, bus, clock, termsOf })
   const stats = new StatsWindow(clock)
   const waitingList = new WaitingList({
     bus,
@@ -120,9 +124,9 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     onChange: (event) => announcer.sendToRoom('document.line', event),
     onError,
   })
-  const { ttl, grace, answerWithin, unanswered } = settings
+  const { grace, answerWithin, unanswered } = settings
   const onWaited = (ms: number) => stats.onWaited(ms)
-  const locks = new Locks({ store, documents, audit, feed, waitingList, clock, ttl, onWaited, onError })
+  const locks = new Locks({ store, documents, audit, feed, waitingList, clock, termsOf, onWaited, onError })
   const handover = new Handover({ locks, feed, announcer, bus, clock, grace, answerWithin, unanswered })
   const service: Service = {
     store,
@@ -139,6 +143,7 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     feed,
     announcer,
     waitingList,
+    termsOf,
     waiterLimits: new WaiterLimits(settings),
     locks,
     handover,
@@ -220,7 +225,7 @@ function checkOptions(options: LockServerOptions): void {
   if (meter !== undefined)
     expectMethods('meter', meter, 'a Meter', 'request', 'transition', 'observe', 'text')
   if (clock !== undefined) expectMethods('clock', clock, 'a Clock', 'now', 'monotonic', 'setTimer', 'random')
-  for (const name of ['identify', 'authorize', 'onTelemetry', 'log'] as const)
+  for (const name of ['identify', 'authorize', 'onTelemetry', 'roomTerms', 'log'] as const)
     if (options[name] !== undefined) expectFunction(name, options[name])
 }
 

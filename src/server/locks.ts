@@ -9,6 +9,7 @@ import type { AuditLog } from './audit.ts'
 import type { DocumentStore } from './documents.ts'
 import { roomOf, roomResource } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
+import type { Terms } from './room-terms.ts'
 import type { OnError } from './service.ts'
 import { WaitingRequests, type WaitingRequestsOptions } from './waiting-requests.ts'
 
@@ -24,7 +25,7 @@ export interface LocksOptions extends WaitingRequestsOptions {
   readonly documents: DocumentStore
   readonly audit: AuditLog
   readonly feed: LeaseFeed
-  readonly ttl: number
+  readonly termsOf: (room: string) => Terms
   readonly onError: OnError
 }
 
@@ -53,14 +54,14 @@ export class Locks {
   }
 
   async lock(room: string, client: LockClient, { wait, replace }: LockOptions = {}): Promise<LockResult> {
-    const { store, ttl } = this.#options
+    const { store, termsOf } = this.#options
     const { person } = client
     const { session_id, client_id, name } = person
     const ask: Ask = {
       resource: roomResource(room),
       id: this.idOf(room, client),
       owner: session_id,
-      ttl,
+      ttl: termsOf(room).ttl,
       metadata: {
         ...(client_id !== undefined && { client: client_id }),
         ...(name !== undefined && { name }),
@@ -74,7 +75,8 @@ export class Locks {
   }
 
   renew(room: string, client: LockClient): Promise<Renewal> {
-    const { store, ttl } = this.#options
+    const { store, termsOf } = this.#options
+    const { ttl } = termsOf(room)
     return store.renew({ resource: roomResource(room), id: this.idOf(room, client), ttl })
   }
 

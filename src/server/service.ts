@@ -11,6 +11,7 @@ import type { Authorize, Identity } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
 import type { Locks } from './locks.ts'
 import type { Log } from './log.ts'
+import type { Terms } from './room-terms.ts'
 import type { Meter, StatsWindow } from './stats.ts'
 import type { WaiterLimits } from './waiter-limits.ts'
 import type { WaitingList } from './waiting-list.ts'
@@ -31,6 +32,7 @@ export interface Service {
   readonly feed: LeaseFeed
   readonly announcer: Announcer
   readonly waitingList: WaitingList
+  readonly termsOf: (room: string) => Terms
   readonly waiterLimits: WaiterLimits
   readonly locks: Locks
   readonly handover: Handover

@@ -9,6 +9,7 @@ import {
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { expectDuration } from '../../base/duration.ts'
 import { pause } from '../../base/pause.ts'
+import type { JsonValue } from '../../base/records.ts'
 import { formatFrame, PUSHER_CLOSE, PUSHER_PROTOCOL } from '../../protocol/index.ts'
 import type { Bus, BusMessage } from '../bus.ts'
 import { type HostCheck, hostCheck } from '../http/hosts.ts'
@@ -22,6 +23,7 @@ import type {
   EventNaming,
 } from './index.ts'
 import { type ChannelLimits, limitsOf } from './limits.ts'
+import { Occupancy } from './occupancy.ts'
 import { Presence } from './presence.ts'
 import { PRESENCE } from './presence-messages.ts'
 import type { MemberChange } from './rosters.ts'
@@ -50,6 +52,7 @@ export class Hub implements ChannelsHub {
   readonly #limits: ChannelLimits
   readonly #subscribers = new Subscribers<Socket>()
   readonly #presence: Presence
+  readonly #occupancy: Occupancy
   readonly #signing: Signing
   readonly #context: SocketContext
   readonly #sockets = new Set<Socket>()
@@ -71,6 +74,8 @@ export class Hub implements ChannelsHub {
     this.#limits = limitsOf(options.limits)
     this.#signing = new Signing(key, secret)
     this.#presence = new Presence(bus, clock, (change) => this.#sendMemberChange(change))
+    const countHere = (prefix: string) => this.#subscribers.count(prefix)
+    this.#occupancy = new Occupancy(bus, clock, countHere, () => this.#presence.peers)
     this.#context = {
       subscribers: this.#subscribers,
       presence: this.#presence,
@@ -99,12 +104,38 @@ export class Hub implements ChannelsHub {
       }
   }
 
+  broadcastToOwn(channel: string, event: string, data: object): void {
+    for (const target of FORMS.map((form) => form + channel))
+      this.#subscribers.send(
+        target,
+        () => formatFrame(event, data, { channel: target }),
+        ({ isOwn }) => isOwn,
+      )
+  }
+
   subscribed(): Iterable<string> {
     return this.#subscribers.publicNames()
   }
 
+  async publish(channel: string, event: string, data: string, except?: string): Promise<void> {
+    const text = JSON.stringify({ event, channel, data })
+    await this.#bus.publish({ topic: CLIENT_EVENT, data: { channel, text, sender: except ?? '' } })
+  }
+
+  occupied(prefix: string): Promise<ReadonlyMap<string, number>> {
+    return this.#occupancy.count(prefix)
+  }
+
+  members(channel: string): ReadonlyMap<string, JsonValue> {
+    return this.#presence.members(channel)
+  }
+
   sign(socketId: string, channel: string, channelData?: string): Promise<string> {
     return this.#signing.sign(socketId, channel, channelData)
+  }
+
+  signUser(socketId: string, userData: string): Promise<string> {
+    return this.#signing.signUser(socketId, userData)
   }
 
   accept(connection: Connection, request: ConnectionRequest): ConnectionHandler | null {
@@ -114,8 +145,9 @@ export class Hub implements ChannelsHub {
       return null
     }
     const { client, library } = request
-    const naming = library === OWN_LIBRARY ? 'plain' : this.#naming
-    const socket = new Socket(randomSocketId(), naming, connection, this.#context)
+    const isOwn = library === OWN_LIBRARY
+    const naming = isOwn ? 'plain' : this.#naming
+    const socket = new Socket(randomSocketId(), { naming, isOwn }, connection, this.#context)
     this.#sockets.add(socket)
     this.#count(client, 1)
     const activity_timeout = Math.ceil(this.#activityTimeoutMs / 1000)
@@ -198,6 +230,7 @@ export class Hub implements ChannelsHub {
 
   #receive(message: BusMessage): void {
     if (message.topic === PRESENCE) this.#presence.receive(message)
+    this.#occupancy.receive(message)
     if (message.topic !== CLIENT_EVENT) return
     const { channel, text, sender } = message.data
     const isMeant = ({ id }: Socket) => id !== sender

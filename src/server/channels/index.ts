@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
+import type { JsonValue } from '../../base/records.ts'
 import type { Bus } from '../bus.ts'
 import type { HostCheck } from '../http/hosts.ts'
 import { Hub } from './hub.ts'
@@ -14,10 +15,23 @@ export interface Channels {
    * presence form, except the socket `except`. A name with the prefix of a form means only that form.
    */
   broadcast(channel: string, event: string, data: object, except?: string): void
+  /** The same, but only to the sockets of Holdfast's own client. */
+  broadcastToOwn(channel: string, event: string, data: object): void
   /** The public names of all channels that a socket of this node has subscribed to in any form. */
   subscribed(): Iterable<string>
+  /**
+   * Sends an event to the subscribers of exactly this channel on all nodes, except the socket `except`. `data` is sent
+   * as it is.
+   */
+  publish(channel: string, event: string, data: string, except?: string): Promise<void>
+  /** How many sockets on all nodes have subscribed to each channel that begins with the prefix. */
+  occupied(prefix: string): Promise<ReadonlyMap<string, number>>
+  /** The members of a presence channel, on all nodes. */
+  members(channel: string): ReadonlyMap<string, JsonValue>
   /** The signature for a private or presence channel, as the auth endpoint returns it: `key:signature`. */
   sign(socketId: string, channel: string, channelData?: string): Promise<string>
+  /** The signature with which a socket signs in as a user. `userData` is JSON with an `id`. */
+  signUser(socketId: string, userData: string): Promise<string>
 }
 
 /** The sockets themselves, for the binding to a server. */

@@ -6,6 +6,7 @@ import { handoverRoutes } from '../routes/handover.ts'
 import { leaseRoutes } from '../routes/leases.ts'
 import { lockRoutes } from '../routes/locks.ts'
 import { operationRoutes } from '../routes/operations.ts'
+import { pusherApiRoutes } from '../routes/pusher-api.ts'
 import type { Service } from '../service.ts'
 import { HttpError } from './http-error.ts'
 import { openApi } from './openapi.ts'
@@ -21,6 +22,7 @@ export function allRoutes(service: Service): Route[] {
     ...leaseRoutes(service),
     ...administrationRoutes(service),
     ...operationRoutes(service),
+    ...pusherApiRoutes(service),
   ]
   let created: string | undefined
   const document: Route = route('GET', '/openapi.json', {

@@ -3,12 +3,7 @@ import { HttpError } from './http-error.ts'
 import type { HeaderOf } from './request-headers.ts'
 
 /** The content type does not matter, because a beacon sends text. An empty body is an empty object. */
-export async function readJson(
-  request: Request,
-  header: HeaderOf,
-  { bytes, depth }: { readonly bytes: number; readonly depth: number },
-): Promise<unknown> {
-  const text = await readText(request, header, bytes)
+export function parseBody(text: string, depth: number): unknown {
   if (isDeeper(text, depth))
     throw new HttpError(
       400,
@@ -82,7 +77,7 @@ function isEscaped(text: string, at: number): boolean {
   return backslashes % 2 === 1
 }
 
-async function readText(request: Request, header: HeaderOf, limit: number): Promise<string> {
+export async function readText(request: Request, header: HeaderOf, limit: number): Promise<string> {
   refuseIfTooLarge(header, limit)
   try {
     // The HTTP parser reads no more than the announced length.

@@ -6,10 +6,11 @@ import type { Authorize } from '../identity.ts'
 import { describeError, type Log } from '../log.ts'
 import type { Meter } from '../stats.ts'
 import type { Authentication, Authenticator } from './authentication.ts'
-import { readForm, readJson, refuseIfTooLarge, validated } from './body.ts'
+import { parseBody, readForm, readText, refuseIfTooLarge, validated } from './body.ts'
 import { type HostCheck, misdirected } from './hosts.ts'
 import { asHttpError, disconnected, forbidden, HttpError } from './http-error.ts'
 import { crossOriginHeaders, hostOf, isAllowedOrigin, originRefusal, preflightHeaders } from './origins.ts'
+import { PusherSignatures } from './pusher-signature.ts'
 import { RateLimit } from './rate-limit.ts'
 import { IncomingRequest } from './request.ts'
 import { type HeaderOf, headersOf } from './request-headers.ts'
@@ -41,11 +42,13 @@ export class RequestHandler {
   readonly #options: RequestHandlerOptions
   readonly #requests: RateLimit
   readonly #telemetry: RateLimit
+  readonly #signatures: PusherSignatures
 
   constructor(options: RequestHandlerOptions) {
     const { settings, clock } = options
     this.#options = options
     this.#requests = new RateLimit(settings.rate, settings.burst, clock)
+    this.#signatures = new PusherSignatures(settings, clock)
     this.#telemetry = new RateLimit(settings.telemetryRate, settings.telemetryRate * 4, clock)
   }
 
@@ -106,6 +109,7 @@ export class RequestHandler {
     const { header } = request
     if (!this.#isOwnHost(header, raw.url)) throw misdirected()
     if (route.rate !== 'none') this.#checkRate(route, request.address)
+    if (route.signed) await this.#readSigned(route, request, raw)
     if (route.action === null) return route.handle(request)
     const authentication = await authenticator.authenticate(raw, header)
     if (authentication.setCookie !== undefined) headers['Set-Cookie'] = authentication.setCookie
@@ -117,11 +121,21 @@ export class RequestHandler {
     const bytes = settings[route.limit ?? 'maxBody']
     if (route.body) {
       const isForm = route.form && !header('content-type')?.includes('json')
-      const limits = { bytes, depth: settings.maxDepth }
-      const sent = await (isForm ? readForm(raw, header, bytes) : readJson(raw, header, limits))
+      const sent = isForm
+        ? await readForm(raw, header, bytes)
+        : parseBody(await readText(raw, header, bytes), settings.maxDepth)
       request.body = validated(route.body, sent) as never
     } else refuseIfTooLarge(header, bytes)
     return route.handle(request)
+  }
+
+  async #readSigned(route: Route, request: IncomingRequest, raw: Request): Promise<void> {
+    const { settings } = this.#options
+    const { method, url } = raw
+    const body =
+      method === 'GET' ? '' : await readText(raw, request.header, settings[route.limit ?? 'maxBody'])
+    await this.#signatures.check({ method, url, body })
+    if (route.body) request.body = validated(route.body, parseBody(body, settings.maxDepth)) as never
   }
 
   #isOwnHost(header: HeaderOf, url: string): boolean {

@@ -30,6 +30,14 @@ export class IncomingRequest implements RouteRequest<never> {
     this.#stop = stop
   }
 
+  get appId(): string {
+    return this.#context.req.param('appId') ?? ''
+  }
+
+  get channel(): string {
+    return this.#context.req.param('channel') ?? ''
+  }
+
   get signal(): AbortSignal {
     return AbortSignal.any([this.#context.req.raw.signal, this.#stop])
   }

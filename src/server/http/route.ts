@@ -16,6 +16,8 @@ export interface Route {
    * anybody may send the request, and nobody is identified.
    */
   readonly action: Action | 'identified' | null
+  /** The request carries a signature of the Pusher protocol, which shows that it comes from the user's backend. */
+  readonly signed?: true
   readonly query?: Readonly<Record<string, QueryParameter<unknown>>>
   readonly body?: v.GenericSchema
   /** The body may be a form, as Pusher's clients send it. */
@@ -37,6 +39,8 @@ export interface RouteRequest<Body> {
   /** Empty if the path has none. */
   readonly room: string
   readonly resource: string
+  readonly appId: string
+  readonly channel: string
   readonly body: Body
   /** What the limits count. */
   readonly address: string

@@ -371,6 +371,20 @@ const CALLS: readonly (readonly [
     { error: 'forbidden' },
   ],
   [
+    'the sign-in of a user',
+    [],
+    ['user', 'POST', '/broadcasting/user-auth', 'socket_id=1.2'],
+    200,
+    { auth: expect.stringMatching(/^holdfast:[0-9a-f]{64}$/) },
+  ],
+  [
+    'an event without a signature',
+    [],
+    ['admin', 'POST', '/apps/holdfast/events', { name: 'a', data: '', channel: 'b' }],
+    401,
+    { error: 'invalid_signature' },
+  ],
+  [
     'telemetry',
     [],
     ['lease', 'POST', '/telemetry', { events: [{ type: 'acquired', at: 1 }] }],
@@ -411,10 +425,9 @@ describe('the routes', () => {
 
   it('are each called above', () => {
     const called = new Set(CALLS.map(([, , call]) => routeOf(call)?.id))
-    expect(ROUTES.map(({ id }) => id).filter((id) => !called.has(id))).toEqual([
-      'renewLeaseByQuery',
-      'releaseLeaseByQuery',
-    ])
+    // Those with a signature are called by the package pusher, in a test of their own.
+    const unsigned = ROUTES.filter(({ signed }) => !signed).map(({ id }) => id)
+    expect(unsigned.filter((id) => !called.has(id))).toEqual(['renewLeaseByQuery', 'releaseLeaseByQuery'])
   })
 
   it('agree with the OpenAPI document, one by one', async () => {
@@ -445,7 +458,10 @@ describe('the routes', () => {
     const idsOf = (found: typeof bodies) => found.map(({ operationId }) => operationId)
     expect(idsOf(bodies.filter(({ required }) => !required))).toEqual(['lock', 'takeOver', 'requestLock'])
     const form = 'application/x-www-form-urlencoded'
-    expect(idsOf(bodies.filter(({ content }) => form in content))).toEqual(['authorizeChannel'])
+    expect(idsOf(bodies.filter(({ content }) => form in content))).toEqual([
+      'authorizeChannel',
+      'authorizeUser',
+    ])
     expect(components).toMatchObject({ securitySchemes: { session: { in: 'cookie', name: 'sid' } } })
   })
 })

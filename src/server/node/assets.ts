@@ -45,5 +45,5 @@ export function assetHandler(
 }
 
 function isForService(path: string): boolean {
-  return /^\/(api|broadcasting|telemetry|healthz|readyz|metrics|openapi\.json)(\/|$)/.test(path)
+  return /^\/(api|apps|broadcasting|telemetry|healthz|readyz|metrics|openapi\.json)(\/|$)/.test(path)
 }

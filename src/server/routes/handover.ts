@@ -12,8 +12,9 @@ import type { Service } from '../service.ts'
 import { LOCK_PATH, LockReplies, lockNotFound, named, notYours } from './lock-replies.ts'
 
 /** Handing a lock from one holder to the next. */
-export function handoverRoutes({ handover, waiterLimits, settings }: Service): Route[] {
-  const replies = new LockReplies(settings)
+export function handoverRoutes(service: Service): Route[] {
+  const { handover, waiterLimits } = service
+  const replies = new LockReplies(service)
   return [
     route('POST', `${LOCK_PATH}/takeover`, {
       id: 'takeOver',

@@ -1,5 +1,4 @@
 import type { LeaseRecord } from '../../base/records.ts'
-import type { Settings } from '../../configuration/settings.ts'
 import {
   type AlreadyLocked,
   type LockGranted,
@@ -11,6 +10,7 @@ import { personOf, timesOf } from '../announcer.ts'
 import { HttpError } from '../http/http-error.ts'
 import type { Reply } from '../http/route.ts'
 import type { LockClient, LockResult, UnlockResult } from '../locks.ts'
+import type { Service } from '../service.ts'
 
 /** All requests about a room's lock begin with this path. */
 export const LOCK_PATH = '/api/documents/{roomId}/lock'
@@ -23,10 +23,10 @@ interface Subject {
 
 /** Answers to requests about a room's lock. */
 export class LockReplies {
-  readonly #settings: Settings
+  readonly #service: Pick<Service, 'settings' | 'termsOf'>
 
-  constructor(settings: Settings) {
-    this.#settings = settings
+  constructor(service: Pick<Service, 'settings' | 'termsOf'>) {
+    this.#service = service
   }
 
   lock(result: LockResult, subject: Subject): Reply {
@@ -75,7 +75,9 @@ export class LockReplies {
   }
 
   #terms({ room, client }: Subject) {
-    const { ttl, heartbeat, channelKey, publicChannels } = this.#settings
+    const { settings, termsOf } = this.#service
+    const { channelKey, publicChannels } = settings
+    const { ttl, heartbeat } = termsOf(room)
     const channel = `${publicChannels ? '' : 'private-'}${roomChannel(room)}`
     return { ttl_ms: ttl, heartbeat_ms: heartbeat, channel, channel_key: channelKey, you: client.person }
   }

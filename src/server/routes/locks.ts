@@ -23,7 +23,7 @@ const token = integer(0, Number.MAX_SAFE_INTEGER, 'End only the lock with this t
 /** What a browser sends to hold a room: lock, heartbeat, unlock, read. */
 export function lockRoutes(service: Service): Route[] {
   const { locks, handover, waitingList, waiterLimits, settings, stats, authorize } = service
-  const replies = new LockReplies(settings)
+  const replies = new LockReplies(service)
   const wait = seconds(settings.maxWait / 1000, 'Seconds to wait in the queue.')
   return [
     route('POST', LOCK_PATH, {

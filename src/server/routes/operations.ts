@@ -7,6 +7,8 @@ import {
   publicNameOf,
   telemetryAccepted,
   telemetryBatch,
+  userAuth,
+  userAuthRequest,
 } from '../../protocol/index.ts'
 import { HttpError } from '../http/http-error.ts'
 import { type Reply, type Route, type RouteRequest, route } from '../http/route.ts'
@@ -27,6 +29,21 @@ export function operationRoutes(service: Service): Route[] {
       form: true,
       answers: { 200: channelAuth, 403: errorBody },
       handle: (request) => signChannel(service, request),
+    }),
+    route('POST', '/broadcasting/user-auth', {
+      id: 'authorizeUser',
+      action: 'identified',
+      summary: 'Sign a socket in as the user, for `pusher:signin`.',
+      body: userAuthRequest,
+      form: true,
+      answers: { 200: userAuth },
+      async handle({ identity, body }) {
+        const user_data = JSON.stringify({
+          id: identity.publicId,
+          user_info: { name: identity.name ?? null },
+        })
+        return { body: { auth: await service.channels.signUser(body.socket_id, user_data), user_data } }
+      },
     }),
     route('POST', '/telemetry', {
       id: 'postTelemetry',
