@@ -144,10 +144,10 @@ export class Socket {
     })
   }
 
-  #signIn({ auth, user_data }: Record<string, unknown>): void {
+  #signIn({ auth, user_data }: Record<string, unknown>) {
     const userData = typeof user_data === 'string' ? user_data : ''
     const { id } = Object(parseJson(userData))
-    const refuse = () => this.#sendError('the signature, or the user, is not valid', PUSHER_CLOSE.forbidden)
+    const refuse = () => this.#sendError('the signature, or the user, is not valid')
     if (typeof id !== 'string' || id === '' || userData.length > this.#context.limits.channelData)
       return refuse()
     void this.#context.signing.verifyUser(auth, this.id, userData).then((isSigned) => {
