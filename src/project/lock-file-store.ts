@@ -8,8 +8,8 @@ import { LeaseError, messageOf } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import type { Answer, HoldingStore, Released, Renewal } from '../core/index.ts'
-import { AGAIN, type DirectorySource, gatedFile, REMOVAL_MS } from '../stores/browser/index.ts'
-import { isLive, type LockRecord, REMOVAL_MARK, readRecords, TTL_MS } from './lock-file.ts'
+import { type DirectorySource, gatedFile } from '../stores/browser/index.ts'
+import { isLive, type LockRecord, readRecords, SCOPES, TTL_MS } from './lock-file.ts'
 import type { LockScope } from './types.ts'
 
 /** What the file says about one scope. */
@@ -36,7 +36,7 @@ export function lockFileStore(
   onHeartbeat: (owner: string) => void,
 ): LockFileStore {
   const file = gatedFile(project, '.lock', clock)
-  const removalId = REMOVAL_MARK + randomId()
+  const removalId = randomId()
   /** The id of the project lease, by the id of the core's lease. */
   const owners = new Map<string, string>()
   /** Ids of own records that could not be removed. This tab ignores them. */
@@ -47,6 +47,9 @@ export function lockFileStore(
     supports: { queue: false, push: false, expiry: true, list: false },
 
     async acquire({ resource, id, owner, ttl }) {
+      // A later attempt of the same lease takes over what an earlier one has left, so the earlier one must not release it.
+      for (const [earlier, its] of owners) if (its === owner) owners.delete(earlier)
+      leftBehind.delete(owner)
       owners.set(id, owner)
       const transition: Transition<Answer> = ({ record, holder, now }) => {
         if (holder && holder.owner !== owner)
@@ -77,6 +80,7 @@ export function lockFileStore(
 
     async release({ resource, id }: { resource: string; id: string }) {
       const owner = owners.get(id)
+      if (!owner) return { ended: null, holder: null }
       try {
         const released = await change<Released>(resource, ({ record, holder, now }) => {
           if (!record || record.id !== owner) return [{ ended: null, holder }]
@@ -86,7 +90,7 @@ export function lockFileStore(
         owners.delete(id)
         return released
       } catch (cause) {
-        if (owner) leftBehind.add(owner)
+        if (owners.has(id)) leftBehind.add(owner)
         // Always retryable, because nobody else can remove the record before its TTL has passed.
         throw new LeaseError('store-unavailable', messageOf(cause), { cause })
       }
@@ -103,21 +107,21 @@ export function lockFileStore(
       const found = Object.entries(readRecords(content, now))
       const others = found.filter(([, { id }]) => !leftBehind.has(id))
       const records = Object.fromEntries(others)
-      const removal = Object.values(records).find(({ id }) => id.startsWith(REMOVAL_MARK))
-      // Another tab is removing the file. A mark that was shortened is written back, as above.
-      if (isLive(removal, now)) {
-        const wasShortened = removal.ttlExpiresAt === now + REMOVAL_MS
-        return { result: AGAIN, text: wasShortened ? JSON.stringify(records) : undefined }
-      }
       const record = records[scope]
       const holder = isLive(record, now) ? describe(scope, record, now) : null
       const [result, next = record] = transition({ record, holder, now })
-      if (next === record && others.length === found.length) return { result }
       // Every write removes the expired records of all scopes.
       const left = Object.entries({ ...records, [scope]: next }).filter(([, record]) => isLive(record, now))
-      if (left.length > 0) return { result, text: JSON.stringify(Object.fromEntries(left)) }
-      const marker = { id: removalId, ttlExpiresAt: now + REMOVAL_MS, mtime: now }
-      return { result, text: JSON.stringify({ [scope]: marker }), remove: true }
+      const text = JSON.stringify(Object.fromEntries(left))
+      if (left.length > 0)
+        return next === record && others.length === found.length ? { result } : { result, text }
+      if (!content) return { result }
+      const leaving = { id: removalId, ttlExpiresAt: now + TTL_MS, mtime: now }
+      return {
+        result,
+        text,
+        removal: JSON.stringify(Object.fromEntries(SCOPES.map((name) => [name, leaving]))),
+      }
     }, create)
   }
 }

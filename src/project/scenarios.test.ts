@@ -51,8 +51,9 @@ describe('the four scenarios of the project lock', () => {
     files.put('workflow-cookbook/collector.jsonl', '{}')
     const { locks, events, emitted } = openTab({ locks: null })
     const lease = await finished(locks.acquireProjectLock())
-    files.refuse = (operation) => {
-      if (operation === 'remove') throw new DOMException('no', 'InvalidModificationError')
+    files.refuse = (operation, path) => {
+      if (operation === 'remove' && path.endsWith('.lock'))
+        throw new DOMException('no', 'InvalidModificationError')
     }
     await finished(locks.releaseProjectLock(lease))
     const after = emitted().slice(emitted().indexOf('release-requested'))
