@@ -17,6 +17,7 @@ import {
   isMissing,
   readText,
 } from './directory.ts'
+import { AutoSaveError } from './errors.ts'
 import {
   decodeHead,
   decodeSave,
@@ -31,6 +32,8 @@ import {
 
 export interface Contents {
   readonly current: SaveInfo | null
+  /** The id that `current.json` names, even if there is no such save. */
+  readonly named: string | null
   /** All saves, newest first. */
   readonly saves: readonly SaveInfo[]
   /** Ids of files that a crash left incomplete. */
@@ -52,8 +55,11 @@ export interface Archive {
 export interface Draft {
   /** `listed`: the saves for the index. */
   write(save: Save, listed: readonly SaveInfo[]): Promise<void>
-  /** Makes this save the current one. */
-  commit(): Promise<void>
+  /**
+   * Makes this save the current one. Rejects with `conflict` if `current.json` does not name the save that it named
+   * before: another tab has saved. `expectLock` is called right before the commit.
+   */
+  commit(named: string | null, expectLock: () => void): Promise<void>
   updateIndex(): Promise<void>
   /** Leaves the files as they were. After the commit, it affects only the index. */
   discard(): Promise<void>
@@ -73,7 +79,7 @@ export function createArchive(open: () => Directory | Promise<Directory>): Archi
   return {
     async scan() {
       const found = await folders(false)
-      if (!found) return { current: null, saves: [], incomplete: [], unlisted: Infinity }
+      if (!found) return { current: null, named: null, saves: [], incomplete: [], unlisted: Infinity }
       const [pointer, index, ids] = await Promise.all([
         readText(found.autosave, 'current.json'),
         readText(found.autosave, 'index.json'),
@@ -98,7 +104,7 @@ export function createArchive(open: () => Directory | Promise<Directory>): Archi
       const named = parsePointer(pointer)
       const current = saves.find(({ id }) => id === named) ?? saves[0] ?? null
       const unlisted = listed.size > 0 ? saves.filter(({ id }) => !listed.has(id)).length : Infinity
-      return { current, saves, incomplete, unlisted }
+      return { current, named, saves, incomplete, unlisted }
     },
 
     async load(id) {
@@ -146,9 +152,8 @@ async function openDraft(
   { id, index: withIndex }: { readonly id: string; readonly index: boolean },
 ): Promise<Draft> {
   const name = fileNameOf(id)
-  const [save, current, index] = await Promise.all([
+  const [save, index] = await Promise.all([
     openWriter(history, name),
-    pointer.createWritable(),
     withIndex ? openWriter(autosave, 'index.json') : null,
   ])
   let isCommitted = false
@@ -157,21 +162,28 @@ async function openDraft(
       const writeSave = async () => {
         for (const piece of piecesOf(encodeSave(content), content.bytes)) await save.write(piece)
       }
-      await Promise.all([
-        writeSave(),
-        current.write(JSON.stringify({ holdfast: VERSION, savedAt: id, file: `history/${name}` })),
-        index?.write(JSON.stringify({ holdfast: VERSION, saves: listed })),
-      ])
+      await Promise.all([writeSave(), index?.write(JSON.stringify({ holdfast: VERSION, saves: listed }))])
       await save.close()
     },
-    async commit() {
-      await current.close()
-      isCommitted = true
+    async commit(named, expectLock) {
+      // No other tab can commit while this writer is open. Browsers without exclusive writers ignore the mode.
+      const current = await pointer.createWritable({ mode: 'exclusive' })
+      try {
+        await current.write(JSON.stringify({ holdfast: VERSION, savedAt: id, file: `history/${name}` }))
+        if (parsePointer(await readText(autosave, 'current.json')) !== named)
+          throw new AutoSaveError('conflict', 'another tab saved while this tab held the lock')
+        expectLock()
+        await current.close()
+        isCommitted = true
+      } catch (error) {
+        await current.abort().catch(() => {})
+        throw error
+      }
     },
     updateIndex: async () => index?.close(),
     async discard() {
       // A closed writer cannot be aborted, and need not be.
-      await Promise.allSettled([save, current, index].map((writer) => writer?.abort()))
+      await Promise.allSettled([save, index].map((writer) => writer?.abort()))
       if (!isCommitted) await removeFile(history, name)
     },
   }

@@ -128,11 +128,23 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
       return onRefused(error)
     }
     try {
-      if (await checkConflict(lease)) await saveWith(lease)
+      await saveUnlessConflict(lease)
     } catch (error) {
       onFailed(asWriteError(error))
     }
     if (hold === 'save') await releaseLock()
+  }
+
+  async function saveUnlessConflict(lease: ProjectLockLease): Promise<void> {
+    while (await checkConflict(lease)) {
+      try {
+        return await saveWith(lease)
+      } catch (error) {
+        if (asWriteError(error).code !== 'conflict') throw error
+        // Another tab saved, although this one holds the lock. What it saved decides.
+        contents = null
+      }
+    }
   }
 
   /** Reads what other tabs may have saved while this tab did not have the lock. False: that is a conflict. */

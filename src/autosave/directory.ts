@@ -11,7 +11,7 @@ export interface FileHandle {
     text(): Promise<string>
     slice(start: number, end: number): { text(): Promise<string> }
   }>
-  createWritable(): Promise<FileWriter>
+  createWritable(options?: { keepExistingData?: boolean; mode?: 'exclusive' }): Promise<FileWriter>
 }
 
 /** What is written becomes visible with `close`, which replaces the whole file at once. */

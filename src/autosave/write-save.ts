@@ -71,12 +71,11 @@ export async function writeSave(options: SaveOptions, before: Contents): Promise
       const draft = await opening
       await draft.write(save, kept)
       onWritten()
-      expectLock()
-      await draft.commit()
+      await draft.commit(contents.named, expectLock)
       const unlisted = index ? 0 : contents.unlisted + 1
       return {
         save: infoOf(save),
-        contents: { current: infoOf(save), saves: kept, incomplete: [], unlisted },
+        contents: { current: infoOf(save), named: id, saves: kept, incomplete: [], unlisted },
         collect: () => collect(draft, [...dropped.map((old) => old.id), ...contents.incomplete]),
       }
     } catch (error) {
