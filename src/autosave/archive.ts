@@ -3,7 +3,8 @@
  *
  *     history/<time>.json   a complete save with its checksum; written once, never changed
  *     current.json          names the current save; replacing this file is the commit
- *     index.json            a list of the saves, so that listing reads few files; written with every fifth save
+ *     index.json            a list of the saves, so that listing reads few files; written with every fifth save. What it
+ *                           says about a file counts only if the file has the right size
  *
  * The browser writes each file to a temporary place and replaces the old file when the writer is closed, so a crash
  * leaves the old file. If a browser damages a file nevertheless, the newest save that can be verified is the current
@@ -23,6 +24,7 @@ import {
   decodeSave,
   encodeSave,
   fileNameOf,
+  fileSizeOf,
   HEAD_LENGTH,
   idOfFileName,
   piecesOf,
@@ -50,6 +52,8 @@ export interface Archive {
   /** Begins to write a save, and the index if requested. The save is not the current one before its commit. */
   draft(id: string, options: { readonly index: boolean }): Promise<Draft>
   remove(ids: readonly string[]): Promise<void>
+  /** Whether a save with this id could take so many bytes now. Tries it, and leaves nothing behind. */
+  hasSpace(id: string, bytes: number): Promise<boolean>
 }
 
 export interface Draft {
@@ -89,20 +93,23 @@ export function createArchive(open: () => Directory | Promise<Directory>): Archi
       const saves: SaveInfo[] = []
       const incomplete: string[] = []
       let failure: unknown
-      for (const id of ids) {
+      const inspected = ids.map(async (id) => {
         try {
-          const save = listed.get(id) ?? (await readHead(found.history, id))
+          const save = await inspect(found.history, id, listed.get(id))
           if (save) saves.push(save)
           else incomplete.push(id)
         } catch (error) {
           // The file may be readable later, so it is not incomplete. The other files count without it.
           failure = error
         }
-      }
+      })
+      await Promise.all(inspected)
       if (failure && saves.length === 0) throw failure
       saves.sort((a, b) => (a.id < b.id ? 1 : -1))
       const named = parsePointer(pointer)
-      const current = saves.find(({ id }) => id === named) ?? saves[0] ?? null
+      const newest = saves.find(({ id }) => id === named) ?? saves[0]
+      // The checksum of the current save decides about conflicts and journals, so the index is not enough.
+      const current = newest ? ((await readHead(found.history, newest.id).catch(() => null)) ?? newest) : null
       const unlisted = listed.size > 0 ? saves.filter(({ id }) => !listed.has(id)).length : Infinity
       return { current, named, saves, incomplete, unlisted }
     },
@@ -128,6 +135,21 @@ export function createArchive(open: () => Directory | Promise<Directory>): Archi
     async remove(ids) {
       const found = known ?? (await folders(false))
       await Promise.all(ids.map((id) => found && removeFile(found.history, fileNameOf(id))))
+    },
+
+    async hasSpace(id, bytes) {
+      if (bytes <= 0) return true
+      const { history } = await folders(true)
+      const writer = await openWriter(history, fileNameOf(id))
+      try {
+        for (const piece of piecesOf(' '.repeat(bytes), bytes)) await writer.write(piece)
+        return true
+      } catch {
+        return false
+      } finally {
+        await writer.abort().catch(() => {})
+        await removeFile(history, fileNameOf(id))
+      }
     },
   }
 
@@ -189,7 +211,17 @@ async function openDraft(
   }
 }
 
-/** For a save that the index does not list. */
+/** What the index lists, if the file has that size. `null`: the file is incomplete or damaged. */
+async function inspect(
+  history: Directory,
+  id: string,
+  listed: SaveInfo | undefined,
+): Promise<SaveInfo | null> {
+  const file = listed && (await getIfPresent(history, fileNameOf(id)))
+  const isAsListed = file && (await file.getFile()).size === fileSizeOf(listed)
+  return isAsListed ? listed : readHead(history, id)
+}
+
 async function readHead(history: Directory, id: string): Promise<SaveInfo | null> {
   const save = decodeHead((await readText(history, fileNameOf(id), HEAD_LENGTH)) ?? '')
   return save?.id === id ? save : null

@@ -11,7 +11,7 @@ import { timeOf } from './save-file.ts'
 import { createSchedule, onPageLeft } from './schedule.ts'
 import { maySave } from './state.ts'
 import { createStateStore } from './state-store.ts'
-import type { AutoSave, AutoSaveOptions, AutoSavePhase, ReadOnlyReason } from './types.ts'
+import type { AutoSave, AutoSaveOptions, AutoSavePhase, ReadOnlyReason, Recovery } from './types.ts'
 import { writeSave } from './write-save.ts'
 import { createWriterLock } from './writer-lock.ts'
 
@@ -85,7 +85,9 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
       const { limit = Infinity } = restoreOptions
       if (limit !== Infinity) expectWhole('limit', limit, 0)
       await started
-      return orLoadError(findRecoverable<T>(archive, journal, { limit, onLoad }))
+      const found = await orLoadError(findRecoverable<T>(archive, journal, { limit, onLoad }))
+      reportSkipped(found)
+      return found
     },
     history: () => orLoadError(listGenerations(archive)),
     close,
@@ -262,6 +264,14 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     // If the base has changed, an own save has ended in the meantime, and it is newer than this scan.
     if (tracker.base === base) tracker.setBase(current)
     dispatch({ type: 'loaded', savedAt: store.state.savedAt, unsaved: tracker.isUnsaved })
+  }
+
+  function reportSkipped(found: Recovery<T>): void {
+    const best = found[0]?.id ?? ''
+    const skipped = found.skipped.filter(({ id }) => id > best)
+    dispatch({ type: 'searched', skipped })
+    for (const { id, reason } of skipped)
+      emitError('restore', new AutoSaveError('corrupt', `the save of ${id} is ${reason}, and was skipped`))
   }
 
   function onLoad({ source, save }: Candidate, current: string | null): void {

@@ -8,6 +8,7 @@ export interface Directory {
 
 export interface FileHandle {
   getFile(): Promise<{
+    readonly size: number
     text(): Promise<string>
     slice(start: number, end: number): { text(): Promise<string> }
   }>

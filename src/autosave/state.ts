@@ -43,6 +43,8 @@ export type Action =
   | { readonly type: 'released' }
   /** The state in memory is now based on the current save. */
   | { readonly type: 'loaded'; readonly savedAt: number | null; readonly unsaved: boolean }
+  /** The saves were searched for the best one that can be restored. */
+  | { readonly type: 'searched'; readonly skipped: AutoSaveSnapshot['skipped'] }
   | { readonly type: 'closed' }
 
 /** Before anything has happened. */
@@ -55,6 +57,7 @@ export const INITIAL_SNAPSHOT: AutoSaveSnapshot = {
   readOnly: null,
   inLine: false,
   stale: false,
+  skipped: [],
   error: null,
   retryAt: null,
 }
@@ -108,6 +111,8 @@ export function reduce(state: AutoSaveSnapshot, action: Action): AutoSaveSnapsho
       return state.backend ? { ...state, backend: null } : state
     case 'loaded':
       return loaded(state, action)
+    case 'searched':
+      return state.skipped.length + action.skipped.length > 0 ? { ...state, skipped: action.skipped } : state
     case 'closed':
       return { ...state, phase: 'disabled', backend: null, inLine: false, retryAt: null }
   }

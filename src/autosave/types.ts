@@ -88,6 +88,8 @@ export interface AutoSaveSnapshot {
   readonly inLine: boolean
   /** The directory contains a newer save than the one that the state in memory is based on. */
   readonly stale: boolean
+  /** Saves that are newer than the best one that `restore` found, but cannot be verified. */
+  readonly skipped: readonly SkippedSave[]
   readonly error: AutoSaveError | null
   /** When the next attempt is due, milliseconds since 1970. */
   readonly retryAt: number | null
@@ -116,6 +118,20 @@ export interface Recoverable<T> {
   load(): Promise<T>
 }
 
+/** A save that cannot be recovered. */
+export interface SkippedSave {
+  readonly id: string
+  readonly savedAt: number
+  /** `unreadable`: it may be readable later. */
+  readonly reason: 'damaged' | 'missing' | 'unreadable'
+}
+
+/** What can be recovered, best first. */
+export interface Recovery<T> extends ReadonlyArray<Recoverable<T>> {
+  /** Saves that were found and cannot be verified, newest first. */
+  readonly skipped: readonly SkippedSave[]
+}
+
 export interface AutoSave<T> extends AsyncDisposable {
   /** Call it after every edit. It is cheap. */
   changed(): void
@@ -131,9 +147,9 @@ export interface AutoSave<T> extends AsyncDisposable {
   flushNow(options?: { readonly overwrite?: boolean }): Promise<AutoSaveSnapshot>
   /**
    * Lists what can be recovered, each verified, best first: journals based on the current save, the current save, then
-   * the rest by time. `limit` ends the search early.
+   * the rest by time. `limit` ends the search early. `skipped` lists the saves that could not be verified.
    */
-  restore(options?: { readonly limit?: number }): Promise<readonly Recoverable<T>[]>
+  restore(options?: { readonly limit?: number }): Promise<Recovery<T>>
   /** Lists the saves, newest first, without verifying them. */
   history(): Promise<readonly Generation[]>
   /** Saves unsaved edits, or leaves them in the journal if it cannot. Then releases the lock and stops. */
@@ -142,7 +158,7 @@ export interface AutoSave<T> extends AsyncDisposable {
   dispose(): Promise<void>
 }
 
-export type AutoSaveOperation = 'acquire' | 'write' | 'collect' | 'journal'
+export type AutoSaveOperation = 'acquire' | 'write' | 'collect' | 'journal' | 'restore'
 
 interface EventBase {
   /** Milliseconds since 1970. Never goes back from one event to the next. */

@@ -112,15 +112,18 @@ describe('AutoSave in Chromium', () => {
     expect(await b.run('journals')).toBe(0)
   })
 
-  it('keeps the last save if the quota is exceeded, and saves when there is space again', async () => {
+  it('keeps every save if the next one cannot fit, and saves when there is space again', async () => {
     const a = await openTab()
     const tools = await devTools(a.page)
     await a.run('open')
-    await a.run('edit', 'small')
-    await a.run('flush')
-    await tools.limitQuota(1_000_000)
-    await a.run('edit', 'large', 8_000_000)
+    for (const title of ['first', 'second', 'small']) {
+      await a.run('edit', title, 200_000)
+      await a.run('flush')
+    }
+    await tools.limitQuota(3_000_000)
+    await a.run('edit', 'large', 9_000_000)
     expect(await a.run('flush')).toMatchObject({ phase: 'error', code: 'quota-exceeded', unsaved: true })
+    expect(await a.run('history')).toBe(3)
     const b = await openTab()
     expect(await b.run('open')).toMatchObject({ title: 'small' })
     await tools.limitQuota()
