@@ -194,6 +194,30 @@ describe('standby', () => {
   })
 })
 
+describe('steal', () => {
+  it.each([
+    ['the Web Lock', undefined],
+    ['the file', null],
+  ])('takes %s from its holder, who notices it, and before all who wait', async (_, locks) => {
+    const { clock, openTab, finished } = projectBed()
+    const open = () => openTab(locks === null ? { locks } : {})
+    const [holder, waiter, thief] = [open(), open(), open()]
+    const lost = await finished(holder.locks.acquireProjectLock())
+    waiter.locks.acquireProjectLock({ standby: true }).catch(() => {})
+    await clock.advance(3000)
+    const stolen = await finished(thief.locks.acquireProjectLock({ steal: true }), 1000)
+    expect(thief.locks.holdsProjectLock(stolen)).toBe(true)
+    await clock.advance(10_000)
+    expect(holder.locks.holdsProjectLock(lost)).toBe(false)
+    expect(holder.events.find((event) => event.type === 'lock:error')).toMatchObject({
+      ...{ operation: 'renew', retryable: true, error: { code: 'lock-renewal-failed' } },
+    })
+    expect(thief.locks.holdsProjectLock(stolen)).toBe(true)
+    expect(waiter.emitted()).toEqual([])
+    await Promise.all([holder, waiter, thief].map((tab) => finished(tab.locks.close())))
+  })
+})
+
 describe('an existing .lock', () => {
   it('is overwritten if it has expired', async () => {
     const { clock, files, openTab, finished, lockFile } = projectBed()

@@ -25,15 +25,23 @@ export interface AcquireRequest {
   readonly signal: AbortSignal
   readonly policy: RetryPolicyConfig
   readonly standby: boolean
+  readonly steal: boolean
 }
 
 export function checkAcquireOptions(options: AcquireProjectLockOptions = {}): AcquireRequest {
   expectObject('options', options)
-  const { scope = 'autosave', signal = new AbortController().signal, retry, standby = false } = options
+  const {
+    scope = 'autosave',
+    signal = new AbortController().signal,
+    retry,
+    standby = false,
+    steal = false,
+  } = options
   expectOneOf('scope', scope, SCOPES)
   expectSignal('signal', signal)
   expectBoolean('standby', standby)
-  return { scope, signal, policy: checkRetry(retry), standby }
+  expectBoolean('steal', steal)
+  return { scope, signal, policy: checkRetry(retry), standby, steal }
 }
 
 export interface Backends {

@@ -34,6 +34,7 @@ export function lockFileStore(
   project: DirectorySource,
   clock: Clock,
   onHeartbeat: (owner: string) => void,
+  steals: ReadonlySet<string>,
 ): LockFileStore {
   const file = gatedFile(project, '.lock', clock)
   const removalId = randomId()
@@ -52,7 +53,7 @@ export function lockFileStore(
       leftBehind.delete(owner)
       owners.set(id, owner)
       const transition: Transition<Answer> = ({ record, holder, now }) => {
-        if (holder && holder.owner !== owner)
+        if (holder && holder.owner !== owner && !steals.has(owner))
           // A record that was shortened to the TTL is written back, so that it ends then for all tabs.
           return [
             { granted: false, holder, place: null, retryIn: null },

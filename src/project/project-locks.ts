@@ -61,11 +61,14 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   const claims = new Map<string, Claim>()
   const onEvent = (event: LeaseEvent) => claims.get(event.owner)?.onLeaseEvent(event)
 
-  const webStore = projectWebLockStore(() => webLocks as WebLocks, `${namespace}:project:`, clock)
+  /** The ids of the leases that are taken from another tab. */
+  const steals = new Set<string>()
+  const webStore = projectWebLockStore(() => webLocks as WebLocks, `${namespace}:project:`, clock, steals)
   const fileStore = lockFileStore(
     () => openProject(directory),
     clock,
     (id) => claims.get(id)?.onHeartbeat(),
+    steals,
   )
   const backends: Backends = {
     clock,
@@ -120,13 +123,14 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   return locks
 
   async function acquire(request: AcquireRequest): Promise<Claim> {
-    const { scope, signal, standby } = request
+    const { scope, signal, standby, steal } = request
     signal.throwIfAborted()
     const id = randomId()
     const backend = webLocks ? 'web' : 'fallback'
     const requested = { id, backend, scope, acquiredAt: 0, ttlExpiresAt: Infinity } as const
     const claim = createClaim(requested, events, standby)
     claims.set(id, claim)
+    if (steal) steals.add(id)
     try {
       await acquireClaim(backends, claim, request)
       return claim
@@ -135,6 +139,8 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
       // A failed acquisition has emitted its error. A wait that was ended from outside emits only this.
       if (signal.aborted || closing.signal.aborted) claim.emit('released', {})
       throw error
+    } finally {
+      steals.delete(id)
     }
   }
 

@@ -34,6 +34,11 @@ export interface AcquireProjectLockOptions extends AcquireLockOptions {
    * write again when the writing tab is closed. `retry` does not apply.
    */
   readonly standby?: boolean
+  /**
+   * Takes the lock away from the tab that holds it. That tab notices the loss of a Web Lock at once, and of a `.lock` with
+   * its next heartbeat. Default false.
+   */
+  readonly steal?: boolean
 }
 
 export interface RenewProjectLockOptions {

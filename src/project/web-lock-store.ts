@@ -7,7 +7,12 @@ import type { LeaseRecord } from '../base/records.ts'
 import type { HoldingStore } from '../core/index.ts'
 import { tabLocks, type WebLocks } from '../stores/browser/index.ts'
 
-export function projectWebLockStore(locks: () => WebLocks, prefix: string, clock: Clock): HoldingStore {
+export function projectWebLockStore(
+  locks: () => WebLocks,
+  prefix: string,
+  clock: Clock,
+  steals: ReadonlySet<string>,
+): HoldingStore {
   const webLocks = tabLocks(locks, prefix, clock)
   /** The held leases, by id. */
   const leases = new Map<string, LeaseRecord>()
@@ -18,7 +23,9 @@ export function projectWebLockStore(locks: () => WebLocks, prefix: string, clock
 
     async acquire(ask) {
       const { resource, id, owner } = ask
-      const hold = await webLocks.ask(ask)
+      const hold = await (steals.has(owner)
+        ? webLocks.take(id, resource, { steal: true })
+        : webLocks.ask(ask))
       if (!hold)
         return { granted: false, holder: null, place: webLocks.holds.has(id) ? 0 : null, retryIn: null }
       hold.onStolen = () => {
