@@ -9,7 +9,8 @@ import { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import type { Answer, HoldingStore, Released, Renewal } from '../core/index.ts'
 import { type DirectorySource, gatedFile } from '../stores/browser/index.ts'
-import { isLive, type LockRecord, readRecords, SCOPES, TTL_MS } from './lock-file.ts'
+import type { Claim } from './claim.ts'
+import { describe, isLive, type LockRecord, readRecords, TTL_MS } from './lock-file.ts'
 import type { LockScope } from './types.ts'
 
 /** What the file says about one scope. */
@@ -29,12 +30,10 @@ export interface LockFileStore extends HoldingStore {
   clear(scope: LockScope): Promise<void>
 }
 
-/** `onHeartbeat` is called when a renewal is sent. The core's own event comes only with the answer. */
 export function lockFileStore(
   project: DirectorySource,
   clock: Clock,
-  onHeartbeat: (owner: string) => void,
-  steals: ReadonlySet<string>,
+  claims: ReadonlyMap<string, Claim>,
 ): LockFileStore {
   const file = gatedFile(project, '.lock', clock)
   const removalId = randomId()
@@ -53,15 +52,15 @@ export function lockFileStore(
       leftBehind.delete(owner)
       owners.set(id, owner)
       const transition: Transition<Answer> = ({ record, holder, now }) => {
-        if (holder && holder.owner !== owner && !steals.has(owner))
+        if (holder && holder.owner !== owner && !claims.get(owner)?.steal)
           // A record that was shortened to the TTL is written back, so that it ends then for all tabs.
           return [
             { granted: false, holder, place: null, retryIn: null },
             holder.remaining === TTL_MS && record ? { ...record } : undefined,
           ]
         const next = { id: owner, ttlExpiresAt: now + ttl, mtime: now }
-        const lease = { ...describe(resource, next, now), id }
-        const replaced = record && record.id !== owner && describe(resource, record, now)
+        const lease = { ...leaseOf(resource, next, now), id }
+        const replaced = record && record.id !== owner && leaseOf(resource, record, now)
         return [{ granted: true, lease, ...(replaced && { replaced }) }, next]
       }
       const answer = await change(resource, transition, true)
@@ -71,11 +70,12 @@ export function lockFileStore(
 
     renew({ resource, id, ttl }) {
       const owner = owners.get(id) ?? ''
-      onHeartbeat(owner)
+      // The core's own event comes only with the answer.
+      claims.get(owner)?.onHeartbeat()
       return change<Renewal>(resource, ({ holder, now }) => {
         if (holder?.id !== owner) return [{ ok: false, holder }]
         const next = { id: owner, ttlExpiresAt: now + ttl, mtime: now }
-        return [{ ok: true, lease: describe(resource, next, now) }, next]
+        return [{ ok: true, lease: leaseOf(resource, next, now) }, next]
       })
     },
 
@@ -86,7 +86,7 @@ export function lockFileStore(
         const released = await change<Released>(resource, ({ record, holder, now }) => {
           if (!record || record.id !== owner) return [{ ended: null, holder }]
           const state = holder ? 'released' : 'expired'
-          return [{ ended: { ...describe(resource, record, now), state }, holder: null }, null]
+          return [{ ended: { ...leaseOf(resource, record, now), state }, holder: null }, null]
         })
         owners.delete(id)
         return released
@@ -109,7 +109,7 @@ export function lockFileStore(
       const others = found.filter(([, { id }]) => !leftBehind.has(id))
       const records = Object.fromEntries(others)
       const record = records[scope]
-      const holder = isLive(record, now) ? describe(scope, record, now) : null
+      const holder = isLive(record, now) ? leaseOf(scope, record, now) : null
       const [result, next = record] = transition({ record, holder, now })
       // Every write removes the expired records of all scopes.
       const left = Object.entries({ ...records, [scope]: next }).filter(([, record]) => isLive(record, now))
@@ -121,16 +121,12 @@ export function lockFileStore(
       return {
         result,
         text,
-        removal: JSON.stringify(Object.fromEntries(SCOPES.map((name) => [name, leaving]))),
+        removal: JSON.stringify({ autosave: leaving, history: leaving }),
       }
     }, create)
   }
 }
 
-function describe(resource: string, record: LockRecord, now: number): LeaseRecord {
-  const { id, mtime: acquiredAt, ttlExpiresAt: expiresAt } = record
-  const remaining = Math.max(0, expiresAt - now)
-  const state = remaining ? 'held' : 'expired'
-  const token = acquiredAt * 1000
-  return { resource, id, owner: id, token, metadata: null, acquiredAt, expiresAt, remaining, state }
+function leaseOf(resource: string, { id, mtime, ttlExpiresAt }: LockRecord, now: number): LeaseRecord {
+  return describe(resource, { id, owner: id }, mtime, ttlExpiresAt, Math.max(0, ttlExpiresAt - now))
 }

@@ -7,6 +7,7 @@
  * the file's last change + TTL.
  */
 import { isObject } from '../base/arguments.ts'
+import type { LeaseRecord } from '../base/records.ts'
 import type { Content } from '../stores/browser/index.ts'
 import type { LockScope } from './types.ts'
 
@@ -52,4 +53,25 @@ export function isLive(record: LockRecord | null | undefined, now: number): reco
 function isRecord(found: unknown): found is LockRecord {
   const { id, ttlExpiresAt, mtime } = Object(found) as Partial<LockRecord>
   return typeof id === 'string' && id !== '' && Number.isFinite(ttlExpiresAt) && Number.isFinite(mtime)
+}
+
+/** A lease as the core sees it. The lock has no token, so the time of the grant or of the last change serves as one. */
+export function describe(
+  resource: string,
+  by: Pick<LeaseRecord, 'id' | 'owner'>,
+  acquiredAt: number,
+  expiresAt: number | null = null,
+  remaining: number | null = null,
+): LeaseRecord {
+  const state = remaining === 0 ? 'expired' : 'held'
+  return {
+    resource,
+    ...by,
+    token: acquiredAt * 1000,
+    metadata: null,
+    acquiredAt,
+    expiresAt,
+    remaining,
+    state,
+  }
 }

@@ -61,15 +61,8 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   const claims = new Map<string, Claim>()
   const onEvent = (event: LeaseEvent) => claims.get(event.owner)?.onLeaseEvent(event)
 
-  /** The ids of the leases that are taken from another tab. */
-  const steals = new Set<string>()
-  const webStore = projectWebLockStore(() => webLocks as WebLocks, `${namespace}:project:`, clock, steals)
-  const fileStore = lockFileStore(
-    () => openProject(directory),
-    clock,
-    (id) => claims.get(id)?.onHeartbeat(),
-    steals,
-  )
+  const webStore = projectWebLockStore(() => webLocks as WebLocks, `${namespace}:project:`, clock, claims)
+  const fileStore = lockFileStore(() => openProject(directory), clock, claims)
   const backends: Backends = {
     clock,
     web: createLeases(webStore, { clock, onEvent, heartbeat: false, wait: WEB_LOCK_WAIT_MS }),
@@ -99,7 +92,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
       const claim = claimOf(lease)
       if (!force) return claim && release(claim)
       expectOneOf('lease.scope', lease.scope, SCOPES)
-      await release(claim ?? createClaim(lease, events, false), () => fileStore.clear(lease.scope))
+      await release(claim ?? createClaim(lease, events), () => fileStore.clear(lease.scope))
     },
 
     async withProjectLock(executor, withOptions) {
@@ -123,14 +116,13 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   return locks
 
   async function acquire(request: AcquireRequest): Promise<Claim> {
-    const { scope, signal, standby, steal } = request
+    const { scope, signal } = request
     signal.throwIfAborted()
     const id = randomId()
     const backend = webLocks ? 'web' : 'fallback'
     const requested = { id, backend, scope, acquiredAt: 0, ttlExpiresAt: Infinity } as const
-    const claim = createClaim(requested, events, standby)
+    const claim = createClaim(requested, events, request)
     claims.set(id, claim)
-    if (steal) steals.add(id)
     try {
       await acquireClaim(backends, claim, request)
       return claim
@@ -139,8 +131,6 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
       // A failed acquisition has emitted its error. A wait that was ended from outside emits only this.
       if (signal.aborted || closing.signal.aborted) claim.emit('released', {})
       throw error
-    } finally {
-      steals.delete(id)
     }
   }
 

@@ -18,9 +18,8 @@ import { pause } from '../../base/pause.ts'
 import { nameOf } from '../../clients/browser-errors.ts'
 import { type DirectorySource, openDirectory, type WebDirectory, type WebFile } from './platform.ts'
 
-/** Multiplied by the number of failed attempts. */
-const GATE_PAUSE_MS = 10
-const MAX_GATE_PAUSE_MS = 100
+/** Multiplied by the number of failed attempts, and by a random share. */
+const GATE_PAUSE_MS = 20
 /** Less than the five seconds that callers wait for an answer. */
 const GATE_LIMIT_MS = 4000
 /** Without a gate: from a write to the reading that confirms it. */
@@ -62,8 +61,8 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
   const gateName = `${name}.gate`
   /** Whether the browser has exclusive writers; unknown before the first one was opened. */
   let hasGate: boolean | undefined
-  /** The file may be empty because this tab has created it, and could not write it. Any other empty file is damaged. */
-  let isMadeEmpty = false
+  /** There was no file when this tab last looked. So an empty file is one that could not be written, not a damaged one. */
+  let isNew = false
   /** Changes of this tab run one after the other, so that they keep their order and do not compete for the gate. */
   let turn: Promise<unknown> = Promise.resolve()
 
@@ -94,8 +93,8 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
   async function decideAndWrite<T>(directory: WebDirectory, decide: Decide<T>): Promise<T | typeof AGAIN> {
     const start = moment(clock)
     const content = await readFrom(directory)
-    isMadeEmpty &&= content?.text === ''
-    const { result, text, removal } = decide(isMadeEmpty ? null : content)
+    isNew = !content || (isNew && content.text === '')
+    const { result, text, removal } = decide(isNew ? null : content)
     if (removal === undefined) {
       const isWritten = text === undefined || (await write(directory, text, start))
       return isWritten ? result : AGAIN
@@ -106,9 +105,7 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
     } catch (error) {
       if (nameOf(error) !== 'NotFoundError') {
         if (text !== undefined) await write(directory, text, moment(clock)).catch(() => {})
-        throw new LeaseError('store-unavailable', `${name} was not removed: ${messageOf(error)}`, {
-          cause: error,
-        })
+        throw new LeaseError('store-unavailable', messageOf(error), { cause: error })
       }
     }
     return result
@@ -116,15 +113,13 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
 
   /** False: without a gate, another tab may have been faster. */
   async function write(directory: WebDirectory, text: string, start: Moment): Promise<boolean> {
-    let file = await fileIn(directory)
-    isMadeEmpty ||= !file
-    file ??= await directory.getFileHandle(name, { create: true })
+    const file = await directory.getFileHandle(name, { create: true })
     const writer = await file.createWritable()
     try {
       await writer.write(text)
       if (!hasGate && isLate(start, DECISION_MS)) return false
       await writer.close()
-      isMadeEmpty = false
+      isNew = false
     } finally {
       // Does nothing if the writer is closed.
       await writer.abort().catch(() => {})
@@ -167,7 +162,7 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
       }
       if (clock.monotonic() - start > GATE_LIMIT_MS)
         throw new LeaseError('store-unavailable', `${name} is busy`, { cause })
-      await pause(clock, Math.min(MAX_GATE_PAUSE_MS, GATE_PAUSE_MS * tries) * (0.5 + clock.random()))
+      await pause(clock, GATE_PAUSE_MS * tries * clock.random())
     }
   }
 }
