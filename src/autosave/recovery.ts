@@ -22,13 +22,15 @@ export type Candidate =
  */
 export async function findRecoverable<T>(
   archive: Archive,
-  journal: PageJournal,
+  journal: PageJournal | false,
   { limit, onLoad }: RecoveryOptions,
 ): Promise<Recovery<T>> {
   const { current, named, saves, incomplete } = await archive.scan()
   const currentId = current?.id ?? null
   const candidates = [
-    ...unsavedJournals(journal, current).map((save): Candidate => ({ source: 'journal', save })),
+    ...(journal ? unsavedJournals(journal, current) : []).map(
+      (save): Candidate => ({ source: 'journal', save }),
+    ),
     ...saves.map((save): Candidate => ({ source: save.id === currentId ? 'current' : 'history', save })),
   ].sort((a, b) => rankOf(a, current) - rankOf(b, current) || (a.save.id < b.save.id ? 1 : -1))
   const recoverable: Recoverable<T>[] = []

@@ -13,7 +13,7 @@ describe('two tabs that hold the lock for their session', () => {
     const [first, second] = [openEditor(), openEditor()]
     await save(first, 'first')
     second.edit('second')
-    await clock.advance(1000)
+    await clock.advance(900)
     expect(second.autosave.state.phase).toBe('awaiting-lock')
     await clock.advance(ALL_ATTEMPTS_MS)
     expect(second.autosave.state).toMatchObject({

@@ -1,4 +1,4 @@
-import { isObject, show } from './arguments.ts'
+import { hasMethods, isObject, show } from './arguments.ts'
 
 /**
  * The first part of a value that JSON would change silently, such as `scenes[2].tags: a Map`; `null`: there is none.
@@ -18,7 +18,7 @@ export function lostInJson(value: unknown, path = ''): string | null {
       typeof value === 'number' ? Number.isFinite(value) : !['function', 'symbol'].includes(typeof value)
     return isKept ? null : `${path || 'value'}: ${show(value)}`
   }
-  if (typeof value['toJSON'] === 'function') return null
+  if (hasMethods(value, 'toJSON')) return null
   // Fields of a class are kept. A Map, a Set or a typed array has no fields to keep.
   if (Object.prototype.toString.call(value) !== '[object Object]') return `${path || 'value'}: ${show(value)}`
   for (const [key, item] of Object.entries(value)) {

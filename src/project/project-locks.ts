@@ -73,6 +73,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
     page?.addEventListener(type, onPageReturn, { signal: closing.signal })
 
   const locks: ProjectLocks = {
+    namespace,
     acquireProjectLock: async (acquireOptions) =>
       (await acquire(checkAcquireOptions(acquireOptions))).snapshot(),
 

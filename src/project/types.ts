@@ -177,6 +177,8 @@ export type LockEventListener = (event: ProjectLockEvent) => void
 
 /** The result of `createProjectLocks`. The module's free functions use one default instance. */
 export interface ProjectLocks extends AsyncDisposable {
+  /** The first part of the names of the Web Locks. */
+  readonly namespace: string
   acquireProjectLock(options?: AcquireProjectLockOptions): Promise<ProjectLockLease>
   /** Renews now, in addition to the heartbeat and with the same retries. A Web Lock needs no renewal. */
   renewProjectLock(lease: ProjectLockLease, options?: RenewProjectLockOptions): Promise<ProjectLockLease>
