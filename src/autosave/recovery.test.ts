@@ -134,6 +134,16 @@ describe('restoring', () => {
     expect(disk.paths).toEqual([])
   })
 
+  it('can read a save without using it', async () => {
+    const { openEditor, save } = editorBed()
+    const editor = openEditor()
+    for (const title of ['one', 'two']) await save(editor, title)
+    const before = editor.autosave.state
+    const found = await editor.autosave.restore()
+    expect(await Promise.all(found.map((one) => one.read()))).toEqual([{ title: 'two' }, { title: 'one' }])
+    expect(editor.autosave.state).toBe(before)
+  })
+
   it('an older save creates a new save', async () => {
     const { clock, openEditor, save, saved } = editorBed()
     const editor = openEditor()

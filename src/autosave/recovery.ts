@@ -52,20 +52,26 @@ export async function findRecoverable<T>(
       skip(id, verified === null ? 'damaged' : 'unreadable')
       continue
     }
-    recoverable.push({ id, source, savedAt: timeOf(id) ?? 0, bytes, load: () => load(candidate) })
+    recoverable.push({
+      ...{ id, source, savedAt: timeOf(id) ?? 0, bytes },
+      read: () => readState(candidate),
+      async load() {
+        const state = await readState(candidate)
+        onLoad(candidate, currentId)
+        return state
+      },
+    })
   }
   // "Nothing was saved" and "nothing could be read" are different answers.
   if (failure && recoverable.length === 0) throw failure
   skipped.sort((a, b) => (a.id < b.id ? 1 : -1))
   return Object.assign(recoverable, { skipped })
 
-  async function load(candidate: Candidate): Promise<T> {
+  async function readState(candidate: Candidate): Promise<T> {
     const { id } = candidate.save
     const save = await orLoadError(read(archive, candidate))
     if (!save) throw new AutoSaveError('corrupt', `the save of ${id} is missing or damaged`)
-    const state = parse<T>(save)
-    onLoad(candidate, currentId)
-    return state
+    return parse<T>(save)
   }
 }
 

@@ -120,6 +120,8 @@ export interface Recoverable<T> {
   readonly source: 'journal' | 'current' | 'history'
   readonly savedAt: number
   readonly bytes: number
+  /** Reads the state for a preview or a comparison. Nothing else changes. */
+  read(): Promise<T>
   /**
    * Reads the state. From then on your state counts as based on it, so replace your state before you return to the
    * event loop. Unless it is the current save, it counts as unsaved and will be saved.
