@@ -110,6 +110,7 @@ describe('the storyboard', () => {
     await page.getByRole('button', { name: 'Remove' }).click()
     const focused = () => page.evaluate(() => document.activeElement?.textContent)
     await becomes(focused, 'Add a scene')
+    await saved(page)
   })
 
   it('restores an older version from the history', async () => {

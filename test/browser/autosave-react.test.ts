@@ -256,7 +256,7 @@ describe('the indicator', () => {
     await page.addStyleTag({ path: join(root, 'src/react/styles.css') })
     const measure = () => run('sizes')
     const [own, ...others] = await measure()
-    expect(own).toMatchObject({ width: 272, height: 24 })
+    expect(own).toMatchObject({ width: 320, height: 24 })
     for (const other of others) expect(other).toEqual(own)
     await page.addStyleTag({
       content: `button { min-height: 60px; padding: 20px; font: 30px serif; text-transform: uppercase; margin: 9px }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { projectBed } from '../../test/web/project-bed.ts'
 import type { LockError } from './index.ts'
 
-describe('the four scenarios of the project lock', () => {
+describe('ロック API 設計 §4 テスト観点（抜粋）', () => {
   it('Web Lock 正常系: acquire, then release', async () => {
     const { openTab, finished, files } = projectBed()
     const { locks, emitted, events } = openTab()
