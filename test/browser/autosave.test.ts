@@ -54,7 +54,16 @@ describe('AutoSave in Chromium', () => {
     return {
       limitQuota: (quotaSize?: number) =>
         session.send('Storage.overrideQuotaForOrigin', { origin, ...(quotaSize && { quotaSize }) }),
-      setLifecycle: (state: 'frozen' | 'active') => session.send('Page.setWebLifecycleState', { state }),
+      /** A visible page still answers messages when it is frozen, so its scripts are stopped as well. */
+      async freeze() {
+        await session.send('Page.setWebLifecycleState', { state: 'frozen' })
+        await session.send('Debugger.enable')
+        await session.send('Debugger.pause')
+      },
+      async unfreeze() {
+        await session.send('Debugger.disable')
+        await session.send('Page.setWebLifecycleState', { state: 'active' })
+      },
       clearSite: () => session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' }),
     }
   }
@@ -204,7 +213,7 @@ describe('AutoSave in Chromium', () => {
       await b.run('open')
       const tools = await devTools(a.page)
       await a.run('edit', 'typed before the freeze')
-      await tools.setLifecycle('frozen')
+      await tools.freeze()
       await b.run('edit', 'by b')
       await eventually(async () =>
         expect(await b.run('state')).toMatchObject({ phase: 'read-only', readOnly: 'held' }),
@@ -216,7 +225,7 @@ describe('AutoSave in Chromium', () => {
       const saved = await b.run('flush')
       // If the page was frozen only after its last save, a person decides between the two.
       expect([null, 'conflict']).toContain(saved.readOnly)
-      await tools.setLifecycle('active')
+      await tools.unfreeze()
       await eventually(async () => expect(await a.run('state')).toMatchObject({ phase: 'read-only' }))
       await a.run('flush')
       const reader = await openTab()
