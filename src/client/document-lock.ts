@@ -1,14 +1,15 @@
-import { expectBoolean, expectObject, expectText, refuse } from '../base/arguments.ts'
-import { createChannel } from '../base/channel.ts'
+import { expectBoolean, expectFunction, expectObject, expectText, refuse } from '../base/arguments.ts'
 import { expectDuration } from '../base/duration.ts'
 import { randomId } from '../base/random-id.ts'
 import { workerClock } from '../worker-clock/index.ts'
 import { areHeaders, baseUrl } from './api.ts'
 import type { DocumentLock, DocumentLockOptions } from './document-lock-types.ts'
-import { type DocumentLockState, reduce } from './lock-state.ts'
-import { shareLock } from './shared-lock.ts'
+import { openRoomLock, type RoomLock } from './room-lock.ts'
 
+/** Identifies this page, for all its locks. */
 let pageId: string | undefined
+/** The locks of this page, by address, room and client id. */
+const roomLocks = new Map<string, RoomLock>()
 
 /**
  * The lock of one document for one tab: acquire, edit, save. Everybody else sees who is editing. Lock objects of one
@@ -32,35 +33,69 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
   const { clientId = pageId } = options
   expectText('clientId', clientId)
 
-  const shared = shareLock({ url, roomId, clientId, clock, headers, name: name || undefined })
-  const { room } = shared
-  const changes = createChannel<void>()
-  const unsubscribe = room.subscribe(() => changes.emit())
-  let closedState: DocumentLockState | undefined
+  const key = JSON.stringify([url, roomId, clientId])
+  const open = roomLocks.get(key)
+  const isShared = open?.clock === clock
+  const room = isShared ? open : openRoomLock({ url, roomId, clientId, clock, headers, name })
+  if (isShared) Object.assign(room.sender, { headers, ...(name && { name }) })
+  const { users, objects } = room
+  roomLocks.set(key, room)
+  let isClosed = false
+  /** This object's use of the lock: its call of `acquire`, and later its lock. */
+  let use = {}
+  let giveUp = () => {}
+
+  const demand = async (outcome: Promise<boolean>) => {
+    const isGranted = await outcome
+    if (isGranted) users.add(use)
+    return isGranted
+  }
   const lock: DocumentLock = {
     get state() {
-      return closedState ?? room.state
+      return room.state
     },
 
-    subscribe: changes.subscribe,
+    subscribe(listener) {
+      expectFunction('listener', listener)
+      return room.subscribe(() => isClosed || listener())
+    },
+
     load: room.load,
     save: room.save,
 
     rename(newName) {
       checkName(newName)
-      shared.name = newName || undefined
+      room.sender.name = newName
     },
 
     async acquire(acquireOptions = {}) {
       expectObject('options', acquireOptions as unknown)
       const { wait = 0 } = acquireOptions
       const waitMs = wait === Infinity ? wait : expectDuration('wait', wait, 0)
-      return !closedState && shared.acquire(lock, waitMs)
+      if (isClosed) return false
+      const own = {}
+      users.add(own).delete(use)
+      use = own
+      giveUp()
+      const givenUp = new Promise<boolean>((resolve) => {
+        giveUp = () => resolve(false)
+      })
+      const isGranted = await Promise.race([room.acquire(waitMs), givenUp])
+      if (isGranted) return true
+      users.delete(own)
+      // The call of another object waits on, but that object has given up.
+      if (users.size === 0 && room.state.phase === 'waiting') await room.release()
+      return false
     },
 
-    release: () => shared.release(lock),
-    takeOver: () => shared.use(lock, room.takeOver()),
-    requestHandOver: () => shared.use(lock, room.requestHandOver()),
+    async release() {
+      users.delete(use)
+      giveUp()
+      if (users.size === 0) await room.release()
+    },
+
+    takeOver: () => demand(room.takeOver()),
+    requestHandOver: () => demand(room.requestHandOver()),
 
     async answer(granted) {
       expectBoolean('granted', granted)
@@ -68,15 +103,16 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
     },
 
     async close() {
-      if (closedState) return
-      closedState = reduce(room.state, { type: 'released' })
-      unsubscribe()
-      await shared.close(lock)
+      isClosed = true
+      objects.delete(lock)
+      if (objects.size > 0) return lock.release()
+      if (roomLocks.get(key) === room) roomLocks.delete(key)
+      await room.close()
     },
 
     [Symbol.asyncDispose]: () => lock.close(),
   }
-  shared.open(lock)
+  objects.add(lock)
   return lock
 }
 

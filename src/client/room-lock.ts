@@ -1,9 +1,10 @@
 import { orAborted } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
+import { pause } from '../base/pause.ts'
 import type { LossReason } from '../core/index.ts'
 import { type KeptLease, keepLease } from '../core/keep-lease.ts'
-import { type ApiOptions, isSignedOut } from './api.ts'
+import { type HeadersOption, isSignedOut } from './api.ts'
 import type { DocumentLock } from './document-lock-types.ts'
 import { endsLease, type RoomTerms } from './lock-messages.ts'
 import { createLockRequests, type Grant } from './lock-requests.ts'
@@ -15,27 +16,33 @@ import { createLockView } from './lock-view.ts'
 const HANDING_OVER_MS = 5000
 /** The answer to a heartbeat is late after this share of the TTL: 2 s of 30 s. */
 const LATE_SHARE = 1 / 15
+const BACKGROUND = { background: true }
 
 export interface RoomLockOptions {
   readonly url: string
   readonly roomId: string
   readonly clientId: string
   readonly clock: Clock
-  /** The name that others see. */
-  readonly name: () => string | undefined
-  readonly headers: ApiOptions['headers']
+  readonly name: string | undefined
+  readonly headers: HeadersOption
 }
 
-/** The calls of a `DocumentLock`, with checked arguments. */
-export interface RoomLock
-  extends Omit<DocumentLock, 'acquire' | 'rename' | 'answer' | typeof Symbol.asyncDispose> {
+/** The lock of one document for one tab, for all lock objects of the page. */
+export interface RoomLock extends Omit<DocumentLock, 'acquire' | 'rename' | typeof Symbol.asyncDispose> {
+  readonly clock: Clock
+  /** What requests carry: the name that others see, and the headers. */
+  readonly sender: { name: string | undefined; headers: HeadersOption }
+  /** The lock objects that share it. */
+  readonly objects: Set<DocumentLock>
+  /** Their uses of the lock: calls that wait for it, and those that were granted. Empty after a loss. */
+  readonly users: Set<object>
   acquire(waitMs: number): Promise<boolean>
-  answer(granted: boolean): Promise<void>
 }
 
-/** The lock of one document for one tab. */
 export function openRoomLock(options: RoomLockOptions): RoomLock {
-  const { url, clock } = options
+  const { url, clock, name, headers } = options
+  const sender = { name, headers }
+  const users = new Set<object>()
   let kept: KeptLease | undefined
   /** Requests for the lock that are under way: at most one of `acquire`, and one of the two others. */
   const pending = new Map<'acquire' | 'demand', AbortController>()
@@ -44,11 +51,15 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
   let isHandingOver = false
   let isClosed = false
   let cancelSilence = () => {}
+  /** The latest call of `acquire`. */
+  let latest: { readonly until: number; readonly outcome: Promise<boolean> } | undefined
 
   const view = createLockView(clock)
   const { dispatch } = view
   const requests = createLockRequests({
     ...options,
+    name: () => sender.name || undefined,
+    headers: () => (typeof sender.headers === 'function' ? sender.headers() : sender.headers),
     expectResponse() {
       const onResponse = view.expectResponse()
       return (response) => {
@@ -70,6 +81,11 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
     onLeave,
   })
   const lock: RoomLock = {
+    clock,
+    sender,
+    users,
+    objects: new Set(),
+
     get state() {
       return view.state
     },
@@ -79,20 +95,21 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
     async acquire(waitMs) {
       if (kept?.lease.held) return true
       if (isClosed) return false
-      isResumable = false
-      const outcome = await run('acquire', (stop) => {
-        dispatch({ type: 'acquiring' })
-        return requests.acquire(waitMs, stop, () => dispatch({ type: 'waiting' }))
-      })
-      if (isGrant(outcome)) return keep(outcome)
-      if (outcome === null) dispatch({ type: 'refused' })
-      else if (outcome) dispatch({ type: isSignedOut(outcome) ? 'signed-out' : 'error', error: outcome })
-      return false
+      const until = clock.monotonic() + waitMs
+      const isWaiting = view.state.phase === 'waiting'
+      if (isWaiting && waitMs === 0) return false
+      // One call waits for all. A shorter call joins it, a longer one replaces it.
+      const isJoining = isWaiting && latest && latest.until >= until
+      if (!isJoining) latest = { until, outcome: request(waitMs) }
+      const outcomes = [latest?.outcome ?? false]
+      if (waitMs > 0 && waitMs < Infinity) outcomes.push(pause(clock, waitMs, BACKGROUND).then(() => false))
+      return Promise.race(outcomes)
     },
 
     async release() {
       const ending = kept
       const isPending = pending.size > 0
+      latest = undefined
       stop('acquire')
       stop('demand')
       kept = undefined
@@ -144,6 +161,20 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
     },
   }
   return lock
+
+  async function request(waitMs: number): Promise<boolean> {
+    isResumable = false
+    const outcome = await run('acquire', (stop) => {
+      dispatch({ type: 'acquiring' })
+      return requests.acquire(waitMs, stop, () => dispatch({ type: 'waiting' }))
+    })
+    // It was given up, or replaced by a longer call, or by a take-over.
+    if (outcome === undefined) return latest?.outcome ?? kept?.lease.held === true
+    if (isGrant(outcome)) return keep(outcome)
+    if (outcome) dispatch({ type: isSignedOut(outcome) ? 'signed-out' : 'error', error: outcome })
+    else dispatch({ type: 'refused' })
+    return false
+  }
 
   /** False: the response took so long that the lock may have expired. */
   function keep({ lease, sent }: Grant): boolean {
@@ -234,6 +265,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
     })
     if (outcome === undefined) return false
     if (isGrant(outcome)) {
+      latest = undefined
       stop('acquire')
       if (keep(outcome)) return true
     }
@@ -243,6 +275,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
 
   function onLost(reason: LossReason, error: LeaseError): void {
     isResumable = reason === 'deadline' || reason === 'gave-up'
+    if (!isResumable) users.clear()
     dispatch(isHandingOver ? { type: 'released' } : { type: 'lost', error })
     isHandingOver = false
     void resume()
@@ -252,6 +285,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
   function onLeave(): void {
     if (pending.size > 0) requests.withdraw().catch(() => {})
     if (!kept?.lease.held) return
+    users.clear()
     kept.lease.release().catch(() => {})
     dispatch({ type: 'lost', error: null })
   }
@@ -266,6 +300,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
       if (grant === undefined || !isResumable) return
       isResumable = false
       if (grant) keep(grant)
+      else users.clear()
     }
   }
 }
