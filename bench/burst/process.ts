@@ -74,7 +74,7 @@ const leases = createLeases(store, {
     if (type === 'attempt') attempts++
   },
 })
-const held = await leases.acquire('held', { ttl: 5000 })
+const held = await leases.acquire('held', { ttl: 10_000 })
 attempts = 0
 let failed = 0
 const leasesMs = await timed(() =>

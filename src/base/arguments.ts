@@ -3,40 +3,32 @@ import { LeaseError } from './errors.ts'
 
 const LONGEST_SHOWN = 60
 
-export function refuse(option: string, expected: string, received: unknown): never {
-  throw invalidArgument(option, expected, show(received))
+export function refuse(option: string, expected: string, received: unknown, shown = show(received)): never {
+  throw new LeaseError('invalid-argument', `${option}: expected ${expected}, got ${shown}`)
 }
 
 /** For clients and addresses: a text is not shown, because it may contain a password. */
 export function refuseClient(option: string, expected: string, received: unknown): never {
-  throw invalidArgument(option, expected, typeof received === 'string' ? 'a string' : show(received))
-}
-
-function invalidArgument(option: string, expected: string, shown: string): LeaseError {
-  return new LeaseError('invalid-argument', `${option}: expected ${expected}, got ${shown}`)
+  refuse(option, expected, received, typeof received === 'string' ? 'a string' : undefined)
 }
 
 /** A value for a message. Works for every value: a BigInt, a symbol, an object without prototype. */
 export function show(value: unknown): string {
   if (typeof value === 'string')
     return JSON.stringify(value.length > LONGEST_SHOWN ? `${value.slice(0, LONGEST_SHOWN)}…` : value)
-  if (typeof value === 'bigint') return `${value}n`
-  if (typeof value === 'function') return 'a function'
-  if (Array.isArray(value)) return 'an array'
-  if (typeof value !== 'object' || value === null) return String(value)
-  const name = classNameOf(value)
-  if (!name || name === 'Object') return 'an object'
-  return /^[AEIOU]/.test(name) ? `an ${name}` : `a ${name}`
+  if (Object(value) !== value) return String(value) + (typeof value === 'bigint' ? 'n' : '')
+  const name = typeof value === 'function' ? 'function' : Array.isArray(value) ? 'array' : classNameOf(value)
+  return `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name}`
 }
 
-function classNameOf(value: object): string {
+function classNameOf(value: unknown): string {
   try {
-    const { name } = value.constructor
-    return typeof name === 'string' ? name : ''
+    const { name } = (value as object).constructor
+    if (typeof name === 'string' && name !== 'Object') return name || 'object'
   } catch {
     // No prototype, or a getter that throws.
-    return ''
   }
+  return 'object'
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
@@ -64,9 +56,13 @@ export function expectBoolean(option: string, value: unknown): asserts value is 
 }
 
 export function expectWhole(option: string, value: unknown, min: number, max = Infinity): void {
-  const range = max === Infinity ? `from ${min}` : `from ${min} to ${max}`
-  if (!Number.isInteger(value) || (value as number) < min || (value as number) > max)
-    refuse(option, `a whole number ${range}`, value)
+  if (!isWhole(value, min, max))
+    refuse(option, `a whole number from ${min}${max < Infinity ? ` to ${max}` : ''}`, value)
+}
+
+/** Whether it is a whole number in this range. */
+export function isWhole(value: unknown, min: number, max: number): value is number {
+  return Number.isInteger(value) && (value as number) >= min && (value as number) <= max
 }
 
 export function expectOneOf(option: string, value: unknown, choices: readonly string[]): void {

@@ -74,7 +74,7 @@ describe('a request for which the store is too busy', () => {
     await clock.advance(1000)
     expect(await failure).toMatchObject({
       code: 'store-unavailable',
-      message: expect.stringContaining('the store is busy: the request was not sent within 1000 ms'),
+      message: expect.stringContaining('the store is busy: not sent within 1000 ms'),
     })
     await clock.advance(10_000)
     expect(sent).toEqual(['a'])
