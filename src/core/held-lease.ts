@@ -7,9 +7,10 @@ import type { Lease, LossReason } from './lease.ts'
 import type { CheckedOptions } from './options.ts'
 import { releaseInTime } from './release.ts'
 import { type Action, type Held, hasPassed, type LeaseState, nextDue, reduce } from './state.ts'
+import type { RenewAsk } from './store.ts'
 
 /** A granted lease: feeds answers and time to the reducer, and acts on its state. */
-export class HeldLease implements Lease {
+export class HeldLease implements Omit<Lease, 'detach'> {
   declare readonly resource: string
   declare readonly id: string
   declare readonly owner: string
@@ -17,8 +18,8 @@ export class HeldLease implements Lease {
   declare readonly metadata: JsonObject | null
   declare readonly acquiredAt: number
   #expiresAt: number | null
-  readonly #context: Context
-  readonly #options: CheckedOptions
+  protected readonly context: Context
+  protected readonly options: CheckedOptions
   readonly #since: number
   #state: LeaseState
   /** Renewals that failed since the last one that succeeded. */
@@ -37,8 +38,8 @@ export class HeldLease implements Lease {
     this.metadata = record.metadata
     this.acquiredAt = record.acquiredAt
     this.#expiresAt = record.expiresAt
-    this.#context = context
-    this.#options = options
+    this.context = context
+    this.options = options
     this.#since = context.clock.monotonic()
     this.#state = state
     context.held.add(this)
@@ -50,7 +51,7 @@ export class HeldLease implements Lease {
   }
 
   get held(): boolean {
-    if (this.#state.phase === 'held' && hasPassed(this.#state, moment(this.#context.clock))) this.#tick()
+    if (this.#state.phase === 'held' && hasPassed(this.#state, moment(this.context.clock))) this.#tick()
     return this.#state.phase === 'held'
   }
 
@@ -59,13 +60,7 @@ export class HeldLease implements Lease {
   }
 
   async renew(): Promise<void> {
-    const { resource } = this
-    if (!this.held)
-      throw this.#loss.reason ?? new LeaseError('lease-lost', `${resource} was released`, { resource })
-    const context = this.#context
-    this.#renewal ??= answerOf(context, this.#beat(), context.callTimeout, resource, this.#loss).finally(
-      () => (this.#renewal = undefined),
-    )
+    this.#renewal ??= this.renewNow().finally(() => (this.#renewal = undefined))
     return this.#renewal
   }
 
@@ -90,13 +85,24 @@ export class HeldLease implements Lease {
     return lease[Symbol.asyncDispose]()
   }
 
+  /** Sends one renewal, and waits for its answer. */
+  async renewNow(changes?: Partial<RenewAsk>): Promise<void> {
+    const { resource } = this
+    if (!this.held)
+      throw this.#loss.reason ?? new LeaseError('lease-lost', `${resource} was released`, { resource })
+    const context = this.context
+    await answerOf(context, this.#beat(changes), context.callTimeout, resource, this.#loss)
+    // The store may have refused, or another caller may have ended the lease meanwhile.
+    this.#loss.throwIfAborted()
+  }
+
   /** Without an answer the next renewal is sent after this long, so that several fit before the deadline. */
   get #repeatMs(): number {
-    return Math.min(this.#context.callTimeout, this.#options.ttl / 6)
+    return Math.min(this.context.callTimeout, this.options.ttl / 6)
   }
 
   get #heldFor(): number {
-    return this.#context.clock.monotonic() - this.#since
+    return this.context.clock.monotonic() - this.#since
   }
 
   #dispatch(action: Action): void {
@@ -109,14 +115,14 @@ export class HeldLease implements Lease {
 
   #arm(): void {
     this.#cancelTimer?.()
-    const { clock } = this.#context
+    const { clock } = this.context
     const due = this.#state.phase === 'held' ? nextDue(this.#state) : Infinity
     if (due < Infinity)
       this.#cancelTimer = clock.setTimer(() => this.#tick(), Math.max(0, due - clock.monotonic()), true)
   }
 
   #tick(): void {
-    const at = moment(this.#context.clock)
+    const at = moment(this.context.clock)
     this.#dispatch({ type: 'tick', at })
     if (this.#state.phase !== 'held') return
     const { beatAt, dangerAt, until } = this.#state
@@ -124,18 +130,19 @@ export class HeldLease implements Lease {
     if (at.mono < dangerAt) return
     this.#dispatch({ type: 'warned' })
     const left = until.mono - at.mono
-    this.#context.emit(this, { type: 'warning', code: 'lease-in-danger', left })
+    this.context.emit(this, { type: 'warning', code: 'lease-in-danger', left })
   }
 
   /** Sends one renewal. Its answer counts from its own send time, whenever it comes. */
-  async #beat(): Promise<void> {
-    const { clock, store, callTimeout } = this.#context
+  async #beat(changes?: Partial<RenewAsk>): Promise<void> {
+    const { clock, store, callTimeout } = this.context
     const { resource, id } = this
+    const ask = { resource, id, ttl: this.options.ttl, ...changes }
     const sent = moment(clock)
     this.#dispatch({ type: 'beat', at: sent, again: sent.mono + this.#repeatMs })
     try {
-      const renewal = await store.renew({ resource, id, ttl: this.#options.ttl }, { timeout: callTimeout })
-      if (renewal.ok) this.#onRenewed(sent, renewal.lease)
+      const renewal = await store.renew(ask, { timeout: callTimeout })
+      if (renewal.ok) this.#onRenewed(sent, ask.ttl, renewal.lease)
       else this.#dispatch({ type: 'end', reason: 'refused' })
     } catch (cause) {
       const error = asLeaseError(cause, resource)
@@ -144,23 +151,24 @@ export class HeldLease implements Lease {
     }
   }
 
-  #onRenewed(sent: Moment, { remaining, expiresAt }: LeaseRecord): void {
-    const at = moment(this.#context.clock)
+  #onRenewed(sent: Moment, ttl: number, { remaining, expiresAt }: LeaseRecord): void {
+    const at = moment(this.context.clock)
     const left = this.#state.phase === 'held' ? this.#state.until.mono - at.mono : 0
-    this.#dispatch({ type: 'granted', sent, at, options: this.#options, remaining })
+    const { heartbeat } = this.options
+    this.#dispatch({ type: 'granted', sent, at, options: { ttl, heartbeat }, remaining })
     if (this.#state.phase !== 'held') return
     this.#failures = 0
     this.#lastFailure = undefined
     this.#expiresAt = expiresAt
-    this.#context.emit(this, { type: 'renewed', expiresAt, left: left === Infinity ? null : left })
+    this.context.emit(this, { type: 'renewed', expiresAt, left: left === Infinity ? null : left })
   }
 
   #onRenewFailed(error: LeaseError): void {
     if (this.#state.phase !== 'held') return
     this.#lastFailure = error
-    this.#context.emit(this, { type: 'error', operation: 'renew', error })
-    const pause = this.#options.retry(++this.#failures)
-    const at = moment(this.#context.clock)
+    this.context.emit(this, { type: 'error', operation: 'renew', error })
+    const pause = this.options.retry(++this.#failures)
+    const at = moment(this.context.clock)
     if (pause === null) this.#dispatch({ type: 'end', reason: 'gave-up' })
     else this.#dispatch({ type: 'beat', at, again: at.mono + pause })
   }
@@ -168,30 +176,37 @@ export class HeldLease implements Lease {
   #onLost(reason: LossReason): void {
     const { resource } = this
     // If no renewal was answered at all, the store may know why.
-    const cause = this.#lastFailure ?? (reason === 'deadline' ? this.#context.store.trouble?.() : undefined)
+    const cause = this.#lastFailure ?? (reason === 'deadline' ? this.context.store.trouble?.() : undefined)
     const why = cause ? `: ${cause.message}` : ''
     const error = new LeaseError('lease-lost', `the lease of ${resource} was lost (${reason})${why}`, {
       resource,
       cause,
     })
-    this.#context.held.delete(this)
-    this.#context.queue?.wake(resource)
+    this.context.held.delete(this)
+    this.context.queue?.wake(resource)
     this.#loss.abort(error)
-    this.#context.emit(this, { type: 'lost', reason, error, heldFor: this.#heldFor })
+    this.context.emit(this, { type: 'lost', reason, error, heldFor: this.#heldFor })
+  }
+
+  /** Stops the heartbeat: this handle holds nothing any more. Returns how long it held the lease. */
+  letGo(): number {
+    const heldFor = this.#heldFor
+    this.#dispatch({ type: 'release' })
+    this.#released ??= Promise.resolve()
+    this.context.held.delete(this)
+    return heldFor
   }
 
   async #release(): Promise<void> {
-    const context = this.#context
+    const context = this.context
     const { resource, id } = this
     if (!this.held) {
       // The work has ended. The store may still count the lease as live.
-      context.giveUp(id, this.#options)
+      context.giveUp(id, this.options)
       return
     }
-    const heldFor = this.#heldFor
-    this.#dispatch({ type: 'release' })
-    context.held.delete(this)
-    const ended = await releaseInTime(context, id, this.#options)
+    const heldFor = this.letGo()
+    const ended = await releaseInTime(context, id, this.options)
     if (ended === 'released') context.emit(this, { type: 'released', heldFor })
     else this.#onLost('refused')
     context.queue?.wake(resource)

@@ -3,7 +3,7 @@ export type { Duration } from '../base/duration.ts'
 export { LeaseError, type LeaseErrorCode, type LeaseErrorDetails } from '../base/errors.ts'
 export type { JsonObject, JsonValue, LeaseRecord } from '../base/records.ts'
 export type { Lease, LeaseEvent, LeaseListener, LossReason } from './lease.ts'
-export { createLeases, type Leases } from './manager.ts'
+export { type AdoptOptions, createLeases, type Leases } from './leases.ts'
 export type { LeaseOptions, LeasesOptions, Retry } from './options.ts'
 export type {
   Answer,
@@ -23,4 +23,6 @@ export type {
   Renewal,
   StoreEvent,
   StoreSupport,
+  WaitingRecord,
 } from './store.ts'
+export type { LeaseTicket } from './ticket.ts'

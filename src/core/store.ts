@@ -47,6 +47,9 @@ export interface LookingStore {
   /** The live leases of these resources, in the same order; `null` for a resource without one. */
   read(resources: readonly string[], call?: CallOptions): Promise<readonly (LeaseRecord | null)[]>
 
+  /** Those who wait for this resource, first in line first. Only if `supports.waiting`. */
+  waiting?(resource: string, call?: CallOptions): Promise<readonly WaitingRecord[]>
+
   /** Live leases ordered by resource; `next`, where present, is the `after` of the following page. */
   list(query: ListQuery, call?: CallOptions): Promise<LeasePage>
 
@@ -72,6 +75,16 @@ export interface StoreSupport {
   readonly expiry: boolean
   /** `list` works. */
   readonly list: boolean
+  /** `waiting` works. Absent: it does not. */
+  readonly waiting?: boolean
+}
+
+/** Somebody who waits for a resource. */
+export interface WaitingRecord {
+  readonly id: string
+  readonly owner: string
+  /** How many are ahead. */
+  readonly place: number
 }
 
 export interface CallOptions {

@@ -13,7 +13,8 @@ import { type Clock, expectClock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
 import { randomId } from '../base/random-id.ts'
-import { createLeases, type LeaseEvent } from '../core/index.ts'
+import type { LeaseEvent } from '../core/index.ts'
+import { createManager } from '../core/manager.ts'
 import {
   type DirectorySource,
   openDirectory,
@@ -69,8 +70,8 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   )
   const backends: Backends = {
     clock,
-    web: createLeases(webStore, { clock, onEvent, heartbeat: false, wait: WEB_LOCK_WAIT_MS }),
-    fallback: createLeases(fileStore, { clock, onEvent, ttl: TTL_MS, heartbeat: HEARTBEAT_MS, wait: 0 }),
+    web: createManager(webStore, { clock, onEvent, heartbeat: false, wait: WEB_LOCK_WAIT_MS }),
+    fallback: createManager(fileStore, { clock, onEvent, ttl: TTL_MS, heartbeat: HEARTBEAT_MS, wait: 0 }),
   }
   const closing = new AbortController()
   for (const type of ['pageshow', 'resume'])
