@@ -47,7 +47,7 @@ export function answerOf<T>(
     clock,
     ms,
     stop,
-    ...(resource && { resource }),
-    trouble: () => store.trouble?.(),
+    resource,
+    explain: (error) => store.explain?.(error) ?? error,
   })
 }

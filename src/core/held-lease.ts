@@ -7,7 +7,7 @@ import type { Lease, LossReason } from './lease.ts'
 import type { CheckedOptions } from './options.ts'
 import { releaseInTime } from './release.ts'
 import { type Action, type Held, hasPassed, type LeaseState, nextDue, reduce } from './state.ts'
-import type { RenewAsk } from './store.ts'
+import type { HoldingStore, RenewAsk } from './store.ts'
 
 /** A granted lease: feeds answers and time to the reducer, and acts on its state. */
 export class HeldLease implements Omit<Lease, 'detach'> {
@@ -18,13 +18,15 @@ export class HeldLease implements Omit<Lease, 'detach'> {
   declare readonly metadata: JsonObject | null
   declare readonly acquiredAt: number
   #expiresAt: number | null
-  protected readonly context: Context
-  protected readonly options: CheckedOptions
+  readonly #context: Context
+  readonly #options: CheckedOptions
   readonly #since: number
   #state: LeaseState
   /** Renewals that failed since the last one that succeeded. */
   #failures = 0
   #lastFailure: LeaseError | undefined
+  /** A renewal was sent, and none was answered since. */
+  #isUnanswered = false
   readonly #loss = new Stop()
   #cancelTimer: (() => void) | undefined
   #renewal: Promise<void> | undefined
@@ -38,8 +40,8 @@ export class HeldLease implements Omit<Lease, 'detach'> {
     this.metadata = record.metadata
     this.acquiredAt = record.acquiredAt
     this.#expiresAt = record.expiresAt
-    this.context = context
-    this.options = options
+    this.#context = context
+    this.#options = options
     this.#since = context.clock.monotonic()
     this.#state = state
     context.held.add(this)
@@ -51,7 +53,7 @@ export class HeldLease implements Omit<Lease, 'detach'> {
   }
 
   get held(): boolean {
-    if (this.#state.phase === 'held' && hasPassed(this.#state, moment(this.context.clock))) this.#tick()
+    if (this.#state.phase === 'held' && hasPassed(this.#state, moment(this.#context.clock))) this.#tick()
     return this.#state.phase === 'held'
   }
 
@@ -90,7 +92,7 @@ export class HeldLease implements Omit<Lease, 'detach'> {
     const { resource } = this
     if (!this.held)
       throw this.#loss.reason ?? new LeaseError('lease-lost', `${resource} was released`, { resource })
-    const context = this.context
+    const context = this.#context
     await answerOf(context, this.#beat(changes), context.callTimeout, resource, this.#loss)
     // The store may have refused, or another caller may have ended the lease meanwhile.
     this.#loss.throwIfAborted()
@@ -98,11 +100,11 @@ export class HeldLease implements Omit<Lease, 'detach'> {
 
   /** Without an answer the next renewal is sent after this long, so that several fit before the deadline. */
   get #repeatMs(): number {
-    return Math.min(this.context.callTimeout, this.options.ttl / 6)
+    return Math.min(this.#context.callTimeout, this.#options.ttl / 6)
   }
 
   get #heldFor(): number {
-    return this.context.clock.monotonic() - this.#since
+    return this.#context.clock.monotonic() - this.#since
   }
 
   #dispatch(action: Action): void {
@@ -115,14 +117,14 @@ export class HeldLease implements Omit<Lease, 'detach'> {
 
   #arm(): void {
     this.#cancelTimer?.()
-    const { clock } = this.context
+    const { clock } = this.#context
     const due = this.#state.phase === 'held' ? nextDue(this.#state) : Infinity
     if (due < Infinity)
       this.#cancelTimer = clock.setTimer(() => this.#tick(), Math.max(0, due - clock.monotonic()), true)
   }
 
   #tick(): void {
-    const at = moment(this.context.clock)
+    const at = moment(this.#context.clock)
     this.#dispatch({ type: 'tick', at })
     if (this.#state.phase !== 'held') return
     const { beatAt, dangerAt, until } = this.#state
@@ -130,16 +132,17 @@ export class HeldLease implements Omit<Lease, 'detach'> {
     if (at.mono < dangerAt) return
     this.#dispatch({ type: 'warned' })
     const left = until.mono - at.mono
-    this.context.emit(this, { type: 'warning', code: 'lease-in-danger', left })
+    this.#context.emit(this, { type: 'warning', code: 'lease-in-danger', left })
   }
 
   /** Sends one renewal. Its answer counts from its own send time, whenever it comes. */
   async #beat(changes?: Partial<RenewAsk>): Promise<void> {
-    const { clock, store, callTimeout } = this.context
+    const { clock, store, callTimeout } = this.#context
     const { resource, id } = this
-    const ask = { resource, id, ttl: this.options.ttl, ...changes }
+    const ask = { resource, id, ttl: this.#options.ttl, ...changes }
     const sent = moment(clock)
     this.#dispatch({ type: 'beat', at: sent, again: sent.mono + this.#repeatMs })
+    this.#isUnanswered = true
     try {
       const renewal = await store.renew(ask, { timeout: callTimeout })
       if (renewal.ok) this.#onRenewed(sent, ask.ttl, renewal.lease)
@@ -152,40 +155,42 @@ export class HeldLease implements Omit<Lease, 'detach'> {
   }
 
   #onRenewed(sent: Moment, ttl: number, { remaining, expiresAt }: LeaseRecord): void {
-    const at = moment(this.context.clock)
+    const at = moment(this.#context.clock)
     const left = this.#state.phase === 'held' ? this.#state.until.mono - at.mono : 0
-    const { heartbeat } = this.options
+    const { heartbeat } = this.#options
     this.#dispatch({ type: 'granted', sent, at, options: { ttl, heartbeat }, remaining })
     if (this.#state.phase !== 'held') return
     this.#failures = 0
     this.#lastFailure = undefined
+    this.#isUnanswered = false
     this.#expiresAt = expiresAt
-    this.context.emit(this, { type: 'renewed', expiresAt, left: left === Infinity ? null : left })
+    this.#context.emit(this, { type: 'renewed', expiresAt, left: left === Infinity ? null : left })
   }
 
   #onRenewFailed(error: LeaseError): void {
     if (this.#state.phase !== 'held') return
     this.#lastFailure = error
-    this.context.emit(this, { type: 'error', operation: 'renew', error })
-    const pause = this.options.retry(++this.#failures)
-    const at = moment(this.context.clock)
+    this.#context.emit(this, { type: 'error', operation: 'renew', error })
+    const pause = this.#options.retry(++this.#failures)
+    const at = moment(this.#context.clock)
     if (pause === null) this.#dispatch({ type: 'end', reason: 'gave-up' })
     else this.#dispatch({ type: 'beat', at, again: at.mono + pause })
   }
 
   #onLost(reason: LossReason): void {
     const { resource } = this
-    // If no renewal was answered at all, the store may know why.
-    const cause = this.#lastFailure ?? (reason === 'deadline' ? this.context.store.trouble?.() : undefined)
+    // No renewal was answered at all.
+    if (reason === 'deadline' && this.#isUnanswered) this.#lastFailure ??= silence(this.#context.store)
+    const cause = this.#lastFailure
     const why = cause ? `: ${cause.message}` : ''
     const error = new LeaseError('lease-lost', `the lease of ${resource} was lost (${reason})${why}`, {
       resource,
       cause,
     })
-    this.context.held.delete(this)
-    this.context.queue?.wake(resource)
+    this.#context.held.delete(this)
+    this.#context.queue?.wake(resource)
     this.#loss.abort(error)
-    this.context.emit(this, { type: 'lost', reason, error, heldFor: this.#heldFor })
+    this.#context.emit(this, { type: 'lost', reason, error, heldFor: this.#heldFor })
   }
 
   /** Stops the heartbeat: this handle holds nothing any more. Returns how long it held the lease. */
@@ -193,22 +198,27 @@ export class HeldLease implements Omit<Lease, 'detach'> {
     const heldFor = this.#heldFor
     this.#dispatch({ type: 'release' })
     this.#released ??= Promise.resolve()
-    this.context.held.delete(this)
+    this.#context.held.delete(this)
     return heldFor
   }
 
   async #release(): Promise<void> {
-    const context = this.context
+    const context = this.#context
     const { resource, id } = this
     if (!this.held) {
       // The work has ended. The store may still count the lease as live.
-      context.giveUp(id, this.options)
+      context.giveUp(id, this.#options)
       return
     }
     const heldFor = this.letGo()
-    const ended = await releaseInTime(context, id, this.options)
+    const ended = await releaseInTime(context, id, this.#options)
     if (ended === 'released') context.emit(this, { type: 'released', heldFor })
     else this.#onLost('refused')
     context.queue?.wake(resource)
   }
+}
+
+function silence(store: HoldingStore): LeaseError {
+  const error = new LeaseError('store-unavailable', 'no renewal was answered')
+  return store.explain?.(error) ?? error
 }

@@ -1,6 +1,5 @@
 import type { Stop } from '../base/abort.ts'
-import { expectFunction, expectMethods, expectObject, expectWhole } from '../base/arguments.ts'
-import { LeaseError } from '../base/errors.ts'
+import { expectFunction, expectMethods, expectWhole } from '../base/arguments.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import { checkResource } from '../base/resource-name.ts'
 import { answerOf } from './context.ts'
@@ -34,7 +33,7 @@ export interface Leases extends Pick<Manager, 'subscribe' | 'close'>, AsyncDispo
   /** All live leases of a resource, oldest first. */
   holders(resource: string): Promise<readonly LeaseRecord[]>
   /**
-   * Who waits for a resource, first in line first. Rejects with `store-failed` if the store cannot tell: see
+   * Who waits for a resource, first in line first. Rejects with `invalid-argument` if the store cannot tell: see
    * `supports.waiting`.
    */
   waiting(resource: string): Promise<readonly WaitingRecord[]>
@@ -103,8 +102,7 @@ export function createLeases(
     release: (resource, by) =>
       run(async (context, stop) => {
         const name = checkResource(resource)
-        expectObject('options', by)
-        const { token } = by
+        const { token } = Object(by) as typeof by
         expectWhole('token', token, 0, Number.MAX_SAFE_INTEGER)
         const { store, callTimeout, queue } = context
         const releasing = store.release({ resource: name, token }, stop)
@@ -140,8 +138,6 @@ export function createLeases(
   ): Promise<T> {
     return run((context, stop) => {
       const { store, callTimeout } = context
-      if (method === 'waiting' && !store.supports.waiting)
-        throw new LeaseError('store-failed', `a ${store.kind} store cannot tell who waits`)
       expectMethods('store', store, 'a LeaseStore with the looking half', method)
       return answerOf(context, ask(store as LookingStore, stop), callTimeout, '', stop)
     })

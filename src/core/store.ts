@@ -1,3 +1,4 @@
+import type { LeaseError } from '../base/errors.ts'
 import type { JsonObject, LeaseRecord } from '../base/records.ts'
 
 /**
@@ -33,10 +34,10 @@ export interface HoldingStore {
   release(ask: ReleaseAsk, call?: CallOptions): Promise<Released>
 
   /**
-   * Why the backend cannot be reached at the moment, for the messages of calls that get no answer. The client's own
-   * error is the `cause`. `undefined`: it can be reached, as far as the client has said.
+   * The error of a call that got no answer, with what the client has said about its connection: the message names its
+   * last error, and the `cause` is that error. Without such trouble, the error as it is.
    */
-  trouble?(): Error | undefined
+  explain?(error: LeaseError): LeaseError
 
   /** Closes what the store itself opened, never the client that it was given. Leases stay as they are. */
   close(): Promise<void>

@@ -26,19 +26,30 @@ export interface LeaseTicket {
 
 /** A lease that can be handed over to another process. */
 export class TransferableLease extends HeldLease implements Lease {
+  readonly #context: Context
+  readonly #ttl: number
+
+  constructor(...args: ConstructorParameters<typeof HeldLease>) {
+    super(...args)
+    const [context, { ttl }] = args
+    this.#context = context
+    this.#ttl = ttl
+  }
+
   override async renew({ ttl }: { readonly ttl?: Duration | undefined } = {}): Promise<void> {
     return ttl === undefined ? super.renew() : this.renewNow({ ttl: expectTtl(ttl) })
   }
 
   async detach(): Promise<LeaseTicket> {
-    const { resource, id, token, expiresAt, context } = this
+    const { resource, id, token, expiresAt } = this
+    const { store, emit } = this.#context
     if (expiresAt === null)
       throw new LeaseError('store-failed', `${resource} cannot be detached: it ends with this page`, {
         resource,
       })
     await this.renewNow({ endsWithProcess: false })
-    context.emit(this, { type: 'released', heldFor: this.letGo() })
-    return { type: 'holdfast-lease', store: context.store.kind, resource, id, token, ttl: this.options.ttl }
+    emit(this, { type: 'released', heldFor: this.letGo() })
+    return { type: 'holdfast-lease', store: store.kind, resource, id, token, ttl: this.#ttl }
   }
 }
 

@@ -87,7 +87,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
   return {
     kind: 'postgres',
     supports: { queue: true, push: true, expiry: true, list: true },
-    trouble: connection.trouble,
+    explain: connection.explain,
 
     acquire: (ask, call) => run((queries, stop) => acquire(ask, queries, stop), call, ask.resource),
 
