@@ -1,4 +1,4 @@
-import { expectBoolean, expectObject, expectWhole } from '../base/arguments.ts'
+import { expectBoolean, expectOptions, expectWhole } from '../base/arguments.ts'
 import type { ProjectLockLease } from '../project/index.ts'
 import { delayAfter } from '../project/retry-policy.ts'
 import { type Contents, createArchive } from './archive.ts'
@@ -72,7 +72,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     subscribe: store.subscribe,
     changed,
     async flushNow(flushOptions = {}) {
-      expectObject('options', flushOptions)
+      expectOptions(flushOptions, { overwrite: 1 })
       const { overwrite = false } = flushOptions
       expectBoolean('overwrite', overwrite)
       if (overwrite) await acceptCurrentAsBase()
@@ -81,7 +81,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
       return store.state
     },
     async restore(restoreOptions = {}) {
-      expectObject('options', restoreOptions)
+      expectOptions(restoreOptions, { limit: 1 })
       const { limit = Infinity } = restoreOptions
       if (limit !== Infinity) expectWhole('limit', limit, 0)
       await started

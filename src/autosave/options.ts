@@ -2,8 +2,8 @@ import {
   expectBoolean,
   expectFunction,
   expectMethods,
-  expectObject,
   expectOneOf,
+  expectOptions,
   expectWhole,
   hasMethods,
   refuse,
@@ -16,7 +16,22 @@ import type { AutoSaveOptions } from './types.ts'
 
 /** Every default filled in and every value checked. Times in milliseconds. */
 export function checkOptions<T>(options: AutoSaveOptions<T>) {
-  expectObject('options', options)
+  expectOptions(options, {
+    read: 1,
+    locks: 1,
+    directory: 1,
+    debounce: 1,
+    idle: 1,
+    generations: 1,
+    maxBytes: 1,
+    hold: 1,
+    eager: 1,
+    wait: 1,
+    retry: 1,
+    journal: 1,
+    clock: 1,
+    onEvent: 1,
+  })
   const {
     read,
     locks,

@@ -7,8 +7,8 @@ export const CALL_TIMEOUT_MS = 5000
 
 export interface AnswerLimit {
   readonly clock: Clock
-  /** Milliseconds. */
-  readonly ms: number
+  /** Milliseconds. A function is called again when that time has passed: the call may have got more time. */
+  readonly ms: number | (() => number)
   /** Ends it early: it rejects with this reason. */
   readonly stop?: Stop | undefined
   readonly resource?: string | undefined
@@ -22,14 +22,21 @@ export function answerWithin<T>(
   { clock, ms, stop, resource, explain = (error) => error }: AnswerLimit,
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const cancel = clock.setTimer(() => {
-      const silent = `no answer from the store within ${Math.ceil(ms)} ms`
-      reject(explain(new LeaseError('store-unavailable', silent, { resource })))
-    }, ms)
+    const started = clock.monotonic()
+    let cancel = () => {}
+    const wait = (left: number) => {
+      cancel = clock.setTimer(() => {
+        const more = typeof ms === 'number' ? 0 : ms()
+        if (more > 0) return wait(more)
+        const silent = `no answer from the store within ${Math.ceil(clock.monotonic() - started)} ms`
+        reject(explain(new LeaseError('store-unavailable', silent, { resource })))
+      }, left)
+    }
+    wait(typeof ms === 'number' ? ms : ms())
     stop?.listen((reason) => {
       cancel()
       reject(reason)
     })
-    answer.then(resolve, reject).then(cancel)
+    answer.then(resolve, reject).then(() => cancel())
   })
 }

@@ -73,7 +73,11 @@ export function baseUrl(url: unknown): string {
   } catch {
     // Refused below, whatever it is.
   }
-  refuseClient('url', 'the address of a Holdfast server (http or https, no password)', url)
+  refuseClient(
+    'url',
+    'the address of a Holdfast server such as http://localhost:4321, without a password',
+    url,
+  )
 }
 
 /** Whether `fetch` can send these headers. */
@@ -91,6 +95,11 @@ export function areHeaders(headers: unknown): boolean {
  * `store-unavailable` if the server does not answer, cannot serve now, or limits the rate, or if `signal` aborts.
  */
 export function createApi({ url, clientId, headers }: ApiOptions): Api {
+  /** Tells the developer of a page what is missing, until the server has answered. */
+  let explain = (response?: ApiResponse) => {
+    if (globalThis.document)
+      import('./hints.ts').then((hints) => hints.explain(url, response)).catch(() => {})
+  }
   return async ({ method, path, body, signal, keepalive = false, limit = LIMIT_MS }) => {
     const send = (keepalive: boolean) =>
       fetch(new URL(path, url), {
@@ -111,6 +120,7 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
       response = await send(keepalive).catch((cause) => (keepalive ? send(false) : Promise.reject(cause)))
       text = await response.text()
     } catch (cause) {
+      explain()
       // The cause of a failed `fetch` says why.
       const { cause: reason = cause } = Object(cause) as { readonly cause?: unknown }
       const message = `the server cannot be reached: ${messageOf(reason)}`
@@ -118,7 +128,9 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
     }
     const { status } = response
     const json = parseJson(text)
-    const received = { status, body: isObject(json) ? json : {} }
+    const received: ApiResponse = { status, body: isObject(json) ? json : {} }
+    if (status < 400 ? received.body === json : received.body.error && status !== 403) explain = () => {}
+    else explain(received)
     if (status >= 500 || status === 429) throw failure('store-unavailable', received)
     return received
   }

@@ -1,5 +1,5 @@
 import { orAborted } from '../base/abort.ts'
-import { expectBoolean, expectObject, expectText, refuse } from '../base/arguments.ts'
+import { expectBoolean, expectOptions, expectText, refuse } from '../base/arguments.ts'
 import { expectDuration } from '../base/duration.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import type { LossReason } from '../core/index.ts'
@@ -25,7 +25,7 @@ const HANDING_OVER_MS = 5000
  * if (await lock.acquire({ wait: '30s' })) await lock.save(text)
  */
 export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
-  expectObject('options', options as unknown)
+  expectOptions(options, { url: 1, roomId: 1, name: 1, headers: 1, clock: 1 })
   const { roomId, headers = {}, clock = workerClock() } = options
   let { name } = options
   expectText('roomId', roomId)
@@ -75,7 +75,7 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
     },
 
     async acquire(acquireOptions = {}) {
-      expectObject('options', acquireOptions as unknown)
+      expectOptions(acquireOptions, { wait: 1 })
       const { wait = 0 } = acquireOptions
       const waitMs = wait === Infinity ? wait : expectDuration('wait', wait, 0)
       if (kept?.lease.held) return true

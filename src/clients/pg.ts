@@ -22,7 +22,7 @@ interface Queryable {
 
 export interface PgPool extends Queryable {
   readonly totalCount: number
-  readonly options: object
+  readonly options: { readonly max?: unknown }
 }
 
 export interface PgClient extends Queryable {
@@ -64,7 +64,12 @@ export function isPgClient(client: unknown): client is PgClient & {
   return typeof connectionParameters === 'object'
 }
 
-export function pgPool(pool: Queryable): PostgresDatabase {
+export function pgPool(pool: Pick<PgPool, 'query' | 'options'>): PostgresDatabase {
+  const { max } = pool.options
+  return { connections: typeof max === 'number' && max >= 1 ? max : 10, ...pgQueries(pool) }
+}
+
+function pgQueries(pool: Pick<Queryable, 'query'>): Omit<PostgresDatabase, 'connections'> {
   return {
     async query(text, values, name) {
       // Without a limit, a connection that died silently would stay in the pool until TCP gives up.
@@ -80,7 +85,7 @@ export function pgPool(pool: Queryable): PostgresDatabase {
 
 /** A client runs one query at a time, and a future `pg` will reject queries that do not wait for their turn. */
 export function pgClient(client: PgClient): PostgresDatabase {
-  const { query, run } = pgPool(client)
+  const { query, run } = pgQueries(client)
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const begin = () => {
@@ -92,6 +97,7 @@ export function pgClient(client: PgClient): PostgresDatabase {
     return turn
   }
   return {
+    connections: 1,
     query: (text, values, name) => inTurn(() => query(text, values, name)),
     run: (script) => inTurn(() => run(script)),
   }
@@ -129,6 +135,7 @@ export async function pgListener(
   const { query } = pgClient(client)
   return {
     pid: client.processID,
+    query,
     async listen(channel) {
       await query(`listen ${identifier(channel)}`, [])
     },

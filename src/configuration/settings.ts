@@ -1,4 +1,5 @@
 import { LeaseError } from '../base/errors.ts'
+import { suggest } from '../base/suggest.ts'
 import {
   address,
   bytes,
@@ -125,7 +126,7 @@ export function resolveSettings(sources: readonly SettingsSource[]): Settings {
 export function unknownSettings({ name, values }: Pick<SettingsSource, 'name' | 'values'>): string[] {
   return Object.keys(values)
     .filter((key) => !Object.hasOwn(SETTINGS, key))
-    .map((key) => `${key} (${name}): there is no such setting`)
+    .map((key) => `\`${key}\` (${name}): unknown setting, ${suggest(key, Object.keys(SETTINGS))}`)
 }
 
 /** Settings given in code; the others have their defaults. */

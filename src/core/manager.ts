@@ -1,18 +1,24 @@
 import { onAbort, Stop } from '../base/abort.ts'
 import { answerWithin, CALL_TIMEOUT_MS } from '../base/answer-within.ts'
-import { expectBoolean, expectMethods, expectObject, expectSignal } from '../base/arguments.ts'
+import { expectBoolean, expectObject, expectSignal } from '../base/arguments.ts'
 import { createChannel } from '../base/channel.ts'
 import { systemClock } from '../base/clock.ts'
 import { expectDuration } from '../base/duration.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { backoffMs } from '../base/pause.ts'
-import { randomId } from '../base/random-id.ts'
 import { acquire } from './acquire.ts'
 import type { Context, LeaseClass } from './context.ts'
 import { HeldLease } from './held-lease.ts'
+import { HeldLeases } from './held-leases.ts'
 import type { LeaseEvent, LeaseListener } from './lease.ts'
 import { createLocalQueue } from './local-queue.ts'
-import { type CheckedOptions, checkOptions, type LeaseOptions, type LeasesOptions } from './options.ts'
+import {
+  type CheckedOptions,
+  checkOptions,
+  expectOneAttempt,
+  type LeaseOptions,
+  type LeasesOptions,
+} from './options.ts'
 import { releaseInTime } from './release.ts'
 import type { ManagedStore } from './store.ts'
 
@@ -42,17 +48,17 @@ export interface ManagerTools {
 /** `Lease`: the class of the leases that it grants. */
 export function createManager<L extends HeldLease = HeldLease>(
   store: ManagedStore | PromiseLike<ManagedStore>,
-  options: LeasesOptions,
+  options: LeasesOptions & { readonly owner: string },
   Lease: LeaseClass<L> = HeldLease as unknown as LeaseClass<L>,
 ): Manager<L> & ManagerTools {
-  const { clock = systemClock, onEvent, owner = randomId(), endsWithProcess = true } = options
+  const { clock = systemClock, onEvent, endsWithProcess = true } = options
   const { retry = (failures) => backoffMs(clock, failures) } = options
-  const defaults = { ...options, owner, retry }
+  const defaults = { ...options, retry }
   checkOptions('-', defaults)
   const callTimeout = expectDuration('callTimeout', options.callTimeout ?? CALL_TIMEOUT_MS, 1)
   expectBoolean('endsWithProcess', endsWithProcess)
   const events = createChannel<LeaseEvent>()
-  const held = new Set<HeldLease>()
+  const held = new HeldLeases()
   const waiting = new Set<Stop>()
   /** `close` waits for these. */
   const underWay = new Set<Promise<unknown>>()
@@ -76,6 +82,7 @@ export function createManager<L extends HeldLease = HeldLease>(
       }, callOptions?.signal),
 
     async tryAcquire(resource, callOptions) {
+      expectOneAttempt(callOptions)
       try {
         return await manager.acquire(resource, { ...callOptions, wait: 0 })
       } catch (error) {
@@ -115,7 +122,6 @@ export function createManager<L extends HeldLease = HeldLease>(
   }
 
   function contextOf(ready: ManagedStore): Context {
-    expectMethods('store', ready, 'a LeaseStore', 'acquire', 'renew', 'release')
     expectObject('store.supports', ready.supports)
     const emit: Context['emit'] = ({ resource, owner, id, token }, body, at) => {
       // The body first: engines copy it much faster than into an object that already has properties.

@@ -28,6 +28,8 @@ export async function releaseInTime(
       emit({ resource, owner, id }, { type: 'error', operation: 'release', error })
       if (!error.retryable || pauseMs === null || clock.monotonic() + pauseMs >= giveUpAt) throw error
       await pause(clock, pauseMs)
+      // The pause may have taken longer.
+      if (clock.monotonic() >= giveUpAt) throw error
     }
   }
 }

@@ -13,6 +13,8 @@ export interface HoldingStore {
   /** A short name for messages and metrics, such as `memory` or `sqlite`. */
   readonly kind: string
   readonly supports: StoreSupport
+  /** How busy the store is at this moment. Absent if it sends nothing. */
+  readonly load?: StoreLoad
 
   /**
    * Grants the resource if it is free, or says who holds it.
@@ -88,6 +90,15 @@ export interface WaitingRecord {
   readonly place: number
 }
 
+export interface StoreLoad {
+  /** Acquire requests that were sent and not answered. */
+  readonly inFlight: number
+  /** Acquire requests that wait in this process, because as many as allowed are in flight. */
+  readonly queued: number
+  /** The mean duration of the latest calls of any kind, in milliseconds; `null` before the first one. */
+  readonly callTime: number | null
+}
+
 export interface CallOptions {
   /**
    * Aborts when the caller has stopped waiting. The store may then reject with `aborted`. The signal may be created
@@ -107,6 +118,11 @@ export interface Ask {
   readonly metadata?: JsonObject | undefined
   /** If set: join the queue, and call back when the request should be repeated, in so many milliseconds. */
   readonly wake?: (inMs: number) => void
+  /**
+   * Called with `true` if the request waits in this process, because too many others are in flight, and with `false`
+   * just before it is sent. Not called if it is sent at once.
+   */
+  readonly queued?: (isQueued: boolean) => void
   /** Called once if the store learns that another caller ended the lease it granted to this request. */
   readonly lost?: () => void
   /**

@@ -40,8 +40,8 @@ export function createAnalysisRepo(
   firestore: FirestoreClient,
   options: AnalysisRepoOptions = {},
 ): AnalysisRepo {
-  const jobs = firestoreJobs(firestore, options)
-  const { onWarning } = options
+  const { onWarning, ...jobsOptions } = options
+  const jobs = firestoreJobs(firestore, jobsOptions)
   if (onWarning !== undefined) expectFunction('onWarning', onWarning)
   return {
     async acquireAnalysisLock(analysisId, lockOwner, ttlSec = TTL_SEC) {

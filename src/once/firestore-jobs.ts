@@ -1,4 +1,4 @@
-import { expectObject, expectText, hasMethods, refuseClient, show } from '../base/arguments.ts'
+import { expectOptions, expectText, hasMethods, refuseClient, show } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 import {
   type DocumentReference,
@@ -34,7 +34,7 @@ export interface FirestoreJobsOptions {
 export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobsOptions = {}): JobStore {
   if (!hasMethods(firestore, 'collection', 'runTransaction'))
     refuseClient('firestore', 'a Firestore client', firestore)
-  expectObject('options', options)
+  expectOptions(options, { collection: 1, fields: 1, statuses: 1 })
   const { collection = 'analyses', fields, statuses } = options
   expectText('collection', collection)
   const connection = new FirestoreConnection(firestore)

@@ -170,17 +170,17 @@ describe('invalid arguments', () => {
   })
 
   it.each([
-    ['null', null, 'null'],
-    ['a lease store', memoryStore(), 'an object'],
-    ['a URL, which is not shown', 'postgres://user:secret@host', 'a string'],
-    ['a promise', Promise.resolve(), 'a Promise'],
-    ['a function', () => {}, 'a function'],
-    ['an object without prototype', Object.create(null), 'an object'],
-  ])('of createOnce throw: %s instead of a job store', (_, jobs, shown) => {
+    ['null', null, 'memoryJobs()', 'null'],
+    ['a lease store', memoryStore(), 'memoryJobs()', 'an object'],
+    ['a pool of Postgres', { connect() {} }, 'postgresJobs(client)', 'an object'],
+    ['a URL, which is not shown', 'postgres://user:secret@host', 'postgresJobs(client)', 'a string'],
+    ['a promise', Promise.resolve(), 'memoryJobs()', 'a Promise'],
+    ['a function', () => {}, 'memoryJobs()', 'a function'],
+    ['an object without prototype', Object.create(null), 'memoryJobs()', 'an object'],
+  ])('of createOnce throw: %s instead of a job store', (_, jobs, factory, shown) => {
     const methods = 'add, acquire, refresh, finish, release, read'
-    expect(() => createOnce(jobs as never)).toThrow(
-      expect.objectContaining(invalid(`jobs: expected a JobStore (with ${methods}), got ${shown}`)),
-    )
+    const message = `jobs: expected a JobStore such as ${factory} (with ${methods}), got ${shown}`
+    expect(() => createOnce(jobs as never)).toThrow(expect.objectContaining(invalid(message)))
   })
 
   it.each([

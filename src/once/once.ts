@@ -1,5 +1,6 @@
 import { answerWithin, CALL_TIMEOUT_MS } from '../base/answer-within.ts'
-import { expectFunction, expectObject, expectText, hasMethods, refuseClient } from '../base/arguments.ts'
+import { expectFunction, expectOptions, expectText, hasMethods, refuseClient } from '../base/arguments.ts'
+import { backendOf } from '../base/backend-of.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
@@ -57,8 +58,12 @@ export interface Once extends AsyncDisposable {
  */
 export function createOnce(jobs: JobStore, options: OnceOptions = {}): Once {
   if (!hasMethods(jobs, ...JOB_STORE_METHODS))
-    refuseClient('jobs', `a JobStore (with ${JOB_STORE_METHODS.join(', ')})`, jobs)
-  expectObject('options', options)
+    refuseClient(
+      'jobs',
+      `a JobStore such as ${factoryFor(jobs)} (with ${JOB_STORE_METHODS.join(', ')})`,
+      jobs,
+    )
+  expectOptions(options, { worker: 1, callTimeout: 1, onEvent: 1, onWarning: 1, clock: 1 })
   const { worker, onEvent, onWarning, clock = systemClock } = options
   if (worker !== undefined) expectText('worker', worker)
   if (onEvent !== undefined) expectFunction('onEvent', onEvent)
@@ -124,4 +129,10 @@ function addTo<T>(set: Set<Promise<unknown>>, work: Promise<T>): Promise<T> {
   const done = () => set.delete(work)
   work.then(done, done)
   return work
+}
+
+/** How to make a job store of the client, the address or the lease store that was given instead of one. */
+function factoryFor(value: unknown): string {
+  const { kind = backendOf(value) } = Object(value) as { readonly kind?: string }
+  return kind && ['firestore', 'postgres', 'sqlite'].includes(kind) ? `${kind}Jobs(client)` : 'memoryJobs()'
 }

@@ -1,4 +1,4 @@
-import { expectBoolean, expectObject, expectText } from '../base/arguments.ts'
+import { expectBoolean, expectOptions, expectText } from '../base/arguments.ts'
 import { followConnection } from '../clients/connection.ts'
 import { type PostgresClient, postgresDatabase, type SqlValue } from '../clients/postgres.ts'
 import { isCreatedByAnother, postgresError } from '../clients/postgres-errors.ts'
@@ -48,7 +48,7 @@ const statementNames = new Map<string, string>()
  */
 export function postgresJobs(client: PostgresClient, options: PostgresJobsOptions = {}): JobStore {
   const database = postgresDatabase(client)
-  expectObject('options', options)
+  expectOptions(options, { table: 1, schema: 1, columns: 1, statuses: 1, prepare: 1 })
   const { table = 'analyses', schema, columns, statuses, prepare = false } = options
   expectText('table', table)
   if (schema !== undefined) expectText('schema', schema)

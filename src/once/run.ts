@@ -1,6 +1,6 @@
 import { onAbort, Stop } from '../base/abort.ts'
 import { answerWithin } from '../base/answer-within.ts'
-import { expectFunction, expectObject, expectSignal } from '../base/arguments.ts'
+import { expectFunction, expectOptions, expectSignal } from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
 import { type Duration, expectDuration, expectHeartbeat, expectTtl } from '../base/duration.ts'
 import { isRetryable, LeaseError } from '../base/errors.ts'
@@ -66,7 +66,7 @@ export interface CheckedRunOptions extends RunOptions {
 }
 
 export function checkRunOptions(options: RunOptions): CheckedRunOptions {
-  expectObject('options', options)
+  expectOptions(options, { ttl: 1, heartbeat: 1, maxAttempts: 1, signal: 1, callTimeout: 1 })
   const { maxAttempts, signal, callTimeout } = options
   const ttl = expectTtl(options.ttl ?? TTL_MS)
   const heartbeat = options.heartbeat ?? Math.floor(ttl * 0.3)

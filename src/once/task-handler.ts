@@ -1,4 +1,4 @@
-import { expectFunction, expectObject, expectOneOf, hasMethods, refuse } from '../base/arguments.ts'
+import { expectFunction, expectOneOf, expectOptions, hasMethods, refuse } from '../base/arguments.ts'
 import { type Duration, parseDuration } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
@@ -42,7 +42,18 @@ const MAX_BODY_BYTES = 16_384
  */
 export function createTaskHandler(once: Once, options: TaskHandlerOptions): TaskHandler {
   if (!hasMethods(once, 'run', 'read')) refuse('once', 'what createOnce returns', once)
-  expectObject('options', options)
+  expectOptions(options, {
+    work: 1,
+    authorize: 1,
+    onLocked: 1,
+    retryAfter: 1,
+    path: 1,
+    onError: 1,
+    ttl: 1,
+    heartbeat: 1,
+    maxAttempts: 1,
+    callTimeout: 1,
+  })
   const { work, authorize, onLocked = 'retry', onError, path = '/internal/tasks/analysis' } = options
   const { ttl, heartbeat, callTimeout, maxAttempts } = options
   expectFunction('work', work)
@@ -110,7 +121,7 @@ export function createTaskHandler(once: Once, options: TaskHandlerOptions): Task
 function secondsOf(retryAfter: unknown): number {
   // A text must have a unit, because `'30'` could mean milliseconds as well as seconds.
   const hasUnit = typeof retryAfter === 'string' && /[a-z]$/.test(retryAfter)
-  const seconds = hasUnit ? Math.ceil((parseDuration(retryAfter) ?? Number.NaN) / 1000) : retryAfter
+  const seconds = hasUnit ? Math.ceil(parseDuration(retryAfter) / 1000) : retryAfter
   if (!Number.isInteger(seconds) || (seconds as number) < 0)
     refuse('retryAfter', `whole seconds from 0, or text such as '30s'`, retryAfter)
   return seconds as number

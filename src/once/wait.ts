@@ -1,5 +1,5 @@
 import { onAbort } from '../base/abort.ts'
-import { expectObject, expectSignal } from '../base/arguments.ts'
+import { expectOptions, expectSignal } from '../base/arguments.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
 import { isRetryable, LeaseError } from '../base/errors.ts'
 import { backoffMs } from '../base/pause.ts'
@@ -24,7 +24,7 @@ export async function waitForJob(
 ): Promise<Job> {
   const { jobs, clock, closing } = context
   expectId(id)
-  expectObject('options', options)
+  expectOptions(options, { timeout: 1, signal: 1 })
   const { timeout = 60_000, signal } = options
   const timeoutMs = timeout === Infinity ? timeout : expectDuration('timeout', timeout, 0)
   if (signal !== undefined) expectSignal('signal', signal)

@@ -4,6 +4,7 @@ import {
   expectMethods,
   expectObject,
   expectOneOf,
+  expectOptions,
   expectSignal,
   expectText,
   hasMethods,
@@ -70,8 +71,21 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   )
   const backends: Backends = {
     clock,
-    web: createManager(webStore, { clock, onEvent, heartbeat: false, wait: WEB_LOCK_WAIT_MS }),
-    fallback: createManager(fileStore, { clock, onEvent, ttl: TTL_MS, heartbeat: HEARTBEAT_MS, wait: 0 }),
+    web: createManager(webStore, {
+      owner: namespace,
+      clock,
+      onEvent,
+      heartbeat: false,
+      wait: WEB_LOCK_WAIT_MS,
+    }),
+    fallback: createManager(fileStore, {
+      owner: namespace,
+      clock,
+      onEvent,
+      ttl: TTL_MS,
+      heartbeat: HEARTBEAT_MS,
+      wait: 0,
+    }),
   }
   const closing = new AbortController()
   for (const type of ['pageshow', 'resume'])
@@ -82,7 +96,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
       (await acquire(checkAcquireOptions(acquireOptions))).snapshot(),
 
     async renewProjectLock(lease, renewOptions = {}) {
-      expectObject('options', renewOptions)
+      expectOptions(renewOptions, { signal: 1 })
       const { signal } = renewOptions
       if (signal !== undefined) expectSignal('signal', signal)
       const claim = claimOf(lease)
@@ -91,7 +105,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
     },
 
     async releaseProjectLock(lease, releaseOptions = {}) {
-      expectObject('options', releaseOptions)
+      expectOptions(releaseOptions, { force: 1 })
       const { force = false } = releaseOptions
       expectBoolean('force', force)
       const claim = claimOf(lease)
@@ -186,7 +200,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
 }
 
 function checkOptions(options: ProjectLocksOptions) {
-  expectObject('options', options)
+  expectOptions(options, { namespace: 1, locks: 1, directory: 1, clock: 1, page: 1 })
   const {
     namespace = 'imgponic',
     locks: webLocks = globalThis.navigator?.locks,

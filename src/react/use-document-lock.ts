@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState, useSyncExternalStore } from 'react'
-import { refuse } from '../base/arguments.ts'
+import { expectOptions, refuse } from '../base/arguments.ts'
 import {
   createDocumentLock,
   type DocumentLock,
@@ -24,8 +24,10 @@ export interface UseDocumentLock {
  */
 export function useDocumentLock(
   roomId: string,
-  { url, name, headers }: Pick<DocumentLockOptions, 'url' | 'name' | 'headers'> = {},
+  options: Pick<DocumentLockOptions, 'url' | 'name' | 'headers'> = {},
 ): UseDocumentLock {
+  expectOptions(options, { url: 1, name: 1, headers: 1 })
+  const { url, name, headers } = options
   const [lock, setLock] = useState<DocumentLock | null>(null)
   // Most callers create new objects with the same address and headers at each render.
   const address = url instanceof URL ? url.href : url

@@ -1,5 +1,6 @@
 import type { Hono } from 'hono'
-import { expectFunction, expectMethods, expectObject, hasMethods, refuse } from '../base/arguments.ts'
+import { expectFunction, expectMethods, expectOptions, hasMethods, refuseClient } from '../base/arguments.ts'
+import { suggestStore } from '../base/backend-of.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type GivenSettings, type Settings, settingsOf } from '../configuration/settings.ts'
 import type { LeaseStore } from '../core/index.ts'
@@ -180,11 +181,23 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
 }
 
 function checkOptions(options: LockServerOptions): void {
-  expectObject('options', options as unknown)
+  expectOptions(options, {
+    store: 1,
+    documents: 1,
+    audit: 1,
+    bus: 1,
+    settings: 1,
+    identify: 1,
+    authorize: 1,
+    onTelemetry: 1,
+    meter: 1,
+    log: 1,
+    clock: 1,
+  })
   const { store, documents, audit, bus, meter, clock } = options
   const storeMethods = ['acquire', 'renew', 'release', 'read', 'list', 'sweep', 'watch']
   if (!hasMethods(store, ...storeMethods) || !store.supports?.expiry)
-    refuse('store', 'a LeaseStore whose leases expire', store)
+    refuseClient('store', `a LeaseStore whose leases expire, such as ${suggestStore(store)}`, store)
   if (documents !== undefined)
     expectMethods('documents', documents, 'a DocumentStore', 'fence', 'read', 'save')
   if (audit !== undefined) expectMethods('audit', audit, 'an AuditLog', 'append', 'read')

@@ -3,6 +3,7 @@
  * grant is answered. A save must carry exactly that token and come from that holder. So a new holder stops the old
  * one even before its first save, and a holder whose lock has expired may still save if nobody followed.
  */
+import { expectOptions } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
 import type { JsonValue } from '../base/records.ts'
@@ -44,7 +45,9 @@ export type Saving =
   | { readonly saved: false; readonly fence: number | null }
 
 /** Contents in memory, which end with the process: for tests, or if contents are stored elsewhere. */
-export function memoryDocuments({ clock = systemClock }: { readonly clock?: Clock } = {}): DocumentStore {
+export function memoryDocuments(options: { readonly clock?: Clock } = {}): DocumentStore {
+  expectOptions(options, { clock: 1 })
+  const { clock = systemClock } = options
   const fences = new Map<string, Grant>()
   const documents = new Map<string, SavedDocument>()
   return {

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { expectObject, expectWhole } from '../base/arguments.ts'
+import { expectOptions, expectWhole } from '../base/arguments.ts'
 import { type AuditEntry, auditEntry } from '../protocol/index.ts'
 import { type AuditLog, pageOf } from './audit.ts'
 import { checkTable, type Dialect, prepared } from './sql.ts'
@@ -16,7 +16,7 @@ const DELETE_EVERY = 100
 
 /** One trail for all nodes, which outlives them. */
 export function sqlAudit(dialect: Dialect, options: SqlAuditOptions): AuditLog {
-  expectObject('options', options as unknown)
+  expectOptions(options, { table: 1, maxEntries: 1 })
   const table = checkTable(options.table ?? 'holdfast_audit')
   const { maxEntries = 10_000 } = options
   expectWhole('maxEntries', maxEntries, 1)

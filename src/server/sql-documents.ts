@@ -1,4 +1,4 @@
-import { expectObject } from '../base/arguments.ts'
+import { expectOptions } from '../base/arguments.ts'
 import { type DocumentStore, type SavedDocument, UnreadableContent } from './documents.ts'
 import { checkTable, type Dialect, prepared, type SqlRow } from './sql.ts'
 
@@ -9,7 +9,7 @@ export interface SqlDocumentsOptions {
 
 /** The fence and the content of a room are in one row, so that one statement compares the fence and saves. */
 export function sqlDocuments(dialect: Dialect, options: SqlDocumentsOptions): DocumentStore {
-  expectObject('options', options as unknown)
+  expectOptions(options, { table: 1 })
   const table = checkTable(options.table ?? 'holdfast_documents')
   const sql = prepared(dialect, [
     `create table if not exists ${table} (room text primary key not null, fence bigint not null,

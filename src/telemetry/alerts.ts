@@ -1,11 +1,18 @@
 /** Alerts about incidents for Slack and PagerDuty, and the request that delivers them. */
-import { expectFunction, expectMethods, expectObject, expectWhole, refuseClient } from '../base/arguments.ts'
+import {
+  expectFunction,
+  expectMethods,
+  expectObject,
+  expectOptions,
+  expectWhole,
+  refuseClient,
+} from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
 import { expectIncident, type Incident } from './health.ts'
-import { describeFiring, shortTime } from './health-text.ts'
+import { describeFiring, describeSpan } from './health-text.ts'
 
 export const PAGERDUTY_URL = 'https://events.pagerduty.com/v2/enqueue'
 
@@ -19,7 +26,10 @@ export function slackMessage(incident: Incident): object {
     blocks: [
       { type: 'header', text: { type: 'plain_text', text: title } },
       { type: 'section', text: { type: 'mrkdwn', text: lines.join('\n') } },
-      { type: 'context', elements: [{ type: 'mrkdwn', text: `\`${incident.id}\` · ${spanOf(incident)}` }] },
+      {
+        type: 'context',
+        elements: [{ type: 'mrkdwn', text: `\`${incident.id}\` · ${describeSpan(incident)}` }],
+      },
     ],
   }
 }
@@ -50,10 +60,6 @@ function titleOf({ until }: Incident): string {
   return until === null ? 'Locks: rollback required' : 'Locks: the incident is over'
 }
 
-function spanOf({ since, until }: Incident): string {
-  return until === null ? `since ${shortTime(since)}` : `${shortTime(since)} to ${shortTime(until)}`
-}
-
 export interface PostOptions {
   readonly fetch?: typeof fetch
   readonly clock?: Clock
@@ -79,7 +85,7 @@ export async function postJson(url: string | URL, body: object, options: PostOpt
   if (!(url instanceof URL || (typeof url === 'string' && URL.canParse(url))))
     refuseClient('url', 'an absolute URL', url)
   expectObject('body', body as unknown)
-  expectObject('options', options as unknown)
+  expectOptions(options, { fetch: 1, clock: 1, attempts: 1, timeout: 1 })
   const { fetch: send = fetch, clock = systemClock, attempts = DEFAULT_ATTEMPTS } = options
   expectFunction('fetch', send as unknown)
   expectMethods('clock', clock, 'a Clock', 'setTimer')

@@ -1,8 +1,8 @@
 import {
   expectBoolean,
   expectMethods,
-  expectObject,
   expectOneOf,
+  expectOptions,
   refuse,
   refuseClient,
 } from '../../base/arguments.ts'
@@ -212,7 +212,18 @@ export class Hub implements ChannelsHub {
 }
 
 function checkOptions(options: ChannelsOptions): void {
-  expectObject('options', options as unknown)
+  expectOptions(options, {
+    key: 1,
+    secret: 1,
+    bus: 1,
+    clock: 1,
+    naming: 1,
+    publicChannels: 1,
+    clientEvents: 1,
+    activityTimeout: 1,
+    origins: 1,
+    limits: 1,
+  })
   const { key, secret, bus, clock, naming, publicChannels, clientEvents, origins } = options
   if (typeof key !== 'string' || !/^[\w-]+$/.test(key)) refuse('key', 'letters, digits, - and _', key)
   // Never shown: it is a secret.

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
-import { expectObject } from '../../base/arguments.ts'
+import { expectOptions } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
 import { LeaseError, messageOf } from '../../base/errors.ts'
 import { type Settings, settingsOf } from '../../configuration/settings.ts'
@@ -40,7 +40,20 @@ export interface HoldfastServer extends AsyncDisposable {
  * const server = await createServer({ store: sqliteStore('./holdfast.db'), settings: { port: 8080 } })
  */
 export async function createServer(options: ServerOptions): Promise<HoldfastServer> {
-  expectObject('options', options as unknown)
+  expectOptions(options, {
+    assets: 1,
+    store: 1,
+    documents: 1,
+    audit: 1,
+    bus: 1,
+    settings: 1,
+    identify: 1,
+    authorize: 1,
+    onTelemetry: 1,
+    meter: 1,
+    log: 1,
+    clock: 1,
+  })
   const { assets, ...rest } = options
   if (assets !== undefined) expectAssets(assets)
   const settings = withKeptSecrets(settingsOf(rest.settings))

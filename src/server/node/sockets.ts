@@ -5,7 +5,7 @@ import { WebSocket, WebSocketServer } from 'ws'
 import {
   expectFunction,
   expectMethods,
-  expectObject,
+  expectOptions,
   expectText,
   expectWhole,
   refuse,
@@ -101,7 +101,7 @@ export function attachSockets(
 function checkArguments(server: EventEmitter, hub: ChannelsHub, options: SocketsOptions): void {
   expectMethods('server', server, 'a Server of node:http', 'on', 'off', 'listenerCount')
   expectMethods('hub', hub, 'a ChannelsHub', 'accept')
-  expectObject('options', options as unknown)
+  expectOptions(options, { path: 1, origins: 1, maxPayload: 1, maxBuffered: 1, clientOf: 1 })
   const { path, origins, maxPayload, maxBuffered, clientOf } = options
   if (path !== undefined) expectText('path', path)
   if (origins !== undefined && !Array.isArray(origins)) refuse('origins', 'an array', origins)

@@ -158,7 +158,8 @@ function slowListener() {
   const { promise: connected, resolve: connect } = Promise.withResolvers<void>()
   const notified = new Map<string, (payload: string) => void>()
   const answer = (text: string, values: readonly unknown[]): unknown => {
-    if (text.includes('version')) return 1
+    if (text.includes('missing')) return []
+    if (text.includes('version')) return 2
     if (text.includes('_acquire"(')) {
       server.requests++
       return { granted: false, holder: null, place: 0, retryIn: null }

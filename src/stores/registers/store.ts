@@ -4,7 +4,7 @@ import type { LeaseError } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import { withTrouble } from '../../clients/connection.ts'
 import type { Answer, Ask, LeaseStore, Released, Renewal } from '../../core/index.ts'
-import { Calls } from '../local/calls.ts'
+import { StoreCalls } from '../local/store-calls.ts'
 import { Push } from './push.ts'
 import type { Reading, Register, Registers, Written } from './registers.ts'
 import {
@@ -34,6 +34,8 @@ export interface RegisterStoreOptions {
   readonly clock?: Clock
   /** How long `close` waits for requests that are under way, in milliseconds. Default 1 s. */
   readonly closeLimitMs?: number
+  /** How many acquire requests may be in flight. Default: no limit. */
+  readonly maxInFlight?: number
 }
 
 /**
@@ -42,13 +44,14 @@ export interface RegisterStoreOptions {
  */
 export function registerStore<R extends Register>(
   registers: Registers<R>,
-  { kind, backend, clock = systemClock, closeLimitMs }: RegisterStoreOptions,
+  { kind, backend, clock = systemClock, closeLimitMs, maxInFlight }: RegisterStoreOptions,
 ): LeaseStore {
   const explain = (error: LeaseError) => withTrouble(error, registers.trouble?.())
-  const calls = new Calls({
+  const calls = new StoreCalls({
     backend,
     clock,
     closeLimitMs,
+    maxInFlight,
     explain: (error, resource) => explain(registers.explain(error, resource)),
   })
   const push = new Push(registers, calls, clock)
@@ -58,9 +61,13 @@ export function registerStore<R extends Register>(
     kind,
     supports: { queue: false, push: true, expiry: true, list: true },
     explain,
+    get load() {
+      return calls.load
+    },
 
     acquire: (ask, call) =>
-      calls.run(
+      calls.acquire(
+        ask,
         async (stop) => {
           listeners.expect(ask)
           try {
@@ -74,7 +81,6 @@ export function registerStore<R extends Register>(
           }
         },
         call,
-        ask.resource,
       ),
 
     renew: ({ resource, id, ttl }, call) =>
@@ -95,7 +101,8 @@ export function registerStore<R extends Register>(
       ),
 
     release: (by, call) =>
-      calls.run(
+      calls.release(
+        by,
         async (stop) => {
           if ('id' in by) listeners.forget(by.id)
           return untilSettled(async (): Promise<Released | null> => {
@@ -107,7 +114,6 @@ export function registerStore<R extends Register>(
           })
         },
         call,
-        by.resource,
       ),
 
     read: (resources, call) =>

@@ -20,7 +20,7 @@ import type {
 import { ask, liveRecord, release } from '../lease-row.ts'
 import { Calls } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
-import { checkedSoon, withProcess } from '../local/process-node.ts'
+import { checkedSoon, ownProcess, withProcess } from '../local/process-node.ts'
 import { BusyQueue } from './busy-queue.ts'
 import { ChangeLog } from './change-log.ts'
 import type { Connection } from './connection.ts'
@@ -147,8 +147,11 @@ export class SqliteStore implements LeaseStore {
     this.#pruneIfDue()
     const { resource, wake } = request
     const rowAsk = withProcess(request)
-    const step: Step<Answer> = (row, now, effects) =>
-      checkedSoon(row, ask(row, rowAsk, wake ? this.#channel : null, now, effects))
+    const step: Step<Answer> = (row, now, effects) => {
+      const process = ownProcess()
+      if (wake && process !== null) row.processes.set(this.#channel, process)
+      return checkedSoon(row, ask(row, rowAsk, wake ? this.#channel : null, now, effects))
+    }
     const lease = this.#transitions.grantIfFree(rowAsk)
     const answer: Answer = lease
       ? { granted: true, lease }

@@ -1,5 +1,14 @@
 import type { Stop } from '../base/abort.ts'
-import { expectFunction, expectMethods, expectWhole } from '../base/arguments.ts'
+import {
+  expectFunction,
+  expectMethods,
+  expectOptions,
+  expectWhole,
+  hasMethods,
+  refuseClient,
+} from '../base/arguments.ts'
+import { suggestStore } from '../base/backend-of.ts'
+import { defaultOwner } from '../base/default-owner.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import { checkResource } from '../base/resource-name.ts'
 import { answerOf } from './context.ts'
@@ -66,7 +75,20 @@ export function createLeases(
   store: ManagedStore | PromiseLike<ManagedStore>,
   options: LeasesOptions = {},
 ): Leases {
-  const { run, check, ...manager } = createManager(store, options, TransferableLease)
+  expectOptions(options, {
+    owner: 1,
+    ttl: 1,
+    heartbeat: 1,
+    wait: 1,
+    retry: 1,
+    clock: 1,
+    onEvent: 1,
+    callTimeout: 1,
+    endsWithProcess: 1,
+  })
+  const { owner = defaultOwner() } = options
+  const checked = 'then' in Object(store) ? Promise.resolve(store).then(expectStore) : expectStore(store)
+  const { run, check, ...manager } = createManager(checked, { ...options, owner }, TransferableLease)
   const leases: Leases = {
     ...manager,
 
@@ -118,12 +140,14 @@ export function createLeases(
         return adopt(context, checked, check(resource, { ttl, ...own }), stop)
       }, own?.signal),
 
-    async list({ prefix = '', limit = 100 } = {}) {
+    async list(query = {}) {
+      expectOptions(query, { prefix: 1, limit: 1 })
+      const { prefix = '', limit = 100 } = query
       expectWhole('limit', limit, 1)
       const found: LeaseRecord[] = []
       for (let after: string | undefined; ; ) {
-        const query = { prefix, limit: limit - found.length, ...(after && { after }) }
-        const page = await look('list', (store, stop) => store.list(query, stop))
+        const rest = { prefix, limit: limit - found.length, ...(after && { after }) }
+        const page = await look('list', (store, stop) => store.list(rest, stop))
         found.push(...page.leases)
         after = page.next
         if (!after || found.length >= limit) return found
@@ -142,4 +166,10 @@ export function createLeases(
       return answerOf(context, ask(store as LookingStore, stop), callTimeout, '', stop)
     })
   }
+}
+
+function expectStore<S>(store: S): S & ManagedStore {
+  if (!hasMethods(store, 'acquire', 'renew', 'release'))
+    refuseClient('store', `a LeaseStore such as ${suggestStore(store)}`, store)
+  return store as S & ManagedStore
 }
