@@ -131,7 +131,7 @@ export async function acquire(
       return onFailed(
         new LeaseError('store-unavailable', 'the grant arrived after its own deadline', { resource }),
       )
-    granted = new HeldLease(context, options, lease, state)
+    granted = new context.Lease(context, options, lease, state)
     owing = false
     if (replaced?.state === 'expired') emit(ask, { type: 'expired', lease: replaced }, at.wall)
     emit(granted, { type: 'acquired', expiresAt, attempts, waited: at.mono - started }, at.wall)

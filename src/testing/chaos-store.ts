@@ -1,5 +1,12 @@
 import { expectOptions } from '../base/arguments.ts'
-import { type Clock, LeaseError, type LeaseStore, type StoreEvent, systemClock } from '../core/index.ts'
+import {
+  type CallOptions,
+  type Clock,
+  LeaseError,
+  type LeaseStore,
+  type StoreEvent,
+  systemClock,
+} from '../core/index.ts'
 
 /** Probabilities from 0 to 1, and delays in milliseconds. */
 export interface Faults {
@@ -102,6 +109,11 @@ export function chaosStore(store: LeaseStore, options: ChaosOptions = {}): Chaos
     read: (resources, options) =>
       read(`read ${JSON.stringify(resources)}`, () => store.read(resources, options)),
     list: (query, options) => read(`list ${JSON.stringify(query)}`, () => store.list(query, options)),
+    ...(store.waiting && {
+      waiting: (resource: string, options?: CallOptions) =>
+        read(`waiting ${resource}`, () => (store as Required<LeaseStore>).waiting(resource, options)),
+    }),
+    explain: (error) => store.explain?.(error) ?? error,
     watch: (on, query) => call(() => store.watch(push<[StoreEvent]>(on), query)),
     close: () => store.close(),
   }
