@@ -111,5 +111,5 @@ async function untilWaiting(file: DatabaseFile): Promise<void> {
 }
 
 function queueOf(file: DatabaseFile): number {
-  return file.count(`holdfast_leases, json_each(line, '$.line')`)
+  return file.count('holdfast_leases_waiters')
 }

@@ -7,7 +7,7 @@ import { Connection } from './connection.ts'
 import { SqliteStore } from './store.ts'
 
 export interface SqliteStoreOptions {
-  /** Default `holdfast_leases`. Two more tables have this name with `_meta` and `_changes` after it. */
+  /** Default `holdfast_leases`. Three more tables have this name with `_waiters`, `_meta` and `_changes` after it. */
   readonly table?: string
   /**
    * `full` waits for the disk with every change: for servers whose clients are on other machines. Default

@@ -14,6 +14,9 @@ import type { DamagedRows } from './row.ts'
 const LOOK_EVERY_MS = 10
 /** Held leases that are checked at once: checking 10 000 of them would block the event loop. */
 const LEASES_AT_ONCE = 250
+/** If more than this many wait here, their places are not read after each change. */
+const FEW_WAITERS = 100
+const CHECK_PLACES_EVERY_MS = 200
 
 export interface PushOptions {
   readonly clock: Clock
@@ -24,7 +27,8 @@ export interface PushOptions {
 }
 
 interface SeenQueue {
-  readonly ids: ReadonlySet<string>
+  /** Of all waiters; `null`: they were not read. */
+  readonly ids: ReadonlySet<string> | null
   /** Tells this reservation from every other; empty if there is none. */
   readonly reservation: string
   readonly wakes: ReadonlyMap<string, number>
@@ -33,6 +37,9 @@ interface SeenQueue {
 export class Push {
   readonly #options: PushOptions
   #counter: number | undefined
+  /** Something has changed since the places of all waiters were read. */
+  #arePlacesDue = false
+  #placesReadAt = -Infinity
   /** By the id of a waiter: the reservation of which it was told. */
   #told = new Map<string, string>()
   /** Held leases that are still to be checked. */
@@ -65,7 +72,7 @@ export class Push {
     const { connection, changeLog } = this.#options
     const counter = connection.queries.changeCounter()
     const hasChanged = counter !== this.#counter
-    if (hasChanged) this.#lookAtQueues()
+    if (hasChanged || this.#arePlacesDue) this.#lookAtQueues()
     this.#lookAtLeases(hasChanged)
     changeLog.read()
     this.#counter = counter
@@ -73,32 +80,41 @@ export class Push {
 
   /** Wakes waiters whose turn has come, and waiters that have lost their places. */
   #lookAtQueues(): void {
-    const { listeners } = this.#options
+    const { listeners, clock } = this.#options
+    const waiting = listeners.waiting()
+    const now = clock.monotonic()
+    const readsPlaces = waiting.length <= FEW_WAITERS || now >= this.#placesReadAt + CHECK_PLACES_EVERY_MS
+    this.#arePlacesDue = !readsPlaces
+    if (readsPlaces) this.#placesReadAt = now
     const queues = new Map<string, SeenQueue>()
     const told = new Map<string, string>()
-    for (const { id, resource } of listeners.waiting()) {
-      const queue = queues.get(resource) ?? this.#readQueue(resource)
+    for (const { id, resource } of waiting) {
+      const queue = queues.get(resource) ?? this.#readQueue(resource, readsPlaces)
       queues.set(resource, queue)
-      if (!queue.ids.has(id)) {
+      if (queue.ids && !queue.ids.has(id)) {
         listeners.dropped(id)
         continue
       }
       const inMs = queue.wakes.get(id)
-      if (inMs !== undefined && this.#told.get(id) !== queue.reservation) listeners.wake(id, inMs)
+      if (inMs === undefined) continue
+      if (this.#told.get(id) !== queue.reservation) listeners.wake(id, inMs)
       told.set(id, queue.reservation)
     }
     this.#told = told
   }
 
-  #readQueue(resource: string): SeenQueue {
+  #readQueue(resource: string, readsPlaces: boolean): SeenQueue {
     const { connection, damaged, clock } = this.#options
+    const { queries } = connection
     const now = clock.now()
-    const stored = connection.queries.find(resource)
+    const stored = queries.find(resource)
     const row = stored ? damaged.decode(stored, now) : null
-    if (!row) return { ids: new Set(), reservation: '', wakes: new Map() }
-    const { queue, reserved } = row
+    if (!row || stored?.line === null) return { ids: new Set(), reservation: '', wakes: new Map() }
+    const { reserved } = row
+    const waiters = readsPlaces ? queries.waiters(resource) : queries.firstWaiters(resource, 2)
+    row.queue = waiters
     return {
-      ids: new Set(queue.map(({ id }) => id)),
+      ids: readsPlaces ? new Set(waiters.map(({ id }) => id)) : null,
       reservation: reserved ? `${reserved.id} ${reserved.until}` : '',
       wakes: reservationWakes(row, now),
     }

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { LeaseRecord } from '../../base/records.ts'
 import { KEEP_FREE_MS, type RowAsk, TOKENS_PER_MS } from '../lease-row.ts'
-import type { StoredRow } from './row.ts'
+import type { StoredRow, StoredWaiter } from './row.ts'
 import { checkVersion, prepare, type Tables, VERSION } from './schema.ts'
 
 const COLUMNS = 'resource, token, id, owner, metadata, acquired_at, expires_at, span, ended_at, line, process'
@@ -71,6 +71,42 @@ export class Queries {
     )
   }
 
+  waiters(resource: string): StoredWaiter[] {
+    return this.#statements.waiters.all(resource) as unknown as StoredWaiter[]
+  }
+
+  firstWaiters(resource: string, limit: number): StoredWaiter[] {
+    return this.#statements.firstWaiters.all(resource, limit) as unknown as StoredWaiter[]
+  }
+
+  waiter(resource: string, id: string): StoredWaiter | undefined {
+    return this.#statements.waiter.get(resource, id) as unknown as StoredWaiter | undefined
+  }
+
+  /** `0`: nobody waits. */
+  lastPlace(resource: string): number {
+    const { place } = this.#statements.lastPlace.get(resource) as { place: number | null }
+    return place ?? 0
+  }
+
+  /** How many waiters have a place between these two. */
+  countBetween(resource: string, after: number, before: number): number {
+    const { waiters } = this.#statements.countBetween.get(resource, after, before) as { waiters: number }
+    return waiters
+  }
+
+  join(resource: string, { place, id, channel }: StoredWaiter): void {
+    this.#statements.join.run(resource, place, id, channel)
+  }
+
+  leave(resource: string, place: number): void {
+    this.#statements.leave.run(resource, place)
+  }
+
+  removeWaiters(resource: string): void {
+    this.#statements.removeWaiters.run(resource)
+  }
+
   list(prefix: string, after: string, now: number, limit: number): StoredRow[] {
     return rows(this.#statements.list.all(after, prefix, prefix + LAST_SUFFIX, now, limit))
   }
@@ -127,7 +163,7 @@ export class Queries {
   }
 }
 
-function prepareAll(db: DatabaseSync, { leases, meta, changes }: Tables, shared: boolean) {
+function prepareAll(db: DatabaseSync, { leases, waiters, meta, changes }: Tables, shared: boolean) {
   const statement = (sql: string) => prepare(db, sql)
   return {
     find: statement(`SELECT ${COLUMNS} FROM ${leases} WHERE resource = ?`),
@@ -149,6 +185,18 @@ function prepareAll(db: DatabaseSync, { leases, meta, changes }: Tables, shared:
        WHERE resource = ?1 AND id = ?2 AND expires_at = ?3 AND expires_at > ?4 AND line IS NULL
          AND EXISTS (SELECT 1 FROM ${meta} WHERE ${unwatched('?4')})`,
     ),
+    waiters: statement(`SELECT place, id, channel FROM ${waiters} WHERE resource = ? ORDER BY place`),
+    firstWaiters: statement(
+      `SELECT place, id, channel FROM ${waiters} WHERE resource = ? ORDER BY place LIMIT ?`,
+    ),
+    waiter: statement(`SELECT place, id, channel FROM ${waiters} WHERE resource = ? AND id = ?`),
+    lastPlace: statement(`SELECT max(place) AS place FROM ${waiters} WHERE resource = ?`),
+    countBetween: statement(
+      `SELECT count(*) AS waiters FROM ${waiters} WHERE resource = ? AND place > ? AND place < ?`,
+    ),
+    join: statement(`INSERT INTO ${waiters} (resource, place, id, channel) VALUES (?, ?, ?, ?)`),
+    leave: statement(`DELETE FROM ${waiters} WHERE resource = ? AND place = ?`),
+    removeWaiters: statement(`DELETE FROM ${waiters} WHERE resource = ?`),
     list: statement(
       `SELECT ${COLUMNS} FROM ${leases}
        WHERE resource > ? AND resource >= ? AND resource <= ? AND id IS NOT NULL AND expires_at > ?

@@ -58,7 +58,9 @@ export class Renewals {
       batch.map(({ request }) => {
         try {
           const rowAsk = withProcess(request)
-          return transaction.change(request.resource, (row, now, effects) => renew(row, rowAsk, now, effects))
+          return transaction.change(request.resource, null, (row, now, effects) =>
+            renew(row, rowAsk, now, effects),
+          )
         } catch (error) {
           // A damaged row fails only its own renewal.
           if (error instanceof LeaseError) return error

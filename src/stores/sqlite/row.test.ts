@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { decodeRow, encodeRow, type StoredRow } from './row.ts'
+import { decodeRow, encodeRow } from './row.ts'
 
-it('a row has the queue and the reservation in the column `line`, as files of earlier versions do', () => {
-  const line = '{"line":[{"id":"a","channel":"p"},{"id":"b","channel":"p"}],"reserved":{"id":"a","until":7}}'
-  const stored: StoredRow = {
+it('a row has the reservation and the processes of its waiters in the column `line`', () => {
+  const line = '{"reserved":{"id":"a","until":7},"processes":{"p":"record"}}'
+  const stored = {
     resource: 'r',
-    token: 5,
+    token: 1,
     id: null,
     owner: null,
     metadata: null,
@@ -17,12 +17,7 @@ it('a row has the queue and the reservation in the column `line`, as files of ea
     process: null,
   }
   const row = decodeRow(stored, 4)
-  expect(row).toMatchObject({
-    queue: [
-      { id: 'a', channel: 'p' },
-      { id: 'b', channel: 'p' },
-    ],
-    reserved: { id: 'a', until: 7 },
-  })
+  expect(row).toMatchObject({ queue: [], reserved: { id: 'a', until: 7 } })
+  expect([...row.processes]).toEqual([['p', 'record']])
   expect(encodeRow(row)).toEqual(stored)
 })

@@ -22,12 +22,18 @@ export interface StoredRow {
   readonly process: string | null
 }
 
-/** What the column `line` contains. */
+/** What the column `line` contains while anybody waits. The waiters have rows of their own. */
 interface StoredQueue {
-  readonly line: LeaseRow['queue']
   readonly reserved: LeaseRow['reserved']
   /** By the channel of waiters: their process, if its end can be proved. */
   readonly processes?: Readonly<Record<string, string>>
+}
+
+/** A row of the table of waiters. */
+export interface StoredWaiter {
+  readonly place: number
+  readonly id: string
+  readonly channel: string
 }
 
 export interface SqliteRow extends LeaseRow {
@@ -35,7 +41,7 @@ export interface SqliteRow extends LeaseRow {
   readonly processes: Map<string, string>
 }
 
-/** Throws a `LeaseError` if the row is damaged, so that nothing is granted from it. */
+/** Without the waiters. Throws a `LeaseError` if the row is damaged, so that nothing is granted from it. */
 export function decodeRow(stored: StoredRow, now: number): SqliteRow {
   const { resource, token, id, owner, acquired_at, expires_at, span, ended_at, process } = stored
   const row: SqliteRow = { resource, token, lease: null, endedAt: ended_at, ...decodeQueue(stored) }
@@ -103,26 +109,15 @@ function decodeQueue(stored: StoredRow): Pick<SqliteRow, 'queue' | 'reserved' | 
   if (stored.line === null) return { queue: [], reserved: null, processes: new Map() }
   const value = parse(stored.line)
   if (!isStoredQueue(value)) throw damaged(stored, 'its queue of waiters is malformed', 'line')
-  const { line, reserved, processes = {} } = value
-  const known = new Map(Object.entries(processes))
-  const gone = new Set([...known].filter(([, process]) => isGone(process)).map(([channel]) => channel))
-  const queue = gone.size > 0 ? line.filter(({ channel }) => !gone.has(channel)) : line
-  const isKept = gone.size === 0 || queue.some(({ id }) => id === reserved?.id)
-  return { queue, reserved: isKept ? reserved : null, processes: known }
+  const { reserved, processes = {} } = value
+  return { queue: [], reserved, processes: new Map(Object.entries(processes)) }
 }
 
-function encodeQueue({
-  queue,
-  reserved,
-  processes = new Map(),
-}: LeaseRow & Partial<SqliteRow>): string | null {
+function encodeQueue({ queue, reserved, processes }: LeaseRow & Partial<SqliteRow>): string | null {
   if (queue.length === 0 && !reserved) return null
-  const channels = new Set(queue.map(({ channel }) => channel))
-  const waiting = [...processes].filter(([channel]) => channels.has(channel))
   const stored: StoredQueue = {
-    line: queue,
     reserved,
-    ...(waiting.length > 0 && { processes: Object.fromEntries(waiting) }),
+    ...(processes && processes.size > 0 && { processes: Object.fromEntries(processes) }),
   }
   return JSON.stringify(stored)
 }
@@ -136,19 +131,12 @@ function decodeMetadata(stored: StoredRow): JsonObject | null {
 
 function isStoredQueue(value: unknown): value is StoredQueue {
   if (!isObject(value)) return false
-  const { line, reserved, processes = {} } = value
+  const { reserved, processes = {} } = value
   return (
-    Array.isArray(line) &&
-    line.every(isWaiter) &&
     (reserved === null || isReservation(reserved)) &&
     isObject(processes) &&
     Object.values(processes).every((process) => typeof process === 'string')
   )
-}
-
-function isWaiter(value: unknown): boolean {
-  const { id, channel, owner = '' } = Object(value)
-  return [id, channel, owner].every((field) => typeof field === 'string')
 }
 
 function isReservation(value: unknown): boolean {

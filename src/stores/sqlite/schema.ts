@@ -1,11 +1,12 @@
 /**
- * The three tables of a store:
+ * The four tables of a store:
  *
- *     <table>          one row for each resource: the last token, the lease if there is one, the queue of waiters
+ *     <table>          one row for each resource: the last token, the lease if there is one, whether anybody waits
+ *     <table>_waiters  one row for each waiter: the queues of all resources
  *     <table>_meta     one row: version of the schema, floor of the tokens, until when somebody watches
  *     <table>_changes  the changes while somebody watched; its last row is never deleted, so numbers only rise
  *
- * There is no index beside the key. A second page to write with every grant would halve the speed, and a scan for
+ * The first table has no index beside its key. A second page to write with every grant would halve the speed, and a scan for
  * expired leases takes 1 ms for 10 000 rows.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -14,6 +15,7 @@ import { inTransaction } from '../../clients/sqlite.ts'
 
 export interface Tables {
   readonly leases: string
+  readonly waiters: string
   readonly meta: string
   readonly changes: string
 }
@@ -42,12 +44,31 @@ const MIGRATIONS: readonly ((tables: Tables) => string)[] = [
     INSERT INTO ${meta} VALUES (1, 0, 0, 0);
     CREATE TABLE ${changes} (seq INTEGER PRIMARY KEY, lease TEXT NOT NULL) STRICT;`,
   ({ leases }) => `ALTER TABLE ${leases} ADD COLUMN process TEXT;`,
+  // Until then the column `line` contained the whole queue, so that each change of a long queue was slow.
+  ({ leases, waiters }) => `
+    CREATE TABLE ${waiters} (
+      resource TEXT NOT NULL,
+      place INTEGER NOT NULL,
+      id TEXT NOT NULL,
+      channel TEXT NOT NULL,
+      PRIMARY KEY (resource, place),
+      UNIQUE (resource, id)
+    ) STRICT, WITHOUT ROWID;
+    INSERT OR IGNORE INTO ${waiters}
+      SELECT resource, w.key, w.value ->> 'id', w.value ->> 'channel' FROM ${leases}, json_each(line, '$.line') w
+      WHERE json_valid(line) AND typeof(w.value ->> 'id') = 'text' AND typeof(w.value ->> 'channel') = 'text';
+    UPDATE ${leases} SET line = json_remove(line, '$.line') WHERE json_valid(line);`,
 ]
 
 export const VERSION = MIGRATIONS.length
 
 export function tableNames(table: string): Tables {
-  return { leases: `"${table}"`, meta: `"${table}_meta"`, changes: `"${table}_changes"` }
+  return {
+    leases: `"${table}"`,
+    waiters: `"${table}_waiters"`,
+    meta: `"${table}_meta"`,
+    changes: `"${table}_changes"`,
+  }
 }
 
 /** Brings the tables to this version. Several processes may do so at once. */

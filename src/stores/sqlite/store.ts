@@ -26,6 +26,7 @@ import { BusyQueue } from './busy-queue.ts'
 import { ChangeLog } from './change-log.ts'
 import type { Connection } from './connection.ts'
 import { Push } from './push.ts'
+import { countUnread } from './queue.ts'
 import { Renewals } from './renewals.ts'
 import { DamagedRows, decodeRow, type StoredRow } from './row.ts'
 import { type Step, Transitions } from './transitions.ts'
@@ -153,18 +154,19 @@ export class SqliteStore implements LeaseStore {
 
   #acquire(request: Ask): Answer {
     this.#pruneIfDue()
-    const { resource, wake } = request
+    const { resource, id, wake } = request
     const rowAsk = withProcess(request)
-    const step: Step<Answer> = (row, now, effects) => {
+    const step: Step<Answer> = (row, now, effects, unread) => {
       const process = ownProcess()
       if (wake && process !== null) row.processes.set(this.#channel, process)
-      return checkedSoon(row, ask(row, rowAsk, wake ? this.#channel : null, now, effects))
+      const answer = ask(row, rowAsk, wake ? this.#channel : null, now, effects)
+      return checkedSoon(row, countUnread(answer, unread))
     }
     const lease = this.#transitions.grantIfFree(rowAsk)
     const answer: Answer = lease
       ? { granted: true, lease }
-      : (this.#transitions.peek(resource, step) ??
-        this.#transitions.transact((transaction) => transaction.changeOrCreate(resource, step)))
+      : (this.#transitions.peek(resource, id, step) ??
+        this.#transitions.transact((transaction) => transaction.changeOrCreate(resource, id, step)))
     this.#listeners.answered(request, answer)
     this.#push.start()
     return answer
@@ -175,7 +177,8 @@ export class SqliteStore implements LeaseStore {
     const ended = held?.resource === by.resource && this.#transitions.releaseIfUnchanged(held)
     if (ended) return { ended, holder: null }
     const step: Step<Released> = (row, now, effects) => release(row, by, now, effects)
-    const released = this.#transitions.transact((transaction) => transaction.change(by.resource, step))
+    const id = 'id' in by ? by.id : null
+    const released = this.#transitions.transact((transaction) => transaction.change(by.resource, id, step))
     return released ?? { ended: null, holder: null }
   }
 

@@ -9,6 +9,7 @@ import type { LeaseRecord } from '../../base/records.ts'
 import { Effects, expire, isForgettable, newRow, type RowAsk, TOKENS_PER_MS } from '../lease-row.ts'
 import type { Connection } from './connection.ts'
 import type { Meta, Queries } from './queries.ts'
+import { isQueueChanged, loadRow, saveQueue } from './queue.ts'
 import { type DamagedRows, decodeRow, encodeRow, isSame, type SqliteRow, type StoredRow } from './row.ts'
 
 /** How far ahead of the clock a store that watches sets `watch_until`. */
@@ -20,7 +21,7 @@ const TRIM_EVERY = 1000
 const DELETE_AT_ONCE = 500
 
 /** A transition of `lease-row.ts`. */
-export type Step<T> = (row: SqliteRow, now: number, effects: Effects) => T
+export type Step<T> = (row: SqliteRow, now: number, effects: Effects, unread: number) => T
 
 export class Transitions {
   readonly #connection: Connection
@@ -66,14 +67,15 @@ export class Transitions {
   }
 
   /** The result of a transition that leaves the row as it is, such as a refusal. It needs no lock. */
-  peek<T>(resource: string, step: Step<T>): T | undefined {
+  peek<T>(resource: string, id: string, step: Step<T>): T | undefined {
     if (this.#connection.shared) return undefined
-    const stored = this.#connection.queries.find(resource)
+    const { queries } = this.#connection
+    const stored = queries.find(resource)
     if (!stored) return undefined
     const now = this.#clock.now()
-    const row = decodeRow(stored, now)
-    const result = step(row, now, new Effects())
-    return isSame(stored, encodeRow(row)) ? result : undefined
+    const loaded = loadRow(queries, stored, id, now)
+    const result = step(loaded.row, now, new Effects(), loaded.unread)
+    return isSame(stored, encodeRow(loaded.row)) && !isQueueChanged(loaded) ? result : undefined
   }
 
   transact<T>(work: (transaction: Transaction) => T): T {
@@ -115,14 +117,14 @@ export class Transaction {
     this.meta = queries.meta()
   }
 
-  /** `undefined`: the resource has no row. */
-  change<T>(resource: string, step: Step<T>): T | undefined {
+  /** `id`: the caller; `null`: nobody who waits. `undefined`: the resource has no row. */
+  change<T>(resource: string, id: string | null, step: Step<T>): T | undefined {
     const stored = this.queries.find(resource)
-    return stored && this.#apply(stored, step)
+    return stored && this.#apply(stored, id, step)
   }
 
-  changeOrCreate<T>(resource: string, step: Step<T>): T {
-    return this.#apply(this.queries.find(resource) ?? encodeRow(newRow(resource, this.meta.floor)), step)
+  changeOrCreate<T>(resource: string, id: string, step: Step<T>): T {
+    return this.#apply(this.queries.find(resource) ?? encodeRow(newRow(resource, this.meta.floor)), id, step)
   }
 
   /** Returns the leases that it ended. */
@@ -131,7 +133,7 @@ export class Transaction {
     // Damaged rows stay in this list forever, so it is read longer by their number.
     for (const stored of this.queries.overdue(this.now, limit + damaged.size)) {
       if (swept.length >= limit || !damaged.decode(stored, this.now)) continue
-      const lease = this.#apply(stored, expire)
+      const lease = this.#apply(stored, null, expire)
       if (lease) swept.push(lease)
     }
     return swept
@@ -162,11 +164,12 @@ export class Transaction {
     }
   }
 
-  #apply<T>(stored: StoredRow, step: Step<T>): T {
-    const row = decodeRow(stored, this.now)
-    const result = step(row, this.now, this.effects)
-    const after = encodeRow(row)
+  #apply<T>(stored: StoredRow, id: string | null, step: Step<T>): T {
+    const loaded = loadRow(this.queries, stored, id, this.now)
+    const result = step(loaded.row, this.now, this.effects, loaded.unread)
+    const after = encodeRow(loaded.row)
     if (!isSame(stored, after)) this.queries.save(after)
+    if (isQueueChanged(loaded)) saveQueue(this.queries, loaded)
     return result
   }
 }

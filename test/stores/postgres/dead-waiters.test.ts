@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { LeaseStore } from '../../../src/core/index.ts'
+import { eventually } from '../../eventually.ts'
 import { asking, grab } from '../asking.ts'
 import { type Bed, makeBed } from './bed.ts'
 
@@ -23,9 +24,16 @@ async function ghost(id: string, address: string): Promise<void> {
   expect(JSON.parse(rows[0].answer)).toMatchObject({ granted: false })
 }
 
-async function enqueue(on: LeaseStore, wakes: number[] = []) {
+/** Joins the queue, and asks again until its process listens. */
+async function enqueue(on: LeaseStore) {
+  const wakes: number[] = []
   const ask = asking('r', { wake: (inMs) => wakes.push(inMs) })
-  expect(await on.acquire(ask)).toMatchObject({ granted: false })
+  await eventually(async () => {
+    expect(await on.acquire(ask)).toMatchObject({ granted: false })
+    const { rows } = await bed.admin.query(`select pid from ${bed.table}_waiters where id = $1`, [ask.id])
+    expect(rows[0].pid).not.toBe(null)
+  })
+  wakes.length = 0
   return { ask, wakes }
 }
 

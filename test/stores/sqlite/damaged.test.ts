@@ -98,8 +98,8 @@ describe('a file that cannot be used', () => {
 describe.each([
   ['a queue that is not JSON', `line = '[{'`, 'line'],
   ['a queue of another version', `line = '{"waiters":[]}'`, 'line'],
-  ['a queue without ids', `line = '{"line":[{}],"reserved":null}'`, 'line'],
-  ['a reservation without an end', `line = '{"line":[],"reserved":{"id":"x"}}'`, 'line'],
+  ['a process that is not text', `line = '{"reserved":null,"processes":{"c":1}}'`, 'line'],
+  ['a reservation without an end', `line = '{"reserved":{"id":"x"}}'`, 'line'],
   ['metadata that is not JSON', `metadata = 'Mika'`, 'metadata'],
   ['metadata that is not an object', `metadata = '[1]'`, 'metadata'],
   ['a lease without an owner', 'owner = NULL', 'id'],

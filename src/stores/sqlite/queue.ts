@@ -1,0 +1,80 @@
+/**
+ * The queue of one resource, as far as a transition looks at it: the first waiters and the caller. So a transition
+ * costs the same with ten and with ten thousand waiters. All of them are read only when some lose their places.
+ */
+
+import type { Answer } from '../../core/index.ts'
+import { RESERVATION_MS } from '../lease-row.ts'
+import { isGone } from '../local/process-node.ts'
+import type { Queries } from './queries.ts'
+import { decodeRow, type SqliteRow, type StoredRow, type StoredWaiter } from './row.ts'
+
+/** The first waiter may leave, and the transition then looks at the next two. */
+const FIRST_WAITERS = 3
+/** Farther back, a place is the distance of the numbers: those who left in between count as well. */
+const EXACT_PLACES = 100
+
+export interface LoadedRow {
+  readonly row: SqliteRow
+  /** Those that were read, by their ids. */
+  readonly waiters: ReadonlyMap<string, StoredWaiter>
+  /** How many waiters before the caller were not read. */
+  readonly unread: number
+}
+
+/** `id`: the caller; `null`: nobody who waits. */
+export function loadRow(queries: Queries, stored: StoredRow, id: string | null, now: number): LoadedRow {
+  const row = decodeRow(stored, now)
+  if (stored.line === null) return { row, waiters: new Map(), unread: 0 }
+  const { resource, reserved, processes } = row
+  const gone = new Set([...processes].filter(([, process]) => isGone(process)).map(([channel]) => channel))
+  const isWhole = gone.size > 0 || (reserved !== null && reserved.until <= now)
+  const { waiters, unread } = isWhole
+    ? { waiters: queries.waiters(resource), unread: 0 }
+    : readPart(queries, resource, id)
+  row.queue = waiters.filter(({ channel }) => !gone.has(channel)).map(({ id, channel }) => ({ id, channel }))
+  if (isWhole) {
+    const channels = new Set(row.queue.map(({ channel }) => channel))
+    for (const channel of processes.keys()) if (!channels.has(channel)) processes.delete(channel)
+    if (!row.queue.some((waiter) => waiter.id === reserved?.id)) row.reserved = null
+  }
+  return { row, waiters: new Map(waiters.map((waiter) => [waiter.id, waiter])), unread }
+}
+
+/** The answer to a caller that does not know of the waiters that were not read. */
+export function countUnread(answer: Answer, unread: number): Answer {
+  if (answer.granted || answer.place === null || answer.place < FIRST_WAITERS) return answer
+  const { place, retryIn } = answer
+  return {
+    ...answer,
+    place: place + unread,
+    retryIn: retryIn === null ? null : retryIn + unread * RESERVATION_MS,
+  }
+}
+
+/** Whether the transition has changed the queue. */
+export function isQueueChanged({ row, waiters }: LoadedRow): boolean {
+  return row.queue.length !== waiters.size || row.queue.some(({ id }) => !waiters.has(id))
+}
+
+export function saveQueue(queries: Queries, { row, waiters }: LoadedRow): void {
+  const { resource, queue } = row
+  const kept = new Set(queue.map(({ id }) => id))
+  for (const { id, place } of waiters.values()) if (!kept.has(id)) queries.leave(resource, place)
+  // If nobody waited, the table may only have rows that somebody forgot to delete.
+  if (waiters.size === 0) queries.removeWaiters(resource)
+  for (const { id, channel } of queue)
+    if (!waiters.has(id)) queries.join(resource, { place: queries.lastPlace(resource) + 1, id, channel })
+}
+
+function readPart(queries: Queries, resource: string, id: string | null) {
+  const first = queries.firstWaiters(resource, FIRST_WAITERS)
+  const last = first.at(-1)
+  if (!last || first.length < FIRST_WAITERS || first.some((waiter) => waiter.id === id))
+    return { waiters: first, unread: 0 }
+  const own = id === null ? undefined : queries.waiter(resource, id)
+  const end = own?.place ?? queries.lastPlace(resource) + 1
+  const distance = end - last.place - 1
+  const unread = distance > EXACT_PLACES ? distance : queries.countBetween(resource, last.place, end)
+  return { waiters: own ? [...first, own] : first, unread }
+}
