@@ -14,6 +14,7 @@ import { firestoreStore } from '../../src/stores/firestore/index.ts'
 import { natsStore } from '../../src/stores/nats/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
+import { eventually } from '../eventually.ts'
 import { cuttableProxy } from './cuttable-proxy.ts'
 import { freshPrefix } from './redis/clients.ts'
 
@@ -100,8 +101,10 @@ describe('a client that has never connected', () => {
     const client = new Cluster([{ host, port }])
     const store = redisStore(client)
     const leases = createLeases(store, { callTimeout: 500 })
-    const { message } = await failureOf(leases.tryAcquire('r'))
-    expect(message).toContain(`the client has never connected to ${host}:${port}`)
+    await eventually(async () => {
+      const { message } = await failureOf(leases.tryAcquire('r'))
+      expect(message).toContain(`the client has never connected to ${host}:${port}`)
+    })
     await leases.close()
     await store.close()
     client.disconnect()
@@ -118,9 +121,11 @@ describe('a client that has never connected', () => {
   it.concurrent('is named by a run as well', async () => {
     const port = await closedPort()
     const jobs = createOnce(firestoreJobs(firestoreAt(`${host}:${port}`)), { callTimeout: 2000 })
-    const failure = await failureOf(jobs.run('job', () => 1))
-    expect(failure).toMatchObject({ code: 'store-unavailable', cause: { code: 'ECONNREFUSED' } })
-    expect(failure.message).toContain(`connect ECONNREFUSED ${host}:${port}`)
+    await eventually(async () => {
+      const failure = await failureOf(jobs.run('job', () => 1))
+      expect(failure).toMatchObject({ code: 'store-unavailable', cause: { code: 'ECONNREFUSED' } })
+      expect(failure.message).toContain(`connect ECONNREFUSED ${host}:${port}`)
+    })
   })
 })
 
