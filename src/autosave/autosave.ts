@@ -49,7 +49,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
   })
   const lock = createWriterLock(settings, { onGranted, onRefused, onLost })
   const schedule = createSchedule(clock, settings, () => void save())
-  const tabs = connectTabs(settings.channel || null, clock, { onSaved, onHandoffRequested })
+  const tabs = connectTabs({ ...settings, lock, saveNow, onSaved, onHandedOver })
   const stopListening = onPageLeft(onLeave)
 
   /** Failed saves in a row. */
@@ -80,8 +80,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
       const { overwrite = false } = flushOptions
       expectBoolean('overwrite', overwrite)
       if (overwrite) await acceptCurrentAsBase()
-      await saving
-      if (tracker.isUnsaved) await save()
+      await saveNow()
       return store.state
     },
     async restore(restoreOptions = {}) {
@@ -97,11 +96,10 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     async takeOver() {
       if (!canTakeOver(store.state)) return store.state
       dispatch({ type: 'taking-over', isOn: true })
-      await tabs.requestHandoff()
       try {
-        if (!lock.isHeld && !closed) await lock.steal()
+        await tabs.takeOver()
       } catch (error) {
-        emitError('acquire', asLockFailure(error).error)
+        if (!closed) emitError('acquire', asLockFailure(error).error)
         lock.joinQueue()
       }
       dispatch({ type: 'taking-over', isOn: false })
@@ -126,6 +124,11 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
   function onPhaseChange(phase: AutoSavePhase, before: AutoSavePhase): void {
     if (phase === 'debouncing') schedule.edit()
     if (before === 'debouncing') schedule.cancel()
+  }
+
+  async function saveNow(): Promise<void> {
+    await saving
+    if (tracker.isUnsaved) await save()
   }
 
   function save(): Promise<void> {
@@ -272,17 +275,10 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     if (id > (tracker.base ?? '')) dispatch({ type: 'outdated' })
   }
 
-  /** Another tab wants to edit. What cannot be saved now stays in this tab. */
-  async function onHandoffRequested(): Promise<boolean> {
-    if (!lock.isHeld || closed) return false
-    await saving
-    if (tracker.isUnsaved) await save()
-    if (!lock.isHeld || closed) return false
-    lock.handOver()
+  function onHandedOver(): void {
     contents = null
     const error = new AutoSaveError('lock-unavailable', 'another tab asked for the project lock')
     enterReadOnly('lost', error, true)
-    return true
   }
 
   function enterReadOnly(reason: ReadOnlyReason, error: AutoSaveError, inLine: boolean): void {
@@ -337,8 +333,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     journal.write()
     // The journal has the edits, so the end need not wait long for a lock that another tab holds.
     const cancel = clock.setTimer(lock.stopWaiting, LAST_WAIT_MS)
-    await saving
-    if (tracker.isUnsaved) await save()
+    await saveNow()
     cancel()
     cancelRetry?.()
     lock.stopWaiting()

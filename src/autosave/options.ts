@@ -84,7 +84,7 @@ export function checkOptions<T>(options: AutoSaveOptions<T>) {
     wait: expectDuration('wait', wait, 0),
     retry: retry === undefined ? undefined : checkRetry(retry),
     journal,
-    channel: channel ?? pageChannel(locks.namespace),
+    channel: (channel ?? pageChannel(locks.namespace)) || null,
     clock,
     onEvent,
   }

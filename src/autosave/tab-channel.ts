@@ -11,55 +11,74 @@ import { isObject } from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
 import { randomId } from '../base/random-id.ts'
 import { timeOf } from './save-file.ts'
+import type { WriterLock } from './writer-lock.ts'
 
 /** The part of a `BroadcastChannel` that AutoSave uses. */
 export type TabChannel = Pick<BroadcastChannel, 'postMessage' | 'addEventListener' | 'close'>
 
 /** How long a tab waits for the answer to its request. */
-export const HANDOFF_LIMIT_MS = 5000
+const HANDOFF_LIMIT_MS = 5000
 
 type Message =
   | { readonly type: 'saved'; readonly id: string }
   | { readonly type: 'handoff-requested' | 'handoff-granted'; readonly id: string }
 
-export interface TabListeners {
+export interface TabOptions {
+  readonly channel: TabChannel | null
+  readonly clock: Clock
+  readonly lock: Pick<WriterLock, 'isHeld' | 'steal' | 'handOver'>
+  /** Saves what can be saved now. */
+  readonly saveNow: () => Promise<void>
   /** Another tab saved. */
-  onSaved(id: string): void
-  /** Resolves when this tab has stopped writing; with `false` if it does not hold the lock. */
-  onHandoffRequested(): Promise<boolean>
+  readonly onSaved: (id: string) => void
+  /** This tab has given the lock to another one. */
+  readonly onHandedOver: () => void
 }
 
-export function connectTabs(channel: TabChannel | null, clock: Clock, listeners: TabListeners) {
+export function connectTabs({ channel, clock, lock, saveNow, onSaved, onHandedOver }: TabOptions) {
   /** Called with the id of every granted request. */
   let onGranted: (id: string) => void = () => {}
   const send = (message: Message) => channel?.postMessage(message)
   channel?.addEventListener('message', ({ data }) => {
     if (!isMessage(data)) return
     const { type, id } = data
-    if (type === 'saved') listeners.onSaved(id)
+    if (type === 'saved') onSaved(id)
     else if (type === 'handoff-granted') onGranted(id)
-    else
-      listeners.onHandoffRequested().then((isStopped) => {
-        if (isStopped) send({ type: 'handoff-granted', id })
-      })
+    else void handOver(id)
   })
 
   return {
     announce: (id: string) => send({ type: 'saved', id }),
-    /** Resolves when the holder has answered, or cannot be expected to. */
-    requestHandoff(): Promise<void> {
-      const request = randomId()
-      return new Promise((resolve) => {
-        const cancel = clock.setTimer(resolve, HANDOFF_LIMIT_MS)
-        onGranted = (id) => {
-          if (id !== request) return
-          cancel()
-          resolve()
-        }
-        send({ type: 'handoff-requested', id: request })
-      })
+    /** Asks the holder for the lock, and takes it. Rejects if it cannot be taken. */
+    async takeOver(): Promise<void> {
+      await requestHandoff()
+      if (!lock.isHeld) await lock.steal()
     },
     close: () => channel?.close(),
+  }
+
+  /** What cannot be saved now stays in this tab. */
+  async function handOver(request: string): Promise<void> {
+    if (!lock.isHeld) return
+    await saveNow()
+    if (!lock.isHeld) return
+    lock.handOver()
+    onHandedOver()
+    send({ type: 'handoff-granted', id: request })
+  }
+
+  /** Resolves when the holder has answered, or cannot be expected to. */
+  function requestHandoff(): Promise<void> {
+    const request = randomId()
+    return new Promise((resolve) => {
+      const cancel = clock.setTimer(resolve, HANDOFF_LIMIT_MS)
+      onGranted = (id) => {
+        if (id !== request) return
+        cancel()
+        resolve()
+      }
+      send({ type: 'handoff-requested', id: request })
+    })
   }
 }
 

@@ -100,7 +100,7 @@ interface Failure {
 }
 
 /** Names of the errors that a browser throws if it refuses or lacks the API. */
-const UNSUPPORTED = ['SecurityError', 'NotSupportedError', 'TypeError']
+const UNSUPPORTED: readonly unknown[] = ['SecurityError', 'NotSupportedError', 'TypeError']
 
 function explain(cause: LeaseError, isWeb: boolean): Failure {
   const { code, message } = cause
@@ -110,8 +110,8 @@ function explain(cause: LeaseError, isWeb: boolean): Failure {
     return { cause: new LockError(heldCode, message, true, cause), reason: 'contended' }
   }
   const reason = isWeb ? 'unavailable' : 'transient-error'
-  const name = nameOf(cause.cause) ?? ''
-  if (UNSUPPORTED.includes(name)) return { cause, reason, finalCode: 'web-lock-unsupported' }
+  const name = nameOf(cause.cause)
   const isDenied = !isWeb && name === 'NotAllowedError'
-  return { cause, reason, finalCode: isDenied ? 'lock-unavailable' : undefined }
+  const refusal = isDenied ? 'lock-unavailable' : undefined
+  return { cause, reason, finalCode: UNSUPPORTED.includes(name) ? 'web-lock-unsupported' : refusal }
 }

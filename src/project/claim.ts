@@ -65,7 +65,7 @@ export function createClaim(
     /** Whether the lock is taken from the tab that holds it. */
     steal,
     isHeld,
-    isGranted: () => lease !== undefined,
+    isGranted: () => !!lease,
     /** Why the lease was lost; `undefined`: it was not. */
     loss: () => loss,
     lossSignal,
@@ -100,8 +100,8 @@ export function createClaim(
   }
 
   function snapshot(): ProjectLockLease {
-    if (!lease) return { ...requested, backend }
-    return { id, backend, scope, acquiredAt: lease.acquiredAt, ttlExpiresAt: lease.expiresAt ?? Infinity }
+    const granted = lease && { acquiredAt: lease.acquiredAt, ttlExpiresAt: lease.expiresAt ?? Infinity }
+    return { ...requested, backend, ...granted }
   }
 
   function emit<N extends EventName>(name: N, fields: EventFields<N>): void {

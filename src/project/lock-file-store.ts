@@ -106,23 +106,17 @@ export function lockFileStore(
     return file.change((content) => {
       const now = clock.now()
       const found = Object.entries(readRecords(content, now))
-      const others = found.filter(([, { id }]) => !leftBehind.has(id))
-      const records = Object.fromEntries(others)
+      const records = Object.fromEntries(found.filter(([, { id }]) => !leftBehind.has(id)))
       const record = records[scope]
       const holder = isLive(record, now) ? leaseOf(scope, record, now) : null
       const [result, next = record] = transition({ record, holder, now })
       // Every write removes the expired records of all scopes.
       const left = Object.entries({ ...records, [scope]: next }).filter(([, record]) => isLive(record, now))
       const text = JSON.stringify(Object.fromEntries(left))
-      if (left.length > 0)
-        return next === record && others.length === found.length ? { result } : { result, text }
+      if (left.length > 0) return next === record ? { result } : { result, text }
       if (!content) return { result }
       const leaving = { id: removalId, ttlExpiresAt: now + TTL_MS, mtime: now }
-      return {
-        result,
-        text,
-        removal: JSON.stringify({ autosave: leaving, history: leaving }),
-      }
+      return { result, text, removal: JSON.stringify({ autosave: leaving, history: leaving }) }
     }, create)
   }
 }

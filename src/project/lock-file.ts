@@ -52,7 +52,7 @@ export function isLive(record: LockRecord | null | undefined, now: number): reco
 
 function isRecord(found: unknown): found is LockRecord {
   const { id, ttlExpiresAt, mtime } = Object(found) as Partial<LockRecord>
-  return typeof id === 'string' && id !== '' && Number.isFinite(ttlExpiresAt) && Number.isFinite(mtime)
+  return !!id && typeof id === 'string' && Number.isFinite(ttlExpiresAt) && Number.isFinite(mtime)
 }
 
 /** A lease as the core sees it. The lock has no token, so the time of the grant or of the last change serves as one. */

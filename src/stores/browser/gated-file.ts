@@ -19,7 +19,7 @@ import { nameOf } from '../../clients/browser-errors.ts'
 import { type DirectorySource, openDirectory, type WebDirectory, type WebFile } from './platform.ts'
 
 /** Multiplied by the number of failed attempts, and by a random share. */
-const GATE_PAUSE_MS = 20
+const GATE_PAUSE_MS = 10
 /** Less than the five seconds that callers wait for an answer. */
 const GATE_LIMIT_MS = 4000
 /** Without a gate: from a write to the reading that confirms it. */
@@ -27,7 +27,7 @@ const SETTLE_MS = 100
 /** Without a gate: from reading to writing. It must end before a competitor has confirmed its own write. */
 const DECISION_MS = SETTLE_MS / 2
 /** Without a gate: from the decision to remove the file until its removal. */
-const REMOVAL_MS = 10_000
+const REMOVAL_MS = 5000
 
 export interface Content {
   readonly text: string
@@ -42,8 +42,8 @@ export interface Change<T> {
   /** The new content of the file; absent: it stays as it is. */
   readonly text?: string | undefined
   /**
-   * Removes the file. If that fails, `text` is written and the change fails. Without a gate, this text is written first:
-   * it must make all others leave the file unchanged for more than ten seconds.
+   * Removes the file instead. If that fails, `text` is written and the change fails. Without a gate, this text is written first:
+   * it must make all others leave the file unchanged for more than five seconds.
    */
   readonly removal?: string
 }
@@ -95,19 +95,17 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
     const content = await readFrom(directory)
     isNew = !content || (isNew && content.text === '')
     const { result, text, removal } = decide(isNew ? null : content)
-    if (removal === undefined) {
-      const isWritten = text === undefined || (await write(directory, text, start))
-      return isWritten ? result : AGAIN
+    if (text === undefined) return result
+    if (removal === undefined || !hasGate) {
+      const isWritten = await write(directory, removal ?? text, start)
+      if (!isWritten || isLate(start, REMOVAL_MS)) return AGAIN
     }
-    if (!hasGate && (!(await write(directory, removal, start)) || isLate(start, REMOVAL_MS))) return AGAIN
-    try {
-      await directory.removeEntry(name)
-    } catch (error) {
-      if (nameOf(error) !== 'NotFoundError') {
-        if (text !== undefined) await write(directory, text, moment(clock)).catch(() => {})
-        throw new LeaseError('store-unavailable', messageOf(error), { cause: error })
-      }
-    }
+    if (removal !== undefined)
+      await directory.removeEntry(name).catch(async (cause) => {
+        if (nameOf(cause) === 'NotFoundError') return
+        await write(directory, text, moment(clock)).catch(() => {})
+        throw new LeaseError('store-unavailable', messageOf(cause), { cause })
+      })
     return result
   }
 
@@ -157,7 +155,7 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
         const outcome = await attempt()
         if (outcome !== AGAIN) return outcome
       } catch (error) {
-        if (!TRANSIENT.includes(nameOf(error) ?? '')) throw error
+        if (!TRANSIENT.includes(nameOf(error))) throw error
         cause = error
       }
       if (clock.monotonic() - start > GATE_LIMIT_MS)
@@ -171,15 +169,12 @@ const EXCLUSIVE = { mode: 'exclusive' } as const
 /** Another writer is open. */
 const BUSY = 'NoModificationAllowedError'
 /** Busy, or the file was replaced or removed between two steps. */
-const TRANSIENT = [BUSY, 'NotFoundError', 'NotReadableError']
+const TRANSIENT: readonly unknown[] = [BUSY, 'NotFoundError', 'NotReadableError']
 
 /** Whether a second writer cannot be opened; `undefined`: unknown. */
-async function isRefusedAnother(file: WebFile): Promise<boolean | undefined> {
-  try {
-    const second = await file.createWritable(EXCLUSIVE)
-    await second.abort()
-    return false
-  } catch (error) {
-    return nameOf(error) === BUSY || undefined
-  }
+function isRefusedAnother(file: WebFile): Promise<boolean | undefined> {
+  return file.createWritable(EXCLUSIVE).then(
+    (second) => second.abort().then(() => false),
+    (error) => nameOf(error) === BUSY || undefined,
+  )
 }
