@@ -48,9 +48,8 @@ export interface GatedFile {
   change<T>(decide: Decide<T>, create: boolean): Promise<T>
 }
 
-export function gatedFile(source: DirectorySource, name: string, clock: Clock): GatedFile {
-  /** Whether the browser has exclusive writers; unknown before the first one was opened. */
-  let hasGate: boolean | undefined
+/** `hasGate`: whether the browser has exclusive writers, or the caller its own gate. Default: found out by a try. */
+export function gatedFile(source: DirectorySource, name: string, clock: Clock, hasGate?: boolean): GatedFile {
   /** The file is empty because this tab has just created it. Any other empty file is damaged. */
   let isMadeEmpty = false
   /** Changes of this tab run one after the other, so that they keep their order and do not compete for the gate. */
