@@ -1,6 +1,7 @@
 /** Builds the library, its style sheets and the pages into `dist`, or into the directory that is given. */
-import { cpSync, globSync, rmSync } from 'node:fs'
+import { cpSync, globSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { writeCommonJsEntries } from './commonjs-entries.ts'
 import { root, runTool } from './run-tool.ts'
 
 const [, , target = join(root, 'dist')] = process.argv
@@ -13,3 +14,9 @@ process.exitCode =
   (await runTool('vite', ...pages, '--emptyOutDir', '--logLevel', 'warn'))
 for (const sheet of globSync(['**/*.css', '**/*.css.d.ts'], { cwd: join(root, 'src') }))
   cpSync(join(root, 'src', sheet), join(directory, sheet))
+
+const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const entries = Object.values<{ readonly default?: string }>(exports).map((entry) => entry.default ?? '')
+writeCommonJsEntries(
+  entries.filter((path) => path.endsWith('.js')).map((path) => path.replace('./dist', directory)),
+)

@@ -1,19 +1,20 @@
 /** Checks of options and arguments. Each failure names the option, the expected value and the received value. */
 import { LeaseError } from './errors.ts'
+import { suggest } from './suggest.ts'
 
 const LONGEST_SHOWN = 60
 
 export function refuse(option: string, expected: string, received: unknown): never {
-  throw invalidArgument(option, expected, show(received))
+  fail(`${option}: expected ${expected}, got ${show(received)}`)
 }
 
 /** For clients and addresses: a text is not shown, because it may contain a password. */
 export function refuseClient(option: string, expected: string, received: unknown): never {
-  throw invalidArgument(option, expected, typeof received === 'string' ? 'a string' : show(received))
+  fail(`${option}: expected ${expected}, got ${typeof received === 'string' ? 'a string' : show(received)}`)
 }
 
-function invalidArgument(option: string, expected: string, shown: string): LeaseError {
-  return new LeaseError('invalid-argument', `${option}: expected ${expected}, got ${shown}`)
+function fail(message: string): never {
+  throw new LeaseError('invalid-argument', message)
 }
 
 /** A value for a message. Works for every value: a BigInt, a symbol, an object without prototype. */
@@ -45,6 +46,17 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 export function expectObject<T>(option: string, value: T): asserts value is T & Record<string, unknown> {
   if (!isObject(value)) refuse(option, 'an object', value)
+}
+
+/** All option names of `T`. The compiler refuses a list that lacks one. */
+export type Known<T> = { readonly [Name in keyof T]-?: unknown }
+
+/** Refuses an option that is not `known`. `prefix`: of nested options, such as `retry.`. */
+export function expectOptions<T extends object>(options: T, known: Known<T>, prefix = ''): void {
+  // The address of a server in the wrong place must not be shown.
+  if (!isObject(options)) refuseClient('options', 'an object', options)
+  for (const name in options)
+    if (!(name in known)) fail(`\`${prefix}${name}\`: unknown option, ${suggest(name, Object.keys(known))}`)
 }
 
 export function expectFunction<T>(

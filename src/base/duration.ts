@@ -5,20 +5,27 @@ import { MAX_TIMER_MS } from './clock.ts'
 export type Duration = number | DurationText
 type DurationText = `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** The milliseconds of a number, or of a text with or without a unit; `undefined` if it is neither. */
-export function parseDuration(value: unknown): number | undefined {
-  if (typeof value === 'number') return value
-  if (typeof value !== 'string') return undefined
-  const [, amount, unit = 'ms'] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(value.trim()) ?? []
-  return amount === undefined ? undefined : Math.round(Number(amount) * (UNITS[unit] ?? 1))
+/** The milliseconds of a number, or of a text with or without a unit; `NaN` if it is neither. */
+export function parseDuration(value: unknown): number {
+  if (typeof value !== 'string') return typeof value === 'number' ? value : Number.NaN
+  const [, amount, unit = ''] = /^([\d.]+)(ms|[smhd])?$/.exec(value.trim()) ?? []
+  return Math.round(Number(amount) * (UNITS[unit] ?? 1))
+}
+
+/** For a message: whether somebody who wrote less than a second without a unit meant seconds; `undefined` for others. */
+export function unitQuestion(value: unknown): string | undefined {
+  const ms = typeof value === 'string' || typeof value === 'number' ? Number(value) : 0
+  return ms > 0 && ms < 1000
+    ? `${ms}, which is ${ms} ms; did you mean ${ms}s? If not, write ${ms}ms`
+    : undefined
 }
 
 /** The milliseconds of a time option. Throws unless they are whole and from `min` to `max`. */
 export function expectDuration(option: string, value: unknown, min: number, max = MAX_TIMER_MS): number {
   const ms = parseDuration(value)
-  if (ms !== undefined && Number.isInteger(ms) && ms >= min && ms <= max) return ms
+  if (Number.isInteger(ms) && ms >= min && ms <= max) return ms
   refuse(option, `whole milliseconds from ${min} to ${max}, or text such as '30s'`, value)
 }
 

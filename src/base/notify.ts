@@ -4,13 +4,9 @@ export function notify<A extends readonly unknown[]>(
   ...args: A
 ): void {
   try {
-    const result = listener?.(...args)
-    if (hasThen(result)) result.then(undefined, () => {})
+    const result = listener?.(...args) as Partial<PromiseLike<unknown>> | undefined
+    result?.then?.(undefined, () => {})
   } catch {
     // The listener's own problem.
   }
-}
-
-function hasThen(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as PromiseLike<unknown> | undefined)?.then === 'function'
 }

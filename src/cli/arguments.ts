@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { show } from '../base/arguments.ts'
 import { messageOf } from '../base/errors.ts'
+import { nearest } from '../base/suggest.ts'
 import { type Command, GENERAL_OPTIONS } from './command.ts'
 import { usageFailure } from './failure.ts'
 
@@ -36,7 +37,12 @@ function parse(name: string, { options }: Command, args: readonly string[]) {
     const message = messageOf(error)
     // Node adds advice in a second sentence or line.
     const [problem = message] = message.split(/\. (?=To specify)|\.?\n/)
-    throw usageFailure(`${lowerFirst(problem)}; holdfast ${name} --help lists the options`, { cause: error })
+    const [, unknown] = /^Unknown option '--([\w-]+)'/.exec(message) ?? []
+    const near = unknown && nearest(unknown, Object.keys({ ...options, ...GENERAL_OPTIONS }))
+    const question = near ? `, did you mean --${near}?` : ';'
+    throw usageFailure(`${lowerFirst(problem)}${question} holdfast ${name} --help lists the options`, {
+      cause: error,
+    })
   }
 }
 

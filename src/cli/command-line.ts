@@ -1,4 +1,5 @@
 import { show } from '../base/arguments.ts'
+import { suggest } from '../base/suggest.ts'
 import { CATALOG, findCommand } from './catalog.ts'
 import { EXIT } from './exit-codes.ts'
 import { asFailure, usageFailure } from './failure.ts'
@@ -26,8 +27,7 @@ async function dispatch([name, ...args]: readonly string[], terminal: Terminal):
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') return help(args, terminal)
   if (name === '--version' || name === '-V') return version(terminal)
   const found = findCommand(name)
-  if (!found)
-    throw usageFailure(`unknown command ${show(name)}; expected one of ${Object.keys(CATALOG).join(', ')}`)
+  if (!found) throw usageFailure(`unknown command ${show(name)}, ${suggest(name, Object.keys(CATALOG))}`)
   // Loaded on demand, so that `--version` starts without them.
   const [command, { parseArguments }, { CommandSettings }] = await Promise.all([
     found.load(),

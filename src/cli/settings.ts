@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { show } from '../base/arguments.ts'
-import { parseDuration } from '../base/duration.ts'
+import { parseDuration, unitQuestion } from '../base/duration.ts'
 import { settingOf, unknownSettings, variableOf } from '../configuration/settings.ts'
 import type { Flags } from './arguments.ts'
 import type { Options } from './command.ts'
@@ -61,7 +61,9 @@ export class CommandSettings {
     const found = this.#find(name)
     if (!found) return undefined
     const ms = parseDuration(found.value)
-    if (ms === undefined) throw wrongValue(found, 'a duration such as 500ms, 30s or 5m')
+    if (Number.isNaN(ms)) throw wrongValue(found, 'a duration such as 500ms, 30s or 5m')
+    const question = unitQuestion(found.value)
+    if (question) throw usageFailure(`${found.source}: expected a duration with a unit, got ${question}`)
     return ms
   }
 

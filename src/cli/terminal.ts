@@ -72,6 +72,35 @@ export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   )
 }
 
+/** Cuts the text to this many columns, with `…` at its end. The text must not contain colours. */
+export function cut(text: string, columns: number): string {
+  if (width(text) <= columns) return text
+  let kept = ''
+  let used = 1
+  for (const character of text) {
+    used += width(character)
+    if (used > columns) break
+    kept += character
+  }
+  return columns > 0 ? `${kept}…` : ''
+}
+
+/**
+ * Shares the columns among cells that are wider together. A cell that needs less than its share keeps its width, and
+ * the others get the rest.
+ */
+export function shareColumns(wanted: readonly number[], columns: number): number[] {
+  const shares = wanted.map(() => 0)
+  let left = columns
+  const narrowestFirst = [...wanted.keys()].sort((a, b) => (wanted[a] ?? 0) - (wanted[b] ?? 0))
+  for (const [done, index] of narrowestFirst.entries()) {
+    const share = Math.max(0, Math.floor(left / (wanted.length - done)))
+    shares[index] = Math.min(wanted[index] ?? 0, share)
+    left -= shares[index]
+  }
+  return shares
+}
+
 /** Removes control characters, with which a text from elsewhere could control the terminal. */
 export function printable(text: string): string {
   return stripVTControlCharacters(text).replace(/\p{Cc}/gu, '�')
@@ -81,7 +110,7 @@ export function printable(text: string): string {
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]|\p{Emoji_Presentation}/u
 
-function width(text: string): number {
+export function width(text: string): number {
   let columns = 0
   for (const character of stripVTControlCharacters(text)) columns += WIDE.test(character) ? 2 : 1
   return columns

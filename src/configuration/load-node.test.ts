@@ -43,7 +43,7 @@ describe('the configuration', () => {
     [{ flags: { 'log-level': 'loud' } }, '--log-level: expected one of debug, info'],
     [{ environment: { HOLDFAST_LOG_LEVEL: 'loud' } }, 'HOLDFAST_LOG_LEVEL: expected one of debug, info'],
     [{ file: file('bad.toml', 'ttl = "soon"') }, 'bad.toml): expected a duration'],
-    [{ file: file('unknown.toml', 'tll = "30s"') }, 'there is no such setting'],
+    [{ file: file('unknown.toml', 'tll = "30s"') }, 'unknown setting, did you mean `ttl`?'],
     [{ file: file('broken.toml', 'ttl = ') }, 'broken.toml cannot be used: Invalid TOML'],
     [{ file: file('broken.json', '{') }, 'broken.json cannot be used: '],
     [{ file: file('list.json', '[]') }, 'list.json cannot be used: expected an object'],

@@ -1,5 +1,5 @@
 import { show } from '../base/arguments.ts'
-import { parseDuration } from '../base/duration.ts'
+import { parseDuration, unitQuestion } from '../base/duration.ts'
 
 /** What a setting may be, whether it comes as text from the environment or as a value from a file. */
 export interface Setting<T> {
@@ -22,15 +22,15 @@ const MIN_SECRET = 16
 const MAKE_SECRET = '`openssl rand -hex 16` makes one'
 
 export function duration(usual: string, min: string, max: string, help: string): Setting<number> {
-  const [from, to] = [parseDuration(min) ?? 0, parseDuration(max) ?? 0]
+  const [from, to] = [parseDuration(min), parseDuration(max)]
   return {
-    default: parseDuration(usual) ?? 0,
+    default: parseDuration(usual),
     help,
     usual,
     placeholder: '<duration>',
     expected: `a duration such as 500ms, 30s, 5m or a number of milliseconds, from ${min} to ${max}`,
     parse: (value) => within(parseDuration(value), from, to),
-    show,
+    show: (value) => unitQuestion(value) ?? show(value),
   }
 }
 

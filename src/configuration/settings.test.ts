@@ -73,7 +73,7 @@ describe('the settings', () => {
     [{ store: 5n }, /^store: .*, got a bigint$/],
     [{ ttl: Object.create(null) }, /^ttl: .*, got an object$/],
     [{ port: Symbol('x') }, /^port: .*, got Symbol\(x\)$/],
-    [{ ttll: 1 }, 'ttll (settings): there is no such setting'],
+    [{ ttll: 1 }, '`ttll` (settings): unknown setting, did you mean `ttl`?'],
     [
       { ttl: '10s', heartbeat: '10s' },
       'heartbeat: expected at most 0.9 of the ttl of 10000 ms, got 10000 ms',

@@ -1,19 +1,28 @@
 import { onAbort, Stop } from '../base/abort.ts'
-import { expectFunction, expectMethods, expectObject, expectSignal, expectWhole } from '../base/arguments.ts'
+import { answerWithin, CALL_TIMEOUT_MS } from '../base/answer-within.ts'
+import {
+  expectBoolean,
+  expectFunction,
+  expectMethods,
+  expectObject,
+  expectOptions,
+  expectSignal,
+  expectWhole,
+} from '../base/arguments.ts'
 import { createChannel } from '../base/channel.ts'
 import { systemClock } from '../base/clock.ts'
+import { expectDuration } from '../base/duration.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { backoffMs } from '../base/pause.ts'
-import { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import { checkResource } from '../base/resource-name.ts'
 import { acquire } from './acquire.ts'
-import { bounded, CALL_LIMIT_MS } from './bounded.ts'
-import type { Context } from './context.ts'
+import { answerOf, type Context } from './context.ts'
 import { HeldLease } from './held-lease.ts'
+import { HeldLeases } from './held-leases.ts'
 import type { Lease, LeaseEvent, LeaseListener } from './lease.ts'
 import { createLocalQueue } from './local-queue.ts'
-import { checkOptions, type LeaseOptions, type LeasesOptions } from './options.ts'
+import { checkOptions, expectOneAttempt, type LeaseOptions, type LeasesOptions } from './options.ts'
 import { releaseInTime } from './release.ts'
 import type { LookingStore, ManagedStore } from './store.ts'
 
@@ -46,23 +55,19 @@ export interface Leases extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/**
- * Leases on a store: who may write this now, until when?
- *
- * @example
- * const leases = createLeases(sqliteStore('./holdfast.db'))
- * await leases.withLease('invoice:42', async (lease) => save(invoice, lease.token))
- */
-export function createLeases(
+/** `createLeases` without its explanations of mistakes, for other parts. */
+export function createManager(
   store: ManagedStore | PromiseLike<ManagedStore>,
-  options: LeasesOptions = {},
+  options: LeasesOptions & { readonly owner: string },
 ): Leases {
-  const { clock = systemClock, onEvent, owner = randomId() } = options
+  const { clock = systemClock, onEvent, endsWithProcess = true } = options
   const { retry = (failures) => backoffMs(clock, failures) } = options
-  const defaults = { ...options, owner, retry }
+  const defaults = { ...options, retry }
   checkOptions('-', defaults)
+  const callTimeout = expectDuration('callTimeout', options.callTimeout ?? CALL_TIMEOUT_MS, 1)
+  expectBoolean('endsWithProcess', endsWithProcess)
   const events = createChannel<LeaseEvent>()
-  const held = new Set<HeldLease>()
+  const held = new HeldLeases()
   const waiting = new Set<Stop>()
   /** `close` waits for these. */
   const underWay = new Set<Promise<unknown>>()
@@ -98,6 +103,7 @@ export function createLeases(
       }, callOptions?.signal),
 
     async tryAcquire(resource, callOptions) {
+      expectOneAttempt(callOptions)
       try {
         return await leases.acquire(resource, { ...callOptions, wait: 0 })
       } catch (error) {
@@ -108,16 +114,18 @@ export function createLeases(
 
     async inspect(resource) {
       const name = checkResource(resource)
-      const [lease] = await call('read', (store) => store.read([name]))
+      const [lease] = await call('read', (store, stop) => store.read([name], stop))
       return lease ?? null
     },
 
-    async list({ prefix = '', limit = 100 } = {}) {
+    async list(query = {}) {
+      expectOptions(query, { prefix: 1, limit: 1 })
+      const { prefix = '', limit = 100 } = query
       expectWhole('limit', limit, 1)
       const found: LeaseRecord[] = []
       for (let after: string | undefined; ; ) {
-        const query = { prefix, limit: limit - found.length, ...(after && { after }) }
-        const page = await call('list', (store) => store.list(query))
+        const rest = { prefix, limit: limit - found.length, ...(after && { after }) }
+        const page = await call('list', (store, stop) => store.list(rest, stop))
         found.push(...page.leases)
         after = page.next
         if (!after || found.length >= limit) return found
@@ -152,7 +160,6 @@ export function createLeases(
   }
 
   function contextOf(ready: ManagedStore): Context {
-    expectMethods('store', ready, 'a LeaseStore', 'acquire', 'renew', 'release')
     expectObject('store.supports', ready.supports)
     const emit: Context['emit'] = ({ resource, owner, id, token }, body, at) => {
       // The body first: engines copy it much faster than into an object that already has properties.
@@ -162,6 +169,8 @@ export function createLeases(
     const shared: Context = {
       store: ready,
       clock,
+      callTimeout,
+      endsWithProcess,
       held,
       emit,
       giveUp: (id, checked) => track(releaseInTime(shared, id, checked).catch(() => {})),
@@ -172,15 +181,18 @@ export function createLeases(
 
   function ready(stop: Stop, wait?: number): Context | Promise<Context> {
     return context instanceof Promise
-      ? bounded(clock, context, Math.min(CALL_LIMIT_MS, wait || Infinity), '', stop)
+      ? answerWithin(context, { clock, ms: Math.min(callTimeout, wait || Infinity), stop })
       : context
   }
 
-  function call<T>(method: keyof LookingStore, ask: (store: LookingStore) => Promise<T>): Promise<T> {
+  function call<T>(
+    method: keyof LookingStore,
+    ask: (store: LookingStore, stop: Stop) => Promise<T>,
+  ): Promise<T> {
     return whileOpen(async (stop) => {
-      const { store } = await ready(stop)
-      expectMethods('store', store, 'a LeaseStore with the looking half', method)
-      return bounded(clock, ask(store as unknown as LookingStore), CALL_LIMIT_MS, '', stop)
+      const shared = await ready(stop)
+      expectMethods('store', shared.store, 'a LeaseStore with the looking half', method)
+      return answerOf(shared, ask(shared.store as LookingStore, stop), callTimeout, '', stop)
     })
   }
 
@@ -188,7 +200,7 @@ export function createLeases(
   async function whileOpen<T>(work: (stop: Stop) => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (closed) throw closedError()
     if (signal !== undefined) expectSignal('signal', signal)
-    const stop = new Stop()
+    const stop = new Stop(undefined, callTimeout)
     const unlisten = onAbort(signal, () =>
       stop.abort(new LeaseError('aborted', 'the wait was aborted', { cause: signal?.reason })),
     )

@@ -1,4 +1,4 @@
-import { expectFunction, expectText, refuse } from '../base/arguments.ts'
+import { expectFunction, expectOptions, expectText, refuse } from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
 import { type Duration, expectDuration, expectHeartbeat, expectTtl } from '../base/duration.ts'
 import type { JsonObject } from '../base/records.ts'
@@ -20,7 +20,7 @@ export interface LeaseOptions {
   readonly wait?: Duration | undefined
   /** Default: 50 ms, doubled up to 2 s, ± 20 %. */
   readonly retry?: Retry | undefined
-  /** Who asks, as shown to others. Default: a new id for each manager. */
+  /** Who asks, as shown to others. Default: `host:pid`, or a short random id in a page. */
   readonly owner?: string | undefined
   /** A small JSON object shown to others, at most 4 KiB. */
   readonly metadata?: JsonObject | undefined
@@ -29,6 +29,13 @@ export interface LeaseOptions {
 }
 
 export interface LeasesOptions extends Pick<LeaseOptions, 'owner' | 'ttl' | 'heartbeat' | 'wait' | 'retry'> {
+  /** How long one call to the store may take. A short TTL does not shorten it. Default 5 s. */
+  readonly callTimeout?: Duration | undefined
+  /**
+   * Whether a lease ends with this process: a store on the same machine (SQLite, file) then frees it as soon as the
+   * process has ended, however it ended. `false`: it always lives until its TTL ends. Default true.
+   */
+  readonly endsWithProcess?: boolean | undefined
   readonly clock?: Clock | undefined
   /** The first listener; add more with `subscribe`. */
   readonly onEvent?: LeaseListener | undefined
@@ -47,12 +54,19 @@ export interface CheckedOptions {
 }
 
 const MAX_METADATA_BYTES = 4096
+const ONE_ATTEMPT = { ttl: 1, heartbeat: 1, retry: 1, owner: 1, metadata: 1, signal: 1 } as const
+
+/** `tryAcquire` has no `wait`. */
+export function expectOneAttempt(options: Omit<LeaseOptions, 'wait'> = {}): void {
+  expectOptions(options, ONE_ATTEMPT)
+}
 
 export function checkOptions(
   resource: string,
   defaults: LeasesOptions,
   options: LeaseOptions = {},
 ): CheckedOptions {
+  expectOptions(options, { ...ONE_ATTEMPT, wait: 1 })
   const { metadata } = options
   const ttl = expectTtl(options.ttl ?? defaults.ttl ?? 30_000)
   const heartbeat = options.heartbeat ?? defaults.heartbeat ?? Math.floor(ttl / 3)

@@ -1,4 +1,4 @@
-import { expectObject, expectText, refuse } from '../base/arguments.ts'
+import { expectText, isObject, refuse } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 import type { Lease } from '../core/index.ts'
 
@@ -12,7 +12,7 @@ export interface Seen {
 }
 
 export function expectFence(lease: unknown): asserts lease is Fence {
-  expectObject('lease', lease)
+  if (!isObject(lease)) refuse('lease', 'a lease, such as acquire() resolves with', lease)
   const { resource, token, id } = lease
   expectText('lease.resource', resource)
   if (!Number.isSafeInteger(token)) refuse('lease.token', 'a whole number', token)

@@ -1,4 +1,4 @@
-import { expectObject, refuse } from '../base/arguments.ts'
+import { expectOptions, refuse } from '../base/arguments.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
 import { type RedisScriptClient, redisEval } from '../clients/redis.ts'
 import { expectFence, expectFresh, type Fence } from './fence.ts'
@@ -58,7 +58,7 @@ export function redisGuard(client: RedisScriptClient, key: string): RedisGuard {
     async set(lease, value, options = {}) {
       // Before the script, which would raise the fence and then fail.
       if (typeof value !== 'string') refuse('value', 'a string', value)
-      expectObject('options', options)
+      expectOptions(options, { px: 1 })
       const { px } = options
       const keptMs = px === undefined ? '' : String(expectDuration('px', px, 1, Number.MAX_SAFE_INTEGER))
       await run(lease, SET, [fenceKey, key], [value, keptMs])

@@ -1,4 +1,4 @@
-import { expectObject, expectText, refuse } from '../base/arguments.ts'
+import { expectOptions, expectText, refuse } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 import { expectFence, expectFresh, type Fence, staleToken } from './fence.ts'
 
@@ -71,7 +71,7 @@ export function throwRefusal(lease: Fence, row: unknown): never {
 }
 
 function tableOf(options: GuardTableOptions): string {
-  expectObject('options', options)
+  expectOptions(options, { table: 1 })
   const { table = 'holdfast_guard' } = options
   if (typeof table !== 'string' || !/^[a-z_]\w*(\.[a-z_]\w*)?$/i.test(table))
     refuse('table', 'letters, digits and underscores', table)

@@ -24,7 +24,10 @@ export interface AnalysisRepo {
   ): Promise<{ acquired: boolean; reason?: string }>
   /** Ends the lock of `lockOwner`, if it has one. A failure is a warning, never an error. */
   releaseAnalysisLock(analysisId: string, lockOwner: string): Promise<void>
-  /** Extends the lock. Rejects with `lease-lost` if `lockOwner` does not hold it any more. */
+  /**
+   * Extends the lock to `ttlSec` from now. It never shortens the lock: one that ends later stays as it is. Rejects with
+   * `lease-lost` if `lockOwner` does not hold it any more.
+   */
   refreshAnalysisLock(analysisId: string, lockOwner: string, ttlSec?: number): Promise<void>
 }
 
@@ -40,8 +43,8 @@ export function createAnalysisRepo(
   firestore: FirestoreClient,
   options: AnalysisRepoOptions = {},
 ): AnalysisRepo {
-  const jobs = firestoreJobs(firestore, options)
-  const { onWarning } = options
+  const { onWarning, ...jobsOptions } = options
+  const jobs = firestoreJobs(firestore, jobsOptions)
   if (onWarning !== undefined) expectFunction('onWarning', onWarning)
   return {
     async acquireAnalysisLock(analysisId, lockOwner, ttlSec = TTL_SEC) {

@@ -1,5 +1,5 @@
 /** Checks of the arguments that every job store takes. */
-import { expectObject, expectText, expectWhole, refuse } from '../base/arguments.ts'
+import { expectObject, expectOptions, expectText, expectWhole, refuse } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 import { checkName } from '../base/resource-name.ts'
 import type { AcquireOptions, JobHolder, Outcome } from './job-store.ts'
@@ -22,7 +22,7 @@ export function expectRequest(
   options: AcquireOptions = {},
 ): LockRequest {
   expectRefresh(id, owner, ttlMs)
-  expectObject('options', options)
+  expectOptions(options, { maxAttempts: 1 })
   const { maxAttempts } = options
   expectAttempts(maxAttempts)
   return { owner, ttlMs, maxAttempts }
@@ -48,5 +48,7 @@ export function expectFinish(id: unknown, holder: JobHolder, outcome: Outcome): 
 }
 
 export function notFound(id: string): LeaseError {
-  return new LeaseError('not-found', `there is no job ${id}`, { resource: id })
+  return new LeaseError('not-found', `there is no job ${id}: add it first, with jobs.add(id)`, {
+    resource: id,
+  })
 }

@@ -1,4 +1,4 @@
-import { expectObject } from '../base/arguments.ts'
+import { expectOptions } from '../base/arguments.ts'
 import { type Channel, createChannel } from '../base/channel.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type DocumentFields, documentJobs, type JobDocument, type JobDocuments } from './document-jobs.ts'
@@ -17,7 +17,7 @@ export interface MemoryJobsOptions {
  * const once = createOnce(memoryJobs())
  */
 export function memoryJobs(options: MemoryJobsOptions = {}): JobStore {
-  expectObject('options', options)
+  expectOptions(options, { statuses: 1, clock: 1 })
   const { statuses, clock = systemClock } = options
   const records = new Map<string, { readonly fields: DocumentFields; readonly updatedAt: number }>()
   const watchers = new Map<string, Channel<void>>()

@@ -1,5 +1,5 @@
 /** The names of fields, columns and statuses, which the application may choose. */
-import { expectObject, expectText, refuse } from '../base/arguments.ts'
+import { expectObject, expectOptions, expectText, refuse } from '../base/arguments.ts'
 import { identifier } from '../clients/sql-text.ts'
 
 /** The name of each value of a job in its record. */
@@ -54,6 +54,7 @@ export const COLUMNS: JobFields = {
 /** `option`: `fields` or `columns`. */
 export function fieldsOf(option: string, defaults: JobFields, given: Partial<JobFields> = {}): JobFields {
   expectObject(option, given)
+  expectOptions<Partial<JobFields>>(given, defaults, `${option}.`)
   const fields = { ...defaults, ...given }
   for (const [field, name] of Object.entries(fields)) expectText(`${option}.${field}`, name)
   const names = Object.values(fields)
@@ -69,6 +70,7 @@ export function quoted(columns: JobFields): JobFields {
 
 export function statusesOf(given: JobStatuses = {}): Statuses {
   expectObject('statuses', given)
+  expectOptions(given, { pending: 1, ready: 1, failed: 1, alsoFinal: 1 }, 'statuses.')
   const { pending = 'PENDING', ready = 'READY', failed = 'FAILED', alsoFinal = [] } = given
   if (!Array.isArray(alsoFinal)) refuse('statuses.alsoFinal', 'an array', alsoFinal)
   for (const [name, status] of Object.entries({ pending, ready, failed }))

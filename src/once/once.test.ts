@@ -25,7 +25,12 @@ beforeEach(async () => {
   another = createOnce(jobs, { clock })
   await jobs.add('job')
 })
-afterEach(() => Promise.all([once.close(), another.close()]))
+afterEach(async () => {
+  const closing = Promise.all([once.close(), another.close()])
+  // For requests that are never answered.
+  await clock.advance(10_000)
+  await closing
+})
 
 const down = async () => {
   throw new LeaseError('store-unavailable', 'away')
@@ -165,17 +170,17 @@ describe('invalid arguments', () => {
   })
 
   it.each([
-    ['null', null, 'null'],
-    ['a lease store', memoryStore(), 'an object'],
-    ['a URL, which is not shown', 'postgres://user:secret@host', 'a string'],
-    ['a promise', Promise.resolve(), 'a Promise'],
-    ['a function', () => {}, 'a function'],
-    ['an object without prototype', Object.create(null), 'an object'],
-  ])('of createOnce throw: %s instead of a job store', (_, jobs, shown) => {
+    ['null', null, 'memoryJobs()', 'null'],
+    ['a lease store', memoryStore(), 'memoryJobs()', 'an object'],
+    ['a pool of Postgres', { connect() {} }, 'postgresJobs(client)', 'an object'],
+    ['a URL, which is not shown', 'postgres://user:secret@host', 'postgresJobs(client)', 'a string'],
+    ['a promise', Promise.resolve(), 'memoryJobs()', 'a Promise'],
+    ['a function', () => {}, 'memoryJobs()', 'a function'],
+    ['an object without prototype', Object.create(null), 'memoryJobs()', 'an object'],
+  ])('of createOnce throw: %s instead of a job store', (_, jobs, factory, shown) => {
     const methods = 'add, acquire, refresh, finish, release, read'
-    expect(() => createOnce(jobs as never)).toThrow(
-      expect.objectContaining(invalid(`jobs: expected a JobStore (with ${methods}), got ${shown}`)),
-    )
+    const message = `jobs: expected a JobStore such as ${factory} (with ${methods}), got ${shown}`
+    expect(() => createOnce(jobs as never)).toThrow(expect.objectContaining(invalid(message)))
   })
 
   it.each([
@@ -386,6 +391,7 @@ describe('stopping', () => {
     await clock.advance(0)
     const closed = once.close()
     await rejected
+    await clock.advance(10_000)
     await closed
     expect(work).not.toHaveBeenCalled()
   })
@@ -396,9 +402,27 @@ describe('stopping', () => {
       expect(call).rejects.toMatchObject({ code: 'closed' }),
     )
     await clock.advance(0)
-    await once.close()
+    const closed = once.close()
     await Promise.all(ends)
+    await clock.advance(10_000)
+    await closed
     expect(clock.pending).toBe(0)
+  })
+
+  it('by close waits for requests whose answers nobody wants any more', async () => {
+    const { promise, resolve } = Promise.withResolvers<null>()
+    vi.spyOn(jobs, 'read').mockReturnValue(promise)
+    const late = once.read('job').catch((error) => error)
+    await clock.advance(5000)
+    expect(await late).toMatchObject({ code: 'store-unavailable' })
+    let closed = false
+    const closing = once.close().then(() => {
+      closed = true
+    })
+    await clock.advance(1000)
+    expect(closed).toBe(false)
+    resolve(null)
+    await closing
   })
 
   it('by close waits until the work has ended and its outcome is written', async () => {

@@ -1,4 +1,4 @@
-import { expectObject, expectText } from '../base/arguments.ts'
+import { expectOptions, expectText } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { identifier } from '../clients/sql-text.ts'
 import {
@@ -32,7 +32,7 @@ export interface SqliteJobsOptions {
  */
 export function sqliteJobs(database: SqliteDatabase, options: SqliteJobsOptions = {}): JobStore {
   expectSqlite('database', database)
-  expectObject('options', options)
+  expectOptions(options, { table: 1, columns: 1, statuses: 1, clock: 1 })
   const { table = 'analyses', clock = systemClock } = options
   expectText('table', table)
   const columns = fieldsOf('columns', COLUMNS, options.columns)

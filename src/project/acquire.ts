@@ -2,7 +2,7 @@
  * Acquires a project lease: as a Web Lock, or through `project/.lock` if the browser refuses Web Locks. Every attempt
  * is one acquisition of the core. While another tab holds the lock, each attempt is followed by a pause.
  */
-import { expectBoolean, expectObject, expectOneOf, expectSignal } from '../base/arguments.ts'
+import { expectBoolean, expectOneOf, expectOptions, expectSignal } from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
 import type { LeaseError, LockErrorCode } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
@@ -25,15 +25,23 @@ export interface AcquireRequest {
   readonly signal: AbortSignal
   readonly policy: RetryPolicyConfig
   readonly standby: boolean
+  readonly steal: boolean
 }
 
 export function checkAcquireOptions(options: AcquireProjectLockOptions = {}): AcquireRequest {
-  expectObject('options', options)
-  const { scope = 'autosave', signal = new AbortController().signal, retry, standby = false } = options
+  expectOptions(options, { standby: 1, scope: 1, signal: 1, retry: 1, steal: 1 })
+  const {
+    scope = 'autosave',
+    signal = new AbortController().signal,
+    retry,
+    standby = false,
+    steal = false,
+  } = options
   expectOneOf('scope', scope, SCOPES)
   expectSignal('signal', signal)
   expectBoolean('standby', standby)
-  return { scope, signal, policy: checkRetry(retry), standby }
+  expectBoolean('steal', steal)
+  return { scope, signal, policy: checkRetry(retry), standby, steal }
 }
 
 export interface Backends {

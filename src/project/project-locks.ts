@@ -4,6 +4,7 @@ import {
   expectMethods,
   expectObject,
   expectOneOf,
+  expectOptions,
   expectSignal,
   expectText,
   hasMethods,
@@ -13,7 +14,8 @@ import { type Clock, expectClock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
 import { randomId } from '../base/random-id.ts'
-import { createLeases, type LeaseEvent } from '../core/index.ts'
+import type { LeaseEvent } from '../core/index.ts'
+import { createManager } from '../core/manager.ts'
 import {
   type DirectorySource,
   openDirectory,
@@ -61,27 +63,37 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   const claims = new Map<string, Claim>()
   const onEvent = (event: LeaseEvent) => claims.get(event.owner)?.onLeaseEvent(event)
 
-  const webStore = projectWebLockStore(() => webLocks as WebLocks, `${namespace}:project:`, clock)
-  const fileStore = lockFileStore(
-    () => openProject(directory),
-    clock,
-    (id) => claims.get(id)?.onHeartbeat(),
-  )
+  const webStore = projectWebLockStore(() => webLocks as WebLocks, `${namespace}:project:`, clock, claims)
+  const fileStore = lockFileStore(() => openProject(directory), clock, claims)
   const backends: Backends = {
     clock,
-    web: createLeases(webStore, { clock, onEvent, heartbeat: false, wait: WEB_LOCK_WAIT_MS }),
-    fallback: createLeases(fileStore, { clock, onEvent, ttl: TTL_MS, heartbeat: HEARTBEAT_MS, wait: 0 }),
+    web: createManager(webStore, {
+      owner: namespace,
+      clock,
+      onEvent,
+      heartbeat: false,
+      wait: WEB_LOCK_WAIT_MS,
+    }),
+    fallback: createManager(fileStore, {
+      owner: namespace,
+      clock,
+      onEvent,
+      ttl: TTL_MS,
+      heartbeat: HEARTBEAT_MS,
+      wait: 0,
+    }),
   }
   const closing = new AbortController()
   for (const type of ['pageshow', 'resume'])
     page?.addEventListener(type, onPageReturn, { signal: closing.signal })
 
   const locks: ProjectLocks = {
+    namespace,
     acquireProjectLock: async (acquireOptions) =>
       (await acquire(checkAcquireOptions(acquireOptions))).snapshot(),
 
     async renewProjectLock(lease, renewOptions = {}) {
-      expectObject('options', renewOptions)
+      expectOptions(renewOptions, { signal: 1 })
       const { signal } = renewOptions
       if (signal !== undefined) expectSignal('signal', signal)
       const claim = claimOf(lease)
@@ -90,13 +102,13 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
     },
 
     async releaseProjectLock(lease, releaseOptions = {}) {
-      expectObject('options', releaseOptions)
+      expectOptions(releaseOptions, { force: 1 })
       const { force = false } = releaseOptions
       expectBoolean('force', force)
       const claim = claimOf(lease)
       if (!force) return claim && release(claim)
       expectOneOf('lease.scope', lease.scope, SCOPES)
-      await release(claim ?? createClaim(lease, events, false), () => fileStore.clear(lease.scope))
+      await release(claim ?? createClaim(lease, events), () => fileStore.clear(lease.scope))
     },
 
     async withProjectLock(executor, withOptions) {
@@ -120,12 +132,12 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   return locks
 
   async function acquire(request: AcquireRequest): Promise<Claim> {
-    const { scope, signal, standby } = request
+    const { scope, signal } = request
     signal.throwIfAborted()
     const id = randomId()
     const backend = webLocks ? 'web' : 'fallback'
     const requested = { id, backend, scope, acquiredAt: 0, ttlExpiresAt: Infinity } as const
-    const claim = createClaim(requested, events, standby)
+    const claim = createClaim(requested, events, request)
     claims.set(id, claim)
     try {
       await acquireClaim(backends, claim, request)
@@ -185,7 +197,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
 }
 
 function checkOptions(options: ProjectLocksOptions) {
-  expectObject('options', options)
+  expectOptions(options, { namespace: 1, locks: 1, directory: 1, clock: 1, page: 1 })
   const {
     namespace = 'imgponic',
     locks: webLocks = globalThis.navigator?.locks,

@@ -1,10 +1,11 @@
-import { expectObject, expectWhole, refuse } from '../base/arguments.ts'
+import { expectObject, expectOptions, expectWhole, refuse } from '../base/arguments.ts'
 import { expectDuration } from '../base/duration.ts'
 import type { RetryOptions, RetryPolicyConfig } from './types.ts'
 
 /** The policy with every default filled in and every value checked. */
 export function checkRetry(retry: RetryOptions = {}): RetryPolicyConfig {
   expectObject('retry', retry)
+  expectOptions(retry, { initialDelayMs: 1, maxDelayMs: 1, multiplier: 1, maxAttempts: 1 }, 'retry.')
   const { initialDelayMs = 500, maxDelayMs = 4000, multiplier = 2, maxAttempts = 5 } = retry
   if (!(Number.isFinite(multiplier) && multiplier >= 0))
     refuse('retry.multiplier', 'a number from 0', multiplier)

@@ -1,3 +1,5 @@
+'use client'
+
 export {
   AutoSaveIndicator,
   type AutoSaveIndicatorProps,

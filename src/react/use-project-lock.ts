@@ -1,4 +1,6 @@
 import { useCallback, useEffect, useReducer, useRef } from 'react'
+import { expectOptions } from '../base/arguments.ts'
+import type { LeaseError } from '../base/errors.ts'
 import type {
   AcquireProjectLockOptions,
   LockScope,
@@ -30,8 +32,10 @@ export interface UseProjectLock extends ProjectLockStatus {
  */
 export function useProjectLock(
   locks: Pick<ProjectLocks, 'acquireProjectLock' | 'releaseProjectLock' | 'subscribeLockEvents'>,
-  { scope = 'autosave' }: { readonly scope?: LockScope } = {},
+  options: { readonly scope?: LockScope } = {},
 ): UseProjectLock {
+  expectOptions(options, { scope: 1 })
+  const { scope = 'autosave' } = options
   const [state, dispatch] = useReducer(reduce, INITIAL_LOCK_STATE)
   const ownLease = useRef<ProjectLockLease | null>(null)
   /** Aborts when the component is unmounted, or changes to another lock. */
@@ -44,19 +48,20 @@ export function useProjectLock(
   }, [locks])
 
   const acquire = useCallback<UseProjectLock['acquire']>(
-    async ({ signal, ...options } = {}) => {
+    async ({ signal, ...rest } = {}) => {
       const unmounted = unmounting.current.signal
       try {
         const either = signal ? AbortSignal.any([signal, unmounted]) : unmounted
-        const lease = await locks.acquireProjectLock({ ...options, scope, signal: either })
+        const lease = await locks.acquireProjectLock({ ...rest, scope, signal: either })
         if (!unmounted.aborted) {
           ownLease.current = lease
           return lease
         }
         // The grant came after the component was unmounted.
         await locks.releaseProjectLock(lease)
-      } catch {
-        // An event has reported the error.
+      } catch (error) {
+        // An event has reported any other error.
+        if ((error as LeaseError).code === 'invalid-argument') throw error
       }
       return null
     },

@@ -1,8 +1,8 @@
 import * as v from 'valibot'
-import { expectObject, expectWhole } from '../base/arguments.ts'
+import { expectOptions, expectWhole } from '../base/arguments.ts'
 import { type AuditEntry, auditEntry } from '../protocol/index.ts'
 import { type AuditLog, pageOf } from './audit.ts'
-import { checkTable, type Dialect, prepared } from './sql.ts'
+import { checkTable, type Dialect, indexOf, prepared } from './sql.ts'
 
 export interface SqlAuditOptions {
   /** Created if it is missing. Default `holdfast_audit`. */
@@ -16,13 +16,13 @@ const DELETE_EVERY = 100
 
 /** One trail for all nodes, which outlives them. */
 export function sqlAudit(dialect: Dialect, options: SqlAuditOptions): AuditLog {
-  expectObject('options', options as unknown)
+  expectOptions(options, { table: 1, maxEntries: 1 })
   const table = checkTable(options.table ?? 'holdfast_audit')
   const { maxEntries = 10_000 } = options
   expectWhole('maxEntries', maxEntries, 1)
   const sql = prepared(dialect, [
     `create table if not exists ${table} (number ${dialect.serial}, resource text not null, entry text not null)`,
-    `create index if not exists ${table}_resource on ${table} (resource, number)`,
+    `create index if not exists ${indexOf(table, 'resource')} on ${table} (resource, number)`,
   ])
   return {
     async append(entry) {

@@ -1,4 +1,4 @@
-import { expectObject } from '../base/arguments.ts'
+import { expectOptions } from '../base/arguments.ts'
 import { type Clock, expectClock, systemClock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
 import type { LeaseStore } from '../core/index.ts'
@@ -20,7 +20,7 @@ export interface MemoryStoreOptions {
  * const leases = createLeases(memoryStore())
  */
 export function memoryStore(options: MemoryStoreOptions = {}): LeaseStore {
-  expectObject('options', options)
+  expectOptions(options, { clock: 1 })
   const { clock = systemClock } = options
   expectClock('clock', clock)
   const table = new LeaseTable()

@@ -1,5 +1,5 @@
 /** Browser extensions: `chrome.*` or `browser.*` as the storage and the messenger of a sync. */
-import { expectObject, expectText, hasMethods, isObject, refuse } from '../base/arguments.ts'
+import { expectObject, expectOptions, expectText, hasMethods, isObject, refuse } from '../base/arguments.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
 import { webLocks } from './locks.ts'
 import type { Messenger } from './messenger.ts'
@@ -75,10 +75,10 @@ const SYNC_ITEM_BYTES = 8192
 export function chromeContext(
   options: ChromeContextOptions = {},
 ): Pick<SyncOptions, 'storage' | 'messenger' | 'locks' | 'writes'> {
-  expectObject('options', options)
-  const { area, api = globalApi(), href = globalThis.location?.href } = options
+  expectOptions(options, { area: 1, href: 1, tabs: 1, api: 1 })
+  const { area, api = globalApi(), href = globalThis.location?.href, ...rest } = options
   expectText('href', href)
-  const ports = { storage: chromeStorage(area, api), messenger: chromeMessenger({ ...options, api }) }
+  const ports = { storage: chromeStorage(area, api), messenger: chromeMessenger({ ...rest, api }) }
   const isContentScript = !href.startsWith(api.runtime.getURL(''))
   return isContentScript ? { ...ports, writes: 'coordinator' } : { ...ports, locks: webLocks() }
 }
@@ -150,7 +150,7 @@ async function explained<T>(call: () => Promise<T>): Promise<T> {
  * createSync({ storage: chromeStorage(), messenger: chromeMessenger({ tabs: { url: 'https://example.com/*' } }) })
  */
 export function chromeMessenger(options: ChromeMessengerOptions = {}): Messenger {
-  expectObject('options', options)
+  expectOptions(options, { tabs: 1, api: 1 })
   const { tabs = {}, api = globalApi() } = options
   if (tabs !== false) expectObject('tabs', tabs)
   if (!hasMethods(api?.runtime, 'sendMessage')) refuse('api', '`chrome` or `browser` of an extension', api)

@@ -1,4 +1,4 @@
-import { expectMethods, expectObject } from '../base/arguments.ts'
+import { expectMethods, expectOptions } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
@@ -23,7 +23,7 @@ export interface WebLocksOptions {
  * createSync({ storage: chromeStorage('local'), locks: webLocks({ wait: '5s' }) })
  */
 export function webLocks(options: WebLocksOptions = {}): SyncLocks {
-  expectObject('options', options)
+  expectOptions(options, { locks: 1, wait: 1, clock: 1 })
   const { locks = globalThis.navigator?.locks, wait = 10_000, clock = systemClock } = options
   expectMethods('locks', locks, 'Web Locks, which need https or localhost', 'request')
   expectMethods('clock', clock, 'a Clock', 'setTimer')

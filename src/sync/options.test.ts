@@ -82,7 +82,7 @@ describe('createSync and createCoordinator', () => {
     [undefined, 'undefined'],
     [Symbol('options'), 'Symbol(options)'],
     [[], 'an array'],
-    ['options', '"options"'],
+    ['options', 'a string'],
   ])('refuse %s in place of the options', async (options, shown) => {
     for (const create of [createSync, createCoordinator])
       expect(await refusal(() => create(options as SyncOptions))).toBe(

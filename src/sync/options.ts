@@ -1,4 +1,11 @@
-import { expectFunction, expectMethods, expectObject, expectOneOf, expectWhole } from '../base/arguments.ts'
+import {
+  expectFunction,
+  expectMethods,
+  expectObject,
+  expectOneOf,
+  expectOptions,
+  expectWhole,
+} from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
 import type { Migrations } from './format.ts'
@@ -9,6 +16,7 @@ import { createAnnounce } from './messages.ts'
 import type { Messenger } from './messenger.ts'
 import { DEFAULT_SETTINGS, expectSettings } from './settings.ts'
 import type { StorageAdapter } from './storage.ts'
+import type { SyncOptions } from './sync.ts'
 import { createWarn, type SyncWarning } from './warnings.ts'
 import { storageWriter } from './writer.ts'
 
@@ -42,7 +50,22 @@ export interface SyncBaseOptions<S extends object = object> {
 
 /** Checks the options, and creates the parts that a sync and a coordinator have in common. */
 export function assemble<S extends object>(options: SyncBaseOptions<S>) {
-  expectObject('options', options)
+  // A coordinator takes the result of `chromeContext`, so it accepts the options of a sync.
+  expectOptions<SyncOptions<S>>(options, {
+    storage: 1,
+    messenger: 1,
+    locks: 1,
+    option: 1,
+    shards: 1,
+    schema: 1,
+    defaults: 1,
+    ackTimeout: 1,
+    resend: 1,
+    onWarning: 1,
+    clock: 1,
+    writes: 1,
+    batch: 1,
+  })
   const { storage, messenger, locks, option = 'B', shards = 1, ackTimeout = 200, resend = 1 } = options
   const { clock = systemClock, onWarning = console.warn, schema = { version: 1, migrations: {} } } = options
   expectMethods('storage', storage, 'a StorageAdapter', 'get', 'set', 'remove', 'keys', 'subscribe')

@@ -1,5 +1,12 @@
 /** Alerts about incidents for Slack and PagerDuty, and the request that delivers them. */
-import { expectFunction, expectMethods, expectObject, expectWhole, refuseClient } from '../base/arguments.ts'
+import {
+  expectFunction,
+  expectMethods,
+  expectObject,
+  expectOptions,
+  expectWhole,
+  refuseClient,
+} from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
@@ -78,7 +85,7 @@ export async function postJson(url: string | URL, body: object, options: PostOpt
   if (!(url instanceof URL || (typeof url === 'string' && URL.canParse(url))))
     refuseClient('url', 'an absolute URL', url)
   expectObject('body', body as unknown)
-  expectObject('options', options as unknown)
+  expectOptions(options, { fetch: 1, clock: 1, attempts: 1, timeout: 1 })
   const { fetch: send = fetch, clock = systemClock, attempts = DEFAULT_ATTEMPTS } = options
   expectFunction('fetch', send as unknown)
   expectMethods('clock', clock, 'a Clock', 'setTimer')

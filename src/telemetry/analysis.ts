@@ -1,4 +1,4 @@
-import { expectObject, expectWhole, refuse } from '../base/arguments.ts'
+import { expectOptions, expectWhole, refuse } from '../base/arguments.ts'
 import { addCounts, metricsOf, WINDOW_MS, WindowCounts, type WindowMetrics } from './metrics.ts'
 import { isNewerRecord, isRecord, type StreamName, type TelemetryRecord } from './record.ts'
 
@@ -48,7 +48,7 @@ export class Analysis {
   #minuteCounts: CountsByStream | undefined
 
   constructor(options: AnalysisOptions = {}) {
-    expectObject('options', options as unknown)
+    expectOptions(options, { now: 1, maxWindows: 1 })
     const { now = Number.POSITIVE_INFINITY, maxWindows = DEFAULT_MAX_WINDOWS } = options
     if (now !== Number.POSITIVE_INFINITY) expectMoment('now', now)
     expectWhole('maxWindows', maxWindows, 1)

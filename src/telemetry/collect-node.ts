@@ -4,8 +4,8 @@ import { onAbort } from '../base/abort.ts'
 import {
   expectBoolean,
   expectMethods,
-  expectObject,
   expectOneOf,
+  expectOptions,
   expectSignal,
   expectText,
   refuse,
@@ -55,7 +55,7 @@ export async function collect(options: CollectOptions): Promise<MonitorResult> {
 }
 
 function checkOptions(options: CollectOptions): void {
-  expectObject('options', options as unknown)
+  expectOptions(options, { input: 1, directory: 1, stream: 1, signal: 1, json: 1 })
   const { input, directory, stream, signal, json } = options
   if (typeof Object(input)[Symbol.asyncIterator] !== 'function') refuse('input', 'an AsyncIterable', input)
   if (directory !== undefined) expectText('directory', directory)

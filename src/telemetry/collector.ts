@@ -2,8 +2,8 @@ import {
   expectBoolean,
   expectFunction,
   expectMethods,
-  expectObject,
   expectOneOf,
+  expectOptions,
   expectText,
   expectWhole,
   hasMethods,
@@ -97,7 +97,7 @@ export function createCollector(options: CollectorOptions): Collector {
   const collector: Collector = {
     listen(stream, listenOptions = {}) {
       expectOneOf('stream', stream, STREAMS)
-      expectObject('options', listenOptions as unknown)
+      expectOptions(listenOptions, { recorded: 1 })
       const { recorded = false } = listenOptions
       expectBoolean('recorded', recorded)
       const queue = createEventQueue(stream, encodeOptions, clock, recorded)
@@ -153,7 +153,16 @@ export function createCollector(options: CollectorOptions): Collector {
 }
 
 function checkOptions(options: CollectorOptions) {
-  expectObject('options', options as unknown)
+  expectOptions(options, {
+    sinks: 1,
+    interval: 1,
+    reveal: 1,
+    salt: 1,
+    source: 1,
+    maxWaiting: 1,
+    onError: 1,
+    clock: 1,
+  })
   const { sinks, interval = DEFAULT_INTERVAL_MS, reveal = [], onError, clock = systemClock } = options
   const { salt = randomId().slice(0, SALT_LENGTH), source = randomId().slice(0, SOURCE_LENGTH) } = options
   const { maxWaiting = DEFAULT_MAX_WAITING } = options

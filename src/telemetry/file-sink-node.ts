@@ -18,7 +18,7 @@ import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { expectFunction, expectMethods, expectObject, expectText, expectWhole } from '../base/arguments.ts'
+import { expectFunction, expectMethods, expectOptions, expectText, expectWhole } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { notify } from '../base/notify.ts'
 import { randomId } from '../base/random-id.ts'
@@ -58,7 +58,7 @@ const WRITER_LENGTH = 8
  */
 export function fileSink(directory: string, options: FileSinkOptions = {}): FileSink {
   expectText('directory', directory)
-  expectObject('options', options as unknown)
+  expectOptions(options, { maxFileBytes: 1, maxTotalBytes: 1, clock: 1, onError: 1 })
   const { maxFileBytes = 64 * MiB, maxTotalBytes = 1024 * MiB, clock = systemClock, onError } = options
   expectWhole('maxFileBytes', maxFileBytes, 1)
   expectWhole('maxTotalBytes', maxTotalBytes, 1)

@@ -8,7 +8,7 @@
  * not many. A window with too few samples cannot make a rule fire. A window that may still get lines cannot end it:
  * it has not ended, or only just, and collectors send their lines a few seconds late.
  */
-import { expectMethods, expectObject, refuse } from '../base/arguments.ts'
+import { expectMethods, expectOptions, refuse } from '../base/arguments.ts'
 import { type Analysis, expectMoment, type Skipped } from './analysis.ts'
 import { WINDOW_MS, type WindowMetrics } from './metrics.ts'
 import type { StreamName } from './record.ts'
@@ -86,7 +86,7 @@ export function checkHealth(
   options: HealthOptions = {},
 ): LockHealth {
   expectMethods('analysis', analysis, 'an Analysis', 'metrics')
-  expectObject('options', options as unknown)
+  expectOptions(options, { thresholds: 1, now: 1 })
   const { now = Number.POSITIVE_INFINITY } = options
   if (now !== Number.POSITIVE_INFINITY) expectMoment('now', now)
   const thresholds = makeThresholds(options.thresholds === undefined ? {} : options.thresholds)

@@ -1,5 +1,5 @@
 /** `POST /telemetry`: the sink that sends batches of records, and the check of a batch that a server received. */
-import { expectFunction, expectMethods, expectObject, expectText } from '../base/arguments.ts'
+import { expectFunction, expectMethods, expectObject, expectOptions, expectText } from '../base/arguments.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
 import type { OnDropped, Sink } from './collector.ts'
@@ -94,7 +94,7 @@ export function httpSink(url: string | URL, options: HttpSinkOptions = {}): Sink
 }
 
 function checkOptions(options: HttpSinkOptions) {
-  expectObject('options', options as unknown)
+  expectOptions(options, { buffer: 1, fetch: 1, headers: 1, timeout: 1 })
   const { buffer, headers, timeout = DEFAULT_TIMEOUT_MS } = options
   // Called without `this`: browsers refuse a `fetch` whose `this` is not the window.
   const { fetch: send = (...args: Parameters<typeof fetch>) => fetch(...args) } = options

@@ -1,4 +1,4 @@
-import { expectObject, expectText, expectWhole } from '../base/arguments.ts'
+import { expectOptions, expectText, expectWhole } from '../base/arguments.ts'
 import type { RecordBuffer } from './http-batches.ts'
 import { isRecord, type TelemetryRecord, toLines } from './record.ts'
 
@@ -23,7 +23,7 @@ const utf8 = new TextEncoder()
  * httpSink('/telemetry', { buffer: opfsBuffer() })
  */
 export function opfsBuffer(options: OpfsBufferOptions = {}): RecordBuffer {
-  expectObject('options', options as unknown)
+  expectOptions(options, { folder: 1, maxBytes: 1 })
   const { folder = DEFAULT_FOLDER, maxBytes = DEFAULT_MAX_BYTES } = options
   expectText('folder', folder)
   expectWhole('maxBytes', maxBytes, 1)

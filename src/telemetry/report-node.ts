@@ -2,7 +2,7 @@
 import { copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as v from 'valibot'
-import { expectText, refuseClient } from '../base/arguments.ts'
+import { expectText, type Known, refuseClient } from '../base/arguments.ts'
 import { messageOf } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
 import { PAGERDUTY_URL, pagerDutyEvent, postJson, slackMessage } from './alerts.ts'
@@ -12,7 +12,7 @@ import { WINDOW_MS } from './metrics.ts'
 import { type MonitorResult, reportBadInput, toJson } from './monitor-node.ts'
 import { STREAMS } from './record.ts'
 import { renderReport } from './report-page.ts'
-import { checkScoreOptions, type ScoreOptions, scoreFiles } from './score-node.ts'
+import { checkScoreOptions, SCORE_OPTIONS, type ScoreOptions, scoreFiles } from './score-node.ts'
 import { RULE_NAMES } from './thresholds.ts'
 
 export interface ReportOptions extends ScoreOptions {
@@ -47,7 +47,14 @@ export async function report(options: ReportOptions = {}): Promise<MonitorResult
 }
 
 function checkOptions(options: ReportOptions): void {
-  checkScoreOptions(options)
+  const known: Known<ReportOptions> = {
+    ...SCORE_OPTIONS,
+    reports: 1,
+    slackUrl: 1,
+    pagerDutyKey: 1,
+    pagerDutyUrl: 1,
+  }
+  checkScoreOptions(options, known)
   const { reports, slackUrl, pagerDutyKey, pagerDutyUrl } = options
   if (reports !== undefined) expectText('reports', reports)
   for (const [option, url] of Object.entries({ slackUrl, pagerDutyUrl }))

@@ -1,6 +1,13 @@
 /** Reads telemetry files and checks the health of the locks. */
 import { stat } from 'node:fs/promises'
-import { expectBoolean, expectFunction, expectObject, expectText, refuse } from '../base/arguments.ts'
+import {
+  expectBoolean,
+  expectFunction,
+  expectOptions,
+  expectText,
+  type Known,
+  refuse,
+} from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
 import { readConfigurationFile } from '../configuration/load-node.ts'
@@ -52,8 +59,18 @@ export async function score(options: ScoreOptions = {}): Promise<MonitorResult> 
   })
 }
 
-export function checkScoreOptions(options: ScoreOptions): void {
-  expectObject('options', options as unknown)
+export const SCORE_OPTIONS: Known<ScoreOptions> = {
+  directory: 1,
+  files: 1,
+  thresholds: 1,
+  config: 1,
+  json: 1,
+  now: 1,
+  onProgress: 1,
+}
+
+export function checkScoreOptions(options: ScoreOptions, known = SCORE_OPTIONS): void {
+  expectOptions(options, known)
   const { directory, files, thresholds, config, json, now, onProgress } = options
   if (directory !== undefined) expectText('directory', directory)
   if (files !== undefined) {

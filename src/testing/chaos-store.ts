@@ -1,3 +1,4 @@
+import { expectOptions } from '../base/arguments.ts'
 import { type Clock, LeaseError, type LeaseStore, type StoreEvent, systemClock } from '../core/index.ts'
 
 /** Probabilities from 0 to 1, and delays in milliseconds. */
@@ -39,6 +40,7 @@ export interface ChaosStore extends LeaseStore {
  * const store = chaosStore(memoryStore(), { faults: { loseAnswer: 0.1, delay: [0, 50] } })
  */
 export function chaosStore(store: LeaseStore, options: ChaosOptions = {}): ChaosStore {
+  expectOptions(options, { faults: 1, clock: 1, random: 1 })
   const { clock = systemClock, random = () => clock.random() } = options
   const lastAnswers = new Map<string, unknown>()
 

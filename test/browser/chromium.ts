@@ -15,26 +15,30 @@ const FLAGS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
-  // A host whose pages are not secure, unlike those of localhost.
-  '--host-resolver-rules=MAP plain.test 127.0.0.1',
 ]
+/** A host whose pages are not secure, unlike those of localhost. */
+const PLAIN_HOST = 'MAP plain.test 127.0.0.1'
 
 export interface LaunchOptions {
   /** Directories of unpacked extensions. */
   readonly extensions?: readonly string[]
   /** Playwright turns it off unless told otherwise. */
   readonly backForwardCache?: boolean
+  /** Other addresses for those that a page names, such as `localhost:4321` for a server on any port. */
+  readonly addresses?: Readonly<Record<string, string>>
 }
 
 /** A real Chromium with a fresh profile, which goes when it is closed. */
 export async function launchChromium(options: LaunchOptions = {}): Promise<BrowserContext> {
-  const { extensions = [], backForwardCache = false } = options
+  const { extensions = [], backForwardCache = false, addresses = {} } = options
+  const rules = [PLAIN_HOST, ...Object.entries(addresses).map(([from, to]) => `MAP ${from} ${to}`)]
+  const flags = [...FLAGS, `--host-resolver-rules=${rules}`]
   const directories = extensions.join(',')
   const loading = [`--disable-extensions-except=${directories}`, `--load-extension=${directories}`]
   const browser = await chromium.launchPersistentContext('', {
     executablePath: await chromiumPath(),
     headless: false,
-    args: directories ? [...FLAGS, ...loading] : FLAGS,
+    args: directories ? [...flags, ...loading] : flags,
     ignoreDefaultArgs: [
       ...(directories ? ['--disable-extensions'] : []),
       ...(backForwardCache ? ['--disable-back-forward-cache'] : []),
@@ -68,6 +72,6 @@ export async function serveModule(entry: string): Promise<Site> {
 
 async function bundle(entry: string): Promise<string> {
   await using build = await rolldown({ input: entry, platform: 'browser' })
-  const { output } = await build.generate({ format: 'esm' })
+  const { output } = await build.generate({ format: 'esm', codeSplitting: false })
   return output[0].code
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run-tool.ts'
 import { CATALOG } from '../../src/cli/catalog.ts'
-import { HOLDFAST, holdfast, temporaryDirectory } from './holdfast.ts'
+import { HOLDFAST, Holdfast, holdfast, temporaryDirectory } from './holdfast.ts'
 
 describe('help', () => {
   it('lists every command', async () => {
@@ -48,6 +48,39 @@ describe('completion', () => {
       COMP_WORDS=(${line}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); COMPREPLY=()
       _holdfast 2> /dev/null; echo "\${COMPREPLY[@]}"`
     const { stdout } = spawnSync('bash', ['-c', script], { encoding: 'utf8' })
+    expect(stdout.trim()).toBe(expected)
+  })
+
+  it.each([
+    ['inspect back', 'backup:db'],
+    ['inspect backup:', 'db'],
+    ['release --force backup:d', 'db'],
+    ['inspect -s STORE rep', 'report\\ of\\ May'],
+    ['inspect --', '--store --config --json --debug --help'],
+  ])('in bash completes resources: "holdfast %s"', async (args, expected) => {
+    const store = `sqlite:${join(temporaryDirectory(), 'holdfast.db')}`
+    for (const resource of ['backup:db', 'report of May']) {
+      const holder = new Holdfast([
+        'run',
+        '--store',
+        store,
+        resource,
+        '--',
+        'sh',
+        '-c',
+        'echo here; exec sleep 600',
+      ])
+      await expect.poll(() => holder.stdout).toBe('here\n')
+    }
+    const line = `holdfast ${args.replace('STORE', store)}`
+    const script = `
+      holdfast() { ${HOLDFAST} "$@"; }
+      eval "$(holdfast completion bash)"
+      COMP_LINE=${JSON.stringify(line)}; COMP_POINT=\${#COMP_LINE}
+      COMP_WORDS=(\${COMP_LINE//:/ : }); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); COMPREPLY=()
+      _holdfast 2> /dev/null; echo "\${COMPREPLY[@]}"`
+    const env = { ...process.env, HOLDFAST_STORE: store }
+    const { stdout } = spawnSync('bash', ['-c', script], { encoding: 'utf8', env })
     expect(stdout.trim()).toBe(expected)
   })
 

@@ -8,8 +8,18 @@ import { holdfast, temporaryDirectory } from './holdfast.ts'
 
 describe('an error is one line with a remedy:', () => {
   it.each([
-    ['an unknown command', ['lst'], 64, /unknown command "lst"; expected one of run, ls, /],
-    ['an unknown flag', ['ls', '--al'], 64, /nknown option '--al'; holdfast ls --help/],
+    ['an unknown command', ['lst'], 64, /unknown command "lst", did you mean `ls`\?/],
+    ['a misspelt command', ['rnu', 'job', '--', 'true'], 64, /unknown command "rnu", did you mean `run`\?/],
+    ['no command at all', ['xyz'], 64, /unknown command "xyz", expected one of run, ls, /],
+    [
+      'a misspelt flag',
+      ['ls', '--stroe'],
+      64,
+      /nknown option '--stroe', did you mean --store\? holdfast ls --h/,
+    ],
+    ['an unknown flag', ['ls', '--xyz'], 64, /nknown option '--xyz'; holdfast ls --help/],
+    ['a TTL without a unit', ['run', '--ttl', '5', 'job', '--', 'true'], 64, /--ttl: .* did you mean 5s\?/],
+    ['a setting without a unit', ['serve', '--ttl', '5'], 64, /--ttl: .* did you mean 5s\?/],
     ['a flag without its value', ['ls', '--store'], 64, /--store .*argument missing; holdfast ls --help/],
     ['a missing argument', ['inspect'], 64, /expected 1 argument, got 0; usage: holdfast inspect /],
     [
@@ -237,12 +247,13 @@ describe('settings', () => {
     'with an unknown name are refused by %s, because a misspelt store must not mean the default store',
     async (...args) => {
       const cwd = temporaryDirectory()
-      const unknown = '(holdfast.toml): there is no such setting'
       writeFileSync(join(cwd, 'holdfast.toml'), 'stroe = "redis://db.internal"\ntll = "1m"\nport = 8080\n')
       expect(await holdfast(args, { cwd })).toEqual({
         code: 64,
         stdout: '',
-        stderr: `holdfast: stroe ${unknown}\ntll ${unknown}\n`,
+        stderr:
+          'holdfast: `stroe` (holdfast.toml): unknown setting, did you mean `store`?\n' +
+          '`tll` (holdfast.toml): unknown setting, did you mean `ttl`?\n',
       })
       expect(readdirSync(cwd)).toEqual(['holdfast.toml'])
     },

@@ -8,10 +8,10 @@ export class PseudoTerminal {
   readonly ended: Promise<number | null>
   readonly #script: ChildProcess
 
-  constructor(args: string, env: Readonly<Record<string, string>> = {}) {
+  constructor(args: string, env: Readonly<Record<string, string>> = {}, columns = 120) {
     if (spawnSync('script', ['--version']).error)
       throw new Error('the program script is missing: install util-linux (Debian: bsdutils)')
-    const command = `stty cols 120 rows 30; ${HOLDFAST} ${args}`
+    const command = `stty cols ${columns} rows 30; ${HOLDFAST} ${args}`
     this.#script = spawn('script', ['--quiet', '--flush', '--return', '--command', command, '/dev/null'], {
       env: { ...process.env, TERM: 'xterm', NO_COLOR: '', ...env },
     })

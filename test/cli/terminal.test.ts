@@ -21,12 +21,56 @@ describe('on a terminal', () => {
     const terminal = new PseudoTerminal(`watch --store ${store}`)
     await expect.poll(() => terminal.output).toMatch(/RESOURCE +HOLDER .*\r\n.*backup +mika/s)
     await expect.poll(() => terminal.output).toContain('1 lease ')
+    await expect.poll(() => terminal.output).toContain('q quit')
     holder.signal('SIGTERM')
     await expect.poll(() => terminal.output).toMatch(/released\S* +backup +mika/)
     await expect.poll(() => terminal.output).toContain('Nothing is held.')
     terminal.type('q')
     expect(await terminal.ended).toBe(0)
     expect(terminal.output).toMatch(/\?25h.*\?1049l$/)
+  })
+
+  it('watch inspects and releases the selected lease, and asks before', async () => {
+    const terminal = new PseudoTerminal(`watch --store ${store}`)
+    await expect.poll(() => terminal.output).toMatch(/> backup +mika/)
+    terminal.type('\r')
+    await expect.poll(() => terminal.output).toContain('lease id')
+    terminal.type(' r')
+    await expect.poll(() => terminal.output).toContain('End the lease of backup, held by mika? y/N')
+    terminal.type('n')
+    await expect.poll(() => terminal.output.slice(-2000)).toMatch(/> backup +mika.*q quit/s)
+    terminal.type('ry')
+    await expect.poll(() => terminal.output).toContain('backup was released.')
+    expect((await holder.ended).code).toBe(76)
+    terminal.type('q')
+    expect(await terminal.ended).toBe(0)
+  })
+
+  it('ls and watch keep every line within the terminal, whatever the names', async () => {
+    const long = 'x'.repeat(194)
+    const flags = ['--store', store, '--owner', `owner ${long}`, '--metadata', `note=${long}`]
+    const other = new Holdfast([
+      'run',
+      ...flags,
+      `name:${long}`,
+      '--',
+      'sh',
+      '-c',
+      'echo here; exec sleep 600',
+    ])
+    await expect.poll(() => other.stdout).toBe('here\n')
+    const listed = new PseudoTerminal(`ls --store ${store}`, { NO_COLOR: '1' }, 60)
+    await listed.ended
+    const lines = listed.output.trim().split('\r\n')
+    expect(lines).toHaveLength(3)
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(60)
+    expect(lines[0]).toMatch(/^RESOURCE +HOLDER +HELD FOR +LEFT$/)
+    expect(lines[2]).toMatch(/^name:x+… +owner x+… +\S/)
+    const watching = new PseudoTerminal(`watch --store ${store}`, { NO_COLOR: '1' }, 60)
+    await expect.poll(() => watching.output).toContain('q quit')
+    expect(watching.output).toMatch(/ {2}name:x+… +owner x+… /)
+    watching.type('q')
+    await watching.ended
   })
 
   it.each([

@@ -7,9 +7,37 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run-tool.ts'
 import { manifest } from './manifest.ts'
 import { type Packed, pack, run } from './packed.ts'
+import { paste, runServer } from './readme.ts'
 
 /** Parts that nobody imports by name. */
 const PRIVATE_PARTS = ['src/protocol/index.ts', 'src/cli/index.ts', 'src/duration/index.ts']
+
+/** Node 22 warns of `node:sqlite`, however it is loaded. */
+const WARNED_OF = ['holdfast/sqlite', 'holdfast/server/node']
+
+const CONSUMER_OPTIONS = {
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noEmit: true,
+  lib: ['ES2024', 'ESNext.Disposable', 'DOM'],
+  typeRoots: [join(root, 'node_modules/@types')],
+  types: ['node'],
+}
+
+/** Values, types, a class as both, and a generic type. */
+const COMMONJS_USE = `
+import { createLeases, type Lease, LeaseError } from 'holdfast'
+import { memoryStore } from 'holdfast/memory'
+import { createSync, memoryStorage, type Sync } from 'holdfast/sync'
+
+class Refused extends LeaseError {}
+const codeOf = (error: unknown) => (error instanceof LeaseError ? error.code : undefined)
+export const sync: Sync<{ n: number }> = createSync<{ n: number }>({ storage: memoryStorage() })
+export const token = createLeases(memoryStore()).withLease('a', (lease: Lease) => lease.token)
+export const error: LeaseError = new Refused('closed', String(codeOf(token)))
+// @ts-expect-error: the types are known
+createLeases(memoryStore(), { tll: '30s' })
+`
 
 const entries = Object.entries(manifest.exports).filter(([subpath]) => !/\.(json|css)$/.test(subpath))
 const specifiers = entries.map(([subpath]) => subpath.replace(/^\./, 'holdfast'))
@@ -28,15 +56,11 @@ describe('the package', () => {
 
   it('has types that need no package but its dependencies and React', async () => {
     const imports = specifiers.map((specifier, n) => `import * as _${n} from '${specifier}'\nvoid _${n}\n`)
-    const compilerOptions = {
-      ...{ strict: true, exactOptionalPropertyTypes: true, noEmit: true, module: 'NodeNext' },
-      lib: ['ES2024', 'ESNext.Disposable', 'DOM'],
-      typeRoots: [join(root, 'node_modules/@types')],
-      types: ['node'],
-    }
+    const compilerOptions = { ...CONSUMER_OPTIONS, module: 'NodeNext' }
     await writeFile(join(packed.consumer, 'package.json'), JSON.stringify({ type: 'module' }))
     await writeFile(join(packed.consumer, 'uses.ts'), imports.join(''))
-    await writeFile(join(packed.consumer, 'tsconfig.json'), JSON.stringify({ compilerOptions }))
+    const config = JSON.stringify({ compilerOptions, files: ['uses.ts'] })
+    await writeFile(join(packed.consumer, 'tsconfig.json'), config)
     await run(packed.consumer, 'tsc', '-p', '.')
   })
 
@@ -51,7 +75,49 @@ describe('the package', () => {
 
   it('is clean by attw', async () => {
     const sheets = Object.keys(manifest.exports).filter((subpath) => subpath.endsWith('.css'))
-    await run(root, 'attw', packed.tarball, '--profile', 'esm-only', '--exclude-entrypoints', ...sheets)
+    await run(root, 'attw', packed.tarball, '--profile', 'node16', '--exclude-entrypoints', ...sheets)
+  })
+
+  it('is loaded by require without a warning, and only once beside import', async () => {
+    const names = specifiers.filter((name) => !WARNED_OF.includes(name)).map((name) => `'${name}'`)
+    const code = `
+      for (const name of [${names}]) if (Object.keys(require(name)).length === 0) throw new Error(name)
+      process.on('warning', (warning) => { throw warning })
+      import('holdfast').then(({ LeaseError }) => console.log(LeaseError === require('holdfast').LeaseError))`
+    await writeFile(join(packed.consumer, 'loads.cjs'), code)
+    expect(await run(packed.consumer, 'node', 'loads.cjs')).toBe('true')
+  })
+
+  it.each([
+    ['node16', 'node16'],
+    ['nodenext', 'nodenext'],
+    ['preserve', 'bundler'],
+  ])('has types for CommonJS with "module": "%s"', async (module, moduleResolution) => {
+    await writeFile(join(packed.consumer, 'uses.cts'), COMMONJS_USE)
+    const compilerOptions = { ...CONSUMER_OPTIONS, module, moduleResolution }
+    const config = JSON.stringify({ compilerOptions, files: ['uses.cts'] })
+    await writeFile(join(packed.consumer, 'tsconfig.commonjs.json'), config)
+    await run(packed.consumer, 'tsc', '-p', 'tsconfig.commonjs.json')
+  })
+
+  it("carries 'use client' in holdfast/react", () => {
+    const entry = join(packed.consumer, 'node_modules/holdfast/dist/react/index.js')
+    expect(readFileSync(entry, 'utf8')).toMatch(/^'use client'/)
+  })
+
+  it('runs the script of the README, pasted: two processes take turns', async () => {
+    const file = await paste(packed.consumer, 'script.mjs')
+    const outputs = await Promise.all([1, 2].map(() => run(packed.consumer, 'node', file)))
+    expect(new Set(outputs).size).toBe(2)
+    for (const output of outputs) expect(output).toMatch(/^token \d+$/)
+  })
+
+  it('runs the server of the README, pasted', async () => {
+    await using server = await runServer(packed.consumer)
+    const url = `http://127.0.0.1:${server.port}/api/documents/minutes-42/lock`
+    const response = await fetch(url, { method: 'POST', headers: { origin: 'http://localhost:5173' } })
+    expect(response.status).toBe(200)
+    expect(response.headers.get('access-control-allow-origin')).toBe('http://localhost:5173')
   })
 
   it('holds no tests', () => {
@@ -76,7 +142,12 @@ describe('the exports', () => {
   it('name types and code of the same module', () => {
     for (const [, target] of entries) {
       if (typeof target === 'string') throw new Error(`${target} has no types`)
-      expect(target.types).toBe(target.default.replace(/\.js$/, '.d.ts'))
+      const module = target.default.replace(/\.js$/, '')
+      expect(target).toEqual({
+        require: { types: `${module}.d.cts`, default: `${module}.cjs` },
+        types: `${module}.d.ts`,
+        default: `${module}.js`,
+      })
     }
   })
 })

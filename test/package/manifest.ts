@@ -5,9 +5,19 @@ import { root } from '../../scripts/run-tool.ts'
 interface Manifest {
   readonly files: readonly string[]
   readonly bin: { readonly holdfast: string }
-  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
+  readonly exports: Readonly<Record<string, string | Entry>>
   readonly dependencies: Readonly<Record<string, string>>
   readonly peerDependencies: Readonly<Record<string, string>>
+}
+
+interface Entry extends Files {
+  /** Absent for style sheets. */
+  readonly require?: Files
+}
+
+interface Files {
+  readonly types: string
+  readonly default: string
 }
 
 export const manifest: Manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))

@@ -14,8 +14,23 @@ describe('promise 5, being held by another is not an error', () => {
       retryable: true,
       resource: 'r',
       holder: { owner: 'Mika', metadata: { host: 'a' }, expiresAt: lease.expiresAt, token: lease.token },
-      message: 'r is held by Mika',
     })
+  })
+
+  it('names the owner of another process', async () => {
+    const { store, leases } = setUp()
+    await store.acquire({ resource: 'r', id: 'elsewhere', owner: 'Mika', ttl: 30_000 })
+    await expect(leases.acquire('r', { wait: 0 })).rejects.toThrow(/^r is held by Mika$/)
+  })
+
+  it('says that this process holds it itself, and since when', async () => {
+    const { clock, leases, another } = setUp()
+    const since = new Date(clock.now()).toTimeString().slice(0, 8)
+    const lease = await another().acquire('r', { owner: 'Mika' })
+    const message = `r is held by this process, since ${since}: release it first, or pass the lease on`
+    await expect(leases.acquire('r', { wait: 0 })).rejects.toThrow(message)
+    await lease.release()
+    await expect(leases.acquire('r', { wait: 0 })).resolves.toMatchObject({ held: true })
   })
 
   it('throws from tryAcquire what is an error', async () => {

@@ -58,7 +58,7 @@ describe('promise 7, errors', () => {
     expect(() => createLeases(store, { ttl: 1 })).toThrow(/^ttl: /)
     expect(() => createLeases(store, { owner: '' })).toThrow(/^owner: /)
     expect(() => createLeases({} as never)).toThrow(
-      /^store: expected a LeaseStore \(with acquire, renew, release\), got an object$/,
+      /^store: expected a LeaseStore such as memoryStore\(\), got an object$/,
     )
     expect(() => createLeases(undefined as never)).toThrow(/^store: /)
     await expect(leases.withLease('r', {} as never)).rejects.toThrow(

@@ -10,9 +10,27 @@ interface CompletedCommand {
   readonly options: Options
 }
 
+/** Their first argument is a resource. The shell offers the names that are held now. */
+const RESOURCE_COMMANDS: readonly string[] = ['inspect', 'release', 'run']
+
 /** The script for each shell. After `--`, the shell completes the user's command as it does elsewhere. */
 const SHELLS: Readonly<Record<string, (commands: readonly CompletedCommand[]) => string>> = {
-  bash: (commands) => `_holdfast() {
+  bash: (commands) => `_holdfast_resources() {
+  # The shell splits words at colons, and a name may contain some. So the word is taken from the line.
+  local word=\${COMP_LINE:0:COMP_POINT} i
+  local -a store=()
+  word=\${word##* }
+  for ((i = 2; i < COMP_CWORD - 1; i++)); do
+    case \${COMP_WORDS[i]} in -s | --store) store=(--store "\${COMP_LINE#*"\${COMP_WORDS[i]} "}") ;; esac
+  done
+  ((\${#store[@]} > 0)) && store[1]=\${store[1]%% *}
+  local before=\${word%"\${word##*:}"} name
+  while IFS=$'\\t' read -r name _; do
+    printf -v name '%q' "$name"
+    COMPREPLY+=("\${name#"$before"}")
+  done < <(holdfast ls "\${store[@]}" -- "$word" 2> /dev/null)
+}
+_holdfast() {
   local current=\${COMP_WORDS[COMP_CWORD]} i
   for ((i = 2; i < COMP_CWORD; i++)); do
     if [[ \${COMP_WORDS[i]} == -- ]]; then
@@ -22,6 +40,10 @@ const SHELLS: Readonly<Record<string, (commands: readonly CompletedCommand[]) =>
   if ((COMP_CWORD == 1)); then
     COMPREPLY=($(compgen -W '${names(commands)} --help --version' -- "$current")); return
   fi
+  case \${COMP_WORDS[1]}:$current in
+    ${RESOURCE_COMMANDS.map((name) => `${name}:-*`).join(' | ')}) ;;
+    ${RESOURCE_COMMANDS.map((name) => `${name}:*`).join(' | ')}) _holdfast_resources; return ;;
+  esac
   case \${COMP_WORDS[1]} in
 ${commands.map(({ name, options }) => `    ${name}) COMPREPLY=($(compgen -W '${flags(options)}' -- "$current")) ;;`).join('\n')}
   esac
@@ -29,7 +51,13 @@ ${commands.map(({ name, options }) => `    ${name}) COMPREPLY=($(compgen -W '${f
 complete -o default -F _holdfast holdfast
 `,
 
-  zsh: (commands) => `_holdfast() {
+  zsh: (commands) => `_holdfast_resources() {
+  local -a names store
+  store=(\${opt_args[--store]:+--store} \${opt_args[--store]:+\${opt_args[--store]}})
+  names=(\${(f)"$(holdfast ls $store -- "$PREFIX" 2> /dev/null | cut -f 1)"})
+  compadd -a names
+}
+_holdfast() {
   local -a commands
   commands=(
 ${commands.map(({ name, summary }) => `    ${quote(`${name}:${summary}`)}`).join('\n')}
@@ -43,7 +71,7 @@ ${commands.map(({ name, summary }) => `    ${quote(`${name}:${summary}`)}`).join
     _describe command commands; return
   fi
   case \${words[2]} in
-${commands.map(({ name, options }) => `    ${name}) _arguments -S ${zshFlags(options)} '*: :_default' ;;`).join('\n')}
+${commands.map(({ name, options }) => `    ${name}) _arguments -S ${zshFlags(options)} '*: :${RESOURCE_COMMANDS.includes(name) ? '_holdfast_resources' : '_default'}' ;;`).join('\n')}
   esac
 }
 compdef _holdfast holdfast
@@ -59,6 +87,7 @@ compdef _holdfast holdfast
             `complete -c holdfast -n '__fish_seen_subcommand_from ${name}' -l ${flag}${short ? ` -s ${short}` : ''}${value ? ' -r' : ''} -d ${quote(help)}`,
         ),
       ]),
+      `complete -c holdfast -n '__fish_seen_subcommand_from ${RESOURCE_COMMANDS.join(' ')}; and not contains -- -- (commandline -opc)' -a '(holdfast ls -- (commandline -ct) 2> /dev/null | cut -f 1)'`,
       `complete -c holdfast -n '__fish_seen_subcommand_from run; and contains -- -- (commandline -opc)' -F`,
       '',
     ].join('\n'),
@@ -66,7 +95,8 @@ compdef _holdfast holdfast
 
 export const completion: Command = {
   usage: `completion <${Object.keys(SHELLS).join('|')}>`,
-  description: 'Prints a script that completes commands and options in your shell.',
+  description:
+    'Prints a script that completes commands, options and the names of held resources in your shell.',
   positionalCount: [1, 1],
   options: {},
   examples: [

@@ -1,10 +1,9 @@
-import type { LeaseRecord } from '../../base/records.ts'
 import { checkResource } from '../../base/resource-name.ts'
 import { type Command, STORE_OPTIONS } from '../command.ts'
-import { heldFor, leaseToJson, metadataTexts, timeLeft } from '../describe-lease.ts'
+import { leaseDetails, leaseToJson } from '../describe-lease.ts'
 import { EXIT } from '../exit-codes.ts'
 import { storeAddress, withStore } from '../stores/index.ts'
-import { alignColumns, printable, type Terminal } from '../terminal.ts'
+import { printable } from '../terminal.ts'
 
 export const inspect: Command = {
   usage: 'inspect [options] <resource>',
@@ -22,22 +21,8 @@ export const inspect: Command = {
       mustExist: true,
     })
     if (settings.is('json')) terminal.print(JSON.stringify(lease && leaseToJson(lease), null, 2))
-    else if (lease) for (const line of describe(lease, terminal)) terminal.print(line)
+    else if (lease) for (const line of leaseDetails(lease, terminal)) terminal.print(line)
     else terminal.print(`Nobody holds ${printable(name)}.`)
     return lease ? EXIT.ok : EXIT.no
   },
-}
-
-function describe(lease: LeaseRecord, terminal: Terminal): string[] {
-  const { acquiredAt, expiresAt } = leaseToJson(lease)
-  const rows = [
-    ['resource', printable(lease.resource)],
-    ['holder', printable(lease.owner)],
-    ['token', String(lease.token)],
-    ['lease id', printable(lease.id)],
-    ['held for', `${heldFor(lease)}, since ${acquiredAt}`],
-    ['left', `${timeLeft(lease)}${expiresAt ? `, until ${expiresAt} unless it is renewed` : ''}`],
-    ...metadataTexts(lease),
-  ]
-  return alignColumns(rows.map(([name = '', value = '']) => [terminal.style('dim', name), value]))
 }

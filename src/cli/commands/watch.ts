@@ -1,3 +1,4 @@
+import type { LeaseRecord } from '../../base/records.ts'
 import { type Command, STORE_OPTIONS } from '../command.ts'
 import { leaseToJson } from '../describe-lease.ts'
 import { asFailure } from '../failure.ts'
@@ -8,8 +9,8 @@ import type { Terminal } from '../terminal.ts'
 
 export const watch: Command = {
   usage: 'watch [options] [prefix]',
-  description: `Follows leases as they are acquired, renewed, released and expire. On a terminal: a live table (q quits).
-In a pipe, or with --json: a line of JSON for each change, first for the leases that are already held.`,
+  description: `Follows leases as they are acquired, renewed, released and expire. On a terminal: a live table, with keys
+to select, inspect, filter, sort and release. In a pipe, or with --json: a line of JSON for each change, first for the leases that are already held.`,
   positionalCount: [0, 1],
   options: STORE_OPTIONS,
   examples: [
@@ -31,8 +32,11 @@ In a pipe, or with --json: a line of JSON for each change, first for the leases 
           onError: screen?.showProblem ?? ((error) => terminal.remark(asFailure(error).message)),
         })
         const signalled = nextSignal('SIGINT', 'SIGTERM', 'SIGHUP').then(signalExitCode)
+        const release = async ({ resource, token }: LeaseRecord) =>
+          // By its token, so that it cannot end the lease of the next holder.
+          (await store.release({ resource, token })).ended !== null
         return await (screen
-          ? Promise.race([signalled, screen.showUntilQuit(() => live.current)])
+          ? Promise.race([signalled, screen.showUntilQuit({ leases: () => live.current, release })])
           : signalled)
       } finally {
         screen?.close()

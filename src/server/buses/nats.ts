@@ -1,4 +1,4 @@
-import { expectObject, expectText, hasMethods, refuseClient } from '../../base/arguments.ts'
+import { expectOptions, expectText, hasMethods, refuseClient } from '../../base/arguments.ts'
 import type { NatsConnection } from '../../clients/nats.ts'
 import { natsError } from '../../clients/nats-errors.ts'
 import type { Bus } from '../bus.ts'
@@ -21,7 +21,7 @@ export interface NatsBusOptions {
 export function natsBus(connection: NatsConnection, options: NatsBusOptions = {}): Bus & AsyncDisposable {
   if (!hasMethods(connection, 'publish', 'subscribe', 'flush'))
     refuseClient('connection', 'a NatsConnection of @nats-io/transport-node', connection)
-  expectObject('options', options as unknown)
+  expectOptions(options, { subject: 1 })
   const { subject = 'holdfast.bus' } = options
   expectText('subject', subject)
 

@@ -1,4 +1,4 @@
-import { expectObject, refuse } from '../../base/arguments.ts'
+import { expectOptions, refuse } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
 import { pause } from '../../base/pause.ts'
@@ -39,7 +39,7 @@ export interface PostgresBusOptions {
  */
 export function postgresBus(client: PostgresClient, options: PostgresBusOptions = {}): Bus & AsyncDisposable {
   const database = postgresDatabase(client)
-  expectObject('options', options as unknown)
+  expectOptions(options, { channel: 1, listen: 1 })
   const { channel = 'holdfast_bus', listen } = options
   if (typeof channel !== 'string' || !CHANNEL.test(channel))
     refuse('channel', '1 to 63 letters, digits and underscores', channel)

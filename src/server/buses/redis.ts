@@ -1,4 +1,4 @@
-import { expectObject, expectText } from '../../base/arguments.ts'
+import { expectOptions, expectText } from '../../base/arguments.ts'
 import { type RedisClient, type RedisDatabase, redisDatabase } from '../../clients/redis.ts'
 import { redisError } from '../../clients/redis-errors.ts'
 import type { Bus } from '../bus.ts'
@@ -22,7 +22,7 @@ export interface RedisBusOptions {
  */
 export function redisBus(client: RedisClient, options: RedisBusOptions = {}): Bus & AsyncDisposable {
   const redis = redisDatabase(client)
-  expectObject('options', options as unknown)
+  expectOptions(options, { channel: 1 })
   const { channel = 'holdfast:bus' } = options
   expectText('channel', channel)
 

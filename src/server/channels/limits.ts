@@ -1,4 +1,4 @@
-import { expectObject, expectWhole } from '../../base/arguments.ts'
+import { expectObject, expectOptions, expectWhole } from '../../base/arguments.ts'
 
 export interface ChannelLimits {
   /** Open sockets of one client, by default one address. Default 1000. */
@@ -26,6 +26,7 @@ const DEFAULTS: ChannelLimits = {
 
 export function limitsOf(limits: Partial<ChannelLimits> = {}): ChannelLimits {
   expectObject('limits', limits as unknown)
+  expectOptions(limits, DEFAULTS, 'limits.')
   for (const [name, limit] of Object.entries(limits)) expectWhole(`limits.${name}`, limit, 1)
   return { ...DEFAULTS, ...limits }
 }

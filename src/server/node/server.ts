@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
-import { expectObject } from '../../base/arguments.ts'
+import { expectOptions } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
 import { LeaseError, messageOf } from '../../base/errors.ts'
 import { type Settings, settingsOf } from '../../configuration/settings.ts'
@@ -12,6 +13,7 @@ import { assetHandler, expectAssets } from './assets.ts'
 import { withKeptSecrets } from './kept-secrets.ts'
 import { prometheusMeter } from './prometheus.ts'
 import { attachSockets } from './sockets.ts'
+import { followCertificate, readCertificate } from './tls.ts'
 
 export interface ServerOptions extends LockServerOptions {
   /** A directory of pages, served at `/`. The first page is its `index.html`. */
@@ -40,13 +42,44 @@ export interface HoldfastServer extends AsyncDisposable {
  * const server = await createServer({ store: sqliteStore('./holdfast.db'), settings: { port: 8080 } })
  */
 export async function createServer(options: ServerOptions): Promise<HoldfastServer> {
-  expectObject('options', options as unknown)
+  expectOptions(options, {
+    assets: 1,
+    store: 1,
+    documents: 1,
+    audit: 1,
+    bus: 1,
+    secrets: 1,
+    roomTerms: 1,
+    listensOn: 1,
+    settings: 1,
+    identify: 1,
+    authorize: 1,
+    onTelemetry: 1,
+    meter: 1,
+    log: 1,
+    clock: 1,
+  })
   const { assets, ...rest } = options
   if (assets !== undefined) expectAssets(assets)
   const settings = withKeptSecrets(settingsOf(rest.settings))
-  const locks = await createLockServer({ meter: prometheusMeter(), ...rest, settings })
-  const fetch = assets === undefined ? locks.fetch : assetHandler(assets, locks.fetch)
-  const server = createAdaptorServer({ fetch }) as Server
+  const { host: listensOn, receiveWithin } = settings
+  const certificate = settings.tlsCert === '' ? undefined : readCertificate(settings)
+  const locks = await createLockServer({ meter: prometheusMeter(), listensOn, ...rest, settings })
+  const { isOwnHost } = locks.channels
+  const fetch = assets === undefined ? locks.fetch : assetHandler(assets, locks.fetch, isOwnHost)
+  const serverOptions = {
+    requestTimeout: receiveWithin,
+    headersTimeout: receiveWithin,
+    connectionsCheckingInterval: Math.ceil(receiveWithin / 4),
+  }
+  const server = createAdaptorServer(
+    certificate
+      ? { fetch, createServer: createHttpsServer, serverOptions: { ...serverOptions, ...certificate } }
+      : { fetch, serverOptions },
+  ) as Server
+  const unfollow = certificate
+    ? followCertificate(server as HttpsServer, settings, (error) => console.error(messageOf(error)))
+    : () => {}
   const pending = new PendingResponses()
   server.on('request', (_, response) => pending.add(response))
   const sockets = attachSockets(
@@ -58,6 +91,7 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
     server.listen(settings.port, settings.host)
     await once(server, 'listening')
   } catch (error) {
+    unfollow()
     await locks.close()
     throw cannotListen(settings, error)
   }
@@ -70,7 +104,7 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
   }
 
   return {
-    url: `http://${host}:${port}`,
+    url: `${certificate ? 'https' : 'http'}://${host}:${port}`,
     port,
     settings: locks.settings,
     locks,
@@ -80,6 +114,7 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
   }
 
   async function shutDown(): Promise<void> {
+    unfollow()
     const closed = once(server, 'close')
     server.close()
     const cancel = systemClock.setTimer(() => server.closeAllConnections(), settings.stopWithin)

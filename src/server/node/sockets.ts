@@ -5,7 +5,7 @@ import { WebSocket, WebSocketServer } from 'ws'
 import {
   expectFunction,
   expectMethods,
-  expectObject,
+  expectOptions,
   expectText,
   expectWhole,
   refuse,
@@ -60,9 +60,10 @@ export function attachSockets(
     const key = url?.pathname.startsWith(`${path}/`) ? url.pathname.slice(path.length + 1) : null
     if (!url || key === null) {
       // Another listener may handle it.
-      if (server.listenerCount('upgrade') === 1) answerNotFound(stream)
+      if (server.listenerCount('upgrade') === 1) refuseUpgrade(stream, '404 Not Found')
       return
     }
+    if (!hub.isOwnHost(request.headers.host ?? '')) return refuseUpgrade(stream, '421 Misdirected Request')
     webSockets.handleUpgrade(request, stream, head, (webSocket) => {
       const connection = connect(webSocket, stream, frameOf, maxBuffered)
       const handler = hub.accept(connection, {
@@ -101,7 +102,7 @@ export function attachSockets(
 function checkArguments(server: EventEmitter, hub: ChannelsHub, options: SocketsOptions): void {
   expectMethods('server', server, 'a Server of node:http', 'on', 'off', 'listenerCount')
   expectMethods('hub', hub, 'a ChannelsHub', 'accept')
-  expectObject('options', options as unknown)
+  expectOptions(options, { path: 1, origins: 1, maxPayload: 1, maxBuffered: 1, clientOf: 1 })
   const { path, origins, maxPayload, maxBuffered, clientOf } = options
   if (path !== undefined) expectText('path', path)
   if (origins !== undefined && !Array.isArray(origins)) refuse('origins', 'an array', origins)
@@ -139,9 +140,9 @@ function terminateLater(webSocket: WebSocket): void {
   webSocket.once('close', cancel)
 }
 
-function answerNotFound(stream: Duplex): void {
+function refuseUpgrade(stream: Duplex, status: string): void {
   stream.on('error', () => {})
-  stream.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+  stream.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
 }
 
 function refusedOrigin({ origin, host = '' }: IncomingMessage['headers'], origins: readonly string[]) {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { expectObject, refuse } from '../../base/arguments.ts'
+import { expectOptions, refuse } from '../../base/arguments.ts'
 import { type Clock, expectClock, systemClock } from '../../base/clock.ts'
 import { randomId } from '../../base/random-id.ts'
 import type { LeaseStore } from '../../core/index.ts'
@@ -19,7 +19,7 @@ export interface FileStoreOptions {
  * const leases = createLeases(fileStore('./locks'))
  */
 export function fileStore(directory: string, options: FileStoreOptions = {}): LeaseStore {
-  expectObject('options', options)
+  expectOptions(options, { clock: 1 })
   const { clock = systemClock } = options
   if (typeof directory !== 'string' || directory === '') refuse('directory', 'a path', directory)
   expectClock('clock', clock)

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { expectObject, expectOneOf, expectText, refuse } from '../../base/arguments.ts'
+import { expectOneOf, expectOptions, expectText, refuse } from '../../base/arguments.ts'
 import { type Clock, expectClock, systemClock } from '../../base/clock.ts'
 import { expectSqlite } from '../../clients/sqlite.ts'
 import type { LeaseStore } from '../../core/index.ts'
@@ -29,7 +29,7 @@ export function sqliteStore(
   pathOrDatabase: string | DatabaseSync,
   options: SqliteStoreOptions = {},
 ): LeaseStore {
-  expectObject('options', options)
+  expectOptions(options, { table: 1, synchronous: 1, clock: 1 })
   const { table = 'holdfast_leases', synchronous = 'normal', clock = systemClock } = options
   if (typeof pathOrDatabase === 'string') expectText('pathOrDatabase', pathOrDatabase)
   else expectSqlite('pathOrDatabase', pathOrDatabase)

@@ -1,4 +1,4 @@
-import { expectMethods, expectObject, expectText } from '../../base/arguments.ts'
+import { expectMethods, expectOptions, expectText } from '../../base/arguments.ts'
 import { type Clock, expectClock, systemClock } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
 import { randomId } from '../../base/random-id.ts'
@@ -27,7 +27,7 @@ export interface DirectoryStoreOptions {
  * const leases = createLeases(directoryStore(() => navigator.storage.getDirectory()))
  */
 export function directoryStore(directory: DirectorySource, options: DirectoryStoreOptions = {}): LeaseStore {
-  expectObject('options', options)
+  expectOptions(options, { file: 1, clock: 1 })
   const { file: name = 'holdfast.json', clock = systemClock } = options
   if (typeof directory !== 'function')
     expectMethods('directory', directory, 'a function or a directory handle', 'getFileHandle', 'removeEntry')

@@ -1,4 +1,4 @@
-import { expectObject } from '../../base/arguments.ts'
+import { expectOptions } from '../../base/arguments.ts'
 import { LeaseError } from '../../base/errors.ts'
 import type { LeaseStore } from '../../core/index.ts'
 import type { DirectorySource, WebDirectory, WebLocks } from '../browser/index.ts'
@@ -21,9 +21,11 @@ export interface WebStoreOptions extends WebLockStoreOptions {
  * const leases = createLeases(webStore())
  */
 export function webStore(options: WebStoreOptions = {}): LeaseStore {
-  expectObject('options', options)
+  expectOptions(options, { directory: 1, prefix: 1, locks: 1, clock: 1 })
   const { locks = webLocks(), directory = privateDirectory, ...rest } = options
-  return locks ? webLockStore({ ...rest, locks }) : directoryStore(directory, rest)
+  if (locks) return webLockStore({ ...rest, locks })
+  const { prefix: _, ...withoutPrefix } = rest
+  return directoryStore(directory, withoutPrefix)
 }
 
 /** Missing in old browsers, and in pages that were not loaded over HTTPS or from localhost. */

@@ -1,5 +1,5 @@
 import type { Stop } from '../../base/abort.ts'
-import { expectMethods, expectObject, expectText } from '../../base/arguments.ts'
+import { expectMethods, expectOptions, expectText } from '../../base/arguments.ts'
 import { type Clock, expectClock, systemClock } from '../../base/clock.ts'
 import { randomId } from '../../base/random-id.ts'
 import type { LeaseRecord } from '../../base/records.ts'
@@ -35,7 +35,7 @@ export interface WebLockStoreOptions {
  * const leases = createLeases(webLockStore())
  */
 export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
-  expectObject('options', options)
+  expectOptions(options, { prefix: 1, locks: 1, clock: 1 })
   const { prefix = 'holdfast:', locks = navigator.locks, clock = systemClock } = options
   expectText('prefix', prefix)
   expectMethods('locks', locks, 'Web Locks, which need HTTPS or localhost', 'request', 'query')

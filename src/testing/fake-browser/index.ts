@@ -1,8 +1,8 @@
 import {
   expectFunction,
   expectMethods,
-  expectObject,
   expectOneOf,
+  expectOptions,
   expectWhole,
   refuse,
 } from '../../base/arguments.ts'
@@ -173,7 +173,15 @@ export function fakeBrowser(options: FakeBrowserOptions): FakeBrowser {
 }
 
 function checkOptions(options: FakeBrowserOptions) {
-  expectObject('options', options)
+  expectOptions(options, {
+    clock: 1,
+    random: 1,
+    latency: 1,
+    messageLatency: 1,
+    flavour: 1,
+    quotaBytes: 1,
+    deliveries: 1,
+  })
   const { clock, latency = [1, 3], messageLatency = latency, flavour = 'chrome' } = options
   const { quotaBytes = LOCAL_QUOTA_BYTES, deliveries = () => 1 } = options
   expectMethods('clock', clock, 'a Clock', 'now', 'monotonic', 'random', 'setTimer')

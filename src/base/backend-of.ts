@@ -1,0 +1,25 @@
+import { hasMethods } from './arguments.ts'
+
+/** A method by which the client of each backend is recognised. */
+const CLIENT_METHODS = {
+  sendCommand: 'redis',
+  unsafe: 'postgres',
+  connect: 'postgres',
+  drain: 'nats',
+  runTransaction: 'firestore',
+  prepare: 'sqlite',
+}
+
+/** The call that makes a store of what was given instead of one, for a message. */
+export function suggestStore(value: unknown): string {
+  const backend = backendOf(value)
+  if (!backend) return 'memoryStore()'
+  return `${backend}Store(${typeof value === 'string' ? '…' : 'client'}) of holdfast/${backend}`
+}
+
+/** The backend of a client, or of an address, that was given instead of a store; `undefined` if it is neither. */
+export function backendOf(value: unknown): string | undefined {
+  if (typeof value === 'string')
+    return /^(redis|postgres|nats|file|http)s?(ql)?:/.exec(value)?.[1] ?? 'sqlite'
+  return Object.entries(CLIENT_METHODS).find(([method]) => hasMethods(value, method))?.[1]
+}

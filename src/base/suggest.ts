@@ -1,0 +1,12 @@
+/** What to write instead of an unknown name: the nearest known one, or one of all if none is near. */
+export function suggest(name: string, known: readonly string[]): string {
+  const near = nearest(name, known)
+  return near ? `did you mean \`${near}\`?` : `expected one of ${known.join(', ')}`
+}
+
+/** The known name with most of its letters in this one. A letter that is missing counts twice. */
+export function nearest(name: string, known: readonly string[]): string | undefined {
+  const score = (other: string) =>
+    [...other].reduce((sum, letter) => (name.includes(letter) ? sum + 1 : sum - 2), 0)
+  return known.filter((other) => score(other) > 0).sort((a, b) => score(b) - score(a))[0]
+}

@@ -1,0 +1,106 @@
+import { stripVTControlCharacters } from 'node:util'
+import { expect, it } from 'vitest'
+import type { LeaseRecord } from '../base/records.ts'
+import { openTerminal, type Terminal, width } from './terminal.ts'
+import { WatchView } from './watch-view.ts'
+
+const NOW = new Date(2030, 0, 1, 12, 0, 0)
+const terminal = (columns: number, rows = 20): Terminal => ({ ...openTerminal({}, false), columns, rows })
+
+function lease(resource: string, owner = 'mika', acquiredAt = 0): LeaseRecord {
+  const times = { acquiredAt, expiresAt: 60_000, remaining: 30_000 }
+  return { resource, owner, id: resource, token: acquiredAt + 1, metadata: null, state: 'held', ...times }
+}
+
+function drawn(view: WatchView, leases: readonly LeaseRecord[], columns = 100, rows = 20): string[] {
+  return view.draw(leases, terminal(columns, rows), NOW).map(stripVTControlCharacters)
+}
+
+const leases = [lease('b', 'mika', 1), lease('a', 'zoe', 2), lease('c', 'ken', 3)]
+const names = (lines: readonly string[]) => lines.flatMap((line) => /^[> ] ([abc]) /.exec(line)?.[1] ?? [])
+
+it('sorts by resource, holder and age', () => {
+  const view = new WatchView('sqlite:x')
+  const orders = ['abc', 'cba', 'bac'].map((expected) => {
+    const order = names(drawn(view, leases)).join('')
+    view.press('s', leases)
+    return [order, expected]
+  })
+  for (const [order, expected] of orders) expect(order).toBe(expected)
+})
+
+it('filters by resource and holder while one types', () => {
+  const view = new WatchView('sqlite:x')
+  for (const key of '/KE') view.press(key, leases)
+  expect(names(drawn(view, leases))).toEqual(['c'])
+  expect(drawn(view, leases).at(-1)).toContain('filter: KE_')
+  view.press('\x7f', leases)
+  view.press('\r', leases)
+  view.press('\x1b', leases)
+  expect(names(drawn(view, leases))).toEqual(['a', 'b', 'c'])
+})
+
+it('releases the lease that was selected when the key was pressed, only after a y', () => {
+  const view = new WatchView('sqlite:x')
+  drawn(view, leases)
+  view.press('\x1b[B', leases)
+  view.press('r', leases)
+  expect(drawn(view, leases).at(-1)).toBe('End the lease of b, held by mika? y/N')
+  expect(view.press('\r', leases)).toBeUndefined()
+  view.press('r', leases)
+  // Another lease is sorted before it now, and the selected line is another one.
+  expect(view.press('y', [lease('0'), ...leases])).toEqual({ type: 'release', lease: leases[0] })
+})
+
+it('shows everything about one lease, and says when it has ended', () => {
+  const view = new WatchView('sqlite:x')
+  view.press('\r', leases)
+  expect(drawn(view, leases).join('\n')).toMatch(/holder +zoe/)
+  expect(drawn(view, []).join('\n')).toContain('This lease has ended.')
+  view.press(' ', leases)
+  expect(names(drawn(view, leases))).toEqual(['a', 'b', 'c'])
+})
+
+it('quits by q, Ctrl-C and Ctrl-D, and not by a q in the filter', () => {
+  const view = new WatchView('sqlite:x')
+  for (const key of ['q', '\x03', '\x04']) expect(view.press(key, leases)).toEqual({ type: 'quit' })
+  view.press('/', leases)
+  expect(view.press('q', leases)).toBeUndefined()
+})
+
+it('counts what happened in the last minute', () => {
+  const view = new WatchView('sqlite:x')
+  const at = (seconds: number) => new Date(NOW.getTime() - seconds * 1000)
+  view.addChange({ type: 'held', lease: lease('old') }, at(61))
+  view.addChange({ type: 'held', lease: lease('a') }, at(30))
+  view.addChange({ type: 'renewed', lease: lease('a') }, at(20))
+  view.addChange({ type: 'expired', lease: lease('a') }, at(10))
+  expect(drawn(view, [])[1]).toBe('12:00:00  0 leases  1 granted/min  0 released/min  1 lost/min')
+})
+
+it('fits every terminal, whatever the names', () => {
+  const view = new WatchView('x'.repeat(200))
+  const long = '請'.repeat(100)
+  const many = Array.from({ length: 100 }, (_, index) => lease(`${long}${index}`, long, index))
+  view.addChange({ type: 'held', lease: lease(long, long) }, NOW)
+  view.showProblem(long)
+  for (const [columns, rows] of [
+    [40, 12],
+    [60, 20],
+    [120, 50],
+  ] as const) {
+    const lines = drawn(view, many, columns, rows)
+    expect(lines.length).toBeLessThanOrEqual(rows)
+    for (const line of lines) expect(width(line)).toBeLessThanOrEqual(columns)
+    expect(lines.at(-1)).toContain('q quit')
+  }
+})
+
+it('scrolls with the selected line', () => {
+  const view = new WatchView('sqlite:x')
+  const many = Array.from({ length: 30 }, (_, index) => lease(`job-${String(index).padStart(2, '0')}`))
+  for (let presses = 0; presses < 29; presses++) view.press('j', many)
+  drawn(view, many)
+  expect(drawn(view, many).find((line) => line.startsWith('>'))).toContain('job-29')
+  expect(drawn(view, many).join('\n')).toContain('of 30')
+})

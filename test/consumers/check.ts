@@ -1,0 +1,107 @@
+/**
+ * `npm run check:consumers`: installs the packed package beside Jest 30, Next 16 and Node 22.13, and uses it there.
+ * These are large, so they are not part of `npm test`.
+ */
+import { readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { root } from '../../scripts/run-tool.ts'
+import { manifest } from '../package/manifest.ts'
+import { pack, run } from '../package/packed.ts'
+
+const specifiers = Object.keys(manifest.exports)
+  .filter((subpath) => !/\.(json|css)$/.test(subpath))
+  .map((subpath) => subpath.replace(/^\./, 'holdfast'))
+
+await using packed = await pack()
+const directory = await mkdtemp(join(tmpdir(), 'holdfast-consumers-'))
+try {
+  await checkCommonJs(join(directory, 'jest'))
+  await checkNext(join(directory, 'next'))
+} finally {
+  await rm(directory, { recursive: true })
+}
+
+async function checkCommonJs(project: string): Promise<void> {
+  await install(project, 'react@19', 'jest@30', 'node@22.13.0', '@babel/plugin-transform-modules-commonjs@7')
+  const node22 = join(project, 'node_modules/.bin/node')
+  const jest = join(project, 'node_modules/.bin/jest')
+
+  const code = "process.on('warning', (warning) => { throw warning }); require('holdfast').createLeases"
+  await run(project, node22, '-e', code)
+  report('require on Node 22.13, without a warning')
+
+  const test = `
+    test.each(${JSON.stringify(specifiers)})('%s', (name) => {
+      expect(Object.keys(require(name)).length).toBeGreaterThan(0)
+    })
+    test('a lease', async () => {
+      const { createLeases, LeaseError } = require('holdfast')
+      const leases = createLeases(require('holdfast/memory').memoryStore())
+      await leases.acquire('a')
+      await expect(leases.acquire('a', { wait: 0 })).rejects.toBeInstanceOf(LeaseError)
+      await leases.close()
+    })`
+  await write(project, { 'a.test.js': test })
+  await run(project, 'node', '--experimental-vm-modules', jest)
+  report('Jest 30 with --experimental-vm-modules')
+
+  const page = readFileSync(join(root, 'docs/commonjs.md'), 'utf8')
+  const [, config = ''] = /^```js jest\.config\.js\n([\s\S]*?)^```/m.exec(page) ?? []
+  await write(project, { 'jest.config.js': config })
+  await run(project, node22, jest, '--no-cache')
+  report('Jest 30 with the configuration of docs/commonjs.md, on Node 22.13')
+}
+
+/** A server component renders a component of `holdfast/react` that uses hooks: without 'use client' that fails. */
+async function checkNext(project: string): Promise<void> {
+  await install(
+    project,
+    'next@16',
+    'react@19',
+    'react-dom@19',
+    'typescript@5',
+    '@types/react@19',
+    '@types/node@24',
+  )
+  await write(project, {
+    'app/layout.tsx': `
+      import type { ReactNode } from 'react'
+      import 'holdfast/react/styles.css'
+      export default function Layout({ children }: { children: ReactNode }) {
+        return <html lang="en"><body>{children}</body></html>
+      }`,
+    'app/page.tsx': `
+      import { AutoSaveIndicator } from 'holdfast/react'
+      import { Editor } from './editor'
+      export default function Page() {
+        return <main><AutoSaveIndicator autosave={null} /><Editor /></main>
+      }`,
+    'app/editor.tsx': `
+      'use client'
+      import { LockBanner, useDocumentLock } from 'holdfast/react'
+      export function Editor() {
+        const { state, lock } = useDocumentLock('minutes-42', { name: 'Mika' })
+        return <LockBanner state={state} lock={lock} />
+      }`,
+  })
+  await run(project, 'node', 'node_modules/.bin/next', 'build')
+  report("Next's app router")
+}
+
+async function install(project: string, ...packages: string[]): Promise<void> {
+  await write(project, { 'package.json': '{ "private": true }' })
+  await run(project, 'npm', 'install', '--no-audit', '--no-fund', packed.tarball, ...packages)
+}
+
+async function write(project: string, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(project, name)), { recursive: true })
+    await writeFile(join(project, name), text.trim())
+  }
+}
+
+function report(what: string): void {
+  console.log(`ok: ${what}`)
+}
