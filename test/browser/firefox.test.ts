@@ -79,6 +79,11 @@ describe('the web stores in Firefox', () => {
     expect(results.filter((result) => result.error)).toEqual([])
   })
 
+  it('directory: loses no change when several stores change the file at once', async () => {
+    const title = 'hands each expired lease to one of several sweepers, and forgets none'
+    expect(await (await openTab()).run('conformance', 'directory', [title])).toEqual([{ title }])
+  })
+
   it.each(['locks', 'directory'] as const)(
     '%s: wakes the waiter in another tab, and its token is higher',
     async (kind) => {

@@ -4,7 +4,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { WebSocket } from 'ws'
 import { firefoxPath, KeptProcess } from '../../scripts/services/index.ts'
-import { treeOf } from '../../scripts/services/process-tree.ts'
+import { signalTree, treeOf } from '../../scripts/services/process-tree.ts'
 import { eventually } from '../eventually.ts'
 
 /** The extension of a test has this id in its manifest. Its pages then have this host. */
@@ -145,7 +145,7 @@ function pageOf(send: Send, context: string, processes: readonly number[]): Fire
     },
     kill() {
       if (processes.length === 0) throw new Error('the process of this page is not known')
-      for (const pid of processes) process.kill(pid, 'SIGKILL')
+      for (const pid of processes) signalTree(pid, 'SIGKILL')
     },
   }
 }

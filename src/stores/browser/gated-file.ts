@@ -57,10 +57,9 @@ export interface GatedFile {
   change<T>(decide: Decide<T>, create: boolean): Promise<T>
 }
 
-export function gatedFile(source: DirectorySource, name: string, clock: Clock): GatedFile {
+/** `hasGate`: whether the browser has exclusive writers, or the caller its own gate. Default: found out by a try. */
+export function gatedFile(source: DirectorySource, name: string, clock: Clock, hasGate?: boolean): GatedFile {
   const gateName = `${name}.gate`
-  /** Whether the browser has exclusive writers; unknown before the first one was opened. */
-  let hasGate: boolean | undefined
   /** There was no file when this tab last looked. So an empty file is one that could not be written, not a damaged one. */
   let isNew = false
   /** Changes of this tab run one after the other, so that they keep their order and do not compete for the gate. */

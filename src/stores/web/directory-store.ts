@@ -36,7 +36,9 @@ export function directoryStore(directory: DirectorySource, options: DirectorySto
   const calls = new Calls({ backend: 'directory', explain: browserError, clock })
   const listeners = new LocalListeners(clock)
   const push = tabPush(`holdfast:${name}`, listeners)
-  const file = gatedFile(directory, name, clock)
+  // The gate in Firefox, which has no exclusive writers.
+  const locks = globalThis.navigator?.locks as LockManager | undefined
+  const file = gatedFile(directory, name, clock, locks ? true : undefined)
   /** Names this store in the queues: when one of its waiters misses its turn, all of them lose their places. */
   const channel = randomId()
 
@@ -126,7 +128,8 @@ export function directoryStore(directory: DirectorySource, options: DirectorySto
       const text = encodeTable(table)
       return { result, ...(text !== content?.text && { text }) }
     }
-    const result = await file.change(decide, create === 'create')
+    const change = () => file.change(decide, create === 'create')
+    const result = await (locks ? locks.request(`holdfast.gate:${name}`, change) : change())
     push.publish(effects)
     return result
   }
