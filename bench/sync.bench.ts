@@ -11,7 +11,11 @@ import type { SharedName } from './sync/stores.ts'
 const SIZES = [100, 1000, 10_000]
 const ROUNDS = 15
 const WRITES = 150
-const ADDS = 100
+const ADDS = 50
+const CONTEXTS = 4
+const OPERATIONS = 60
+const CLOSED_PAGES = 10
+const QUEUED = 1200
 const NAMES: Readonly<Record<SharedName, string>> = {
   bare: 'bare chrome.storage',
   holdfast: 'holdfast/sync',
@@ -41,6 +45,10 @@ export async function run(): Promise<void> {
         'seen p99 ms',
       ],
       ...costs,
+    ])
+    printTable('p50 in ms of one operation, by the number of entities', [
+      ['', 'bare set', 'add', 'set', 'remove', 'slowest × bare'],
+      ...(await measureOperations(extension)),
     ])
     await compareLibraries(extension)
   } finally {
@@ -88,19 +96,65 @@ async function measureSize(extension: LoadedExtension, size: number): Promise<st
   })
 }
 
+async function measureOperations(extension: LoadedExtension): Promise<string[][]> {
+  const rows: string[][] = []
+  for (const size of SIZES)
+    await withPages(extension, async (writer) => {
+      await ask(writer, 'fill', size)
+      const { bare, ...ours } = await ask(writer, 'operations', OPERATIONS)
+      const medians = Object.values(ours).map((times) => quantile(times, 0.5))
+      const base = quantile(bare, 0.5)
+      const ratio = (Math.max(...medians) / base).toFixed(1)
+      rows.push([`${size} entities`, ...[base, ...medians].map((ms) => ms.toFixed(1)), ratio])
+    })
+  return rows
+}
+
 async function compareLibraries(extension: LoadedExtension): Promise<void> {
   const rows: string[][] = []
   for (const [name, title] of Object.entries(NAMES) as [SharedName, string][])
     await withPages(extension, async (writer, reader) => {
       const { written, seen } = await measureWrites(writer, reader, name, 'entity-7')
-      await Promise.all([ask(writer, 'add', name, 'w', ADDS), ask(reader, 'add', name, 'r', ADDS)])
-      const kept = (await ask(writer, 'ids', name)).filter((id) => /^[wr]/.test(id)).length
-      rows.push([title, ...figures(written, [0.5]), ...figures(seen, [0.5, 0.99]), String(2 * ADDS - kept)])
+      const queued = await ask(writer, 'queued', name, QUEUED)
+      const kept = await countKept(extension, reader, name)
+      const lost = await countLost(extension, [writer, reader], name)
+      const times = [...figures(written, [0.5]), ...figures(seen, [0.5, 0.99]), queued.toFixed(0)]
+      rows.push([title, ...times, `${kept} of ${CLOSED_PAGES}`, `${lost} of ${CONTEXTS * ADDS}`])
     })
-  printTable(`one change from page to page; ids lost when two pages add ${ADDS} each`, [
-    ['', 'write p50 ms', 'seen p50 ms', 'seen p99 ms', 'lost'],
-    ...rows,
-  ])
+  printTable(
+    `pages of one extension: one change, ${QUEUED} queued writes, pages that close at once, added ids`,
+    [['', 'write p50 ms', 'seen p50 ms', 'seen p99 ms', 'queued ms', 'kept', 'lost'], ...rows],
+  )
+}
+
+/** Writes of pages that close in the same turn. */
+async function countKept(extension: LoadedExtension, reader: Page, name: SharedName): Promise<number> {
+  const ids = Array.from({ length: CLOSED_PAGES }, (_, n) => `closed-${n}`)
+  for (const id of ids) {
+    const page = await extension.open('page.html')
+    const closed = page.waitForEvent('close')
+    await ask(page, 'writeAndClose', name, id).catch(() => {})
+    await closed
+  }
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  return ask(reader, 'kept', name, ids)
+}
+
+/** Ids that are missing after several pages have added some at the same time. */
+async function countLost(
+  extension: LoadedExtension,
+  pages: readonly Page[],
+  name: SharedName,
+): Promise<number> {
+  const more = await Promise.all(
+    Array.from({ length: CONTEXTS - pages.length }, () => extension.open('page.html')),
+  )
+  const all = [...pages, ...more]
+  await Promise.all(all.map((page, n) => ask(page, 'add', name, `by-${n}-`, ADDS)))
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  const added = (await ask(all[0] as Page, 'ids', name)).filter((id) => id.startsWith('by-'))
+  for (const page of more) await page.close()
+  return CONTEXTS * ADDS - added.length
 }
 
 async function measureWrites(writer: Page, reader: Page, name: SharedName, id: string) {

@@ -3,15 +3,18 @@
 import { chromeContext, createSync, STORAGE_KEYS } from '../../src/sync/index.ts'
 import { type Entity, openShared, type Shared, type SharedName } from './stores.ts'
 
-const opened = new Map<SharedName, Promise<Shared>>()
+const opened = new Map<SharedName, Shared>()
 const latencies: number[] = []
 const now = () => performance.timeOrigin + performance.now()
 
-function shared(name: SharedName): Promise<Shared> {
+function shared(name: SharedName): Shared {
   const store = opened.get(name) ?? openShared[name]()
   opened.set(name, store)
   return store
 }
+
+/** So that one operation does not wait for what the one before it left to do. */
+const pause = () => new Promise((resolve) => setTimeout(resolve, 5))
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now()
@@ -35,23 +38,24 @@ export const scenarios = {
     const bare = await timed(() => chrome.storage.local.get(keys))
     const sync = createSync<Entity>(chromeContext())
     const ours = await timed(() => sync.bootstrap())
-    if (sync.entries().length !== count) throw new Error(`${sync.entries().length} of ${count} entities`)
+    if (sync.state.entries.length !== count)
+      throw new Error(`${sync.state.entries.length} of ${count} entities`)
     await sync.close()
     return { bare, ours }
   },
 
   async listen(name: SharedName, id: string): Promise<void> {
-    const store = await shared(name)
+    const store = shared(name)
     store.watch(id, ({ at }) => latencies.push(now() - at))
   },
 
   /** Milliseconds of each write. */
   async write(name: SharedName, id: string, count: number): Promise<number[]> {
-    const store = await shared(name)
+    const store = shared(name)
     const times: number[] = []
     for (let n = 0; n < count; n++) {
       times.push(await timed(() => store.write(id, { n, at: now() })))
-      await new Promise((resolve) => setTimeout(resolve, 5))
+      await pause()
     }
     return times
   },
@@ -59,11 +63,51 @@ export const scenarios = {
   heard: async () => latencies.splice(0),
 
   async add(name: SharedName, prefix: string, count: number): Promise<void> {
-    const store = await shared(name)
+    const store = shared(name)
     for (let n = 0; n < count; n++) await store.add(`${prefix}${n}`)
   },
 
-  ids: async (name: SharedName) => (await shared(name)).ids(),
+  ids: (name: SharedName) => shared(name).ids(),
+
+  /** Milliseconds of each bare write, add, change and removal. */
+  async operations(count: number): Promise<Record<'bare' | 'add' | 'set' | 'remove', number[]>> {
+    const [bare, holdfast] = [shared('bare'), shared('holdfast')]
+    await holdfast.ids()
+    const times = { bare: [], add: [], set: [], remove: [] } as Record<
+      'bare' | 'add' | 'set' | 'remove',
+      number[]
+    >
+    const measure = async (name: keyof typeof times, work: () => Promise<unknown>) => {
+      times[name].push(await timed(work))
+      await pause()
+    }
+    for (let n = 0; n < count; n++) {
+      await measure('bare', () => bare.write('bare', { n, at: 0 }))
+      await measure('add', () => holdfast.add(`added-${n}`))
+      await measure('set', () => holdfast.write('entity-7', { n, at: 0 }))
+      await measure('remove', () => holdfast.remove(`entity-${n + 10}`))
+    }
+    return times
+  },
+
+  /** Milliseconds until all writes are stored that were started without waiting. */
+  queued: (name: SharedName, count: number) =>
+    timed(() =>
+      Promise.all(Array.from({ length: count }, (_, n) => shared(name).write(`queued-${n}`, { n, at: 0 }))),
+    ),
+
+  /** Writes, and closes the page in the same turn. */
+  async writeAndClose(name: SharedName, id: string): Promise<void> {
+    void shared(name).write(id, { n: 0, at: 0 })
+    close()
+  },
+
+  async kept(name: SharedName, ids: readonly string[]): Promise<number> {
+    const store = shared(name)
+    await store.ids()
+    const found = await Promise.all(ids.map((id) => store.has(id)))
+    return found.filter(Boolean).length
+  },
 }
 
 Object.assign(globalThis, { scenarios })

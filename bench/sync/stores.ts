@@ -12,6 +12,8 @@ export interface Shared {
   write(id: string, entity: Entity): Promise<unknown>
   watch(id: string, heard: (entity: Entity) => void): void
   add(id: string): Promise<unknown>
+  remove(id: string): Promise<unknown>
+  has(id: string): Promise<boolean>
   ids(): Promise<readonly string[]>
 }
 
@@ -21,41 +23,53 @@ const { local, onChanged } = chrome.storage
 const LIST = 'list'
 const asIds = (value: unknown) => (Array.isArray(value) ? (value as string[]) : [])
 const merged = (ids: unknown, id: string) => [...new Set([...asIds(ids), id])]
+const without = (ids: unknown, id: string) => asIds(ids).filter((other) => other !== id)
 
 export const openShared = {
-  async holdfast(): Promise<Shared> {
+  holdfast(): Shared {
     const sync = createSync<Entity>({ ...chromeContext(), onWarning: () => {} })
-    await sync.bootstrap()
+    void sync.bootstrap()
     return {
       write: (id, entity) => sync.setEntity(id, entity),
       watch: (id, heard) => sync.subscribe((change) => change.type === 'entity' && heard(change.entity), id),
       add: (id) => sync.setEntity(id, { n: 0, at: 0 }),
-      ids: async () => sync.entries().map(([id]) => id),
+      remove: (id) => sync.removeEntity(id),
+      has: async (id) => sync.get(id) !== undefined,
+      async ids() {
+        await sync.bootstrap()
+        return sync.state.entries.map(([id]) => id)
+      },
     }
   },
-  async bare(): Promise<Shared> {
+  bare(): Shared {
     return {
       write: (id, entity) => local.set({ [id]: entity }),
       watch: (id, heard) =>
         onChanged.addListener((changes) => id in changes && heard(changes[id]?.newValue as Entity)),
       add: async (id) => local.set({ [LIST]: merged((await local.get(LIST))[LIST], id) }),
+      remove: async (id) => local.set({ [LIST]: without((await local.get(LIST))[LIST], id) }),
+      has: async (id) => id in (await local.get(id)),
       ids: async () => asIds((await local.get(LIST))[LIST]),
     }
   },
-  async plasmo(): Promise<Shared> {
+  plasmo(): Shared {
     const storage = new Storage({ area: 'local' })
     return {
       write: (id, entity) => storage.set(id, entity),
       watch: (id, heard) => storage.watch({ [id]: ({ newValue }) => heard(newValue as Entity) }),
       add: async (id) => storage.set(LIST, merged(await storage.get(LIST), id)),
+      remove: async (id) => storage.set(LIST, without(await storage.get(LIST), id)),
+      has: async (id) => (await storage.get(id)) !== undefined,
       ids: async () => asIds(await storage.get(LIST)),
     }
   },
-  async wxt(): Promise<Shared> {
+  wxt(): Shared {
     return {
       write: (id, entity) => wxt.setItem(`local:${id}`, entity),
       watch: (id, heard) => wxt.watch(`local:${id}`, (value) => heard(value as Entity)),
       add: async (id) => wxt.setItem(`local:${LIST}`, merged(await wxt.getItem(`local:${LIST}`), id)),
+      remove: async (id) => wxt.setItem(`local:${LIST}`, without(await wxt.getItem(`local:${LIST}`), id)),
+      has: async (id) => (await wxt.getItem(`local:${id}`)) !== null,
       ids: async () => asIds(await wxt.getItem(`local:${LIST}`)),
     }
   },

@@ -19,6 +19,8 @@ export type LeaseErrorCode =
   | 'store-unavailable'
   /** The backend refused, and a retry cannot help. */
   | 'store-failed'
+  /** The stored data has another format than this context, such as another schema version. */
+  | 'other-format'
   | LockErrorCode
   | AutoSaveErrorCode
   /** One attempt found the `.lock` of another tab. Appears only as the `cause` of a `LockError`. */

@@ -22,6 +22,7 @@ export {
   useEntityIds,
   useSync,
   useSyncSettings,
+  useSyncStatus,
 } from './sync.tsx'
 export { type UseAutoSave, type UseAutoSaveOptions, useAutoSave } from './use-autosave.ts'
 export { type UseDocumentLock, useDocumentLock } from './use-document-lock.ts'

@@ -1,6 +1,14 @@
-import { createContext, type ReactNode, useCallback, useContext, useMemo, useSyncExternalStore } from 'react'
+import {
+  createContext,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useEffect,
+  useMemo,
+  useSyncExternalStore,
+} from 'react'
 import { LeaseError } from '../base/errors.ts'
-import type { Sync, SyncSettings, SyncState } from '../sync/index.ts'
+import type { Sync, SyncSettings, SyncState, SyncStatus } from '../sync/index.ts'
 
 const SyncContext = createContext<unknown>(undefined)
 
@@ -10,7 +18,8 @@ export interface SyncProviderProps<E extends object, S extends object> {
 }
 
 /**
- * Gives the sync to the hooks of all components below it. It neither bootstraps nor closes the sync.
+ * Gives the sync to the hooks of all components below it. The first hook that shows data bootstraps it. It does not
+ * close it.
  *
  * @example
  * <SyncProvider sync={sync}><Checklist /></SyncProvider>
@@ -37,14 +46,14 @@ export function useSync<E extends object, S extends object = SyncSettings>(): Sy
  * const item = useEntity<Item>(id)
  */
 export function useEntity<E extends object>(id: string): E | undefined {
-  const sync = useSync<E>()
+  const sync = useLoadedSync<E>()
   const subscribe = useCallback((listener: () => void) => sync.subscribe(listener, id), [sync, id])
   return useSnapshot(subscribe, () => sync.get(id))
 }
 
 /** All entities with their ids, in the order of the index. The component renders again when any of them changes. */
 export function useEntities<E extends object>(): SyncState<E, SyncSettings>['entries'] {
-  const sync = useSync<E>()
+  const sync = useLoadedSync<E>()
   return useSnapshot(sync.subscribe, () => sync.state.entries)
 }
 
@@ -56,7 +65,7 @@ export function useEntities<E extends object>(): SyncState<E, SyncSettings>['ent
  * useEntityIds().map((id) => <Row key={id} id={id} />)
  */
 export function useEntityIds(): readonly string[] {
-  const sync = useSync()
+  const sync = useLoadedSync()
   const ids = useMemo(() => {
     let last: readonly string[] = []
     return () => {
@@ -71,8 +80,28 @@ export function useEntityIds(): readonly string[] {
 
 /** The settings. The component renders again when they change. */
 export function useSyncSettings<S extends object = SyncSettings>(): S {
-  const sync = useSync<object, S>()
+  const sync = useLoadedSync<object, S>()
   return useSnapshot(sync.subscribe, () => sync.settings)
+}
+
+/**
+ * Whether the data is there, and whether it still changes: `loading`, `ready`, `invalidated` or `closed`.
+ *
+ * @example
+ * if (useSyncStatus() === 'invalidated') return <p>The extension was updated. Please reload this page.</p>
+ */
+export function useSyncStatus(): SyncStatus {
+  const sync = useLoadedSync()
+  return useSnapshot(sync.subscribe, () => sync.status)
+}
+
+/** The sync, which is bootstrapped if nobody has done so. A failure is repeated by the next hook or write. */
+function useLoadedSync<E extends object, S extends object = SyncSettings>(): Sync<E, S> {
+  const sync = useSync<E, S>()
+  useEffect(() => {
+    if (sync.status === 'loading') sync.bootstrap().catch(() => {})
+  }, [sync])
+  return sync
 }
 
 /** A server renders what the sync holds there. */

@@ -11,6 +11,10 @@ import {
   type SyncWarning,
 } from './index.ts'
 
+function fails(): never {
+  throw new Error('out of order')
+}
+
 const cyclic: { self?: unknown } = {}
 cyclic.self = cyclic
 
@@ -24,10 +28,11 @@ describe('messages', () => {
     { action: 'entityPatch', ops: [{ op: 'explode', entityId: 'a' }] },
     { action: 'entityPatch', ops: [{ op: 'remove' }] },
     { action: 'entityWrite' },
-    { action: 'entityWrite', requestId: '1', operation: 'constructor', args: [] },
-    { action: 'entityWrite', requestId: '2', operation: 'set', args: [[['a', null]]] },
-    { action: 'entityWrite', requestId: '3', operation: 'remove', args: ['a'] },
-    { action: 'entityWrite', requestId: '4', operation: 'reset', args: [1] },
+    { action: 'entityWrite', requestId: '1', format: '', operation: 'constructor', args: [] },
+    { action: 'entityWrite', requestId: '2', format: '', operation: 'swap', args: ['a', null] },
+    { action: 'entityWrite', requestId: '3', format: '', operation: 'swap', args: ['a', 7, {}] },
+    { action: 'entityWrite', requestId: '4', format: '', operation: 'cleanup', args: [1] },
+    { action: 'entityWrite', requestId: '5', format: 7, operation: 'cleanup', args: [] },
   ]
 
   it('that are foreign are ignored silently, malformed ones with a warning, and nothing changes', async () => {
@@ -76,7 +81,7 @@ describe('messages', () => {
         writes: 'coordinator',
         clock,
       })
-      const written = expect(sync.setEntity('a', { n: 1 })).rejects.toMatchObject({
+      const written = expect(sync.updateEntity('a', () => ({ n: 1 }))).rejects.toMatchObject({
         code: 'store-unavailable',
       })
       await clock.advance(1000)
@@ -108,7 +113,7 @@ describe('stored data', () => {
   it.each([
     ['a text', 'dark'],
     ['an array', [1]],
-    ['settings of another version', { featureEnabled: true, scopeMode: 'galaxy', themeToken: '#fff' }],
+    ['settings of another version', { featureEnabled: true, scopeMode: 'galaxy' }],
     ['settings without the target', { scopeMode: 'specific' }],
     ['settings with an invalid colour', { themeToken: 'url(javascript:alert(1))' }],
   ])(
@@ -118,10 +123,25 @@ describe('stored data', () => {
       expect(codes()).toEqual(['malformed-settings'])
       expect(sync.settings).toEqual({ featureEnabled: true, scopeMode: 'all', themeToken: '#6441a5' })
       expect(await storage.get([STORAGE_KEYS.settings])).toEqual({ [STORAGE_KEYS.settings]: settings })
-      await sync.updateSettings({ featureEnabled: true, scopeMode: 'all', themeToken: '#000' })
-      await eventually(() => expect(sync.settings.themeToken).toBe('#000'))
+      await sync.updateSettings({ featureEnabled: false })
+      expect(sync.settings).toMatchObject({ featureEnabled: false, scopeMode: 'all', themeToken: '#6441a5' })
     },
   )
+
+  it('with one invalid setting shows the default in its place, and other settings can be saved', async () => {
+    const settings = { featureEnabled: true, scopeMode: 'all', themeToken: 'mauve', own: 1 }
+    const { sync, storage } = await read({ [STORAGE_KEYS.settings]: settings })
+    expect(sync.settings).toMatchObject({ themeToken: '#6441a5', own: 1 })
+    await sync.updateSettings({ featureEnabled: false })
+    expect(await storage.get([STORAGE_KEYS.settings])).toEqual({
+      [STORAGE_KEYS.settings]: { ...settings, featureEnabled: false },
+    })
+    await expect(sync.updateSettings({ themeToken: 'pink' })).rejects.toMatchObject({
+      code: 'invalid-argument',
+    })
+    await sync.updateSettings({ themeToken: '#000' })
+    expect(sync.settings.themeToken).toBe('#000')
+  })
 
   it('keeps unknown fields of the settings', async () => {
     const { sync, storage } = await read({})
@@ -245,11 +265,23 @@ describe('an entity', () => {
     ['null', 'a', null],
     ['a cycle', 'a', cyclic],
     ['a BigInt', 'a', { big: 1n }],
+    ['a getter that throws', 'a', Object.defineProperty({}, 'x', { enumerable: true, get: () => fails() })],
   ])('with %s is refused at once, and nothing is shown', async (_what, id, entity) => {
     const sync = createSync<object>({ storage: memoryStorage() })
     await expect(sync.setEntity(id as string, entity as object)).rejects.toMatchObject({
       code: 'invalid-argument',
     })
     expect(sync.state.entries).toEqual([])
+  })
+
+  it.each([
+    [{ tags: new Map() }, 'entity a.tags: expected a JSON value, got a Map'],
+    [{ list: [1, Number.NaN] }, 'entity a.list[1]: expected a JSON value, got NaN'],
+    [{ at: new Date(0) }, 'entity a.at: expected a JSON value, got a Date'],
+    [{ run: () => {} }, 'entity a.run: expected a JSON value, got a function'],
+    [{ own: cyclic }, 'entity a.own.self: expected a JSON value without a cycle, got an object'],
+  ])('that JSON cannot carry is refused by name: %o', async (entity, message) => {
+    const sync = createSync<object>({ storage: memoryStorage() })
+    await expect(sync.setEntity('a', entity)).rejects.toMatchObject({ code: 'invalid-argument', message })
   })
 })

@@ -2,13 +2,23 @@ import { expectFunction, refuse } from '../base/arguments.ts'
 import { inOrder } from '../base/channel.ts'
 import { notify } from '../base/notify.ts'
 
-/** What a view has to redraw: never more than this. */
+/**
+ * - `loading`: until the bootstrap has ended.
+ * - `ready`
+ * - `invalidated`: the storage was closed under this context, for example because the extension was reloaded under a
+ *   content script. Nothing is read or written any more.
+ * - `closed`: by `close()`.
+ */
+export type SyncStatus = 'loading' | 'ready' | 'invalidated' | 'closed'
+
+/** What a view has to redraw: never more than this. `previous` is what was shown before. */
 export type SyncChange<E extends object = object, S extends object = object> =
-  | { readonly type: 'entity'; readonly id: string; readonly entity: E }
-  | { readonly type: 'removed'; readonly id: string }
-  | { readonly type: 'settings'; readonly settings: S }
+  | { readonly type: 'entity'; readonly id: string; readonly entity: E; readonly previous?: E }
+  | { readonly type: 'removed'; readonly id: string; readonly previous: E }
+  | { readonly type: 'settings'; readonly settings: S; readonly previous: S }
   /** All entities were removed. */
-  | { readonly type: 'cleared' }
+  | { readonly type: 'cleared'; readonly previous: readonly (readonly [id: string, entity: E])[] }
+  | { readonly type: 'status'; readonly status: SyncStatus }
 
 export type ChangeListener<E extends object, S extends object> = (change: SyncChange<E, S>) => void
 

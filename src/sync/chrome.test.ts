@@ -16,6 +16,24 @@ describe('the area', () => {
     expect(used).toEqual([area])
   })
 
+  it('sync and local hold separate collections, although the writes of both wait in local', async () => {
+    const extension = fakeExtension()
+    const { api, locks, clock } = extension.browser.openPage()
+    const open = (area: 'local' | 'sync') =>
+      createSync<{ n: number }>({
+        storage: chromeStorage(area, api),
+        locks: webLocks({ locks, clock }),
+        clock,
+      })
+    const [local, sync] = [open('local'), open('sync')]
+    await extension.resolved(Promise.all([local.setEntity('l', { n: 1 }), sync.setEntity('s', { n: 2 })]))
+    await extension.settle()
+    expect(local.state.entries).toEqual([['l', { n: 1 }]])
+    expect(sync.state.entries).toEqual([['s', { n: 2 }]])
+    expect(extension.browser.items('local')).toMatchObject({ 'trackedEntities:index': { ids: ['l'] } })
+    expect(extension.browser.items('sync')).toMatchObject({ 'trackedEntities:index': { ids: ['s'] } })
+  })
+
   it('sync refuses an item above 8 kB before it is sent, and loses nothing', async () => {
     const extension = fakeExtension({ area: 'sync' })
     const [page] = await opened(extension, 'Page')
@@ -28,19 +46,19 @@ describe('the area', () => {
     expect(page.state.entries).toEqual([['a', { n: 1 }]])
   })
 
-  it('sync refuses more than 120 writes a minute with a retryable error', async () => {
+  it('sync waits for the next minute after 120 writes, and loses nothing', async () => {
     const extension = fakeExtension({ area: 'sync', latency: [0, 0] })
     const [page] = await opened(extension, 'Page')
     await extension.resolved(page.setEntity('a', { n: 0 }))
-    const writes = Array.from({ length: 130 }, (_, n) => page.setEntity('a', { n }))
-    const outcomes = await extension.resolved(Promise.allSettled(writes))
-    const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
-    expect(refused.length).toBeGreaterThan(5)
-    for (const { reason } of refused)
-      expect(reason).toMatchObject({ code: 'store-unavailable', retryable: true })
-    await extension.clock.advance(60_000)
-    await extension.resolved(page.setEntity('a', { n: 1000 }))
-    expect(page.get('a')).toEqual({ n: 1000 })
+    for (let n = 1; n <= 130; n++) {
+      void page.setEntity('a', { n })
+      await extension.clock.advance(1)
+    }
+    expect(page.get('a')).toEqual({ n: 130 })
+    expect(extension.browser.items('sync')['trackedEntity:a']).not.toEqual({ n: 130 })
+    await extension.clock.advance(70_000)
+    expect(extension.browser.items('sync')['trackedEntity:a']).toEqual({ n: 130 })
+    expect(extension.browser.items('local')).toEqual({})
   })
 
   it('is refused if the browser does not have it', () => {
@@ -78,11 +96,13 @@ describe('an extension that was unloaded', () => {
     const sync = createSync({
       storage: chromeStorage('local', dead),
       messenger: chromeMessenger({ api: dead }),
+      onWarning: () => {},
     })
     await expect(sync.setEntity('a', {})).rejects.toMatchObject({
-      code: 'store-failed',
-      message: expect.stringContaining('invalidated'),
+      code: 'closed',
+      message: expect.stringContaining('reload'),
     })
+    expect(sync.status).toBe('invalidated')
     await sync.close()
   })
 })

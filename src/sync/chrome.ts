@@ -96,6 +96,7 @@ export function chromeStorage(name: ChromeAreaName = 'local', api: ChromeApi = g
   const area = api.storage[name]
   if (!area) refuse('area', 'a storage area of this browser', name)
   return {
+    ...(name === 'sync' && { shared: true, log: chromeStorage('local', api) }),
     get: (keys) => explained(() => area.get([...keys])),
     async set(items) {
       if (name === 'sync') expectItemsFit(items)
@@ -132,12 +133,14 @@ function expectItemsFit(items: Items): void {
   }
 }
 
-/** Only too many writes in a minute can be retried. A full storage or an unloaded extension stays so. */
+/** Only too many writes in a minute can be retried. A full storage stays so. */
 async function explained<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call()
   } catch (cause) {
     const message = messageOf(cause)
+    if (/context invalidated/i.test(message))
+      throw new LeaseError('closed', 'the extension was reloaded or removed; reload the page', { cause })
     const code = /MAX_WRITE_OPERATIONS/.test(message) ? 'store-unavailable' : 'store-failed'
     throw new LeaseError(code, message, { cause })
   }
@@ -156,9 +159,13 @@ export function chromeMessenger(options: ChromeMessengerOptions = {}): Messenger
   if (!hasMethods(api?.runtime, 'sendMessage')) refuse('api', '`chrome` or `browser` of an extension', api)
   return {
     async send(message) {
+      // In this turn, because the page may close.
+      const sent = api.runtime.sendMessage(message)
+      // Its failure is handled after the query.
+      sent.catch(() => {})
       const contentScripts = tabs ? ((await api.tabs?.query(tabs).catch(() => [])) ?? []) : []
       return firstAnswer([
-        api.runtime.sendMessage(message),
+        sent,
         ...contentScripts.flatMap(({ id }) => (id === undefined ? [] : api.tabs?.sendMessage(id, message))),
       ])
     },

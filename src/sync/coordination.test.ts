@@ -3,7 +3,7 @@ import { eventually } from '../../test/eventually.ts'
 import { fakeExtension, type Item, opened } from '../../test/sync/fake-extension.ts'
 import { createSync, memoryMessengers, memoryStorage, STORAGE_KEYS } from './index.ts'
 
-const META = { revision: 0, schemaVersion: 1, shards: 1 }
+const META = { option: 'B', revision: 0, schemaVersion: 1, shards: 1 }
 
 describe('reset and clean-up', () => {
   it('empty the index and keep settings and foreign keys', async () => {
@@ -37,7 +37,9 @@ describe('reset and clean-up', () => {
   it('are done by the coordinator at the start, and when ids leave the index', async () => {
     const extension = fakeExtension()
     const { api } = extension.browser.openPage()
-    await extension.resolved(api.storage.local.set({ 'trackedEntity:old': { n: 1 } }))
+    await extension.resolved(
+      api.storage.local.set({ 'trackedEntity:old': { n: 1 }, [STORAGE_KEYS.index]: { ids: [] } }),
+    )
     const worker = extension.startWorker()
     expect(await extension.resolved(worker.current().cleanupOrphans())).toEqual(['old'])
     const [page] = await opened(extension, 'Page')
@@ -129,21 +131,41 @@ describe('a content script', () => {
     extension.startWorker()
     const [page] = await opened(extension, 'Page')
     const { runtime } = extension.browser.openTab().api
-    const request = { action: 'entityWrite', requestId: '1', operation: 'set', args: [[['a', { n: 1 }]]] }
+    const request = {
+      action: 'entityWrite',
+      format: 'option B, index shards 1, schema 1',
+      requestId: '1',
+      operation: 'swap',
+      args: ['a', null, { n: 1 }],
+    }
     await extension.resolved(runtime.sendMessage(request))
     await extension.resolved(page.removeEntity('a'))
-    expect(await extension.resolved(runtime.sendMessage(request))).toEqual({ result: { indexChanged: true } })
+    expect(await extension.resolved(runtime.sendMessage(request))).toEqual({ result: { swapped: true } })
     expect(extension.browser.items()[STORAGE_KEYS.index]).toEqual({ ids: [] })
   })
 
-  it('rejects a write that nobody carries out, and shows the old state again', async () => {
+  it('keeps its writes in the log while there is no coordinator, and every context shows them', async () => {
+    const extension = fakeExtension()
+    const [tab, other] = await opened(extension, 'Tab', 'Tab')
+    await extension.resolved(tab.setEntity('a', { n: 1 }))
+    expect(other.get('a')).toEqual({ n: 1 })
+    expect(extension.browser.items()).not.toHaveProperty(STORAGE_KEYS.index)
+    extension.startWorker()
+    await extension.settle()
+    expect(extension.browser.items()).toMatchObject({
+      [STORAGE_KEYS.index]: { ids: ['a'] },
+      'trackedEntity:a': { n: 1 },
+    })
+    expect(Object.keys(extension.browser.items()).length).toBe(3)
+  })
+
+  it('rejects an update that nobody carries out', async () => {
     const extension = fakeExtension()
     const [tab] = await opened(extension, 'Tab')
-    await expect(extension.resolved(tab.setEntity('a', { n: 1 }))).rejects.toMatchObject({
+    await expect(extension.resolved(tab.updateEntity('a', () => ({ n: 1 })))).rejects.toMatchObject({
       code: 'store-unavailable',
       retryable: true,
     })
-    expect(tab.state.entries).toEqual([])
   })
 
   it('gets the code of an error at the coordinator', async () => {

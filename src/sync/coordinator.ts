@@ -1,11 +1,13 @@
 import { isObject } from '../base/arguments.ts'
 import { asLeaseError } from '../base/errors.ts'
-import { isId } from './json.ts'
+import { expectSameFormat } from './format.ts'
+import { isDeepEqual, isId } from './json.ts'
+import { readRecord } from './log.ts'
 import { readMessage, SYNC_ACTIONS } from './messages.ts'
 import { assemble, type SyncBaseOptions } from './options.ts'
-import type { WriteAnswer, WriteRequest } from './remote-writer.ts'
-import type { StorageListener } from './storage.ts'
-import type { Writer } from './writer.ts'
+import type { Swapped, WriteAnswer, WriteRequest } from './remote-writer.ts'
+import { createSchedule } from './schedule.ts'
+import { logOf, type StorageListener } from './storage.ts'
 
 const MAX_REMEMBERED_ANSWERS = 1000
 
@@ -17,34 +19,51 @@ export interface Coordinator extends AsyncDisposable {
 }
 
 /**
- * Carries out the writes of contexts without locks of their own, and cleans up after writers that died. It keeps no
- * state, so the service worker may stop and start at any moment.
+ * Carries out the writes of contexts without locks of their own, and of pages that were closed. It keeps no state, so
+ * the service worker may stop and start at any moment. Create it at the top level of the worker, so that a write
+ * wakes it.
  *
  * @example
  * const coordinator = createCoordinator(chromeContext())
  * chrome.runtime.onStartup.addListener(() => coordinator.cleanupOrphans())
  */
 export function createCoordinator(options: SyncBaseOptions): Coordinator {
-  const { storage, messenger, layout, warn, closing, writer } = assemble(options)
+  const { storage, messenger, namespace, layout, format, clock, warn, closing, writer } = assemble(options)
+  const log = logOf(storage)
+  const schedule = createSchedule(writer.carryOut, clock, warn)
   /** By request id, oldest first: a request that comes again gets the same answer and is not carried out again. */
   const answers = new Map<string, Promise<WriteAnswer>>()
 
-  const stops = [storage.subscribe(cleanupByIndexDiff), messenger?.subscribe(answer)]
+  const stops = [
+    log.subscribe(noticeRecords),
+    storage.subscribe(cleanupByIndexDiff),
+    messenger?.subscribe(answer),
+  ]
+  // Records that a page or an earlier worker left behind.
+  schedule.soon()
 
   const coordinator: Coordinator = {
     cleanupOrphans: () => writer.cleanup(),
     async close() {
       for (const stop of stops) stop?.()
       await Promise.all(answers.values())
+      await schedule.finish()
       closing.abort()
     },
     [Symbol.asyncDispose]: () => coordinator.close(),
   }
   return coordinator
 
+  function noticeRecords(changes: Parameters<StorageListener>[0]): void {
+    for (const [key, change] of Object.entries(changes ?? {})) {
+      const record = key.startsWith(layout.keys.logPrefix) && readRecord(change?.newValue)
+      if (record) schedule.soon(record.soon)
+    }
+  }
+
   function answer(message: unknown): unknown {
-    if (readMessage(message)) return { action: SYNC_ACTIONS.ack }
-    const request = readRequest(message)
+    if (readMessage(message, namespace)) return { action: SYNC_ACTIONS.ack }
+    const request = readRequest(message, namespace)
     if (request === null) warn('malformed-message', 'a malformed write request was ignored', message)
     if (!request) return undefined
     const { requestId } = request
@@ -55,21 +74,40 @@ export function createCoordinator(options: SyncBaseOptions): Coordinator {
     return answered
   }
 
-  async function carryOut({ operation, args }: WriteRequest): Promise<WriteAnswer> {
+  async function carryOut(request: WriteRequest): Promise<WriteAnswer> {
     try {
-      return {
-        result: await (writer[operation] as (...args: readonly unknown[]) => Promise<unknown>)(...args),
-      }
+      expectSameFormat(request.format, format)
+      return { result: await perform(request) }
     } catch (error) {
       const { code, message } = asLeaseError(error)
       return { error: { code, message } }
     }
   }
 
-  /** A writer that died after it changed the index, and before it removed the key, leaves the key behind. */
+  async function perform({ operation, args }: WriteRequest): Promise<unknown> {
+    if (operation === 'cleanup') return writer.cleanup()
+    if (operation === 'swap') return swap(args as [string, object | null, object])
+    await writer.prepare()
+    return {}
+  }
+
+  async function swap([id, from, to]: readonly [string, object | null, object]): Promise<Swapped> {
+    let answer: Swapped = { swapped: false }
+    await writer.update(id, (entity) => {
+      if (!isDeepEqual(entity ?? null, from)) {
+        answer = { swapped: false, ...(entity && { found: entity }) }
+        return undefined
+      }
+      answer = { swapped: true }
+      return to
+    })
+    return answer
+  }
+
+  /** A foreign writer that removes an id from the index may leave the key of its entity behind. */
   function cleanupByIndexDiff(changes: Parameters<StorageListener>[0]): void {
     const touched = Object.entries(changes ?? {}).filter(([key]) => layout.indexKeys.includes(key))
-    if (touched.length === 0 || layout.inIndex) return
+    if (touched.length === 0 || layout.inIndex || storage.shared) return
     const idsIn = (side: 'oldValue' | 'newValue') =>
       layout.ids(Object.fromEntries(touched.map(([key, change]) => [key, change?.[side]]))) ?? []
     const current = new Set(idsIn('newValue'))
@@ -79,32 +117,15 @@ export function createCoordinator(options: SyncBaseOptions): Coordinator {
   }
 }
 
-const optional = (check: (value: unknown) => boolean) => (value: unknown) =>
-  value === undefined || check(value)
-const isIds = (value: unknown) => Array.isArray(value) && value.every(isId)
-const isRevision = (value: unknown) => Number.isInteger(value)
-const isEntries = (value: unknown) =>
-  Array.isArray(value) && value.every((entry) => Array.isArray(entry) && isId(entry[0]) && isObject(entry[1]))
-
-/** The check of each argument, for every operation. */
-const OPERATIONS: Readonly<Record<keyof Writer, readonly ((value: unknown) => boolean)[]>> = {
-  prepare: [],
-  set: [isEntries, optional(isRevision)],
-  patch: [isId, isObject, optional(isRevision)],
-  remove: [isIds, optional(isRevision)],
-  reset: [],
-  updateSettings: [isObject],
-  cleanup: [optional(isIds)],
-}
-
 /** `undefined`: not a write request. `null`: a malformed write request. */
-function readRequest(message: unknown): WriteRequest | null | undefined {
+function readRequest(message: unknown, namespace: string): WriteRequest | null | undefined {
   if (!isObject(message)) return undefined
-  const { action, requestId, operation, args } = message
-  if (action !== SYNC_ACTIONS.entityWrite) return undefined
-  if (!isId(requestId) || !Array.isArray(args) || !isId(operation) || !Object.hasOwn(OPERATIONS, operation))
-    return null
-  const checks = OPERATIONS[operation as keyof Writer]
-  const valid = args.length <= checks.length && checks.every((check, index) => check(args[index]))
-  return valid ? { action, requestId, operation: operation as keyof Writer, args } : null
+  const { action, namespace: received = '', format, requestId, operation, args } = message
+  if (action !== SYNC_ACTIONS.entityWrite || received !== namespace) return undefined
+  if (!isId(requestId) || typeof format !== 'string' || !Array.isArray(args)) return null
+  const [id, from, to] = args
+  const isSwap = isId(id) && (from === null || isObject(from)) && isObject(to) && args.length === 3
+  if (operation === 'swap' ? !isSwap : args.length > 0) return null
+  if (operation !== 'swap' && operation !== 'prepare' && operation !== 'cleanup') return null
+  return { action, namespace, format, requestId, operation, args }
 }

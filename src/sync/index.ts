@@ -1,5 +1,5 @@
 export { type BroadcastMessenger, broadcastMessenger } from './broadcast-messenger.ts'
-export type { ChangeListener, SyncChange } from './changes.ts'
+export type { ChangeListener, SyncChange, SyncStatus } from './changes.ts'
 export {
   type ChromeApi,
   type ChromeAreaName,
@@ -13,16 +13,23 @@ export {
   chromeStorage,
 } from './chrome.ts'
 export { type Coordinator, createCoordinator } from './coordinator.ts'
-export type { Migrations, StoredState } from './format.ts'
 export { type IndexedDbStorage, indexedDbStorage } from './indexeddb-storage.ts'
-export { STORAGE_KEYS } from './layout.ts'
+export { STORAGE_KEYS, type StorageKeys } from './layout.ts'
 export { type SyncLocks, type WebLocksOptions, webLocks } from './locks.ts'
 export { memoryMessengers, memoryStorage } from './memory.ts'
 export { type EntityDelta, type EntityPatch, SYNC_ACTIONS, type SyncMessage } from './messages.ts'
 export type { MessageListener, Messenger } from './messenger.ts'
+export type { Migrations, StoredState } from './migrate.ts'
 export type { SyncBaseOptions } from './options.ts'
 export { DEFAULT_SETTINGS, type SyncSettings, settingsProblems } from './settings.ts'
 export type { Items, StorageAdapter, StorageChange, StorageListener } from './storage.ts'
 export { createSync, type Sync, type SyncOptions } from './sync.ts'
+export {
+  type ExportedCollection,
+  exportCollection,
+  type ImportOptions,
+  importCollection,
+} from './transfer.ts'
+export type { StandardSchema, SyncSchemas } from './validate.ts'
 export type { SyncState } from './view.ts'
 export type { SyncWarning, SyncWarningCode } from './warnings.ts'

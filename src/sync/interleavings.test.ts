@@ -76,7 +76,7 @@ async function play({ seed, steps, flavour, option, shards }: World, withLocks: 
 
   const open = (kind: 'Page' | 'Tab') => {
     const surface = extension[`open${kind}`]()
-    if (withLocks && !workerDies) watchForReturns(surface, run.broken)
+    if (withLocks && !workerDies) watchForReturns(surface, run)
     return surface
   }
   const surfaces = [open('Page'), open('Page'), open('Tab')]
@@ -131,17 +131,25 @@ function perform(surface: Surface, act: string, id: string, history: Operation[]
   )
 }
 
-/** A value that was removed must not be shown again, unless it is written again. */
-function watchForReturns(surface: Surface, broken: string[]): void {
+/**
+ * A value that was stored and then removed must not be shown again. The write of a value that is not yet stored may
+ * still come after the removal.
+ */
+function watchForReturns(
+  surface: Surface,
+  { history, broken }: { history: Operation[]; broken: string[] },
+): void {
   const shown = new Map<string, number>()
   const gone = new Set<number>()
+  const isStored = (n: number) => history.some((operation) => operation.n === n && operation.end < Infinity)
   surface.subscribe((change) => {
     if (change.type === 'entity') {
       shown.set(change.id, change.entity.n)
       if (gone.has(change.entity.n)) broken.push(`${change.id} (${change.entity.n}) came back`)
     }
-    if (change.type === 'removed') gone.add(shown.get(change.id) ?? -1)
-    if (change.type === 'cleared') for (const n of shown.values()) gone.add(n)
+    const removed = change.type === 'removed' ? [shown.get(change.id) ?? -1] : []
+    if (change.type === 'cleared') removed.push(...shown.values())
+    for (const n of removed) if (isStored(n)) gone.add(n)
   })
 }
 

@@ -1,5 +1,6 @@
 /** JSON values: what a storage keeps and a message carries. */
 import { isObject, refuse } from '../base/arguments.ts'
+import { LeaseError } from '../base/errors.ts'
 
 export function isId(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
@@ -27,14 +28,50 @@ export function isDeepEqual(a: unknown, b: unknown): boolean {
   }
 }
 
-/** A copy as the storage will keep it. Later changes to the caller's object do not affect it. */
+/**
+ * A copy as the storage will keep it, without fields that are `undefined`. Later changes to the caller's object do
+ * not affect it. A value that JSON would drop or change is refused, with its path.
+ */
 export function jsonCopy<T extends object>(name: string, value: T): T {
-  let copy: unknown
+  if (!isObject(value)) refuse(name, 'a JSON object', value)
   try {
-    copy = JSON.parse(JSON.stringify(value))
-  } catch {
-    // A cycle, a BigInt or `undefined`: refused below.
+    return copyOf(name, value, []) as T
+  } catch (error) {
+    if (error instanceof LeaseError) throw error
+    // A getter that throws, or an object that is nested too deeply.
+    return refuse(name, 'a JSON object', value)
   }
-  if (!isObject(copy)) refuse(name, 'a JSON object', value)
-  return copy as T
+}
+
+function copyOf(path: string, value: unknown, parents: readonly unknown[]): unknown {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value))
+    return value
+  if (parents.includes(value)) refuse(path, 'a JSON value without a cycle', value)
+  const within = [...parents, value]
+  if (Array.isArray(value)) return value.map((item, at) => copyOf(`${path}[${at}]`, item, within))
+  if (!isObject(value) || !isPlain(value)) refuse(path, 'a JSON value', value)
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter((entry) => entry[1] !== undefined)
+      .map(([key, item]) => [key, copyOf(`${path}.${key}`, item, within)]),
+  )
+}
+
+/** Not an instance of a class, such as a Map. The object may come from another window. */
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+/** The fields to set, and the names of those to remove: the ones that are `undefined`. */
+export type FieldChanges = readonly [fields: object, removed: readonly string[]]
+
+export function fieldChanges(name: string, fields: object): FieldChanges {
+  const copy = jsonCopy(name, fields)
+  return [copy, Object.keys(fields).filter((field) => !Object.hasOwn(copy, field))]
+}
+
+export function withChanges<T extends object>(value: T, [fields, removed]: FieldChanges): T {
+  const kept = Object.entries(value).filter(([field]) => !removed.includes(field))
+  return { ...Object.fromEntries(kept), ...fields } as T
 }

@@ -3,138 +3,158 @@ import { isObject } from '../base/arguments.ts'
 import { isId } from './json.ts'
 import type { Items } from './storage.ts'
 
-export const STORAGE_KEYS = {
-  settings: 'syncSettings',
-  /** Option B: the ids of all entities. An entity exists only if its id is in the index. */
-  index: 'trackedEntities:index',
-  /** Option B: the prefix of the key of each entity. */
-  entityPrefix: 'trackedEntity:',
-  /** Option A: all entities in one key. */
-  all: 'trackedEntities',
-  /** The revision of the index, and the format of the stored data. */
-  meta: 'trackedEntities:meta',
-} as const
+export type StorageKeys = Readonly<
+  Record<'settings' | 'index' | 'entityPrefix' | 'all' | 'meta' | 'logPrefix', string>
+>
+
+function storageKeys(namespace: string, log = 'log'): StorageKeys {
+  const prefix = namespace && `${namespace}/`
+  return {
+    settings: `${prefix}syncSettings`,
+    /** Option B: the ids of all entities. An entity exists only if its id is in the index, or in the log. */
+    index: `${prefix}trackedEntities:index`,
+    /** Option B: the prefix of the key of each entity. */
+    entityPrefix: `${prefix}trackedEntity:`,
+    /** Option A: all entities in one key. */
+    all: `${prefix}trackedEntities`,
+    /** The revision of the index, and the format of the stored data. */
+    meta: `${prefix}trackedEntities:meta`,
+    /** The prefix of the key of each write that is not yet in the keys above. */
+    logPrefix: `${prefix}trackedEntities:${log}:`,
+  }
+}
+
+/** The keys of a sync without a namespace. */
+export const STORAGE_KEYS: StorageKeys = storageKeys('')
 
 export type EntityEntries = readonly (readonly [id: string, entity: object])[]
 
 export interface Layout {
+  readonly keys: StorageKeys
   /** The keys that contain the index. */
   readonly indexKeys: readonly string[]
   /** An index without entities. */
   readonly empty: Items
-  /** Those index keys that contain these ids. */
-  indexKeysOf(ids: readonly string[]): readonly string[]
   /** Whether the index contains the entities themselves. If not, each entity has a key of its own. */
   readonly inIndex: boolean
   /** The keys of entities. Empty if the index contains the entities. */
-  entityKeys(ids: readonly string[]): readonly string[]
-  /** What a key contains: the index or an entity. `undefined` for other keys. */
-  subject(key: string): { readonly index: true; readonly id?: never } | { readonly id: string } | undefined
-  /** The ids in the index. `null` if the index is damaged. */
+  entityKeys(ids: Iterable<string>): string[]
+  /** The id of the entity whose key this is. */
+  idOf(key: string): string | undefined
+  /** The ids in the index, in the order in which they were added. `null` if the index is damaged. */
   ids(items: Items): readonly string[] | null
   /** Finds entities in items that were read. */
   lookup(items: Items): (id: string) => unknown
-  /** Two writes, in this order: first the entities, then the changed part of the index, which may be empty. */
-  add(items: Items, entries: EntityEntries): { readonly entities: Items; readonly index: Items }
-  /** The changed part of the index without the ids. Empty if none of the ids was in it. */
-  drop(items: Items, ids: readonly string[]): Items
+  /** The entities to write, and the changed part of the index, which may be empty. */
+  change(
+    items: Items,
+    removed: Iterable<string>,
+    entries: EntityEntries,
+  ): { readonly entities: Items; readonly index: Items }
+}
+
+export interface LayoutOptions {
+  readonly namespace: string
+  readonly option: 'A' | 'B'
+  readonly shards: number
+  /** The log is in another storage, which may have a log of its own. */
+  readonly separateLog: boolean
+}
+
+export function createLayout({ namespace, option, shards, separateLog }: LayoutOptions): Layout {
+  const keys = storageKeys(namespace, separateLog ? 'shared-log' : 'log')
+  return option === 'A' ? optionA(keys) : optionB(keys, shards)
 }
 
 /** Option A, for small sets: all entities in one key. */
-export const optionA: Layout = {
-  indexKeys: [STORAGE_KEYS.all],
-  empty: { [STORAGE_KEYS.all]: {} },
-  indexKeysOf: () => [STORAGE_KEYS.all],
-  inIndex: true,
-  entityKeys: () => [],
-  subject: (key) => (key === STORAGE_KEYS.all ? { index: true } : undefined),
-  ids: (items) => {
-    const all = readAll(items)
-    return all && [...all.keys()]
-  },
-  lookup(items) {
-    const all = readAll(items)
-    return (id) => all?.get(id)
-  },
-  add: (items, entries) => ({
-    entities: {},
-    index: { [STORAGE_KEYS.all]: Object.fromEntries([...(readAll(items) ?? []), ...entries]) },
-  }),
-  drop: (items, ids) => {
-    const all = readAll(items) ?? new Map()
-    const dropped = ids.filter((id) => all.delete(id))
-    return dropped.length > 0 ? { [STORAGE_KEYS.all]: Object.fromEntries(all) } : {}
-  },
+function optionA(keys: StorageKeys): Layout {
+  const readAll = (items: Items) => {
+    const all = items[keys.all] ?? {}
+    return isObject(all) ? new Map(Object.entries(all)) : null
+  }
+  return {
+    keys,
+    indexKeys: [keys.all],
+    empty: { [keys.all]: {} },
+    inIndex: true,
+    entityKeys: () => [],
+    idOf: () => undefined,
+    ids(items) {
+      const all = readAll(items)
+      return all && [...all.keys()]
+    },
+    lookup(items) {
+      const all = readAll(items)
+      return (id) => all?.get(id)
+    },
+    change(items, removed, entries) {
+      const all = readAll(items) ?? new Map()
+      let changed = entries.length > 0
+      for (const id of removed) changed = all.delete(id) || changed
+      return {
+        entities: {},
+        index: changed ? { [keys.all]: Object.fromEntries([...all, ...entries]) } : {},
+      }
+    },
+  }
 }
 
-function readAll(items: Items): Map<string, unknown> | null {
-  const all = items[STORAGE_KEYS.all] ?? {}
-  return isObject(all) ? new Map(Object.entries(all)) : null
-}
+/** A part of the index: the place of each id in the list of all ids. */
+type Shard = Map<string, number>
 
 /** Option B: one key for each entity, and an index in one key or in several (`shards`). */
-export function optionB(shards: number): Layout {
-  const indexKeys = Array.from({ length: shards }, (_, shard) => indexKey(shard))
-  const indexKeyOf = (id: string) => indexKey(shards === 1 ? 0 : hash(id) % shards)
+function optionB(keys: StorageKeys, shards: number): Layout {
+  const indexKeys = Array.from({ length: shards }, (_, at) => (at ? `${keys.index}:${at}` : keys.index))
+  const entityKey = (id: string) => keys.entityPrefix + id
+  const read = (items: Items) => indexKeys.map((key) => readShard(items[key]))
   return {
+    keys,
     indexKeys,
     empty: Object.fromEntries(indexKeys.map((key) => [key, { ids: [] }])),
-    indexKeysOf: (ids) => [...new Set(ids.map(indexKeyOf))],
     inIndex: false,
-    entityKeys: (ids) => ids.map(entityKey),
-    subject(key) {
-      if (key.startsWith(STORAGE_KEYS.entityPrefix))
-        return { id: key.slice(STORAGE_KEYS.entityPrefix.length) }
-      return indexKeys.includes(key) ? { index: true } : undefined
-    },
+    entityKeys: (ids) => Array.from(ids, entityKey),
+    idOf: (key) => (key.startsWith(keys.entityPrefix) ? key.slice(keys.entityPrefix.length) : undefined),
     ids(items) {
-      const parts = indexKeys.map((key) => readIndex(items[key]))
-      return parts.includes(null) ? null : parts.flatMap((part) => part ?? [])
+      const parts = read(items)
+      if (parts.includes(null)) return null
+      const all = parts.flatMap((part) => [...(part ?? [])])
+      if (shards > 1) all.sort((one, other) => one[1] - other[1])
+      return all.map(([id]) => id)
     },
     lookup: (items) => (id) => items[entityKey(id)],
-    add: (items, entries) => ({
-      entities: Object.fromEntries(entries.map(([id, entity]) => [entityKey(id), entity])),
-      index: changeIndex(
-        items,
-        entries.map(([id]) => id),
-        (ids, added) => [...new Set([...ids, ...added])],
-      ),
-    }),
-    drop: (items, dropped) =>
-      changeIndex(items, dropped, (ids, gone) => {
-        const without = new Set(gone)
-        return ids.filter((id) => !without.has(id))
-      }),
+    change(items, removed, entries) {
+      const parts = read(items).map((part): Shard => part ?? new Map())
+      const changed = new Set<number>()
+      let last = parts.flatMap((part) => [...part.values()]).reduce((a, b) => Math.max(a, b), 0)
+      const shardOf = (id: string) => (shards === 1 ? 0 : hash(id) % shards)
+      for (const id of removed) if (parts[shardOf(id)]?.delete(id)) changed.add(shardOf(id))
+      for (const [id] of entries) {
+        const part = parts[shardOf(id)]
+        if (part?.has(id)) continue
+        part?.set(id, ++last)
+        changed.add(shardOf(id))
+      }
+      const written = (part: Shard = new Map()) => ({
+        ids: [...part.keys()],
+        ...(shards > 1 && { order: [...part.values()] }),
+      })
+      return {
+        entities: Object.fromEntries(entries.map(([id, entity]) => [entityKey(id), entity])),
+        index: Object.fromEntries(Array.from(changed, (at) => [indexKeys[at], written(parts[at])])),
+      }
+    },
   }
-
-  function changeIndex(
-    items: Items,
-    ids: readonly string[],
-    merge: (stored: readonly string[], ids: readonly string[]) => readonly string[],
-  ): Items {
-    const changed: Record<string, unknown> = {}
-    for (const [key, own] of Map.groupBy(ids, indexKeyOf)) {
-      const stored = readIndex(items[key]) ?? []
-      const merged = merge(stored, own)
-      if (merged.length !== stored.length) changed[key] = { ids: merged }
-    }
-    return changed
-  }
-}
-
-function entityKey(id: string): string {
-  return STORAGE_KEYS.entityPrefix + id
-}
-
-function indexKey(shard: number): string {
-  return shard === 0 ? STORAGE_KEYS.index : `${STORAGE_KEYS.index}:${shard}`
 }
 
 /** A missing index is empty. An index without a list of ids is damaged: `null`. Invalid ids in the list are skipped. */
-function readIndex(index: unknown): readonly string[] | null {
-  if (index === undefined) return []
-  const { ids } = Object(index) as { ids?: unknown }
-  return Array.isArray(ids) ? [...new Set(ids.filter(isId))] : null
+function readShard(index: unknown): Shard | null {
+  if (index === undefined) return new Map()
+  const { ids, order } = Object(index) as { ids?: unknown; order?: unknown }
+  if (!Array.isArray(ids)) return null
+  const places = Array.isArray(order) ? order : []
+  return new Map(
+    ids.flatMap((id, at) => (isId(id) ? [[id, Number.isFinite(places[at]) ? places[at] : at + 1]] : [])),
+  )
 }
 
 /** FNV-1a. Every context must compute the same shard for an id. */

@@ -20,39 +20,39 @@ export const SYNC_ACTIONS = {
  */
 export interface EntityDelta {
   readonly action: typeof SYNC_ACTIONS.entityDelta
+  /** Missing without a namespace. */
+  readonly namespace?: string
   readonly revision?: number
   readonly delta: Readonly<Record<string, object | null>>
 }
 
 export interface EntityPatch {
   readonly action: typeof SYNC_ACTIONS.entityPatch
+  readonly namespace?: string
   readonly revision?: number
   readonly ops: readonly { readonly op: 'remove'; readonly entityId: string }[]
 }
 
 export type SyncMessage = EntityDelta | EntityPatch
 
-export function deltaMessage(
+/** The message about a write: entities by id, `null` for a removed one. */
+export function messageAbout(
   entries: readonly (readonly [id: string, entity: object | null])[],
-  revision?: number,
-): EntityDelta {
-  return {
-    action: SYNC_ACTIONS.entityDelta,
-    ...(revision !== undefined && { revision }),
-    delta: Object.fromEntries(entries),
-  }
-}
-
-export function patchMessage(removed: readonly string[], revision: number): EntityPatch {
-  return {
-    action: SYNC_ACTIONS.entityPatch,
-    revision,
-    ops: removed.map((entityId) => ({ op: 'remove', entityId })),
-  }
+  revision: number | undefined,
+): SyncMessage {
+  const known = revision !== undefined && { revision }
+  if (entries.length > 1 && entries.every(([, entity]) => entity === null))
+    return {
+      action: SYNC_ACTIONS.entityPatch,
+      ...known,
+      ops: entries.map(([entityId]) => ({ op: 'remove', entityId })),
+    }
+  return { action: SYNC_ACTIONS.entityDelta, ...known, delta: Object.fromEntries(entries) }
 }
 
 export interface AnnounceOptions {
   readonly messenger: Messenger | undefined
+  readonly namespace: string
   readonly clock: Clock
   readonly ackTimeoutMs: number
   readonly resend: number
@@ -62,9 +62,9 @@ export interface AnnounceOptions {
 
 /** Announces a write that is in storage. The write is a success even if nobody receives the message. */
 export function createAnnounce(options: AnnounceOptions): (message: SyncMessage) => void {
-  const { messenger, clock, ackTimeoutMs, resend, warn, closing } = options
+  const { messenger, namespace, clock, ackTimeoutMs, resend, warn, closing } = options
   return (message) => {
-    if (messenger) void announce(messenger, message)
+    if (messenger) void announce(messenger, { ...message, ...(namespace && { namespace }) })
   }
 
   async function announce(messenger: Messenger, message: SyncMessage): Promise<void> {
@@ -88,9 +88,10 @@ export interface Hint {
 }
 
 /** `undefined`: not our message. `null`: our action, but malformed. */
-export function readMessage(message: unknown): Hint | null | undefined {
+export function readMessage(message: unknown, namespace: string): Hint | null | undefined {
   if (!isObject(message)) return undefined
-  const { action, delta, ops, revision: received } = message
+  const { action, namespace: sender = '', delta, ops, revision: received } = message
+  if (sender !== namespace) return undefined
   const revision = typeof received === 'number' ? received : undefined
   if (action === SYNC_ACTIONS.entityDelta) {
     if (!isObject(delta)) return null

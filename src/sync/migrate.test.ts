@@ -22,22 +22,33 @@ describe('entities of option A', () => {
     expect(extension.browser.items()).toEqual({
       foreign: 7,
       [STORAGE_KEYS.index]: { ids: ['a', 'b'] },
-      [STORAGE_KEYS.meta]: { revision: 1, schemaVersion: 1, shards: 1 },
+      [STORAGE_KEYS.meta]: { option: 'B', revision: 1, schemaVersion: 1, shards: 1 },
       'trackedEntity:a': { n: 1 },
       'trackedEntity:b': { n: 2 },
     })
   })
 
-  it('that an old context still writes move at the next start, and do not replace newer ones of option B', async () => {
+  it('that moved are closed to contexts of option A, which get other-format', async () => {
     const storage = memoryStorage(optionA)
     const old = createSync<Item>({ storage, option: 'A' })
     await old.bootstrap()
     const sync = createSync<Item>({ storage })
     await sync.setEntity('a', { n: 9 })
-    await old.setEntities([
-      ['a', { n: 5 }],
-      ['c', { n: 3 }],
+    for (const write of [old.setEntity('a', { n: 5 }), createSync({ storage, option: 'A' }).bootstrap()])
+      await expect(write).rejects.toMatchObject({ code: 'other-format' })
+    expect((await storage.keys()).toSorted()).toEqual([
+      'foreign',
+      STORAGE_KEYS.index,
+      STORAGE_KEYS.meta,
+      'trackedEntity:a',
+      'trackedEntity:b',
     ])
+  })
+
+  it('that other code still writes move at the next start, and do not replace newer ones of option B', async () => {
+    const storage = memoryStorage(optionA)
+    await createSync<Item>({ storage }).setEntity('a', { n: 9 })
+    await storage.set({ trackedEntities: { a: { n: 5 }, c: { n: 3 } } })
     const next = createSync<Item>({ storage })
     await next.bootstrap()
     expect(Object.fromEntries(next.state.entries)).toEqual({ a: { n: 9 }, b: { n: 2 }, c: { n: 3 } })
@@ -47,6 +58,7 @@ describe('entities of option A', () => {
     const storage = memoryStorage({ trackedEntities: 'garbage' })
     const sync = createSync<Item>({ storage })
     await sync.setEntity('a', { n: 1 })
+    await createSync({ storage, schema: { version: 2, migrations: { 2: (state) => state } } }).bootstrap()
     expect(await storage.get(['trackedEntities'])).toEqual({ trackedEntities: 'garbage' })
   })
 })
@@ -69,7 +81,7 @@ describe('a schema', () => {
   }
   const versionThree = {
     [STORAGE_KEYS.index]: { ids: ['a'] },
-    [STORAGE_KEYS.meta]: { revision: 1, schemaVersion: 3, shards: 1 },
+    [STORAGE_KEYS.meta]: { option: 'B', revision: 1, schemaVersion: 3, shards: 1 },
     [STORAGE_KEYS.settings]: { themeToken: '#333333' },
     'trackedEntity:a': { n: 10 },
   }
@@ -135,10 +147,10 @@ describe('a schema', () => {
     const storage = memoryStorage(versionThree)
     const old = createSync<Item>({ storage })
     await expect(old.bootstrap()).rejects.toMatchObject({
-      code: 'store-failed',
+      code: 'other-format',
       message: expect.stringContaining('schema 3'),
     })
-    await expect(old.setEntity('a', { n: 0 })).rejects.toMatchObject({ code: 'store-failed' })
+    await expect(old.setEntity('a', { n: 0 })).rejects.toMatchObject({ code: 'other-format' })
     expect(await storage.get(await storage.keys())).toEqual(versionThree)
   })
 
@@ -155,7 +167,7 @@ describe('a schema', () => {
       old.reset(),
       old.cleanupOrphans(),
     ])
-      await expect(write).rejects.toMatchObject({ code: 'store-failed' })
+      await expect(write).rejects.toMatchObject({ code: 'other-format' })
     expect(await storage.get(Object.keys(versionThree))).toEqual(versionThree)
   })
 })

@@ -5,15 +5,16 @@ import {
   expectOneOf,
   expectOptions,
   expectWhole,
+  refuse,
 } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
-import type { Migrations } from './format.ts'
 import { jsonCopy } from './json.ts'
-import { optionA, optionB } from './layout.ts'
+import { createLayout } from './layout.ts'
 import type { SyncLocks } from './locks.ts'
 import { createAnnounce } from './messages.ts'
 import type { Messenger } from './messenger.ts'
+import type { Migrations } from './migrate.ts'
 import { DEFAULT_SETTINGS, expectSettings } from './settings.ts'
 import type { StorageAdapter } from './storage.ts'
 import type { SyncOptions } from './sync.ts'
@@ -31,6 +32,8 @@ export interface SyncBaseOptions<S extends object = object> {
   readonly messenger?: Messenger
   /** Without locks, two writers at the same time may undo each other's change of the index. */
   readonly locks?: SyncLocks
+  /** Part of all keys, of the lock and of the messages, so that several collections can share one storage. */
+  readonly namespace?: string
   /** `B`: a key for each entity. `A`: all entities in one key, for small sets. Default `B`. */
   readonly option?: 'A' | 'B'
   /** The number of keys that the index of option B is split into, for very large sets. Default 1. */
@@ -51,7 +54,7 @@ export interface SyncBaseOptions<S extends object = object> {
 /** Checks the options, and creates the parts that a sync and a coordinator have in common. */
 export function assemble<S extends object>(options: SyncBaseOptions<S>) {
   // A coordinator takes the result of `chromeContext`, so it accepts the options of a sync.
-  expectOptions<SyncOptions<S>>(options, {
+  expectOptions<SyncOptions<never, S>>(options, {
     storage: 1,
     messenger: 1,
     locks: 1,
@@ -63,16 +66,21 @@ export function assemble<S extends object>(options: SyncBaseOptions<S>) {
     resend: 1,
     onWarning: 1,
     clock: 1,
+    namespace: 1,
     writes: 1,
     batch: 1,
+    validate: 1,
   })
   const { storage, messenger, locks, option = 'B', shards = 1, ackTimeout = 200, resend = 1 } = options
   const { clock = systemClock, onWarning = console.warn, schema = { version: 1, migrations: {} } } = options
+  const { namespace = '' } = options
   expectMethods('storage', storage, 'a StorageAdapter', 'get', 'set', 'remove', 'keys', 'subscribe')
   if (messenger !== undefined) expectMethods('messenger', messenger, 'a Messenger', 'send', 'subscribe')
   if (locks !== undefined) expectMethods('locks', locks, 'locks such as webLocks()', 'withLease')
   expectMethods('clock', clock, 'a Clock', 'setTimer')
   expectFunction('onWarning', onWarning)
+  if (typeof namespace !== 'string' || !/^[\w.-]*$/.test(namespace))
+    refuse('namespace', 'letters, digits, ".", "_" and "-"', namespace)
   expectOneOf('option', option, ['A', 'B'])
   expectWhole('shards', shards, 1, option === 'A' ? 1 : MAX_SHARDS)
   const ackTimeoutMs = expectDuration('ackTimeout', ackTimeout, MIN_ACK_TIMEOUT_MS, MAX_ACK_TIMEOUT_MS)
@@ -84,13 +92,16 @@ export function assemble<S extends object>(options: SyncBaseOptions<S>) {
   } as unknown as S
   expectSettings(defaults, 'defaults.')
 
-  const layout = option === 'A' ? optionA : optionB(shards)
-  const format = { schemaVersion: version, shards }
+  const layout = createLayout({ namespace, option, shards, separateLog: storage.log !== undefined })
+  const format = { option, shards, schemaVersion: version }
+  const lockName = `holdfast:${layout.keys.all}`
   const warn = createWarn(onWarning)
   const closing = new AbortController()
-  const announce = createAnnounce({ messenger, clock, ackTimeoutMs, resend, warn, closing: closing.signal })
-  const writer = storageWriter({ storage, locks, layout, format, migrations, defaults, announce })
-  return { storage, messenger, layout, format, defaults, clock, warn, closing, writer }
+  const ports = { messenger, namespace, clock, warn, closing: closing.signal }
+  const announce = createAnnounce({ ...ports, ackTimeoutMs, resend })
+  const common = { storage, layout, format, defaults, warn }
+  const writer = storageWriter({ ...common, namespace, locks, migrations, lockName })
+  return { ...common, messenger, namespace, clock, closing, announce, writer }
 }
 
 function checkSchema(schema: NonNullable<SyncBaseOptions['schema']>) {

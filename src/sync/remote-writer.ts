@@ -1,9 +1,10 @@
-/** Writes of a context without locks of its own: it sends each operation to the coordinator and waits for the answer. */
+/** The writer of a context without locks of its own: it sends each operation to the coordinator. */
 import { isObject } from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
 import { LeaseError, type LeaseErrorCode } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
 import { randomId } from '../base/random-id.ts'
+import { type Format, show } from './format.ts'
 import { SYNC_ACTIONS } from './messages.ts'
 import { type Messenger, request, TIMED_OUT } from './messenger.ts'
 import type { Writer } from './writer.ts'
@@ -15,9 +16,12 @@ const PAUSE_MS = 100
 
 export interface WriteRequest {
   readonly action: typeof SYNC_ACTIONS.entityWrite
+  readonly namespace: string
+  readonly format: string
   /** The same in every try, so that the coordinator does not carry out the operation twice. */
   readonly requestId: string
-  readonly operation: keyof Writer
+  /** `swap`: stores `to` if the entity is still `from`. `null`: no entity. */
+  readonly operation: 'prepare' | 'cleanup' | 'swap'
   readonly args: readonly unknown[]
 }
 
@@ -27,36 +31,40 @@ export type WriteAnswer =
 
 export interface RemoteWriterOptions {
   readonly messenger: Messenger
+  readonly namespace: string
+  readonly format: Format
   readonly clock: Clock
   readonly closing: AbortSignal
+  /** The entity as this context shows it. */
+  readonly shown: (id: string) => object | undefined
 }
 
-/** Sends every operation to the coordinator, and sends it again if no answer comes. */
-export function remoteWriter({ messenger, clock, closing }: RemoteWriterOptions): Writer {
+export function remoteWriter(options: RemoteWriterOptions): Writer {
+  const { messenger, namespace, format, clock, closing, shown } = options
   return {
-    prepare: () => send('prepare'),
-    set: (...args) => send('set', args),
-    patch: (...args) => send('patch', args),
-    remove: (...args) => send('remove', args),
-    reset: () => send('reset'),
-    updateSettings: (...args) => send('updateSettings', args),
-    cleanup: (...args) => send('cleanup', args),
+    async prepare() {
+      await send('prepare')
+    },
+    cleanup: () => send('cleanup') as Promise<readonly string[]>,
+    async update(id, change) {
+      let entity = shown(id)
+      for (;;) {
+        const next = change(entity)
+        if (!next) return
+        const { swapped, found } = (await send('swap', id, entity ?? null, next)) as Swapped
+        if (swapped) return
+        entity = found
+      }
+    },
   }
 
-  async function send<K extends keyof Writer>(
-    operation: K,
-    args: readonly unknown[] = [],
-  ): Promise<Awaited<ReturnType<Writer[K]>>> {
-    const message: WriteRequest = {
-      action: SYNC_ACTIONS.entityWrite,
-      requestId: randomId(),
-      operation,
-      // JSON would turn a trailing `undefined` into `null`.
-      args: args.filter((arg) => arg !== undefined),
-    }
+  async function send(operation: WriteRequest['operation'], ...args: readonly unknown[]): Promise<unknown> {
+    const requestId = randomId()
+    const { entityWrite: action } = SYNC_ACTIONS
+    const message: WriteRequest = { action, namespace, format: show(format), requestId, operation, args }
     for (let tries = 0; tries < TRIES && !closing.aborted; tries++) {
       const answer = await request(messenger, message, { clock, timeoutMs: ANSWER_MS, signal: closing })
-      if (isAnswer(answer)) return resultOf(answer) as Awaited<ReturnType<Writer[K]>>
+      if (isAnswer(answer)) return resultOf(answer)
       if (answer !== TIMED_OUT) await pause(clock, PAUSE_MS)
     }
     throw new LeaseError(
@@ -64,6 +72,12 @@ export function remoteWriter({ messenger, clock, closing }: RemoteWriterOptions)
       'the coordinator did not answer; it may or may not have carried out the write',
     )
   }
+}
+
+export interface Swapped {
+  readonly swapped: boolean
+  /** The stored entity, if it is not the expected one. */
+  readonly found?: object
 }
 
 function isAnswer(answer: unknown): answer is WriteAnswer {

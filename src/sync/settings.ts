@@ -1,5 +1,5 @@
 import { isObject, refuse } from '../base/arguments.ts'
-import { isId } from './json.ts'
+import { type FieldChanges, isDeepEqual, isId, withChanges } from './json.ts'
 
 /** The settings of the whole extension. Other fields are kept as they are. */
 export interface SyncSettings {
@@ -37,7 +37,29 @@ export function settingsProblems(settings: unknown): Readonly<Record<string, str
   }
 }
 
-export function expectSettings(settings: object, prefix = ''): void {
-  for (const [field, problem] of Object.entries(settingsProblems(settings)))
-    refuse(prefix + field, problem.replace('expected ', ''), settings[field as keyof typeof settings])
+/** `before`: a stored field that was already invalid, and stays as it is, is not refused. */
+export function expectSettings(settings: object, prefix = '', before?: object): void {
+  const known = before ? settingsProblems(before) : {}
+  for (const [field, problem] of Object.entries(settingsProblems(settings))) {
+    const value = settings[field as keyof typeof settings]
+    if (!(field in known) || !isDeepEqual(value, before?.[field as keyof typeof before]))
+      refuse(prefix + field, problem.replace('expected ', ''), value)
+  }
+}
+
+/** The stored settings with the changes. Throws if a change makes a field invalid. */
+export function settingsAfter(stored: unknown, changes: FieldChanges, defaults: object): object {
+  const before = { ...defaults, ...(isObject(stored) && stored) }
+  const settings = withChanges(before, changes)
+  expectSettings(settings, '', before)
+  return settings
+}
+
+/** The stored settings, with the default in place of every invalid field. */
+export function usableSettings<S extends object>(stored: unknown, defaults: S): S {
+  const settings: S = { ...defaults, ...(isObject(stored) && stored) }
+  const invalid = Object.keys(settingsProblems(settings))
+  // Without its target, `specific` is invalid too.
+  const fields = invalid.includes('scopeTargetId') ? [...invalid, 'scopeMode'] : invalid
+  return { ...settings, ...Object.fromEntries(fields.map((field) => [field, defaults[field as keyof S]])) }
 }

@@ -14,7 +14,10 @@ export type StorageListener = (changes: Readonly<Record<string, StorageChange>> 
 export interface StorageAdapter {
   /** The items that exist; missing keys are left out. All items are read at the same moment. */
   get(keys: readonly string[]): Promise<Items>
-  /** Writes all items or none. Readers see all of them at the same moment. */
+  /**
+   * Writes all items or none. Readers see all of them at the same moment. The write leaves this context before `set`
+   * returns, so it survives the end of its page. Calls of one context are carried out in their order.
+   */
   set(items: Items): Promise<void>
   remove(keys: readonly string[]): Promise<void>
   /** All keys of the storage, also those that do not belong to the sync. */
@@ -24,6 +27,14 @@ export interface StorageAdapter {
    * whose value is the same as before.
    */
   subscribe(listener: StorageListener): () => void
+  /** Other devices write to it as well, at any time and without our locks. */
+  readonly shared?: boolean
+  /** Where writes wait until they are carried out, if this storage allows only few writes. Default: this storage. */
+  readonly log?: StorageAdapter
+}
+
+export function logOf(storage: StorageAdapter): StorageAdapter {
+  return storage.log ?? storage
 }
 
 /** Calls back when the page returns from the back/forward cache. A page in that cache receives no events. */

@@ -1,28 +1,35 @@
-import { expectOneOf, expectWhole, refuse } from '../base/arguments.ts'
+import { onAbort } from '../base/abort.ts'
+import { expectFunction, expectOneOf, expectWhole, refuse } from '../base/arguments.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
-import { type ChangeListener, createChanges } from './changes.ts'
-import { needsMigration } from './format.ts'
-import { expectId, jsonCopy } from './json.ts'
-import { STORAGE_KEYS } from './layout.ts'
-import { createLoad, headKeys } from './load.ts'
-import { type Hint, readMessage, SYNC_ACTIONS } from './messages.ts'
+import { createAppend } from './append.ts'
+import { type ChangeListener, createChanges, type SyncStatus } from './changes.ts'
+import { expectId, fieldChanges, jsonCopy, withChanges } from './json.ts'
+import type { Operation } from './log.ts'
+import { type Hint, messageAbout, readMessage, SYNC_ACTIONS } from './messages.ts'
+import { needsMigration } from './migrate.ts'
 import { assemble, type SyncBaseOptions } from './options.ts'
 import { createReader, type Stale } from './reader.ts'
 import { remoteWriter } from './remote-writer.ts'
-import type { SyncSettings } from './settings.ts'
+import { createSchedule, type Schedule } from './schedule.ts'
+import { type SyncSettings, settingsAfter } from './settings.ts'
+import { type Items, logOf, type StorageListener } from './storage.ts'
+import { createValidate, type SyncSchemas } from './validate.ts'
 import { createView, type SyncState } from './view.ts'
-import type { Written } from './writer.ts'
 
-export interface SyncOptions<S extends object = SyncSettings> extends SyncBaseOptions<S> {
+export interface SyncOptions<E extends object = never, S extends object = SyncSettings>
+  extends SyncBaseOptions<S> {
   /** `coordinator`: for a content script, whose locks belong to the host page. Default `here`. */
   readonly writes?: 'here' | 'coordinator'
   /** The number of entities in one read. Default 1 000. */
   readonly batch?: number
+  /** Standard Schemas that check what is written and read, and give entities and settings their types. */
+  readonly validate?: SyncSchemas<E, S>
 }
 
 export interface Sync<E extends object, S extends object = SyncSettings> extends AsyncDisposable {
   /** Reads all stored data. The first write calls it by itself. After a failure it can be called again. */
   bootstrap(): Promise<void>
+  readonly status: SyncStatus
   readonly isBootstrapped: boolean
   /**
    * The shown entities and settings. They include the writes of this context at once, and the writes of others when
@@ -35,16 +42,22 @@ export interface Sync<E extends object, S extends object = SyncSettings> extends
   readonly settings: S
   /** Reports every change of `state`; with an id, only changes of this entity. Returns a function that ends it. */
   subscribe(listener: ChangeListener<E, S>, id?: string): () => void
-  /** @deprecated Use `state.entries`. */
-  entries(): SyncState<E, S>['entries']
-  /** Each write resolves when it is stored. If that fails, `state` goes back, and the write rejects. */
+  /**
+   * Each write leaves this context in the turn in which it is made, together with the other writes of that turn, and
+   * survives the end of its page. It resolves when it is stored. If that fails, `state` goes back, and it rejects.
+   */
   setEntity(id: string, entity: E): Promise<void>
   /** Sets many entities with the same number of storage calls as one. */
   setEntities(entities: Iterable<readonly [id: string, entity: E]>): Promise<void>
-  /** Sets these fields. Rejects with `not-found` if the entity does not exist. */
-  patchEntity(id: string, fields: Partial<E>): Promise<void>
+  /** Sets these fields, and removes those that are `undefined`. Rejects with `not-found` without the entity. */
+  patchEntity(id: string, fields: { readonly [K in keyof E]?: E[K] | undefined }): Promise<void>
+  /**
+   * Reads the entity under the lock, and stores what `change` returns, so no write of another context is lost. In a
+   * content script, `change` may be called more than once. It survives the end of its page only when it resolves.
+   */
+  updateEntity(id: string, change: (entity: E | undefined) => E): Promise<void>
   removeEntity(...ids: readonly string[]): Promise<void>
-  updateSettings(fields: Partial<S>): Promise<void>
+  updateSettings(fields: { readonly [K in keyof S]?: S[K] | undefined }): Promise<void>
   /** Removes all entities. Settings and foreign keys stay. */
   reset(): Promise<void>
   /** Removes the keys of entities that are not in the index, and resolves with their ids. */
@@ -63,42 +76,73 @@ export interface Sync<E extends object, S extends object = SyncSettings> extends
  * await sync.setEntity('milk', { checked: true })
  */
 export function createSync<E extends object, S extends object = SyncSettings>(
-  options: SyncOptions<S>,
+  options: SyncOptions<E, S>,
 ): Sync<E, S> {
   const parts = assemble(options)
   const { writes = 'here', batch = 1000 } = options
-  const { storage, messenger, layout, format, defaults, clock, warn, closing } = parts
+  const { storage, messenger, namespace, layout, format, defaults, clock, warn, closing, announce } = parts
+  const { keys } = layout
   expectWhole('batch', batch, 1, 1_000_000)
   expectOneOf('writes', writes, ['here', 'coordinator'])
-  if (writes === 'coordinator' && !messenger)
-    refuse('messenger', 'a Messenger to reach the coordinator', messenger)
+  const isRemote = writes === 'coordinator'
+  if (isRemote && !messenger) refuse('messenger', 'a Messenger to reach the coordinator', messenger)
 
+  const validate = createValidate(options.validate ?? {})
   const changes = createChanges<E, S>()
-  const view = createView<E, S>(defaults, (change) => {
-    if (!closing.signal.aborted) changes.emit(change)
+  const view = createView<E, S>({
+    defaults,
+    emit: (change) => !closing.signal.aborted && changes.emit(change),
+    changeSettings: (settings, change) => attempt(() => settingsAfter(settings, change, defaults) as S),
   })
-  const load = createLoad({ storage, layout, format, view, defaults, batch, warn })
-  const ids = () => view.state.entries.map(([id]) => id)
-  const reader = createReader({ load, layout, ids, clock, warn })
+  const reader = createReader({
+    storage,
+    layout,
+    format,
+    view,
+    defaults,
+    validate,
+    batch,
+    clock,
+    warn,
+    invalidated,
+  })
   const writer =
-    writes === 'coordinator' && messenger
-      ? remoteWriter({ messenger, clock, closing: closing.signal })
+    isRemote && messenger
+      ? remoteWriter({ messenger, namespace, format, clock, closing: closing.signal, shown: view.get })
       : parts.writer
+  // Without locks of the extension, records are left to others.
+  const schedule = isRemote ? IDLE : createSchedule(parts.writer.carryOut, clock, warn)
+  const append = createAppend({
+    ...parts,
+    view,
+    bootstrap,
+    isReady: () => status === 'ready',
+    carryOut: isRemote ? undefined : parts.writer.carryOut,
+    schedule,
+    readAgain: (key) => reader.stale({ records: [key] }),
+  })
+  const log = logOf(storage)
 
-  let closed = false
-  let bootstrapped = false
+  let status: SyncStatus = 'loading'
+  let isClosing = false
   let bootstrapping: Promise<void> | undefined
   const pendingMessages: Hint[] = []
-  /** The writes of this context run one after the other. */
-  let queue: Promise<unknown> = Promise.resolve()
+  const unfinished = new Set<Promise<unknown>>()
 
   // Subscribe before the first read, so that no change is missed.
-  const stops = [storage.subscribe(reader.onChanged), messenger?.subscribe(receive)]
+  const stops = [
+    storage.subscribe(onChanged),
+    log === storage ? undefined : log.subscribe(onLogChanged),
+    messenger?.subscribe(receive),
+  ]
 
   const sync: Sync<E, S> = {
     bootstrap,
+    get status() {
+      return status
+    },
     get isBootstrapped() {
-      return bootstrapped
+      return status === 'ready'
     },
     get state() {
       return view.state
@@ -108,58 +152,55 @@ export function createSync<E extends object, S extends object = SyncSettings>(
       return view.settings
     },
     subscribe: changes.subscribe,
-    entries: () => view.state.entries,
 
     setEntity: (id, entity) => sync.setEntities([[id, entity]]),
     async setEntities(entities) {
       if (typeof Object(entities)[Symbol.iterator] !== 'function')
         refuse('entities', 'pairs of id and entity', entities)
-      const entries = new Map<string, E>()
+      const delta = new Map<string, E>()
       for (const pair of entities) {
         if (!Array.isArray(pair)) refuse('entities', 'pairs of id and entity', pair)
         const [id, entity] = pair
         expectId(id)
-        entries.set(id, jsonCopy(`entity ${id}`, entity))
+        delta.set(id, checked(id, entity))
       }
-      const ids = [...entries.keys()]
-      if (ids.length === 0) return
-      const undo = view.edit(ids, (_stored, id) => entries.get(id))
-      await write(undo, { ids }, async () => {
-        const { indexChanged } = await writer.set([...entries], knownAt(ids))
-        // Another context may have just added them, and this one has not read that yet.
-        return { indexChanged: indexChanged || !ids.every(view.indexes) }
-      })
+      if (delta.size > 0) await write({ delta: [...delta] })
     },
     async patchEntity(id, fields) {
       expectId(id)
-      const copy = jsonCopy(`fields of ${id}`, fields)
-      const undo = view.edit([id], (entity) => entity && { ...entity, ...copy })
-      await write(undo, { ids: [id] }, () => writer.patch(id, copy, knownAt([id])))
+      const changes = fieldChanges(`fields of ${id}`, fields)
+      const entity = view.get(id)
+      if (entity) validate.entity(`entity ${id}`, withChanges(entity, changes))
+      await write({ patch: [id, ...changes] })
+    },
+    async updateEntity(id, change) {
+      expectId(id)
+      expectFunction('change', change)
+      await tracked(() => update(id, change))
     },
     async removeEntity(...ids) {
       ids.forEach(expectId)
-      if (ids.length === 0) return
-      await write(
-        view.edit(ids, () => undefined),
-        { index: true },
-        () => writer.remove(ids),
-      )
+      if (ids.length > 0) await write({ delta: [...new Set(ids)].map((id) => [id, null]) })
     },
     async updateSettings(fields) {
-      const copy = jsonCopy('settings', fields)
-      const undo = view.editSettings((settings) => ({ ...settings, ...copy }))
-      await write(undo, { settings: true }, () => writer.updateSettings(copy))
+      const changes = fieldChanges('settings', fields)
+      if (sync.isBootstrapped) validate.settings('settings', settingsAfter(view.settings, changes, defaults))
+      await write({ settings: changes })
     },
-    async reset() {
-      await write(view.clear(), { index: true }, () => writer.reset())
-    },
-    cleanupOrphans: () => inTurn(() => writer.cleanup()),
+    reset: () => write({ reset: true }),
+    cleanupOrphans: () =>
+      tracked(async () => {
+        await bootstrap()
+        return writer.cleanup()
+      }),
     async close() {
-      closed = true
-      for (const stop of stops) stop?.()
-      await queue
-      closing.abort()
-      reader.close()
+      if (isClosing) return
+      isClosing = true
+      await Promise.allSettled(unfinished)
+      if (status !== 'invalidated') {
+        await schedule.finish()
+        stop('closed')
+      }
     },
     [Symbol.asyncDispose]: () => sync.close(),
   }
@@ -168,50 +209,115 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   function bootstrap(): Promise<void> {
     bootstrapping ??= loadAll().catch((error) => {
       bootstrapping = undefined
-      throw asLeaseError(error)
+      throw failed(error)
     })
     return bootstrapping
   }
 
   async function loadAll(): Promise<void> {
-    const keys = headKeys({ settings: true, index: true }, layout)
-    const head = await storage.get(layout.inIndex ? keys : [...keys, STORAGE_KEYS.all])
-    const migrating = needsMigration(head, layout, format)
-    if (migrating) await writer.prepare()
-    await reader.readAll(migrating ? undefined : head)
-    bootstrapped = true
+    let head = await readHead()
+    if (needsMigration(head, layout, format)) {
+      await writer.prepare()
+      head = await readHead()
+    }
+    // The log is listed while the entities are read. What was carried out in between is reported as a change.
+    const [, found] = await Promise.all([reader.readAll(head), log.keys()])
+    const records = found.filter((key) => key.startsWith(keys.logPrefix))
+    await readAgain({ records })
+    if (status === 'loading') setStatus('ready')
+    if (records.length > 0) schedule.soon()
     for (const hint of pendingMessages.splice(0)) follow(hint)
   }
 
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (closed) return Promise.reject(new LeaseError('closed', 'this sync is closed'))
-    const done = queue.then(bootstrap).then(work)
-    queue = done.catch(() => {})
-    return done
+  function readHead(): Promise<Items> {
+    return storage.get([...new Set([keys.meta, keys.settings, keys.all, keys.index, ...layout.indexKeys])])
   }
 
-  /** The edit stays on top of the stored data until a read that began after the write. */
-  async function write(undo: () => void, touched: Stale, work: () => Promise<Written>): Promise<void> {
+  /** Resolves when this, and everything that was stale before, is shown. */
+  function readAgain(stale: Stale): Promise<void> {
+    return new Promise((resolve) => {
+      reader.stale({ ...stale, afterRead: resolve })
+      onAbort(closing.signal, resolve)
+    })
+  }
+
+  async function write(operation: Operation): Promise<void> {
+    await tracked(() => append.write(operation))
+  }
+
+  /** `close` waits for the work. */
+  async function tracked<T>(work: () => Promise<T>): Promise<T> {
+    if (isClosing || status === 'invalidated')
+      throw new LeaseError('closed', `this sync is ${isClosing ? 'closed' : status}`)
+    const done = work()
+    unfinished.add(done)
     try {
-      const { indexChanged } = await inTurn(work)
-      reader.stale({ ...touched, index: touched.index || indexChanged, afterRead: undo })
+      return await done
     } catch (error) {
-      undo()
-      reader.stale({ ...touched, index: true })
-      throw error
+      throw failed(error)
+    } finally {
+      unfinished.delete(done)
     }
   }
 
-  /** The revision of the index, if it contains all of these ids. */
-  function knownAt(ids: readonly string[]): number | undefined {
-    return ids.every(view.indexes) ? view.revision : undefined
+  async function update(id: string, change: (entity: E | undefined) => E): Promise<void> {
+    const earlier = [...unfinished]
+    await bootstrap()
+    await Promise.allSettled(earlier)
+    let updated: E | undefined
+    await writer.update(id, (entity) => {
+      updated = checked(id, change(entity as E | undefined))
+      return updated
+    })
+    await readAgain({ ids: [id], index: !view.indexes(id) })
+    if (updated) announce(messageAbout([[id, updated]], undefined))
+  }
+
+  function checked(id: string, entity: unknown): E {
+    return validate.entity(`entity ${id}`, jsonCopy(`entity ${id}`, entity as object))
+  }
+
+  function failed(error: unknown): LeaseError {
+    const failure = asLeaseError(error)
+    if (failure.code === 'closed') invalidated(failure)
+    return failure
+  }
+
+  function invalidated(error: unknown): void {
+    if (isClosing || status === 'invalidated') return
+    stop('invalidated')
+    warn('invalidated', asLeaseError(error).message, error)
+  }
+
+  function stop(end: SyncStatus): void {
+    for (const stop of stops) stop?.()
+    schedule.cancel()
+    reader.close()
+    setStatus(end)
+    closing.abort()
+  }
+
+  function setStatus(next: SyncStatus): void {
+    status = next
+    changes.emit({ type: 'status', status })
+  }
+
+  /** The storage of the log may have other keys that look like ours. */
+  function onLogChanged(changes: Parameters<StorageListener>[0]): void {
+    const records = Object.entries(changes ?? {}).filter(([key]) => key.startsWith(keys.logPrefix))
+    if (!changes || records.length > 0) onChanged(changes && Object.fromEntries(records))
+  }
+
+  function onChanged(changes: Parameters<StorageListener>[0]): void {
+    append.onChanged(changes)
+    reader.onChanged(changes)
   }
 
   function receive(message: unknown): unknown {
-    const hint = readMessage(message)
+    const hint = readMessage(message, namespace)
     if (hint === null) warn('malformed-message', 'a malformed message was ignored', message)
     if (!hint) return undefined
-    if (bootstrapped) follow(hint)
+    if (sync.isBootstrapped) follow(hint)
     else pendingMessages.push(hint)
     return { action: SYNC_ACTIONS.ack }
   }
@@ -222,12 +328,23 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     if (removed.length > 0) reader.stale({ index: true, afterRead: () => removeLeftOvers(removed, revision) })
   }
 
-  /** Without a lock, another context's write may have put removed ids back into the index. */
-  function removeLeftOvers(removed: readonly string[], revision: number | undefined): void {
-    const left = removed.filter(view.indexes)
-    if (left.length === 0) return
-    inTurn(() => writer.remove(left, revision)).catch((error) =>
+  /** A foreign sender leaves it to the receivers to remove ids from the index. */
+  function removeLeftOvers(removed: readonly string[], revision = view.revision): void {
+    const left = removed.filter((id) => view.indexes(id) && view.get(id))
+    if (left.length === 0 || revision < view.revision) return
+    write({ delta: left.map((id) => [id, null]), seenAt: revision }).catch((error) =>
       warn('remove-failed', `could not remove ${left.join(', ')} from the index`, error),
     )
+  }
+}
+
+/** For a context that carries out nothing. */
+const IDLE: Schedule = { soon() {}, cancel() {}, finish: async () => {} }
+
+function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch {
+    return undefined
   }
 }

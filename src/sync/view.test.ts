@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { SyncChange } from './index.ts'
+import { withChanges } from './json.ts'
 import { createView } from './view.ts'
 
 interface Item {
@@ -8,7 +9,11 @@ interface Item {
 
 function open() {
   const changes: SyncChange[] = []
-  const view = createView<Item, { theme: string }>({ theme: 'light' }, (change) => changes.push(change))
+  const view = createView<Item, { theme: string }>({
+    defaults: { theme: 'light' },
+    emit: (change) => changes.push(change),
+    changeSettings: withChanges,
+  })
   const emitted = () => changes.splice(0)
   view.applyIndex(['a', 'b'], 1)
   view.applyEntityState('a', { n: 1 })
@@ -29,7 +34,7 @@ describe('apply', () => {
     expect(emitted()).toEqual([])
     view.applyIndex(['a'], 3)
     view.applyIndex(['a'], 3)
-    expect(emitted()).toEqual([{ type: 'removed', id: 'b' }])
+    expect(emitted()).toEqual([{ type: 'removed', id: 'b', previous: { n: 2 } }])
   })
 
   it('ignores an entity that is not in the index', () => {
@@ -45,7 +50,15 @@ describe('apply', () => {
     const { view, emitted } = open()
     view.applyIndex([], 2)
     view.applyIndex([], 3)
-    expect(emitted()).toEqual([{ type: 'cleared' }])
+    expect(emitted()).toEqual([
+      {
+        type: 'cleared',
+        previous: [
+          ['a', { n: 1 }],
+          ['b', { n: 2 }],
+        ],
+      },
+    ])
     expect(view.state.entries).toEqual([])
     view.applyIndex(['a'], 4)
     expect(view.state.entries).toEqual([])
@@ -71,10 +84,14 @@ describe('apply', () => {
   })
 })
 
-describe('an edit', () => {
-  it('stays on top of the stored data until it is taken back', () => {
+describe('a record', () => {
+  it('stays on top of the stored data until it is dropped', () => {
     const { view, emitted } = open()
-    const undo = view.edit(['a', 'new'], (_stored, id) => ({ n: id === 'a' ? 10 : 20 }))
+    const delta = [
+      ['a', { n: 10 }],
+      ['new', { n: 20 }],
+    ] as const
+    view.add('r', 'r/0', { delta })
     view.applyEntityState('a', { n: 3 })
     expect(view.state.entries).toEqual([
       ['a', { n: 10 }],
@@ -82,27 +99,42 @@ describe('an edit', () => {
       ['new', { n: 20 }],
     ])
     emitted()
-    undo()
+    view.drop('r')
     expect(emitted()).toEqual([
-      { type: 'entity', id: 'a', entity: { n: 3 } },
-      { type: 'removed', id: 'new' },
+      { type: 'entity', id: 'a', entity: { n: 3 }, previous: { n: 10 } },
+      { type: 'removed', id: 'new', previous: { n: 20 } },
     ])
   })
 
-  it('that clears is one change, and shows all entities again when it is taken back', () => {
+  it('has its place in the order of all records, however late it comes', () => {
+    const { view } = open()
+    view.add('r2', 'r2/0', { patch: ['a', { n: 20 }, []] })
+    view.add('r1', 'r1/0', { delta: [['a', { n: 10 }]] })
+    expect(view.get('a')).toEqual({ n: 20 })
+    view.add('r3', 'r3/0', { delta: [['a', null]] })
+    view.add('r4', 'r4/0', { delta: [['a', { n: 40 }]] })
+    expect(view.state.entries).toEqual([
+      ['b', { n: 2 }],
+      ['a', { n: 40 }],
+    ])
+    for (const key of ['r4', 'r3', 'r1', 'r2']) view.drop(key)
+    expect(view.state.entries[0]).toEqual(['a', { n: 1 }])
+  })
+
+  it('that resets is one change, and shows all entities again when it is dropped', () => {
     const { view, emitted } = open()
-    const undo = view.clear()
-    expect(emitted()).toEqual([{ type: 'cleared' }])
-    undo()
+    view.add('r', 'r/0', { reset: true })
+    expect(emitted().map(({ type }) => type)).toEqual(['cleared'])
+    view.drop('r')
     expect(emitted().length).toBe(2)
   })
 
   it('of settings stays on top of the stored settings', () => {
     const { view, emitted } = open()
-    const undo = view.editSettings(() => ({ theme: 'blue' }))
+    view.add('r', 'r/0', { settings: [{ theme: 'blue' }, []] })
     view.applySettings({ theme: 'light' })
     expect(view.state.settings).toEqual({ theme: 'blue' })
-    undo()
+    view.drop('r')
     expect(view.state.settings).toEqual({ theme: 'light' })
     expect(emitted().length).toBe(2)
   })

@@ -11,8 +11,14 @@ export type SyncWarningCode =
   | 'malformed-settings'
   | 'malformed-index'
   | 'malformed-entity'
-  /** Another version of the application changed the stored format. This context does not write any more. */
+  /** A record of the log is malformed, or of another format. It stays where it is, and is not carried out. */
+  | 'malformed-record'
+  /** The stored data has another format, for example of a newer version. This context does not write any more. */
   | 'other-format'
+  /** A write is safe in the log and shown everywhere, but could not yet be moved to the index. */
+  | 'write-postponed'
+  /** The extension was reloaded under this context. It has stopped; only a reload of the page helps. */
+  | 'invalidated'
   /** The storage could not be read. The read is repeated. */
   | 'read-failed'
   /** An entity or an orphaned key could not be removed. */

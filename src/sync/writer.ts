@@ -1,36 +1,49 @@
 /**
- * Writes to the storage, under the lock. A new entity is stored before its id enters the index, and a removed id
- * leaves the index before its entity is removed: a writer that dies in between leaves at most an orphaned key.
+ * Carries out the records of the log, under the lock. A new entity is stored before its id enters the index, and a
+ * removed id leaves the index before its entity is removed: a writer that dies in between leaves at most an orphaned
+ * key, and the records, which are carried out again.
  */
 import { isObject } from '../base/arguments.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
-import { type Format, fits, type Migrations, migrate, nextMeta, otherFormat, readMeta } from './format.ts'
-import { type EntityEntries, type Layout, STORAGE_KEYS } from './layout.ts'
+import { adopt, fold, type Records, readRecords } from './fold.ts'
+import { expectFormat, type Format, readMeta, show } from './format.ts'
+import type { Layout } from './layout.ts'
 import type { SyncLocks } from './locks.ts'
-import { deltaMessage, patchMessage, type SyncMessage } from './messages.ts'
-import { expectSettings } from './settings.ts'
-import type { StorageAdapter } from './storage.ts'
+import { DONE } from './log.ts'
+import { type Migrations, migrate } from './migrate.ts'
+import { type Items, logOf, type StorageAdapter } from './storage.ts'
+import type { Warn } from './warnings.ts'
 
-/** The result of a write. It is sent in messages as it is. */
-export interface Written {
-  /** Whether ids were added to the index or removed from it. */
-  readonly indexChanged: boolean
-}
+export type Update = (entity: object | undefined) => object | undefined
 
-/** Carries out operations on the storage: in this context, or at the coordinator. Each operation may run twice. */
+/** The operations that need the lock: in this context, or at the coordinator. */
 export interface Writer {
   /** Migrates the stored data to the format of this context. */
-  prepare(): Promise<Written>
-  /** `knownAt`: the revision of the index in which the caller saw all of these ids. */
-  set(entries: EntityEntries, knownAt?: number): Promise<Written>
-  /** Sets fields of an entity. Rejects with `not-found` if the entity does not exist. */
-  patch(id: string, fields: object, knownAt?: number): Promise<Written>
-  /** `seenAt`: removes nothing if the index has changed since this revision. */
-  remove(ids: readonly string[], seenAt?: number): Promise<Written>
-  reset(): Promise<Written>
-  updateSettings(fields: object): Promise<Written>
+  prepare(): Promise<void>
   /** Removes the keys of entities that are not in the index, of these ids or of all. Resolves with their ids. */
   cleanup(ids?: readonly string[]): Promise<readonly string[]>
+  /** Reads the entity, and stores what `change` returns. If that is `undefined`, nothing is stored. */
+  update(id: string, change: Update): Promise<void>
+}
+
+/** What became of the records that were carried out. */
+export interface Outcome {
+  readonly records: ReadonlySet<string>
+  /** The new revision of the index, if it changed. */
+  readonly revision?: number
+  /** By place in the log: operations that could not be carried out. */
+  readonly refused: ReadonlyMap<string, LeaseError>
+  /** The ids that are not in the index any more. */
+  readonly gone: ReadonlySet<string>
+  /** By key: records that the storage refused. They stay in the log. */
+  readonly failed?: ReadonlyMap<string, LeaseError>
+}
+
+const NOTHING: Outcome = { records: new Set(), refused: new Map(), gone: new Set() }
+
+export interface StorageWriter extends Writer {
+  /** Carries out all records that are in storage when the lock is free. */
+  carryOut(): Promise<Outcome>
 }
 
 export interface StorageWriterOptions {
@@ -39,158 +52,194 @@ export interface StorageWriterOptions {
   readonly locks: SyncLocks | undefined
   readonly layout: Layout
   readonly format: Format
+  readonly namespace: string
   readonly migrations: Migrations
   readonly defaults: object
-  /** Called when the write is in storage. */
-  readonly announce: (message: SyncMessage) => void
+  /** The lock for every change of the index. */
+  readonly lockName: string
+  readonly warn: Warn
 }
 
-/** The lock for every change of the index. */
-export const LOCK_NAME = 'holdfast:trackedEntities'
-
-const UNCHANGED: Written = { indexChanged: false }
-const CHANGED: Written = { indexChanged: true }
-
-export function storageWriter(options: StorageWriterOptions): Writer {
-  const { storage, locks, layout, format, announce } = options
+export function storageWriter(options: StorageWriterOptions): StorageWriter {
+  const { storage, locks, layout, format, lockName, warn } = options
+  const { keys, indexKeys } = layout
+  const log = logOf(storage)
+  const reported = new Set<string>()
+  let waiting: Promise<Outcome> | undefined
 
   return {
-    prepare: () => exclusively(async () => ((await migrate(options)) ? CHANGED : UNCHANGED)),
-
-    async set(entries, knownAt) {
-      const revision = await exclusively(() => setEntities(entries, knownAt))
-      announce(deltaMessage(entries, revision))
-      return revision === undefined ? UNCHANGED : CHANGED
+    carryOut() {
+      // Those who ask before the lock is free share one turn.
+      waiting ??= takeTurn()
+      return waiting
     },
 
-    async patch(id, fields, knownAt) {
-      const entity = await exclusively(() => patchEntity(id, fields, knownAt))
-      announce(deltaMessage([[id, entity]]))
-      return UNCHANGED
+    prepare: () => exclusively(() => migrate(options)),
+
+    async update(id, change) {
+      await exclusively(async () => carryOut(await readLog(), { id, change }))
     },
-
-    async remove(ids, seenAt) {
-      const revision = await exclusively(() => removeEntities(ids, seenAt))
-      if (revision === undefined) return UNCHANGED
-      announce(
-        ids.length > 1
-          ? patchMessage(ids, revision)
-          : deltaMessage(
-              ids.map((id) => [id, null]),
-              revision,
-            ),
-      )
-      return CHANGED
-    },
-
-    reset: () =>
-      exclusively(async () => {
-        const { items, meta } = await readFitting(layout.indexKeys)
-        await storage.set({ ...layout.empty, ...nextMeta(meta) })
-        await removeOrphans(layout.ids(items) ?? [])
-        return CHANGED
-      }),
-
-    updateSettings: (fields) =>
-      exclusively(async () => {
-        const stored = (await readFitting([STORAGE_KEYS.settings])).items[STORAGE_KEYS.settings]
-        const settings = { ...options.defaults, ...(isObject(stored) && stored), ...fields }
-        expectSettings(settings)
-        await storage.set({ [STORAGE_KEYS.settings]: settings })
-        return UNCHANGED
-      }),
 
     cleanup: (ids) =>
       exclusively(async () => {
-        const indexed = new Set((await readIndex(layout.indexKeys)).ids)
-        const candidates = ids ?? (await storage.keys()).flatMap((key) => layout.subject(key)?.id ?? [])
+        await carryOutAll()
+        const items = await storage.get([keys.meta, ...indexKeys])
+        expectFormat(readMeta(items, keys), format)
+        const indexed = indexedIds(items)
+        // A missing index says nothing, and another device's index may come later than its entities.
+        if (storage.shared || indexKeys.some((key) => !(key in items))) return []
+        const candidates = ids ?? (await storage.keys()).flatMap((key) => layout.idOf(key) ?? [])
         const orphans = candidates.filter((id) => !indexed.has(id))
-        if (orphans.length > 0) await storage.remove(layout.entityKeys(orphans))
+        await remove(storage, layout.entityKeys(orphans))
         return orphans
       }),
   }
 
+  async function takeTurn(): Promise<Outcome> {
+    // Without locks the work starts at once: let the caller note the turn first.
+    await undefined
+    try {
+      return await exclusively(() => {
+        waiting = undefined
+        return carryOutAll()
+      })
+    } catch (error) {
+      waiting = undefined
+      throw error
+    }
+  }
+
+  /** All records together. If that fails, one by one, so that a record that does not fit stops no other. */
+  async function carryOutAll(): Promise<Outcome> {
+    const records = await readLog()
+    try {
+      return await carryOut(records)
+    } catch (error) {
+      const { code, retryable } = asLeaseError(error)
+      if (code !== 'store-failed' || retryable || records.keys.length < 2) throw error
+    }
+    const outcomes: Outcome[] = []
+    const failed = new Map<string, LeaseError>()
+    for (const key of records.keys) {
+      const own = records.operations.filter(([place]) => place.startsWith(key))
+      const outcome = await carryOut({ ...records, keys: [key], operations: own }).catch(asLeaseError)
+      if (outcome instanceof LeaseError) failed.set(key, outcome)
+      else outcomes.push(outcome)
+    }
+    const { revision } = outcomes.findLast((outcome) => outcome.revision) ?? {}
+    return {
+      records: new Set(outcomes.flatMap((outcome) => [...outcome.records])),
+      refused: new Map(outcomes.flatMap((outcome) => [...outcome.refused])),
+      // What is removed by one record may be added by the next: receivers learn it from the storage.
+      gone: new Set(),
+      failed,
+      ...(revision && { revision }),
+    }
+  }
+
   async function exclusively<T>(work: () => Promise<T>): Promise<T> {
     try {
-      return await (locks ? locks.withLease(LOCK_NAME, work) : work())
+      return await (locks ? locks.withLease(lockName, work) : work())
     } catch (error) {
       throw asLeaseError(error)
     }
   }
 
-  async function readFitting(keys: readonly string[]) {
-    const items = await storage.get([STORAGE_KEYS.meta, ...keys])
-    const meta = readMeta(items)
-    if (!fits(meta, format)) throw otherFormat(meta, format)
-    return { items, meta }
+  async function carryOut(
+    records: Records,
+    update?: { readonly id: string; readonly change: Update },
+  ): Promise<Outcome> {
+    const { operations } = records
+    if (records.keys.length === 0 && !update) return NOTHING
+    const touched = [
+      ...operations.flatMap(([, { patch }]) => patch?.[0] ?? []),
+      ...(update ? [update.id] : []),
+    ]
+    const items = await readBase(layout.entityKeys(touched))
+    const meta = readMeta(items, keys)
+    expectFormat(meta, format)
+    const resets = operations.some(([, { reset }]) => reset)
+    // A reset repairs a damaged index.
+    const indexed = resets ? new Set(layout.ids(items)) : indexedIds(items)
+    const folded = fold(operations, {
+      indexed,
+      revision: meta?.revision ?? 0,
+      find: layout.lookup(items),
+      settings: items[keys.settings],
+      defaults: options.defaults,
+    })
+    const { removed, values, settings, refused } = folded
+    const updated = update?.change(folded.entity(update.id))
+    if (update && updated) values.set(update.id, updated)
+
+    const change = layout.change(items, removed, [...values])
+    const indexChanged = resets || Object.keys(change.index).length > 0
+    const revision = indexChanged ? (meta?.revision ?? 0) + 1 : undefined
+    // A shard that is missing later is damaged, so all of them are written.
+    const missing = Object.entries(layout.empty).filter(([key]) => resets || !(key in items))
+    const index = { ...Object.fromEntries(missing), ...change.index }
+    const result: Items = {
+      ...(settings && { [keys.settings]: settings }),
+      ...(revision && { ...index, [keys.meta]: { ...format, revision } }),
+      // Together with their result, so that no record is carried out twice.
+      ...(log === storage && Object.fromEntries(records.keys.map((key) => [key, DONE]))),
+    }
+    const added = layout.entityKeys([...values.keys()].filter((id) => !indexed.has(id)))
+    await store(change.entities, result, added)
+    const gone = new Set([...removed].filter((id) => !values.has(id)))
+    const orphans = layout.entityKeys(gone)
+    // If this fails, somebody else removes the keys later.
+    if (log !== storage) await remove(log, records.keys).catch(() => {})
+    await remove(storage, log === storage ? [...records.keys, ...orphans] : orphans).catch(() => {})
+    return { records: new Set(records.keys), refused, gone, ...(revision && { revision }) }
   }
 
-  async function readIndex(keys: readonly string[]) {
-    const read = await readFitting(keys)
-    const ids = layout.ids(read.items)
-    if (ids) return { ...read, ids }
+  async function readLog(): Promise<Records> {
+    const found = (await log.keys()).filter((key) => key.startsWith(keys.logPrefix))
+    const records = readRecords(found.length > 0 ? await log.get(found) : {}, keys.logPrefix, show(format))
+    for (const key of records.ignored.filter((key) => !reported.has(key))) {
+      reported.add(key)
+      warn('malformed-record', `${key} is malformed or has another format; it is not carried out`)
+    }
+    return records
+  }
+
+  async function readBase(more: readonly string[]): Promise<Items> {
+    const items = await storage.get([keys.meta, keys.settings, keys.all, ...indexKeys, ...more])
+    return storage.shared ? adopt(items, await storage.keys(), layout) : items
+  }
+
+  /** Throws if the index is damaged: it is not a list, or it is missing although it was written once. */
+  function indexedIds(items: Items): ReadonlySet<string> {
+    const missing = isObject(items[keys.meta]) && indexKeys.some((key) => !(key in items))
+    const ids = missing && !storage.shared ? null : layout.ids(items)
+    if (ids) return new Set(ids)
     throw new LeaseError(
       'store-failed',
-      `${layout.indexKeys[0]} is damaged; reset() replaces it with an empty index`,
+      `${indexKeys[0]} is damaged; reset() replaces it with an empty index`,
     )
   }
 
-  /** Resolves with the new revision, or with `undefined` if no id was added. */
-  async function setEntities(entries: EntityEntries, knownAt: number | undefined) {
-    const ids = entries.map(([id]) => id)
-    const entityKeys = layout.entityKeys(ids)
-    // The index has not changed since the caller saw the ids in it, so it need not be read.
-    if (knownAt !== undefined && entityKeys.length > 0 && (await readFitting([])).meta.revision === knownAt) {
-      await storage.set(layout.add({}, entries).entities)
-      return undefined
-    }
-    const { items, meta, ids: indexed } = await readIndex(layout.indexKeysOf(ids))
-    const { entities, index } = layout.add(items, entries)
-    if (entityKeys.length > 0) await storage.set(entities)
-    if (Object.keys(index).length === 0) return undefined
-    const next = nextMeta(meta)
+  /** First the new entities, then the index and everything else. */
+  async function store(entities: Items, result: Items, added: readonly string[]): Promise<void> {
+    const all = { ...entities, ...result }
+    if (Object.keys(all).length === 0) return
     try {
-      await storage.set({ ...index, ...next })
+      const fresh = Object.fromEntries(added.map((key) => [key, entities[key]]))
+      if (added.length > 0) await storage.set(fresh)
+      const rest = Object.entries(all).filter(([key]) => !(key in fresh))
+      await storage.set(Object.fromEntries(rest))
     } catch (error) {
-      const before = new Set(indexed)
-      await removeOrphans(ids.filter((id) => !before.has(id)))
-      throw error
+      if (added.length === 0) throw error
+      // The storage is almost full: in one write, the entities take the place of their records.
+      await storage.set(all).catch(async () => {
+        await remove(storage, added).catch(() => {})
+        throw error
+      })
     }
-    return next[STORAGE_KEYS.meta].revision
   }
+}
 
-  async function patchEntity(id: string, fields: object, knownAt: number | undefined): Promise<object> {
-    const keys = layout.entityKeys([id])
-    const near = keys.length > 0 ? await readFitting(keys) : undefined
-    const indexed = near?.meta.revision === knownAt
-    const { items, ids } =
-      near && indexed
-        ? { items: near.items, ids: [id] }
-        : await readIndex([...layout.indexKeysOf([id]), ...keys])
-    const stored = layout.lookup(items)(id)
-    if (!ids.includes(id) || !isObject(stored))
-      throw new LeaseError('not-found', `entity ${id} does not exist`, { resource: id })
-    const patched = { ...stored, ...fields }
-    const { entities, index } = layout.add(items, [[id, patched]])
-    await storage.set(keys.length > 0 ? entities : index)
-    return patched
-  }
-
-  /** Resolves with the new revision, or with `undefined` if nothing was removed. */
-  async function removeEntities(ids: readonly string[], seenAt: number | undefined) {
-    const { items, meta } = await readIndex(layout.indexKeysOf(ids))
-    if (seenAt !== undefined && meta.revision > seenAt) return undefined
-    const index = layout.drop(items, ids)
-    if (Object.keys(index).length === 0) return undefined
-    const next = nextMeta(meta)
-    await storage.set({ ...index, ...next })
-    await removeOrphans(ids)
-    return next[STORAGE_KEYS.meta].revision
-  }
-
-  /** The ids are not in the index any more. If this fails, the next clean-up removes the keys. */
-  async function removeOrphans(ids: readonly string[]): Promise<void> {
-    const keys = layout.entityKeys(ids)
-    if (keys.length > 0) await storage.remove(keys).catch(() => {})
-  }
+async function remove(storage: StorageAdapter, keys: readonly string[]): Promise<void> {
+  if (keys.length > 0) await storage.remove(keys)
 }

@@ -5,9 +5,8 @@ import { createLeases } from '../core/index.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { FakeClock } from '../testing/index.ts'
 import { createSync, memoryStorage, STORAGE_KEYS } from './index.ts'
-import { LOCK_NAME } from './writer.ts'
 
-const META = { revision: 0, schemaVersion: 1, shards: 1 }
+const META = { option: 'B', revision: 0, schemaVersion: 1, shards: 1 }
 
 describe('a write', () => {
   it('is shown in its own context at once, and in the other contexts when it is stored', async () => {
@@ -45,7 +44,8 @@ describe('a write', () => {
     })
     await extension.resolved(page.setEntity('a', { n: 1 }))
     await extension.resolved(page.removeEntity('a'))
-    expect(states).toEqual(['key -', 'key index', 'key -', '- -'])
+    // First the record of each write. In the end it is removed, together with the key of a removed entity.
+    expect(states).toEqual(['- -', 'key -', 'key index', 'key index', 'key index', 'key -', '- -'])
   })
 
   it('that fails rejects and shows the old state again; the writes of others stay', async () => {
@@ -86,17 +86,31 @@ describe('a write', () => {
     expect(one.get('none')).toBeUndefined()
   })
 
-  it('of a known entity does not read the index', async () => {
-    const storage = memoryStorage()
-    const sync = createSync<Item>({ storage })
-    await sync.setEntity('a', { n: 1 })
-    await eventually(() => expect(sync.state.entries.length).toBe(1))
+  it('neither reads nor writes a large index; it is changed when no more writes come', async () => {
+    const [storage, clock] = [memoryStorage(), new FakeClock()]
+    const sync = createSync<Item>({ storage, clock })
+    await sync.setEntities(Array.from({ length: 1001 }, (_, n) => [`e${n}`, { n }]))
     await new Promise(setImmediate)
-    const get = vi.spyOn(storage, 'get')
-    await sync.setEntity('a', { n: 2 })
-    await sync.patchEntity('a', { checked: true })
-    await new Promise(setImmediate)
-    expect(get.mock.calls.flat(2).filter((key) => key === STORAGE_KEYS.index)).toEqual([])
+    const [get, set] = [vi.spyOn(storage, 'get'), vi.spyOn(storage, 'set')]
+    await sync.setEntity('e7', { n: 0 })
+    await sync.setEntity('new', { n: 1 })
+    await sync.removeEntity('e8')
+    await sync.patchEntity('e9', { checked: true })
+    const keys = [...get.mock.calls.flat(2), ...set.mock.calls.flatMap(([items]) => Object.keys(items))]
+    expect(keys.filter((key) => key === STORAGE_KEYS.index)).toEqual([])
+    expect(set).toHaveBeenCalledTimes(4)
+    const other = createSync<Item>({ storage, clock })
+    await other.bootstrap()
+    expect(other.state.entries).toEqual(sync.state.entries)
+    await clock.advance(2000)
+    const { [STORAGE_KEYS.index]: index } = await storage.get([STORAGE_KEYS.index])
+    expect((index as { ids: string[] }).ids).toEqual(sync.state.entries.map(([id]) => id))
+    expect(await storage.get(['trackedEntity:e7', 'trackedEntity:e8', 'trackedEntity:e9'])).toEqual({
+      'trackedEntity:e7': { n: 0 },
+      'trackedEntity:e9': { n: 9, checked: true },
+    })
+    expect((await storage.keys()).length).toBe(1001 + 2)
+    expect(other.state.entries).toEqual(sync.state.entries)
   })
 
   it('of an entity whose removal was not noticed adds it again; a patch of it rejects with not-found', async () => {
@@ -131,12 +145,29 @@ describe('a write', () => {
     expect(await storage.keys()).toEqual([])
   })
 
+  it('that does not fit stays in the log if its page is gone, and stops no other write', async () => {
+    const extension = fakeExtension({ area: 'sync', latency: [1, 1] })
+    const [dying, page] = await opened(extension, 'Page', 'Page')
+    void dying.setEntity('large', { n: 1, text: 'x'.repeat(9000) } as never)
+    await extension.clock.advance(2)
+    dying.context.kill()
+    await extension.resolved(page.setEntity('a', { n: 2 }))
+    await expect(
+      extension.resolved(page.setEntity('b', { n: 1, text: 'x'.repeat(9000) } as never)),
+    ).rejects.toMatchObject({ code: 'store-failed', message: expect.stringContaining('8192') })
+    expect(extension.browser.items('sync')).toMatchObject({
+      [STORAGE_KEYS.index]: { ids: ['a'] },
+      'trackedEntity:a': { n: 2 },
+    })
+    expect(Object.keys(extension.browser.items('local')).length).toBe(1)
+  })
+
   it('of many entities takes as many storage calls as a write of one', async () => {
     const storage = memoryStorage()
     const set = vi.spyOn(storage, 'set')
     const sync = createSync<Item>({ storage, batch: 300 })
     await sync.setEntities(Array.from({ length: 1000 }, (_, n) => [`e${n}`, { n }]))
-    expect(set).toHaveBeenCalledTimes(2)
+    expect(set).toHaveBeenCalledTimes(3)
     const other = createSync<Item>({ storage, batch: 300 })
     await other.bootstrap()
     expect(other.state.entries.length).toBe(1000)
@@ -172,14 +203,15 @@ describe('locks', () => {
     await leases.close()
   })
 
-  it('that are not free in time make the write reject, and the old state is shown again', async () => {
+  it('that are not free in time postpone the change of the index; the write is in the log', async () => {
     const extension = fakeExtension()
     const [page] = await opened(extension, 'Page')
     const { locks } = extension.browser.openPage()
-    void locks.request(LOCK_NAME, () => new Promise(() => {}))
+    void locks.request('holdfast:trackedEntities', () => new Promise(() => {}))
     await extension.settle()
-    const write = page.setEntity('a', { n: 1 })
-    await expect(extension.resolved(write)).rejects.toMatchObject({ code: 'lease-held', retryable: true })
-    expect(page.state.entries).toEqual([])
+    await extension.resolved(page.setEntity('a', { n: 1 }))
+    expect(extension.warnings.map(({ code }) => code)).toContain('write-postponed')
+    const [other] = await opened(extension, 'Page')
+    expect(other.state.entries).toEqual([['a', { n: 1 }]])
   })
 })

@@ -43,6 +43,10 @@ describe('the hooks of the sync', () => {
     expect(await run('strict')).toEqual({ textContent: 'new 1', rows: 101, left: 0 })
   })
 
+  it('bootstrap the sync, and show its status', async () => {
+    expect(await run('bootstrap')).toEqual(['loadinga undefined', 'readya 1', 'closeda 1'])
+  })
+
   it('throw a LeaseError that names the missing provider', async () => {
     expect(await run('outside')).toEqual([expect.stringMatching(/^LeaseError: .*SyncProvider/)])
   })

@@ -6,7 +6,6 @@ import {
   createCoordinator,
   createSync,
   type Sync,
-  type SyncChange,
   type SyncOptions,
   type SyncWarning,
   webLocks,
@@ -104,8 +103,12 @@ export async function opened<const K extends readonly ('Page' | 'Tab')[]>(
   return surfaces as unknown as { [N in keyof K]: Surface }
 }
 
-export function changesOf(surface: Surface): SyncChange[] {
-  const seen: SyncChange[] = []
-  surface.subscribe((change) => seen.push(change))
+/** The changes of the shown data, without what was shown before. */
+export function changesOf(surface: Surface): { readonly type: string }[] {
+  const seen: { readonly type: string }[] = []
+  surface.subscribe((change) => {
+    const { previous, ...rest } = { previous: undefined, ...change }
+    if (change.type !== 'status') seen.push(rest)
+  })
   return seen
 }

@@ -8,6 +8,7 @@ import {
   useEntity,
   useEntityIds,
   useSyncSettings,
+  useSyncStatus,
 } from '../../../src/react/index.ts'
 import { createSync, memoryStorage, type Sync } from '../../../src/sync/index.ts'
 
@@ -97,6 +98,32 @@ export const scenarios = {
     root.unmount()
     await sync.setEntity('e1', { n: 3 })
     return { textContent, rows, left: host.childElementCount }
+  },
+
+  /** The first hook bootstraps the sync; the status follows it. */
+  async bootstrap() {
+    const storage = memoryStorage()
+    await createSync<Item>({ storage }).setEntity('a', { n: 1 })
+    const sync = createSync<Item>({ storage })
+    const host = document.createElement('div')
+    const root = createRoot(host)
+    const shown: (string | null)[] = []
+    const Status = () => <b>{useSyncStatus()}</b>
+    flushSync(() =>
+      root.render(
+        <SyncProvider sync={sync}>
+          <Status />
+          <Row id="a" />
+        </SyncProvider>,
+      ),
+    )
+    shown.push(host.textContent)
+    await quiet()
+    shown.push(host.textContent)
+    await sync.close()
+    await quiet()
+    shown.push(host.textContent)
+    return shown
   },
 
   async outside() {

@@ -1,4 +1,5 @@
-import { chromeContext } from '../../../src/sync/index.ts'
+import { chromeContext, createSync } from '../../../src/sync/index.ts'
 import { exposeProbe } from './probe.ts'
 
 exposeProbe(chromeContext())
+Object.assign(globalThis, { chromeContext, createSync })

@@ -1,4 +1,6 @@
 import { chromeContext, webLocks } from '../../../src/sync/index.ts'
 import { exposeProbe, patientClock } from './probe.ts'
 
-exposeProbe({ ...chromeContext(), locks: webLocks({ clock: patientClock }) })
+const probe = exposeProbe({ ...chromeContext(), locks: webLocks({ clock: patientClock }) })
+
+if (location.hash) probe.writeAndClose(location.hash.slice(1))

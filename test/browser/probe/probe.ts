@@ -28,8 +28,10 @@ const BARE_KEY = 'bare'
 export type Probe = ReturnType<typeof createProbe>
 
 /** Puts a probe on the global object, for `runProbe`. */
-export function exposeProbe(options: SyncOptions): void {
-  Object.assign(globalThis, { probe: createProbe(options) })
+export function exposeProbe(options: SyncOptions): Probe {
+  const probe = createProbe(options)
+  Object.assign(globalThis, { probe })
+  return probe
 }
 
 function createProbe(options: SyncOptions) {
@@ -57,6 +59,16 @@ function createProbe(options: SyncOptions) {
       await Promise.all(
         Array.from({ length: count }, (_, n) => sync.setEntity(`${prefix}${n}`, { n, at: now() })),
       )
+    },
+    /** Writes and closes the page in one turn. */
+    writeAndClose(id: string): void {
+      void sync.setEntity(id, { n: 0, at: now() })
+      close()
+    },
+    /** Writes one entity after the other, and leaves the page in the same turn. */
+    writeAndLeave(ids: readonly string[]): void {
+      for (const id of ids) void sync.setEntity(id, { n: 0, at: now() })
+      location.href = 'about:blank'
     },
     /** Also makes a bare write to the storage, for comparison. */
     async update(id: string, n: number): Promise<void> {

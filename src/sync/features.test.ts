@@ -1,0 +1,207 @@
+import * as v from 'valibot'
+import { describe, expect, expectTypeOf, it, vi } from 'vitest'
+import { eventually } from '../../test/eventually.ts'
+import { fakeExtension, type Item, opened } from '../../test/sync/fake-extension.ts'
+import { createSync, exportCollection, importCollection, memoryStorage, type SyncChange } from './index.ts'
+
+describe('patchEntity and updateSettings', () => {
+  it('remove the fields that are undefined', async () => {
+    const storage = memoryStorage()
+    const sync = createSync<{ n?: number; text: string }>({ storage })
+    await sync.setEntity('a', { n: 1, text: 'x' })
+    await sync.patchEntity('a', { n: undefined })
+    expect(sync.get('a')).toEqual({ text: 'x' })
+    await sync.updateSettings({ scopeMode: 'specific', scopeTargetId: 'here' })
+    await sync.updateSettings({ scopeMode: 'all', scopeTargetId: undefined })
+    expect(await storage.get(['trackedEntity:a', 'syncSettings'])).toEqual({
+      'trackedEntity:a': { text: 'x' },
+      syncSettings: { featureEnabled: true, scopeMode: 'all', themeToken: '#6441a5' },
+    })
+  })
+})
+
+describe('updateEntity', () => {
+  it('loses no count of two pages and a content script', async () => {
+    const extension = fakeExtension()
+    extension.startWorker()
+    const surfaces = await opened(extension, 'Page', 'Page', 'Tab')
+    const count = async (surface: (typeof surfaces)[number]) => {
+      for (let n = 0; n < 20; n++)
+        await surface.updateEntity('a', (item) => ({ ...item, n: (item?.n ?? 0) + 1 }))
+    }
+    await extension.resolved(Promise.all(surfaces.map(count)))
+    expect(extension.browser.items()['trackedEntity:a']).toEqual({ n: 60 })
+    for (const surface of surfaces) expect(surface.get('a')).toEqual({ n: 60 })
+  })
+
+  it('comes after the earlier writes of its context, and refuses what is not an entity', async () => {
+    const sync = createSync<Item>({ storage: memoryStorage() })
+    void sync.setEntity('a', { n: 5 })
+    await sync.updateEntity('a', (item) => ({ n: (item?.n ?? 0) + 1 }))
+    expect(sync.get('a')).toEqual({ n: 6 })
+    for (const change of [() => undefined as never, async () => ({ n: 1 }), () => ({ n: Number.NaN })])
+      await expect(sync.updateEntity('a', change as () => Item)).rejects.toMatchObject({
+        code: 'invalid-argument',
+      })
+    expect(sync.get('a')).toEqual({ n: 6 })
+  })
+})
+
+describe('the writes of one turn', () => {
+  it('are one write, in their order', async () => {
+    const storage = memoryStorage()
+    const sync = createSync<Item>({ storage })
+    await sync.bootstrap()
+    const set = vi.spyOn(storage, 'set')
+    await Promise.all([
+      ...Array.from({ length: 1200 }, (_, n) => sync.setEntity(`e${n}`, { n })),
+      sync.removeEntity('e7'),
+      sync.patchEntity('e8', { checked: true }),
+      sync.setEntity('e7', { n: 70 }),
+    ])
+    // The record, the entities, and the index.
+    expect(set).toHaveBeenCalledTimes(3)
+    expect(sync.state.entries.at(-1)).toEqual(['e7', { n: 70 }])
+    expect(sync.get('e8')).toEqual({ n: 8, checked: true })
+  })
+})
+
+describe('a namespace', () => {
+  it('separates collections in one storage', async () => {
+    const extension = fakeExtension()
+    const [plain, tasks, other] = [
+      extension.openPage(),
+      extension.openPage({ namespace: 'tasks' }),
+      extension.openPage({ namespace: 'tasks' }),
+    ]
+    await extension.resolved(Promise.all([plain, tasks, other].map((surface) => surface.bootstrap())))
+    await extension.resolved(Promise.all([plain.setEntity('a', { n: 1 }), tasks.setEntity('b', { n: 2 })]))
+    await extension.resolved(tasks.updateSettings({ themeToken: '#123' }))
+    await extension.settle()
+    expect(plain.state.entries).toEqual([['a', { n: 1 }]])
+    expect(other.state.entries).toEqual([['b', { n: 2 }]])
+    expect([plain.settings.themeToken, other.settings.themeToken]).toEqual(['#6441a5', '#123'])
+    expect(Object.keys(extension.browser.items()).toSorted()).toEqual([
+      'tasks/syncSettings',
+      'tasks/trackedEntities:index',
+      'tasks/trackedEntities:meta',
+      'tasks/trackedEntity:b',
+      'trackedEntities:index',
+      'trackedEntities:meta',
+      'trackedEntity:a',
+    ])
+    await extension.resolved(plain.reset())
+    await extension.settle()
+    expect(other.state.entries).toEqual([['b', { n: 2 }]])
+  })
+})
+
+describe('validate', () => {
+  const entity = v.object({ n: v.pipe(v.number(), v.minValue(0)) })
+
+  it('checks what is written and what is read, and gives entities their type', async () => {
+    const storage = memoryStorage()
+    const warnings: string[] = []
+    const options = {
+      storage,
+      validate: { entity },
+      onWarning: ({ message }: { message: string }) => warnings.push(message),
+    }
+    const sync = createSync(options)
+    expectTypeOf(sync.get('a')).toEqualTypeOf<{ n: number } | undefined>()
+    await sync.setEntity('a', { n: 1 })
+    for (const write of [
+      sync.setEntity('a', { n: -1 }),
+      sync.patchEntity('a', { n: -1 }),
+      sync.updateEntity('a', () => ({ n: -1 })),
+    ])
+      await expect(write).rejects.toMatchObject({
+        code: 'invalid-argument',
+        message: expect.stringMatching(/^entity a\.n: /),
+      })
+    expect(sync.get('a')).toEqual({ n: 1 })
+    await storage.set({ 'trackedEntity:a': { n: 'one' } })
+    await eventually(() => expect(sync.get('a')).toBeUndefined())
+    expect(warnings).toEqual([expect.stringMatching(/^the stored entity a\.n: /)])
+  })
+
+  it('refuses a schema that answers later', async () => {
+    const slow = v.objectAsync({ n: v.number() })
+    const sync = createSync<Item>({ storage: memoryStorage(), validate: { entity: slow } })
+    await expect(sync.setEntity('a', { n: 1 })).rejects.toThrow(
+      'validate: expected a schema that answers at once',
+    )
+  })
+})
+
+describe('the status', () => {
+  it('is loading, ready and closed, and each change is reported', async () => {
+    const sync = createSync<Item>({ storage: memoryStorage() })
+    const seen: string[] = []
+    sync.subscribe((change) => change.type === 'status' && seen.push(change.status))
+    expect(sync.status).toBe('loading')
+    await sync.bootstrap()
+    expect(sync.status).toBe('ready')
+    await sync.close()
+    expect([sync.status, seen]).toEqual(['closed', ['ready', 'closed']])
+  })
+})
+
+describe('a change', () => {
+  it('carries what was shown before', async () => {
+    const sync = createSync<Item>({ storage: memoryStorage() })
+    await sync.bootstrap()
+    const seen: SyncChange<Item>[] = []
+    sync.subscribe((change) => seen.push(change))
+    await sync.setEntity('a', { n: 1 })
+    await sync.setEntity('a', { n: 2 })
+    await sync.removeEntity('a')
+    expect(seen).toEqual([
+      { type: 'entity', id: 'a', entity: { n: 1 } },
+      { type: 'entity', id: 'a', entity: { n: 2 }, previous: { n: 1 } },
+      { type: 'removed', id: 'a', previous: { n: 2 } },
+    ])
+  })
+})
+
+describe('the list', () => {
+  it('is in the order in which entities were added, also with shards', async () => {
+    for (const shards of [1, 8]) {
+      const storage = memoryStorage()
+      const sync = createSync<Item>({ storage, shards })
+      for (let n = 0; n < 20; n++) await sync.setEntity(`e${n}`, { n })
+      await sync.removeEntity('e3')
+      await sync.setEntity('e3', { n: 3 })
+      const ids = [...Array.from({ length: 20 }, (_, n) => `e${n}`).filter((id) => id !== 'e3'), 'e3']
+      const other = createSync<Item>({ storage, shards })
+      await other.bootstrap()
+      for (const { state } of [sync, other]) expect(state.entries.map(([id]) => id)).toEqual(ids)
+    }
+  })
+})
+
+describe('a collection', () => {
+  it('is exported and imported as a whole, in one write', async () => {
+    const [from, to] = [0, 1].map(() => createSync<Item>({ storage: memoryStorage() })) as [
+      ReturnType<typeof createSync<Item>>,
+      ReturnType<typeof createSync<Item>>,
+    ]
+    await from.setEntities([
+      ['b', { n: 2 }],
+      ['a', { n: 1 }],
+    ])
+    await from.updateSettings({ themeToken: '#123' })
+    const exported = JSON.parse(JSON.stringify(await exportCollection(from)))
+    await to.setEntity('old', { n: 0 })
+    await importCollection(to, exported)
+    expect(to.state.entries.map(([id]) => id)).toEqual(['old', 'b', 'a'])
+    await importCollection(to, exported, { replace: true })
+    expect(to.state).toEqual(from.state)
+    const broken = { ...exported, settings: { themeToken: 'mauve' } }
+    for (const bad of [broken, null, {}, { settings: {}, entities: [['a']] }])
+      await expect(importCollection(to, bad, { replace: true })).rejects.toMatchObject({
+        code: 'invalid-argument',
+      })
+    expect(to.state).toEqual(from.state)
+  })
+})

@@ -1,0 +1,107 @@
+/** What the records of the log make of the stored data. Pure: it only computes. */
+import { isObject } from '../base/arguments.ts'
+import { LeaseError } from '../base/errors.ts'
+import { withChanges } from './json.ts'
+import type { Layout } from './layout.ts'
+import { DONE, type Operation, readRecord } from './log.ts'
+import { settingsAfter } from './settings.ts'
+import type { Items } from './storage.ts'
+
+/** An operation, and its place in the log. */
+export type Logged = readonly [place: string, operation: Operation]
+
+export interface Records {
+  /** The operations of this format, in their order. */
+  readonly operations: readonly Logged[]
+  /** The keys of these records, and of those that were carried out before. */
+  readonly keys: readonly string[]
+  /** Malformed records, and those of other formats. They stay where they are. */
+  readonly ignored: readonly string[]
+}
+
+export function readRecords(items: Items, prefix: string, format: string): Records {
+  const operations: Logged[] = []
+  const keys: string[] = []
+  const ignored: string[] = []
+  for (const key of Object.keys(items).sort()) {
+    if (!key.startsWith(prefix)) continue
+    const record = readRecord(items[key])
+    if (record === null || (record !== DONE && record.format !== format)) {
+      ignored.push(key)
+      continue
+    }
+    keys.push(key)
+    if (record !== DONE) for (const [at, op] of record.ops.entries()) operations.push([placeOf(key, at), op])
+  }
+  return { operations, keys, ignored }
+}
+
+export function placeOf(key: string, at: number): string {
+  return `${key}/${String(at).padStart(6, '0')}`
+}
+
+export interface Base {
+  readonly indexed: ReadonlySet<string>
+  readonly revision: number
+  /** A stored entity. */
+  readonly find: (id: string) => unknown
+  readonly settings: unknown
+  readonly defaults: object
+}
+
+export interface Folded {
+  /** Ids that left the index. Those that are also in `values` were added again afterwards. */
+  readonly removed: ReadonlySet<string>
+  readonly values: Map<string, object>
+  readonly settings: object | undefined
+  /** By place in the log: operations that could not be carried out. */
+  readonly refused: ReadonlyMap<string, LeaseError>
+  entity(id: string): object | undefined
+}
+
+export function fold(operations: readonly Logged[], base: Base): Folded {
+  const removed = new Set<string>()
+  const values = new Map<string, object>()
+  const refused = new Map<string, LeaseError>()
+  let settings: object | undefined
+
+  for (const [place, { delta = [], seenAt, patch, reset, settings: changes }] of operations) {
+    if (reset) {
+      values.clear()
+      for (const id of base.indexed) removed.add(id)
+    }
+    for (const [id, value] of delta) {
+      // Somebody has changed the index, or set the entity, since this removal was decided.
+      if (seenAt !== undefined && (base.revision > seenAt || values.has(id))) continue
+      if (value) values.set(id, value)
+      else {
+        values.delete(id)
+        removed.add(id)
+      }
+    }
+    if (patch) {
+      const [id, ...fields] = patch
+      const current = entity(id)
+      if (current) values.set(id, withChanges(current, fields))
+      else refused.set(place, new LeaseError('not-found', `entity ${id} does not exist`, { resource: id }))
+    }
+    if (changes)
+      try {
+        settings = settingsAfter(settings ?? base.settings, changes, base.defaults)
+      } catch (error) {
+        refused.set(place, error as LeaseError)
+      }
+  }
+  return { removed, values, settings, refused, entity }
+
+  function entity(id: string): object | undefined {
+    const stored = base.indexed.has(id) && !removed.has(id) ? base.find(id) : undefined
+    return values.get(id) ?? (isObject(stored) ? stored : undefined)
+  }
+}
+
+/** The index with those entities whose keys exist although it does not name them. Other devices may have added them. */
+export function adopt(items: Items, keys: readonly string[], layout: Layout): Items {
+  const found = keys.flatMap((key) => layout.idOf(key) ?? []).map((id) => [id, {}] as const)
+  return { ...items, ...layout.change(items, [], found).index }
+}

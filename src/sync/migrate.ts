@@ -1,0 +1,121 @@
+/** The migration of all stored data from an older format. */
+import { isObject, refuse } from '../base/arguments.ts'
+import { LeaseError } from '../base/errors.ts'
+import { adopt, fold, readRecords } from './fold.ts'
+import { expectFormat, type Format, readMeta, show } from './format.ts'
+import { createLayout, type Layout } from './layout.ts'
+import { DONE } from './log.ts'
+import { type Items, logOf, type StorageAdapter } from './storage.ts'
+
+/** All stored data, as an older version of the application wrote it. */
+export interface StoredState {
+  readonly settings: unknown
+  readonly entities: Readonly<Record<string, unknown>>
+}
+
+/** Migration functions by the version that they produce, from 2 on. */
+export type Migrations = Readonly<Record<number, (state: StoredState) => StoredState>>
+
+export interface MigrateOptions {
+  readonly storage: StorageAdapter
+  readonly layout: Layout
+  readonly format: Format
+  readonly namespace: string
+  readonly migrations: Migrations
+  readonly defaults: object
+}
+
+/** Whether the storage needs `migrate`. Throws if it has a format that this context cannot migrate. */
+export function needsMigration(items: Items, { keys, inIndex }: Layout, format: Format): boolean {
+  const meta = readMeta(items, keys)
+  if (!meta) return format.schemaVersion > 1
+  const newer = meta.schemaVersion > format.schemaVersion || (meta.option === 'B' && format.option === 'A')
+  if (newer) expectFormat(meta, format)
+  const all = items[keys.all]
+  const leftOver = !inIndex && isObject(all) && Object.keys(all).length > 0
+  return show(meta) !== show(format) || leftOver
+}
+
+/**
+ * Migrates all stored data in one write, so that a crash leaves it either migrated or unchanged. The write replaces
+ * what it migrates, so it needs no more space than its result. Call it under the lock.
+ */
+export async function migrate(options: MigrateOptions): Promise<void> {
+  const { storage, layout, format, namespace, migrations, defaults } = options
+  const { keys } = layout
+  const log = logOf(storage)
+  const head = await storage.get([keys.meta, keys.settings, keys.all, keys.index])
+  if (!needsMigration(head, layout, format)) return
+  const meta = readMeta(head, keys) ?? { ...format, schemaVersion: 1, revision: 0 }
+  const hasOptionA = isObject(head[keys.all])
+  const sources = (
+    meta.option === 'B' && hasOptionA ? [meta, { ...meta, option: 'A' as const }] : [meta]
+  ).map(({ option, shards }) => createLayout({ namespace, option, shards, separateLog: false }))
+
+  const logKeys = (await log.keys()).filter((key) => key.startsWith(keys.logPrefix))
+  const records = readRecords(await log.get(logKeys), keys.logPrefix, show(meta))
+  const stored = await load(storage, sources)
+  const { removed, values, settings } = fold(records.operations, {
+    indexed: new Set(stored.keys()),
+    revision: meta.revision,
+    find: (id) => stored.get(id),
+    settings: head[keys.settings],
+    defaults,
+  })
+  const before = new Map([...stored].filter(([id]) => !removed.has(id)).concat([...values]))
+  const state = upgrade(
+    { settings: settings ?? head[keys.settings], entities: Object.fromEntries(before) },
+    meta.schemaVersion,
+    format.schemaVersion,
+    migrations,
+  )
+
+  const { entities, index } = layout.change({}, [], Object.entries(state.entities) as [string, object][])
+  const items: Items = {
+    ...(!layout.inIndex && hasOptionA && { [keys.all]: {} }),
+    ...entities,
+    ...layout.empty,
+    ...index,
+    ...(state.settings !== undefined && { [keys.settings]: state.settings }),
+    ...(log === storage && Object.fromEntries(records.keys.map((key) => [key, DONE]))),
+    [keys.meta]: { ...format, revision: meta.revision + 1 },
+  }
+  await storage.set(items)
+  const old = sources.flatMap((source) => [...source.indexKeys, ...source.entityKeys(stored.keys())])
+  const stale = old.filter((key) => !(key in items) || (key === keys.all && !layout.inIndex))
+  await storage.remove(log === storage ? [...stale, ...records.keys] : stale)
+  if (log !== storage) await log.remove(records.keys)
+}
+
+/** Loads the entities of all sources. If two sources have the same id, the earlier source is newer. */
+async function load(storage: StorageAdapter, sources: readonly Layout[]): Promise<Map<string, unknown>> {
+  const entities = new Map<string, unknown>()
+  for (const source of sources) {
+    const read = await storage.get(source.indexKeys)
+    const items = storage.shared ? adopt(read, await storage.keys(), source) : read
+    const ids = source.ids(items)
+    if (!ids)
+      throw new LeaseError(
+        'store-failed',
+        `${source.indexKeys[0]} is damaged, so the stored data cannot be migrated`,
+      )
+    const lookup = source.lookup({ ...items, ...(await storage.get(source.entityKeys(ids))) })
+    for (const id of ids) {
+      const entity = lookup(id)
+      if (entity !== undefined && !entities.has(id)) entities.set(id, entity)
+    }
+  }
+  return entities
+}
+
+function upgrade(state: StoredState, from: number, to: number, migrations: Migrations): StoredState {
+  if (state.settings === undefined && Object.keys(state.entities).length === 0) return state
+  let upgraded = state
+  for (let version = from + 1; version <= to; version++) {
+    const next = migrations[version]?.(upgraded)
+    if (!isObject(next?.entities))
+      refuse(`schema.migrations[${version}]`, 'a function that returns { settings, entities }', next)
+    upgraded = next
+  }
+  return upgraded
+}

@@ -1,0 +1,49 @@
+/** Schemas for entities and settings. */
+import { isObject, refuse } from '../base/arguments.ts'
+import { LeaseError } from '../base/errors.ts'
+
+/** A schema of Valibot, Zod, ArkType or any other library that follows https://standardschema.dev. */
+export interface StandardSchema<T> {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    validate(value: unknown): SchemaResult<T> | Promise<SchemaResult<T>>
+  }
+}
+
+type SchemaResult<T> =
+  | { readonly value: T; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] }
+
+interface SchemaIssue {
+  readonly message: string
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+
+export interface SyncSchemas<E, S> {
+  readonly entity?: StandardSchema<E>
+  readonly settings?: StandardSchema<S>
+}
+
+/** Return the checked value, or throw an error that names it. */
+export interface Validate {
+  entity<T>(name: string, value: unknown): T
+  settings<T>(name: string, value: unknown): T
+}
+
+export function createValidate(schemas: SyncSchemas<unknown, unknown>): Validate {
+  return {
+    entity: (name, value) => check(name, value, schemas.entity),
+    settings: (name, value) => check(name, value, schemas.settings),
+  }
+}
+
+function check<T>(name: string, value: unknown, schema: StandardSchema<unknown> | undefined): T {
+  if (!isObject(value)) refuse(name, 'an object', value)
+  const result = schema ? schema['~standard'].validate(value) : { value }
+  if (result instanceof Promise) refuse('validate', 'a schema that answers at once', result)
+  const [issue] = result.issues ?? []
+  if (!issue && 'value' in result) return result.value as T
+  const path = (issue?.path ?? []).map((part) => `.${String(isObject(part) ? part.key : part)}`).join('')
+  throw new LeaseError('invalid-argument', `${name}${path}: ${issue?.message}`)
+}

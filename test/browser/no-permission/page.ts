@@ -1,0 +1,3 @@
+import * as sync from '../../../src/sync/index.ts'
+
+Object.assign(globalThis, { sync })

@@ -1,0 +1,2 @@
+/** Playwright learns the extension's address from its worker. */
+export {}
