@@ -76,9 +76,6 @@ export interface ConnectionHandler {
   closed(): void
 }
 
-/** @deprecated Use `ConnectionHandler`. */
-export type Visitor = ConnectionHandler
-
 /** How the events of documents are named: as they are, or like the classes that Laravel would broadcast. */
 export type EventNaming = 'plain' | 'laravel'
 
