@@ -67,6 +67,20 @@ export function address(byDefault: string, help: string): Setting<string> {
   return { ...text(byDefault, help), placeholder: '<url>', show: hide }
 }
 
+/** Of a page or an endpoint. Empty: none. */
+export function webAddress(help: string): Setting<string> {
+  return {
+    ...text('', help),
+    placeholder: '<url>',
+    expected: 'an address that begins with http:// or https://',
+    parse: (value) =>
+      value === '' || (typeof value === 'string' && /^https?:/.test(value) && URL.canParse(value))
+        ? value
+        : undefined,
+    show: hide,
+  }
+}
+
 /** Empty: none. */
 export function path(help: string): Setting<string> {
   return {

@@ -12,6 +12,7 @@ import {
   secret,
   secrets,
   text,
+  webAddress,
   whole,
 } from './setting-kinds.ts'
 
@@ -49,6 +50,7 @@ export const SETTINGS = {
   channelKey: text('holdfast', 'the public key in the address of the WebSockets, /app/{key}'),
   channelSecret: secret('signs private and presence channels, the same on all nodes'),
   secretsFile: path('where generated secrets are kept, so that sessions outlive the process'),
+  webhook: webAddress('the address that is told who comes and goes in channels, as Pusher tells it'),
   eventNames: choice(
     'plain',
     ['plain', 'laravel'],

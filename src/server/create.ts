@@ -105,6 +105,8 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     hosts: settings.hosts,
     ...(options.listensOn !== undefined && { listensOn: options.listensOn }),
     limits: { socketsPerClient: settings.maxSockets },
+    webhook: settings.webhook,
+    onError: (error) => onError('webhook', error),
     bus,
     clock,
   })

@@ -22,9 +22,6 @@ export interface IdentifyResult {
   readonly role?: Identity['role']
 }
 
-/** @deprecated Use `IdentifyResult`. */
-export type Caller = IdentifyResult
-
 /** `null`: the request is refused with 401. */
 export type Identify = (request: Request) => IdentifyResult | null | Promise<IdentifyResult | null>
 

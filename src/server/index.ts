@@ -13,9 +13,9 @@ export {
 export { type AuditLog, type AuditQuery, type AuditReading, memoryAudit } from './audit.ts'
 export type { Bus, BusMessage } from './bus.ts'
 export { memoryBus } from './buses/memory.ts'
-export { type NatsBusConnection, type NatsBusOptions, natsBus } from './buses/nats.ts'
-export { type PostgresBusClient, type PostgresBusOptions, postgresBus } from './buses/postgres.ts'
-export { type RedisBusClient, type RedisBusOptions, redisBus } from './buses/redis.ts'
+export { type NatsBusOptions, natsBus } from './buses/nats.ts'
+export { type PostgresBusOptions, postgresBus } from './buses/postgres.ts'
+export { type RedisBusOptions, redisBus } from './buses/redis.ts'
 export {
   type ChannelLimits,
   type Channels,
@@ -26,7 +26,6 @@ export {
   type ConnectionRequest,
   createChannels,
   type EventNaming,
-  type Visitor,
 } from './channels/index.ts'
 export { createLockServer, type LockServer, type LockServerOptions } from './create.ts'
 export {
@@ -42,7 +41,6 @@ export {
 export {
   type Action,
   type Authorize,
-  type Caller,
   defaultAuthorize,
   type Identify,
   type IdentifyResult,
@@ -58,4 +56,4 @@ export type { OnTelemetry } from './service.ts'
 export type { SqlAuditOptions } from './sql-audit.ts'
 export type { SqlDocumentsOptions } from './sql-documents.ts'
 export type { SqlSecretsOptions } from './sql-secrets.ts'
-export type { CurrentFigures, Meter, Present } from './stats.ts'
+export type { CurrentFigures, Meter } from './stats.ts'

@@ -21,9 +21,6 @@ export interface CurrentFigures {
   readonly store: StoreLoad | undefined
 }
 
-/** @deprecated Use `CurrentFigures`. */
-export type Present = CurrentFigures
-
 const BUCKET_MS = 10_000
 const BUCKETS = 90
 /** Enough for quantiles. Further waits in the same ten seconds replace earlier ones at random. */

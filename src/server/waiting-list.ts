@@ -1,8 +1,8 @@
 /**
  * Who waits for which room, on all nodes, to be shown to people. The queue itself is in the store, without names.
  * Each node tells the others over the bus who waits at it, and forgets what a node said that is silent. A message
- * contains only the first waiters and their number, and a room has one message at a time: what a thousand waiters cost
- * does not grow with their square.
+ * contains only the first waiters and their number, and if many come and go at once, one message tells of all of them:
+ * what a thousand waiters cost does not grow with their square.
  */
 import * as v from 'valibot'
 import type { Clock } from '../base/clock.ts'
@@ -26,8 +26,10 @@ export interface WaitingListOptions {
 
 /** How many waiters are shown by name. */
 const SHOWN = 20
-/** The least time between two messages about a room. */
+/** A room has so many messages at once, and the next ones together in one message when this time is over. */
+const BURST = 5
 const BATCH_MS = 500
+const MAX_WINDOWS = 10_000
 /** How often a waiter that asks again and again is published again. */
 const PUBLISH_AGAIN_MS = 10_000
 /** How long it is remembered that a client has come to another node: longer than a place is kept. */
@@ -70,6 +72,8 @@ export class WaitingList {
   readonly #local = new Map<string, LocalRoom>()
   /** By room and node. */
   readonly #remote = new Map<string, Map<string, Line>>()
+  /** How many messages about a room were sent since the start of its window. It outlives the room's last waiter. */
+  readonly #windows = new Map<string, { readonly start: number; sent: number }>()
   /** Clients that have joined at another node, and until when that is remembered. */
   readonly #moved = new Map<string, number>()
 
@@ -156,13 +160,22 @@ export class WaitingList {
     else this.#remote.delete(room)
   }
 
-  /** At once, unless the last message was just sent. */
+  /** At once, unless many messages were just sent. */
   #publishSoon(room: string, local: LocalRoom): void {
     if (local.cancelPublish) return
     const { clock } = this.#options
-    const waitMs = local.publishedAt + BATCH_MS - clock.monotonic()
-    if (waitMs <= 0) this.#publish(room, local)
-    else local.cancelPublish = clock.setTimer(() => this.#publish(room, local), waitMs, true)
+    const now = clock.monotonic()
+    const known = this.#windows.get(room)
+    const window = known && now < known.start + BATCH_MS ? known : { start: now, sent: 0 }
+    if (window !== known) {
+      this.#windows.delete(room)
+      setLimited(this.#windows, room, window, MAX_WINDOWS)
+    }
+    if (++window.sent <= BURST) this.#publish(room, local)
+    else {
+      const waitMs = window.start + BATCH_MS - now
+      local.cancelPublish = clock.setTimer(() => this.#publish(room, local), waitMs, true)
+    }
   }
 
   #publish(room: string, local: LocalRoom): void {

@@ -1,7 +1,10 @@
+import { once } from 'node:events'
+import { createServer as createHttpServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import PusherBackend from 'pusher'
 import pusherJs, { type Channel, type PresenceChannel } from 'pusher-js'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { memoryBus } from '../../src/server/index.ts'
+import { type GivenSettings, memoryBus } from '../../src/server/index.ts'
 import { createServer, type HoldfastServer } from '../../src/server/node/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { eventually } from '../eventually.ts'
@@ -15,17 +18,18 @@ const SECRET = SECRETS.channelSecret
 let nodes: HoldfastServer[]
 let clients: Pusher[]
 beforeEach(async () => {
-  const [store, bus] = [memoryStore(), memoryBus()]
-  const open = () =>
-    createServer({
-      store,
-      bus,
-      settings: { ...SECRETS, port: 0, appId: 'blog', channelKey: 'blog-key', rate: 0 },
-      log: () => {},
-    })
-  nodes = await Promise.all([open(), open()])
+  nodes = await openNodes()
   clients = []
 })
+
+/** Two nodes of one service. */
+function openNodes(more: GivenSettings = {}): Promise<HoldfastServer[]> {
+  const [store, bus] = [memoryStore(), memoryBus()]
+  const settings = { ...SECRETS, port: 0, appId: 'blog', channelKey: 'blog-key', rate: 0, ...more }
+  const open = () => createServer({ store, bus, settings, log: () => {} })
+  return Promise.all([open(), open()])
+}
+
 afterEach(async () => {
   for (const client of clients) client.disconnect()
   await Promise.all(nodes.map((node) => node.close()))
@@ -126,6 +130,60 @@ describe('the package pusher', () => {
     await expect(backend().trigger('news', 'told', 'x'.repeat(20_000))).rejects.toMatchObject({ status: 413 })
   })
 })
+
+describe('webhooks', () => {
+  let received: { readonly events: WebHookEvent[]; readonly isValid: boolean }[]
+  let hook: Server
+  beforeEach(async () => {
+    received = []
+    let fails = 1
+    hook = createHttpServer(async (incoming, response) => {
+      let rawBody = ''
+      for await (const chunk of incoming) rawBody += chunk
+      // The first delivery fails, so that it is repeated.
+      response.writeHead(fails-- > 0 ? 503 : 200).end()
+      if (response.statusCode !== 200) return
+      const webhook = backend().webhook({ headers: incoming.headers as Record<string, string>, rawBody })
+      received.push({ events: webhook.getEvents() as WebHookEvent[], isValid: webhook.isValid() })
+    }).listen(0, '127.0.0.1')
+    await once(hook, 'listening')
+    const { port } = hook.address() as AddressInfo
+    await Promise.all(nodes.map((node) => node.close()))
+    nodes = await openNodes({ webhook: `http://127.0.0.1:${port}/` })
+  })
+  afterEach(() => void hook.close())
+
+  it('tell once when a channel is occupied and vacated, and when members come and go, on all nodes', async () => {
+    const [here, there] = [browser(0), browser(1)]
+    await subscribed(here, 'presence-room')
+    const theirs = (await subscribed(there, 'presence-room')) as PresenceChannel
+    await eventually(() => expect(theirs.members.count).toBe(2))
+    const [first, second] = [here.connection.socket_id, there.connection.socket_id]
+    here.disconnect()
+    await eventually(() => expect(theirs.members.count).toBe(1))
+    there.disconnect()
+    const channel = 'presence-room'
+    await eventually(() =>
+      expect(received.flatMap(({ events }) => events)).toEqual(
+        expect.arrayContaining([
+          { name: 'channel_occupied', channel },
+          { name: 'member_added', channel, user_id: first },
+          { name: 'member_added', channel, user_id: second },
+          { name: 'member_removed', channel, user_id: first },
+          { name: 'member_removed', channel, user_id: second },
+          { name: 'channel_vacated', channel },
+        ]),
+      ),
+    )
+    expect(received.flatMap(({ events }) => events)).toHaveLength(6)
+    expect(received.every(({ isValid }) => isValid)).toBe(true)
+  })
+})
+
+interface WebHookEvent {
+  readonly name: string
+  readonly channel: string
+}
 
 describe('a signed request', () => {
   const signed = (body: string, params = {}) => {

@@ -1,6 +1,6 @@
 import { systemClock } from '../../base/clock.ts'
+import type { RedisClient } from '../../clients/redis.ts'
 import { isReply, redisError } from '../../clients/redis-errors.ts'
-import type { RedisBusClient } from '../../server/index.ts'
 import { redisStore } from '../../stores/redis/index.ts'
 import {
   accessDenied,
@@ -16,7 +16,7 @@ import {
 const ACCESS_DENIED = ['NOAUTH', 'WRONGPASS', 'NOPERM', 'ERR invalid password']
 
 interface Connected {
-  readonly client: Parameters<typeof redisStore>[0] & RedisBusClient
+  readonly client: RedisClient
   readonly driver: string
   info(): Promise<string>
   close(): void

@@ -4,9 +4,6 @@ import { natsError } from '../../clients/nats-errors.ts'
 import type { Bus } from '../bus.ts'
 import { createBus } from './create-bus.ts'
 
-/** @deprecated Use `NatsConnection`. */
-export type NatsBusConnection = NatsConnection
-
 export interface NatsBusOptions {
   /** Default `holdfast.bus`. */
   readonly subject?: string

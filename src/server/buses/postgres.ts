@@ -15,9 +15,6 @@ import { createBus } from './create-bus.ts'
 import { type Connection, type ConnectionHooks, ListeningConnection } from './listening-connection.ts'
 import { Parts, partsOf } from './postgres-parts.ts'
 
-/** @deprecated Use `PostgresClient`. */
-export type PostgresBusClient = PostgresClient
-
 const NOTIFY = 'select pg_notify($1, part) from json_array_elements_text($2::text::json) as part'
 /** A connection that has not received the bus's own notification within this time does not receive any. */
 const PROBE_LIMIT_MS = 2000

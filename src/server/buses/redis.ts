@@ -5,9 +5,6 @@ import type { Bus } from '../bus.ts'
 import { createBus } from './create-bus.ts'
 import { type Connection, type ConnectionHooks, ListeningConnection } from './listening-connection.ts'
 
-/** @deprecated Use `RedisClient`. */
-export type RedisBusClient = RedisClient
-
 export interface RedisBusOptions {
   /** Default `holdfast:bus`. */
   readonly channel?: string

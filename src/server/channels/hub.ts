@@ -30,10 +30,13 @@ import type { MemberChange } from './rosters.ts'
 import { isSigned, Signing } from './signing.ts'
 import { closeWithError, Socket, type SocketContext } from './socket.ts'
 import { Subscribers } from './subscribers.ts'
+import { Webhooks } from './webhooks.ts'
 
 /** The query parameter `client` of Holdfast's own client. */
 const OWN_LIBRARY = 'holdfast'
 const CLIENT_EVENT = 'client-event'
+/** A control character, which the name of a channel cannot contain. */
+const OCCUPIED = '\0'
 const FORMS = ['', 'private-', 'presence-']
 const PONG_LIMIT_MS = 30_000
 const SUBSCRIBE_AGAIN_MS = 1000
@@ -50,7 +53,10 @@ export class Hub implements ChannelsHub {
   readonly #naming: EventNaming
   readonly #activityTimeoutMs: number
   readonly #limits: ChannelLimits
-  readonly #subscribers = new Subscribers<Socket>()
+  readonly #subscribers = new Subscribers<Socket>((channel, isOccupied) =>
+    this.#onOccupied(channel, isOccupied),
+  )
+  readonly #webhooks: Webhooks | undefined
   readonly #presence: Presence
   readonly #occupancy: Occupancy
   readonly #signing: Signing
@@ -73,7 +79,10 @@ export class Hub implements ChannelsHub {
     this.#activityTimeoutMs = expectDuration('activityTimeout', activityTimeout, MIN_ACTIVITY_TIMEOUT_MS)
     this.#limits = limitsOf(options.limits)
     this.#signing = new Signing(key, secret)
-    this.#presence = new Presence(bus, clock, (change) => this.#sendMemberChange(change))
+    this.#webhooks = options.webhook
+      ? new Webhooks({ key, secret, clock, url: options.webhook, onError: options.onError ?? (() => {}) })
+      : undefined
+    this.#presence = new Presence(bus, clock, (change, isOurs) => this.#onMemberChange(change, isOurs))
     const countHere = (prefix: string) => this.#subscribers.count(prefix)
     this.#occupancy = new Occupancy(bus, clock, countHere, () => this.#presence.peers)
     this.#context = {
@@ -179,6 +188,7 @@ export class Hub implements ChannelsHub {
     const late = Promise.withResolvers<void>()
     const cancel = this.#clock.setTimer(late.resolve, GOODBYE_LIMIT_MS, true)
     await Promise.race([goodbye, late.promise])
+    await this.#webhooks?.close()
     cancel()
     await (await this.#busSubscription)?.[Symbol.asyncDispose]()
   }
@@ -239,6 +249,26 @@ export class Hub implements ChannelsHub {
 
   #relay(channel: string, text: string, sender: string): void {
     this.#bus.publish({ topic: CLIENT_EVENT, data: { channel, text, sender } }).catch(() => {})
+  }
+
+  /** With webhooks, a node that occupies a channel is a member of a channel of its own, which no client can name. */
+  #onOccupied(channel: string, isOccupied: boolean): void {
+    if (!this.#webhooks) return
+    if (isOccupied) this.#presence.join(OCCUPIED + channel, '', null)
+    else this.#presence.leave(OCCUPIED + channel, '')
+  }
+
+  #onMemberChange(change: MemberChange, isOurs: boolean): void {
+    const { type, channel, id } = change
+    const isOccupancy = channel.startsWith(OCCUPIED)
+    if (!isOccupancy) this.#sendMemberChange(change)
+    if (!isOurs) return
+    if (isOccupancy)
+      this.#webhooks?.add({
+        name: type === 'added' ? 'channel_occupied' : 'channel_vacated',
+        channel: channel.slice(OCCUPIED.length),
+      })
+    else this.#webhooks?.add({ name: `member_${type}`, channel, user_id: id })
   }
 
   #sendMemberChange({ type, channel, id, info }: MemberChange): void {

@@ -76,9 +76,6 @@ export interface ConnectionHandler {
   closed(): void
 }
 
-/** @deprecated Use `ConnectionHandler`. */
-export type Visitor = ConnectionHandler
-
 /** How the events of documents are named: as they are, or like the classes that Laravel would broadcast. */
 export type EventNaming = 'plain' | 'laravel'
 
@@ -103,6 +100,10 @@ export interface ChannelsOptions {
   readonly hosts?: readonly string[]
   /** The address that the server listens on. On a loopback address, names of this machine are enough. */
   readonly listensOn?: string
+  /** The address that is told when channels are occupied and vacated, and members come and go. Default: none. */
+  readonly webhook?: string
+  /** Called when a webhook could not be delivered. */
+  readonly onError?: (error: unknown) => void
   readonly limits?: Partial<ChannelLimits>
 }
 

@@ -11,6 +11,9 @@ import {
 } from './presence-messages.ts'
 import { addEntry, entriesOf, type MemberChange, type Roster, Rosters } from './rosters.ts'
 
+/** `isOurs`: this node reports the change to others, so that one node does: it caused it, or is the first of them. */
+export type OnMemberChange = (change: MemberChange, isOurs: boolean) => void
+
 const BEAT_MS = 10_000
 const LOST_AFTER_MS = 35_000
 /** An entry has some thousand bytes at most. */
@@ -38,7 +41,7 @@ interface Peer {
 export class Presence {
   readonly #bus: Bus
   readonly #clock: Clock
-  readonly #onChange: (change: MemberChange) => void
+  readonly #onChange: OnMemberChange
   readonly #node = randomId()
   readonly #rosters = new Rosters()
   /** How many sockets of this node each of its members has, by channel and user. */
@@ -48,7 +51,7 @@ export class Presence {
   #stopped = false
   #cancelBeat = () => {}
 
-  constructor(bus: Bus, clock: Clock, onChange: (change: MemberChange) => void) {
+  constructor(bus: Bus, clock: Clock, onChange: OnMemberChange) {
     this.#bus = bus
     this.#clock = clock
     this.#onChange = onChange
@@ -68,7 +71,7 @@ export class Presence {
     const sockets = this.#sockets.get(key) ?? 0
     this.#sockets.set(key, sockets + 1)
     if (sockets > 0) return
-    this.#report(this.#rosters.add(this.#node, channel, id, info))
+    this.#report(this.#rosters.add(this.#node, channel, id, info), !this.#stopped)
     this.#publish({ kind: 'joined', entry: [channel, id, info] })
   }
 
@@ -80,7 +83,7 @@ export class Presence {
       return
     }
     this.#sockets.delete(key)
-    this.#report(this.#rosters.remove(this.#node, channel, id))
+    this.#report(this.#rosters.remove(this.#node, channel, id), !this.#stopped)
     this.#publish({ kind: 'left', channel, id })
   }
 
@@ -93,7 +96,7 @@ export class Presence {
   receive(message: BusMessage): void {
     const presence = parsePresence(message)
     if (!presence || presence.node === this.#node) return
-    if (presence.kind === 'bye') this.#forget(presence.node)
+    if (presence.kind === 'bye') this.#forget(presence.node, this.#isFirst(presence.node))
     else this.#follow(presence)
   }
 
@@ -145,17 +148,23 @@ export class Presence {
 
   #beat(): void {
     const lostBefore = this.#clock.monotonic() - LOST_AFTER_MS
-    for (const [node, { lastMessageAt }] of this.#peers) if (lastMessageAt < lostBefore) this.#forget(node)
+    for (const [node, { lastMessageAt }] of this.#peers)
+      if (lastMessageAt < lostBefore) this.#forget(node, this.#isFirst(node))
     this.start()
   }
 
-  #forget(node: string): void {
+  #forget(node: string, isOurs: boolean): void {
     this.#peers.delete(node)
-    this.#report(this.#rosters.drop(node))
+    this.#report(this.#rosters.drop(node), isOurs)
   }
 
-  #report(changes: readonly MemberChange[]): void {
-    for (const change of changes) this.#onChange(change)
+  /** Whether this node speaks for the others about one that was lost. */
+  #isFirst(lost: string): boolean {
+    return [...this.#peers.keys()].every((node) => node === lost || this.#node < node)
+  }
+
+  #report(changes: readonly MemberChange[], isOurs = false): void {
+    for (const change of changes) this.#onChange(change, isOurs)
   }
 
   /** If a message is lost, the others notice the gap in the numbers and ask for the roster. */

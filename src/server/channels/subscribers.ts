@@ -8,15 +8,24 @@ interface Subscriber {
 export class Subscribers<Socket extends Subscriber> {
   readonly #byChannel = new Map<string, Set<Socket>>()
 
+  readonly #onOccupied: (channel: string, isOccupied: boolean) => void
+
+  /** `onOccupied` is called when a channel gets its first socket of this node, and when it loses its last one. */
+  constructor(onOccupied: (channel: string, isOccupied: boolean) => void = () => {}) {
+    this.#onOccupied = onOccupied
+  }
+
   add(channel: string, socket: Socket): void {
     const sockets = this.#byChannel.get(channel) ?? new Set()
     this.#byChannel.set(channel, sockets.add(socket))
+    if (sockets.size === 1) this.#onOccupied(channel, true)
   }
 
   remove(channel: string, socket: Socket): void {
     const sockets = this.#byChannel.get(channel)
-    sockets?.delete(socket)
-    if (sockets?.size === 0) this.#byChannel.delete(channel)
+    if (!sockets?.delete(socket) || sockets.size > 0) return
+    this.#byChannel.delete(channel)
+    this.#onOccupied(channel, false)
   }
 
   /** The text is created once for all sockets, and not at all if nobody has subscribed. */
