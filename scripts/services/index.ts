@@ -10,6 +10,8 @@ import { Server, type ServerKind, type ServerName } from './server.ts'
 import { obtain } from './tools.ts'
 
 export { chromiumPath } from './chromium.ts'
+export { firefoxPath } from './firefox.ts'
+export { KeptProcess } from './kept-process.ts'
 export type { Server, ServerName } from './server.ts'
 
 const KINDS: Record<ServerName, ServerKind> = { redis, postgres, nats, firestore }

@@ -17,7 +17,8 @@ export function signalTree(root: number, signal: NodeJS.Signals): void {
   }
 }
 
-function treeOf(root: number): number[] {
+/** The ids of a process and all its descendants, parents first. */
+export function treeOf(root: number): number[] {
   const children = Map.groupBy(linuxProcesses(), ({ parent }) => parent)
   const tree = [root]
   for (const pid of tree) tree.push(...(children.get(pid) ?? []).map((child) => child.pid))

@@ -18,14 +18,17 @@ export function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined):
 
 /** Why somebody should stop waiting. An `AbortController` is created only if somebody reads `signal`. */
 export class Stop {
+  /** How long one call to a store may take, in milliseconds. */
+  readonly timeout: number | undefined
   readonly #parent: Stop | undefined
   #reason: LeaseError | undefined
   #listener: ((reason: LeaseError) => void) | undefined
   #controller: AbortController | undefined
 
   /** `parent`: its reason counts here too. Signal and listener learn of it only by `abort`. */
-  constructor(parent?: Stop) {
+  constructor(parent?: Stop, timeout?: number) {
     this.#parent = parent
+    this.timeout = timeout
   }
 
   get reason(): LeaseError | undefined {

@@ -1,21 +1,50 @@
-import { orAborted } from './abort.ts'
+import { onAbort, Stop } from './abort.ts'
 import type { Clock } from './clock.ts'
-import { LeaseError } from './errors.ts'
+import { LeaseError, withTrouble } from './errors.ts'
 
-/**
- * The answer of a store. Rejects with `store-unavailable` after `ms`, and with the signal's reason if that aborts
- * first. The call itself continues.
- */
+/** The longest that a store may take to answer one call, unless `callTimeout` says otherwise. */
+export const CALL_TIMEOUT_MS = 5000
+
+export interface AnswerLimit {
+  readonly clock: Clock
+  /** Milliseconds. A function is called again when that time has passed: the call may have got more time. */
+  readonly ms: number | (() => number)
+  /** Ends it early: it rejects with this reason. */
+  readonly stop?: Stop | AbortSignal | undefined
+  readonly resource?: string
+  /** Why the store may be silent: see `HoldingStore`. */
+  readonly trouble?: (() => Error | undefined) | undefined
+}
+
+/** The answer of a store, or `store-unavailable` after some time. The call itself continues. */
 export function answerWithin<T>(
-  clock: Clock,
-  ms: number,
   answer: Promise<T>,
-  signal?: AbortSignal,
+  { clock, ms, stop, resource, trouble }: AnswerLimit,
 ): Promise<T> {
-  let cancel = () => {}
-  const limit = new Promise<never>((_, reject) => {
-    const late = new LeaseError('store-unavailable', `no answer from the store within ${ms} ms`)
-    cancel = clock.setTimer(() => reject(late), ms)
+  return new Promise<T>((resolve, reject) => {
+    const started = clock.monotonic()
+    let unlisten = () => {}
+    let cancel = () => {}
+    const wait = (left: number) => {
+      cancel = clock.setTimer(() => {
+        const more = typeof ms === 'number' ? 0 : ms()
+        if (more > 0) return wait(more)
+        const silent = `no answer from the store within ${Math.ceil(clock.monotonic() - started)} ms`
+        end(withTrouble(new LeaseError('store-unavailable', silent, { resource }), trouble?.()))
+      }, left)
+    }
+    wait(typeof ms === 'number' ? ms : ms())
+    const end = (reason: unknown) => {
+      cancel()
+      unlisten()
+      reject(reason)
+    }
+    if (stop instanceof Stop) stop.listen(end)
+    else unlisten = onAbort(stop, () => end(stop?.reason))
+    answer.then((value) => {
+      cancel()
+      unlisten()
+      resolve(value)
+    }, end)
   })
-  return orAborted(Promise.race([answer, limit]), signal).finally(cancel)
 }

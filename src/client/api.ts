@@ -1,5 +1,5 @@
 import { isObject, refuseClient } from '../base/arguments.ts'
-import { LeaseError, type LeaseErrorCode } from '../base/errors.ts'
+import { LeaseError, type LeaseErrorCode, messageOf } from '../base/errors.ts'
 import { CLIENT_HEADER, parseJson } from '../protocol/index.ts'
 
 /** A JSON object from the network: no field is known to exist, or to have the right type. */
@@ -121,7 +121,10 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
       text = await response.text()
     } catch (cause) {
       explain()
-      throw new LeaseError('store-unavailable', 'the server cannot be reached', { cause })
+      // The cause of a failed `fetch` says why.
+      const { cause: reason = cause } = Object(cause) as { readonly cause?: unknown }
+      const message = `the server cannot be reached: ${messageOf(reason)}`
+      throw new LeaseError('store-unavailable', message, { cause: reason })
     }
     const { status } = response
     const json = parseJson(text)

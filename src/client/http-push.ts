@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import { orAborted } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
+import { pause } from '../base/pause.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import type { StoreEvent } from '../core/index.ts'
 import {
@@ -18,6 +19,8 @@ import { createSocket, type Socket, type SocketOptions } from './socket.ts'
 
 /** How long the client's channel stays open after the last waiter or holder has gone. */
 const IDLE_MS = 2000
+/** A proxy may never answer the request for a WebSocket. The caller then asks again by HTTP. */
+const OPEN_LIMIT_MS = 2000
 const NO_SOCKET =
   'no WebSocket to the server: it is down, or a proxy blocks WebSockets, or key is not its channelKey'
 
@@ -75,7 +78,10 @@ export class HttpPush {
   /** Resolves when wake-ups arrive. Rejects if the connection cannot be opened now. */
   async open(signal: AbortSignal): Promise<void> {
     this.openForHolder()
-    await this.#own.join(signal)
+    const limit = pause(this.#clock, OPEN_LIMIT_MS, { background: true }).then(() => {
+      throw new LeaseError('store-unavailable', NO_SOCKET)
+    })
+    await Promise.race([this.#own.join(signal), limit])
   }
 
   /** A holder hears of its loss as soon as the connection is open. */

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { onAbort, type Stop } from '../base/abort.ts'
 import { expectOptions, expectText, refuseClient } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
@@ -16,6 +17,7 @@ import type {
   RenewAsk,
   Renewal,
   StoreEvent,
+  StoreLoad,
 } from '../core/index.ts'
 import {
   leaseGrant,
@@ -26,8 +28,8 @@ import {
   leasesRead,
   leasesSwept,
 } from '../protocol/index.ts'
-import { Calls } from '../stores/local/calls.ts'
 import { LocalListeners } from '../stores/local/listeners.ts'
+import { StoreCalls } from '../stores/local/store-calls.ts'
 import {
   type Api,
   type ApiRequest,
@@ -43,12 +45,16 @@ import { HttpPush } from './http-push.ts'
 const READ_AT_ONCE = 100
 /** How many leases the server lists or sweeps at once. */
 const MOST_AT_ONCE = 1000
+/** Node opens a connection for each request in flight, and a browser has six for a host. */
+const MAX_IN_FLIGHT = 32
 
 export interface HttpStoreOptions {
   /** One of the server's `leaseTokens` or `adminTokens`. */
   readonly token?: string | undefined
   /** The public key of the server's WebSocket. Default `holdfast`. */
   readonly key?: string | undefined
+  /** How many acquire requests may be in flight. The others wait in this process, in order. Default 32. */
+  readonly maxInFlight?: number | undefined
   readonly clock?: Clock | undefined
 }
 
@@ -59,13 +65,13 @@ export interface HttpStoreOptions {
  * const leases = createLeases(httpStore('https://locks.example.com', { token }))
  */
 export function httpStore(url: string | URL, options: HttpStoreOptions = {}): LeaseStore {
-  expectOptions(options, { token: 1, key: 1, clock: 1 })
-  const { token, key = 'holdfast', clock = systemClock } = options
+  expectOptions(options, { token: 1, key: 1, maxInFlight: 1, clock: 1 })
+  const { token, key = 'holdfast', maxInFlight = MAX_IN_FLIGHT, clock = systemClock } = options
   if (token !== undefined) expectText('token', token)
   expectText('key', key)
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
   if (!areHeaders(headers)) refuseClient('token', 'text that an HTTP header can contain', token)
-  return new HttpStore(baseUrl(url), headers, key, clock)
+  return new HttpStore(baseUrl(url), headers, key, maxInFlight, clock)
 }
 
 class HttpStore implements LeaseStore {
@@ -73,50 +79,54 @@ class HttpStore implements LeaseStore {
   readonly supports = { queue: true, push: true, expiry: true, list: true }
   readonly #clientId = randomId()
   readonly #api: Api
-  readonly #calls: Calls
+  readonly #calls: StoreCalls
   readonly #listeners: LocalListeners
   readonly #push: HttpPush
 
-  constructor(url: string, headers: Readonly<Record<string, string>>, key: string, clock: Clock) {
+  constructor(
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    key: string,
+    maxInFlight: number,
+    clock: Clock,
+  ) {
     const clientId = this.#clientId
     const api = explainingTokens(createApi({ url, clientId, headers }))
     const listeners = new LocalListeners(clock)
     const read = (resources: readonly string[]) => this.read(resources)
     this.#api = api
-    this.#calls = new Calls({ backend: 'HTTP', explain: asLeaseError, clock })
+    this.#calls = new StoreCalls({ backend: 'HTTP', explain: asLeaseError, clock, maxInFlight })
     this.#listeners = listeners
     this.#push = new HttpPush({ url, key, api, clientId, listeners, clock, read })
   }
 
-  /**
-   * Most resources are free, so only a caller that must wait needs the push connection, and must have it before it
-   * joins the queue.
-   */
-  async acquire(ask: Ask, call?: CallOptions): Promise<Answer> {
-    const { wake, ...once } = ask
-    if (!wake || this.#push.isOpen) return this.#ask(ask, call)
-    const answer = await this.#ask(once, call)
-    if (answer.granted) return answer
-    await this.#calls.run((stop) => this.#push.open(stop.signal), call, ask.resource)
-    return this.#ask(ask, call)
+  get load(): StoreLoad {
+    return this.#calls.load
   }
 
-  async renew({ resource, ...body }: RenewAsk, call?: CallOptions): Promise<Renewal> {
-    const request = { method: 'PUT', path: pathOf(resource), body } as const
+  acquire(ask: Ask, call?: CallOptions): Promise<Answer> {
+    return this.#calls.acquire(ask, (stop) => this.#acquire(ask, stop), call)
+  }
+
+  async renew({ resource, id, ttl }: RenewAsk, call?: CallOptions): Promise<Renewal> {
+    const request = { method: 'PUT', path: pathOf(resource), body: { id, ttl } } as const
     const response = await this.#send(request, call, resource)
     if (isValid(response, 409, leaseLost))
       return { ok: false, holder: response.body.holder as LeaseRecord | null }
     const { lease } = expectBody(response, leaseRenewed)
-    if (lease.id !== body.id) throw unexpected(response)
+    if (lease.id !== id) throw unexpected(response)
     this.#listeners.renewed(lease as LeaseRecord)
     return { ok: true, lease: lease as LeaseRecord }
   }
 
-  async release({ resource, ...body }: ReleaseAsk, call?: CallOptions): Promise<Released> {
-    if ('id' in body) this.#listeners.forget(body.id)
-    const request = { method: 'DELETE', path: pathOf(resource), body, keepalive: true } as const
-    const response = await this.#calls.run(() => this.#api(request), call, resource)
-    return expectBody(response, leaseReleased) as Released
+  release(by: ReleaseAsk, call?: CallOptions): Promise<Released> {
+    const { resource, ...body } = by
+    if ('id' in by) this.#listeners.forget(by.id)
+    const work = async () => {
+      const request = { method: 'DELETE', path: pathOf(resource), body, keepalive: true } as const
+      return expectBody(await this.#api(request), leaseReleased) as Released
+    }
+    return this.#calls.release(by, work, call)
   }
 
   read(resources: readonly string[], call?: CallOptions): Promise<(LeaseRecord | null)[]> {
@@ -161,17 +171,34 @@ class HttpStore implements LeaseStore {
   }
 
   /**
-   * The caller's signal does not end a request that was sent: the server may grant it after the caller's release has
-   * arrived there. The caller must get that grant, to release it.
+   * Most resources are free, so only a caller that must wait needs the push connection, and must have it before it
+   * joins the queue.
    */
-  async #ask(ask: Ask, call?: CallOptions): Promise<Answer> {
-    const { resource, wake, lost, ...about } = ask
+  async #acquire(ask: Ask, stop: Stop): Promise<Answer> {
+    const { wake, ...once } = ask
+    if (!wake || this.#push.isOpen) return this.#ask(ask, stop)
+    const answer = await this.#ask(once, stop)
+    if (answer.granted) return answer
+    stop.throwIfAborted()
+    await this.#push.open(stop.signal)
+    stop.throwIfAborted()
+    return this.#ask(ask, stop)
+  }
+
+  /** Only `close` ends a request that was sent: what the server grants after its caller has gone must be released. */
+  async #ask(ask: Ask, stop: Stop): Promise<Answer> {
+    const { resource, wake, lost, queued: _, endsWithProcess: __, ...about } = ask
     const { id } = ask
-    if (call?.signal?.aborted)
-      throw new LeaseError('aborted', 'HTTP: the call was aborted', { cause: call.signal.reason })
     this.#listeners.expect(ask)
     const body = { ...about, client: this.#clientId, ...(wake && { wait: true }) }
-    const response = await this.#send({ method: 'POST', path: pathOf(resource), body }, undefined, resource)
+    const ending = new AbortController()
+    onAbort(stop.signal, () => stop.reason?.code === 'closed' && ending.abort())
+    const response = await this.#api({
+      method: 'POST',
+      path: pathOf(resource),
+      body,
+      signal: ending.signal,
+    })
     if (isValid(response, 409, leaseRefusal)) {
       const { holder, place, retryIn } = response.body
       this.#listeners.refused(id, place !== null)

@@ -1,4 +1,6 @@
 import { hasMethods, refuseClient } from '../base/arguments.ts'
+import { systemClock } from '../base/clock.ts'
+import { connectionTrouble } from './connection.ts'
 
 /**
  * The part of `Firestore` from `@google-cloud/firestore` or `firebase-admin` that Holdfast uses. Parameters are as
@@ -70,4 +72,53 @@ export type DocumentFields = Record<string, unknown>
 export function expectFirestore(option: string, value: unknown): asserts value is FirestoreClient {
   if (!hasMethods(value, 'collection', 'getAll', 'runTransaction'))
     refuseClient(option, 'a Firestore of @google-cloud/firestore or firebase-admin', value)
+}
+
+/** An answer of Firestore usually takes much less. */
+const PROBE_AFTER_MS = 1000
+const PROBE_LIMIT_MS = 3000
+
+/**
+ * Why Firestore does not answer. Its client repeats a request for minutes and reports nothing meanwhile. So when a
+ * request takes long, the address of the service is tried once, without credentials, to learn why it is silent.
+ */
+export class FirestoreConnection {
+  readonly #address: string
+  #wasConnected = false
+  #error: unknown
+
+  constructor(client: object) {
+    const { servicePath, apiEndpoint, host, port, ssl } = Object(
+      (client as { _settings?: unknown })._settings,
+    )
+    const name = servicePath ?? host ?? apiEndpoint ?? 'firestore.googleapis.com'
+    this.#address = `${ssl === false ? 'http' : 'https'}://${name}${port === undefined ? '' : `:${port}`}`
+  }
+
+  async follow<T>(request: Promise<T>): Promise<T> {
+    const cancel = systemClock.setTimer(() => void this.#probe(), PROBE_AFTER_MS, true)
+    try {
+      const answer = await request
+      this.#wasConnected = true
+      this.#error = undefined
+      return answer
+    } finally {
+      cancel()
+    }
+  }
+
+  trouble(): Error | undefined {
+    if (this.#error === undefined) return undefined
+    return connectionTrouble(this.#wasConnected, this.#error, this.#address)
+  }
+
+  async #probe(): Promise<void> {
+    try {
+      await fetch(this.#address, { method: 'HEAD', signal: AbortSignal.timeout(PROBE_LIMIT_MS) })
+      this.#error = undefined
+    } catch (error) {
+      // The cause of a failed `fetch` says why.
+      this.#error = (Object(error) as { readonly cause?: unknown }).cause ?? error
+    }
+  }
 }

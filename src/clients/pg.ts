@@ -1,6 +1,7 @@
 import { hasMethods } from '../base/arguments.ts'
 import { systemClock } from '../base/clock.ts'
-import { LeaseError } from '../base/errors.ts'
+import { LeaseError, messageOf } from '../base/errors.ts'
+import { troubleOf } from './connection.ts'
 import type { ListenerHooks, PostgresDatabase, PostgresListener, SqlRow, SqlValue } from './postgres.ts'
 import { ANSWER_LIMIT_MS } from './postgres.ts'
 import { identifier } from './sql-text.ts'
@@ -21,7 +22,7 @@ interface Queryable {
 
 export interface PgPool extends Queryable {
   readonly totalCount: number
-  readonly options: object
+  readonly options: { readonly max?: unknown }
 }
 
 export interface PgClient extends Queryable {
@@ -63,7 +64,12 @@ export function isPgClient(client: unknown): client is PgClient & {
   return typeof connectionParameters === 'object'
 }
 
-export function pgPool(pool: Queryable): PostgresDatabase {
+export function pgPool(pool: Pick<PgPool, 'query' | 'options'>): PostgresDatabase {
+  const { max } = pool.options
+  return { connections: typeof max === 'number' && max >= 1 ? max : 10, ...pgQueries(pool) }
+}
+
+function pgQueries(pool: Pick<Queryable, 'query'>): Omit<PostgresDatabase, 'connections'> {
   return {
     async query(text, values, name) {
       // Without a limit, a connection that died silently would stay in the pool until TCP gives up.
@@ -79,7 +85,7 @@ export function pgPool(pool: Queryable): PostgresDatabase {
 
 /** A client runs one query at a time, and a future `pg` will reject queries that do not wait for their turn. */
 export function pgClient(client: PgClient): PostgresDatabase {
-  const { query, run } = pgPool(client)
+  const { query, run } = pgQueries(client)
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const begin = () => {
@@ -91,6 +97,7 @@ export function pgClient(client: PgClient): PostgresDatabase {
     return turn
   }
   return {
+    connections: 1,
     query: (text, values, name) => inTurn(() => query(text, values, name)),
     run: (script) => inTurn(() => run(script)),
   }
@@ -99,11 +106,14 @@ export function pgClient(client: PgClient): PostgresDatabase {
 /** Without this check `pg` keeps the query for a connection that nobody opens, until it times out. */
 function expectConnected(client: PgClient): void {
   const { _connecting, _connected, _connectionError } = client as unknown as Record<string, unknown>
-  if ((_connecting === false && _connected === false) || _connectionError === true)
-    throw new LeaseError(
-      'store-failed',
-      'Postgres: this Client is not connected: call its connect() first and wait for it, or pass a Pool',
-    )
+  if ((_connecting !== false || _connected !== false) && _connectionError !== true) return
+  const cause = troubleOf(client)?.cause
+  const reason = cause === undefined ? '' : ` (${messageOf(cause)})`
+  throw new LeaseError(
+    'store-failed',
+    `Postgres: this Client is not connected${reason}: call its connect() first and wait for it, or pass a Pool`,
+    { cause },
+  )
 }
 
 export async function pgListener(
@@ -125,6 +135,7 @@ export async function pgListener(
   const { query } = pgClient(client)
   return {
     pid: client.processID,
+    query,
     async listen(channel) {
       await query(`listen ${identifier(channel)}`, [])
     },

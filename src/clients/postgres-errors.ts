@@ -6,6 +6,7 @@ import { codeOf, isConnectionCode, storeError, type Verdict } from './store-erro
  * rollback (40), resources (53), operator intervention (57), system (58), a lock timeout, a read-only standby.
  */
 const RETRYABLE_STATE = /^((08|40|53|57|58)...|55P03|25006)$/
+const SQL_STATE = /^(\d[\dA-Z]|F0|HV|P0|XX)[\dA-Z]{3}$/
 /** Codes of `postgres`. */
 const RETRYABLE_DRIVER_CODE = /^(CONNECT_TIMEOUT|CONNECTION_CLOSED|CONNECTION_DESTROYED)$/
 /** `pg` gives these errors no code. */
@@ -14,6 +15,8 @@ const ENDED_MESSAGE = /not queryable|after calling end on the pool|Client was cl
 
 /** SQLSTATEs that stores react to. */
 export const INSUFFICIENT_PRIVILEGE = '42501'
+/** A table, a function, the type of a table's rows or a schema does not exist. */
+const MISSING = ['42P01', '42883', '42704', '3F000']
 /** Two processes created the same table at once: its key, its name, or the type of its rows. */
 const CREATED_BY_ANOTHER = ['23505', '42P07', '42710']
 
@@ -21,8 +24,18 @@ export function postgresError(error: unknown, resource?: string): LeaseError {
   return storeError('Postgres', error, verdictOn(error), resource)
 }
 
+export function isMissing(error: unknown): boolean {
+  return MISSING.includes(codeOf(error))
+}
+
 export function isCreatedByAnother(error: unknown): boolean {
   return CREATED_BY_ANOTHER.includes(codeOf(error))
+}
+
+/** The SQLSTATE with which the server refused; `undefined` if the error is not an answer of the server. */
+export function stateOf(error: unknown): string | undefined {
+  const code = codeOf(error)
+  return SQL_STATE.test(code) ? code : undefined
 }
 
 function verdictOn(error: unknown): Verdict {

@@ -7,11 +7,15 @@ export interface PostgresJs {
     values?: SqlValue[],
     options?: { readonly prepare?: boolean },
   ): PromiseLike<readonly SqlRow[]>
-  listen(
-    channel: string,
-    notified: (payload: string) => void,
-    onListen?: () => void,
-  ): PromiseLike<{ readonly state: { readonly pid: number }; unlisten(): Promise<void> }>
+  readonly listen: {
+    (
+      channel: string,
+      notified: (payload: string) => void,
+      onListen?: () => void,
+    ): PromiseLike<{ readonly state: { readonly pid: number }; unlisten(): Promise<void> }>
+    readonly sql?: unknown
+  }
+  readonly options?: object
 }
 
 export function isPostgresJs(client: unknown): client is PostgresJs {
@@ -19,13 +23,19 @@ export function isPostgresJs(client: unknown): client is PostgresJs {
 }
 
 export function postgresJs(sql: PostgresJs): PostgresDatabase {
+  const { max } = Object(sql.options)
   return {
-    // Unprepared it would ask for the types first, a second round trip. `prepare: false` of the client still wins.
-    query: async (text, values) => sql.unsafe(text, [...values], { prepare: true }),
+    connections: typeof max === 'number' && max >= 1 ? max : 10,
+    query: queryOf(sql),
     async run(script) {
       await sql.unsafe(script)
     },
   }
+}
+
+function queryOf(sql: Pick<PostgresJs, 'unsafe'>): PostgresDatabase['query'] {
+  // Unprepared it would ask for the types first, a second round trip. `prepare: false` of the client still wins.
+  return async (text, values) => sql.unsafe(text, [...values], { prepare: true })
 }
 
 /**
@@ -35,10 +45,14 @@ export function postgresJs(sql: PostgresJs): PostgresDatabase {
 export async function postgresJsListener(sql: PostgresJs, hooks: ListenerHooks): Promise<PostgresListener> {
   const channels = new Map<string, { unlisten?: () => Promise<void> }>()
   let state: { readonly pid: number } | undefined
+  let query: PostgresDatabase['query'] | undefined
 
   return {
     get pid() {
       return state?.pid ?? null
+    },
+    get query() {
+      return query
     },
     listen(channel) {
       const subscription: { unlisten?: () => Promise<void> } = {}
@@ -58,6 +72,8 @@ export async function postgresJsListener(sql: PostgresJs, hooks: ListenerHooks):
         sql.listen(channel, notified, onListen).then(
           (first) => {
             state = first.state
+            // Not documented: the `sql` of that one connection.
+            if (hasMethods(sql.listen.sql, 'unsafe')) query ??= queryOf(sql.listen.sql as PostgresJs)
             subscription.unlisten = first.unlisten
             resolve()
           },

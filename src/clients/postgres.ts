@@ -37,6 +37,8 @@ export const ANSWER_LIMIT_MS = 5000
 
 /** Both drivers behind one interface. Errors are those of the driver: pass them to `postgresError`. */
 export interface PostgresDatabase {
+  /** How many statements it can run at once. */
+  readonly connections: number
   /** One statement. `name`: prepared once per connection of `pg`, under this name. */
   query(text: string, values: readonly SqlValue[], name?: string): Promise<readonly SqlRow[]>
   /** Several statements in one transaction. */
@@ -57,6 +59,8 @@ export interface PostgresListener {
   readonly pid: number | null
   listen(channel: string): Promise<void>
   unlisten(channel: string): Promise<void>
+  /** Runs a statement on this connection. Absent if the driver cannot. */
+  readonly query?: PostgresDatabase['query'] | undefined
   /** Whether the connection alone keeps this process alive. */
   keepAlive(wanted: boolean): void
   close(): Promise<void>

@@ -1,11 +1,10 @@
 import type { Stop } from '../base/abort.ts'
-import { type Moment, moment, timeOfDay } from '../base/clock.ts'
+import { moment, timeOfDay } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import { WakeSignal } from '../base/wake-signal.ts'
-import { bounded, CALL_LIMIT_MS } from './bounded.ts'
-import type { Context } from './context.ts'
+import { answerOf, type Context } from './context.ts'
 import { HeldLease } from './held-lease.ts'
 import { isHeldHere } from './held-leases.ts'
 import type { LocalQueue } from './local-queue.ts'
@@ -28,7 +27,7 @@ export async function acquire(
   started: number,
 ): Promise<HeldLease> {
   const context = shared instanceof Promise ? await shared : shared
-  const { clock, store, queue, emit } = context
+  const { clock, store, queue, callTimeout, endsWithProcess, emit } = context
   const { resource, owner, ttl, metadata, wait, retry } = options
   const wakeSignal = new WakeSignal(clock)
   let state: LeaseState = FREE
@@ -39,6 +38,12 @@ export async function acquire(
   let over = false
   /** The store may keep a lease, a reservation or a place in the queue for our id. */
   let owing = false
+  /** The attempt waits in this process, because too many requests are in flight. */
+  let queued = false
+  let saidBusy = false
+  let sent = moment(clock)
+  /** Monotonic time at which the attempt has failed if there is no answer. */
+  let answerBy = Infinity
 
   const ask: Ask = {
     resource,
@@ -46,7 +51,13 @@ export async function acquire(
     owner,
     ttl,
     metadata,
+    endsWithProcess,
     ...(wait > 0 && store.supports.queue && { wake: (inMs: number) => wakeSignal.wake(inMs) }),
+    queued(isQueued) {
+      if (isQueued) return onQueued()
+      onSent()
+      owing = true
+    },
     lost: () => {
       endedEarly = true
       if (granted) HeldLease.endedByStore(granted)
@@ -56,39 +67,35 @@ export async function acquire(
   try {
     for (;;) {
       if (queue) await localTurn(queue)
-      const sent = moment(clock)
+      onSent()
       state = reduce(state, { type: 'ask' })
       emit(ask, { type: 'attempt', attempt: ++attempts }, sent.wall)
       // The answer covers earlier wake-ups. Later ones must be kept.
       wakeSignal.reset()
       const call = store.acquire(ask, stop)
-      owing = true
+      owing ||= !queued
       let outcome: Answer | HeldLease | LeaseError
       try {
-        outcome = await bounded(
-          clock,
-          call,
-          Math.min(CALL_LIMIT_MS, ttl, wait ? left() : ttl),
-          resource,
-          stop,
-        )
+        outcome = await answerOf(context, call, () => answerBy - clock.monotonic(), resource, stop)
       } catch (cause) {
         // Our release may overtake a slow request. What that request is granted later is released as well.
         call.then(
           () => over && !granted && context.giveUp(ask.id, options),
           () => {},
         )
-        outcome = asLeaseError(cause, resource)
+        outcome = queued && left() === 0 ? busyError() : asLeaseError(cause, resource)
       }
       if (stop.reason) throw stop.reason
       if (outcome instanceof LeaseError) onFailed(outcome)
-      else if (outcome.granted) outcome = onGranted(outcome, sent)
+      else if (outcome.granted) outcome = onGranted(outcome)
       else onRefused(outcome)
       if (outcome instanceof HeldLease) return outcome
       await sleep(pauseAfter(outcome), outcome)
     }
   } finally {
     over = true
+    // The store need not send what nobody waits for.
+    if (!granted) stop.abort(new LeaseError('aborted', 'the wait is over', { resource }))
     queue?.leave(resource, wakeSignal)
     if (owing) context.giveUp(ask.id, options)
   }
@@ -104,12 +111,27 @@ export async function acquire(
       }
     } else if (queue.has(resource)) {
       const reading = store.read?.([resource]) ?? Promise.resolve([null])
-      const [holder = null] = await bounded(clock, reading, CALL_LIMIT_MS, resource, stop)
+      const [holder = null] = await answerOf(context, reading, callTimeout, resource, stop)
       throw reason({ granted: false, holder, place: null, retryIn: null })
     }
   }
 
-  function onGranted({ lease, replaced }: Grant, sent: Moment): HeldLease | LeaseError {
+  /** The time limit of an attempt, and the deadline of what it is granted, count from when it is sent. */
+  function onSent(): void {
+    queued = false
+    sent = moment(clock)
+    answerBy = sent.mono + Math.min(callTimeout, wait ? left() : Infinity)
+  }
+
+  /** Until it is sent, only the caller's own wait counts. */
+  function onQueued(): void {
+    queued = true
+    answerBy = wait ? started + wait : Infinity
+    if (!saidBusy) emit(ask, { type: 'waiting', reason: 'store-busy', holder: null, place: null })
+    saidBusy = true
+  }
+
+  function onGranted({ lease, replaced }: Grant): HeldLease | LeaseError {
     const { expiresAt, remaining } = lease
     const at = moment(clock)
     state = reduce(state, { type: 'granted', sent, at, options, remaining })
@@ -130,7 +152,7 @@ export async function acquire(
     const { holder, place } = refusal
     owing = place !== null && store.supports.queue
     if (wait > 0) {
-      if (!lastRefusal) emit(ask, { type: 'waiting', holder, place })
+      if (!lastRefusal) emit(ask, { type: 'waiting', reason: 'held', holder, place })
       queue?.watch(ask)
     }
     lastRefusal = refusal
@@ -160,6 +182,11 @@ export async function acquire(
   function left(): number {
     const rest = wait - (clock.monotonic() - started)
     return rest < 1 ? 0 : rest
+  }
+
+  function busyError(): LeaseError {
+    const problem = `the store is busy: the request was not sent within ${wait} ms, because others were in flight`
+    return new LeaseError('store-unavailable', problem, { resource })
   }
 
   function reason(outcome: Refusal | LeaseError): LeaseError {

@@ -1,3 +1,5 @@
+import type { Stop } from '../base/abort.ts'
+import { type AnswerLimit, answerWithin } from '../base/answer-within.ts'
 import type { Clock } from '../base/clock.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import type { HeldLease } from './held-lease.ts'
@@ -15,6 +17,9 @@ export type About = Pick<LeaseRecord, 'resource' | 'owner' | 'id'> & { readonly 
 export interface Context {
   readonly store: ManagedStore
   readonly clock: Clock
+  /** The longest that the store may take to answer one call, in milliseconds. */
+  readonly callTimeout: number
+  readonly endsWithProcess: boolean
   /** Present if the store keeps no queue. */
   readonly queue?: LocalQueue | undefined
   readonly held: Set<HeldLease>
@@ -22,4 +27,21 @@ export interface Context {
   emit(about: About, body: EventBody, at?: number): void
   /** Releases whatever the store keeps for this id, in the background. */
   giveUp(id: string, options: CheckedOptions): void
+}
+
+/** The answer of the store within `ms`. If there is none, the error says why, as far as the store knows. */
+export function answerOf<T>(
+  { clock, store }: Pick<Context, 'clock' | 'store'>,
+  call: Promise<T>,
+  ms: AnswerLimit['ms'],
+  resource?: string,
+  stop?: Stop,
+): Promise<T> {
+  return answerWithin(call, {
+    clock,
+    ms,
+    stop,
+    ...(resource && { resource }),
+    trouble: () => store.trouble?.(),
+  })
 }

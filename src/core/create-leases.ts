@@ -16,7 +16,17 @@ export function createLeases(
   store: ManagedStore | PromiseLike<ManagedStore>,
   options: LeasesOptions = {},
 ): Leases {
-  expectOptions(options, { owner: 1, ttl: 1, heartbeat: 1, wait: 1, retry: 1, clock: 1, onEvent: 1 })
+  expectOptions(options, {
+    owner: 1,
+    ttl: 1,
+    heartbeat: 1,
+    wait: 1,
+    retry: 1,
+    callTimeout: 1,
+    endsWithProcess: 1,
+    clock: 1,
+    onEvent: 1,
+  })
   const { owner = defaultOwner() } = options
   const checked = 'then' in Object(store) ? Promise.resolve(store).then(expectStore) : expectStore(store)
   return createManager(checked, { ...options, owner })

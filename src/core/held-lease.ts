@@ -2,8 +2,7 @@ import { Stop } from '../base/abort.ts'
 import { type Moment, moment } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import type { JsonObject, LeaseRecord } from '../base/records.ts'
-import { bounded, CALL_LIMIT_MS } from './bounded.ts'
-import type { Context } from './context.ts'
+import { answerOf, type Context } from './context.ts'
 import type { Lease, LossReason } from './lease.ts'
 import type { CheckedOptions } from './options.ts'
 import { releaseInTime } from './release.ts'
@@ -63,8 +62,8 @@ export class HeldLease implements Lease {
     const { resource } = this
     if (!this.held)
       throw this.#loss.reason ?? new LeaseError('lease-lost', `${resource} was released`, { resource })
-    const { clock } = this.#context
-    this.#renewal ??= bounded(clock, this.#beat(), this.#answerLimit, resource, this.#loss).finally(
+    const context = this.#context
+    this.#renewal ??= answerOf(context, this.#beat(), context.callTimeout, resource, this.#loss).finally(
       () => (this.#renewal = undefined),
     )
     return this.#renewal
@@ -91,9 +90,9 @@ export class HeldLease implements Lease {
     return lease[Symbol.asyncDispose]()
   }
 
-  /** So that several renewals fit between the first failure and the deadline. */
-  get #answerLimit(): number {
-    return Math.min(CALL_LIMIT_MS, this.#options.ttl / 6)
+  /** Without an answer the next renewal is sent after this long, so that several fit before the deadline. */
+  get #repeatMs(): number {
+    return Math.min(this.#context.callTimeout, this.#options.ttl / 6)
   }
 
   get #heldFor(): number {
@@ -130,12 +129,12 @@ export class HeldLease implements Lease {
 
   /** Sends one renewal. Its answer counts from its own send time, whenever it comes. */
   async #beat(): Promise<void> {
-    const { clock, store } = this.#context
+    const { clock, store, callTimeout } = this.#context
     const { resource, id } = this
     const sent = moment(clock)
-    this.#dispatch({ type: 'beat', at: sent, again: sent.mono + this.#answerLimit })
+    this.#dispatch({ type: 'beat', at: sent, again: sent.mono + this.#repeatMs })
     try {
-      const renewal = await store.renew({ resource, id, ttl: this.#options.ttl })
+      const renewal = await store.renew({ resource, id, ttl: this.#options.ttl }, { timeout: callTimeout })
       if (renewal.ok) this.#onRenewed(sent, renewal.lease)
       else this.#dispatch({ type: 'end', reason: 'refused' })
     } catch (cause) {
@@ -151,6 +150,7 @@ export class HeldLease implements Lease {
     this.#dispatch({ type: 'granted', sent, at, options: this.#options, remaining })
     if (this.#state.phase !== 'held') return
     this.#failures = 0
+    this.#lastFailure = undefined
     this.#expiresAt = expiresAt
     this.#context.emit(this, { type: 'renewed', expiresAt, left: left === Infinity ? null : left })
   }
@@ -167,9 +167,12 @@ export class HeldLease implements Lease {
 
   #onLost(reason: LossReason): void {
     const { resource } = this
-    const error = new LeaseError('lease-lost', `the lease of ${resource} was lost (${reason})`, {
+    // If no renewal was answered at all, the store may know why.
+    const cause = this.#lastFailure ?? (reason === 'deadline' ? this.#context.store.trouble?.() : undefined)
+    const why = cause ? `: ${cause.message}` : ''
+    const error = new LeaseError('lease-lost', `the lease of ${resource} was lost (${reason})${why}`, {
       resource,
-      ...(this.#lastFailure && { cause: this.#lastFailure }),
+      cause,
     })
     this.#context.held.delete(this)
     this.#context.queue?.wake(resource)

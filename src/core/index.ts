@@ -23,5 +23,6 @@ export type {
   RenewAsk,
   Renewal,
   StoreEvent,
+  StoreLoad,
   StoreSupport,
 } from './store.ts'

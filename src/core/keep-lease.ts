@@ -1,3 +1,4 @@
+import { CALL_TIMEOUT_MS } from '../base/answer-within.ts'
 import { type Clock, type Moment, moment } from '../base/clock.ts'
 import { backoffMs } from '../base/pause.ts'
 import type { LeaseRecord } from '../base/records.ts'
@@ -47,6 +48,8 @@ export function keepLease(
   const context: Context = {
     store: store as HoldingStore,
     clock,
+    callTimeout: CALL_TIMEOUT_MS,
+    endsWithProcess: false,
     held: new Set(),
     emit: (_, event) => onEvent(event),
     giveUp: (id) => void releaseInTime(context, id, options).catch(() => {}),

@@ -53,7 +53,16 @@ interface EventBase {
 export type LeaseEvent = EventBase &
   (
     | { readonly type: 'attempt'; readonly attempt: number }
-    | { readonly type: 'waiting'; readonly holder: LeaseRecord | null; readonly place: number | null }
+    | {
+        readonly type: 'waiting'
+        /**
+         * `held`: another caller holds the lease. `store-busy`: the request was not sent yet, because the store has as
+         * many in flight as it may.
+         */
+        readonly reason: 'held' | 'store-busy'
+        readonly holder: LeaseRecord | null
+        readonly place: number | null
+      }
     | {
         readonly type: 'acquired'
         readonly token: number

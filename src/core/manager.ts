@@ -1,5 +1,7 @@
 import { onAbort, Stop } from '../base/abort.ts'
+import { answerWithin, CALL_TIMEOUT_MS } from '../base/answer-within.ts'
 import {
+  expectBoolean,
   expectFunction,
   expectMethods,
   expectObject,
@@ -9,13 +11,13 @@ import {
 } from '../base/arguments.ts'
 import { createChannel } from '../base/channel.ts'
 import { systemClock } from '../base/clock.ts'
+import { expectDuration } from '../base/duration.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { backoffMs } from '../base/pause.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import { checkResource } from '../base/resource-name.ts'
 import { acquire } from './acquire.ts'
-import { bounded, CALL_LIMIT_MS } from './bounded.ts'
-import type { Context } from './context.ts'
+import { answerOf, type Context } from './context.ts'
 import { HeldLease } from './held-lease.ts'
 import { HeldLeases } from './held-leases.ts'
 import type { Lease, LeaseEvent, LeaseListener } from './lease.ts'
@@ -58,10 +60,12 @@ export function createManager(
   store: ManagedStore | PromiseLike<ManagedStore>,
   options: LeasesOptions & { readonly owner: string },
 ): Leases {
-  const { clock = systemClock, onEvent } = options
+  const { clock = systemClock, onEvent, endsWithProcess = true } = options
   const { retry = (failures) => backoffMs(clock, failures) } = options
   const defaults = { ...options, retry }
   checkOptions('-', defaults)
+  const callTimeout = expectDuration('callTimeout', options.callTimeout ?? CALL_TIMEOUT_MS, 1)
+  expectBoolean('endsWithProcess', endsWithProcess)
   const events = createChannel<LeaseEvent>()
   const held = new HeldLeases()
   const waiting = new Set<Stop>()
@@ -110,7 +114,7 @@ export function createManager(
 
     async inspect(resource) {
       const name = checkResource(resource)
-      const [lease] = await call('read', (store) => store.read([name]))
+      const [lease] = await call('read', (store, stop) => store.read([name], stop))
       return lease ?? null
     },
 
@@ -121,7 +125,7 @@ export function createManager(
       const found: LeaseRecord[] = []
       for (let after: string | undefined; ; ) {
         const rest = { prefix, limit: limit - found.length, ...(after && { after }) }
-        const page = await call('list', (store) => store.list(rest))
+        const page = await call('list', (store, stop) => store.list(rest, stop))
         found.push(...page.leases)
         after = page.next
         if (!after || found.length >= limit) return found
@@ -165,6 +169,8 @@ export function createManager(
     const shared: Context = {
       store: ready,
       clock,
+      callTimeout,
+      endsWithProcess,
       held,
       emit,
       giveUp: (id, checked) => track(releaseInTime(shared, id, checked).catch(() => {})),
@@ -175,15 +181,18 @@ export function createManager(
 
   function ready(stop: Stop, wait?: number): Context | Promise<Context> {
     return context instanceof Promise
-      ? bounded(clock, context, Math.min(CALL_LIMIT_MS, wait || Infinity), '', stop)
+      ? answerWithin(context, { clock, ms: Math.min(callTimeout, wait || Infinity), stop })
       : context
   }
 
-  function call<T>(method: keyof LookingStore, ask: (store: LookingStore) => Promise<T>): Promise<T> {
+  function call<T>(
+    method: keyof LookingStore,
+    ask: (store: LookingStore, stop: Stop) => Promise<T>,
+  ): Promise<T> {
     return whileOpen(async (stop) => {
-      const { store } = await ready(stop)
-      expectMethods('store', store, 'a LeaseStore with the looking half', method)
-      return bounded(clock, ask(store as unknown as LookingStore), CALL_LIMIT_MS, '', stop)
+      const shared = await ready(stop)
+      expectMethods('store', shared.store, 'a LeaseStore with the looking half', method)
+      return answerOf(shared, ask(shared.store as LookingStore, stop), callTimeout, '', stop)
     })
   }
 
@@ -191,7 +200,7 @@ export function createManager(
   async function whileOpen<T>(work: (stop: Stop) => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (closed) throw closedError()
     if (signal !== undefined) expectSignal('signal', signal)
-    const stop = new Stop()
+    const stop = new Stop(undefined, callTimeout)
     const unlisten = onAbort(signal, () =>
       stop.abort(new LeaseError('aborted', 'the wait was aborted', { cause: signal?.reason })),
     )

@@ -29,6 +29,13 @@ export interface LeaseOptions {
 }
 
 export interface LeasesOptions extends Pick<LeaseOptions, 'owner' | 'ttl' | 'heartbeat' | 'wait' | 'retry'> {
+  /** How long one call to the store may take. A short TTL does not shorten it. Default 5 s. */
+  readonly callTimeout?: Duration | undefined
+  /**
+   * Whether a lease ends with this process: a store on the same machine (SQLite, file) then frees it as soon as the
+   * process has ended, however it ended. `false`: it always lives until its TTL ends. Default true.
+   */
+  readonly endsWithProcess?: boolean | undefined
   readonly clock?: Clock | undefined
   /** The first listener; add more with `subscribe`. */
   readonly onEvent?: LeaseListener | undefined

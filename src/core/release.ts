@@ -1,8 +1,7 @@
 import { asLeaseError } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
 import type { LeaseRecord } from '../base/records.ts'
-import { bounded, CALL_LIMIT_MS } from './bounded.ts'
-import type { Context } from './context.ts'
+import { answerOf, type Context } from './context.ts'
 import type { CheckedOptions } from './options.ts'
 
 /**
@@ -17,11 +16,11 @@ export async function releaseInTime(
 ): Promise<LeaseRecord['state'] | undefined> {
   const { clock, store, emit } = context
   const { resource, owner } = options
-  const giveUpAt = clock.monotonic() + Math.min(CALL_LIMIT_MS, options.ttl)
+  const giveUpAt = clock.monotonic() + Math.min(context.callTimeout, options.ttl)
   for (let failures = 0; ; ) {
     try {
-      const call = store.release({ resource, id })
-      const { ended } = await bounded(clock, call, giveUpAt - clock.monotonic(), resource)
+      const call = store.release({ resource, id }, { timeout: context.callTimeout })
+      const { ended } = await answerOf(context, call, giveUpAt - clock.monotonic(), resource)
       return failures ? 'released' : ended?.state
     } catch (cause) {
       const error = asLeaseError(cause, resource)
@@ -29,6 +28,8 @@ export async function releaseInTime(
       emit({ resource, owner, id }, { type: 'error', operation: 'release', error })
       if (!error.retryable || pauseMs === null || clock.monotonic() + pauseMs >= giveUpAt) throw error
       await pause(clock, pauseMs)
+      // The pause may have taken longer.
+      if (clock.monotonic() >= giveUpAt) throw error
     }
   }
 }

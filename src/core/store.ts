@@ -12,6 +12,8 @@ export interface HoldingStore {
   /** A short name for messages and metrics, such as `memory` or `sqlite`. */
   readonly kind: string
   readonly supports: StoreSupport
+  /** How busy the store is at this moment. Absent if it sends nothing. */
+  readonly load?: StoreLoad
 
   /**
    * Grants the resource if it is free, or says who holds it.
@@ -31,6 +33,12 @@ export interface HoldingStore {
    * id, the lease with that token is ended by force. `ended` is the lease that this call ended.
    */
   release(ask: ReleaseAsk, call?: CallOptions): Promise<Released>
+
+  /**
+   * Why the backend cannot be reached at the moment, for the messages of calls that get no answer. The client's own
+   * error is the `cause`. `undefined`: it can be reached, as far as the client has said.
+   */
+  trouble?(): Error | undefined
 
   /** Closes what the store itself opened, never the client that it was given. Leases stay as they are. */
   close(): Promise<void>
@@ -68,12 +76,23 @@ export interface StoreSupport {
   readonly list: boolean
 }
 
+export interface StoreLoad {
+  /** Acquire requests that were sent and not answered. */
+  readonly inFlight: number
+  /** Acquire requests that wait in this process, because as many as allowed are in flight. */
+  readonly queued: number
+  /** The mean duration of the latest calls of any kind, in milliseconds; `null` before the first one. */
+  readonly callTime: number | null
+}
+
 export interface CallOptions {
   /**
    * Aborts when the caller has stopped waiting. The store may then reject with `aborted`. The signal may be created
    * when it is first read, so pass the options on instead of copying them.
    */
   readonly signal?: AbortSignal
+  /** How long the caller waits for the answer, in milliseconds. Default 5 s. */
+  readonly timeout?: number | undefined
 }
 
 export interface Ask {
@@ -85,8 +104,18 @@ export interface Ask {
   readonly metadata?: JsonObject | undefined
   /** If set: join the queue, and call back when the request should be repeated, in so many milliseconds. */
   readonly wake?: (inMs: number) => void
+  /**
+   * Called with `true` if the request waits in this process, because too many others are in flight, and with `false`
+   * just before it is sent. Not called if it is sent at once.
+   */
+  readonly queued?: (isQueued: boolean) => void
   /** Called once if the store learns that another caller ended the lease it granted to this request. */
   readonly lost?: () => void
+  /**
+   * The holder is this process: a store that can prove that the process has ended frees the lease at once. Absent:
+   * the lease lives until its TTL ends, whatever becomes of this process.
+   */
+  readonly endsWithProcess?: boolean
   /** Takes the lease over, but only from the holder with this token. */
   readonly replace?: number
 }
@@ -115,6 +144,8 @@ export interface RenewAsk {
   readonly id: string
   /** Milliseconds. */
   readonly ttl: number
+  /** Whether the lease ends with this process from now on, as in `Ask`. Absent: as it is. */
+  readonly endsWithProcess?: boolean
 }
 
 export type Renewal =

@@ -34,6 +34,7 @@ export interface JobDocuments {
   /** Writes the fields that `decide` returns. The transaction may run again, so `decide` has no side effects. */
   transact<T>(id: string, decide: (document: JobDocument | null) => DocumentDecision<T>): Promise<T>
   watch?(id: string, on: () => void): () => void
+  trouble?(): Error | undefined
 }
 
 export interface DocumentDecision<T> {
@@ -46,6 +47,7 @@ export function documentJobs(documents: JobDocuments, names: JobFields, statuses
   const { kind, watch } = documents
   return {
     kind,
+    trouble: () => documents.trouble?.(),
     async add(id) {
       expectId(id)
       await documents.create(id, { [names.status]: statuses.pending, [names.attempts]: 0 })

@@ -1,11 +1,12 @@
 import { expectOptions, expectText, hasMethods, refuseClient, show } from '../base/arguments.ts'
-import { LeaseError } from '../base/errors.ts'
-import type {
-  DocumentReference,
-  DocumentSnapshot,
-  FirestoreClient,
-  Timestamp,
-  Transaction,
+import { LeaseError, withTrouble } from '../base/errors.ts'
+import {
+  type DocumentReference,
+  type DocumentSnapshot,
+  type FirestoreClient,
+  FirestoreConnection,
+  type Timestamp,
+  type Transaction,
 } from '../clients/firestore.ts'
 import { firestoreError, isAlreadyThere } from '../clients/firestore-errors.ts'
 import { type DocumentDecision, documentJobs, type JobDocument, type JobDocuments } from './document-jobs.ts'
@@ -36,9 +37,11 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
   expectOptions(options, { collection: 1, fields: 1, statuses: 1 })
   const { collection = 'analyses', fields, statuses } = options
   expectText('collection', collection)
+  const connection = new FirestoreConnection(firestore)
 
   const documents: JobDocuments = {
     kind: 'firestore',
+    trouble: () => connection.trouble(),
     create: (id, initial) =>
       explained(id, async () => {
         try {
@@ -69,20 +72,20 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
   }
   return documentJobs(documents, fieldsOf('fields', DOCUMENT_FIELDS, fields), statusesOf(statuses))
 
+  async function explained<T>(id: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await connection.follow(work())
+    } catch (error) {
+      throw withTrouble(firestoreError(error, id), connection.trouble())
+    }
+  }
+
   function documentOf(id: string): DocumentReference {
     if (id.includes('/') || id === '.' || id === '..' || /^__.*__$/.test(id))
       throw new LeaseError('invalid-argument', `id: expected an id that Firestore allows, got ${show(id)}`, {
         resource: id,
       })
     return firestore.collection(collection).doc(id)
-  }
-}
-
-async function explained<T>(id: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    throw firestoreError(error, id)
   }
 }
 

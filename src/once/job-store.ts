@@ -42,13 +42,13 @@ export interface JobStore {
    * function that stops it.
    */
   watch?(id: string, on: () => void): () => void
+
+  /** Why the backend cannot be reached at the moment, as in `LeaseStore`. */
+  trouble?(): Error | undefined
 }
 
 /** The methods without which an object is not a `JobStore`. */
 export const JOB_STORE_METHODS = ['add', 'acquire', 'refresh', 'finish', 'release', 'read'] as const
-
-/** The longest that a job store may take to answer one call. */
-export const ANSWER_LIMIT_MS = 10_000
 
 export interface AcquireOptions {
   readonly maxAttempts?: number | undefined

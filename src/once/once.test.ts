@@ -25,7 +25,12 @@ beforeEach(async () => {
   another = createOnce(jobs, { clock })
   await jobs.add('job')
 })
-afterEach(() => Promise.all([once.close(), another.close()]))
+afterEach(async () => {
+  const closing = Promise.all([once.close(), another.close()])
+  // For requests that are never answered.
+  await clock.advance(10_000)
+  await closing
+})
 
 const down = async () => {
   throw new LeaseError('store-unavailable', 'away')
@@ -386,6 +391,7 @@ describe('stopping', () => {
     await clock.advance(0)
     const closed = once.close()
     await rejected
+    await clock.advance(10_000)
     await closed
     expect(work).not.toHaveBeenCalled()
   })
@@ -396,9 +402,27 @@ describe('stopping', () => {
       expect(call).rejects.toMatchObject({ code: 'closed' }),
     )
     await clock.advance(0)
-    await once.close()
+    const closed = once.close()
     await Promise.all(ends)
+    await clock.advance(10_000)
+    await closed
     expect(clock.pending).toBe(0)
+  })
+
+  it('by close waits for requests whose answers nobody wants any more', async () => {
+    const { promise, resolve } = Promise.withResolvers<null>()
+    vi.spyOn(jobs, 'read').mockReturnValue(promise)
+    const late = once.read('job').catch((error) => error)
+    await clock.advance(5000)
+    expect(await late).toMatchObject({ code: 'store-unavailable' })
+    let closed = false
+    const closing = once.close().then(() => {
+      closed = true
+    })
+    await clock.advance(1000)
+    expect(closed).toBe(false)
+    resolve(null)
+    await closing
   })
 
   it('by close waits until the work has ended and its outcome is written', async () => {

@@ -1,20 +1,26 @@
-import { answerWithin } from '../base/answer-within.ts'
+import { answerWithin, CALL_TIMEOUT_MS } from '../base/answer-within.ts'
 import { expectFunction, expectOptions, expectText, hasMethods, refuseClient } from '../base/arguments.ts'
 import { backendOf } from '../base/backend-of.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
+import { type Duration, expectDuration } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
 import type { LeaseListener } from '../core/index.ts'
 import { expectId } from './job-arguments.ts'
 import type { OnWarning } from './job-lock.ts'
-import { ANSWER_LIMIT_MS, JOB_STORE_METHODS, type Job, type JobStore } from './job-store.ts'
-import { type RunContext, type RunOptions, type RunResult, runJob, type Work } from './run.ts'
+import { JOB_STORE_METHODS, type Job, type JobStore } from './job-store.ts'
+import { answerOfJobs, type RunContext, type RunOptions, type RunResult, runJob, type Work } from './run.ts'
 import { type WaitOptions, waitForJob } from './wait.ts'
+
+/** How long `close` waits for requests of which nobody waits for the answer any more. */
+const CLOSE_LIMIT_MS = 10_000
 
 export interface OnceOptions {
   /** Written before the id of the run in a job's record, such as a host or a process. */
   readonly worker?: string | undefined
   /** Listens to the events of the locks. */
   readonly onEvent?: LeaseListener | undefined
+  /** How long one call to the job store may take. A short TTL does not shorten it. Default 5 s. */
+  readonly callTimeout?: Duration | undefined
   /** Called if a lock could not be released. Default: `console.warn`. */
   readonly onWarning?: OnWarning | undefined
   readonly clock?: Clock | undefined
@@ -57,19 +63,30 @@ export function createOnce(jobs: JobStore, options: OnceOptions = {}): Once {
       `a JobStore such as ${factoryFor(jobs)} (with ${JOB_STORE_METHODS.join(', ')})`,
       jobs,
     )
-  expectOptions(options, { worker: 1, onEvent: 1, onWarning: 1, clock: 1 })
+  expectOptions(options, { worker: 1, onEvent: 1, onWarning: 1, callTimeout: 1, clock: 1 })
   const { worker, onEvent, onWarning, clock = systemClock } = options
   if (worker !== undefined) expectText('worker', worker)
   if (onEvent !== undefined) expectFunction('onEvent', onEvent)
   if (onWarning !== undefined) expectFunction('onWarning', onWarning)
+  const callTimeout = expectDuration('callTimeout', options.callTimeout ?? CALL_TIMEOUT_MS, 1)
   const closing = new AbortController()
   const underWay = new Set<Promise<unknown>>()
-  const context: RunContext = { jobs, clock, worker, onEvent, onWarning, closing: closing.signal, track }
+  const requests = new Set<Promise<unknown>>()
+  const context: RunContext = {
+    jobs: following(jobs, (request) => addTo(requests, request)),
+    clock,
+    worker,
+    callTimeout,
+    onEvent,
+    onWarning,
+    closing: closing.signal,
+    track: (work) => addTo(underWay, work),
+  }
 
   const once: Once = {
     async run(id, work, runOptions = {}) {
       closing.signal.throwIfAborted()
-      return track(runJob(context, id, work, runOptions))
+      return addTo(underWay, runJob(context, id, work, runOptions))
     },
     async wait(id, waitOptions = {}) {
       closing.signal.throwIfAborted()
@@ -78,23 +95,40 @@ export function createOnce(jobs: JobStore, options: OnceOptions = {}): Once {
     async read(id) {
       closing.signal.throwIfAborted()
       expectId(id)
-      return answerWithin(clock, ANSWER_LIMIT_MS, jobs.read(id), closing.signal)
+      return answerOfJobs(context, context.jobs.read(id), closing.signal, id)
     },
     async close() {
       closing.abort(new LeaseError('closed', 'this once was closed'))
       // A run that ends may start a release.
       while (underWay.size > 0) await Promise.allSettled(underWay)
+      // A client such as Firestore's must not be closed before it has answered.
+      await answerWithin(Promise.allSettled(requests), { clock, ms: CLOSE_LIMIT_MS }).catch(() => {})
     },
     [Symbol.asyncDispose]: () => once.close(),
   }
   return once
+}
 
-  function track<T>(work: Promise<T>): Promise<T> {
-    underWay.add(work)
-    const done = () => underWay.delete(work)
-    work.then(done, done)
-    return work
+/** The same jobs. Each request is passed to `follow`. */
+function following(jobs: JobStore, follow: <T>(request: Promise<T>) => Promise<T>): JobStore {
+  return {
+    kind: jobs.kind,
+    add: (...args) => follow(jobs.add(...args)),
+    acquire: (...args) => follow(jobs.acquire(...args)),
+    refresh: (...args) => follow(jobs.refresh(...args)),
+    finish: (...args) => follow(jobs.finish(...args)),
+    release: (...args) => follow(jobs.release(...args)),
+    read: (...args) => follow(jobs.read(...args)),
+    ...(jobs.watch && { watch: (...args) => (jobs as Required<JobStore>).watch(...args) }),
+    trouble: () => jobs.trouble?.(),
   }
+}
+
+function addTo<T>(set: Set<Promise<unknown>>, work: Promise<T>): Promise<T> {
+  set.add(work)
+  const done = () => set.delete(work)
+  work.then(done, done)
+  return work
 }
 
 /** How to make a job store of the client, the address or the lease store that was given instead of one. */

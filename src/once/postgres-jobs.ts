@@ -1,5 +1,5 @@
 import { expectBoolean, expectOptions, expectText } from '../base/arguments.ts'
-import { ignoreErrors } from '../clients/ignore-errors.ts'
+import { followConnection } from '../clients/connection.ts'
 import { type PostgresClient, postgresDatabase, type SqlValue } from '../clients/postgres.ts'
 import { isCreatedByAnother, postgresError } from '../clients/postgres-errors.ts'
 import { identifier } from '../clients/sql-text.ts'
@@ -56,10 +56,11 @@ export function postgresJobs(client: PostgresClient, options: PostgresJobsOption
   const tableName = (schema === undefined ? '' : `${identifier(schema)}.`) + identifier(table)
   const queries = jobQueries(tableName, fieldsOf('columns', COLUMNS, columns), statusesOf(statuses))
   let tableReady: Promise<void> | undefined
-  ignoreErrors(client)
+  const { trouble, explain } = followConnection(client)
 
   return {
     kind: 'postgres',
+    trouble,
     async add(id) {
       expectId(id)
       await query(queries.add, [id])
@@ -118,13 +119,13 @@ export function postgresJobs(client: PostgresClient, options: PostgresJobsOption
       await tableReady
     } catch (error) {
       tableReady = undefined
-      throw postgresError(error, values[0])
+      throw explain(postgresError(error, values[0]))
     }
     try {
       const [row] = await database.query(text, values, prepare ? statementNameOf(text) : undefined)
       return row
     } catch (error) {
-      throw postgresError(error, values[0])
+      throw explain(postgresError(error, values[0]))
     }
   }
 

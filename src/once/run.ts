@@ -2,20 +2,22 @@ import { onAbort } from '../base/abort.ts'
 import { answerWithin } from '../base/answer-within.ts'
 import { expectFunction, expectOptions, expectSignal } from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
-import { type Duration, expectHeartbeat, expectTtl } from '../base/duration.ts'
+import { type Duration, expectDuration, expectHeartbeat, expectTtl } from '../base/duration.ts'
 import { isRetryable, LeaseError } from '../base/errors.ts'
 import { backoffMs, pause } from '../base/pause.ts'
 import type { JsonValue } from '../base/records.ts'
 import { createLeases, type Lease, type LeaseListener } from '../core/index.ts'
 import { expectAttempts, expectId } from './job-arguments.ts'
 import { jobLock, type OnWarning, releaseOrWarn } from './job-lock.ts'
-import { ANSWER_LIMIT_MS, type JobStore, type Outcome, type SkipReason } from './job-store.ts'
+import type { JobStore, Outcome, SkipReason } from './job-store.ts'
 
 /** Shared by all runs of one `once`. */
 export interface RunContext {
   readonly jobs: JobStore
   readonly clock: Clock
   readonly worker: string | undefined
+  /** Milliseconds. */
+  readonly callTimeout: number
   readonly onEvent: LeaseListener | undefined
   readonly onWarning: OnWarning | undefined
   /** Aborts when `once` is closed. */
@@ -29,6 +31,8 @@ export interface RunOptions {
   readonly ttl?: Duration | undefined
   /** The time between heartbeats, or `false` for none. Default: three tenths of the TTL, which is 90 s. */
   readonly heartbeat?: Duration | false | undefined
+  /** How long one call to the job store may take. Default: that of `createOnce`. */
+  readonly callTimeout?: Duration | undefined
   /** After this many attempts that did not finish, the job is finished as failed. Default: no limit. */
   readonly maxAttempts?: number | undefined
   /** Asks the work to stop. If the work then throws, the job is left for another run. */
@@ -58,11 +62,12 @@ const TTL_MS = 300_000
 export interface CheckedRunOptions extends RunOptions {
   readonly ttl: number
   readonly heartbeat: number | false
+  readonly callTimeout: number | undefined
 }
 
 export function checkRunOptions(options: RunOptions): CheckedRunOptions {
-  expectOptions(options, { ttl: 1, heartbeat: 1, maxAttempts: 1, signal: 1 })
-  const { maxAttempts, signal } = options
+  expectOptions(options, { ttl: 1, heartbeat: 1, maxAttempts: 1, signal: 1, callTimeout: 1 })
+  const { maxAttempts, signal, callTimeout } = options
   const ttl = expectTtl(options.ttl ?? TTL_MS)
   const heartbeat = options.heartbeat ?? Math.floor(ttl * 0.3)
   expectAttempts(maxAttempts)
@@ -70,6 +75,7 @@ export function checkRunOptions(options: RunOptions): CheckedRunOptions {
   return {
     ttl,
     heartbeat: heartbeat === false ? false : expectHeartbeat(heartbeat, ttl),
+    callTimeout: callTimeout === undefined ? undefined : expectDuration('callTimeout', callTimeout, 1),
     maxAttempts,
     signal,
   }
@@ -84,9 +90,9 @@ export async function runJob<T>(
   const { jobs, clock, worker, onEvent, onWarning, closing, track } = context
   expectId(id)
   expectFunction('work', work)
-  const { ttl, heartbeat, maxAttempts, signal } = checkRunOptions(options)
+  const { ttl, heartbeat, maxAttempts, signal, callTimeout = context.callTimeout } = checkRunOptions(options)
   const lock = jobLock(jobs, id, { worker, maxAttempts })
-  const leases = createLeases(lock.store, { clock, ttl, heartbeat, onEvent })
+  const leases = createLeases(lock.store, { clock, ttl, heartbeat, callTimeout, onEvent })
   const stop = new AbortController()
   // Not `AbortSignal.any`, which would leave a trace of each run in a signal that outlives it.
   const follow = (source?: AbortSignal) => onAbort(source, () => stop.abort(source?.reason))
@@ -141,7 +147,8 @@ export async function runJob<T>(
   async function finish(lease: Lease, outcome: Outcome, cause?: unknown): Promise<void> {
     for (let tries = 1; lease.held; tries++) {
       try {
-        if (await answerWithin(clock, ANSWER_LIMIT_MS, lock.finish(lease, outcome), lease.signal)) return
+        const finishing = lock.finish(lease, outcome)
+        if (await answerOfJobs({ jobs, clock, callTimeout }, finishing, lease.signal, id)) return
         break
       } catch (error) {
         if (lease.held && !isRetryable(error)) throw error
@@ -157,6 +164,16 @@ export async function runJob<T>(
       cause,
     })
   }
+}
+
+/** The answer of the job store. If there is none, the error says why, as far as the store knows. */
+export function answerOfJobs<T>(
+  { jobs, clock, callTimeout }: Pick<RunContext, 'jobs' | 'clock' | 'callTimeout'>,
+  answer: Promise<T>,
+  stop: AbortSignal,
+  resource: string,
+): Promise<T> {
+  return answerWithin(answer, { clock, ms: callTimeout, stop, resource, trouble: () => jobs.trouble?.() })
 }
 
 /** A copy, as the store would return it. */

@@ -6,7 +6,8 @@ import { expectId } from './job-arguments.ts'
 import type { Once } from './once.ts'
 import { checkRunOptions, type RunOptions, type Work } from './run.ts'
 
-export interface TaskHandlerOptions extends Pick<RunOptions, 'ttl' | 'heartbeat' | 'maxAttempts'> {
+export interface TaskHandlerOptions
+  extends Pick<RunOptions, 'ttl' | 'heartbeat' | 'callTimeout' | 'maxAttempts'> {
   /** The job itself. */
   readonly work: Work<unknown>
   /** Whether this request may start work, for example by its OIDC token. Default: every request may. */
@@ -51,16 +52,17 @@ export function createTaskHandler(once: Once, options: TaskHandlerOptions): Task
     ttl: 1,
     heartbeat: 1,
     maxAttempts: 1,
+    callTimeout: 1,
   })
   const { work, authorize, onLocked = 'retry', onError, path = '/internal/tasks/analysis' } = options
-  const { ttl, heartbeat, maxAttempts } = options
+  const { ttl, heartbeat, callTimeout, maxAttempts } = options
   expectFunction('work', work)
   if (authorize !== undefined) expectFunction('authorize', authorize)
   if (onError !== undefined) expectFunction('onError', onError)
   if (typeof path !== 'string' || path[0] !== '/') refuse('path', 'a path that begins with /', path)
   expectOneOf('onLocked', onLocked, ['retry', 'ack'])
   const retryAfter = String(secondsOf(options.retryAfter ?? 30))
-  const runOptions = checkRunOptions({ ttl, heartbeat, maxAttempts })
+  const runOptions = checkRunOptions({ ttl, heartbeat, callTimeout, maxAttempts })
 
   return async (request) => {
     if (!hasMethods(request, 'text')) refuse('request', 'a Request of the fetch API', request)

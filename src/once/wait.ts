@@ -1,13 +1,12 @@
 import { onAbort } from '../base/abort.ts'
-import { answerWithin } from '../base/answer-within.ts'
 import { expectOptions, expectSignal } from '../base/arguments.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
 import { isRetryable, LeaseError } from '../base/errors.ts'
 import { backoffMs } from '../base/pause.ts'
 import { WakeSignal } from '../base/wake-signal.ts'
 import { expectId, notFound } from './job-arguments.ts'
-import { ANSWER_LIMIT_MS, type Job } from './job-store.ts'
-import type { RunContext } from './run.ts'
+import type { Job } from './job-store.ts'
+import { answerOfJobs, type RunContext } from './run.ts'
 
 /** A push may be lost, so a waiter reads the job again after this long in any case. */
 const POLL_BEHIND_PUSH_MS = 5000
@@ -19,10 +18,11 @@ export interface WaitOptions {
 }
 
 export async function waitForJob(
-  { jobs, clock, closing }: Pick<RunContext, 'jobs' | 'clock' | 'closing'>,
+  context: Pick<RunContext, 'jobs' | 'clock' | 'callTimeout' | 'closing'>,
   id: string,
   options: WaitOptions,
 ): Promise<Job> {
+  const { jobs, clock, closing } = context
   expectId(id)
   expectOptions(options, { timeout: 1, signal: 1 })
   const { timeout = 60_000, signal } = options
@@ -61,7 +61,7 @@ export async function waitForJob(
   /** `undefined`: the store did not answer this time. */
   async function read(): Promise<Job | undefined> {
     try {
-      const job = await answerWithin(clock, ANSWER_LIMIT_MS, jobs.read(id), stop.signal)
+      const job = await answerOfJobs(context, jobs.read(id), stop.signal, id)
       if (!job) throw notFound(id)
       return job
     } catch (error) {

@@ -39,7 +39,12 @@ export interface StoredLease {
   expiresAt: number
   /** Milliseconds from the last write to the expiry. A clock that steps back lengthens the lease by no more. */
   span: number
+  /** With whose end the lease ends; `null`: with nobody's. */
+  process?: string | null
 }
+
+/** A request, with the record of the process if the lease is to end with it. */
+export type RowAsk = Ask & { readonly process?: string | null }
 
 export interface Waiter {
   readonly id: string
@@ -69,7 +74,7 @@ export function newRow(resource: string, floor: number): LeaseRow {
 /** `channel`: joins the queue if the resource is not free; `null`: does not wait. */
 export function ask(
   row: LeaseRow,
-  request: Ask,
+  request: RowAsk,
   channel: string | null,
   now: number,
   effects: Effects,
@@ -77,18 +82,22 @@ export function ask(
   settle(row, now, effects)
   effects.wakes.delete(request.id)
   const holder = liveLease(row, now)
-  if (holder?.id === request.id)
-    return { granted: true, lease: extend(row, holder, request.ttl, now, effects) }
+  if (holder?.id === request.id) return { granted: true, lease: extend(row, holder, request, now, effects) }
   const takesOver = holder !== null && request.replace === row.token
   const isFree = !holder && (row.reserved === null || row.reserved.id === request.id)
   return takesOver || isFree ? grant(row, request, now, effects) : refuse(row, request.id, channel, now)
 }
 
-export function renew(row: LeaseRow, id: string, ttl: number, now: number, effects: Effects): Renewal {
+export function renew(
+  row: LeaseRow,
+  request: Pick<RowAsk, 'id' | 'ttl' | 'process'>,
+  now: number,
+  effects: Effects,
+): Renewal {
   settle(row, now, effects)
   const holder = liveLease(row, now)
-  if (holder?.id !== id) return { ok: false, holder: liveRecord(row, now) }
-  return { ok: true, lease: extend(row, holder, ttl, now, effects) }
+  if (holder?.id !== request.id) return { ok: false, holder: liveRecord(row, now) }
+  return { ok: true, lease: extend(row, holder, request, now, effects) }
 }
 
 export function release(
@@ -146,11 +155,12 @@ export function reservationWakes({ queue, reserved }: LeaseRow, now: number): Ma
   return wakes
 }
 
-function grant(row: LeaseRow, request: Ask, now: number, effects: Effects): Answer {
-  const { id, owner, ttl, metadata = null } = request
+function grant(row: LeaseRow, request: RowAsk, now: number, effects: Effects): Answer {
+  const { id, owner, ttl, metadata = null, process } = request
   const replaced = row.lease && end(row, liveLease(row, now) ? 'taken-over' : 'expired', now, effects)
   row.token = nextToken(row.token, now)
   row.lease = { id, owner, metadata, acquiredAt: now, expiresAt: now + ttl, span: ttl }
+  if (process) row.lease.process = process
   row.queue = row.queue.filter((waiter) => waiter.id !== id)
   row.reserved = null
   const lease = describe(row, row.lease, 'held', now)
@@ -194,7 +204,14 @@ function dropChannelOf(row: LeaseRow, id: string, effects: Effects): void {
   row.reserved = null
 }
 
-function extend(row: LeaseRow, lease: StoredLease, ttl: number, now: number, effects: Effects): LeaseRecord {
+function extend(
+  row: LeaseRow,
+  lease: StoredLease,
+  { ttl, process }: Pick<RowAsk, 'ttl' | 'process'>,
+  now: number,
+  effects: Effects,
+): LeaseRecord {
+  if (process !== undefined) lease.process = process
   lease.expiresAt = Math.max(lease.expiresAt, now + ttl)
   lease.span = lease.expiresAt - now
   const record = describe(row, lease, 'held', now)

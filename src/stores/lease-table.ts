@@ -40,9 +40,9 @@ export class LeaseTable {
     return ask(row, request, wake ? channel : null, now, effects)
   }
 
-  renew({ resource, id, ttl }: RenewAsk, now: number, effects: Effects): Renewal {
-    const row = this.rows.get(resource)
-    return row ? renew(row, id, ttl, now, effects) : { ok: false, holder: null }
+  renew(request: RenewAsk, now: number, effects: Effects): Renewal {
+    const row = this.rows.get(request.resource)
+    return row ? renew(row, request, now, effects) : { ok: false, holder: null }
   }
 
   release(by: ReleaseAsk, now: number, effects: Effects): Released {

@@ -12,7 +12,7 @@ import { type Duration, expectDuration } from '../base/duration.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
 import { expectIncident, type Incident } from './health.ts'
-import { describeFiring, shortTime } from './health-text.ts'
+import { describeFiring, describeSpan } from './health-text.ts'
 
 export const PAGERDUTY_URL = 'https://events.pagerduty.com/v2/enqueue'
 
@@ -26,7 +26,10 @@ export function slackMessage(incident: Incident): object {
     blocks: [
       { type: 'header', text: { type: 'plain_text', text: title } },
       { type: 'section', text: { type: 'mrkdwn', text: lines.join('\n') } },
-      { type: 'context', elements: [{ type: 'mrkdwn', text: `\`${incident.id}\` · ${spanOf(incident)}` }] },
+      {
+        type: 'context',
+        elements: [{ type: 'mrkdwn', text: `\`${incident.id}\` · ${describeSpan(incident)}` }],
+      },
     ],
   }
 }
@@ -55,10 +58,6 @@ export function pagerDutyEvent(incident: Incident, routingKey: string): object {
 
 function titleOf({ until }: Incident): string {
   return until === null ? 'Locks: rollback required' : 'Locks: the incident is over'
-}
-
-function spanOf({ since, until }: Incident): string {
-  return until === null ? `since ${shortTime(since)}` : `${shortTime(since)} to ${shortTime(until)}`
 }
 
 export interface PostOptions {

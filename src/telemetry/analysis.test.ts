@@ -67,6 +67,9 @@ describe('a window', () => {
       },
       readonly_entered: 1,
       readonly_returned: 1,
+      readonly_waiting: 0,
+      readonly_rate: 0.25,
+      readonly_chances: 4,
     })
   })
 

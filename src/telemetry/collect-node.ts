@@ -13,7 +13,8 @@ import {
 import { type Collector, createCollector } from './collector.ts'
 import type { TelemetryEvent } from './encode-event.ts'
 import { fileSink } from './file-sink-node.ts'
-import { readLines } from './input-files-node.ts'
+import { countOf } from './health-text.ts'
+import { type MonitorResult, readLines, reportBadInput, toJson } from './monitor-node.ts'
 import { isRecord, onlyKnownFields, STREAMS, type StreamName } from './record.ts'
 
 export interface CollectOptions {
@@ -37,7 +38,23 @@ const PREFIXES: readonly (readonly [prefix: string, stream: StreamName])[] = [
   ['sync', 'sync'],
 ]
 
-export function checkCollectOptions(options: CollectOptions): void {
+/** Writes events from the input as records into a folder. Exit code 2 if the input has lines but no event. */
+export async function collect(options: CollectOptions): Promise<MonitorResult> {
+  checkOptions(options)
+  return reportBadInput(async () => {
+    const counts = await collectInput(options)
+    const { written, skipped } = counts
+    return {
+      exitCode: written === 0 && skipped > 0 ? 2 : 0,
+      stdout: options.json
+        ? toJson(counts)
+        : `wrote ${countOf(written, 'event')}, skipped ${countOf(skipped, 'line')}\n`,
+      stderr: '',
+    }
+  })
+}
+
+function checkOptions(options: CollectOptions): void {
   expectOptions(options, { input: 1, directory: 1, stream: 1, signal: 1, json: 1 })
   const { input, directory, stream, signal, json } = options
   if (typeof Object(input)[Symbol.asyncIterator] !== 'function') refuse('input', 'an AsyncIterable', input)
@@ -48,7 +65,7 @@ export function checkCollectOptions(options: CollectOptions): void {
 }
 
 /** Encodes events, and writes records as they are. */
-export async function collectInput(options: CollectOptions): Promise<{ written: number; skipped: number }> {
+async function collectInput(options: CollectOptions): Promise<{ written: number; skipped: number }> {
   const { input, directory = 'telemetry', stream = 'lease', signal } = options
   const sink = fileSink(directory)
   let failure: unknown

@@ -4,9 +4,8 @@ import { createLeases, LeaseError } from '../core/index.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { FakeClock } from '../testing/index.ts'
 import { Analysis } from './analysis.ts'
-import { type CollectorOptions, createCollector } from './collector.ts'
+import { type CollectorOptions, createCollector, type Sink } from './collector.ts'
 import { isRecord, type TelemetryRecord } from './record.ts'
-import type { Sink } from './sink-queue.ts'
 
 describe('the collector', () => {
   it('writes the events of leases, one record each, in order', async () => {
@@ -232,7 +231,7 @@ describe('the collector', () => {
     expect(collector.dropped).toBe(1)
     expect(onError.mock.calls.map(([error]) => error.message)).toEqual([
       'away',
-      '1 telemetry records were dropped: a sink does not take them',
+      'dropped 1 telemetry record: a sink does not take them',
     ])
     expect(clock.pending).toBe(0)
   })
@@ -323,6 +322,41 @@ describe('the events of a project lock', () => {
       attempts: 1,
       waitedMs: 7500,
     })
+  })
+
+  it.each([
+    ['the web', 'lock-timeout', {}],
+    ['the fallback', 'fallback-conflict', { locks: null }],
+  ])(
+    'say that another tab holds the lock, on %s, also when they were written as JSON',
+    async (_, cause, options) => {
+      const { clock, openTab, finished } = projectBed()
+      const { collector, written } = setUp({ clock })
+      const [holder, other] = [openTab(options), openTab(options)]
+      await finished(holder.locks.acquireProjectLock())
+      other.locks.subscribeLockEvents(collector.listen('project'))
+      const refused = await finished(other.locks.acquireProjectLock()).catch((error: unknown) => error)
+      expect(refused).toMatchObject({ code: 'lock-unavailable', cause: { code: cause } })
+      await collector.close()
+      const replayed = await recordsOf(JSON.parse(JSON.stringify(other.events)), {}, 'project')
+      for (const records of [written, replayed])
+        expect(records.slice(-2)).toMatchObject([
+          { type: 'lock:error', held: true },
+          { type: 'lock:readonly-entered', reason: 'acquire-failed', held: true },
+        ])
+    },
+  )
+
+  it('do not say so when the browser refuses the file', async () => {
+    const { clock, openTab, finished, refuse } = projectBed()
+    const { collector, written } = setUp({ clock })
+    const { locks } = openTab({ locks: null })
+    locks.subscribeLockEvents(collector.listen('project'))
+    refuse('write', 'NotAllowedError')
+    await finished(locks.acquireProjectLock()).catch(() => {})
+    await collector.close()
+    expect(written.at(-1)).toMatchObject({ type: 'lock:readonly-entered', reason: 'acquire-failed' })
+    expect(written.at(-1)).not.toHaveProperty('held')
   })
 
   it('count no missed heartbeat when an executor is retried', async () => {

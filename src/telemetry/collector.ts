@@ -6,6 +6,7 @@ import {
   expectOptions,
   expectText,
   expectWhole,
+  hasMethods,
   refuse,
 } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
@@ -16,7 +17,23 @@ import { randomId } from '../base/random-id.ts'
 import { createPseudonyms, type EncodeOptions, encodeEvent, type TelemetryEvent } from './encode-event.ts'
 import { LockTracker } from './lock-tracker.ts'
 import { isCode, STREAMS, type StreamName, type TelemetryRecord } from './record.ts'
-import { createSinkQueue, type Sink } from './sink-queue.ts'
+
+/** Where records go: a file, a server, a meter. When it throws or rejects, the records are sent again later. */
+export interface Sink {
+  /**
+   * Takes all records, or fails and has taken none. A sink that takes them in parts calls `onTaken` after each part
+   * with the number of records in it, in order. When it then fails, only the rest is sent again. A sink that has to
+   * drop records that it took, now or earlier, calls `onDropped` with their number and the reason.
+   */
+  write(
+    records: readonly TelemetryRecord[],
+    onTaken?: (count: number) => void,
+    onDropped?: OnDropped,
+  ): void | Promise<void>
+  close?(): void | Promise<void>
+}
+
+export type OnDropped = (count: number, reason: string) => void
 
 export interface CollectorOptions {
   /** Where the records go. Every sink gets every record. */
@@ -46,7 +63,7 @@ export interface Collector extends AsyncDisposable {
   listen(stream: StreamName, options?: ListenOptions): (event: { readonly type: string }) => void
   /** Sends all events so far to the sinks. A synchronous sink has written them when the call returns. */
   flush(): Promise<void>
-  /** How many records were dropped because a sink failed. */
+  /** How many records were dropped because a sink failed or refused them. */
   readonly dropped: number
   /** Flushes and closes the sinks. Later events are ignored. */
   close(): Promise<void>
@@ -71,10 +88,8 @@ const SALT_LENGTH = 18
 export function createCollector(options: CollectorOptions): Collector {
   const { sinks, intervalMs, reveal, salt, source, maxWaiting, onError, clock } = checkOptions(options)
   const encodeOptions = { source, reveal: new Set<string>(reveal), pseudonym: createPseudonyms(salt) }
-  const sinkQueues = sinks.map((sink) =>
-    createSinkQueue(sink, { limit: maxWaiting, onFailure: reportFailure, onDropped: reportDropped }),
-  )
-  const eventQueues: EventQueue[] = []
+  const sinkQueues = sinks.map((sink) => createSinkQueue(sink, maxWaiting, reportFailure, reportDropped))
+  const eventQueues: ReturnType<typeof createEventQueue>[] = []
   let cancelTimer: (() => void) | undefined
   let dropped = 0
   let closed: Promise<void> | undefined
@@ -130,12 +145,10 @@ export function createCollector(options: CollectorOptions): Collector {
     schedule()
   }
 
-  function reportDropped(count: number): void {
+  function reportDropped(count: number, reason: string): void {
     dropped += count
-    notify(
-      onError,
-      new LeaseError('store-failed', `${count} telemetry records were dropped: a sink does not take them`),
-    )
+    const records = count === 1 ? '1 telemetry record' : `${count} telemetry records`
+    notify(onError, new LeaseError('store-failed', `dropped ${records}: ${reason}`))
   }
 }
 
@@ -166,30 +179,20 @@ function checkOptions(options: CollectorOptions) {
   return { sinks: sinks as readonly Sink[], intervalMs, reveal, salt, source, maxWaiting, onError, clock }
 }
 
-interface EventQueue {
-  /** Returns how many events wait. */
-  add(event: TelemetryEvent): number
-  /** Empties the queue and returns the records of its events. */
-  takeRecords(): TelemetryRecord[]
-}
-
 /** Keeps the events of one stream. Events are immutable, so their records can be made later. */
-function createEventQueue(
-  stream: StreamName,
-  encodeOptions: EncodeOptions,
-  clock: Clock,
-  recorded: boolean,
-): EventQueue {
+function createEventQueue(stream: StreamName, encodeOptions: EncodeOptions, clock: Clock, recorded: boolean) {
   const tracker = stream === 'project' ? new LockTracker() : undefined
   let events: TelemetryEvent[] = []
   /** When each event came. Only the tracker needs it. */
   let arrivals: number[] = []
   return {
-    add(event) {
+    /** Returns how many events wait. */
+    add(event: TelemetryEvent): number {
       if (tracker) arrivals.push(recorded ? timeOf(event) : clock.monotonic())
       return events.push(event)
     },
-    takeRecords() {
+    /** Empties the queue and returns the records of its events. */
+    takeRecords(): TelemetryRecord[] {
       const taken = events
       const takenArrivals = arrivals
       events = []
@@ -214,4 +217,62 @@ function isoTimeOf(event: TelemetryEvent, clock: Clock): string {
 function timeOf({ at }: TelemetryEvent): number {
   if (typeof at === 'string') return Date.parse(at)
   return typeof at === 'number' ? at : Number.NaN
+}
+
+/** Keeps records in order for a sink that may fail or be slow. */
+function createSinkQueue(
+  sink: Sink,
+  limit: number,
+  onFailure: (error: unknown) => void,
+  onDropped: OnDropped,
+) {
+  let waiting: TelemetryRecord[] = []
+  let writing: Promise<void> | undefined
+
+  return {
+    add(records: readonly TelemetryRecord[]): void {
+      waiting = [...waiting, ...records]
+      keepNewest(limit)
+    },
+    /** Sends all records to the sink. A synchronous sink has written them when this returns. */
+    async flush(): Promise<void> {
+      while (writing) await writing
+      if (waiting.length === 0) return
+      const batch = waiting
+      waiting = []
+      let taken = 0
+      const onTaken = (count: number) => {
+        taken += count
+      }
+      const onFailed = (error: unknown) => putBack(batch.slice(taken), error)
+      let pending: unknown
+      try {
+        pending = sink.write(batch, onTaken, onDropped)
+      } catch (error) {
+        return onFailed(error)
+      }
+      if (!hasMethods(pending, 'then')) return
+      writing = Promise.resolve(pending)
+        .then(() => {}, onFailed)
+        .finally(() => {
+          writing = undefined
+        })
+      await writing
+    },
+    /** Drops the records that the sink has not taken. */
+    dropAll: () => keepNewest(0),
+  }
+
+  function putBack(records: readonly TelemetryRecord[], error: unknown): void {
+    waiting = [...records, ...waiting]
+    keepNewest(limit)
+    onFailure(error)
+  }
+
+  function keepNewest(count: number): void {
+    const excess = waiting.length - count
+    if (excess <= 0) return
+    waiting = waiting.slice(excess)
+    onDropped(excess, 'a sink does not take them')
+  }
 }

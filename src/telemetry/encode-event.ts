@@ -90,6 +90,7 @@ export function encodeEvent(
     heldMs: event.heldFor ?? tracked.heldMs,
     releaseMs: tracked.releaseMs,
     returned: tracked.returned,
+    held: tracked.held,
   }
   const record: Record<string, unknown> = { v: RECORD_VERSION, at, stream, type }
   for (const field in fields) {

@@ -22,8 +22,8 @@ import { expectFunction, expectMethods, expectOptions, expectText, expectWhole }
 import { type Clock, systemClock } from '../base/clock.ts'
 import { notify } from '../base/notify.ts'
 import { randomId } from '../base/random-id.ts'
+import type { Sink } from './collector.ts'
 import { type TelemetryRecord, toLines } from './record.ts'
-import type { Sink } from './sink-queue.ts'
 
 export interface FileSinkOptions {
   /** When a file is larger, the next write begins another part. Default 64 MiB. */

@@ -9,7 +9,7 @@ export const RULE_TEXTS: Readonly<
   Record<RuleName, { readonly title: string; format(value: number): string }>
 > = {
   retryable_false: { title: 'Acquires that ended with retryable=false', format: percent },
-  readonly: { title: 'Read-only entries (autosave.lock.readonly)', format: String },
+  readonly: { title: 'Read-only after a failure (autosave.lock.readonly)', format: percent },
   fallback_rate: { title: 'Acquires on the fallback (fallback_rate)', format: percent },
   success_rate: { title: 'Successful acquires', format: percent },
   heartbeat_success: { title: 'Successful heartbeats', format: percent },
@@ -23,16 +23,21 @@ export function describeHealth({ status, rollback_required, windows, reasons, sk
   const lines = [
     `${status}: rollback_required=${rollback_required}`,
     ...reasons.map((reason) => `  ${describeFiring(reason)}`),
-    `${records} events in ${new Set(windows.map(({ start }) => start)).size} windows of 15 minutes`,
+    `${countOf(records, 'event')} in ${countOf(new Set(windows.map(({ start }) => start)).size, 'window')} of 15 minutes`,
   ]
-  if (skippedLines > 0) lines.push(`${skippedLines} lines were skipped: ${describeSkipped(skipped)}`)
+  if (skippedLines > 0) lines.push(`skipped ${countOf(skippedLines, 'line')}: ${describeSkipped(skipped)}`)
   return `${lines.join('\n')}\n`
 }
 
 /** Such as `project: Successful acquires 80 % (bound 90 %, 40 samples) since 2030-01-01 00:15 UTC`. */
 export function describeFiring({ rule, stream, value, bound, samples, since }: FiringRule): string {
   const { title, format } = RULE_TEXTS[rule]
-  return `${stream}: ${title} ${format(value)} (bound ${format(bound)}, ${samples} samples) since ${shortTime(since)}`
+  return `${stream}: ${title} ${format(value)} (bound ${format(bound)}, ${countOf(samples, 'sample')}) since ${shortTime(since)}`
+}
+
+/** Such as `since 2030-01-01 00:15 UTC`, and `2030-01-01 00:15 UTC to 2030-01-01 01:00 UTC` after the end. */
+export function describeSpan({ since, until }: Pick<FiringRule, 'since' | 'until'>): string {
+  return until === null ? `since ${shortTime(since)}` : `${shortTime(since)} to ${shortTime(until)}`
 }
 
 /** Such as `3 broken, 1 torn`; empty if no line was skipped. */
@@ -40,6 +45,11 @@ export function describeSkipped(skipped: Skipped): string {
   return Object.entries(skipped)
     .flatMap(([reason, count]) => (count > 0 ? `${count} ${reason}` : []))
     .join(', ')
+}
+
+/** Such as `1 window`, `2 windows`. */
+export function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 /** Such as `2030-01-01 00:15 UTC`. */

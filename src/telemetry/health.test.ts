@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { acquires, NOON, record, WINDOW } from '../../test/telemetry/records.ts'
+import { acquires, MINUTE, NOON, record, WINDOW } from '../../test/telemetry/records.ts'
 import { Analysis } from './analysis.ts'
-import { checkHealth, type HealthOptions, judge, type LockHealth } from './health.ts'
+import { checkHealth, type HealthOptions, type LockHealth } from './health.ts'
 import type { TelemetryRecord } from './record.ts'
 import { makeThresholds } from './thresholds.ts'
 
@@ -32,12 +32,31 @@ describe('retryable=false', () => {
   })
 })
 
-it('read-only entries above their threshold require a rollback, also with few acquires', () => {
-  const entries = (count: number) => Array.from({ length: count }, () => record('lock:readonly-entered', 0))
-  expect(healthOf(entries(10)).rollback_required).toBe(false)
-  expect(healthOf(entries(11))).toMatchObject({
-    rollback_required: true,
-    reasons: [{ rule: 'readonly', value: 11, bound: 10 }],
+describe('read-only', () => {
+  const entries = (count: number, fields: Partial<TelemetryRecord> = {}, type = 'lock:readonly-entered') =>
+    Array.from({ length: count }, () => record(type, 0, fields))
+  const lost = { reason: 'lease-expired' }
+  const saves = (count: number) => entries(count, { stream: 'autosave' }, 'autosave:saved')
+  const ofAutoSave = (count: number, reason: string) =>
+    entries(count, { stream: 'autosave', reason }, 'autosave:readonly-entered')
+
+  it.each([
+    ['11 tabs lost the lock, and 19 got one', [...acquires(0, 19, 0), ...entries(11, lost)], true],
+    ['11 tabs lost the lock, and 989 got one', [...acquires(0, 989, 0), ...entries(11, lost)], false],
+    ['exactly 10 %', [...acquires(0, 90, 0), ...entries(10, lost)], false],
+    ['19 of 19: too few samples', entries(19, lost), false],
+    ['20 of 20', entries(20, lost), true],
+    ['a crowd of tabs waits for the holder', [...acquires(0, 20, 0), ...entries(99, { held: true })], false],
+    ['20 of 100 saves did not happen', [...saves(80), ...ofAutoSave(20, 'lost')], true],
+    ['20 of 1000 saves did not happen', [...saves(980), ...ofAutoSave(20, 'lost')], false],
+    ['a crowd of pages waits for the holder', [...saves(20), ...ofAutoSave(99, 'held')], false],
+  ] as const)('%s', (_, records, rollback) => {
+    expect(healthOf(records).rollback_required).toBe(rollback)
+  })
+
+  it('names the share and its samples', () => {
+    const { reasons } = healthOf([...acquires(0, 30, 0), ...entries(10, lost), ...entries(5, { held: true })])
+    expect(reasons).toMatchObject([{ rule: 'readonly', value: 0.25, bound: 0.1, samples: 40 }])
   })
 })
 
@@ -55,10 +74,6 @@ it('a reason names the rule, the figures and the windows', () => {
     since: '2030-01-01T12:15:00.000Z',
     until: null,
   })
-})
-
-it('checkHealth can still be called by its old name', () => {
-  expect(judge).toBe(checkHealth)
 })
 
 describe('hysteresis', () => {
@@ -104,7 +119,18 @@ describe('hysteresis', () => {
   it('is not cleared by a window that has not ended', () => {
     const records = [...acquires(0, ...bad), ...acquires(1, ...good), ...acquires(2, ...good)]
     expect(healthOf(records, { now: NOON + 3 * WINDOW - 1 }).rollback_required).toBe(true)
-    expect(healthOf(records, { now: NOON + 3 * WINDOW }).rollback_required).toBe(false)
+  })
+
+  it('is cleared a minute after the end of a window, when its last lines have come', () => {
+    const records = [...acquires(0, ...bad), ...acquires(1, ...good), ...acquires(2, ...good)]
+    expect(healthOf(records, { now: NOON + 3 * WINDOW + MINUTE - 1 }).rollback_required).toBe(true)
+    expect(healthOf(records, { now: NOON + 3 * WINDOW + MINUTE }).rollback_required).toBe(false)
+  })
+
+  it('is not cleared by missing windows that have not ended, before one of a wrong clock', () => {
+    const records = [...acquires(0, ...bad), ...acquires(50, ...good)]
+    expect(healthOf(records, { now: NOON + 3 * WINDOW }).rollback_required).toBe(true)
+    expect(healthOf(records, { now: NOON + 3 * WINDOW + MINUTE }).rollback_required).toBe(false)
   })
 })
 
@@ -125,7 +151,7 @@ describe('incidents', () => {
   })
 
   it('last until all their rules have ended', () => {
-    const entries = Array.from({ length: 11 }, () => record('lock:readonly-entered', WINDOW))
+    const entries = Array.from({ length: 20 }, () => record('lock:readonly-entered', WINDOW))
     const quiet = [2, 3, 4].map((n) => record('lock:attempt', n * WINDOW))
     expect(healthOf([...acquires(0, 18, 2), ...entries, ...quiet]).incidents).toMatchObject([
       { since: '2030-01-01T12:00:00.000Z', until: '2030-01-01T13:00:00.000Z', firings: [{}, {}] },
@@ -133,7 +159,7 @@ describe('incidents', () => {
   })
 
   it('join rules and streams that overlap', () => {
-    const entries = Array.from({ length: 11 }, () => record('lock:readonly-entered', WINDOW))
+    const entries = Array.from({ length: 20 }, () => record('lock:readonly-entered', WINDOW))
     const leases = acquires(1, 18, 2).map((one) => ({ ...one, stream: 'lease' as const }))
     const { incidents } = healthOf([...acquires(0, 18, 2), ...entries, ...leases])
     expect(incidents).toHaveLength(1)

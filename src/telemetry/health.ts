@@ -5,7 +5,8 @@
  *     firing ── clear_after windows well within bounds ──▶ quiet
  *
  * A window between the two bounds changes nothing. So a value that moves around its threshold causes one incident,
- * not many. A window with too few samples cannot make a rule fire. A window that has not ended cannot end it.
+ * not many. A window with too few samples cannot make a rule fire. A window that may still get lines cannot end it:
+ * it has not ended, or only just, and collectors send their lines a few seconds late.
  */
 import { expectMethods, expectOptions, refuse } from '../base/arguments.ts'
 import { type Analysis, expectMoment, type Skipped } from './analysis.ts'
@@ -21,6 +22,9 @@ import {
   type Thresholds,
   type ThresholdsConfig,
 } from './thresholds.ts'
+
+/** How long after the end of a window its last lines may come. */
+const SETTLE_MS = 60_000
 
 /** The health of the locks, as `score --json` prints it. */
 export interface LockHealth {
@@ -67,7 +71,7 @@ export interface Incident {
 export interface HealthOptions {
   /** Default: `DEFAULT_THRESHOLDS`, also for what is left out. */
   readonly thresholds?: ThresholdsConfig
-  /** Milliseconds since 1970. A window that ends later has not ended. Default: all windows have ended. */
+  /** Milliseconds since 1970. A window can clear a rule from a minute after its end. Default: all windows can. */
   readonly now?: number
 }
 
@@ -142,36 +146,45 @@ function findFirings(
 function* observe(
   rule: RuleName,
   windows: readonly WindowMetrics[],
-  { rules, clear_at, clear_after }: Thresholds,
+  thresholds: Thresholds,
   now: number,
 ): Generator<Observation> {
-  let next = Date.parse(windows[0]?.start ?? '')
+  const { clear_after } = thresholds
+  let gap = Number.POSITIVE_INFINITY
   for (const window of windows) {
     const start = Date.parse(window.start)
     const end = start + WINDOW_MS
     // A missing window had no events. More of them than `clear_after` change nothing.
-    for (let gaps = 0; next < start && gaps < clear_after; next += WINDOW_MS, gaps++)
-      yield { state: 'within', start: next, end: next + WINDOW_MS, value: 0, samples: 0 }
-    next = end
+    for (
+      let gaps = 0;
+      gap < start && gaps < clear_after && isSettled(gap + WINDOW_MS, now);
+      gap += WINDOW_MS, gaps++
+    )
+      yield { state: 'within', start: gap, end: gap + WINDOW_MS, value: 0, samples: 0 }
+    gap = end
     const [value, samples] = RULES[rule].read(window)
-    const state = stateOf(rule, rules[rule], clear_at, value, samples)
-    if (state !== 'within' || end <= now) yield { state, start, end, value: value ?? 0, samples }
+    const state = stateOf(rule, window, thresholds)
+    if (state !== 'within' || isSettled(end, now)) yield { state, start, end, value: value ?? 0, samples }
   }
 }
 
-function stateOf(
+/** Whether a window with this end has all its lines, except for those of pages that could not send them. */
+export function isSettled(end: number, now: number): boolean {
+  return end + SETTLE_MS <= now
+}
+
+export function stateOf(
   rule: RuleName,
-  threshold: Threshold,
-  clearAt: number,
-  value: number | null,
-  samples: number,
+  window: WindowMetrics,
+  { rules, clear_at }: Pick<Thresholds, 'rules' | 'clear_at'>,
 ): Observation['state'] {
+  const { perfect, read } = RULES[rule]
+  const [value, samples] = read(window)
   if (value === null) return 'within'
-  const { perfect } = RULES[rule]
   const distance = Math.abs(value - perfect)
-  const allowed = Math.abs(boundOf(threshold) - perfect)
-  if (distance > allowed && samples >= (threshold.samples ?? 1)) return 'out'
-  return distance <= allowed * clearAt ? 'within' : 'between'
+  const allowed = Math.abs(boundOf(rules[rule]) - perfect)
+  if (distance > allowed && samples >= (rules[rule].samples ?? 1)) return 'out'
+  return distance <= allowed * clear_at ? 'within' : 'between'
 }
 
 /** The value beyond which the rule is out of bounds. */
@@ -204,20 +217,27 @@ function findIncidents(firings: readonly FiringRule[]): Incident[] {
   for (const firing of firings.toSorted((a, b) => a.since.localeCompare(b.since))) {
     const { since, until } = firing
     const last = incidents.at(-1)
-    if (last && (last.until === null || since <= last.until))
-      incidents[incidents.length - 1] = extend(last, firing)
+    if (last && overlap(last, firing)) incidents[incidents.length - 1] = extend(last, firing)
     else incidents.push({ id: incidentId(since), since, until, firings: [firing] })
   }
   return incidents
 }
 
 function extend(incident: Incident, firing: FiringRule): Incident {
-  const ends = [incident.until, firing.until]
-  return {
-    ...incident,
-    until: ends.includes(null) ? null : (ends.toSorted().at(-1) ?? null),
-    firings: [...incident.firings, firing],
-  }
+  return { ...incident, until: lastEnd([incident, firing]), firings: [...incident.firings, firing] }
+}
+
+type Span = Pick<Incident, 'since' | 'until'>
+
+/** Spans that only touch belong together too. */
+export function overlap(a: Span, b: Span): boolean {
+  return (b.until === null || a.since <= b.until) && (a.until === null || b.since <= a.until)
+}
+
+/** `null` if one of the spans has not ended. */
+export function lastEnd(spans: readonly Span[]): string | null {
+  const ends = spans.flatMap(({ until }) => until ?? [])
+  return ends.length < spans.length ? null : (ends.toSorted().at(-1) ?? null)
 }
 
 /** Such as `incident-20300101T0015Z`. It is also the name of a file. */
@@ -237,12 +257,3 @@ export function expectIncident(option: string, value: unknown): asserts value is
   if (typeof id !== 'string' || typeof since !== 'string' || !Array.isArray(firings))
     refuse(option, 'an incident of checkHealth', value)
 }
-
-/** @deprecated Use `checkHealth`. */
-export const judge = checkHealth
-/** @deprecated Use `HealthOptions`. */
-export type JudgeOptions = HealthOptions
-/** @deprecated Use `LockHealth`. */
-export type Verdict = LockHealth
-/** @deprecated Use `FiringRule`. */
-export type Firing = FiringRule

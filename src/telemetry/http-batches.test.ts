@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { record } from '../../test/telemetry/records.ts'
 import { FakeClock } from '../testing/index.ts'
-import { createCollector } from './collector.ts'
+import { createCollector, type Sink } from './collector.ts'
 import { httpSink, type RecordBuffer, receiveTelemetry } from './http-batches.ts'
 import type { TelemetryRecord } from './record.ts'
 
@@ -38,18 +38,16 @@ describe('the sink for a server', () => {
     ['the buffer', memoryBuffer()],
   ])('sends no record twice when the server took only a part, and %s keeps the rest', async (_, buffer) => {
     const server = fakeServer()
-    const clock = new FakeClock()
     const sink = httpSink('/telemetry', { fetch: server.fetch, ...(buffer && { buffer }) })
-    const collector = createCollector({ sinks: [sink], clock })
-    const listen = collector.listen('lease')
-    for (let token = 0; token < 1200; token++) listen({ type: 'acquired', token } as { type: string })
+    const { collector, listen } = collecting(sink)
+    listen(1200)
     server.statuses = [202, 503]
     await collector.flush()
     expect(server.received).not.toHaveLength(0)
     // The waiting records are interrupted too.
     server.statuses = [202, 503]
-    for (const token of [1200, 1201]) {
-      listen({ type: 'acquired', token } as { type: string })
+    for (let turn = 0; turn < 2; turn++) {
+      listen(1)
       await collector.flush()
     }
     expect(tokensOf(server.received)).toEqual(Array.from({ length: 1202 }, (_, n) => n))
@@ -108,11 +106,57 @@ describe('the sink for a server', () => {
     },
   )
 
-  it('sends a batch once that the server will never accept', async () => {
+  it.each([400, 422])('reports and drops a batch that the server will never accept: %i', async (status) => {
     const server = fakeServer()
-    server.status = 400
-    await httpSink('/telemetry', { fetch: server.fetch }).write(many(1))
-    expect(server.fetch).toHaveBeenCalledOnce()
+    const { collector, listen, errors } = collecting(httpSink('/telemetry', { fetch: server.fetch }))
+    server.statuses = [status]
+    listen(3)
+    await collector.flush()
+    listen(1)
+    await collector.close()
+    expect(server.fetch).toHaveBeenCalledTimes(2)
+    expect(server.received).toHaveLength(1)
+    expect(collector.dropped).toBe(3)
+    expect(errors()).toEqual([
+      `dropped 3 telemetry records: /telemetry answered ${status}, so it will never accept them`,
+    ])
+  })
+
+  it('splits a batch that is too large for the server, and drops only records that are', async () => {
+    const server = fakeServer()
+    server.maxRecords = 3
+    const { collector, listen, errors } = collecting(httpSink('/telemetry', { fetch: server.fetch }))
+    listen(10)
+    await collector.flush()
+    expect(tokensOf(server.received)).toEqual(Array.from({ length: 10 }, (_, n) => n))
+    server.maxRecords = 0
+    listen(2)
+    await collector.close()
+    expect({ received: server.received.length, dropped: collector.dropped }).toEqual({
+      received: 10,
+      dropped: 2,
+    })
+    expect(errors()[0]).toContain('dropped 1 telemetry record: /telemetry answered 413')
+  })
+
+  it('reports buffered records that the server will never accept, and those that do not fit the buffer', async () => {
+    const server = fakeServer()
+    const sink = httpSink('/telemetry', { fetch: server.fetch, buffer: memoryBuffer(4) })
+    const { collector, listen, errors } = collecting(sink)
+    server.statuses = [503]
+    listen(7)
+    await collector.flush()
+    server.statuses = [202, 400]
+    listen(1)
+    await collector.close()
+    expect({ received: server.received.length, dropped: collector.dropped }).toEqual({
+      received: 1,
+      dropped: 7,
+    })
+    expect(errors()).toEqual([
+      'dropped 3 telemetry records: the buffer for /telemetry is full',
+      'dropped 4 telemetry records: /telemetry answered 400, so it will never accept them',
+    ])
   })
 })
 
@@ -144,6 +188,18 @@ function tokensOf(records: readonly TelemetryRecord[]): (number | undefined)[] {
   return records.map(({ token }) => token).toSorted((a = 0, b = 0) => a - b)
 }
 
+/** A collector with this sink. `listen` tells it of this many events, each with the next token. */
+function collecting(sink: Sink) {
+  const onError = vi.fn()
+  const collector = createCollector({ sinks: [sink], clock: new FakeClock(), onError })
+  const tell = collector.listen('lease') as (event: { type: string; token: number }) => void
+  let token = 0
+  const listen = (count: number) => {
+    for (const end = token + count; token < end; token++) tell({ type: 'acquired', token })
+  }
+  return { collector, listen, errors: () => onError.mock.calls.map(([error]) => error.message as string) }
+}
+
 function fakeServer() {
   const received: TelemetryRecord[] = []
   const server = {
@@ -151,6 +207,8 @@ function fakeServer() {
     /** The statuses of the next requests. After them, `status` is used. */
     statuses: [] as number[],
     received,
+    /** A larger batch gets the status 413. */
+    maxRecords: 500,
     /** The largest body with `keepalive`. Larger ones are refused, as in a browser. */
     keepaliveBytes: 65_536,
     fetch: vi.fn(async (_url: string | URL | Request, request?: RequestInit) => {
@@ -159,7 +217,8 @@ function fakeServer() {
         throw new TypeError('Failed to fetch')
       const batch = receiveTelemetry(JSON.parse(String(request?.body)))
       if (!batch.ok) throw new Error(batch.error)
-      const status = server.statuses.shift() ?? server.status
+      const isTooLarge = batch.records.length > server.maxRecords
+      const status = isTooLarge ? 413 : (server.statuses.shift() ?? server.status)
       if (status === 202) received.push(...batch.records)
       return new Response(null, { status })
     }),
@@ -167,10 +226,13 @@ function fakeServer() {
   return server
 }
 
-function memoryBuffer(): RecordBuffer {
+function memoryBuffer(room = Infinity): RecordBuffer {
   let kept: TelemetryRecord[] = []
   return {
-    append: async (records) => void kept.push(...records),
+    async append(records) {
+      kept.push(...records)
+      return kept.splice(0, Math.max(0, kept.length - room)).length
+    },
     async drain(take) {
       while (kept.length > 0) kept = kept.slice(await take(kept))
     },

@@ -2,13 +2,13 @@
 import { expectFunction, expectMethods, expectObject, expectOptions, expectText } from '../base/arguments.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
+import type { OnDropped, Sink } from './collector.ts'
 import { isRecord, onlyKnownFields, type TelemetryRecord } from './record.ts'
-import type { Sink } from './sink-queue.ts'
 
 /** Keeps records while the server cannot be reached, also when the page is reloaded. */
 export interface RecordBuffer {
-  /** Adds records. Without room for all, the oldest are dropped. */
-  append(records: readonly TelemetryRecord[]): Promise<void>
+  /** Adds records. Without room for all, the oldest are dropped. Returns how many. */
+  append(records: readonly TelemetryRecord[]): Promise<number>
   /**
    * Passes the kept records to `take`, oldest first, until none is left. `take` returns how many of them it took,
    * from the first on. These are removed before `take` is called again.
@@ -32,6 +32,8 @@ const DEFAULT_TIMEOUT_MS = 30_000
 const MAX_BATCH_BYTES = 50_000
 /** How many records one `POST /telemetry` may contain. */
 const MAX_BATCH_RECORDS = 500
+const TOO_LARGE = 413
+const FINAL_STATUSES: readonly number[] = [400, TOO_LARGE, 422]
 const utf8 = new TextEncoder()
 
 /**
@@ -45,26 +47,28 @@ export function httpSink(url: string | URL, options: HttpSinkOptions = {}): Sink
   if (!(url instanceof URL)) expectText('url', url)
   const { buffer, send, headers, timeoutMs } = checkOptions(options)
   return {
-    async write(records, onTaken) {
+    async write(records, onTaken, onDropped) {
+      const sendBatch = (batch: readonly TelemetryRecord[]) => post(batch, onDropped)
       let rest = records
       try {
         while (rest.length > 0) {
-          const taken = await post(rest)
+          const taken = await sendBatch(rest)
           rest = rest.slice(taken)
           onTaken?.(taken)
         }
       } catch (error) {
         if (!buffer) throw error
-        await buffer.append(rest)
+        const dropped = await buffer.append(rest)
+        if (dropped > 0) onDropped?.(dropped, `the buffer for ${url} is full`)
         return
       }
       // The server can be reached, so buffered records follow. Those that it does not take stay in the buffer.
-      await buffer?.drain(post).catch(() => {})
+      await buffer?.drain(sendBatch).catch(() => {})
     },
   }
 
-  /** Sends as many of the records as one request may contain. Returns how many. */
-  async function post(records: readonly TelemetryRecord[]): Promise<number> {
+  /** Sends as many of the records as the server accepts in one request. Returns how many were sent or dropped. */
+  async function post(records: readonly TelemetryRecord[], onDropped?: OnDropped): Promise<number> {
     const lines = firstBatchOf(records)
     const request = {
       method: 'POST',
@@ -77,9 +81,14 @@ export function httpSink(url: string | URL, options: HttpSinkOptions = {}): Sink
     const response = await send(url, { ...request, keepalive: true }).catch(() => send(url, request))
     // The status is known, so an error of the connection from now on does not matter.
     response.body?.cancel().catch(() => {})
-    // A batch that the server will never accept counts as taken. Otherwise it would block all later ones.
-    if (!response.ok && !isFinal(response.status))
-      throw new LeaseError('store-unavailable', `${url} answered ${response.status}`)
+    const { ok, status } = response
+    if (ok) return lines.length
+    if (status === TOO_LARGE && lines.length > 1)
+      return post(records.slice(0, Math.ceil(lines.length / 2)), onDropped)
+    const answer = `${url} answered ${status}`
+    if (!FINAL_STATUSES.includes(status)) throw new LeaseError('store-unavailable', answer)
+    // A batch that the server will never accept would block all later ones.
+    onDropped?.(lines.length, `${answer}, so it will never accept them`)
     return lines.length
   }
 }
@@ -93,10 +102,6 @@ function checkOptions(options: HttpSinkOptions) {
   expectFunction('fetch', send as unknown)
   if (headers !== undefined) expectObject('headers', headers as unknown)
   return { buffer, send, headers, timeoutMs: expectDuration('timeout', timeout, 1) }
-}
-
-function isFinal(status: number): boolean {
-  return status === 400 || status === 413 || status === 422
 }
 
 /** As many records as a browser and a server accept in one request. */

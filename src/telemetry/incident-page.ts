@@ -1,6 +1,6 @@
 /** The Markdown page of an incident: `reports/alerts/<incident>.md`. */
 import { expectHealth, expectIncident, type FiringRule, type Incident, type LockHealth } from './health.ts'
-import { milliseconds, percent, RULE_TEXTS, shortTime } from './health-text.ts'
+import { countOf, milliseconds, percent, RULE_TEXTS, shortTime } from './health-text.ts'
 import type { WarningKind, WindowMetrics } from './metrics.ts'
 
 /** Tells readers and programs which sections to expect. Another set of sections needs another name. */
@@ -65,7 +65,7 @@ ${likelyCauses(during)
 
 1. Switch AutoSave off, or deploy the version that ran before ${shortTime(since)}.
 2. Do not delete \`.lock\` files: one that nobody renews is free after its TTL of 30 seconds.
-3. Run \`holdfast monitor score\` after each window. The incident closes by itself after ${thresholds.clear_after} windows well within bounds.
+3. Run \`holdfast monitor score\` after each window. The incident closes by itself after ${countOf(thresholds.clear_after, 'window')} well within bounds.
 `
 }
 
@@ -88,7 +88,7 @@ function windowRow(window: WindowMetrics): string[] {
     share(window.fallback_rate),
     window.wait_ms ? milliseconds(window.wait_ms.p95) : '–',
     share(window.heartbeat_success),
-    `${window.readonly_entered} in, ${window.readonly_returned} out`,
+    `${window.readonly_entered} in (${window.readonly_waiting} waiting), ${window.readonly_returned} out`,
     warnings.join(', ') || '–',
   ]
 }

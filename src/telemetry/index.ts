@@ -1,16 +1,18 @@
 export { type PostOptions, pagerDutyEvent, postJson, slackMessage } from './alerts.ts'
 export { Analysis, type AnalysisOptions, type Skipped } from './analysis.ts'
-export { type Collector, type CollectorOptions, createCollector, type ListenOptions } from './collector.ts'
+export {
+  type Collector,
+  type CollectorOptions,
+  createCollector,
+  type ListenOptions,
+  type Sink,
+} from './collector.ts'
 export {
   checkHealth,
-  type Firing,
   type FiringRule,
   type HealthOptions,
   type Incident,
-  type JudgeOptions,
-  judge,
   type LockHealth,
-  type Verdict,
 } from './health.ts'
 export {
   type HttpSinkOptions,
@@ -32,7 +34,6 @@ export {
   type TelemetryRecord,
 } from './record.ts'
 export { renderReport } from './report-page.ts'
-export type { Sink } from './sink-queue.ts'
 export {
   DEFAULT_THRESHOLDS,
   makeThresholds,

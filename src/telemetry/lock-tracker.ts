@@ -11,14 +11,16 @@ interface Track {
   releaseRequestedMs?: number
   /** The event before was an error of the executor. */
   executorFailed?: boolean
+  /** The last attempt found that another tab holds the lock. */
+  contended?: boolean
   /** Milliseconds of the clock that the events' `at` comes from. */
   ttlExpiresAt?: number
 }
 
 /**
  * Follows the events of project locks and computes what no single event contains: how long the wait was, how many
- * attempts it took, how much TTL was left at a renewal, how long the release took, and which grant ended the
- * read-only mode. `nowMs` is monotonic, so a jump of the wall clock changes no duration.
+ * attempts it took, how much TTL was left at a renewal, how long the release took, which grant ended the read-only
+ * mode, and whether another tab holds the lock that was refused. `nowMs` is monotonic, so a jump of the wall clock changes no duration.
  */
 export class LockTracker {
   readonly #tracks = new Map<string, Track>()
@@ -47,6 +49,7 @@ export class LockTracker {
           : { leftMs: Math.max(0, before - event.at) }
       }
       case 'lock:retry':
+        track.contended = event.reason === 'contended'
         return { operation: retriedOperation(track) }
       case 'lock:release-requested':
         track.releaseRequestedMs = nowMs
@@ -57,12 +60,11 @@ export class LockTracker {
       case 'lock:error':
         track.executorFailed = event.operation === 'execute'
         if (event.operation !== 'acquire' || event.retryable !== false) return {}
-        this.#tracks.delete(id)
-        return endOfAcquire(track, nowMs)
+        return { ...endOfAcquire(track, nowMs), ...heldByAnother(track, event.error) }
       case 'lock:readonly-entered':
         this.#tracks.delete(id)
         this.#readonlyScopes.add(event.scope)
-        return {}
+        return event.reason === 'acquire-failed' ? heldByAnother(track, event.lastError) : {}
       default:
         return {}
     }
@@ -86,6 +88,15 @@ function retriedOperation(track: Track): string {
   track.executorFailed = false
   if (executorFailed) return 'execute'
   return acquiredMs === undefined ? 'acquire' : 'renew'
+}
+
+const HELD_CODES: readonly unknown[] = ['lock-timeout', 'fallback-conflict']
+
+/** The cause of the error says it. An event that was written as JSON has none; then the attempt before says it. */
+function heldByAnother({ contended = false }: Track, error: unknown): RecordFields {
+  const cause = fieldOf(fieldOf(error, 'cause'), 'code')
+  const held = cause === undefined ? contended : HELD_CODES.includes(cause)
+  return held ? { held } : {}
 }
 
 function endOfAcquire({ startedMs, attempts }: Track, nowMs: number): RecordFields {

@@ -4,19 +4,23 @@ import type { StreamName, TelemetryRecord } from './record.ts'
 
 export const WINDOW_MS = 15 * 60_000
 
-/** What a record means for the metrics, for every stream. */
-export type RecordMeaning =
-  | 'granted'
-  /** An acquire that ended without a lease and will not be retried (`retryable=false`). */
-  | 'refused'
-  | 'renewed'
-  | 'renewal-failed'
-  | 'released'
-  | 'backoff'
-  | 'warning'
-  | 'readonly-entered'
-  /** The end of the read-only mode. A grant that ends it has the field `returned` instead. */
-  | 'readonly-returned'
+/**
+ * What a record means for the metrics, for every stream. `refused`: an acquire that ended without a lease and will not
+ * be retried (`retryable=false`). A grant that ends the read-only mode has the field `returned` as well.
+ */
+const RECORD_MEANINGS = [
+  'granted',
+  'refused',
+  'renewed',
+  'renewal-failed',
+  'released',
+  'backoff',
+  'warning',
+  'readonly-entered',
+  'readonly-returned',
+  'saved',
+] as const
+export type RecordMeaning = (typeof RECORD_MEANINGS)[number]
 
 const MEANINGS: Readonly<Record<string, RecordMeaning>> = {
   acquired: 'granted',
@@ -35,6 +39,7 @@ const MEANINGS: Readonly<Record<string, RecordMeaning>> = {
   'lock:readonly-entered': 'readonly-entered',
   'autosave:readonly-entered': 'readonly-entered',
   'autosave:readonly-left': 'readonly-returned',
+  'autosave:saved': 'saved',
 }
 
 export function meaningOf(record: TelemetryRecord): RecordMeaning | undefined {
@@ -49,6 +54,11 @@ function meaningOfError({ operation, retryable }: TelemetryRecord): RecordMeanin
   if (operation === 'renew') return 'renewal-failed'
   if (operation === 'acquire' && retryable === false) return 'refused'
   return undefined
+}
+
+/** Another tab holds the lock, and this one waits for it. Nothing failed. */
+function isWaiting({ held, reason }: TelemetryRecord): boolean {
+  return held === true || reason === 'held'
 }
 
 /** Kinds of warnings that are counted separately. All other kinds share one count, so that a window stays small. */
@@ -66,79 +76,62 @@ export function warningKindOf({ warning }: TelemetryRecord): WarningKind {
   return WARNINGS.find((kind) => kind === warning) ?? 'other'
 }
 
+/** The duration that a record with each meaning adds to the quantiles. */
+const DURATIONS: { readonly [M in RecordMeaning]?: 'waitedMs' | 'leftMs' | 'releaseMs' | 'delayMs' } = {
+  granted: 'waitedMs',
+  refused: 'waitedMs',
+  renewed: 'leftMs',
+  released: 'releaseMs',
+  backoff: 'delayMs',
+}
+
 /** The counts of one stream in one window. The order of `add` and `merge` calls does not matter. */
 export class WindowCounts {
+  /** How many records have each meaning. */
+  readonly meanings = zeros(RECORD_MEANINGS)
   readonly counts = {
     records: 0,
-    granted: 0,
-    refused: 0,
     /** Attempts of all acquires that ended. */
     attempts: 0,
     /** Acquires that ended on the fallback. */
     fallback: 0,
-    renewals: 0,
-    failedRenewals: 0,
-    readonlyEntered: 0,
-    readonlyReturned: 0,
+    /** Entries into the read-only mode that only wait for another tab. */
+    readonlyWaiting: 0,
   }
-  readonly warnings = Object.fromEntries(WARNINGS.map((kind) => [kind, 0])) as Record<WarningKind, number>
+  readonly warnings = zeros(WARNINGS)
   readonly sketches = {
-    waited: new QuantileSketch(),
-    left: new QuantileSketch(),
-    release: new QuantileSketch(),
-    backoff: new QuantileSketch(),
+    waitedMs: new QuantileSketch(),
+    leftMs: new QuantileSketch(),
+    releaseMs: new QuantileSketch(),
+    delayMs: new QuantileSketch(),
   }
 
   add(record: TelemetryRecord): void {
-    const { counts, sketches } = this
-    counts.records++
-    switch (meaningOf(record)) {
-      case 'granted':
-        counts.granted++
-        this.#addAcquire(record)
-        if (record.returned) counts.readonlyReturned++
-        break
-      case 'refused':
-        counts.refused++
-        this.#addAcquire(record)
-        break
-      case 'renewed':
-        counts.renewals++
-        if (record.leftMs !== undefined) sketches.left.add(record.leftMs)
-        break
-      case 'renewal-failed':
-        counts.failedRenewals++
-        break
-      case 'released':
-        if (record.releaseMs !== undefined) sketches.release.add(record.releaseMs)
-        break
-      case 'backoff':
-        if (record.delayMs !== undefined) sketches.backoff.add(record.delayMs)
-        break
-      case 'warning':
-        this.warnings[warningKindOf(record)]++
-        break
-      case 'readonly-entered':
-        counts.readonlyEntered++
-        break
-      case 'readonly-returned':
-        counts.readonlyReturned++
-        break
-    }
-  }
-
-  #addAcquire({ attempts, waitedMs, backend }: TelemetryRecord): void {
-    this.counts.attempts += attempts ?? 1
-    if (backend === 'fallback') this.counts.fallback++
-    if (waitedMs !== undefined) this.sketches.waited.add(waitedMs)
+    this.counts.records++
+    const meaning = meaningOf(record)
+    if (!meaning) return
+    this.meanings[meaning]++
+    const field = DURATIONS[meaning]
+    if (field && record[field] !== undefined) this.sketches[field].add(record[field])
+    if (meaning === 'granted' || meaning === 'refused') {
+      this.counts.attempts += record.attempts ?? 1
+      if (record.backend === 'fallback') this.counts.fallback++
+      if (record.returned) this.meanings['readonly-returned']++
+    } else if (meaning === 'warning') this.warnings[warningKindOf(record)]++
+    else if (meaning === 'readonly-entered' && isWaiting(record)) this.counts.readonlyWaiting++
   }
 
   merge(other: WindowCounts): void {
+    addCounts(this.meanings, other.meanings)
     addCounts(this.counts, other.counts)
     addCounts(this.warnings, other.warnings)
-    for (const [name, sketch] of Object.entries(this.sketches))
-      sketch.merge(other.sketches[name as keyof WindowCounts['sketches']])
+    for (const [field, sketch] of Object.entries(this.sketches))
+      sketch.merge(other.sketches[field as keyof WindowCounts['sketches']])
   }
+}
+
+function zeros<K extends string>(names: readonly K[]): Record<K, number> {
+  return Object.fromEntries(names.map((name) => [name, 0])) as Record<K, number>
 }
 
 /** Adds the counts of `other` to the counts with the same names. */
@@ -174,6 +167,12 @@ export interface WindowMetrics {
   /** `autosave.lock.readonly`: how often the read-only mode began and ended. */
   readonly readonly_entered: number
   readonly readonly_returned: number
+  /** How many of the entries are not failures: another tab holds the lock, and this one waits for it. */
+  readonly readonly_waiting: number
+  /** Share of `readonly_chances` that ended in the read-only mode because of a failure. */
+  readonly readonly_rate: number | null
+  /** Grants of a lock, saves of AutoSave, and entries into the read-only mode because of a failure. */
+  readonly readonly_chances: number
 }
 
 export interface Quantiles {
@@ -186,9 +185,12 @@ export interface Quantiles {
 }
 
 export function metricsOf(stream: StreamName, startMs: number, window: WindowCounts): WindowMetrics {
-  const { counts, sketches, warnings } = window
-  const acquires = counts.granted + counts.refused
-  const heartbeats = counts.renewals + counts.failedRenewals
+  const { meanings, counts, sketches, warnings } = window
+  const { granted, refused, renewed, 'readonly-entered': entered } = meanings
+  const acquires = granted + refused
+  const heartbeats = renewed + meanings['renewal-failed']
+  const readonlyFailures = entered - counts.readonlyWaiting
+  const readonlyChances = readonlyFailures + granted + meanings.saved
   return {
     stream,
     start: new Date(startMs).toISOString(),
@@ -196,18 +198,21 @@ export function metricsOf(stream: StreamName, startMs: number, window: WindowCou
     records: counts.records,
     acquires,
     attempts_per_acquire: ratio(counts.attempts, acquires),
-    success_rate: ratio(counts.granted, acquires),
-    retryable_false: ratio(counts.refused, acquires),
+    success_rate: ratio(granted, acquires),
+    retryable_false: ratio(refused, acquires),
     fallback_rate: ratio(counts.fallback, acquires),
-    wait_ms: quantilesOf(sketches.waited),
+    wait_ms: quantilesOf(sketches.waitedMs),
     heartbeats,
-    heartbeat_success: ratio(counts.renewals, heartbeats),
-    ttl_left_ms: quantilesOf(sketches.left),
-    release_ms: quantilesOf(sketches.release),
-    backoff_ms: quantilesOf(sketches.backoff),
+    heartbeat_success: ratio(renewed, heartbeats),
+    ttl_left_ms: quantilesOf(sketches.leftMs),
+    release_ms: quantilesOf(sketches.releaseMs),
+    backoff_ms: quantilesOf(sketches.delayMs),
     warnings: { ...warnings },
-    readonly_entered: counts.readonlyEntered,
-    readonly_returned: counts.readonlyReturned,
+    readonly_entered: entered,
+    readonly_returned: meanings['readonly-returned'],
+    readonly_waiting: counts.readonlyWaiting,
+    readonly_rate: ratio(readonlyFailures, readonlyChances),
+    readonly_chances: readonlyChances,
   }
 }
 

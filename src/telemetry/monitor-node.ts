@@ -1,10 +1,8 @@
-/** The functions behind `holdfast monitor collect | score | report`. The command line only parses the flags. */
-import { LeaseError } from '../base/errors.ts'
-import { type CollectOptions, checkCollectOptions, collectInput } from './collect-node.ts'
-import { describeHealth } from './health-text.ts'
-import { fileProblem } from './input-files-node.ts'
-import { checkReportOptions, type ReportOptions, writeReport } from './report-node.ts'
-import { checkScoreOptions, type ScoreOptions, scoreFiles } from './score-node.ts'
+/** What `collect`, `score` and `report` share: their result, the reading of lines, and problems with files. */
+import { createReadStream } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
+import { LeaseError, messageOf } from '../base/errors.ts'
 
 /** The output and the exit code of a command. With `json`, `stdout` is one JSON document. */
 export interface MonitorResult {
@@ -17,48 +15,8 @@ export interface MonitorResult {
   readonly stderr: string
 }
 
-/** Writes events from the input as records into a folder. Exit code 2 if the input has lines but no event. */
-export async function collect(options: CollectOptions): Promise<MonitorResult> {
-  checkCollectOptions(options)
-  return reportBadInput(async () => {
-    const counts = await collectInput(options)
-    const { written, skipped } = counts
-    return {
-      exitCode: written === 0 && skipped > 0 ? 2 : 0,
-      stdout: options.json ? toJson(counts) : `${written} events were written, ${skipped} lines skipped\n`,
-      stderr: '',
-    }
-  })
-}
-
-/** Checks the health of the locks. Exit code 0: healthy or degraded. 1: rollback required. 2: bad input. */
-export async function score(options: ScoreOptions = {}): Promise<MonitorResult> {
-  checkScoreOptions(options)
-  return reportBadInput(async () => {
-    const health = await scoreFiles(options, options.now ?? Date.now())
-    return {
-      exitCode: health.rollback_required ? 1 : 0,
-      stdout: options.json ? toJson(health) : describeHealth(health),
-      stderr: '',
-    }
-  })
-}
-
-/** Writes the HTML report and the pages of incidents, and sends each alert to Slack and PagerDuty once. */
-export async function report(options: ReportOptions = {}): Promise<MonitorResult> {
-  checkReportOptions(options)
-  return reportBadInput(async () => {
-    const now = options.now ?? Date.now()
-    const { files, failures } = await writeReport(await scoreFiles(options, now), options, now)
-    return {
-      exitCode: failures.length > 0 ? 1 : 0,
-      stdout: options.json ? toJson({ files, failures }) : `${files.join('\n')}\n`,
-      stderr: failures.map((failure) => `${failure}\n`).join(''),
-    }
-  })
-}
-
-async function reportBadInput(work: () => Promise<MonitorResult>): Promise<MonitorResult> {
+/** Exit code 2 if the work fails because of a file or a setting that the user named. */
+export async function reportBadInput(work: () => Promise<MonitorResult>): Promise<MonitorResult> {
   try {
     return await work()
   } catch (error) {
@@ -74,6 +32,84 @@ function inputProblem(error: unknown): string | undefined {
   return path === undefined ? undefined : fileProblem(path, error)
 }
 
-function toJson(value: unknown): string {
+export function toJson(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`
+}
+
+const CHUNK_BYTES = 2 ** 16
+/** Far longer than a record. */
+const MAX_LINE_LENGTH = 2 ** 16
+
+export interface LineListener {
+  onLine(line: string): void
+  /** A line was too long. It was skipped. */
+  onHuge(): void
+  /** The last line has no line break. */
+  onLastLine(line: string): void
+  /** This many bytes of the file were read. */
+  onBytes?(count: number): void
+}
+
+/** Reads a file line by line and decompresses `.gz`. An incomplete compressed file is read up to its end. */
+export async function readFileLines(path: string, listener: LineListener): Promise<void> {
+  const file = createReadStream(path, { highWaterMark: CHUNK_BYTES })
+  file.on('data', (chunk) => listener.onBytes?.(chunk.length))
+  const read = (chunks: AsyncIterable<Uint8Array | string>) => readLines(chunks, listener)
+  if (!path.endsWith('.gz')) return pipeline(file, read)
+  try {
+    await pipeline(file, createGunzip({ chunkSize: CHUNK_BYTES }), read)
+  } catch (error) {
+    if (!(error as NodeJS.ErrnoException).code?.startsWith('Z_')) throw error
+    listener.onLastLine('')
+  }
+}
+
+/** Needs constant memory, also for very long lines. */
+export async function readLines(
+  chunks: AsyncIterable<Uint8Array | string>,
+  { onLine, onHuge, onLastLine }: LineListener,
+): Promise<void> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  let skipping = false
+  for await (const chunk of chunks) {
+    const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
+    const lines = text.split('\n')
+    const last = lines.pop() ?? ''
+    for (const line of lines) {
+      endLine(rest + line)
+      rest = ''
+    }
+    rest += last
+    if (rest.length > MAX_LINE_LENGTH) {
+      rest = ''
+      skipping = true
+    }
+  }
+  if (skipping) onHuge()
+  else if (rest.trim() !== '') onLastLine(rest)
+
+  function endLine(line: string): void {
+    if (skipping || line.length > MAX_LINE_LENGTH) onHuge()
+    else if (line !== '') onLine(line)
+    skipping = false
+  }
+}
+
+const FILE_PROBLEMS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or folder',
+  ENOTDIR: 'a file is where a folder should be',
+  EEXIST: 'a file is where a folder should be',
+  EISDIR: 'this is a folder, not a file',
+  EACCES: 'you may not read or write it',
+}
+
+/** Describes the problem with a file that the user named. */
+export function fileProblem(path: string, error: unknown): string {
+  const { code = '' } = Object(error) as NodeJS.ErrnoException
+  return `${path}: ${FILE_PROBLEMS[code] ?? messageOf(error)}`
+}
+
+export function refuseFile(path: string, cause: unknown): never {
+  throw new LeaseError('invalid-argument', fileProblem(path, cause), { cause })
 }

@@ -1,7 +1,7 @@
 import { expectMethods } from '../base/arguments.ts'
+import type { Sink } from './collector.ts'
 import { meaningOf, type RecordMeaning, warningKindOf } from './metrics.ts'
 import type { TelemetryRecord } from './record.ts'
-import type { Sink } from './sink-queue.ts'
 
 type Attributes = Record<string, string>
 
@@ -63,6 +63,8 @@ export function openTelemetrySink(meter: MeterLike): Sink {
     backoff: (record, attributes) => backoff(record.delayMs, attributes),
     warning: (record, attributes) => warnings.add(1, { ...attributes, warning: warningKindOf(record) }),
     'readonly-entered': (_, attributes) => readonlyChanges.add(1, { ...attributes, change: 'entered' }),
+    // Saves have their own events and are only the whole of a share in the analysis.
+    saved() {},
     'readonly-returned': (_, attributes) => readonlyChanges.add(1, { ...attributes, change: 'returned' }),
   }
 

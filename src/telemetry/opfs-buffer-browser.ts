@@ -33,7 +33,9 @@ export function opfsBuffer(options: OpfsBufferOptions = {}): RecordBuffer {
       withFile(async (file) => {
         const lines = utf8.encode(`${await textOf(file)}${toLines(records)}`)
         const excess = lines.length - maxBytes
-        await replace(file, excess > 0 ? lines.subarray(lines.indexOf(NEWLINE, excess - 1) + 1) : lines)
+        const end = excess > 0 ? lines.indexOf(NEWLINE, excess - 1) + 1 : 0
+        await replace(file, lines.subarray(end))
+        return lines.subarray(0, end).filter((byte) => byte === NEWLINE).length
       }),
     drain: (take) =>
       withFile(async (file) => {
@@ -45,11 +47,11 @@ export function opfsBuffer(options: OpfsBufferOptions = {}): RecordBuffer {
       }),
   }
 
-  function withFile(work: (file: FileSystemFileHandle) => Promise<void>): Promise<void> {
+  function withFile<T>(work: (file: FileSystemFileHandle) => Promise<T>): Promise<T> {
     return navigator.locks.request(`${folder}:${FILE}`, async () => {
       const root = await navigator.storage.getDirectory()
       const directory = await root.getDirectoryHandle(folder, { create: true })
-      await work(await directory.getFileHandle(FILE, { create: true }))
+      return work(await directory.getFileHandle(FILE, { create: true }))
     })
   }
 }

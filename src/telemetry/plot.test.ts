@@ -18,6 +18,14 @@ describe('a plot', () => {
     expect(svg.match(/<circle/g)).toHaveLength(2)
   })
 
+  it('says that it has no data', () => {
+    const values = [null, null, null, null, null]
+    expect(renderPlot({ ...plot, series: [{ name: 'share', colour: '--good', values }] })).toContain(
+      'no data',
+    )
+    expect(renderPlot(plot)).not.toContain('no data')
+  })
+
   it('draws the bars of several series side by side', () => {
     const entered = { name: 'entered', colour: '--bad', values: [1, 0, 1, 1, 1] }
     const svg = renderPlot({ ...plot, bars: true, series: [entered, { ...entered, colour: '--good' }] })

@@ -104,12 +104,15 @@ export function renderPlot(plot: Plot): string {
   const shapes = series.map((one, place) =>
     plot.bars ? barsOf(one, place, plot, x, y) : linesOf(one, plot, x, y),
   )
+  const isEmpty = series.every(({ values }) => values.every((value) => value === null))
+  const empty = `<text class="tick" x="${(LEFT + right) / 2}" y="${HEIGHT / 2}" text-anchor="middle">no data</text>`
   return [
     ...bands,
     ...grid,
     ...timeTicks(plot, x),
     ...shapes,
     ...limit,
+    ...(isEmpty ? [empty] : []),
     `<line class="cursor" x1="0" x2="0" y1="${TOP}" y2="${HEIGHT - BOTTOM}"/>`,
   ].join('')
 }

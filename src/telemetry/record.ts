@@ -43,6 +43,8 @@ export const FIELDS = {
   releaseMs: 'duration',
   /** This grant ended the read-only mode. */
   returned: 'flag',
+  /** The acquire was refused because another tab holds the lock. */
+  held: 'flag',
 } as const satisfies Record<string, FieldKind>
 
 type FieldKind = 'code' | 'name' | 'flag' | 'count' | 'duration'

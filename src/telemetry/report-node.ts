@@ -1,16 +1,18 @@
 /** Writes the report and the pages of incidents, sends alerts, and keeps a log of what was sent. */
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as v from 'valibot'
 import { expectText, type Known, refuseClient } from '../base/arguments.ts'
 import { messageOf } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
 import { PAGERDUTY_URL, pagerDutyEvent, postJson, slackMessage } from './alerts.ts'
-import { INCIDENT_ID, type Incident, type LockHealth } from './health.ts'
+import { INCIDENT_ID, type Incident, isSettled, type LockHealth, lastEnd, overlap } from './health.ts'
 import { incidentMarkdown } from './incident-page.ts'
+import { WINDOW_MS } from './metrics.ts'
+import { type MonitorResult, reportBadInput, toJson } from './monitor-node.ts'
 import { STREAMS } from './record.ts'
 import { renderReport } from './report-page.ts'
-import { checkScoreOptions, SCORE_OPTIONS, type ScoreOptions } from './score-node.ts'
+import { checkScoreOptions, SCORE_OPTIONS, type ScoreOptions, scoreFiles } from './score-node.ts'
 import { RULE_NAMES } from './thresholds.ts'
 
 export interface ReportOptions extends ScoreOptions {
@@ -24,13 +26,27 @@ export interface ReportOptions extends ScoreOptions {
   readonly pagerDutyUrl?: string
 }
 
-export interface WrittenReport {
+interface WrittenReport {
   readonly files: readonly string[]
   /** Alerts that were not delivered, and problems with the log. The next run sends the alerts again. */
   readonly failures: readonly string[]
 }
 
-export function checkReportOptions(options: ReportOptions): void {
+/** Writes the HTML report and the pages of incidents, and sends each alert to Slack and PagerDuty once. */
+export async function report(options: ReportOptions = {}): Promise<MonitorResult> {
+  checkOptions(options)
+  return reportBadInput(async () => {
+    const now = options.now ?? Date.now()
+    const { files, failures } = await writeReport(await scoreFiles(options, now), options, now)
+    return {
+      exitCode: failures.length > 0 ? 1 : 0,
+      stdout: options.json ? toJson({ files, failures }) : `${files.join('\n')}\n`,
+      stderr: failures.map((failure) => `${failure}\n`).join(''),
+    }
+  })
+}
+
+function checkOptions(options: ReportOptions): void {
   const known: Known<ReportOptions> = {
     ...SCORE_OPTIONS,
     reports: 1,
@@ -49,54 +65,47 @@ export function checkReportOptions(options: ReportOptions): void {
 }
 
 /** Writes `report.html`, one page per incident in `alerts/`, and the log `alerts/incidents.json`. */
-export async function writeReport(
-  health: LockHealth,
-  options: ReportOptions,
-  now: number,
-): Promise<WrittenReport> {
+async function writeReport(health: LockHealth, options: ReportOptions, now: number): Promise<WrittenReport> {
   const directory = options.reports ?? 'reports'
   const alerts = join(directory, 'alerts')
   const logPath = join(alerts, 'incidents.json')
   await mkdir(alerts, { recursive: true })
   const failures: string[] = []
-  const incidents = matchIncidents(health.incidents, await readLog(logPath, failures), now)
+  const log = await readLog(logPath, failures)
+  const incidents = matchIncidents(health, log, now)
   const html = join(directory, 'report.html')
   await replaceFile(html, renderReport({ ...health, incidents }, now))
   const files = [html]
-  for (const [index, incident] of incidents.entries()) {
+  for (const incident of incidents) {
     const path = join(alerts, `${incident.id}.md`)
-    await replaceFile(path, incidentMarkdown(incident, health))
+    // Otherwise this run knows nothing new about it, and may not have its figures any more.
+    if (!log.includes(incident)) await replaceFile(path, incidentMarkdown(incident, health))
     files.push(path)
-    incidents[index] = await sendAlerts(incident, options, failures)
-    // After each incident, so that a later failure cannot cause a second alert.
-    await replaceFile(logPath, JSON.stringify(incidents, null, 2))
   }
-  return { files, failures }
-}
-
-async function sendAlerts(
-  incident: LoggedIncident,
-  options: ReportOptions,
-  failures: string[],
-): Promise<LoggedIncident> {
-  let logged = incident
-  for (const channel of ALERT_CHANNELS) {
-    const alert = pendingAlert(channel, incident)
-    const request = alert && requestFor(channel, incident, options)
-    if (!request) continue
-    try {
-      await postJson(request.url, request.body)
-      logged = { ...logged, told: { ...logged.told, [channel]: alert } }
-    } catch (error) {
-      failures.push(`${incident.id} was not sent to ${channel}: ${messageOf(error)}`)
+  const saveLog = () => replaceFile(logPath, JSON.stringify(incidents, null, 2))
+  await saveLog()
+  for (const [index, incident] of incidents.entries())
+    for (const channel of CHANNELS) {
+      const alert = pendingAlert(channel, incident)
+      const request = alert && requestFor(channel, incident, options)
+      if (!request) continue
+      try {
+        await postJson(request.url, request.body)
+      } catch (error) {
+        failures.push(`${incident.id} was not sent to ${channel}: ${messageOf(error)}`)
+        continue
+      }
+      const { told } = incidents[index] ?? incident
+      incidents[index] = { ...incident, told: { ...told, [channel]: alert } }
+      // At once, so that no later failure can cause a second alert.
+      await saveLog()
     }
-  }
-  return logged
+  return { files, failures }
 }
 
 /** `undefined` if the options do not name this channel. */
 function requestFor(
-  channel: AlertChannel,
+  channel: Channel,
   incident: Incident,
   { slackUrl, pagerDutyKey, pagerDutyUrl = PAGERDUTY_URL }: ReportOptions,
 ): { readonly url: string; readonly body: object } | undefined {
@@ -111,12 +120,12 @@ async function replaceFile(path: string, text: string): Promise<void> {
   await rename(partial, path)
 }
 
-const ALERT_CHANNELS = ['slack', 'pagerduty'] as const
-type AlertChannel = (typeof ALERT_CHANNELS)[number]
+const CHANNELS = ['slack', 'pagerduty'] as const
+type Channel = (typeof CHANNELS)[number]
 
 /** An incident and the last alert that each channel got. The log keeps it between runs. */
 export interface LoggedIncident extends Incident {
-  readonly told: Readonly<Partial<Record<AlertChannel, 'opened' | 'closed'>>>
+  readonly told: Readonly<Partial<Record<Channel, 'opened' | 'closed'>>>
 }
 
 const time = v.pipe(v.string(), v.isoTimestamp())
@@ -140,51 +149,96 @@ const loggedIncident: v.GenericSchema<unknown, LoggedIncident> = v.object({
   told: v.object({ slack: lastAlert, pagerduty: lastAlert }),
 })
 
+/** Another version, or a person, may have written the file. A copy of what cannot be used is kept. */
 async function readLog(path: string, failures: string[]): Promise<LoggedIncident[]> {
-  const report = (problem: string) => failures.push(`${path}: ${problem}, so an alert may be sent again`)
+  const onDamage = async (problem: string) => {
+    const copy = path.replace('.json', '.damaged.json')
+    await copyFile(path, copy)
+    failures.push(`${path}: ${problem}, so an alert may be sent again; ${copy} is a copy`)
+  }
   try {
     const entries: unknown = JSON.parse(await readFile(path, 'utf8'))
     if (!Array.isArray(entries)) throw new Error('this is not a list of incidents')
-    // Another version, or a person, may have written the file.
     const valid = entries.filter((entry): entry is LoggedIncident => v.is(loggedIncident, entry))
     const skipped = entries.length - valid.length
-    if (skipped > 0) report(`${skipped} of ${entries.length} entries are not incidents and were skipped`)
+    if (skipped > 0)
+      await onDamage(`${skipped} of ${entries.length} entries are not incidents and were skipped`)
     return valid
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') report(messageOf(error))
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') await onDamage(messageOf(error))
     return []
   }
 }
 
 /**
- * Finds the incidents of earlier runs among those of this run. The windows of an incident's start may be gone, so two
- * incidents are the same if their times overlap. A logged incident that is open and not found has ended.
+ * The state of each incident after this run, as far as all lines tell that are known now. Lines come late, so a run
+ * may find an earlier start or a later end than the run before, or a gap that was filled. So incidents of this run
+ * and of the log are the same if their times overlap, also through a third one. The id stays the one in the log: an
+ * incident is never reported as over and as new at once.
  */
 export function matchIncidents(
-  found: readonly Incident[],
+  health: LockHealth,
   log: readonly LoggedIncident[],
   now: number,
 ): LoggedIncident[] {
-  const matched = new Set<LoggedIncident>()
-  const current = found.map((incident): LoggedIncident => {
-    const known = log.find((logged) => !matched.has(logged) && isSame(logged, incident))
-    if (!known) return { ...incident, told: {} }
-    matched.add(known)
-    return { ...incident, id: known.id, since: known.since, told: known.told }
-  })
-  const ended = log.filter((logged) => logged.until === null && !matched.has(logged))
-  return [...ended.map((logged) => ({ ...logged, until: new Date(now).toISOString() })), ...current]
+  let groups: (Incident | LoggedIncident)[][] = []
+  for (const incident of [...log, ...health.incidents]) {
+    const isTouched = (group: readonly Incident[]) => group.some((member) => overlap(member, incident))
+    groups = [...groups.filter((group) => !isTouched(group)), [...groups.filter(isTouched).flat(), incident]]
+  }
+  return groups
+    .flatMap((group) => {
+      const logged = group.filter((member) => 'told' in member)
+      const found = group.filter((member) => !('told' in member))
+      return found.length > 0 ? joinIncidents(logged, found) : endUnfound(logged, health, now)
+    })
+    .toSorted((a, b) => a.since.localeCompare(b.since))
 }
 
-function isSame(logged: LoggedIncident, { since }: Incident): boolean {
-  return logged.since <= since && (logged.until === null || since < logged.until)
+function joinIncidents(logged: readonly LoggedIncident[], found: readonly Incident[]): LoggedIncident {
+  // PagerDuty resolves an open incident by its id, so that one continues.
+  const known = logged.find(({ until }) => until === null) ?? logged.at(-1)
+  const since = [...logged, ...found].map((member) => member.since).toSorted()[0] ?? ''
+  return {
+    id: known?.id ?? found[0]?.id ?? '',
+    since,
+    until: lastEnd(found),
+    firings: found.flatMap(({ firings }) => firings),
+    told: known?.told ?? {},
+  }
+}
+
+/**
+ * Late lines took the incident back, or its windows are gone. It ends when it would have ended with good windows
+ * since then, and only if there are later lines: a collection that stopped tells nothing.
+ */
+function endUnfound(
+  logged: readonly LoggedIncident[],
+  { windows, thresholds }: LockHealth,
+  now: number,
+): LoggedIncident[] {
+  return logged.flatMap((incident) => {
+    const { since, until, firings } = incident
+    if (until !== null) return CHANNELS.some((channel) => pendingAlert(channel, incident)) ? incident : []
+    const lastOut =
+      firings
+        .flatMap((one) => one.windows)
+        .toSorted()
+        .at(-1) ?? since
+    const lastGood = Date.parse(lastOut) + thresholds.clear_after * WINDOW_MS
+    const isOver = windows.some(
+      ({ start, end }) => Date.parse(start) >= lastGood && isSettled(Date.parse(end), now),
+    )
+    return isOver ? { ...incident, until: new Date(lastGood + WINDOW_MS).toISOString() } : incident
+  })
 }
 
 /** The alert that a channel still has to get. An incident that was over before the first run causes no alert. */
 export function pendingAlert(
-  channel: AlertChannel,
+  channel: Channel,
   { until, told }: LoggedIncident,
 ): 'opened' | 'closed' | undefined {
-  if (until === null) return told[channel] === undefined ? 'opened' : undefined
-  return told[channel] === 'opened' ? 'closed' : undefined
+  const last = told[channel]
+  if (until === null) return last === 'opened' ? undefined : 'opened'
+  return last === 'opened' ? 'closed' : undefined
 }

@@ -1,7 +1,7 @@
 /** The page of the HTML report: its frame, its style and its script. */
 import { expectMoment } from './analysis.ts'
 import { expectHealth, type FiringRule, type Incident, type LockHealth } from './health.ts'
-import { describeSkipped, RULE_TEXTS, shortTime } from './health-text.ts'
+import { countOf, describeSkipped, describeSpan, RULE_TEXTS, shortTime } from './health-text.ts'
 import { WINDOW_MS } from './metrics.ts'
 import { renderStream } from './report-stream.ts'
 
@@ -59,14 +59,14 @@ function card(title: string, items: readonly string[]): string {
 function reasonItem({ rule, stream, severity, value, bound, samples, since }: FiringRule): string {
   const { title, format } = RULE_TEXTS[rule]
   return `<li class="reason ${severity}"><strong>${title}: <span class="mono">${format(value)}</span></strong>
-<div class="muted">${stream} · bound ${format(bound)} · ${samples} samples · since ${shortTime(since)}${
+<div class="muted">${stream} · bound ${format(bound)} · ${countOf(samples, 'sample')} · since ${shortTime(since)}${
     severity === 'rollback' ? ' · rollback required' : ''
   }</div></li>`
 }
 
-function incidentItem({ id, since, until, firings }: Incident): string {
-  const span =
-    until === null ? `since ${shortTime(since)}, open` : `${shortTime(since)} to ${shortTime(until)}, closed`
+function incidentItem(incident: Incident): string {
+  const { id, until, firings } = incident
+  const span = `${describeSpan(incident)}, ${until === null ? 'open' : 'closed'}`
   const rules = [...new Set(firings.map(({ rule }) => RULE_TEXTS[rule].title))]
   return `<li><a class="mono" href="alerts/${id}.md">${id}</a> <span class="muted">${span} · ${rules.join('; ')}</span></li>`
 }
@@ -114,11 +114,12 @@ pre { overflow-x: auto; padding-top: 4px; }
 a { color: var(--accent); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
 section { display: grid; gap: 12px; padding-top: 12px; }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 12px; }
+.figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); gap: 12px; }
 .figure { display: grid; gap: 4px; grid-template-rows: 1fr auto auto; }
 .figure span { color: var(--muted); font-size: 12px; }
 .figure b { font-size: 28px; font-weight: 400; line-height: 1.2; }
 .figure.out b, .figure.out span:last-child { color: var(--bad); }
+.figure.recovering span:last-child { color: var(--waiting); }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 440px), 1fr)); gap: 12px; }
 .plots figcaption { display: flex; flex-wrap: wrap; align-items: baseline; gap: 4px 12px; min-height: 24px; }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 12px; margin-left: auto; font-size: 12px; color: var(--muted); }

@@ -1,6 +1,6 @@
 /** The section of one stream in the HTML report. */
-import { boundOf, type LockHealth } from './health.ts'
-import { milliseconds, percent, shortTime } from './health-text.ts'
+import { boundOf, type LockHealth, stateOf } from './health.ts'
+import { countOf, milliseconds, percent, shortTime } from './health-text.ts'
 import { type Quantiles, WINDOW_MS, type WindowMetrics } from './metrics.ts'
 import {
   HEIGHT,
@@ -14,7 +14,7 @@ import {
   WIDTH,
 } from './plot.ts'
 import type { StreamName } from './record.ts'
-import type { RuleName, Thresholds } from './thresholds.ts'
+import { RULES, type RuleName, type Thresholds } from './thresholds.ts'
 
 const NO_VALUE = '–'
 
@@ -26,8 +26,7 @@ export function renderStream(
 ): string {
   const times = windows.map(({ start }) => Date.parse(start))
   const panels = panelsOf(stream)
-  const bands = bandsOf(stream, times, health)
-  const plots = panels.map((panel) => ({ panel, plot: plotOf(panel, windows, times, bands, health) }))
+  const plots = panels.map((panel) => ({ panel, plot: plotOf(panel, stream, windows, health) }))
   const acquires = windows.reduce((sum, window) => sum + window.acquires, 0)
   const events = windows.reduce((sum, window) => sum + window.records, 0)
   const readings = plots.flatMap(({ plot }) =>
@@ -38,8 +37,8 @@ export function renderStream(
   )
   const data = { positions: positionsOf({ times, stepMs: WINDOW_MS }), moments, readings }
   return `<section data-stream="${stream}">
-<div class="head"><h2>${stream}</h2><span>${events} events, ${acquires} acquires</span><output class="moment mono"></output></div>
-<div class="figures">${panels.map((panel) => figure(panel, windows.at(-1), health, stream)).join('')}</div>
+<div class="head"><h2>${stream}</h2><span>${countOf(events, 'event')}, ${countOf(acquires, 'acquire')}</span><output class="moment mono"></output></div>
+<div class="figures">${panels.map((panel) => figureOf(panel, stream, windows.at(-1), health)).join('')}</div>
 <div class="plots">${plots.map(({ panel, plot }) => plotCard(panel, plot)).join('')}</div>
 <details class="card"><summary>All windows</summary><div class="scroll">${tableOf(columnsOf(panels), windows)}</div></details>
 <script type="application/json">${JSON.stringify(data)}</script>
@@ -48,22 +47,24 @@ export function renderStream(
 
 function plotOf(
   panel: Panel,
+  stream: StreamName,
   windows: readonly WindowMetrics[],
-  times: readonly number[],
-  bands: Plot['bands'],
-  { thresholds }: LockHealth,
+  health: LockHealth,
 ): Plot {
   const { format, bars = false } = panel
+  const times = windows.map(({ start }) => Date.parse(start))
   const series = panel.lines.map(({ name, colour, read }) => ({ name, colour, values: windows.map(read) }))
-  const bound = boundOfPanel(panel, thresholds)
+  const bound = boundOfPanel(panel, health.thresholds)
+  const bands = bandsOf(panel, stream, (times.at(-1) ?? 0) + WINDOW_MS, health)
   const values = series.flatMap((one) => one.values.filter((value) => value !== null))
   return { series, times, stepMs: WINDOW_MS, format, bars, bound, bands, scale: panel.scale(values, bound) }
 }
 
-function bandsOf(stream: StreamName, times: readonly number[], { incidents }: LockHealth): Plot['bands'] {
-  const end = (times.at(-1) ?? 0) + WINDOW_MS
+/** The times in which this figure, not another one of the stream, required a rollback. */
+function bandsOf(panel: Panel, stream: StreamName, end: number, { incidents }: LockHealth): Plot['bands'] {
   return incidents
-    .filter(({ firings }) => firings.some((firing) => firing.stream === stream))
+    .flatMap(({ firings }) => firings)
+    .filter((firing) => firing.stream === stream && firing.rule === panel.rule)
     .map(({ since, until }) => ({ from: Date.parse(since), to: until === null ? end : Date.parse(until) }))
 }
 
@@ -77,23 +78,36 @@ function plotCard({ title }: Panel, plot: Plot): string {
 <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title} over time" tabindex="0">${renderPlot(plot)}</svg></figure>`
 }
 
-/** The newest value, and whether the rule fires. */
-function figure(
-  panel: Panel,
+/** The newest value, and what its rule says about it. */
+function figureOf(
+  { title, rule, format, lines }: Panel,
+  stream: StreamName,
   newest: WindowMetrics | undefined,
   health: LockHealth,
-  stream: StreamName,
 ): string {
+  if (!rule || !newest) return ''
+  const [value] = RULES[rule].read(newest)
+  const [state, look = ''] = stateOfFigure(rule, stream, newest, health)
+  const bound = format(boundOf(health.thresholds.rules[rule])).replace(' ', '&nbsp;')
   // A panel with several lines shows p95: the rule checks it.
-  const line = panel.lines.find(({ name }) => name === 'p95') ?? panel.lines[0]
-  const value = (newest && line?.read(newest)) ?? null
-  const bound = boundOfPanel(panel, health.thresholds)
-  const firing = health.reasons.find(({ rule, stream: where }) => rule === panel.rule && where === stream)
-  const isOut = firing !== undefined && firing.windows.at(-1) === newest?.start
-  const state = isOut ? 'out of bounds' : firing ? 'recovering' : 'within bounds'
-  return `<div class="card figure${firing ? ' out' : ''}"><span>${panel.title}${line?.name === 'p95' ? ', p95' : ''}</span>
-<b>${value === null ? NO_VALUE : panel.format(value)}</b>
-<span>${bound === undefined ? 'no bound' : `${state} (${panel.format(bound).replace(' ', '&nbsp;')})`}</span></div>`
+  return `<div class="card figure ${look}"><span>${title}${lines.length > 1 ? ', p95' : ''}</span>
+<b>${value === null ? NO_VALUE : format(value)}</b><span>${state.replace('bounds', `bounds (${bound})`)}</span></div>`
+}
+
+function stateOfFigure(
+  rule: RuleName,
+  stream: StreamName,
+  newest: WindowMetrics,
+  { thresholds, reasons }: LockHealth,
+): readonly [state: string, look?: 'out' | 'recovering'] {
+  const { severity, samples: needed = 1 } = thresholds.rules[rule]
+  const [value, samples] = RULES[rule].read(newest)
+  if (severity === 'off') return ['no bound']
+  if (stateOf(rule, newest, thresholds) === 'out') return ['out of bounds', 'out']
+  if (reasons.some((reason) => reason.rule === rule && reason.stream === stream))
+    return ['back within bounds, not yet over', 'recovering']
+  if (value === null) return ['no data']
+  return [samples < needed ? `too few samples: ${samples} of ${needed}` : 'within bounds']
 }
 
 type Column = readonly [head: string, cell: (window: WindowMetrics) => string]
@@ -137,8 +151,8 @@ interface Panel {
   readonly rule?: RuleName
   readonly format: (value: number) => string
   readonly bars?: boolean
-  /** The streams that have this plot. Default: all streams of locks. */
-  readonly streams?: readonly StreamName[]
+  /** The streams that have this plot. */
+  readonly streams: readonly StreamName[]
   readonly lines: readonly PanelLine[]
   scale(values: readonly number[], bound: number | undefined): Scale
 }
@@ -150,24 +164,14 @@ interface PanelLine {
 }
 
 const LOCK_STREAMS: readonly StreamName[] = ['lease', 'project', 'document']
+const TAB_STREAMS: readonly StreamName[] = ['project', 'autosave']
 
 const PANELS: readonly Panel[] = [
-  {
-    title: 'Successful acquires',
-    rule: 'success_rate',
-    format: percent,
-    lines: [{ name: 'share', colour: '--good', read: (window) => window.success_rate }],
-    scale: sharesToOne,
-  },
-  {
-    title: 'Ended with retryable=false',
-    rule: 'retryable_false',
-    format: percent,
-    lines: [{ name: 'share', colour: '--bad', read: (window) => window.retryable_false }],
-    scale: sharesFromZero,
-  },
+  sharePanel('Successful acquires', 'success_rate', '--good'),
+  sharePanel('Ended with retryable=false', 'retryable_false', '--pending'),
   {
     title: 'Wait for a lease',
+    streams: LOCK_STREAMS,
     rule: 'wait_p95_ms',
     format: milliseconds,
     lines: [
@@ -177,37 +181,33 @@ const PANELS: readonly Panel[] = [
     ],
     scale: (values, bound) => logScale(bound === undefined ? values : [...values, bound]),
   },
+  sharePanel('On the fallback', 'fallback_rate', '--fallback', ['project']),
+  sharePanel('Read-only after a failure', 'readonly', '--pending', TAB_STREAMS),
   {
-    title: 'On the fallback',
-    streams: ['project'],
-    rule: 'fallback_rate',
-    format: percent,
-    lines: [{ name: 'share', colour: '--fallback', read: (window) => window.fallback_rate }],
-    scale: sharesFromZero,
-  },
-  {
-    title: 'Read-only',
-    streams: ['project', 'autosave'],
-    rule: 'readonly',
+    title: 'Read-only tabs',
+    streams: TAB_STREAMS,
     format: String,
     bars: true,
     lines: [
-      { name: 'entered', colour: '--bad', read: (window) => window.readonly_entered },
-      { name: 'returned', colour: '--good', read: (window) => window.readonly_returned },
+      { name: 'failed', colour: '--bad', read: (m) => m.readonly_entered - m.readonly_waiting },
+      { name: 'waiting', colour: '--waiting', read: (m) => m.readonly_waiting },
+      { name: 'returned', colour: '--good', read: (m) => m.readonly_returned },
     ],
-    scale: (values, bound = 0) => scaleFromZero(Math.max(4, bound * 1.2, ...values)),
+    scale: (values) => scaleFromZero(Math.max(4, ...values)),
   },
-  {
-    title: 'Successful heartbeats',
-    rule: 'heartbeat_success',
-    format: percent,
-    lines: [{ name: 'share', colour: '--good', read: (window) => window.heartbeat_success }],
-    scale: sharesToOne,
-  },
+  sharePanel('Successful heartbeats', 'heartbeat_success', '--good'),
 ]
 
+/** The plot of a share that a rule checks. */
+function sharePanel(title: string, rule: RuleName, colour: string, streams = LOCK_STREAMS): Panel {
+  const { perfect, read } = RULES[rule]
+  const lines = [{ name: 'share', colour, read: (window: WindowMetrics) => read(window)[0] }]
+  const scale = perfect === 1 ? sharesToOne : sharesFromZero
+  return { title, streams, rule, format: percent, lines, scale }
+}
+
 function panelsOf(stream: StreamName): readonly Panel[] {
-  return PANELS.filter(({ streams = LOCK_STREAMS }) => streams.includes(stream))
+  return PANELS.filter(({ streams }) => streams.includes(stream))
 }
 
 /** `undefined` if the panel has no rule, or the rule is off. */

@@ -3,6 +3,7 @@ import { acquires, NOON, record, WINDOW } from '../../test/telemetry/records.ts'
 import { pagerDutyEvent, slackMessage } from './alerts.ts'
 import { Analysis } from './analysis.ts'
 import { checkHealth } from './health.ts'
+import { describeHealth } from './health-text.ts'
 import { incidentMarkdown } from './incident-page.ts'
 import type { TelemetryRecord } from './record.ts'
 import { type LoggedIncident, matchIncidents, pendingAlert } from './report-node.ts'
@@ -35,6 +36,34 @@ describe('the HTML report', () => {
     ['every acquire refused', acquires(0, 0, 30)],
   ] as const)('is complete for %s', (_, records) => {
     expect(renderReport(healthOf(records), NOON)).not.toMatch(/NaN|undefined|Infinity/)
+  })
+
+  it('shades only the plots of the figures that required a rollback', () => {
+    const html = renderReport(open, NOON)
+    const shaded = html.split('<figure').filter((plot) => plot.includes('class="band"'))
+    expect(shaded.map((plot) => /<h3>(.*?)</.exec(plot)?.[1])).toEqual(['Ended with retryable=false'])
+  })
+
+  it.each([
+    ['no data', [record('lock:released', 0)], 'Successful heartbeats', 'no data'],
+    ['few data', acquires(0, 0, 3), 'Successful acquires', 'too few samples: 3 of 20'],
+    ['good data', acquires(0, 20, 0), 'Successful acquires', 'within bounds (90&nbsp;%)'],
+    ['bad data', acquires(0, 10, 10), 'Successful acquires', 'out of bounds (90&nbsp;%)'],
+    [
+      'good data after bad data',
+      [...acquires(0, 10, 10), ...acquires(1, 20, 0)],
+      'Successful acquires',
+      'back within bounds (90&nbsp;%), not yet over',
+    ],
+  ] as const)('says what it knows about a figure with %s', (_, records, title, state) => {
+    const html = renderReport(healthOf(records), NOON)
+    expect(new RegExp(`<span>${title}</span>\n<b>.*</b><span>(.*?)</span>`).exec(html)?.[1]).toBe(state)
+  })
+
+  it('says "1 window", and not "1 windows"', () => {
+    const health = healthOf([record('lock:acquired', 0)])
+    expect(describeHealth(health)).toContain('1 event in 1 window of')
+    expect(renderReport(health, NOON)).toContain('1 event, 1 acquire<')
   })
 
   it.each([0, 1])('has text with enough contrast in theme %i', (theme) => {
@@ -87,22 +116,75 @@ describe('the page of an incident', () => {
 
 describe('the log of incidents', () => {
   const logged: LoggedIncident = { ...incident, told: { slack: 'opened' } }
+  const over: LoggedIncident = { ...closed, told: { slack: 'closed' } }
+  const at = (since: string, until: string | null = null) => ({
+    ...incident,
+    id: `incident-20300101T${since.replace(':', '')}Z`,
+    since: `2030-01-01T${since}:00.000Z`,
+    until: until && `2030-01-01T${until}:00.000Z`,
+  })
+  const quiet = (window: number) => healthOf(acquires(window, 40, 0))
+  const LATER = NOON + 99 * WINDOW
+  const spans = (incidents: readonly LoggedIncident[]) =>
+    incidents.map(({ id, since, until, told }) => [
+      id.slice(18, 22),
+      since.slice(11, 16),
+      until?.slice(11, 16),
+      told,
+    ])
 
-  it('finds a logged incident again, also when the windows of its start are gone', () => {
-    const later = { ...incident, id: 'incident-later', since: '2030-01-01T12:30:00.000Z' }
-    expect(matchIncidents([later], [logged], NOON)).toEqual([logged])
+  it.each([
+    ['the windows of its start are gone', at('12:30'), '12:15'],
+    ['late lines show an earlier start', at('11:45'), '11:45'],
+  ])('finds a logged incident again when %s', (_, found, since) => {
+    const matched = matchIncidents({ ...open, incidents: [found] }, [logged], LATER)
+    expect(spans(matched)).toEqual([['1215', since, undefined, { slack: 'opened' }]])
+  })
+
+  it('opens a closed incident again when it touches a new one', () => {
+    const matched = matchIncidents({ ...open, incidents: [at('13:30')] }, [over], LATER)
+    expect(spans(matched)).toEqual([['1215', '12:15', undefined, { slack: 'closed' }]])
+    expect(matched.map((one) => pendingAlert('slack', one))).toEqual(['opened'])
+  })
+
+  it('joins two incidents when late lines fill the gap, and continues the open one', () => {
+    const second: LoggedIncident = { ...at('14:00'), told: { slack: 'opened' } }
+    const matched = matchIncidents({ ...open, incidents: [at('12:15')] }, [over, second], LATER)
+    expect(spans(matched)).toEqual([['1400', '12:15', undefined, { slack: 'opened' }]])
+  })
+
+  it('keeps an incident in one piece when late lines show a pause in it', () => {
+    const matched = matchIncidents(
+      { ...open, incidents: [at('12:15', '13:00'), at('14:00')] },
+      [logged],
+      LATER,
+    )
+    expect(spans(matched)).toEqual([['1215', '12:15', undefined, { slack: 'opened' }]])
   })
 
   it('does not confuse a new incident with an ended one', () => {
-    const over: LoggedIncident = { ...closed, told: { slack: 'closed' } }
-    const next = { ...incident, id: 'incident-next', since: '2030-01-01T14:00:00.000Z' }
-    expect(matchIncidents([next], [over], NOON)).toEqual([{ ...next, told: {} }])
+    const next = at('14:00')
+    expect(matchIncidents({ ...open, incidents: [next] }, [over], LATER)).toEqual([{ ...next, told: {} }])
   })
 
-  it('ends an open incident that is not found any more', () => {
-    expect(matchIncidents([], [logged], NOON + WINDOW)).toEqual([
-      { ...logged, until: '2030-01-01T12:15:00.000Z' },
+  it('ends an incident that late lines took back, when it would have ended otherwise', () => {
+    // Its last window out of bounds began at 12:30.
+    expect(spans(matchIncidents(quiet(3), [logged], LATER))).toEqual([
+      ['1215', '12:15', undefined, logged.told],
     ])
+    expect(spans(matchIncidents(quiet(4), [logged], LATER))).toEqual([
+      ['1215', '12:15', '13:15', logged.told],
+    ])
+  })
+
+  it('keeps an open incident while nothing is known about the time since then', () => {
+    expect(matchIncidents(quiet(-4), [logged], LATER)).toEqual([logged])
+    expect(matchIncidents(healthOf([]), [logged], LATER)).toEqual([logged])
+  })
+
+  it('keeps an ended incident until its end was sent', () => {
+    const unsent: LoggedIncident = { ...closed, told: { slack: 'opened', pagerduty: 'closed' } }
+    expect(matchIncidents(quiet(40), [unsent, over], LATER)).toEqual([unsent])
   })
 
   it.each([
@@ -110,6 +192,7 @@ describe('the log of incidents', () => {
     ['it lasts', null, 'opened', undefined],
     ['it ended', closed.until, 'opened', 'closed'],
     ['the end was sent', closed.until, 'closed', undefined],
+    ['it opened again', null, 'closed', 'opened'],
     ['it ended before the first run', closed.until, undefined, undefined],
   ] as const)('decides which alert is due: %s', (_, until, slack, alert) => {
     expect(pendingAlert('slack', { ...incident, until, told: slack ? { slack } : {} })).toBe(alert)

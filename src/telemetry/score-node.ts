@@ -14,7 +14,8 @@ import { readConfigurationFile } from '../configuration/load-node.ts'
 import { Analysis, expectMoment } from './analysis.ts'
 import { telemetryFiles } from './file-sink-node.ts'
 import { checkHealth, type LockHealth } from './health.ts'
-import { readFileLines, refuseFile } from './input-files-node.ts'
+import { describeHealth } from './health-text.ts'
+import { type MonitorResult, readFileLines, refuseFile, reportBadInput, toJson } from './monitor-node.ts'
 import { makeThresholds, type Thresholds, type ThresholdsConfig } from './thresholds.ts'
 
 export interface ScoreOptions {
@@ -44,6 +45,19 @@ const PROGRESS_BYTES = 4 * 2 ** 20
 /** How often a folder is listed again when one of its files has vanished. */
 const MAX_LISTINGS = 3
 const NO_TELEMETRY = 'there is no telemetry in this folder, so collect some first or name another'
+
+/** Checks the health of the locks. Exit code 0: healthy or degraded. 1: rollback required. 2: bad input. */
+export async function score(options: ScoreOptions = {}): Promise<MonitorResult> {
+  checkScoreOptions(options)
+  return reportBadInput(async () => {
+    const health = await scoreFiles(options, options.now ?? Date.now())
+    return {
+      exitCode: health.rollback_required ? 1 : 0,
+      stdout: options.json ? toJson(health) : describeHealth(health),
+      stderr: '',
+    }
+  })
+}
 
 export const SCORE_OPTIONS: Known<ScoreOptions> = {
   directory: 1,
@@ -76,10 +90,15 @@ export function checkScoreOptions(options: ScoreOptions, known = SCORE_OPTIONS):
 export async function scoreFiles(options: ScoreOptions, now: number): Promise<LockHealth> {
   const { config, files, directory = 'telemetry', onProgress } = options
   const thresholds = config === undefined ? (options.thresholds ?? {}) : loadThresholds(config)
-  const analysis = await (files
-    ? analyzeFiles(files, now, onProgress)
-    : analyzeFolder(directory, now, onProgress))
-  return checkHealth(analysis, { thresholds, now })
+  for (let listing = 1; ; listing++) {
+    try {
+      const analysis = await analyzeFiles(files ?? (await filesIn(directory)), now, onProgress)
+      return checkHealth(analysis, { thresholds, now })
+    } catch (error) {
+      // The processes that write to the folder also compress and delete files. So a listed file may have vanished.
+      if (files || listing === MAX_LISTINGS || !isMissing((error as Error).cause)) throw error
+    }
+  }
 }
 
 function loadThresholds(path: string): Thresholds {
@@ -88,21 +107,6 @@ function loadThresholds(path: string): Thresholds {
     return makeThresholds(config)
   } catch (cause) {
     refuseFile(path, cause)
-  }
-}
-
-/** The processes that write to the folder also compress and delete files. So a listed file may have vanished. */
-async function analyzeFolder(
-  directory: string,
-  now: number,
-  onProgress: ScoreOptions['onProgress'],
-): Promise<Analysis> {
-  for (let listing = 1; ; listing++) {
-    try {
-      return await analyzeFiles(await filesIn(directory), now, onProgress)
-    } catch (error) {
-      if (listing === MAX_LISTINGS || !isMissing((error as Error).cause)) throw error
-    }
   }
 }
 
@@ -120,15 +124,8 @@ async function analyzeFiles(
   onProgress: ScoreOptions['onProgress'],
 ): Promise<Analysis> {
   const analysis = new Analysis({ now })
-  const sizes = await Promise.all(
-    paths.map((path) =>
-      stat(path).then(
-        ({ size }) => size,
-        (cause) => refuseFile(path, cause),
-      ),
-    ),
-  )
-  const bytesTotal = sizes.reduce((sum, size) => sum + size, 0)
+  const sizeOf = async (path: string) => (await stat(path).catch((cause) => refuseFile(path, cause))).size
+  const bytesTotal = (await Promise.all(paths.map(sizeOf))).reduce((sum, size) => sum + size, 0)
   let bytesRead = 0
   let bytesReported = 0
   let lines = 0

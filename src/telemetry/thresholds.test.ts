@@ -2,13 +2,16 @@ import { describe, expect, it } from 'vitest'
 import { DEFAULT_THRESHOLDS, makeThresholds } from './thresholds.ts'
 
 it('fills in what a configuration leaves out', () => {
-  const given = { clear_after: 3, rules: { readonly: { above: 50 }, success_rate: { severity: 'rollback' } } }
+  const given = {
+    clear_after: 3,
+    rules: { readonly: { above: 0.5 }, success_rate: { severity: 'rollback' } },
+  }
   expect(makeThresholds(given)).toEqual({
     ...DEFAULT_THRESHOLDS,
     clear_after: 3,
     rules: {
       ...DEFAULT_THRESHOLDS.rules,
-      readonly: { above: 50, severity: 'rollback' },
+      readonly: { above: 0.5, samples: 20, severity: 'rollback' },
       success_rate: { below: 0.9, samples: 20, severity: 'rollback' },
     },
   })
@@ -50,8 +53,8 @@ describe('invalid thresholds', () => {
       { rules: { readonly: { below: 5 } } },
       'rules.readonly.below: expected one of above, samples, severity, got "below"',
     ],
-    [{ rules: { readonly: { above: '5' } } }, 'rules.readonly.above: expected a number from 0, got "5"'],
-    [{ rules: { readonly: { above: 5n } } }, 'rules.readonly.above: expected a number from 0, got 5n'],
+    [{ rules: { readonly: { above: '5' } } }, 'rules.readonly.above: expected a share from 0 to 1, got "5"'],
+    [{ rules: { readonly: { above: 5n } } }, 'rules.readonly.above: expected a share from 0 to 1, got 5n'],
     [
       { rules: { readonly: { samples: -1 } } },
       'rules.readonly.samples: expected a whole number from 0, got -1',

@@ -37,20 +37,19 @@ export interface ThresholdConfig extends Partial<Omit<Threshold, 'above'>> {
   readonly above?: Duration
 }
 
-/** The metric of each rule: what kind of value it is, the perfect value, and how to read value and sample count. */
+/** The metric of each rule: its perfect value, and how to read value and sample count. All but times are shares. */
 export const RULES = {
-  retryable_false: { kind: 'share', perfect: 0, read: (m) => [m.retryable_false, m.acquires] },
-  readonly: { kind: 'count', perfect: 0, read: (m) => [m.readonly_entered, m.readonly_entered] },
-  fallback_rate: { kind: 'share', perfect: 0, read: (m) => [m.fallback_rate, m.acquires] },
-  success_rate: { kind: 'share', perfect: 1, read: (m) => [m.success_rate, m.acquires] },
-  heartbeat_success: { kind: 'share', perfect: 1, read: (m) => [m.heartbeat_success, m.heartbeats] },
-  wait_p95_ms: { kind: 'time', perfect: 0, read: (m) => [m.wait_ms?.p95 ?? null, m.wait_ms?.count ?? 0] },
+  retryable_false: { perfect: 0, read: (m) => [m.retryable_false, m.acquires] },
+  readonly: { perfect: 0, read: (m) => [m.readonly_rate, m.readonly_chances] },
+  fallback_rate: { perfect: 0, read: (m) => [m.fallback_rate, m.acquires] },
+  success_rate: { perfect: 1, read: (m) => [m.success_rate, m.acquires] },
+  heartbeat_success: { perfect: 1, read: (m) => [m.heartbeat_success, m.heartbeats] },
+  wait_p95_ms: { perfect: 0, read: (m) => [m.wait_ms?.p95 ?? null, m.wait_ms?.count ?? 0] },
 } as const satisfies Record<string, Rule>
 export type RuleName = keyof typeof RULES
 export const RULE_NAMES = Object.keys(RULES) as RuleName[]
 
 interface Rule {
-  readonly kind: 'share' | 'count' | 'time'
   readonly perfect: number
   read(metrics: WindowMetrics): readonly [value: number | null, samples: number]
 }
@@ -58,7 +57,7 @@ interface Rule {
 export const DEFAULT_THRESHOLDS: Thresholds = {
   rules: {
     retryable_false: { above: 0.05, samples: 20, severity: 'rollback' },
-    readonly: { above: 10, severity: 'rollback' },
+    readonly: { above: 0.1, samples: 20, severity: 'rollback' },
     fallback_rate: { above: 0.25, samples: 20, severity: 'warn' },
     success_rate: { below: 0.9, samples: 20, severity: 'warn' },
     heartbeat_success: { below: 0.95, samples: 20, severity: 'warn' },
@@ -104,16 +103,14 @@ function makeThreshold(name: RuleName, given: unknown): Threshold {
     expectKnown(option, field, [side, 'samples', 'severity'])
     if (field === 'severity') expectOneOf(option, value, SEVERITIES)
     else if (field === 'samples') expectWhole(option, value, 0)
-    else checked[side] = checkBound(option, RULES[name].kind, value)
+    else checked[side] = checkBound(option, name, value)
   }
   return { ...defaults, ...checked }
 }
 
-function checkBound(option: string, kind: Rule['kind'], value: unknown): number {
-  if (kind === 'time') return expectDuration(option, value, 0, Number.MAX_SAFE_INTEGER)
-  const max = kind === 'share' ? 1 : Infinity
-  if (typeof value !== 'number' || !(value >= 0 && value <= max) || value === Infinity)
-    refuse(option, kind === 'share' ? 'a share from 0 to 1' : 'a number from 0', value)
+function checkBound(option: string, rule: RuleName, value: unknown): number {
+  if (rule === 'wait_p95_ms') return expectDuration(option, value, 0, Number.MAX_SAFE_INTEGER)
+  if (typeof value !== 'number' || !(value >= 0 && value <= 1)) refuse(option, 'a share from 0 to 1', value)
   return value
 }
 

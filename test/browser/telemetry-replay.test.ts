@@ -34,6 +34,10 @@ it('events of AutoSave on the forced fallback become an alert', async () => {
     const verdict = JSON.parse(scored.stdout)
     const project = verdict.windows.find(({ stream }: { stream: string }) => stream === 'project')
     expect(project).toMatchObject({ acquires: RIVALS + 1, fallback_rate: 1, readonly_entered: RIVALS })
+    // They only wait for the writer, so the read-only mode by itself is no reason for a rollback.
+    for (const window of verdict.windows)
+      expect(window).toMatchObject({ readonly_waiting: RIVALS, readonly_rate: 0 })
+    expect(verdict.reasons.map(({ rule }: { rule: string }) => rule)).not.toContain('readonly')
     expect(project.attempts_per_acquire).toBeCloseTo((2 * RIVALS + 1) / (RIVALS + 1))
     expect(project.retryable_false).toBeCloseTo(RIVALS / (RIVALS + 1))
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { Analysis, judge, receiveTelemetry, renderReport } from '../../src/telemetry/index.ts'
+import { Analysis, checkHealth, receiveTelemetry, renderReport } from '../../src/telemetry/index.ts'
 import { acquires, NOON } from '../telemetry/records.ts'
 import { launchChromium, type Site, serveModule } from './chromium.ts'
 import type { scenarios } from './pages/telemetry.ts'
@@ -94,8 +94,9 @@ describe('the telemetry of a page', () => {
   it.each(['Mika', '美香'])('takes no more room than it may: the oldest go (%s)', async (owner) => {
     reachable = 0
     const types = Array.from({ length: 2000 }, (_, n) => `event-${n}`)
-    await call(page, 'tell', types, owner)
+    const dropped = await call(page, 'tell', types, owner)
     const kept = await call(page, 'waiting')
+    expect(dropped).toBe(types.length - kept.types.length)
     expect(kept.bytes).toBeLessThanOrEqual(100_000)
     expect(kept.types.length).toBeGreaterThan(500)
     expect(kept.types).toEqual(types.slice(-kept.types.length))
@@ -119,7 +120,7 @@ describe('the report in a browser', () => {
     for (const one of [...acquires(0, 40, 0), ...acquires(1, 30, 10), ...acquires(2, 38, 2)])
       analysis.add(one)
     page = await browser.newPage()
-    await page.setContent(renderReport(judge(analysis), NOON))
+    await page.setContent(renderReport(checkHealth(analysis), NOON))
   })
 
   it('moves one cursor through all plots, by pointer and by keys, and reads the values under it', async () => {

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { holdfast, temporaryDirectory } from './holdfast.ts'
 import { kindsOfStores } from './stores.ts'
@@ -52,6 +53,27 @@ describe('holdfast doctor', () => {
     const { code, stdout } = await holdfast(['doctor', store], { cwd })
     expect(stdout).toMatch(finding)
     expect(code).toBe(1)
+  })
+
+  it('says which table of Postgres is missing, and creates it again', async () => {
+    const schema = `doctor_${process.pid}`
+    const store = `${postgres}?schema=${schema}`
+    const admin = new pg.Client(postgres)
+    await admin.connect()
+    onTestFinished(async () => {
+      await admin.query(`drop schema ${schema} cascade`)
+      await admin.end()
+    })
+    expect(await holdfast(['doctor', store])).toMatchObject({
+      code: 0,
+      stdout: expect.not.stringMatching(/!/),
+    })
+    await admin.query(`drop table ${schema}.holdfast_leases_waiters cascade`)
+    const { code, stdout } = await holdfast(['doctor', store])
+    expect(stdout).toMatch(
+      /! setting .*holdfast_leases_waiters".* does not exist; .* created it again\n +→ find out/,
+    )
+    expect(code).toBe(0)
   })
 
   it('reports a missing permission', async () => {

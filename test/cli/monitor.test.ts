@@ -16,7 +16,7 @@ describe('holdfast monitor', () => {
   ] as const)('collects and judges %s events', async (_, records, code, verdict) => {
     const cwd = temporaryDirectory()
     const collected = await holdfast(['monitor', 'collect'], { cwd, input: linesOf(lately(records)) })
-    expect(collected).toEqual({ code: 0, stdout: '40 events were written, 0 lines skipped\n', stderr: '' })
+    expect(collected).toEqual({ code: 0, stdout: 'wrote 40 events, skipped 0 lines\n', stderr: '' })
     const judged = await holdfast(['monitor', 'score'], { cwd })
     expect(judged).toMatchObject({ code, stdout: expect.stringContaining(verdict) })
     const { stdout } = await holdfast(['monitor', 'report', '--reports', 'public', '--json'], { cwd })
@@ -63,25 +63,26 @@ const cronLines = ['docs/cli.md', 'docs/telemetry.md'].flatMap((page) =>
   ),
 )
 
-describe('secrets', () => {
-  it.each(cronLines)('are not in the command line of cron:%s', (line) => {
+describe('alerts', () => {
+  it.each(cronLines)('need no secret in the command line of cron:%s', (line) => {
     expect(line).toMatch(/^ {2}app {2}holdfast \w/)
     expect(line).not.toMatch(/--slack-url|--pagerduty-key/)
   })
 
-  it('come from the environment', async () => {
+  it('go to the addresses in the environment, also of another region of PagerDuty', async () => {
     const requests: string[] = []
-    await using slack = createServer((request, response) => {
+    await using receiver = createServer((request, response) => {
       requests.push(request.url ?? '')
       response.end()
     }).listen(0, '127.0.0.1')
-    await once(slack, 'listening')
-    const { port } = slack.address() as AddressInfo
+    await once(receiver, 'listening')
+    const address = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
     const cwd = temporaryDirectory()
     await holdfast(['monitor', 'collect'], { cwd, input: linesOf(lately(acquires(0, 30, 10))) })
-    const env = { HOLDFAST_SLACK_URL: `http://127.0.0.1:${port}/hook` }
-    expect(await holdfast(['monitor', 'report'], { cwd, env })).toMatchObject({ code: 0, stderr: '' })
-    expect(requests).toEqual(['/hook'])
+    const env = { HOLDFAST_SLACK_URL: `${address}/hook`, HOLDFAST_PAGERDUTY_KEY: 'key' }
+    const args = ['monitor', 'report', '--pagerduty-url', `${address}/eu`]
+    expect(await holdfast(args, { cwd, env })).toMatchObject({ code: 0, stderr: '' })
+    expect(requests).toEqual(['/hook', '/eu'])
   })
 })
 

@@ -38,12 +38,36 @@ describe('promise 3, nothing hangs', () => {
     expect(await Promise.race([outcomes, 'still waiting'])).toEqual(['store-unavailable', 'lease-held'])
   })
 
-  it('asks no longer than its lease would live', async () => {
-    const { clock, network, leases } = setUp()
+  it('asks for `callTimeout`, however short the TTL is', async () => {
+    const { clock, network } = setUp()
+    const leases = createLeases(network, { clock, callTimeout: '2s' })
     network.faults = { loseRequest: 1 }
     const failure = leases.tryAcquire('r', { ttl: 300 }).catch((error) => error)
-    await clock.advance(300)
+    await clock.advance(1999)
+    expect(await Promise.race([failure, 'still asking'])).toBe('still asking')
+    await clock.advance(1)
     expect(await Promise.race([failure, 'still asking'])).toMatchObject({ code: 'store-unavailable' })
+  })
+
+  it('takes a refusal that comes after the TTL of the request for a refusal', async () => {
+    const { clock, network, leases, another } = setUp()
+    await another().acquire('r', { ttl: '1h' })
+    network.faults = { delay: [1000, 1000] }
+    const refused = leases.tryAcquire('r', { ttl: 300 })
+    await clock.advance(2000)
+    expect(await Promise.race([refused, 'still asking'])).toBeNull()
+  })
+
+  it('releases a grant that comes after the TTL of the request', async () => {
+    const { clock, store, network, leases } = setUp()
+    network.faults = { delay: [1000, 1000] }
+    const late = leases.tryAcquire('r', { ttl: 1900 }).catch((error) => error)
+    await clock.advance(1999)
+    expect(await store.read(['r'])).toMatchObject([{ state: 'held' }])
+    network.faults = {}
+    await clock.advance(1)
+    expect(await late).toMatchObject({ code: 'store-unavailable' })
+    expect(await store.read(['r'])).toEqual([null])
   })
 
   it('tries to release no longer than the lease lives', async () => {

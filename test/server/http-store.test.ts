@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer as createHttpServer, request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type HttpStoreOptions, httpStore } from '../../src/client/http-store.ts'
 import { createLeases } from '../../src/core/index.ts'
@@ -96,8 +99,42 @@ describe('httpStore', () => {
       await lease.release()
       await (await waiting).release()
     })
+
+    it('whose WebSocket never opens: gets by HTTP what is free or becomes free', async () => {
+      const url = await withoutWebSockets(server.url)
+      const { leases } = open(url, { token: TOKEN })
+      expect((await leases.acquire('free')).held).toBe(true)
+      const other = await open(server.url, { token: TOKEN }).leases.acquire('busy')
+      const failed = new Promise((resolve) =>
+        leases.subscribe(({ type, resource }) => type === 'error' && resource === 'busy' && resolve(type)),
+      )
+      const waiting = leases.acquire('busy', { wait: 60_000 })
+      await failed
+      await other.release()
+      expect((await waiting).held).toBe(true)
+    })
   })
 })
+
+/** Passes every request on, but never answers one for a WebSocket. */
+async function withoutWebSockets(url: string): Promise<string> {
+  const proxy = createHttpServer((request, response) => {
+    const { method = 'GET', headers } = request
+    const passedOn = httpRequest(new URL(request.url ?? '', url), { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers)
+      answer.pipe(response)
+    })
+    request.pipe(passedOn)
+  })
+  proxy.on('upgrade', () => {})
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  onTestFinished(() => {
+    proxy.closeAllConnections()
+    proxy.close()
+  })
+  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+}
 
 /** Closed when the test is over. */
 function open(url: string, options: HttpStoreOptions) {

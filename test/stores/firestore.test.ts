@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { Firestore, type Query } from '@google-cloud/firestore'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -179,19 +180,14 @@ describe('firestoreStore', () => {
   it.each(['inspect', 'list', 'acquire', 'sweep', 'watch', 'aborted read', 'check of a held lease'])(
     'waits in close for its requests, because the client cannot be terminated before: %s',
     async (request) => {
-      const file = join(import.meta.dirname, 'firestore/closing-child.ts')
-      const env = { ...process.env, FIRESTORE_EMULATOR_HOST, METADATA_SERVER_DETECTION: 'none' }
-      const child = fork(file, [request], {
-        env,
-        timeout: HANG_MS,
-        stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
-      })
-      let errors = ''
-      child.stderr?.on('data', (chunk) => (errors += chunk))
-      const [exitCode] = await once(child, 'close')
-      expect([exitCode, errors]).toEqual([0, ''])
+      expect(await endOfChild(request, FIRESTORE_EMULATOR_HOST)).toEqual([0, ''])
     },
   )
+
+  it('waits in close also for a read that takes seconds', async () => {
+    await using slow = await slowProxy(FIRESTORE_EMULATOR_HOST, 1000)
+    expect(await endOfChild('inspect', slow.address)).toEqual([0, ''])
+  })
 
   it('says that it has no permission to listen, and tries again only after 30 s', async () => {
     const clock = ownSystemClock()
@@ -337,4 +333,35 @@ async function grab(store: LeaseStore, id: string, more?: Partial<Ask>) {
   const answer = await ask(store, id, more)
   if (!answer.granted) throw new Error(`${id} was refused`)
   return answer.lease
+}
+
+/** How a process ends that closes everything while a request is under way: its exit code, and what it printed. */
+async function endOfChild(request: string, host: string): Promise<[exitCode: number, errors: string]> {
+  const child = fork(join(import.meta.dirname, 'firestore/closing-child.ts'), [request], {
+    env: { ...process.env, FIRESTORE_EMULATOR_HOST: host, METADATA_SERVER_DETECTION: 'none' },
+    timeout: HANG_MS,
+    stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+  })
+  let errors = ''
+  child.stderr?.on('data', (chunk) => (errors += chunk))
+  const [exitCode] = await once(child, 'close')
+  return [exitCode, errors]
+}
+
+/** Whatever the server sends arrives late. */
+async function slowProxy(server: string, ms: number) {
+  const [host = '', port] = server.split(':')
+  const proxy = createServer((client) => {
+    const upstream = connect({ host, port: Number(port) })
+    for (const socket of [client, upstream]) socket.on('error', () => client.destroy() && upstream.destroy())
+    client.pipe(upstream)
+    upstream.on('data', (chunk) => setTimeout(() => client.write(chunk), ms))
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  return {
+    address: `127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      proxy.close()
+    },
+  }
 }

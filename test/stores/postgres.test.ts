@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest'
 import { type PostgresStoreOptions, postgresStore } from '../../src/stores/postgres/index.ts'
 import { describeStore } from '../../src/testing/index.ts'
 import { type CuttableProxy, cuttableProxy } from './cuttable-proxy.ts'
+import { LISTENS } from './postgres/bed.ts'
 import { type Connect, drivers } from './postgres/drivers.ts'
 import { type Pooler, startPgbouncer } from './postgres/pgbouncer.ts'
 
@@ -114,7 +115,7 @@ async function cut({ proxy }: { readonly proxy: CuttableProxy }): Promise<() => 
 
 async function dropListener({ schema }: { readonly schema: string }): Promise<void> {
   await admin.query(
-    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and query ~* '^listen'`,
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and ${LISTENS}`,
     [schema],
   )
 }

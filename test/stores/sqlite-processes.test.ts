@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { on, once } from 'node:events'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { asking, grab } from './asking.ts'
 import { DatabaseFile } from './sqlite/database-file.ts'
 import type { WorkerMessage, WorkerOrder } from './sqlite/worker.ts'
 
@@ -43,6 +44,22 @@ describe('processes that share a file', () => {
     console.log(`sqlite: hand-over between processes ${tookMs[HAND_OVERS / 2]?.toFixed(1)} ms p50`)
   })
 
+  it('lose all places in the queue at once when they are killed', async () => {
+    const store = file.store()
+    const { id } = await grab(store, 'shared')
+    const dying = workers.slice(0, 3)
+    for (const [n, worker] of dying.entries()) {
+      // It never gets the lease, so there is no message to wait for.
+      worker.send({ do: 'acquire', resource: 'shared' })
+      await expect.poll(() => queueOf(file)).toBe(n + 1)
+    }
+    const next = asking('shared', { wake: () => {} })
+    expect(await store.acquire(next)).toMatchObject({ granted: false, place: 3 })
+    await Promise.all(dying.map((worker) => worker.kill()))
+    await store.release({ resource: 'shared', id })
+    expect(await store.acquire(next)).toMatchObject({ granted: true })
+  })
+
   it('tell a holder that another process ended its lease', async () => {
     const [holder] = workers as [Worker]
     await holder.order({ do: 'acquire', resource: 'ended' })
@@ -66,8 +83,12 @@ class Worker {
     this.#messages = on(this.#process, 'message')
   }
 
-  order(order: WorkerOrder): Promise<WorkerMessage> {
+  send(order: WorkerOrder): void {
     this.#process.send(order)
+  }
+
+  order(order: WorkerOrder): Promise<WorkerMessage> {
+    this.send(order)
     return this.next(DONE[order.do])
   }
 
@@ -87,4 +108,8 @@ class Worker {
 async function untilWaiting(file: DatabaseFile): Promise<void> {
   while (file.count('holdfast_leases WHERE line IS NOT NULL') === 0)
     await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+function queueOf(file: DatabaseFile): number {
+  return file.count(`holdfast_leases, json_each(line, '$.line')`)
 }

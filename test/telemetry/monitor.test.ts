@@ -44,7 +44,7 @@ describe('collect', () => {
       await new Promise(() => {})
     }
     const { exitCode, stdout } = await collect({ input: endless(), directory, signal: stop.signal })
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '40 events were written, 0 lines skipped\n' })
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'wrote 40 events, skipped 0 lines\n' })
   })
 
   it('names the cause when the folder takes no events', async () => {
@@ -135,12 +135,15 @@ describe('report', () => {
   let server: Server
   let received: { path: string | undefined; body: { event_action?: string; text?: string } }[]
   let answers: number[]
+  let onRequest: () => void
   beforeEach(async () => {
     received = []
     answers = []
+    onRequest = () => {}
     server = createServer(async (request, response) => {
       let text = ''
       for await (const chunk of request) text += chunk
+      onRequest()
       const status = answers.shift() ?? 200
       if (status === 200) received.push({ path: request.url, body: JSON.parse(text) })
       response.writeHead(status, { 'retry-after': '0' }).end()
@@ -149,11 +152,11 @@ describe('report', () => {
   })
   afterEach(() => new Promise((resolve) => server.close(resolve)))
 
-  const reportOn = (records: readonly TelemetryRecord[]) => {
+  const reportOn = (records: readonly TelemetryRecord[], at = now) => {
     write(records)
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     return report({
-      ...{ directory, reports: join(home, 'reports'), now },
+      ...{ directory, reports: join(home, 'reports'), now: at },
       ...{ slackUrl: `${url}/slack`, pagerDutyKey: 'key', pagerDutyUrl: `${url}/pagerduty` },
     })
   }
@@ -176,6 +179,59 @@ describe('report', () => {
       'incident-20300101T1215Z.md',
       'incidents.json',
     ])
+  })
+
+  describe('with lines that come late', () => {
+    const opened = ['/slack Locks: rollback required', '/pagerduty trigger']
+    const ended = ['/slack Locks: the incident is over', '/pagerduty resolve']
+
+    it('updates the incident when an earlier window turns out to be bad', async () => {
+      await reportOn(failing)
+      await reportOn([...failing, ...acquires(0, 0, 20)])
+      expect(alerts()).toEqual(opened)
+      expect(alert()).toContain('| Since | 2030-01-01 12:00 UTC |')
+      await reportOn([...recovered, ...acquires(0, 0, 20)])
+      expect(alerts()).toEqual([...opened, ...ended])
+    })
+
+    it('tells everybody when a closed incident opens again, and when it ends again', async () => {
+      await reportOn(failing)
+      await reportOn(recovered)
+      const reopened = [...recovered, ...acquires(3, 0, 20)]
+      await reportOn(reopened)
+      await reportOn(reopened)
+      expect(alerts()).toEqual([...opened, ...ended, ...opened])
+      expect(alert()).toContain('rollback required')
+      await reportOn([...reopened, ...acquires(4, 40, 0), ...acquires(5, 40, 0)])
+      expect(alerts()).toEqual([...opened, ...ended, ...opened, ...ended])
+    })
+
+    it('does not end an incident exactly at the end of a window', async () => {
+      const end = NOON + 4 * WINDOW
+      await reportOn(failing, NOON + 2 * WINDOW)
+      await reportOn(recovered, end)
+      await reportOn([...recovered, ...acquires(3, 0, 20)], end + 1000)
+      expect(alerts()).toEqual(opened)
+    })
+
+    it('keeps an incident that a part of its window began, until good windows follow', async () => {
+      await reportOn(acquires(1, 0, 20))
+      const takenBack = acquires(1, 1000, 20)
+      await reportOn(takenBack)
+      expect(alerts()).toEqual(opened)
+      await reportOn([...takenBack, ...acquires(3, 40, 0)])
+      expect(alerts()).toEqual([...opened, ...ended])
+    })
+
+    it('keeps the page of an incident whose end could not be sent and whose windows are gone', async () => {
+      await reportOn(failing)
+      answers = [403, 403]
+      await reportOn(recovered)
+      const page = alert()
+      expect(await reportOn(acquires(8, 40, 0))).toMatchObject({ exitCode: 0 })
+      expect(alerts()).toEqual([...opened, ...ended])
+      expect(alert()).toBe(page)
+    })
   })
 
   it('sends an alert again when the channel is busy or fails', async () => {
@@ -228,6 +284,22 @@ describe('report', () => {
     expect(alert()).toBe(before)
     expect(readdirSync(home).toSorted()).toEqual(['reports', 'telemetry'])
     expect(await reportOn(failing)).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(readFileSync(join(home, 'reports/alerts/incidents.damaged.json'), 'utf8')).toBe(text)
+  })
+
+  it('reports a damaged log once, also when there is no incident', async () => {
+    await reportOn(healthy)
+    writeFileSync(join(home, 'reports/alerts/incidents.json'), '{"torn')
+    expect(await reportOn(healthy)).toMatchObject({ exitCode: 1 })
+    expect(await reportOn(healthy)).toMatchObject({ exitCode: 0, stderr: '' })
+  })
+
+  it('notes each alert at once, so that a run that is killed sends no alert twice', async () => {
+    const logged = () => JSON.parse(readFileSync(join(home, 'reports/alerts/incidents.json'), 'utf8'))[0].told
+    const notes: unknown[] = []
+    onRequest = () => notes.push(logged())
+    await reportOn(failing)
+    expect([...notes, logged()]).toEqual([{}, { slack: 'opened' }, { slack: 'opened', pagerduty: 'opened' }])
   })
 
   it('skips only log entries that are not incidents', async () => {

@@ -27,22 +27,22 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     return collect({
       input: files.length > 0 ? chunksOf(files) : process.stdin,
       signal: ending.signal,
-      ...directoryOptions(settings),
+      json: settings.is('json'),
+      ...textOptions(settings, { directory: 'directory' }),
     })
   },
   score: (files, settings, onProgress) => score({ ...scoreOptions(files, settings), onProgress }),
-  report(files, settings, onProgress) {
-    const reports = settings.text('reports')
-    const slackUrl = settings.text('slack-url')
-    const pagerDutyKey = settings.text('pagerduty-key')
-    return report({
+  report: (files, settings, onProgress) =>
+    report({
       ...scoreOptions(files, settings),
+      ...textOptions(settings, {
+        reports: 'reports',
+        slackUrl: 'slack-url',
+        pagerDutyKey: 'pagerduty-key',
+        pagerDutyUrl: 'pagerduty-url',
+      }),
       onProgress,
-      ...(reports && { reports }),
-      ...(slackUrl && { slackUrl }),
-      ...(pagerDutyKey && { pagerDutyKey }),
-    })
-  },
+    }),
 }
 
 export const monitor: Command = {
@@ -75,6 +75,12 @@ with ${EXIT.no} when one of them could not be notified.`,
       value: '<key>',
       setting: 'environment',
       help: 'report: the integration key of a PagerDuty service',
+    },
+    'pagerduty-url': {
+      type: 'string',
+      value: '<url>',
+      setting: 'environment',
+      help: 'report: the address of PagerDuty; in the EU https://events.eu.pagerduty.com/v2/enqueue',
     },
   },
   examples: [
@@ -125,14 +131,22 @@ class ProgressLine {
   }
 }
 
-function directoryOptions(settings: CommandSettings) {
-  const directory = settings.text('directory')
-  return { json: settings.is('json'), ...(directory && { directory }) }
+function scoreOptions(files: readonly string[], settings: CommandSettings) {
+  return {
+    json: settings.is('json'),
+    ...(files.length > 0 && { files }),
+    ...textOptions(settings, { directory: 'directory', config: 'thresholds' }),
+  }
 }
 
-function scoreOptions(files: readonly string[], settings: CommandSettings) {
-  const config = settings.text('thresholds')
-  return { ...directoryOptions(settings), ...(files.length > 0 && { files }), ...(config && { config }) }
+/** Options by the names of their flags, as far as they are set. */
+function textOptions<K extends string>(settings: CommandSettings, flags: Record<K, string>) {
+  const options: { [O in K]?: string } = {}
+  for (const option of Object.keys(flags) as K[]) {
+    const text = settings.text(flags[option])
+    if (text) options[option] = text
+  }
+  return options
 }
 
 async function* chunksOf(files: readonly string[]): AsyncGenerator<Uint8Array> {

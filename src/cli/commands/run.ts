@@ -42,7 +42,11 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
     const signals = new RunSignals()
     return withStore(storeAddress(settings), async (opened) => {
       const { store, remaining, onExtended } = trackExpiry(opened.store)
-      const leases = createLeases(store, { onEvent: report.event })
+      const leases = createLeases(store, {
+        onEvent: report.event,
+        // If this process is killed, its guard ends the command. The lease must outlive the command.
+        endsWithProcess: false,
+      })
       const lease = await acquire(leases, resource, { ...options, signal: signals.endOfWait })
       if (!lease) return signalExitCode(signals.endOfWait.reason)
       try {

@@ -1,8 +1,8 @@
 import { type LeaseError, messageOf } from '../../base/errors.ts'
-import { ignoreErrors } from '../../clients/ignore-errors.ts'
+import { followConnection } from '../../clients/connection.ts'
 import { type PostgresClient, postgresDatabase } from '../../clients/postgres.ts'
 import { codeOf } from '../../clients/store-error.ts'
-import { postgresStore } from '../../stores/postgres/index.ts'
+import { inspectPostgres, postgresStore } from '../../stores/postgres/index.ts'
 import {
   accessDenied,
   CONNECT_LIMIT_MS,
@@ -13,6 +13,7 @@ import {
 } from './opened-store.ts'
 
 const CONNECTIONS = 4
+const RECONNECT_EVERY_S = 0.5
 /** SQLSTATEs of a wrong user or password. */
 const INVALID_AUTHORIZATION = /^28/
 
@@ -30,11 +31,14 @@ export async function openPostgres(url: URL): Promise<OpenedStore> {
     postgres: async () => withPostgresJs((await import('postgres')).default),
   })
   const { client, driver, close: closeClient } = connect(url.href)
-  const store = postgresStore(client, { ...optional('schema', schema), ...optional('table', table) })
+  const place = { ...optional('schema', schema), ...optional('table', table) }
+  const store = postgresStore(client, place)
   const close = async () => {
     await store.close()
     await closeClient()
   }
+  // The first call of the store repairs what is missing. Its error, if there is one, is the one to show.
+  const found = await inspectPostgres(client, place).catch(() => null)
   // Fails now if the server cannot be reached or refuses us. Later calls of the store retry instead.
   await store.read(['-']).catch(async (error: LeaseError) => {
     await close().catch(() => {})
@@ -59,8 +63,16 @@ export async function openPostgres(url: URL): Promise<OpenedStore> {
         [],
       )
       const { version } = row
-      return { version: `Postgres ${version} through ${driver}`, warnings: [] }
+      const warnings = found?.state === 'damaged' ? [repaired(found.problem)] : []
+      return { version: `Postgres ${version} through ${driver}`, warnings }
     },
+  }
+}
+
+function repaired(problem: string | null) {
+  return {
+    text: `${problem}; this command has created it again`,
+    remedy: 'find out what dropped it: the leases and waiters in it are gone',
   }
 }
 
@@ -71,7 +83,7 @@ function withPg({ Pool }: typeof import('pg')['default']) {
       max: CONNECTIONS,
       connectionTimeoutMillis: CONNECT_LIMIT_MS,
     })
-    ignoreErrors(pool)
+    followConnection(pool)
     return { client: pool, driver: 'pg', close: () => pool.end() }
   }
 }
@@ -82,6 +94,10 @@ function withPostgresJs(postgres: typeof import('postgres')) {
       max: CONNECTIONS,
       connect_timeout: CONNECT_LIMIT_MS / 1000,
       onnotice: () => {},
+      // A connection that is reset during that query would end the process.
+      fetch_types: false,
+      // While its listening connection waits to reconnect, the process cannot end.
+      backoff: () => RECONNECT_EVERY_S,
     })
     return { client: sql, driver: 'postgres', close: () => sql.end({ timeout: 1 }) }
   }

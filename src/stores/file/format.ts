@@ -56,8 +56,8 @@ function isSaved(value: unknown): value is SavedFields {
 
 function isLease(value: unknown): boolean {
   if (!describesLease(value)) return false
-  const { span } = value
-  return isTime(span)
+  const { span, process } = value
+  return isTime(span) && (process === undefined || process === null || isText(process))
 }
 
 function isEnded(value: unknown): boolean {

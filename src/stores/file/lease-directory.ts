@@ -15,6 +15,7 @@
 import { join, relative } from 'node:path'
 import type { LeaseRecord } from '../../base/records.ts'
 import { type LeaseRow, newRow, nextToken } from '../lease-row.ts'
+import { isGone } from '../local/process-node.ts'
 import type { Files } from './files.ts'
 import { decode, encode, type Saved } from './format.ts'
 import {
@@ -44,6 +45,12 @@ export interface LoadedRow {
 export interface Position {
   readonly incarnation: string
   readonly number: number
+}
+
+/** The lease of a process that has ended has expired. */
+function withoutGoneHolder(row: LeaseRow, now: number): LeaseRow {
+  if (row.lease && isGone(row.lease.process)) row.lease.expiresAt = Math.min(row.lease.expiresAt, now)
+  return row
 }
 
 export class LeaseDirectory {
@@ -85,7 +92,7 @@ export class LeaseDirectory {
     if (!generation) return null
     const saved = this.#decode(key, generation.text)
     if (saved?.forgotten) return null
-    if (saved) return this.#loaded(key, generation, saved.row)
+    if (saved) return this.#loaded(key, generation, withoutGoneHolder(saved.row, now))
     return resource === null ? null : this.#quarantined(key, generation, resource, now)
   }
 

@@ -16,8 +16,9 @@ import {
   renew,
 } from '../lease-row.ts'
 import { isListed, pageOf } from '../lease-table.ts'
-import { Calls } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
+import { checkedSoon, withProcess } from '../local/process-node.ts'
+import { StoreCalls } from '../local/store-calls.ts'
 import { inBatches } from './files.ts'
 import { MAX_TRIES } from './generations.ts'
 import type { LeaseDirectory, LoadedRow } from './lease-directory.ts'
@@ -25,6 +26,8 @@ import { keyOf, resourceOf } from './names.ts'
 import { Push } from './push.ts'
 
 const MIN_TTL_MS = 1000
+/** Node works on four file operations at once. More requests would only delay renewals. */
+const MAX_IN_FLIGHT = 16
 /** One acquisition in so many also cleans up, but no process does so more often than this. */
 const TIDY_ONE_IN = 32
 const TIDY_EVERY_MS = 60_000
@@ -36,7 +39,7 @@ const LEFTOVER_AGE_MS = 60_000
 /** The port on a directory. Each change is decided on the row that was read, and counts only if it can be saved. */
 export function openStore(directory: LeaseDirectory, clock: Clock): LeaseStore {
   const explain = (error: unknown, resource?: string) => fileError(error, 'the lease directory', resource)
-  const calls = new Calls({ backend: 'file', explain, clock })
+  const calls = new StoreCalls({ backend: 'file', explain, clock, maxInFlight: MAX_IN_FLIGHT })
   const listeners = new LocalListeners(clock)
   const push = new Push(directory, clock, listeners)
   let tidying: Promise<void> | undefined
@@ -45,14 +48,19 @@ export function openStore(directory: LeaseDirectory, clock: Clock): LeaseStore {
   return {
     kind: 'file',
     supports: { queue: false, push: true, expiry: true, list: true },
+    get load() {
+      return calls.load
+    },
 
     acquire: (request, call) =>
-      calls.run(
+      calls.acquire(
+        request,
         async (stop) => {
           const { resource, ttl } = request
           expectTtl(ttl)
+          const rowAsk = withProcess(request)
           const answer = await change<Answer>(stop, resource, (row, now, effects) =>
-            ask(row, request, null, now, effects),
+            checkedSoon(row, ask(row, rowAsk, null, now, effects)),
           )
           // By key, because the names of changed files contain keys.
           listeners.answered({ ...request, resource: keyOf(resource) }, answer)
@@ -61,31 +69,32 @@ export function openStore(directory: LeaseDirectory, clock: Clock): LeaseStore {
           return answer
         },
         call,
-        request.resource,
       ),
 
-    renew: ({ resource, id, ttl }, call) =>
+    renew: (request, call) =>
       calls.run(
         async (stop) => {
+          const { resource, ttl } = request
           expectTtl(ttl)
-          const step: Step<Renewal> = (row, now, effects) => renew(row, id, ttl, now, effects)
+          const rowAsk = withProcess(request)
+          const step: Step<Renewal> = (row, now, effects) => renew(row, rowAsk, now, effects)
           const renewal = await change(stop, resource, step, { ok: false, holder: null })
           if (renewal.ok) listeners.renewed(renewal.lease)
           return renewal
         },
         call,
-        resource,
+        request.resource,
       ),
 
     release: (by, call) =>
-      calls.run(
+      calls.release(
+        by,
         (stop) => {
           if ('id' in by) listeners.forget(by.id)
           const step: Step<Released> = (row, now, effects) => release(row, by, now, effects)
           return change(stop, by.resource, step, { ended: null, holder: null })
         },
         call,
-        by.resource,
       ),
 
     read: (resources, call) =>

@@ -1,11 +1,12 @@
 import { onAbort } from '../../base/abort.ts'
 import { LeaseError } from '../../base/errors.ts'
-import type {
-  Collection,
-  DocumentChange,
-  DocumentSnapshot,
-  FirestoreClient,
-  Timestamp,
+import {
+  type Collection,
+  type DocumentChange,
+  type DocumentSnapshot,
+  type FirestoreClient,
+  FirestoreConnection,
+  type Timestamp,
 } from '../../clients/firestore.ts'
 import { firestoreError, isConflict } from '../../clients/firestore-errors.ts'
 import type {
@@ -40,6 +41,7 @@ interface DocumentRegister extends Register {
 export class DocumentRegisters implements Registers<DocumentRegister> {
   readonly #client: FirestoreClient
   readonly #documents: Collection
+  readonly #connection: FirestoreConnection
   /** The server's time in the latest answer, in milliseconds. */
   #seenMs = 0
   #closed = false
@@ -47,11 +49,13 @@ export class DocumentRegisters implements Registers<DocumentRegister> {
   constructor(client: FirestoreClient, documents: Collection) {
     this.#client = client
     this.#documents = documents
+    this.#connection = new FirestoreConnection(client)
   }
 
   async read(names: readonly string[]): Promise<Reading<DocumentRegister, DocumentRegister | null>> {
     if (names.length === 0) return { registers: [], now: async () => 0 }
-    const documents = await this.#client.getAll(...names.map((name) => this.#collection.doc(idOf(name))))
+    const references = names.map((name) => this.#collection.doc(idOf(name)))
+    const documents = await this.#connection.follow(this.#client.getAll(...references))
     const times = documents.map(({ readTime }) => this.#see(readTime))
     return { registers: documents.map(registerOf), now: async () => Math.min(...times) }
   }
@@ -70,9 +74,10 @@ export class DocumentRegisters implements Registers<DocumentRegister> {
       changed: new Date(this.#seenMs),
     }
     try {
-      const { writeTime } = await (previous
+      const writing = previous
         ? document.update(fields, { lastUpdateTime: previous.updateTime })
-        : document.create(fields))
+        : document.create(fields)
+      const { writeTime } = await this.#connection.follow(writing)
       this.#see(writeTime)
       return { register: { name, text, ...timesOf(writeTime) } }
     } catch (error) {
@@ -132,6 +137,10 @@ export class DocumentRegisters implements Registers<DocumentRegister> {
   }
 
   explain = firestoreError
+
+  trouble(): Error | undefined {
+    return this.#connection.trouble()
+  }
 
   close(): void {
     this.#closed = true

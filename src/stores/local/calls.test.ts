@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { Stop } from '../../base/abort.ts'
+import { CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
 import { asLeaseError, LeaseError } from '../../base/errors.ts'
 import { FakeClock } from '../../testing/index.ts'
-import { CALL_LIMIT_MS, Calls } from './calls.ts'
+import { Calls } from './calls.ts'
 
 function setUp() {
   const clock = new FakeClock()
@@ -34,7 +35,7 @@ describe('a call', () => {
     const { promise, resolve } = Promise.withResolvers<number>()
     const controller = new AbortController()
     const scans = [calls.scan(() => promise), calls.scan(never, { signal: controller.signal })]
-    await clock.advance(10 * CALL_LIMIT_MS)
+    await clock.advance(10 * CALL_TIMEOUT_MS)
     resolve(5)
     controller.abort()
     expect(await Promise.all(scans.map(codeOf))).toEqual([5, 'aborted'])
@@ -48,7 +49,7 @@ describe('a call', () => {
       return never()
     })
     const code = codeOf(call)
-    await clock.advance(CALL_LIMIT_MS - 100)
+    await clock.advance(CALL_TIMEOUT_MS - 100)
     expect(stop?.reason).toBeUndefined()
     await clock.advance(200)
     expect(await code).toBe('store-unavailable')

@@ -118,6 +118,11 @@ export class LocalListeners {
     this.#watchers.clear()
   }
 
+  /** Whether this id waits or holds here. */
+  has(id: string): boolean {
+    return this.#parties.has(id)
+  }
+
   wake(id: string, inMs: number): void {
     notify(this.#parties.get(id)?.wake, inMs)
   }

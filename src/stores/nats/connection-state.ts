@@ -1,7 +1,8 @@
 import { onAbort, orAborted } from '../../base/abort.ts'
 import { systemClock } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
-import type { NatsConnection } from '../../clients/nats.ts'
+import { connectionTrouble } from '../../clients/connection.ts'
+import type { NatsConnection, NatsStatus } from '../../clients/nats.ts'
 
 /** A little longer than the client's default pause of 2 s before it reconnects. */
 const RECONNECT_LIMIT_MS = 3000
@@ -14,9 +15,11 @@ const RECONNECT_LIMIT_MS = 3000
  */
 export class ConnectionState {
   readonly #connection: NatsConnection
-  readonly #status: AsyncIterable<{ readonly type: string }>
+  readonly #status: AsyncIterable<NatsStatus>
   #lost = new AbortController()
   #restored = new AbortController()
+  #trouble: Error | undefined
+  #lastError: unknown
 
   constructor(connection: NatsConnection) {
     this.#connection = connection
@@ -34,6 +37,10 @@ export class ConnectionState {
     return this.#restored.signal
   }
 
+  trouble(): Error | undefined {
+    return this.#trouble
+  }
+
   /** Waits a little for the connection if it is down. Rejects at once if it is lost while the request is under way. */
   async send<T>(request: () => Promise<T>): Promise<T> {
     // The client rejects it with an error that says so.
@@ -47,9 +54,15 @@ export class ConnectionState {
   }
 
   async #follow(): Promise<void> {
-    for await (const { type } of this.#status) {
-      if (type === 'disconnect') this.#lost.abort(connectionDown())
+    for await (const { type, server, error } of this.#status) {
+      if (type === 'error') this.#lastError = error
+      if (type === 'disconnect') {
+        this.#trouble = connectionTrouble(true, this.#lastError, server)
+        this.#lost.abort(connectionDown())
+      }
       if (type === 'reconnect') {
+        this.#trouble = undefined
+        this.#lastError = undefined
         const restored = this.#restored
         this.#lost = new AbortController()
         this.#restored = new AbortController()

@@ -12,6 +12,8 @@ export interface NatsStoreOptions {
   readonly bucket?: string
   /** On how many servers a bucket is kept that is created here. Default 1. */
   readonly replicas?: number
+  /** How many acquire requests may be in flight. The others wait in this process, in order. Default 256. */
+  readonly maxInFlight?: number
 }
 
 /**
@@ -23,11 +25,11 @@ export interface NatsStoreOptions {
  */
 export function natsStore(connection: NatsConnection, options: NatsStoreOptions = {}): LeaseStore {
   expectNatsConnection('connection', connection)
-  expectOptions(options, { bucket: 1, replicas: 1 })
-  const { bucket = 'holdfast', replicas = 1 }: NatsStoreOptions = options
+  expectOptions(options, { bucket: 1, replicas: 1, maxInFlight: 1 })
+  const { bucket = 'holdfast', replicas = 1, maxInFlight = 256 }: NatsStoreOptions = options
   if (typeof bucket !== 'string' || !/^[-\w]+$/.test(bucket))
     refuse('bucket', 'a name of letters, digits, - and _', bucket)
   expectWhole('replicas', replicas, 1)
   const registers = new BucketRegisters(new Bucket(connection, { name: bucket, replicas }))
-  return registerStore(registers, { kind: 'nats', backend: 'NATS' })
+  return registerStore(registers, { kind: 'nats', backend: 'NATS', maxInFlight })
 }

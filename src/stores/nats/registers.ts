@@ -78,6 +78,10 @@ export class BucketRegisters implements Registers<BucketRegister> {
 
   explain = natsError
 
+  trouble(): Error | undefined {
+    return this.#bucket.connection.trouble()
+  }
+
   close(): void {
     this.#bucket.close()
   }

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import postgres from 'postgres'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { CALL_LIMIT_MS } from '../local/calls.ts'
+import { CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
 import { migratePostgres, type PostgresStoreOptions, postgresStore } from './index.ts'
 
 const NOWHERE = 'postgres://mika:secret@127.0.0.1:1/none'
@@ -127,7 +127,7 @@ describe('a call whose caller has gone', () => {
     const { sql, server, connect } = slowListener()
     const store = postgresStore(sql)
     const watch = expect(store.watch(() => {})).rejects.toMatchObject({ code: 'store-unavailable' })
-    await vi.advanceTimersByTimeAsync(CALL_LIMIT_MS)
+    await vi.advanceTimersByTimeAsync(CALL_TIMEOUT_MS)
     await watch
     connect()
     await vi.advanceTimersByTimeAsync(100)
@@ -158,7 +158,8 @@ function slowListener() {
   const { promise: connected, resolve: connect } = Promise.withResolvers<void>()
   const notified = new Map<string, (payload: string) => void>()
   const answer = (text: string, values: readonly unknown[]): unknown => {
-    if (text.includes('version')) return 1
+    if (text.includes('missing')) return []
+    if (text.includes('version')) return 2
     if (text.includes('_acquire"(')) {
       server.requests++
       return { granted: false, holder: null, place: 0, retryIn: null }

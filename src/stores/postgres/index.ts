@@ -1,23 +1,26 @@
 import type { Stop } from '../../base/abort.ts'
 import { expectBoolean, expectOptions } from '../../base/arguments.ts'
-import { ignoreErrors } from '../../clients/ignore-errors.ts'
+import { followConnection } from '../../clients/connection.ts'
 import {
   openListenerOf,
   type PgConfig,
   type PostgresClient,
+  type PostgresDatabase,
   postgresDatabase,
 } from '../../clients/postgres.ts'
-import { postgresError } from '../../clients/postgres-errors.ts'
+import { isMissing, postgresError } from '../../clients/postgres-errors.ts'
 import type { Answer, Ask, CallOptions, LeaseStore } from '../../core/index.ts'
-import { Calls } from '../local/calls.ts'
-import { install, type TablePlace } from './migrations.ts'
+import { StoreCalls } from '../local/store-calls.ts'
+import { findNames, type InstalledState, inspect, install, type TablePlace } from './migrations.ts'
 import { expectName } from './names.ts'
 import { Push } from './push.ts'
 import { type Queries, queriesOf } from './queries.ts'
+import { UrgentQueries } from './urgent-queries.ts'
 
 export type { PostgresClient } from '../../clients/postgres.ts'
+export type { InstalledState } from './migrations.ts'
 
-/** A waiter that cannot be woken must repeat its request within the second for which its turn is reserved. */
+/** A waiter without a connection must repeat its request within a second, or it loses its place. */
 const POLL_MS = 400
 /** How long a waiter waits for the connection on which it can be woken, before it polls. */
 const OPEN_LIMIT_MS = 500
@@ -36,6 +39,11 @@ export interface PostgresStoreOptions extends PostgresTable {
   readonly listen?: PostgresClient | PgConfig
   /** Creates or upgrades the tables on the first call. Default true. */
   readonly migrate?: boolean
+  /**
+   * How many acquire requests may be in flight. The others wait in this process, in order. Default: the connections
+   * of the client.
+   */
+  readonly maxInFlight?: number
 }
 
 /**
@@ -47,32 +55,51 @@ export interface PostgresStoreOptions extends PostgresTable {
  */
 export function postgresStore(client: PostgresClient, options: PostgresStoreOptions = {}): LeaseStore {
   const database = postgresDatabase(client)
-  expectOptions(options, { schema: 1, table: 1, listen: 1, migrate: 1 })
+  expectOptions(options, { schema: 1, table: 1, listen: 1, migrate: 1, maxInFlight: 1 })
   const place = placeOf(options)
-  const { listen, migrate = true } = options
+  const { listen, migrate = true, maxInFlight = database.connections } = options
   expectBoolean('migrate', migrate)
   const openListener = openListenerOf(client, listen)
-  const calls = new Calls({ backend: 'Postgres', explain: postgresError })
-  const installed = onceSuccessful(async () => queriesOf(database, await install(database, place, migrate)))
-  const push = new Push(openListener, run)
-  const stopIgnoring = ignoreErrors(client)
+  const connection = followConnection(client)
+  const explain = (error: unknown, resource?: string) => connection.explain(postgresError(error, resource))
+  const calls = new StoreCalls({ backend: 'Postgres', explain, maxInFlight })
+  const urgent = new UrgentQueries(database, () => push.query)
+  const installed = onceSuccessful(async () =>
+    queriesOf(database, await install(database, place, migrate), urgent),
+  )
+  const push = new Push(openListener, run, () => urgent.isBusy)
 
   function run<T>(
     work: (queries: Queries, stop: Stop) => Promise<T>,
     call?: CallOptions,
     resource?: string,
   ): Promise<T> {
-    return calls.run(async (stop) => work(await installed(), stop), call, resource)
+    return calls.run(installedFirst(work), call, resource)
+  }
+
+  function installedFirst<T>(work: (queries: Queries, stop: Stop) => Promise<T>) {
+    return async (stop: Stop): Promise<T> => {
+      const queries = await installed()
+      try {
+        return await work(queries, stop)
+      } catch (error) {
+        if (!isMissing(error)) throw error
+        // Somebody dropped a table or a function. It is created again, if that is allowed.
+        installed.forget(queries)
+        return work(await installed(), stop)
+      }
+    }
   }
 
   async function acquire(ask: Ask, queries: Queries, stop: Stop): Promise<Answer> {
+    push.expect(ask)
     let { address } = push
-    if (address !== null) push.expect(ask)
     let answer = await queries.acquire(ask, address)
-    if (!answer.granted && ask.wake && address === null && !push.cannotListen) {
-      address = await push.openWithin(OPEN_LIMIT_MS)
+    if (!answer.granted && ask.wake && !push.isOpen && !push.cannotListen) {
+      await push.openWithin(OPEN_LIMIT_MS)
       stop.throwIfAborted()
-      if (address !== null) push.expect(ask)
+      push.expect(ask)
+      address = push.address
       answer = await queries.acquire(ask, address)
     }
     if (answer.granted) {
@@ -80,15 +107,25 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
       return answer
     }
     push.refused(ask, answer, address)
-    const polls = ask.wake && address === null
+    const polls = ask.wake && !hasConnection(address)
     return polls ? { ...answer, retryIn: Math.min(answer.retryIn ?? POLL_MS, POLL_MS) } : answer
   }
 
   return {
     kind: 'postgres',
     supports: { queue: true, push: true, expiry: true, list: true },
+    trouble: connection.trouble,
 
-    acquire: (ask, call) => run((queries, stop) => acquire(ask, queries, stop), call, ask.resource),
+    get load() {
+      return calls.load
+    },
+
+    acquire: (ask, call) =>
+      calls.acquire(
+        ask,
+        installedFirst((queries, stop) => acquire(ask, queries, stop)),
+        call,
+      ),
 
     renew(ask, call) {
       const work = async (queries: Queries) => {
@@ -101,7 +138,11 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
 
     release(ask, call) {
       if ('id' in ask) push.forget(ask.id)
-      return run((queries) => queries.release(ask), call, ask.resource)
+      return calls.release(
+        ask,
+        installedFirst((queries) => queries.release(ask)),
+        call,
+      )
     },
 
     read: (resources, call) => run((queries) => queries.read(resources), call),
@@ -125,19 +166,39 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
       }),
 
     async close() {
-      await Promise.all([calls.close(), push.close()])
-      stopIgnoring()
+      // Releases may be under way on the connection on which the store listens.
+      await calls.close()
+      await push.close()
+      connection.stop()
     },
   }
 }
 
-/** Creates or upgrades the tables, for stores whose option `migrate` is false. The role must be allowed to. */
+/**
+ * Creates, upgrades or repairs the tables and functions, for stores whose option `migrate` is false. The role must be
+ * allowed to.
+ */
 export async function migratePostgres(client: PostgresClient, table: PostgresTable = {}): Promise<void> {
+  await onDatabase(client, table, (database, place) => install(database, place, true))
+}
+
+/** Says whether the tables and functions are there, and what is missing or outdated. It changes nothing. */
+export function inspectPostgres(client: PostgresClient, table: PostgresTable = {}): Promise<InstalledState> {
+  return onDatabase(client, table, async (database, place) =>
+    inspect(database, await findNames(database, place)),
+  )
+}
+
+async function onDatabase<T>(
+  client: PostgresClient,
+  table: PostgresTable,
+  work: (database: PostgresDatabase, place: TablePlace) => Promise<T>,
+): Promise<T> {
   const database = postgresDatabase(client)
   expectOptions(table, { schema: 1, table: 1 })
   const place = placeOf(table)
   try {
-    await install(database, place, true)
+    return await work(database, place)
   } catch (error) {
     throw postgresError(error)
   }
@@ -150,10 +211,15 @@ function placeOf(options: PostgresTable): TablePlace {
   return { schema, table }
 }
 
+/** Whether others can find out by this address that its process is dead. */
+function hasConnection(address: string): boolean {
+  return address.includes(' ')
+}
+
 /** Runs the work until it has succeeded once. Callers that come while it runs share its result. */
-function onceSuccessful<T extends object>(work: () => Promise<T>): () => T | Promise<T> {
+function onceSuccessful<T extends object>(work: () => Promise<T>) {
   let result: T | Promise<T> | undefined
-  return () => {
+  const get = (): T | Promise<T> => {
     result ??= work().then(
       (value) => {
         result = value
@@ -166,4 +232,8 @@ function onceSuccessful<T extends object>(work: () => Promise<T>): () => T | Pro
     )
     return result
   }
+  const forget = (value: T) => {
+    if (result === value) result = undefined
+  }
+  return Object.assign(get, { forget })
 }

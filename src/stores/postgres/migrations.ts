@@ -3,12 +3,9 @@ import type { PostgresDatabase } from '../../clients/postgres.ts'
 import { INSUFFICIENT_PRIVILEGE } from '../../clients/postgres-errors.ts'
 import { literal } from '../../clients/sql-text.ts'
 import { codeOf } from '../../clients/store-error.ts'
-import { migration1 } from './migration-1.ts'
 import { type Names, namesOf } from './names.ts'
 import { answerOf } from './queries.ts'
-
-/** Append only: a released migration is never changed. */
-const MIGRATIONS: readonly ((names: Names) => string)[] = [migration1]
+import { functionNames, installScript, SCHEMA_VERSION } from './schema.ts'
 
 export interface TablePlace {
   /** Default: the first schema of the connection's search path. */
@@ -16,74 +13,86 @@ export interface TablePlace {
   readonly table: string
 }
 
-/** Finds the tables. If they are missing or of an older version, it creates or upgrades them, or fails. */
+/** Finds the tables and functions. If anything is missing or of an older version, it is created, or the call fails. */
 export async function install(
   database: PostgresDatabase,
   place: TablePlace,
   migrate: boolean,
 ): Promise<Names> {
-  const schema = place.schema ?? (await answerOf(database, 'select current_schema()::text as answer'))
-  if (schema === null)
+  const names = await findNames(database, place)
+  const { problem } = await inspect(database, names)
+  if (problem === null) return names
+  if (!migrate)
     throw new LeaseError(
       'store-failed',
-      'Postgres: no schema of the search path exists: name one with the option schema',
+      `Postgres: ${problem}, and the option migrate is false: call migratePostgres first`,
     )
-  const names = namesOf(schema, place.table)
-  if ((await versionOf(database, names)) < MIGRATIONS.length) {
-    if (!migrate)
-      throw new LeaseError(
-        'store-failed',
-        `Postgres: ${names.table} does not exist or is of an older version, and the option migrate is false: ` +
-          'call migratePostgres first',
-      )
-    await runMigrations(database, names)
-  }
+  await runScript(database, names, problem)
   return names
 }
 
-async function versionOf(database: PostgresDatabase, { table, meta }: Names): Promise<number> {
-  // Looked up first, because a statement that fails would cost a pool its connection.
-  const exists = await answerOf(database, 'select to_regclass($1)::text as answer', [meta])
-  if (exists === null) return 0
-  const version = Number(await answerOf(database, `select version::text as answer from ${meta}`))
-  if (version <= MIGRATIONS.length) return version
+export async function findNames(database: PostgresDatabase, { schema, table }: TablePlace): Promise<Names> {
+  const found = schema ?? (await answerOf(database, 'select current_schema()::text as answer'))
+  if (found !== null) return namesOf(found, table)
   throw new LeaseError(
     'store-failed',
-    `Postgres: ${table} is of version ${version}, and this holdfast knows ${MIGRATIONS.length}: update the package`,
+    'Postgres: no schema of the search path exists: name one with the option schema',
   )
 }
 
-/** Several nodes may do this at once. They take turns by a lock that ends with the transaction. */
-async function runMigrations(database: PostgresDatabase, names: Names): Promise<void> {
-  const { schema, table, meta } = names
-  const steps = MIGRATIONS.map(
-    (migration, index) => `
-  if version < ${index + 1} then
-    execute ${literal(migration(names))};
-    execute ${literal(`update ${meta} set version = ${index + 1}`)};
-  end if;`,
+/** Whether the tables and functions are there, and of this version. */
+export interface InstalledState {
+  readonly state: 'complete' | 'absent' | 'outdated' | 'damaged'
+  /** What is missing or outdated, in words; `null` if everything is there. */
+  readonly problem: string | null
+}
+
+export async function inspect(database: PostgresDatabase, names: Names): Promise<InstalledState> {
+  const { table, waiters, meta } = names
+  // Looked up first, because a statement that fails would cost a pool its connection.
+  const found = await answerOf(
+    database,
+    `select coalesce(json_agg(name), '[]')::text as answer from (
+      select name from json_array_elements_text($1::text::json) name where to_regclass(name) is null
+      union all select name from json_array_elements_text($2::text::json) name where not exists (
+        select from pg_proc where pronamespace = to_regnamespace($3) and proname = name)) missing`,
+    [JSON.stringify([meta, table, waiters]), JSON.stringify(functionNames(names)), names.schema],
   )
-  const script = `
-declare
-  version integer := 0;
-begin
-  if to_regnamespace(${literal(schema)}) is null then
-    execute ${literal(`create schema ${schema}`)};
-  end if;
-  if to_regclass(${literal(meta)}) is not null then
-    execute ${literal(`select version from ${meta}`)} into version;
-  end if;${steps.join('')}
-end`
+  const missing: readonly string[] = JSON.parse(found ?? '[]')
+  if (!missing.includes(meta)) {
+    const version = Number(await answerOf(database, `select max(version)::text as answer from ${meta}`))
+    if (version > SCHEMA_VERSION)
+      throw new LeaseError(
+        'store-failed',
+        `Postgres: ${table} is of version ${version}, and this holdfast knows ${SCHEMA_VERSION}: update the package`,
+      )
+    if (0 < version && version < SCHEMA_VERSION)
+      return {
+        state: 'outdated',
+        problem: `${table} is of version ${version}, and this holdfast needs ${SCHEMA_VERSION}`,
+      }
+    if (version === 0) return { state: 'damaged', problem: `${meta} has lost its row` }
+  }
+  if (missing.length === 0) return { state: 'complete', problem: null }
+  const isAbsent = [meta, table, waiters].every((name) => missing.includes(name))
+  return isAbsent
+    ? { state: 'absent', problem: `${table} does not exist` }
+    : { state: 'damaged', problem: `${missing.join(', ')} does not exist` }
+}
+
+/** Several nodes may do this at once. They take turns by a lock that ends with the transaction. */
+async function runScript(database: PostgresDatabase, names: Names, problem: string): Promise<void> {
+  const { table } = names
   try {
     await database.run(`set transaction isolation level read committed;
 select pg_advisory_xact_lock(hashtext(${literal(table)}), hashtext('holdfast'));
-do ${literal(script)}`)
+do ${literal(installScript(names))}`)
   } catch (error) {
     if (codeOf(error) !== INSUFFICIENT_PRIVILEGE) throw error
     throw new LeaseError(
       'store-failed',
-      `Postgres: this role may not create ${table}: grant it CREATE on the schema, or call migratePostgres with a ` +
-        'role that may, and set the option migrate to false',
+      `Postgres: ${problem}, and this role may not create or change it: grant it CREATE on the schema, or call ` +
+        'migratePostgres with the role that owns the tables, and set the option migrate to false',
       { cause: error },
     )
   }

@@ -5,10 +5,12 @@ import { identifier } from '../../clients/sql-text.ts'
 const MAX_IDENTIFIER_BYTES = 63
 const LONGEST_SUFFIX_BYTES = '_announce'.length
 
-/** The quoted names of everything that belongs to one table of leases. */
+/** The names of everything that belongs to one table of leases. All but `bare` are quoted. */
 export interface Names {
+  readonly bare: { readonly schema: string; readonly table: string }
   readonly schema: string
   readonly table: string
+  readonly waiters: string
   readonly meta: string
   fn(name: string): string
   /** The dollar quote around a text that contains these names. */
@@ -20,8 +22,10 @@ export function namesOf(schema: string, table: string): Names {
   let tag = 'holdfast'
   while (`${schema} ${table}`.includes(tag)) tag += '_'
   return {
+    bare: { schema, table },
     schema: identifier(schema),
     table: within(table),
+    waiters: within(`${table}_waiters`),
     meta: within(`${table}_meta`),
     fn: (name) => within(`${table}_${name}`),
     dollars: `$${tag}$`,

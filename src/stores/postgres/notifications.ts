@@ -32,7 +32,7 @@ export interface NotificationsOptions {
  */
 export class Notifications {
   readonly #options: NotificationsOptions
-  readonly #channel = `holdfast_${randomId().replaceAll('-', '')}`
+  readonly channel = `holdfast_${randomId().replaceAll('-', '')}`
   #probes = 0
   #onProbe: (payload: string) => void = () => {}
 
@@ -50,7 +50,7 @@ export class Notifications {
       },
     })
     try {
-      await listener.listen(this.#channel)
+      await listener.listen(this.channel)
       const { delivered, start } = await this.#probe(listener)
       if (!delivered && !isBroken)
         throw new LeaseError(
@@ -59,7 +59,7 @@ export class Notifications {
             'the option listen',
         )
       const { pid } = listener
-      return { listener, address: start === null ? this.#channel : `${this.#channel} ${pid} ${start}` }
+      return { listener, address: start === null ? this.channel : `${this.channel} ${pid} ${start}` }
     } catch (error) {
       listener.close().catch(() => {})
       throw error
@@ -78,7 +78,7 @@ export class Notifications {
     const delivered = new Promise<boolean>((resolve) => {
       this.#onProbe = (received) => received === payload && resolve(true)
     })
-    const start = await this.#options.run((queries) => queries.probe(this.#channel, payload, pid))
+    const start = await this.#options.run((queries) => queries.probe(this.channel, payload, pid))
     const silence = pause(systemClock, DELIVERED_WITHIN_MS, IN_BACKGROUND)
       // After a standstill of the process, its timers run before it reads the notification that has arrived.
       .then(() => pause(systemClock, 0, IN_BACKGROUND))
@@ -87,7 +87,7 @@ export class Notifications {
   }
 
   #notified(channel: string, payload: string): void {
-    if (channel === this.#channel && payload.startsWith('probe ')) this.#onProbe(payload)
+    if (channel === this.channel && payload.startsWith('probe ')) this.#onProbe(payload)
     else this.#options.received(channel, payload)
   }
 }

@@ -11,9 +11,8 @@ afterEach(() => {
 describe('the listening connection of a Postgres store', () => {
   it('is opened once for everybody, and has an address', async () => {
     const { server, push } = pushOnFakeServer()
-    const addresses = await Promise.all([push.openWithin(100), push.openWithin(100)])
-    expect(addresses[0]).toMatch(/^holdfast_\w{32} 7 5$/)
-    expect(addresses[1]).toBe(addresses[0])
+    await Promise.all([push.openWithin(100), push.openWithin(100)])
+    expect(push.address).toMatch(/^holdfast_\w{32} 7 5$/)
     expect(server).toMatchObject({ attempts: 1, open: 1 })
   })
 
@@ -21,23 +20,23 @@ describe('the listening connection of a Postgres store', () => {
     const { server, push, wait } = pushOnFakeServer()
     server.away = true
     wait()
-    expect(await push.openWithin(100)).toBe(null)
+    expect(await push.openWithin(100)).toBe(false)
     await vi.advanceTimersByTimeAsync(20_000)
     expect(server.attempts).toBeGreaterThan(3)
     expect(server.attempts).toBeLessThan(12)
     server.away = false
     await vi.advanceTimersByTimeAsync(5000)
-    expect(push.address).not.toBe(null)
+    expect(push.isOpen).toBe(true)
   })
 
   it('is not retried when nobody needs it, and opened again for the next caller', async () => {
     const { server, push } = pushOnFakeServer()
     server.away = true
-    expect(await push.openWithin(100)).toBe(null)
+    expect(await push.openWithin(100)).toBe(false)
     await vi.advanceTimersByTimeAsync(60_000)
     expect(server.attempts).toBe(1)
     server.away = false
-    expect(await push.openWithin(100)).not.toBe(null)
+    expect(await push.openWithin(100)).toBe(true)
   })
 
   it('is opened again after it broke, and wakes all waiters', async () => {
@@ -46,9 +45,9 @@ describe('the listening connection of a Postgres store', () => {
     wait()
     told.length = 0
     drop()
-    expect(push.address).toBe(null)
+    expect(push.isOpen).toBe(false)
     await vi.advanceTimersByTimeAsync(50)
-    expect(push.address).not.toBe(null)
+    expect(push.isOpen).toBe(true)
     expect(told).toEqual(['waiter wake 0'])
     expect(server).toMatchObject({ attempts: 2, open: 1 })
   })
@@ -59,9 +58,9 @@ describe('the listening connection of a Postgres store', () => {
     wait()
     const opening = push.openWithin(60_000)
     await vi.advanceTimersByTimeAsync(2001)
-    expect(await opening).toBe(null)
+    expect(await opening).toBe(false)
     expect(push.cannotListen).toBe(true)
-    expect(await push.openWithin(60_000)).toBe(null)
+    expect(await push.openWithin(60_000)).toBe(false)
     await expect(push.watch(() => {}, '')).rejects.toMatchObject({
       code: 'store-failed',
       message: expect.stringContaining('pass a direct one with the option listen'),
@@ -71,7 +70,7 @@ describe('the listening connection of a Postgres store', () => {
     server.delivers = true
     await vi.advanceTimersByTimeAsync(15_000)
     expect(push.cannotListen).toBe(false)
-    expect(push.address).not.toBe(null)
+    expect(push.isOpen).toBe(true)
   })
 
   it('is not given up when the process stood still until the time for the probe was over', async () => {
@@ -89,9 +88,9 @@ describe('the listening connection of a Postgres store', () => {
     server.delivers = false
     const opening = push.openWithin(60_000)
     await vi.advanceTimersByTimeAsync(60_000)
-    expect(await opening).toBe(null)
+    expect(await opening).toBe(false)
     server.delivers = true
-    expect(await push.openWithin(100)).not.toBe(null)
+    expect(await push.openWithin(100)).toBe(true)
   })
 
   it('is checked every ten seconds, and closed if it delivers nothing any more', async () => {
@@ -102,7 +101,7 @@ describe('the listening connection of a Postgres store', () => {
     expect(server).toMatchObject({ probes: 4, attempts: 1 })
     server.delivers = false
     await vi.advanceTimersByTimeAsync(12_001)
-    expect(push.address).toBe(null)
+    expect(push.isOpen).toBe(false)
   })
 
   it('is kept although the process stood still during a check', async () => {
@@ -113,7 +112,7 @@ describe('the listening connection of a Postgres store', () => {
     await vi.advanceTimersByTimeAsync(12_000)
     deliver()
     await vi.advanceTimersByTimeAsync(1000)
-    expect(push.address).not.toBe(null)
+    expect(push.isOpen).toBe(true)
     expect(server.attempts).toBe(1)
   })
 
@@ -123,7 +122,7 @@ describe('the listening connection of a Postgres store', () => {
     wait()
     server.away = true
     await vi.advanceTimersByTimeAsync(30_000)
-    expect(push.address).not.toBe(null)
+    expect(push.isOpen).toBe(true)
   })
 
   it('is closed soon after nobody needs it', async () => {
@@ -134,7 +133,7 @@ describe('the listening connection of a Postgres store', () => {
     expect(server.open).toBe(1)
     push.forget('waiter')
     await vi.advanceTimersByTimeAsync(4000)
-    expect(push.address).toBe(null)
+    expect(push.isOpen).toBe(false)
     expect(server).toMatchObject({ attempts: 1, open: 0 })
     const { probes } = server
     await vi.advanceTimersByTimeAsync(60_000)
@@ -154,8 +153,8 @@ describe('the listening connection of a Postgres store', () => {
     const { server, push } = pushOnFakeServer()
     const opening = push.openWithin(100)
     await push.close()
-    expect(await opening).toBe(null)
-    expect(await push.openWithin(100)).toBe(null)
+    expect(await opening).toBe(false)
+    expect(await push.openWithin(100)).toBe(false)
     await vi.advanceTimersByTimeAsync(60_000)
     expect(server).toMatchObject({ attempts: 1, open: 0 })
   })

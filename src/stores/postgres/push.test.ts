@@ -16,18 +16,31 @@ afterEach(() => {
 describe('a waiter of a Postgres store', () => {
   it('is woken at once if the connection was opened while its request was under way', async () => {
     const { push, ask, told } = pushOnFakeServer()
-    const address = await push.openWithin(100)
-    push.refused(ask('polls'), QUEUED, null)
-    push.expect(ask('has an address'))
-    push.refused(ask('has an address'), QUEUED, address)
-    expect(told).toEqual(['polls wake 0'])
+    const { address } = push
+    push.expect(ask('asked before'))
+    await push.openWithin(100)
+    expect(told).toEqual([])
+    push.refused(ask('asked before'), QUEUED, address)
+    push.expect(ask('asked afterwards'))
+    push.refused(ask('asked afterwards'), QUEUED, push.address)
+    expect(told).toEqual(['asked before wake 0'])
+  })
+
+  it('gives its place back if nobody waits for the answer any more', async () => {
+    const { server, push, ask, told, send } = pushOnFakeServer()
+    await push.openWithin(100)
+    push.expect(ask('waits'))
+    for (const id of ['waits', 'gave up']) send(JSON.stringify({ wake: 0, resource: 'r', id }))
+    expect(told).toEqual(['waits wake 0'])
+    expect(server.abandoned).toEqual(['r gave up'])
   })
 })
 
 describe('a holder of a Postgres store', () => {
   it('has its connection after 200 ms, and its row the address', async () => {
     const { server, push, ask } = pushOnFakeServer()
-    push.granted(ask('a'), grant('a'), null)
+    push.expect(ask('a'))
+    push.granted(ask('a'), grant('a'), push.address)
     await vi.advanceTimersByTimeAsync(199)
     expect(server.attempts).toBe(0)
     await vi.advanceTimersByTimeAsync(1)
@@ -36,9 +49,9 @@ describe('a holder of a Postgres store', () => {
 
   it('is registered again only on a new connection', async () => {
     const { server, push, ask, drop } = pushOnFakeServer()
-    const address = await push.openWithin(100)
+    await push.openWithin(100)
     push.expect(ask('a'))
-    push.granted(ask('a'), grant('a'), address)
+    push.granted(ask('a'), grant('a'), push.address)
     await vi.advanceTimersByTimeAsync(30_000)
     expect(server.registered).toEqual([])
     drop()
@@ -49,30 +62,32 @@ describe('a holder of a Postgres store', () => {
   it('is told if its lease was ended before it was registered', async () => {
     const { server, push, ask, told } = pushOnFakeServer()
     server.ended = ['a']
-    push.granted(ask('a'), grant('a'), null)
-    push.granted(ask('b'), grant('b'), null)
+    push.expect(ask('a'))
+    push.granted(ask('a'), grant('a'), push.address)
+    push.expect(ask('b'))
+    push.granted(ask('b'), grant('b'), push.address)
     await vi.advanceTimersByTimeAsync(200)
     expect(told).toEqual(['a lost'])
   })
 
   it('is told of an end that arrives before the grant', async () => {
     const { push, ask, told, send } = pushOnFakeServer()
-    const address = await push.openWithin(100)
+    await push.openWithin(100)
     push.expect(ask('a'))
-    send('lost a')
+    send('{"lost":"a"}')
     expect(told).toEqual([])
-    push.granted(ask('a'), grant('a'), address)
+    push.granted(ask('a'), grant('a'), push.address)
     expect(told).toEqual(['a lost'])
   })
 
   it('does not lose its lease by a late notification about its previous one', async () => {
     const { push, ask, told, send } = pushOnFakeServer()
-    const address = await push.openWithin(100)
+    await push.openWithin(100)
     push.expect(ask('a'))
-    push.refused(ask('a'), QUEUED, address)
-    send('lost a')
+    push.refused(ask('a'), QUEUED, push.address)
+    send('{"lost":"a"}')
     push.expect(ask('a'))
-    push.granted(ask('a'), grant('a', 2), address)
+    push.granted(ask('a'), grant('a', 2), push.address)
     expect(told).toEqual([])
   })
 })
@@ -121,7 +136,7 @@ describe('a watcher of a Postgres store', () => {
     server.watchFails = true
     drop()
     await vi.advanceTimersByTimeAsync(1000)
-    expect(push.address).not.toBe(null)
+    expect(push.isOpen).toBe(true)
     server.watchFails = false
     server.channels = []
     await vi.advanceTimersByTimeAsync(10_000)

@@ -1,7 +1,7 @@
 import { systemClock } from '../../base/clock.ts'
 import { notify } from '../../base/notify.ts'
 import { pause } from '../../base/pause.ts'
-import type { OpenListener } from '../../clients/postgres.ts'
+import type { OpenListener, PostgresListener } from '../../clients/postgres.ts'
 import { postgresError } from '../../clients/postgres-errors.ts'
 import type { Ask, Grant, LeaseRecord, Refusal, StoreEvent } from '../../core/index.ts'
 import { LocalListeners } from '../local/listeners.ts'
@@ -25,11 +25,14 @@ export class Push {
   readonly #feed: ChangeFeed
   /** Leases whose rows have the address of the current connection. */
   #registered = new WeakSet<LeaseRecord>()
+  /** Requests under way that were sent without a connection. They need not be woken when it is opened. */
+  readonly #askedUnheard = new Set<string>()
   #cannotListen = false
   #cancelOpen: (() => void) | undefined
   #cancelCheck: (() => void) | undefined
 
-  constructor(openListener: OpenListener, run: RunQueries) {
+  /** `isUsed`: somebody runs statements on the connection. */
+  constructor(openListener: OpenListener, run: RunQueries, isUsed: () => boolean = () => false) {
     this.#run = run
     this.#notifications = new Notifications({
       openListener,
@@ -39,15 +42,24 @@ export class Push {
     this.#connection = new PushConnection({
       open: (broken) => this.#open(broken),
       close: ({ listener }) => this.#close(listener),
-      isNeeded: () => this.#feed.isNeeded || this.#listeners.isNeeded,
+      isNeeded: () => this.#feed.isNeeded || this.#listeners.isNeeded || isUsed(),
       opened: (connection) => this.#opened(connection),
     })
     this.#feed = new ChangeFeed({ listeners: this.#listeners, connection: this.#connection, run })
   }
 
-  /** Where other processes reach this store; `null` while they cannot. */
-  get address(): string | null {
-    return this.#connection.connection?.address ?? null
+  /** Where other processes reach this store: only the channel while the connection is not open. */
+  get address(): string {
+    return this.#connection.connection?.address ?? this.#notifications.channel
+  }
+
+  get isOpen(): boolean {
+    return this.#connection.connection !== undefined
+  }
+
+  /** Runs a statement on the connection, while it is open and the driver can. */
+  get query(): PostgresListener['query'] {
+    return this.#connection.connection?.listener.query
   }
 
   /** The last attempt to listen failed, and another one would not help. */
@@ -55,36 +67,37 @@ export class Push {
     return this.#cannotListen
   }
 
-  /** The address, once the connection is open; `null` if that fails or takes longer. */
-  async openWithin(ms: number): Promise<string | null> {
+  /** Resolves when the connection is open, or if that fails or takes longer. */
+  async openWithin(ms: number): Promise<boolean> {
     const opening = this.#connection.open().catch(() => {})
     await Promise.race([opening, pause(systemClock, ms, { background: true })])
-    return this.address
+    return this.isOpen
   }
 
   watch(on: (event: StoreEvent) => void, prefix: string): Promise<AsyncDisposable> {
     return this.#feed.watch(on, prefix)
   }
 
-  /** Call it before a request with an address is sent: a notification may arrive before the answer. */
+  /** Call it before the request is sent: a notification may arrive before the answer. */
   expect(ask: Ask): void {
-    this.#listeners.expect(ask)
+    if (this.isOpen) this.#listeners.expect(ask)
+    else this.#askedUnheard.add(ask.id)
   }
 
   /** `address`: the one that the request was sent with. */
-  granted(ask: Ask, { lease }: Grant, address: string | null): void {
-    if (address === null) this.#listeners.expect(ask)
+  granted(ask: Ask, { lease }: Grant, address: string): void {
+    this.#answered(ask)
     this.#listeners.granted(lease)
-    if (this.address === null) this.#openLater()
+    if (!this.isOpen) this.#openLater()
     else if (address === this.address) this.#registered.add(lease)
     else void this.#register()
   }
 
-  refused(ask: Ask, { place }: Refusal, address: string | null): void {
-    if (address === null && ask.wake) this.#listeners.expect(ask)
+  refused(ask: Ask, { place }: Refusal, address: string): void {
+    this.#answered(ask)
     this.#listeners.refused(ask.id, place !== null)
     if (!ask.wake) return
-    if (this.address === null) this.#connection.open().catch(() => {})
+    if (!this.isOpen) this.#connection.open().catch(() => {})
     // The connection was opened while the request was under way. A repeated request carries the new address.
     else if (address !== this.address) notify(ask.wake, 0)
   }
@@ -94,6 +107,7 @@ export class Push {
   }
 
   forget(id: string): void {
+    this.#askedUnheard.delete(id)
     this.#listeners.forget(id)
   }
 
@@ -143,7 +157,7 @@ export class Push {
 
   /** Opens the connection when the oldest lease has been held for a while. */
   #openLater(): void {
-    if (this.#cancelOpen || this.address !== null) return
+    if (this.#cancelOpen || this.isOpen) return
     const [oldest] = this.#listeners.held()
     if (!oldest) return
     this.#cancelOpen = systemClock.setTimer(
@@ -157,12 +171,19 @@ export class Push {
     )
   }
 
+  #answered(ask: Ask): void {
+    if (this.#askedUnheard.delete(ask.id)) this.#listeners.expect(ask)
+  }
+
   #received(payload: string): void {
-    const [, inMs, waiter] = /^wake (\d+) (.*)$/s.exec(payload) ?? []
-    const [, holder] = /^lost (.*)$/s.exec(payload) ?? []
-    if (waiter !== undefined) this.#listeners.wake(waiter, Number(inMs))
+    const { wake, lost, resource, id } = parse(payload)
     // The notification does not name the token.
-    if (holder !== undefined) this.#listeners.ended(holder, Infinity)
+    if (typeof lost === 'string') this.#listeners.ended(lost, Infinity)
+    if (typeof wake !== 'number' || typeof resource !== 'string' || typeof id !== 'string') return
+    this.#listeners.wake(id, wake)
+    // Nobody waits for the answer any more, but the request arrived, perhaps long after it was sent.
+    if (!this.#listeners.has(id) && !this.#askedUnheard.has(id))
+      this.#run((queries) => queries.abandon(resource, id)).catch(() => {})
   }
 
   /** Writes the address into the rows of the holders that they do not know yet, and tells those that were too late. */
@@ -170,7 +191,7 @@ export class Push {
     const { address } = this
     const registered = this.#registered
     const leases = this.#listeners.held().filter((lease) => !registered.has(lease))
-    if (address === null || leases.length === 0) return
+    if (!this.isOpen || leases.length === 0) return
     try {
       const ended = await this.#run((queries) => queries.register(leases, address))
       for (const lease of leases) registered.add(lease)
@@ -178,5 +199,13 @@ export class Push {
     } catch {
       // The next check tries again. Until then the heartbeat finds a loss.
     }
+  }
+}
+
+function parse(payload: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(payload))
+  } catch {
+    return {}
   }
 }

@@ -15,16 +15,21 @@ import type { Names } from './names.ts'
 export type Queries = ReturnType<typeof queriesOf>
 
 /** The functions that the migrations install. Each call is one statement. */
-export function queriesOf(database: PostgresDatabase, { table, fn }: Names) {
-  const call = (name: string, parameters: number) => {
+export function queriesOf(
+  database: PostgresDatabase,
+  { table, fn }: Names,
+  urgent: Pick<PostgresDatabase, 'query'> = database,
+) {
+  const call = (name: string, parameters: number, client: typeof urgent = database) => {
     const marks = Array.from({ length: parameters }, (_, n) => `$${n + 1}`)
     const text = `select ${fn(name)}(${marks.join(', ')}) as answer`
     return async (...values: readonly SqlValue[]) =>
-      JSON.parse((await answerOf(database, text, values)) ?? 'null')
+      JSON.parse((await answerOf(client, text, values)) ?? 'null')
   }
   const acquire = call('acquire', 8)
-  const renew = call('renew', 3)
-  const release = call('release', 3)
+  const renew = call('renew', 3, urgent)
+  const release = call('release', 3, urgent)
+  const abandon = call('abandon', 2)
   const read = call('read', 1)
   const list = call('list', 3)
   const sweep = call('sweep', 1)
@@ -36,8 +41,8 @@ export function queriesOf(database: PostgresDatabase, { table, fn }: Names) {
       and database = (select oid from pg_database where datname = current_database())`
 
   return {
-    /** `address`: where the caller receives notifications. Without one it polls. */
-    async acquire(ask: Ask, address: string | null): Promise<Answer> {
+    /** `address`: where the caller receives notifications. */
+    async acquire(ask: Ask, address: string): Promise<Answer> {
       const { resource, id, owner, ttl, metadata, wake, replace = null } = ask
       const json = metadata ? JSON.stringify(metadata) : null
       const { replaced, ...answer } = await acquire(resource, id, owner, ttl, json, address, !!wake, replace)
@@ -46,6 +51,8 @@ export function queriesOf(database: PostgresDatabase, { table, fn }: Names) {
     renew: ({ resource, id, ttl }: RenewAsk): Promise<Renewal> => renew(resource, id, ttl),
     release: (ask: ReleaseAsk): Promise<Released> =>
       'id' in ask ? release(ask.resource, ask.id, null) : release(ask.resource, null, ask.token),
+    /** Gives back the place of a waiter that has gone, but never a lease. */
+    abandon: (resource: string, id: string): Promise<void> => abandon(resource, id),
     read: (resources: readonly string[]): Promise<(LeaseRecord | null)[]> => read(JSON.stringify(resources)),
     list: ({ prefix = '', after = '', limit }: ListQuery): Promise<LeaseRecord[]> =>
       list(prefix, after, limit),
@@ -67,7 +74,7 @@ export function queriesOf(database: PostgresDatabase, { table, fn }: Names) {
 
 /** The column `answer` of the only row. */
 export async function answerOf(
-  database: PostgresDatabase,
+  database: Pick<PostgresDatabase, 'query'>,
   text: string,
   values: readonly SqlValue[] = [],
 ): Promise<string | null> {

@@ -1,7 +1,7 @@
 import type { Stop } from '../../base/abort.ts'
 import { expectOptions, refuse } from '../../base/arguments.ts'
 import type { LeaseRecord } from '../../base/records.ts'
-import { ignoreErrors } from '../../clients/ignore-errors.ts'
+import { type Connection, followConnection } from '../../clients/connection.ts'
 import { type RedisClient, redisDatabase } from '../../clients/redis.ts'
 import { redisError } from '../../clients/redis-errors.ts'
 import type {
@@ -16,10 +16,11 @@ import type {
   RenewAsk,
   Renewal,
   StoreEvent,
+  StoreLoad,
 } from '../../core/index.ts'
 import { RESERVATION_MS } from '../lease-row.ts'
-import { Calls } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
+import { StoreCalls } from '../local/store-calls.ts'
 import { Batches, type Reply } from './batches.ts'
 import { Keys, packId, packLease, packSpan, unpack, unpackEnded, unpackLive } from './layout.ts'
 import { Listing } from './listing.ts'
@@ -38,6 +39,8 @@ export interface RedisStoreOptions {
   readonly prefix?: string
   /** The client whose `duplicate()` becomes the connection that listens. Default: the store's own client. */
   readonly listen?: RedisClient
+  /** How many acquire requests may be in flight. The others wait in this process, in order. Default 1000. */
+  readonly maxInFlight?: number
 }
 
 /**
@@ -47,13 +50,15 @@ export interface RedisStoreOptions {
  * const leases = createLeases(redisStore(new Redis()))
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): LeaseStore {
-  expectOptions(options, { prefix: 1, listen: 1 })
-  const { prefix = 'holdfast', listen } = options
+  expectOptions(options, { prefix: 1, listen: 1, maxInFlight: 1 })
+  const { prefix = 'holdfast', listen, maxInFlight = MAX_IN_FLIGHT } = options
   if (typeof prefix !== 'string' || !/^[^{}\p{Cc}\p{Cs}]+$/u.test(prefix))
     refuse('prefix', 'a name without braces and control characters', prefix)
-  return new RedisStore(client, prefix, listen)
+  return new RedisStore(client, prefix, listen, maxInFlight)
 }
 
+/** Redis pipelines. More would delay renewals, which are sent on the same connection. */
+const MAX_IN_FLIGHT = 1000
 /** After so many new rows, a store tidies the next shard: rows that nobody sweeps must not accumulate. */
 const TIDY_EVERY = 32
 /** Most programs use the same names again and again. */
@@ -64,19 +69,24 @@ class RedisStore implements LeaseStore {
   readonly supports = { queue: true, push: true, expiry: true, list: true }
   readonly #prefix: string
   readonly #keys = new Map<string, Keys>()
-  readonly #calls = new Calls({ backend: 'Redis', explain: redisError })
+  readonly #connection: Connection
+  readonly #calls: StoreCalls
   readonly #listeners = new LocalListeners()
   readonly #batches: Batches
   readonly #listing: Listing
   readonly #push: Push
-  readonly #stopIgnoringErrors: () => void
   #created = 0
 
-  constructor(client: RedisClient, prefix: string, listen: RedisClient | undefined) {
+  constructor(client: RedisClient, prefix: string, listen: RedisClient | undefined, maxInFlight: number) {
+    this.#calls = new StoreCalls({
+      backend: 'Redis',
+      explain: (error, resource) => this.#connection.explain(redisError(error, resource)),
+      maxInFlight,
+    })
     const redis = redisDatabase(client)
     const listening = listen === undefined ? redis : redisDatabase(listen, 'listen')
     this.#prefix = prefix
-    this.#stopIgnoringErrors = ignoreErrors(client)
+    this.#connection = followConnection(client)
     this.#batches = new Batches(redis, prefix)
     this.#listing = new Listing(this.#batches, prefix)
     this.#push = new Push({
@@ -90,8 +100,12 @@ class RedisStore implements LeaseStore {
     })
   }
 
+  get load(): StoreLoad {
+    return this.#calls.load
+  }
+
   acquire(ask: Ask, call?: CallOptions): Promise<Answer> {
-    return this.#calls.run((stop) => this.#acquire(ask, stop), call, ask.resource)
+    return this.#calls.acquire(ask, (stop) => this.#acquire(ask, stop), call)
   }
 
   renew({ resource, id, ttl }: RenewAsk, call?: CallOptions): Promise<Renewal> {
@@ -110,7 +124,7 @@ class RedisStore implements LeaseStore {
   }
 
   release(by: ReleaseAsk, call?: CallOptions): Promise<Released> {
-    return this.#calls.run((stop) => this.#release(by, stop), call, by.resource)
+    return this.#calls.release(by, (stop) => this.#release(by, stop), call)
   }
 
   read(resources: readonly string[], call?: CallOptions): Promise<(LeaseRecord | null)[]> {
@@ -129,10 +143,14 @@ class RedisStore implements LeaseStore {
     return this.#calls.run((stop) => this.#push.watch(on, query?.prefix, stop))
   }
 
+  trouble(): Error | undefined {
+    return this.#connection.trouble()
+  }
+
   async close(): Promise<void> {
     this.#listeners.clear()
     await Promise.all([this.#calls.close(), this.#push.close()])
-    this.#stopIgnoringErrors()
+    this.#connection.stop()
   }
 
   #acquire(ask: Ask, stop: Stop): Promise<Answer> {

@@ -4,7 +4,7 @@
  * computed number is printed with `%.0f`.
  */
 import { KEEP_FREE_MS } from '../lease-row.ts'
-import { FREE_ROW, LEASE } from './layout.ts'
+import { UNWAITED_FREE_ROW, UNWAITED_HELD_ROW } from './layout.ts'
 import { TRANSITIONS } from './transitions.ts'
 
 const HEAD = `
@@ -24,8 +24,8 @@ local clock = time[1] .. sub('00000' .. time[2], -6)
 const SHORT_PATH = `
 if op == 'acquire' then
   local found = call('MGET', key, watched)
-  local waits, token, due = match(found[1] or '', '^${FREE_ROW}$')
-  if waits == 'F' then
+  local token, due = match(found[1] or '', '^${UNWAITED_FREE_ROW}$')
+  if token then
     local ends = now + match(first, '%d+')
     if tonumber(token) < now and tonumber(due) <= ends and ends <= due + KEEP_FREE then
       local row = 'F ' .. clock .. ' ' .. due .. ' ' .. clock .. ' ' .. clock .. ' ' .. first
@@ -36,12 +36,12 @@ if op == 'acquire' then
   end
 elseif op == 'end' then
   local found = call('MGET', key, watched)
-  local waits, token, due, _, since, span, channel, id = match(found[1] or '', '^${FREE_ROW} ${LEASE} ')
-  if waits == 'F' and channel .. ' ' .. id == first then
+  local free, times, since, span, who = match(found[1] or '', '^${UNWAITED_HELD_ROW}')
+  if who == first then
     local state = now < since + span and 'released' or 'expired'
-    call('SET', key, 'F ' .. token .. ' ' .. due, 'KEEPTTL')
+    call('SET', key, free, 'KEEPTTL')
     if found[2] then call('PUBLISH', PREFIX .. ':changes', state .. ' ' .. found[1]) end
-    return clock .. ' ' .. state .. '\\n' .. since .. ' ' .. span
+    return clock .. ' ' .. state .. '\\n' .. times
   end
 end
 `

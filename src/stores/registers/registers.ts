@@ -51,6 +51,9 @@ export interface Registers<R extends Register = Register> {
   /** Turns an error of the database into a `LeaseError`: `store-unavailable` if the same call may succeed later. */
   explain(error: unknown, resource?: string): LeaseError
 
+  /** Why the database cannot be reached at the moment: see `HoldingStore`. */
+  trouble?(): Error | undefined
+
   /** From now on no request may be sent. The client of the database stays open. */
   close(): void
 }

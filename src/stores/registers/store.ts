@@ -1,8 +1,9 @@
 import type { Stop } from '../../base/abort.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
+import { withTrouble } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import type { Answer, Ask, LeaseStore, Released, Renewal } from '../../core/index.ts'
-import { Calls } from '../local/calls.ts'
+import { StoreCalls } from '../local/store-calls.ts'
 import { Push } from './push.ts'
 import type { Reading, Register, Registers, Written } from './registers.ts'
 import {
@@ -30,6 +31,10 @@ export interface RegisterStoreOptions {
   readonly backend: string
   /** For the store's own timers, so that a test can control them. The clock of leases is the database's. */
   readonly clock?: Clock
+  /** How long `close` waits for requests that are under way, in milliseconds. Default 1 s. */
+  readonly closeLimitMs?: number
+  /** How many acquire requests may be in flight. Default: no limit. */
+  readonly maxInFlight?: number
 }
 
 /**
@@ -38,12 +43,14 @@ export interface RegisterStoreOptions {
  */
 export function registerStore<R extends Register>(
   registers: Registers<R>,
-  { kind, backend, clock = systemClock }: RegisterStoreOptions,
+  { kind, backend, clock = systemClock, closeLimitMs, maxInFlight }: RegisterStoreOptions,
 ): LeaseStore {
-  const calls = new Calls({
+  const calls = new StoreCalls({
     backend,
     clock,
-    explain: (error, resource) => registers.explain(error, resource),
+    closeLimitMs,
+    maxInFlight,
+    explain: (error, resource) => withTrouble(registers.explain(error, resource), registers.trouble?.()),
   })
   const push = new Push(registers, calls, clock)
   const { listeners } = push
@@ -51,9 +58,14 @@ export function registerStore<R extends Register>(
   return {
     kind,
     supports: { queue: false, push: true, expiry: true, list: true },
+    trouble: () => registers.trouble?.(),
+    get load() {
+      return calls.load
+    },
 
     acquire: (ask, call) =>
-      calls.run(
+      calls.acquire(
+        ask,
         async (stop) => {
           listeners.expect(ask)
           try {
@@ -67,7 +79,6 @@ export function registerStore<R extends Register>(
           }
         },
         call,
-        ask.resource,
       ),
 
     renew: ({ resource, id, ttl }, call) =>
@@ -88,7 +99,8 @@ export function registerStore<R extends Register>(
       ),
 
     release: (by, call) =>
-      calls.run(
+      calls.release(
+        by,
         async (stop) => {
           if ('id' in by) listeners.forget(by.id)
           return untilSettled(async (): Promise<Released | null> => {
@@ -100,7 +112,6 @@ export function registerStore<R extends Register>(
           })
         },
         call,
-        by.resource,
       ),
 
     read: (resources, call) =>

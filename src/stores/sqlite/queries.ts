@@ -1,11 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { LeaseRecord } from '../../base/records.ts'
-import type { Ask } from '../../core/index.ts'
-import { KEEP_FREE_MS, TOKENS_PER_MS } from '../lease-row.ts'
+import { KEEP_FREE_MS, type RowAsk, TOKENS_PER_MS } from '../lease-row.ts'
 import type { StoredRow } from './row.ts'
 import { checkVersion, prepare, type Tables, VERSION } from './schema.ts'
 
-const COLUMNS = 'resource, token, id, owner, metadata, acquired_at, expires_at, span, ended_at, line'
+const COLUMNS = 'resource, token, id, owner, metadata, acquired_at, expires_at, span, ended_at, line, process'
 /** Sorts after every name that begins with the prefix: it is longer than any name may be. */
 const LAST_SUFFIX = '\u{10ffff}'.repeat(128)
 
@@ -44,9 +43,11 @@ export class Queries {
   }
 
   /** Grants a resource that is free and for which nobody waits, if the token is higher than its last one. */
-  grant({ resource, id, owner, ttl, metadata }: Ask, token: number, now: number): boolean {
+  grant(request: RowAsk, token: number, now: number): boolean {
+    const { resource, id, owner, ttl, metadata, process = null } = request
     const json = metadata ? JSON.stringify(metadata) : null
-    return Number(this.#statements.grant.run(resource, token, id, owner, json, now, ttl).changes) === 1
+    const { changes } = this.#statements.grant.run(resource, token, id, owner, json, now, ttl, process)
+    return Number(changes) === 1
   }
 
   /** Ends a live lease that still has this expiry, if nobody waits for it. */
@@ -66,6 +67,7 @@ export class Queries {
       row.span,
       row.ended_at,
       row.line,
+      row.process,
     )
   }
 
@@ -134,12 +136,13 @@ function prepareAll(db: DatabaseSync, { leases, meta, changes }: Tables, shared:
     // No RETURNING: its temporary table would cost a third more.
     grant: statement(
       `INSERT INTO ${leases} (${COLUMNS})
-       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?6 + ?7, ?7, 0, NULL FROM ${meta} WHERE ${unwatched('?6')} AND floor < ?2
+       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?6 + ?7, ?7, 0, NULL, ?8 FROM ${meta} WHERE ${unwatched('?6')} AND floor < ?2
        ON CONFLICT (resource) DO UPDATE
-       SET token = ?2, id = ?3, owner = ?4, metadata = ?5, acquired_at = ?6, expires_at = ?6 + ?7, span = ?7
+       SET token = ?2, id = ?3, owner = ?4, metadata = ?5, acquired_at = ?6, expires_at = ?6 + ?7, span = ?7,
+           process = ?8
        WHERE id IS NULL AND line IS NULL AND token < ?2`,
     ),
-    save: statement(`INSERT OR REPLACE INTO ${leases} (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    save: statement(`INSERT OR REPLACE INTO ${leases} (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     release: statement(
       `UPDATE ${leases}
        SET id = NULL, owner = NULL, metadata = NULL, acquired_at = NULL, expires_at = NULL, span = NULL, ended_at = ?4

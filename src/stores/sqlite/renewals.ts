@@ -2,6 +2,7 @@ import { Stop } from '../../base/abort.ts'
 import { LeaseError } from '../../base/errors.ts'
 import type { RenewAsk, Renewal } from '../../core/index.ts'
 import { renew } from '../lease-row.ts'
+import { withProcess } from '../local/process-node.ts'
 import type { BusyQueue } from './busy-queue.ts'
 import type { Transitions } from './transitions.ts'
 
@@ -54,9 +55,10 @@ export class Renewals {
 
   #renewAll(batch: readonly PendingRenewal[]): (Renewal | LeaseError | undefined)[] {
     return this.#transitions.transact((transaction) =>
-      batch.map(({ request: { resource, id, ttl } }) => {
+      batch.map(({ request }) => {
         try {
-          return transaction.change(resource, (row, now, effects) => renew(row, id, ttl, now, effects))
+          const rowAsk = withProcess(request)
+          return transaction.change(request.resource, (row, now, effects) => renew(row, rowAsk, now, effects))
         } catch (error) {
           // A damaged row fails only its own renewal.
           if (error instanceof LeaseError) return error

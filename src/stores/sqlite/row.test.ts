@@ -14,6 +14,7 @@ it('a row has the queue and the reservation in the column `line`, as files of ea
     span: null,
     ended_at: 3,
     line,
+    process: null,
   }
   const row = decodeRow(stored, 4)
   expect(row).toMatchObject({

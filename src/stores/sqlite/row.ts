@@ -2,6 +2,7 @@ import { isObject } from '../../base/arguments.ts'
 import { LeaseError } from '../../base/errors.ts'
 import type { JsonObject } from '../../base/records.ts'
 import type { LeaseRow } from '../lease-row.ts'
+import { isGone } from '../local/process-node.ts'
 
 /** A row of the table, by its columns. */
 export interface StoredRow {
@@ -17,19 +18,27 @@ export interface StoredRow {
   readonly ended_at: number
   /** The queue and the reservation as JSON; `null`: nobody waits. */
   readonly line: string | null
+  /** Of the lease: with which process it ends. */
+  readonly process: string | null
 }
 
 /** What the column `line` contains. */
 interface StoredQueue {
   readonly line: LeaseRow['queue']
   readonly reserved: LeaseRow['reserved']
+  /** By the channel of waiters: their process, if its end can be proved. */
+  readonly processes?: Readonly<Record<string, string>>
+}
+
+export interface SqliteRow extends LeaseRow {
+  /** By the channel of waiters: their process. The waiters of a process that is gone lose their places. */
+  readonly processes: Map<string, string>
 }
 
 /** Throws a `LeaseError` if the row is damaged, so that nothing is granted from it. */
-export function decodeRow(stored: StoredRow, now: number): LeaseRow {
-  const { resource, token, id, owner, acquired_at, expires_at, span, ended_at } = stored
-  const { line: queue, reserved } = decodeQueue(stored)
-  const row: LeaseRow = { resource, token, lease: null, endedAt: ended_at, queue, reserved }
+export function decodeRow(stored: StoredRow, now: number): SqliteRow {
+  const { resource, token, id, owner, acquired_at, expires_at, span, ended_at, process } = stored
+  const row: SqliteRow = { resource, token, lease: null, endedAt: ended_at, ...decodeQueue(stored) }
   if (id === null) return row
   if (owner === null || acquired_at === null || expires_at === null || span === null)
     throw damaged(stored, 'its lease is not complete', 'id')
@@ -38,14 +47,15 @@ export function decodeRow(stored: StoredRow, now: number): LeaseRow {
     owner,
     metadata: decodeMetadata(stored),
     acquiredAt: acquired_at,
-    expiresAt: Math.min(expires_at, now + span),
+    expiresAt: isGone(process) ? Math.min(expires_at, now) : Math.min(expires_at, now + span),
     span,
+    process,
   }
   return row
 }
 
-export function encodeRow({ resource, token, lease, endedAt, queue, reserved }: LeaseRow): StoredRow {
-  const isQueued = queue.length > 0 || reserved
+export function encodeRow(row: LeaseRow & Partial<SqliteRow>): StoredRow {
+  const { resource, token, lease, endedAt } = row
   return {
     resource,
     token,
@@ -56,13 +66,16 @@ export function encodeRow({ resource, token, lease, endedAt, queue, reserved }: 
     expires_at: lease ? lease.expiresAt : null,
     span: lease ? lease.span : null,
     ended_at: endedAt,
-    line: isQueued ? JSON.stringify({ line: queue, reserved } satisfies StoredQueue) : null,
+    line: encodeQueue(row),
+    process: lease?.process ?? null,
   }
 }
 
 /** Whether nothing was changed: the other columns change only together with one of these. */
 export function isSame(before: StoredRow, after: StoredRow): boolean {
-  return after.id === before.id && after.expires_at === before.expires_at && after.line === before.line
+  return (['id', 'expires_at', 'line', 'process'] as const).every(
+    (column) => after[column] === before[column],
+  )
 }
 
 /** For calls that read many rows: damaged rows are skipped, with one warning for each. */
@@ -86,11 +99,32 @@ export class DamagedRows {
   }
 }
 
-function decodeQueue(stored: StoredRow): StoredQueue {
-  if (stored.line === null) return { line: [], reserved: null }
+function decodeQueue(stored: StoredRow): Pick<SqliteRow, 'queue' | 'reserved' | 'processes'> {
+  if (stored.line === null) return { queue: [], reserved: null, processes: new Map() }
   const value = parse(stored.line)
   if (!isStoredQueue(value)) throw damaged(stored, 'its queue of waiters is malformed', 'line')
-  return value
+  const { line, reserved, processes = {} } = value
+  const known = new Map(Object.entries(processes))
+  const gone = new Set([...known].filter(([, process]) => isGone(process)).map(([channel]) => channel))
+  const queue = gone.size > 0 ? line.filter(({ channel }) => !gone.has(channel)) : line
+  const isKept = gone.size === 0 || queue.some(({ id }) => id === reserved?.id)
+  return { queue, reserved: isKept ? reserved : null, processes: known }
+}
+
+function encodeQueue({
+  queue,
+  reserved,
+  processes = new Map(),
+}: LeaseRow & Partial<SqliteRow>): string | null {
+  if (queue.length === 0 && !reserved) return null
+  const channels = new Set(queue.map(({ channel }) => channel))
+  const waiting = [...processes].filter(([channel]) => channels.has(channel))
+  const stored: StoredQueue = {
+    line: queue,
+    reserved,
+    ...(waiting.length > 0 && { processes: Object.fromEntries(waiting) }),
+  }
+  return JSON.stringify(stored)
 }
 
 function decodeMetadata(stored: StoredRow): JsonObject | null {
@@ -102,8 +136,14 @@ function decodeMetadata(stored: StoredRow): JsonObject | null {
 
 function isStoredQueue(value: unknown): value is StoredQueue {
   if (!isObject(value)) return false
-  const { line, reserved } = value
-  return Array.isArray(line) && line.every(isWaiter) && (reserved === null || isReservation(reserved))
+  const { line, reserved, processes = {} } = value
+  return (
+    Array.isArray(line) &&
+    line.every(isWaiter) &&
+    (reserved === null || isReservation(reserved)) &&
+    isObject(processes) &&
+    Object.values(processes).every((process) => typeof process === 'string')
+  )
 }
 
 function isWaiter(value: unknown): boolean {

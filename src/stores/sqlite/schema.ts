@@ -41,6 +41,7 @@ const MIGRATIONS: readonly ((tables: Tables) => string)[] = [
     ) STRICT;
     INSERT INTO ${meta} VALUES (1, 0, 0, 0);
     CREATE TABLE ${changes} (seq INTEGER PRIMARY KEY, lease TEXT NOT NULL) STRICT;`,
+  ({ leases }) => `ALTER TABLE ${leases} ADD COLUMN process TEXT;`,
 ]
 
 export const VERSION = MIGRATIONS.length

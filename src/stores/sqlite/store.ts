@@ -20,6 +20,7 @@ import type {
 import { ask, liveRecord, release } from '../lease-row.ts'
 import { Calls } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
+import { checkedSoon, ownProcess, withProcess } from '../local/process-node.ts'
 import { BusyQueue } from './busy-queue.ts'
 import { ChangeLog } from './change-log.ts'
 import type { Connection } from './connection.ts'
@@ -145,9 +146,13 @@ export class SqliteStore implements LeaseStore {
   #acquire(request: Ask): Answer {
     this.#pruneIfDue()
     const { resource, wake } = request
-    const step: Step<Answer> = (row, now, effects) =>
-      ask(row, request, wake ? this.#channel : null, now, effects)
-    const lease = this.#transitions.grantIfFree(request)
+    const rowAsk = withProcess(request)
+    const step: Step<Answer> = (row, now, effects) => {
+      const process = ownProcess()
+      if (wake && process !== null) row.processes.set(this.#channel, process)
+      return checkedSoon(row, ask(row, rowAsk, wake ? this.#channel : null, now, effects))
+    }
+    const lease = this.#transitions.grantIfFree(rowAsk)
     const answer: Answer = lease
       ? { granted: true, lease }
       : (this.#transitions.peek(resource, step) ??

@@ -6,11 +6,10 @@
  */
 import type { Clock } from '../../base/clock.ts'
 import type { LeaseRecord } from '../../base/records.ts'
-import type { Ask } from '../../core/index.ts'
-import { Effects, expire, isForgettable, type LeaseRow, newRow, TOKENS_PER_MS } from '../lease-row.ts'
+import { Effects, expire, isForgettable, newRow, type RowAsk, TOKENS_PER_MS } from '../lease-row.ts'
 import type { Connection } from './connection.ts'
 import type { Meta, Queries } from './queries.ts'
-import { type DamagedRows, decodeRow, encodeRow, isSame, type StoredRow } from './row.ts'
+import { type DamagedRows, decodeRow, encodeRow, isSame, type SqliteRow, type StoredRow } from './row.ts'
 
 /** How far ahead of the clock a store that watches sets `watch_until`. */
 export const WATCH_FOR_MS = 30_000
@@ -21,7 +20,7 @@ const TRIM_EVERY = 1000
 const DELETE_AT_ONCE = 500
 
 /** A transition of `lease-row.ts`. */
-export type Step<T> = (row: LeaseRow, now: number, effects: Effects) => T
+export type Step<T> = (row: SqliteRow, now: number, effects: Effects) => T
 
 export class Transitions {
   readonly #connection: Connection
@@ -40,7 +39,7 @@ export class Transitions {
   }
 
   /** Grants a resource that is free and for which nobody waits. */
-  grantIfFree(request: Ask): LeaseRecord | undefined {
+  grantIfFree(request: RowAsk): LeaseRecord | undefined {
     const now = this.#clock.now()
     if (!this.#maySkipTransaction(now)) return undefined
     const token = this.#nextToken(now)

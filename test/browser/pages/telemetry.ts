@@ -11,6 +11,7 @@ export const scenarios = {
   async tell(types: readonly string[], owner = 'Mika') {
     for (const event of types.map((type) => ({ type, owner }))) listen(event)
     await collector.flush()
+    return collector.dropped
   },
 
   /** What waits in the origin private file system. */

@@ -20,13 +20,20 @@ export interface Bed extends AsyncDisposable {
   storeOn(client: PostgresClient, options?: PostgresStoreOptions): LeaseStore
   /** How many connections of the pools listen. */
   listeners(): Promise<number>
+  /** How many places are taken in all queues. */
+  waiters(): Promise<number>
   /** Waits until a call is blocked by a lock of `admin`. Resolves with the pid of its server process. */
   blocked(): Promise<number>
   /** Stops the clock of the tables, so that no lease and no reservation expires. The tables must exist. */
   stopClock(): Promise<void>
+  /** Moves the stopped clock. */
+  passClock(ms: number): Promise<void>
   /** Closes the stores and pools but keeps the schema, for a server that ends with the test. */
   close(): Promise<void>
 }
+
+/** For `pg_stat_activity`: the connection on which a store listens. */
+export const LISTENS = "query ~* '^((un)?listen|/[*] holdfast listens)'"
 
 export async function makeBed(url: string): Promise<Bed> {
   const schema = `bed_${crypto.randomUUID().replaceAll('-', '')}`
@@ -52,10 +59,14 @@ export async function makeBed(url: string): Promise<Bed> {
     },
     async listeners() {
       const { rowCount } = await admin.query(
-        `select from pg_stat_activity where application_name = $1 and query ~* '^(un)?listen'`,
+        `select from pg_stat_activity where application_name = $1 and ${LISTENS}`,
         [schema],
       )
       return rowCount ?? 0
+    },
+    async waiters() {
+      const { rows } = await admin.query(`select count(*)::integer from ${bed.table}_waiters`)
+      return rows[0].count
     },
     blocked: () =>
       eventually(async () => {
@@ -79,6 +90,9 @@ export async function makeBed(url: string): Promise<Bed> {
           end loop;
         end
         $$`)
+    },
+    async passClock(ms) {
+      await admin.query(`update ${schema}.stopped set at = at + $1 * interval '1 ms'`, [ms])
     },
     async close() {
       await Promise.all(stores.map((store) => store.close()))

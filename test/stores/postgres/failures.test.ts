@@ -5,7 +5,7 @@ import { createLeases } from '../../../src/core/index.ts'
 import { FakeClock } from '../../../src/testing/index.ts'
 import { eventually } from '../../eventually.ts'
 import { asking, grab } from '../asking.ts'
-import { type Bed, makeBed } from './bed.ts'
+import { type Bed, LISTENS, makeBed } from './bed.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env
 
@@ -113,9 +113,8 @@ describe('a Postgres server', () => {
     await using after = await makeBed(server.address)
     await eventually(async () => {
       const { rowCount } = await after.admin.query(
-        `select from ${bed.table}, unnest(addresses) address
-         join pg_stat_activity a on a.pid = split_part(address, ' ', 2)::integer
-         where a.application_name = $1 and a.query ~* '^listen'`,
+        `select from ${bed.table}_waiters join pg_stat_activity a using (pid)
+         where a.application_name = $1 and ${LISTENS}`,
         [bed.schema],
       )
       expect(rowCount).toBe(1)

@@ -19,7 +19,7 @@ process.disconnect()
 
 async function waiterInQueue(): Promise<void> {
   for (;;) {
-    const { rows } = await pool.query(`select line from ${schema}.holdfast_leases`)
-    if (rows[0]?.line.length === 1) return
+    const { rowCount } = await pool.query(`select from ${schema}.holdfast_leases_waiters`)
+    if (rowCount === 1) return
   }
 }

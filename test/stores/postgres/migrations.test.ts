@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { migratePostgres, postgresStore } from '../../../src/stores/postgres/index.ts'
+import type { LeaseStore } from '../../../src/core/index.ts'
+import { inspectPostgres, migratePostgres, postgresStore } from '../../../src/stores/postgres/index.ts'
 import { type Bed, makeBed } from './bed.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env
@@ -62,7 +65,7 @@ describe('the migration of a Postgres store', () => {
     for (let call = 0; call < 2; call++)
       await expect(store.acquire(ask())).rejects.toMatchObject({
         code: 'store-failed',
-        message: expect.stringContaining('is of version 99, and this holdfast knows 1: update the package'),
+        message: expect.stringContaining('is of version 99, and this holdfast knows 2: update the package'),
       })
   })
 
@@ -90,6 +93,112 @@ describe('the migration of a Postgres store', () => {
   })
 })
 
+describe('tables of version 1', () => {
+  const OLD = readFileSync(join(import.meta.dirname, 'schema-1.sql'), 'utf8')
+  const read = async (text: string) => (await bed.admin.query(text)).rows
+
+  it('are upgraded with their leases, tokens, waiters and grants', async () => {
+    await bed.admin.query(`create schema ${bed.schema}; ${OLD.replaceAll('SCHEMA', bed.schema)}`)
+    const { rows } = await bed.admin.query(`select pg_backend_pid() as pid,
+      (extract(epoch from backend_start) * 1e6)::bigint::text as started from pg_stat_activity where pid = pg_backend_pid()`)
+    const { pid, started } = rows[0]
+    const call = (resource: string, id: string, address: string | null) =>
+      bed.admin.query(`select ${bed.table}_acquire($1, $2, 'Mika', 60000, '{"n":1}', $3, true, null)`, [
+        resource,
+        id,
+        address,
+      ])
+    for (const id of ['holder', 'first', 'second']) await call('held', id, `own ${pid} ${started}`)
+    await call('held', 'polls', null)
+    for (const id of ['holder', 'first', 'second']) await call('reserved', id, `own ${pid} ${started}`)
+    await bed.admin.query(`select ${bed.table}_release('reserved', 'holder', null)`)
+    await bed.admin.query(`update ${bed.table}_meta set floor = 7`)
+    const tokens = await read(`select resource, token from ${bed.table} order by resource`)
+    const role = `role_${bed.schema}`
+    await bed.admin.query(`create role ${role};
+      grant select, insert, update on ${bed.table} to ${role}; grant select on ${bed.table}_meta to public`)
+
+    const stores = Array.from({ length: 8 }, () => bed.store())
+    const read1 = await Promise.all(stores.map((store) => store.read(['held'])))
+    for (const [lease] of read1) expect(lease).toMatchObject({ id: 'holder', metadata: { n: 1 } })
+    expect(await read(`select resource, token from ${bed.table} order by resource`)).toEqual(tokens)
+    expect(await read(`select version, floor from ${bed.table}_meta`)).toEqual([{ version: 2, floor: '7' }])
+    expect(
+      await read(`select resource, id, pid, reserved_until is not null as reserved from ${bed.table}_waiters
+        order by resource, place`),
+    ).toEqual([
+      { resource: 'held', id: 'first', pid, reserved: false },
+      { resource: 'held', id: 'second', pid, reserved: false },
+      { resource: 'held', id: 'polls', pid: null, reserved: false },
+      { resource: 'reserved', id: 'first', pid, reserved: true },
+      { resource: 'reserved', id: 'second', pid, reserved: false },
+    ])
+    const [privileges] =
+      await read(`select has_table_privilege('${role}', '${bed.table}_waiters', 'insert') as writes,
+      has_table_privilege('${role}', '${bed.table}_waiters', 'delete') as deletes`)
+    expect(privileges).toEqual({ writes: true, deletes: false })
+    await bed.admin.query(`drop owned by ${role}; drop role ${role}`)
+
+    const [store] = stores as [LeaseStore]
+    await store.release({ resource: 'held', id: 'holder' })
+    const asked = { ...ask('held'), wake: () => {} }
+    expect(await store.acquire({ ...asked, id: 'second' })).toMatchObject({ granted: false, place: 1 })
+    expect(await store.acquire({ ...asked, id: 'first' })).toMatchObject({ granted: true })
+  })
+})
+
+describe('tables and functions that somebody dropped', () => {
+  const drops = [
+    ['the leases', (table: string) => `drop table ${table} cascade`],
+    ['the waiters', (table: string) => `drop table ${table}_waiters cascade`],
+    ['the meta table', (table: string) => `drop table ${table}_meta cascade`],
+    ['the row of the meta table', (table: string) => `delete from ${table}_meta`],
+    ['a function', (table: string) => `drop function ${table}_settle`],
+    ['the schema', (table: string) => `drop schema ${table.split('.')[0]} cascade`],
+  ] as const
+
+  it.each(drops)('are created again: %s', async (_, drop) => {
+    const running = bed.store()
+    const before = await running.acquire(ask())
+    await bed.admin.query(drop(bed.table))
+    for (const store of [running, bed.store()]) {
+      const waiting = { ...ask('fresh'), wake: () => {} }
+      const held = await store.acquire(ask('fresh'))
+      expect(await store.acquire(waiting)).toMatchObject({ granted: false, place: 0 })
+      if (held.granted) await store.release({ resource: 'fresh', id: held.lease.id })
+      const next = await store.acquire(waiting)
+      const [was, is] = [before, next].map((answer) => (answer.granted ? answer.lease.token : 0))
+      expect(is).toBeGreaterThan(was as number)
+      await store.release({ resource: 'fresh', id: waiting.id })
+    }
+  })
+
+  it.each(drops.slice(0, 3))('are named if migrate is false: %s', async (_, drop) => {
+    const running = bed.store()
+    await running.acquire(ask())
+    const careful = bed.store({ migrate: false })
+    await careful.read(['r'])
+    await bed.admin.query(drop(bed.table))
+    expect(await inspectPostgres(bed.pool(), { schema: bed.schema })).toMatchObject({ state: 'damaged' })
+    for (const store of [careful, bed.store({ migrate: false })])
+      await expect(store.acquire(ask('other'))).rejects.toMatchObject({
+        code: 'store-failed',
+        message: expect.stringMatching(/holdfast_leases.* does not exist, .*call migratePostgres first/),
+      })
+  })
+})
+
+it('the docs say how to uninstall', async () => {
+  await bed.store().acquire(ask())
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/stores/postgres.md'), 'utf8')
+  const [, script = ''] = /To uninstall.*?```sql\n(.*?)```/s.exec(page) ?? []
+  await bed.admin.query(`set search_path = ${bed.schema}`)
+  await bed.admin.query(script.replace(`'public'`, `'${bed.schema}'`))
+  const left = `select from pg_class where relnamespace = '${bed.schema}'::regnamespace
+    union all select from pg_proc where pronamespace = '${bed.schema}'::regnamespace`
+  expect((await bed.admin.query(left)).rowCount).toBe(0)
+})
+
 describe('a role without the right to create', () => {
   let role: string
   let connection: string
@@ -111,7 +220,7 @@ describe('a role without the right to create', () => {
     await expect(store.acquire(ask())).rejects.toMatchObject({
       code: 'store-failed',
       message: expect.stringMatching(
-        /may not create .* grant it CREATE on the schema, or call migratePostgres/,
+        /holdfast_leases" does not exist, and this role may not create .* grant it CREATE on the schema, or call migratePostgres/,
       ),
       cause: expect.objectContaining({ code: '42501' }),
     })

@@ -21,6 +21,7 @@ export function pushOnFakeServer() {
     probes: 0,
     registered: [] as string[],
     ended: [] as string[],
+    abandoned: [] as string[],
     watches: 0,
     channels: [] as string[],
     keepsAlive: false,
@@ -42,6 +43,9 @@ export function pushOnFakeServer() {
       answer()
       server.registered.push(...leases.map(({ id }) => id))
       return server.ended
+    },
+    async abandon(resource, id) {
+      server.abandoned.push(`${resource} ${id}`)
     },
     async watch() {
       answer()
@@ -92,7 +96,10 @@ export function pushOnFakeServer() {
     deliver: () => deliver(),
     send: (payload: string, channel = 'holdfast_own') => hooks?.notified(channel, payload),
     /** Somebody waits, so that the connection is needed. */
-    wait: () => push.refused(ask('waiter'), QUEUED, null),
+    wait: () => {
+      push.expect(ask('waiter'))
+      push.refused(ask('waiter'), QUEUED, push.address)
+    },
   }
 }
 

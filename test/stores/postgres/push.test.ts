@@ -4,7 +4,7 @@ import type { LeaseStore, StoreEvent } from '../../../src/core/index.ts'
 import { eventually } from '../../eventually.ts'
 import { asking, grab } from '../asking.ts'
 import { ownSystemClock } from '../own-clock.ts'
-import { type Bed, makeBed } from './bed.ts'
+import { type Bed, LISTENS, makeBed } from './bed.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env
 
@@ -125,7 +125,7 @@ describe('watching leases in Postgres', () => {
 describe('a holder in Postgres', () => {
   const dropListener = () =>
     bed.admin.query(`select pg_terminate_backend(pid) from pg_stat_activity
-      where application_name = '${bed.schema}' and query ~* '^listen'`)
+      where application_name = '${bed.schema}' and ${LISTENS}`)
 
   it('is told of a loss that happened before it listened', async () => {
     let lost = 0

@@ -12,10 +12,10 @@ const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env
 const SCHEMA = `model_${process.pid}`
 const TABLE = `${SCHEMA}.holdfast_leases`
 const START_MS = 1_800_000_000_000
-/** The channel of each asker. The last one polls. */
-const ADDRESSES = ['one', 'one', 'two', '']
+/** The channel of each asker. */
+const CHANNELS = ['one', 'one', 'two', 'three']
 
-const asker = fc.nat(ADDRESSES.length - 1)
+const asker = fc.nat(CHANNELS.length - 1)
 const ttl = fc.constantFrom(10, 1500, 60_000)
 const action = fc.oneof(
   {
@@ -43,6 +43,8 @@ const action = fc.oneof(
 type Action = typeof action extends fc.Arbitrary<infer T> ? T : never
 
 let client: pg.Client
+/** The pid and the start of the server process that listens. */
+let connection: string
 beforeAll(async () => {
   client = new pg.Client({ connectionString: url, options: `-c search_path=${SCHEMA},pg_catalog` })
   await client.connect()
@@ -52,8 +54,12 @@ beforeAll(async () => {
     create function ${SCHEMA}.clock_timestamp() returns timestamptz language sql volatile as
       'select to_timestamp(ms / 1000.0) from ${SCHEMA}.clock'`)
   await migratePostgres(client, { schema: SCHEMA })
+  const backend =
+    await client.query(`select pid || ' ' || (extract(epoch from backend_start) * 1e6)::bigint as it
+    from pg_stat_activity where pid = pg_backend_pid()`)
+  connection = backend.rows[0].it
   const { rows } = await client.query(`update ${TABLE}_meta set watch_until = 1e18 returning watch_channel`)
-  await client.query(`listen one; listen two; listen ${rows[0].watch_channel}`)
+  await client.query(`listen one; listen two; listen three; listen ${rows[0].watch_channel}`)
 })
 afterAll(async () => {
   await client.query(`drop schema ${SCHEMA} cascade`)
@@ -62,7 +68,7 @@ afterAll(async () => {
 
 it('gives the same answers, changes and wake-ups as the model', async () => {
   const property = fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 60 }), async (actions) => {
-    await client.query(`truncate ${TABLE}`)
+    await client.query(`truncate ${TABLE}, ${TABLE}_waiters`)
     const model = new Model()
     for (const action of actions) {
       const { token } = model
@@ -96,8 +102,8 @@ class Model {
   do(action: Action): Outcome {
     const effects = new Effects()
     const answer = this.#answer(action, effects)
-    const woken = [...effects.wakes].filter(([id]) => ADDRESSES[Number(id.at(-1))] !== '')
-    return JSON.parse(JSON.stringify({ answer, changes: effects.changes, wakes: Object.fromEntries(woken) }))
+    const { changes, wakes } = effects
+    return JSON.parse(JSON.stringify({ answer, changes, wakes: Object.fromEntries(wakes) }))
   }
 
   #answer(action: Action, effects: Effects): unknown {
@@ -109,7 +115,7 @@ class Model {
       this.#row ??= newRow('r', 0)
       const id = idOf(action.asker)
       const replace = replaces(action, this.token)
-      const channel = ADDRESSES[action.asker] || id
+      const channel = CHANNELS[action.asker] ?? ''
       const request = {
         resource: 'r',
         id,
@@ -121,7 +127,9 @@ class Model {
     }
     const row = this.#row
     if (action.type === 'renew')
-      return row ? renew(row, idOf(action.asker), action.ttl, now, effects) : { ok: false, holder: null }
+      return row
+        ? renew(row, { id: idOf(action.asker), ttl: action.ttl }, now, effects)
+        : { ok: false, holder: null }
     if (!row) return { ended: null, holder: null }
     const by =
       action.type === 'force' ? { token: row.token - Number(action.stale) } : { id: idOf(action.asker) }
@@ -133,9 +141,9 @@ async function onTables(action: Action, now: number, token: number): Promise<Out
   const changes: unknown[] = []
   const wakes: Record<string, number> = {}
   const onNotification = ({ payload = '' }: pg.Notification) => {
-    const [, inMs, id] = /^wake (\d+) (.*)$/.exec(payload) ?? []
-    if (id) wakes[id] = Number(inMs)
-    else if (payload.startsWith('{')) changes.push(JSON.parse(payload))
+    const told = JSON.parse(payload)
+    if ('wake' in told) wakes[told.id] = told.wake
+    else if ('id' in told) changes.push(told)
   }
   client.on('notification', onNotification)
   await client.query(`update ${SCHEMA}.clock set ms = $1`, [now])
@@ -163,7 +171,7 @@ async function callTables(action: Action, token: number): Promise<unknown> {
     case 'ask': {
       const { asker, ttl, waits } = action
       const text = `acquire('r', $1, 'Mika', $2, null, $3, $4, $5)`
-      const values = [idOf(asker), ttl, ADDRESSES[asker], waits, replaces(action, token)]
+      const values = [idOf(asker), ttl, `${CHANNELS[asker]} ${connection}`, waits, replaces(action, token)]
       const { replaced, ...answer } = await call(text, ...values)
       return replaced ? { ...answer, replaced } : answer
     }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
-import { readFileLines, readLines } from './input-files-node.ts'
+import { readFileLines, readLines } from './monitor-node.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-lines-'))
 afterAll(() => rmSync(directory, { recursive: true }))

@@ -1,0 +1,56 @@
+/** A child process with some waiters for one resource. The first member holds the resource until all of them wait. */
+import { createLeases } from '../../src/core/index.ts'
+import { now } from '../contention/rival.ts'
+import { openStore } from './open-store.ts'
+
+export interface Orders {
+  readonly address: string
+  readonly waiters: number
+  readonly holds: boolean
+}
+
+export type Report =
+  | { readonly type: 'ready' }
+  | { readonly type: 'waiting'; readonly ms: number; readonly bytes: number }
+  /** When each lease was granted, and when its release was called. */
+  | { readonly type: 'done'; readonly turns: readonly (readonly [number, number])[] }
+
+const TTL_MS = 600_000
+
+process.once('message', async ({ address, waiters, holds }: Orders) => {
+  const report = (message: Report) => process.send?.(message)
+  const next = () => new Promise((resolve) => process.once('message', resolve))
+  const { store, close } = await openStore(address)
+  const waiting = Promise.withResolvers<void>()
+  let standing = 0
+  const leases = createLeases(store, {
+    ttl: TTL_MS,
+    onEvent: ({ type }) => {
+      if (type === 'waiting' && ++standing === waiters) waiting.resolve()
+    },
+  })
+  const held = holds ? await leases.acquire('contended') : undefined
+  report({ type: 'ready' })
+  await next()
+
+  globalThis.gc?.()
+  const before = process.memoryUsage().rss
+  const start = now()
+  const turns = Promise.all(
+    Array.from({ length: waiters }, async () => {
+      const lease = await leases.acquire('contended', { wait: Infinity })
+      const granted = now()
+      const released = lease.release()
+      return [granted, now(), await released] as const
+    }),
+  )
+  await waiting.promise
+  report({ type: 'waiting', ms: now() - start, bytes: process.memoryUsage().rss - before })
+  await next()
+
+  await held?.release()
+  report({ type: 'done', turns: (await turns).map(([granted, released]) => [granted, released]) })
+  await leases.close()
+  await close()
+  process.disconnect()
+})

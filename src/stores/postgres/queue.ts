@@ -1,0 +1,100 @@
+import type { Names } from './names.ts'
+import { BY_KEY, MILLISECOND, RESERVATION, SECOND } from './units.ts'
+
+/** How many waiters behind the first are looked at to find one that can be told to stand by. */
+const STANDBY_WITHIN = 100
+
+/**
+ * The queue of one resource. Whoever calls these functions has locked the row of the resource. They read the waiters
+ * in later statements than the one that waited for the lock: each statement sees what was committed before it began.
+ */
+export function queue({ waiters, fn, dollars }: Names): string {
+  const milliseconds = (interval: string) => `ceil((${interval}) / ${MILLISECOND}.0)`
+  return `
+-- The listening connection of the waiter is gone, so its process is. Another process may have got the same pid.
+create function ${fn('is_dead')}(_pid integer, _started bigint) returns boolean language sql as ${dollars}
+  select _pid is not null and not exists (
+    select from pg_stat_get_activity(_pid) a
+    -- Null for the process of another role: then it must be enough that there is one of this number.
+    where coalesce((extract(epoch from a.backend_start) * ${SECOND})::bigint = _started, true))
+${dollars};
+
+create function ${fn('tell')}(w ${waiters}, _in numeric) returns void language sql as ${dollars}
+  select ${fn('announce')}(nullif(w.channel, ''), json_build_object('wake', _in, 'resource', w.resource, 'id', w.id))
+${dollars};
+
+-- A waiter missed its turn. It and all others of its process lose their places, and are told to ask again.
+create function ${fn('dismiss')}(absent ${waiters}, _asker text) returns void language plpgsql as ${dollars}
+declare
+  w ${waiters};
+begin
+  for w in
+    delete from ${waiters} where resource = absent.resource
+      and (place = absent.place or (channel = absent.channel and channel <> '')) returning *
+  loop
+    if w.id is distinct from _asker then
+      perform ${fn('tell')}(w, 0);
+    end if;
+  end loop;
+end
+${dollars};
+
+-- Brings the queue up to this moment: ends a reservation that was not used, and makes the next one if the resource
+-- is free. Returns the first waiter, which has the reservation. '_asker' need not be told, because it is the caller.
+create function ${fn('settle')}(_resource text, _first bigint, _free boolean, at bigint, _asker text)
+  returns ${waiters} ${BY_KEY} as ${dollars}
+declare
+  head ${waiters};
+  standby ${waiters};
+begin
+  loop
+    select * into head from ${waiters} where resource = _resource and place >= _first order by place limit 1;
+    -- A clock that stepped back must not lengthen anything.
+    if head.reserved_until > at + ${RESERVATION} then
+      head.reserved_until := at + ${RESERVATION};
+      update ${waiters} set reserved_until = head.reserved_until where resource = _resource and place = head.place;
+    end if;
+    if head.reserved_until <= at then
+      perform ${fn('dismiss')}(head, _asker);
+    elsif head.id is null or head.reserved_until is not null or not _free then
+      return head;
+    elsif head.expires_at <= at or ${fn('is_dead')}(head.pid, head.started) then
+      -- All that are dead leave together, wherever they are in the queue.
+      delete from ${waiters} where resource = _resource and (expires_at <= at or (pid, started) in (
+        select pid, started from (
+          select distinct pid, started from ${waiters} where resource = _resource and pid is not null) connections
+        where ${fn('is_dead')}(pid, started)));
+    else
+      exit;
+    end if;
+  end loop;
+  head.reserved_until := least(at + ${RESERVATION}, head.expires_at);
+  update ${waiters} set reserved_until = head.reserved_until where resource = _resource and place = head.place;
+  if head.id is distinct from _asker then
+    perform ${fn('tell')}(head, 0);
+  end if;
+  -- Those without a connection cannot be told, and ask in time anyway.
+  select * into standby from (
+    select * from ${waiters} where resource = _resource and place > head.place order by place limit ${STANDBY_WITHIN}
+  ) w where pid is not null and not ${fn('is_dead')}(pid, started) limit 1;
+  if standby.id is distinct from _asker then
+    perform ${fn('tell')}(standby, ${milliseconds('head.reserved_until - at')});
+  end if;
+  return head;
+end
+${dollars};
+
+-- Returns the first place of the queue without this waiter; null if nobody is left. '_first' is that of the head.
+create function ${fn('leave')}(_resource text, _id text, _first bigint) returns bigint language plpgsql as ${dollars}
+declare
+  left_place bigint;
+begin
+  delete from ${waiters} where resource = _resource and id = _id returning place into left_place;
+  if left_place is distinct from _first then
+    return _first;
+  end if;
+  return (select place from ${waiters} where resource = _resource and place > _first order by place limit 1);
+end
+${dollars};
+`
+}

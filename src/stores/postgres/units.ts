@@ -1,0 +1,20 @@
+import { RESERVATION_MS } from '../lease-row.ts'
+
+/** Times in the tables are microseconds since 1970. */
+export const MILLISECOND = 1000
+export const SECOND = 1000 * MILLISECOND
+export const HOUR = 3600 * SECOND
+
+/** `now()` would be the start of the transaction, before the wait for a lock. */
+export const CLOCK = `(extract(epoch from clock_timestamp()) * ${SECOND})::bigint`
+
+/** How long a free resource is kept for the first waiter. */
+export const RESERVATION = RESERVATION_MS * MILLISECOND
+/** How long a waiter that cannot be judged by its connection keeps its place after each request. */
+export const PLACE_WITHOUT_CONNECTION = SECOND
+
+/**
+ * For functions that look rows up by key. A plan is kept until the next ANALYZE, and one that was made for a nearly
+ * empty table would read the whole table after a burst. This cost makes the planner use the index of any table.
+ */
+export const BY_KEY = 'language plpgsql set random_page_cost = 0'

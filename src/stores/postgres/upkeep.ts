@@ -1,0 +1,187 @@
+import type { Names } from './names.ts'
+import { BY_KEY, CLOCK, HOUR, SECOND } from './units.ts'
+
+/** The server refuses a payload of 8000 bytes. */
+const MAX_PAYLOAD_BYTES = 7999
+/** How long a free row is kept, so that its token outlives a clock that steps back. */
+const KEEP_FREE = HOUR
+const PRUNE_EVERY = HOUR / 6
+const PRUNE_AT_ONCE = 1000
+/** For how long one call of `watch` has changes announced. */
+const WATCH_AHEAD = 30 * SECOND
+
+export const commitLazily = `commits := set_config('synchronous_commit', 'off', true);`
+
+/** The UPDATE reads it. A new watcher waits until the UPDATEs that did not see it have ended. */
+export const isWatched = ({ meta }: Names) => `(select watch_channel from ${meta} where watch_until > at)`
+
+export const announce = (fn: Names['fn'], ...changes: readonly string[]) => `if channel is not null then
+    perform ${changes.map((change) => `${fn('announce')}(channel, ${change})`).join(', ')};
+  end if;`
+
+export const tellLoss = (fn: Names['fn']) =>
+  `perform ${fn('announce')}(split_part(r.address, ' ', 1), json_build_object('lost', r.id));`
+
+export const endLease = (names: Names) => `update ${names.table} set
+      id = null, owner = null, metadata = null, acquired_at = null,
+      expires_at = null, span = null, address = null, ended_at = at, first_place = r.first_place
+    where resource = r.resource
+    returning ${isWatched(names)} into channel;`
+
+/** Describes rows, notifies, creates and deletes rows, ends expired leases, and registers holders and watchers. */
+export function upkeep(names: Names): string {
+  const { table, waiters, meta, fn, dollars } = names
+  return `
+create function ${fn('is_sound')}(r ${table}) returns boolean language sql immutable as ${dollars}
+  select num_nulls(r.id, r.owner, r.acquired_at, r.expires_at, r.span) in (0, 5)
+    and coalesce(json_typeof(r.metadata) = 'object', true)
+${dollars};
+
+create function ${fn('describe')}(r ${table}, state text, at bigint) returns json language sql stable as ${dollars}
+  select json_build_object(
+    'resource', r.resource, 'id', r.id, 'owner', r.owner, 'token', r.token, 'metadata', r.metadata,
+    'acquiredAt', r.acquired_at / 1000,
+    'expiresAt', least(r.expires_at, at + r.span) / 1000,
+    'remaining', case state when 'held' then (least(r.expires_at, at + r.span) - at) / 1000 else 0 end,
+    'state', state)
+${dollars};
+
+-- A change that is too long to be told makes the watcher read the row.
+create function ${fn('announce')}(channel text, change json) returns void language sql as ${dollars}
+  select case
+    when coalesce(channel, '') = '' then null
+    when octet_length(change::text) <= ${MAX_PAYLOAD_BYTES} then pg_notify(channel, change::text)
+    when change is not null then pg_notify(channel, json_build_object('resource', change->'resource')::text) end
+${dollars};
+
+-- Drops rows that nobody needs. Their tokens must not be given again: the floor rises in the same transaction.
+create function ${fn('prune')}(at bigint) returns void language plpgsql as ${dollars}
+declare
+  highest bigint;
+  dropped integer;
+begin
+  perform from ${meta} for update skip locked;
+  if not found then
+    return;
+  end if;
+  with doomed as (
+    select resource from ${table} t
+    where id is null and greatest(ended_at, token) + ${KEEP_FREE} <= at and not exists (
+      select from ${waiters} w where w.resource = t.resource
+        and coalesce(w.expires_at > at, not ${fn('is_dead')}(pid, started)))
+    limit ${PRUNE_AT_ONCE} for update skip locked
+  ), dead as (
+    delete from ${waiters} w using doomed where w.resource = doomed.resource
+  ), gone as (
+    delete from ${table} t using doomed where t.resource = doomed.resource returning t.token
+  )
+  select max(token), count(*) into highest, dropped from gone;
+  update ${meta} set
+    floor = greatest(floor, highest),
+    pruned_at = case when dropped < ${PRUNE_AT_ONCE} then at else pruned_at end;
+end
+${dollars};
+
+-- Only here the table grows, so here it is pruned, and no sweeper is needed for that.
+create function ${fn('make')}(_resource text) returns ${table} language plpgsql as ${dollars}
+declare
+  r ${table};
+  m ${meta};
+begin
+  loop
+    insert into ${table} (resource, token, ended_at) values (_resource, 0, ${CLOCK})
+      on conflict do nothing returning * into r;
+    if found then
+      -- Those who waited when somebody deleted an earlier row.
+      delete from ${waiters} where resource = _resource;
+      -- After the insertion, which waits for a deletion of the same resource that raises the floor.
+      select * into m from ${meta};
+      if m.pruned_at + ${PRUNE_EVERY} < r.ended_at or m.pruned_at > r.ended_at then
+        perform ${fn('prune')}(r.ended_at);
+      end if;
+      r.token := m.floor;
+      return r;
+    end if;
+    select * into r from ${table} where resource = _resource for no key update;
+    if found then
+      return r;
+    end if;
+  end loop;
+end
+${dollars};
+
+-- Never waits for a lock, so that it may hold several.
+create or replace function ${fn('sweep')}(_limit integer) returns text language plpgsql as ${dollars}
+declare
+  r ${table};
+  head ${waiters};
+  at bigint;
+  ended json;
+  channel text;
+  swept json[] := '{}';
+begin
+  at := ${CLOCK};
+  update ${table} set expires_at = at + span where resource in (
+    select resource from ${table} where expires_at > at + span for no key update skip locked);
+  for r in
+    select * from ${table} t where t.expires_at <= at and ${fn('is_sound')}(t)
+    limit _limit for no key update skip locked
+  loop
+    ended := ${fn('describe')}(r, 'expired', at);
+    ${tellLoss(fn)}
+    if r.first_place is not null then
+      head := ${fn('settle')}(r.resource, r.first_place, true, at, null);
+      r.first_place := head.place;
+    end if;
+    ${endLease(names)}
+    ${announce(fn, 'ended')}
+    swept := swept || ended;
+  end loop;
+  perform ${fn('prune')}(at);
+  return to_json(swept);
+end
+${dollars};
+
+-- These holders are told at this address from now on. Answers the ids of those that hold no more.
+create or replace function ${fn('hear')}(_holders text, _address text) returns text ${BY_KEY} as ${dollars}
+declare
+  at bigint := ${CLOCK};
+  commits text;
+begin
+  ${commitLazily}
+  update ${table} t set address = _address
+    from json_to_recordset(_holders::json) as h(resource text, id text)
+    where t.resource = h.resource and t.id = h.id and t.address is distinct from _address;
+  return (
+    select coalesce(json_agg(h.id), '[]') from json_to_recordset(_holders::json) as h(resource text, id text)
+    where not exists (select from ${table} t where t.resource = h.resource and t.id = h.id and t.expires_at > at));
+end
+${dollars};
+
+-- Answers when the listening process began; the payload shows whether that one hears at all.
+create or replace function ${fn('probe')}(_channel text, _payload text, _pid integer) returns text
+  language plpgsql as ${dollars}
+begin
+  perform pg_notify(_channel, _payload);
+  return (
+    select (extract(epoch from a.backend_start) * ${SECOND})::bigint from pg_stat_get_activity(_pid) a
+    where a.pid = _pid);
+end
+${dollars};
+
+-- Changes are announced for a while from now on.
+create or replace function ${fn('watch')}() returns text language plpgsql as ${dollars}
+declare
+  m ${meta};
+  at bigint;
+  commits text;
+begin
+  select * into m from ${meta} for no key update;
+  at := ${CLOCK};
+  ${commitLazily}
+  update ${meta} set watch_until = at + ${WATCH_AHEAD};
+  return json_build_object('channel', m.watch_channel, 'lapsed', m.watch_until <= at);
+end
+${dollars};
+`
+}
