@@ -22,10 +22,10 @@ export function createLeases(
     heartbeat: 1,
     wait: 1,
     retry: 1,
-    callTimeout: 1,
-    endsWithProcess: 1,
     clock: 1,
     onEvent: 1,
+    callTimeout: 1,
+    endsWithProcess: 1,
   })
   const { owner = defaultOwner() } = options
   const checked = 'then' in Object(store) ? Promise.resolve(store).then(expectStore) : expectStore(store)

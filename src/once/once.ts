@@ -63,7 +63,7 @@ export function createOnce(jobs: JobStore, options: OnceOptions = {}): Once {
       `a JobStore such as ${factoryFor(jobs)} (with ${JOB_STORE_METHODS.join(', ')})`,
       jobs,
     )
-  expectOptions(options, { worker: 1, onEvent: 1, onWarning: 1, callTimeout: 1, clock: 1 })
+  expectOptions(options, { worker: 1, callTimeout: 1, onEvent: 1, onWarning: 1, clock: 1 })
   const { worker, onEvent, onWarning, clock = systemClock } = options
   if (worker !== undefined) expectText('worker', worker)
   if (onEvent !== undefined) expectFunction('onEvent', onEvent)
