@@ -33,6 +33,7 @@ type FieldName =
   | 'token'
   | 'ttl_ms'
   | 'waiting'
+  | 'waiting_count'
   | 'you'
 
 export interface ApiResponse {

@@ -49,7 +49,7 @@ export function actionsOfResponse(
     const holder = holderOf(body, isMe === true, now)
     actions.push({ type: 'holder', holder: isMe ? { ...holder, ...me } : holder })
   }
-  if (Array.isArray(body.waiting)) actions.push(queueAction(body.waiting, me))
+  if (Array.isArray(body.waiting)) actions.push(queueAction(body, body.waiting, me))
   if (typeof body.place === 'number')
     actions.push({ type: 'queue', waiting: state.waiting, place: body.place })
   return actions
@@ -64,11 +64,12 @@ export function actionsOfEvent(
   const isMine = phase === 'held' && data.token === token
   switch (plainName(event)) {
     case 'document.locked':
+    case 'document.renewed':
       return hasShape(data, TIMES) ? [{ type: 'holder', holder: holderOf(data, isMine, now) }] : []
     case 'document.unlocked':
       return holder && holder.token > tokenOf(data) ? [] : [{ type: 'holder', holder: null }]
     case 'document.line':
-      return Array.isArray(data.line) ? [queueAction(data.line, me)] : []
+      return Array.isArray(data.line) ? [queueAction(data, data.line, me)] : []
     case 'document.saved':
       return [{ type: 'changed', change: { savedAt: textOf(data.saved_at) } }]
     case 'document.takeover-requested':
@@ -116,11 +117,17 @@ function requestOf(data: Body & Shaped<typeof REQUEST>, now: number): HandOverRe
   }
 }
 
-function queueAction(queue: readonly unknown[], me: Person | null): DocumentLockAction {
+/** The queue has only the first waiters. */
+function queueAction(
+  { waiting_count: count }: Body,
+  queue: readonly unknown[],
+  me: Person | null,
+): DocumentLockAction {
   const place = queue
     .map(personOf)
     .findIndex(({ sessionId, clientId }) => sessionId === me?.sessionId && clientId === me.clientId)
-  return { type: 'queue', waiting: queue.length, place: place < 0 ? null : place }
+  const waiting = typeof count === 'number' ? count : queue.length
+  return { type: 'queue', waiting, place: place < 0 ? null : place }
 }
 
 function personOf(value: unknown): Person {

@@ -22,6 +22,8 @@ import {
 export const SETTINGS = {
   host: text('127.0.0.1', 'the address to listen on; 0.0.0.0 is every address'),
   port: whole(4321, 0, 65_535, 'the port to listen on; 0 is any free port'),
+  tlsCert: path('the file of a certificate, to listen with HTTPS; read again when it changes'),
+  tlsKey: path('the file of its key'),
   store: address('sqlite:./holdfast.db', 'where the leases are, such as redis://host'),
   ttl: duration('30s', '1s', '1h', 'how long a lock lives without a heartbeat'),
   heartbeat: duration('10s', '100ms', '54m', 'how often clients send a heartbeat; at most 0.9 of the ttl'),
@@ -32,6 +34,7 @@ export const SETTINGS = {
   maxWait: duration('60s', '0ms', '10m', 'the longest wait of a request in the queue; more counts as this'),
   takeover: flag(true, 'whether others may take a lock over'),
   openLeases: flag(false, 'whether every session may use the lease API (except leases of documents)'),
+  openTelemetry: flag(false, 'whether every session may send telemetry'),
   leaseTokens: secrets('tokens that allow the lease API, at least 16 characters each'),
   adminTokens: secrets('tokens that allow everything, at least 16 characters each'),
   cookieSecrets: secrets('sign the sessions, the same on all nodes: the first signs, all are accepted'),
@@ -42,6 +45,7 @@ export const SETTINGS = {
     'whether the cookie is for HTTPS only; auto: if the request came over HTTPS',
   ),
   cookieMaxAge: duration('720h', '1m', '9000h', 'how long a browser keeps its session'),
+  appId: text('holdfast', 'the id in the address of the HTTP API for backends, /apps/{id}'),
   channelKey: text('holdfast', 'the public key in the address of the WebSockets, /app/{key}'),
   channelSecret: secret('signs private and presence channels, the same on all nodes'),
   secretsFile: path('where generated secrets are kept, so that sessions outlive the process'),
@@ -54,18 +58,26 @@ export const SETTINGS = {
   clientEvents: flag(false, 'whether sockets of a private or presence channel may send events to each other'),
   activityTimeout: duration('30s', '1s', '10m', 'how long a socket may be silent before it is pinged'),
   origins: list('other origins whose pages may call, such as https://app.example.com'),
+  headers: list('further request headers that pages of these origins may send, such as X-Tenant'),
+  hosts: list(
+    'names in the Host header; needed beside localhost on a loopback address, and empty is any elsewhere',
+  ),
   trustProxy: flag(
     false,
     'whether the last hop of X-Forwarded-For is the client, because your proxy wrote it',
   ),
   maxBody: bytes(16_384, 1024, 1_048_576, 'the largest request in bytes'),
   maxDocument: bytes(1_048_576, 1024, 67_108_864, 'the largest request that saves a document, in bytes'),
+  maxDepth: whole(100, 4, 1000, 'how deeply the arrays and objects of a request may be nested'),
   maxRoomBytes: whole(200, 1, 400, 'the longest name of a room in bytes'),
   rate: whole(100, 0, 1_000_000, 'requests per second of one client address; 0: no limit'),
   burst: whole(400, 1, 1_000_000, 'requests of one client address at once'),
   telemetryRate: whole(5, 0, 1_000_000, 'telemetry batches per second of one client address; 0: no limit'),
   maxSockets: whole(1000, 1, 1_000_000, 'open sockets of one client address'),
+  maxWaiters: whole(1000, 1, 1_000_000, 'requests that wait for one document at this node'),
+  maxWaitersOfAddress: whole(200, 1, 1_000_000, 'requests of one client address that wait at this node'),
   auditEntries: whole(10_000, 100, 10_000_000, 'entries of an audit trail in memory'),
+  receiveWithin: duration('20s', '1s', '5m', 'how long a request may take to arrive'),
   stopWithin: duration('10s', '0ms', '10m', 'how long requests may take to finish when the server stops'),
   logLevel: choice(
     'info',
@@ -118,6 +130,8 @@ export function resolveSettings(sources: readonly SettingsSource[]): Settings {
     mistakes.push(
       `heartbeat: expected at most 0.9 of the ttl of ${settings.ttl} ms, got ${settings.heartbeat} ms`,
     )
+  if (mistakes.length === 0 && (settings.tlsCert === '') !== (settings.tlsKey === ''))
+    mistakes.push('tlsCert and tlsKey: expected both or neither')
   if (mistakes.length > 0) throw new LeaseError('invalid-argument', mistakes.join('\n'))
   return settings
 }

@@ -24,7 +24,10 @@ export interface AnalysisRepo {
   ): Promise<{ acquired: boolean; reason?: string }>
   /** Ends the lock of `lockOwner`, if it has one. A failure is a warning, never an error. */
   releaseAnalysisLock(analysisId: string, lockOwner: string): Promise<void>
-  /** Extends the lock. Rejects with `lease-lost` if `lockOwner` does not hold it any more. */
+  /**
+   * Extends the lock to `ttlSec` from now. It never shortens the lock: one that ends later stays as it is. Rejects with
+   * `lease-lost` if `lockOwner` does not hold it any more.
+   */
   refreshAnalysisLock(analysisId: string, lockOwner: string, ttlSec?: number): Promise<void>
 }
 

@@ -19,9 +19,15 @@ export type {
 } from './job-store.ts'
 export { type MemoryJobsOptions, memoryJobs } from './memory-jobs.ts'
 export type { JobFields, JobStatuses } from './naming.ts'
+export { type OidcClaims, type OidcOptions, oidcAuthorize } from './oidc.ts'
 export { createOnce, type Once, type OnceOptions } from './once.ts'
 export { type PostgresJobsOptions, postgresJobs } from './postgres-jobs.ts'
 export type { RunningJob, RunOptions, RunResult, Work } from './run.ts'
 export { type SqliteJobsOptions, sqliteJobs } from './sqlite-jobs.ts'
-export { createTaskHandler, type TaskHandler, type TaskHandlerOptions } from './task-handler.ts'
+export {
+  createTaskHandler,
+  type Delivery,
+  type TaskHandler,
+  type TaskHandlerOptions,
+} from './task-handler.ts'
 export type { WaitOptions } from './wait.ts'

@@ -3,6 +3,7 @@ import { LeaseError } from '../base/errors.ts'
 import { FakeClock } from '../testing/index.ts'
 import type { JobStore } from './job-store.ts'
 import { memoryJobs } from './memory-jobs.ts'
+import { oidcAuthorize } from './oidc.ts'
 import { createOnce, type Once } from './once.ts'
 import { createTaskHandler, type TaskHandlerOptions } from './task-handler.ts'
 
@@ -254,5 +255,67 @@ describe('invalid options of a handler', () => {
 
   it('throw without options', () => {
     expect(() => createTaskHandler(once, undefined as never)).toThrow('options: expected an object')
+  })
+})
+
+describe('a job that another worker runs', () => {
+  it.each([
+    [{}, 503, '30'],
+    [{ lockedStatus: 429 }, 429, '30'],
+    [{ onLocked: 'ack' }, 200, null],
+  ] as const)('with %j gets %i', async (options, status, retryAfter) => {
+    await jobs.acquire('42', 'another run', 300_000)
+    const response = await handler(options)(deliver())
+    expect([response.status, response.headers.get('Retry-After')]).toEqual([status, retryAfter])
+  })
+
+  it.each([{ lockedStatus: 200 }, { lockedStatus: '429' }, { onLocked: 'ack', lockedStatus: 429 }])(
+    'is not configured with %j',
+    (options) => {
+      expect(() => handler(options as TaskHandlerOptions)).toThrow(/^lockedStatus: expected/)
+    },
+  )
+})
+
+describe('the headers of the queue', () => {
+  it.each([
+    [
+      { 'X-CloudTasks-TaskRetryCount': '2', 'X-CloudTasks-QueueName': 'q', 'X-CloudTasks-TaskName': 't' },
+      { retryCount: 2, queue: 'q', task: 't' },
+    ],
+    [{ 'X-AppEngine-TaskRetryCount': '0' }, { retryCount: 0, queue: null, task: null }],
+    [{ 'X-CloudTasks-TaskRetryCount': 'x' }, { retryCount: null, queue: null, task: null }],
+  ])('%j are given to the work', async (headers, delivery) => {
+    const work = vi.fn()
+    await handler({ work })(deliver({ analysisId: '42' }, { headers }))
+    expect(work).toHaveBeenCalledWith(expect.objectContaining({ delivery, id: '42' }))
+  })
+})
+
+describe('an OIDC token', () => {
+  const CLAIMS = { aud: 'https://worker.example', email: 'queue@example.com', email_verified: true }
+  const authorize = oidcAuthorize({
+    verify: async (token) => {
+      if (token === 'forged') throw new Error('the signature is not valid')
+      return { ...CLAIMS, ...JSON.parse(atob(token)) }
+    },
+    audience: CLAIMS.aud,
+    email: CLAIMS.email,
+  })
+  const bearer = (claims: object) => `Bearer ${btoa(JSON.stringify(claims))}`
+
+  it.each([
+    ['of the queue', bearer({}), 200],
+    ['for several audiences', bearer({ aud: ['other', CLAIMS.aud] }), 200],
+    ['for another audience', bearer({ aud: 'https://other.example' }), 403],
+    ['of another account', bearer({ email: 'other@example.com' }), 403],
+    ['whose address was not verified', bearer({ email_verified: false }), 403],
+    ['that is forged', 'Bearer forged', 403],
+    ['of another kind', 'Basic eDp5', 403],
+    ['that is missing', '', 403],
+  ])('%s', async (_, Authorization, status) => {
+    const headers = Authorization === '' ? {} : { Authorization }
+    const response = await handler({ authorize })(deliver({ analysisId: '42' }, { headers }))
+    expect(response.status).toBe(status)
   })
 })

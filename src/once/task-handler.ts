@@ -1,4 +1,11 @@
-import { expectFunction, expectOneOf, expectOptions, hasMethods, refuse } from '../base/arguments.ts'
+import {
+  expectFunction,
+  expectOneOf,
+  expectOptions,
+  expectWhole,
+  hasMethods,
+  refuse,
+} from '../base/arguments.ts'
 import { type Duration, parseDuration } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
@@ -6,17 +13,30 @@ import { expectId } from './job-arguments.ts'
 import type { Once } from './once.ts'
 import { checkRunOptions, type RunOptions, type Work } from './run.ts'
 
+/** What the queue says about a delivery. Anybody can send these headers, so use them only behind `authorize`. */
+export interface Delivery {
+  /** How often the queue has delivered the task before. */
+  readonly retryCount: number | null
+  readonly queue: string | null
+  readonly task: string | null
+}
+
 export interface TaskHandlerOptions
   extends Pick<RunOptions, 'ttl' | 'heartbeat' | 'callTimeout' | 'maxAttempts'> {
-  /** The job itself. */
-  readonly work: Work<unknown>
-  /** Whether this request may start work, for example by its OIDC token. Default: every request may. */
+  /** The job itself, and what the queue says about its delivery. */
+  readonly work: (job: Parameters<Work<unknown>>[0] & { readonly delivery: Delivery }) => unknown
+  /**
+   * Whether this request may start work, for example by its OIDC token: see `oidcAuthorize`. Default: every request
+   * may.
+   */
   readonly authorize?: ((request: Request) => boolean | PromiseLike<boolean>) | undefined
   /**
    * `retry` (default): 503, so that the queue delivers again and another worker runs the job if its holder dies.
    * `ack`: 200, and the queue forgets the job.
    */
   readonly onLocked?: 'retry' | 'ack' | undefined
+  /** The status of `locked`, for queues that slow down at 503, such as 409 or 429. Default 503. */
+  readonly lockedStatus?: number | undefined
   /**
    * When the queue should deliver again: seconds as a number, as in the header `Retry-After`, or text such as
    * `'30s'`. Default 30.
@@ -53,14 +73,18 @@ export function createTaskHandler(once: Once, options: TaskHandlerOptions): Task
     heartbeat: 1,
     maxAttempts: 1,
     callTimeout: 1,
+    lockedStatus: 1,
   })
   const { work, authorize, onLocked = 'retry', onError, path = '/internal/tasks/analysis' } = options
-  const { ttl, heartbeat, callTimeout, maxAttempts } = options
+  const { ttl, heartbeat, callTimeout, maxAttempts, lockedStatus = 503 } = options
   expectFunction('work', work)
   if (authorize !== undefined) expectFunction('authorize', authorize)
   if (onError !== undefined) expectFunction('onError', onError)
   if (typeof path !== 'string' || path[0] !== '/') refuse('path', 'a path that begins with /', path)
   expectOneOf('onLocked', onLocked, ['retry', 'ack'])
+  expectWhole('lockedStatus', lockedStatus, 400, 599)
+  if (onLocked === 'ack' && options.lockedStatus !== undefined)
+    refuse('lockedStatus', 'nothing with onLocked ack, which answers 200', lockedStatus)
   const retryAfter = String(secondsOf(options.retryAfter ?? 30))
   const runOptions = checkRunOptions({ ttl, heartbeat, callTimeout, maxAttempts })
 
@@ -75,27 +99,27 @@ export function createTaskHandler(once: Once, options: TaskHandlerOptions): Task
       return later('unavailable')
     }
     try {
-      return await deliver(analysisIdOf(await readJson(request)))
+      return await deliver(analysisIdOf(await readJson(request)), deliveryOf(request.headers))
     } catch (error) {
       if (error instanceof BadRequest) return failure(error.status, error.code)
       throw error
     }
   }
 
-  async function deliver(id: string): Promise<Response> {
+  async function deliver(id: string, delivery: Delivery): Promise<Response> {
     let started = false
     try {
       const run = await once.run(
         id,
         (job) => {
           started = true
-          return work(job)
+          return work({ ...job, delivery })
         },
         runOptions,
       )
       if (run.ran) return success('done')
       if (run.reason !== 'locked') return success(run.reason)
-      return onLocked === 'ack' ? success('locked') : later('locked')
+      return onLocked === 'ack' ? success('locked') : later('locked', lockedStatus)
     } catch (error) {
       // The work may throw a `LeaseError` of its own, which says nothing about this job.
       const { code, resource } = !started && error instanceof LeaseError ? error : {}
@@ -113,8 +137,19 @@ export function createTaskHandler(once: Once, options: TaskHandlerOptions): Task
     return success(job.error === null ? 'already_finished' : 'failed')
   }
 
-  function later(error: string): Response {
-    return failure(503, error, { 'Retry-After': retryAfter })
+  function later(error: string, status = 503): Response {
+    return failure(status, error, { 'Retry-After': retryAfter })
+  }
+}
+
+/** Of Cloud Tasks, and of Cloud Tasks on App Engine. */
+function deliveryOf(headers: Headers): Delivery {
+  const header = (name: string) => headers.get(`X-CloudTasks-${name}`) ?? headers.get(`X-AppEngine-${name}`)
+  const retryCount = header('TaskRetryCount') ?? ''
+  return {
+    retryCount: /^\d{1,9}$/.test(retryCount) ? Number(retryCount) : null,
+    queue: header('QueueName'),
+    task: header('TaskName'),
   }
 }
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { clientId, instant, milliseconds, requestId, success, token } from './fields.ts'
+import { clientId, instant, milliseconds, requestId, revision, success, token } from './fields.ts'
 
 /** What everybody may see of a client. The ids that only the server knows are not part of it. */
 const personal = {
@@ -25,7 +25,7 @@ const holder = v.object({ ...personal, is_you: v.boolean() })
 
 /** The body of every request for a lock. It may be empty. */
 export const lockAsk = v.object({
-  name: v.exactOptional(v.pipe(v.string(), v.regex(/^[^\p{Cc}]{1,80}$/u))),
+  name: v.exactOptional(v.pipe(v.string(), v.regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]{1,80}$/u))),
 })
 export const lockGranted = v.object({ ...success.entries, ...held, token, ...terms })
 export const lockRenewed = v.object({ ...success.entries, ...held, token })
@@ -41,24 +41,39 @@ export const alreadyLocked = v.object({
   place: v.nullable(v.number()),
   ...terms,
 })
-const waiting = v.array(person)
+/** The first waiters, in their order, and how many there are. */
+const queue = { waiting: v.array(person), waiting_count: v.number() }
 export const lockState = v.union([
-  v.object({ is_locked: v.literal(false), waiting, ...terms }),
-  v.object({ is_locked: v.literal(true), ...held, token, holder, waiting, ...terms }),
+  v.object({ is_locked: v.literal(false), ...queue, ...terms }),
+  v.object({ is_locked: v.literal(true), ...held, token, holder, ...queue, ...terms }),
 ])
+
+/** Rooms whose locks are read together, for the icons of a list. */
+export const roomsQuery = v.object({ rooms: v.pipe(v.array(v.string()), v.maxLength(500)) })
+const room = { room_id: v.string() }
+/** In the order of the query. */
+export const roomLocks = v.object({
+  locks: v.array(
+    v.union([
+      v.object({ ...room, is_locked: v.literal(false) }),
+      v.object({ ...room, is_locked: v.literal(true), ...held, token, holder }),
+    ]),
+  ),
+})
 
 /** The body of `sendBeacon`, which cannot set a header. */
 export const releaseBody = v.object({ client_id: v.exactOptional(clientId), token })
 export const handoverAnswer = v.object({ request_id: requestId, granted: v.boolean() })
 
-/** `token` is that of the last save. All fields are `null` if nothing was saved. */
+/** `token` is that of the last save. If nothing was saved, `revision` is 0 and all others are `null`. */
 export const documentContent = v.object({
   content: v.unknown(),
   token: v.nullable(token),
   saved_at: v.nullable(instant),
+  revision,
 })
 export const documentSave = v.object({ content: v.unknown(), token })
-export const documentSaved = v.object({ ...success.entries, token, saved_at: instant })
+export const documentSaved = v.object({ ...success.entries, token, saved_at: instant, revision })
 
 export type Person = v.InferOutput<typeof person>
 export type LockGranted = v.InferOutput<typeof lockGranted>

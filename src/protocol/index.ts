@@ -13,3 +13,4 @@ export {
   parseJson,
   publicNameOf,
 } from './pusher.ts'
+export * from './pusher-api.ts'

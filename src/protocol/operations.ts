@@ -3,10 +3,11 @@ import { instant, token } from './fields.ts'
 
 export const auditEntry = v.object({
   at: instant,
-  action: v.picklist(['lock', 'unlock', 'expired', 'take-over', 'force-release']),
+  action: v.picklist(['lock', 'unlock', 'expired', 'take-over', 'force-release', 'delete']),
   resource: v.string(),
+  /** 0 for a deletion. */
   token,
-  /** The owner of the lease: a public id. */
+  /** The owner of the lease, or who deleted the content: a public id. */
   owner: v.string(),
   /** Who did it, if it was not the owner: a public id. */
   by: v.exactOptional(v.string()),
@@ -63,5 +64,8 @@ export const channelAuthRequest = v.object({
   socket_id: v.pipe(v.string(), v.regex(/^\d{1,20}\.\d{1,20}$/)),
   channel_name: v.pipe(v.string(), v.minLength(1), v.maxLength(400)),
 })
+export const userAuthRequest = v.object({ socket_id: channelAuthRequest.entries.socket_id })
+/** `user_data`: JSON with the user's public id and name. */
+export const userAuth = v.object({ auth: v.string(), user_data: v.string() })
 /** `channel_data`, for presence channels: what the other members see of the one who joins. */
 export const channelAuth = v.object({ auth: v.string(), channel_data: v.exactOptional(v.string()) })

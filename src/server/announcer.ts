@@ -1,3 +1,4 @@
+import type { Clock } from '../base/clock.ts'
 import type { JsonObject, LeaseRecord } from '../base/records.ts'
 import {
   clientChannel,
@@ -12,9 +13,21 @@ import type { Bus, BusMessage } from './bus.ts'
 import type { Channels } from './channels/index.ts'
 import { roomOf } from './identity.ts'
 import type { LeaseFeed, Transition } from './lease-feed.ts'
+import { setLimited } from './limited-map.ts'
+import type { Terms } from './room-terms.ts'
 
 const ROOM_TOPIC = 'document'
 const CLIENT_TOPIC = 'lease-push'
+const MAX_RENEWALS = 10_000
+/** A heartbeat that comes a little early counts as the next one. */
+const EARLY = 0.9
+
+export interface AnnouncerOptions {
+  readonly channels: Channels
+  readonly bus: Bus
+  readonly clock: Clock
+  readonly termsOf: (room: string) => Terms
+}
 
 /**
  * Sends events to the sockets of this node. Changes of leases come from the feed, which every node has. All other
@@ -23,10 +36,16 @@ const CLIENT_TOPIC = 'lease-push'
 export class Announcer {
   readonly #channels: Channels
   readonly #bus: Bus
+  readonly #clock: Clock
+  readonly #termsOf: AnnouncerOptions['termsOf']
+  /** When the room was last told of a renewal. */
+  readonly #renewedAt = new Map<string, number>()
 
-  constructor(channels: Channels, bus: Bus) {
+  constructor({ channels, bus, clock, termsOf }: AnnouncerOptions) {
     this.#channels = channels
     this.#bus = bus
+    this.#clock = clock
+    this.#termsOf = termsOf
   }
 
   /** Announces changes from now on. The leases that the feed found at its start are not announced. */
@@ -67,9 +86,24 @@ export class Announcer {
   #onTransition({ phase, lease }: Transition): void {
     this.#channels.broadcast(LEASES_CHANNEL, 'lease.change', { lease: observed(lease) })
     const room = roomOf(lease.resource)
-    if (room === null || phase === 'renewed') return
-    if (phase === 'started') this.sendToRoom('document.locked', lockedEvent(room, lease))
+    if (room === null) return
+    if (phase === 'renewed') this.#onRenewed(room, lease)
+    else if (phase === 'started') this.sendToRoom('document.locked', lockedEvent(room, lease))
     else this.sendToRoom('document.unlocked', unlockedEvent(room, lease))
+  }
+
+  /**
+   * For those who show when the lock ends: the pages of our own client. A holder that sends heartbeats too often does not
+   * make them hear of it more often.
+   */
+  #onRenewed(room: string, lease: LeaseRecord): void {
+    const now = this.#clock.monotonic()
+    const last = this.#renewedAt.get(room) ?? -Infinity
+    if (now - last < this.#termsOf(room).heartbeat * EARLY) return
+    this.#renewedAt.delete(room)
+    setLimited(this.#renewedAt, room, now, MAX_RENEWALS)
+    const event: DocumentEvent<'document.renewed'> = lockedEvent(room, lease)
+    this.#channels.broadcastToOwn(roomChannel(room), 'document.renewed', event)
   }
 }
 

@@ -13,26 +13,34 @@ import { type DocumentStore, memoryDocuments } from './documents.ts'
 import { Handover } from './handover.ts'
 import { createApp } from './http/app.ts'
 import { Authenticator } from './http/authentication.ts'
-import { Stopping } from './http/http-error.ts'
+import { hostCheck } from './http/hosts.ts'
+import { HttpError, Stopping } from './http/http-error.ts'
 import { RequestHandler } from './http/request-handler.ts'
 import { type Authorize, defaultAuthorize, type Identify, roomResource } from './identity.ts'
 import { LeaseFeed } from './lease-feed.ts'
 import { Locks } from './locks.ts'
 import { describeError, jsonLog, type Log } from './log.ts'
-import { withSecrets } from './secrets.ts'
+import { type RoomTerms, termsOf as roomTermsOf } from './room-terms.ts'
+import { type SecretStore, withSecrets } from './secrets.ts'
 import type { OnError, OnTelemetry, Service } from './service.ts'
 import { type Meter, StatsWindow } from './stats.ts'
+import { WaiterLimits } from './waiter-limits.ts'
 import { WaitingList } from './waiting-list.ts'
 
 export interface LockServerOptions {
   /** Where leases are stored, the same for all nodes. It stays open when the server is closed. */
   readonly store: LeaseStore
-  /** Where contents are stored. Default: in memory. */
+  /**
+   * Where contents are stored, on the backend of the store, the same for all nodes. Default: in memory if the leases
+   * are in memory too. With any other store there are no contents without it.
+   */
   readonly documents?: DocumentStore
   /** Default: in memory. */
   readonly audit?: AuditLog
   /** Between the nodes. Default: within this process. It stays open when the server is closed. */
   readonly bus?: Bus
+  /** Where the nodes keep the secrets that are not configured. Default: each node creates its own. */
+  readonly secrets?: SecretStore
   /** By name; see `SETTINGS`. */
   readonly settings?: GivenSettings
   /** Who sent a request. Default: the signed session cookie. */
@@ -40,10 +48,14 @@ export interface LockServerOptions {
   /** Who may do what. Default: sessions may use documents; everything else needs a token of the settings. */
   readonly authorize?: Authorize
   readonly onTelemetry?: OnTelemetry
+  /** Another ttl and heartbeat for some rooms. Default: those of the settings. */
+  readonly roomTerms?: RoomTerms
   readonly meter?: Meter
   /** Default: one line of JSON for each request, written with `console.log`. */
   readonly log?: Log
   readonly clock?: Clock
+  /** The address that the server around it listens on. On a loopback address only names of this machine are answered. */
+  readonly listensOn?: string
 }
 
 export interface LockServer extends AsyncDisposable {
@@ -76,8 +88,8 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
   const { store, bus = memoryBus(), clock = systemClock, meter, onTelemetry } = options
   const given = settingsOf(options.settings)
   const log = options.log ?? jsonLog((line) => console.log(line), given.logLevel, clock)
-  const settings = withSecrets(given, log)
-  const { documents = memoryDocuments({ clock }), audit = memoryAudit(settings.auditEntries) } = options
+  const settings = await withSecrets(given, log, options.secrets)
+  const { documents = defaultDocuments(store, clock), audit = memoryAudit(settings.auditEntries) } = options
   const authorize = options.authorize ?? defaultAuthorize(settings)
   const onError: OnError = (operation, error) => log('error', operation, { error: describeError(error) })
   const stopping = new AbortController()
@@ -90,6 +102,8 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     clientEvents: settings.clientEvents,
     activityTimeout: settings.activityTimeout,
     origins: settings.origins,
+    hosts: settings.hosts,
+    ...(options.listensOn !== undefined && { listensOn: options.listensOn }),
     limits: { socketsPerClient: settings.maxSockets },
     bus,
     clock,
@@ -101,7 +115,8 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     rereadEvery: settings.sweep,
     onError,
   })
-  const announcer = new Announcer(channels, bus)
+  const termsOf = roomTermsOf(settings, options.roomTerms)
+  const announcer = new Announcer({ channels, bus, clock, termsOf })
   const stats = new StatsWindow(clock)
   const waitingList = new WaitingList({
     bus,
@@ -110,9 +125,9 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     onChange: (event) => announcer.sendToRoom('document.line', event),
     onError,
   })
-  const { ttl, grace, answerWithin, unanswered } = settings
+  const { grace, answerWithin, unanswered } = settings
   const onWaited = (ms: number) => stats.onWaited(ms)
-  const locks = new Locks({ store, documents, audit, feed, waitingList, clock, ttl, onWaited, onError })
+  const locks = new Locks({ store, documents, audit, feed, waitingList, clock, termsOf, onWaited, onError })
   const handover = new Handover({ locks, feed, announcer, bus, clock, grace, answerWithin, unanswered })
   const service: Service = {
     store,
@@ -129,13 +144,16 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     feed,
     announcer,
     waitingList,
+    termsOf,
+    waiterLimits: new WaiterLimits(settings),
     locks,
     handover,
     stats,
     stop: stopping.signal,
   }
   const authenticator = await Authenticator.create(settings, clock, options.identify)
-  const app = createApp(service, new RequestHandler({ ...service, authenticator }))
+  const isOwnHost = hostCheck(settings.hosts, options.listensOn)
+  const app = createApp(service, new RequestHandler({ ...service, authenticator, isOwnHost }))
 
   let subscription: AsyncDisposable | undefined
   let stopSweeping = () => {}
@@ -180,12 +198,29 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
   }
 }
 
+/** Contents in the memory of one node would be lost, or overwritten, while other nodes share its locks. */
+function defaultDocuments({ kind }: LeaseStore, clock: Clock): DocumentStore {
+  const documents = memoryDocuments({ clock })
+  if (kind === 'memory') return documents
+  const refuseContents = async () => {
+    throw new HttpError(
+      404,
+      'contents_off',
+      'this server keeps no contents, because it was given no documents',
+    )
+  }
+  return { ...documents, read: refuseContents, save: refuseContents, remove: refuseContents }
+}
+
 function checkOptions(options: LockServerOptions): void {
   expectOptions(options, {
     store: 1,
     documents: 1,
     audit: 1,
     bus: 1,
+    secrets: 1,
+    roomTerms: 1,
+    listensOn: 1,
     settings: 1,
     identify: 1,
     authorize: 1,
@@ -194,18 +229,19 @@ function checkOptions(options: LockServerOptions): void {
     log: 1,
     clock: 1,
   })
-  const { store, documents, audit, bus, meter, clock } = options
+  const { store, documents, audit, bus, secrets, meter, clock } = options
   const storeMethods = ['acquire', 'renew', 'release', 'read', 'list', 'sweep', 'watch']
   if (!hasMethods(store, ...storeMethods) || !store.supports?.expiry)
     refuseClient('store', `a LeaseStore whose leases expire, such as ${suggestStore(store)}`, store)
   if (documents !== undefined)
-    expectMethods('documents', documents, 'a DocumentStore', 'fence', 'read', 'save')
+    expectMethods('documents', documents, 'a DocumentStore', 'fence', 'read', 'save', 'remove')
   if (audit !== undefined) expectMethods('audit', audit, 'an AuditLog', 'append', 'read')
   if (bus !== undefined) expectMethods('bus', bus, 'a Bus', 'publish', 'subscribe')
+  if (secrets !== undefined) expectMethods('secrets', secrets, 'a SecretStore', 'keep')
   if (meter !== undefined)
     expectMethods('meter', meter, 'a Meter', 'request', 'transition', 'observe', 'text')
   if (clock !== undefined) expectMethods('clock', clock, 'a Clock', 'now', 'monotonic', 'setTimer', 'random')
-  for (const name of ['identify', 'authorize', 'onTelemetry', 'log'] as const)
+  for (const name of ['identify', 'authorize', 'onTelemetry', 'roomTerms', 'log'] as const)
     if (options[name] !== undefined) expectFunction(name, options[name])
 }
 
@@ -216,11 +252,12 @@ function resourcesOf(channel: string): string[] {
 }
 
 /** Sweeps, one sweep after the other, until the returned function is called. Does not keep the process alive. */
-function sweepRegularly({ locks, clock, settings, onError }: Service): () => void {
+function sweepRegularly({ locks, documents, clock, settings, onError }: Service): () => void {
   let cancel = () => {}
   let stopped = false
   const sweepAll = async () => {
     while ((await locks.sweep(SWEEP_AT_ONCE)).length === SWEEP_AT_ONCE);
+    await documents.sweep?.()
   }
   const sweepLater = () => {
     if (stopped) return

@@ -5,8 +5,10 @@
  *     request:  told ──holder agrees──▶ replaced; holder declines ──▶ declined; no answer ──▶ as configured
  *
  * In both cases a lock that becomes free is taken. The holder's answer may arrive at another node, so it is sent over
- * the bus. Nothing is stored: if the request is aborted, nothing has happened.
+ * the bus, and every node remembers which requests are open. Nothing is stored: if the request is aborted, nothing has
+ * happened.
  */
+import * as v from 'valibot'
 import { onAbort } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import { randomId } from '../base/random-id.ts'
@@ -15,10 +17,18 @@ import type { Announcer } from './announcer.ts'
 import type { Bus, BusMessage } from './bus.ts'
 import { roomResource } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
+import { setLimited } from './limited-map.ts'
 import type { LockClient, LockResult, Locks } from './locks.ts'
 import { Withdrawn } from './waiting-requests.ts'
 
 const TOPIC = 'handover'
+const MAX_OPEN = 10_000
+
+/** What nodes tell each other: a holder's answer, or that a request is open for so long (0: it has ended). */
+const message = v.union([
+  v.object({ requestId: v.string(), token: v.number(), granted: v.boolean() }),
+  v.object({ requestId: v.string(), token: v.number(), room: v.string(), openMs: v.number() }),
+])
 
 export interface HandoverOptions {
   readonly locks: Locks
@@ -44,6 +54,8 @@ interface PendingRequest {
 export class Handover {
   readonly #options: HandoverOptions
   readonly #pending = new Map<string, PendingRequest>()
+  /** The requests of all nodes that were announced and have not ended: when their time is over. */
+  readonly #open = new Map<string, number>()
 
   constructor(options: HandoverOptions) {
     this.#options = options
@@ -78,24 +90,38 @@ export class Handover {
     for (const pending of this.#pending.values()) if (pending.id === id) pending.withdraw()
   }
 
-  /** Returns false if the client is not the holder: only the holder may answer. */
-  async answer(room: string, client: LockClient, requestId: string, granted: boolean): Promise<boolean> {
-    const { locks, bus, announcer } = this.#options
+  /** Only the holder may answer, and only a request that is open. */
+  async answer(
+    room: string,
+    client: LockClient,
+    requestId: string,
+    granted: boolean,
+  ): Promise<'answered' | 'no-lock' | 'not-yours' | 'no-request'> {
+    const { locks, bus, announcer, clock } = this.#options
     const holder = await locks.holder(room)
-    if (!holder || !locks.isHolder(room, client, holder)) return false
+    if (!holder) return 'no-lock'
+    if (!locks.isHolder(room, client, holder)) return 'not-yours'
+    if ((this.#open.get(keyOf(room, requestId, holder.token)) ?? 0) <= clock.monotonic()) return 'no-request'
     await bus.publish({ topic: TOPIC, data: { requestId, token: holder.token, granted } })
     await announcer.publishToRoom('document.takeover-answered', {
       room_id: room,
       request_id: requestId,
       granted,
     })
-    return true
+    return 'answered'
   }
 
-  receive({ topic, data: { requestId, token, granted } }: BusMessage): void {
-    if (topic !== TOPIC || typeof requestId !== 'string') return
-    const pending = this.#pending.get(requestId)
-    if (pending?.token === token) pending?.answered(granted === true)
+  receive({ topic, data }: BusMessage): void {
+    if (topic !== TOPIC || !v.is(message, data)) return
+    if ('granted' in data) {
+      const pending = this.#pending.get(data.requestId)
+      if (pending?.token === data.token) pending.answered(data.granted)
+      return
+    }
+    const { clock } = this.#options
+    const key = keyOf(data.room, data.requestId, data.token)
+    if (data.openMs > 0) setLimited(this.#open, key, clock.monotonic() + data.openMs, MAX_OPEN)
+    else this.#open.delete(key)
   }
 
   async #askHolder(
@@ -106,7 +132,7 @@ export class Handover {
     limitMs: number,
     signal: AbortSignal,
   ): Promise<Outcome> {
-    const { locks, feed, announcer, clock } = this.#options
+    const { locks, feed, announcer, bus, clock } = this.#options
     signal.throwIfAborted()
     const requestId = randomId()
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
@@ -125,7 +151,10 @@ export class Handover {
         else if (kind === 'request') resolve('declined')
       },
     })
+    const tellNodes = (openMs: number) =>
+      bus.publish({ topic: TOPIC, data: { room, requestId, token: holder.token, openMs } })
     try {
+      await tellNodes(limitMs)
       await announcer.publishToRoom('document.takeover-requested', {
         room_id: room,
         request_id: requestId,
@@ -142,6 +171,11 @@ export class Handover {
       unsubscribe()
       unlisten()
       this.#pending.delete(requestId)
+      tellNodes(0).catch(() => {})
     }
   }
+}
+
+function keyOf(room: string, requestId: string, token: number): string {
+  return JSON.stringify([room, requestId, token])
 }

@@ -39,6 +39,8 @@ export type Action =
   | 'lease'
   /** See every lease and the figures of the service. */
   | 'observe'
+  /** Send telemetry, by which releases are judged. */
+  | 'telemetry'
   /** Force a release, read the audit trail. */
   | 'admin'
 
@@ -57,15 +59,17 @@ export function roomOf(resource: string): string | null {
   return resource.startsWith(ROOM_PREFIX) ? resource.slice(ROOM_PREFIX.length) : null
 }
 
-/** Sessions may use documents. The lease API, observing and administration need a token. */
+/** Sessions may use documents. Everything else needs a token. */
 export function defaultAuthorize({
   takeover,
   openLeases,
-}: Pick<Settings, 'takeover' | 'openLeases'>): Authorize {
+  openTelemetry,
+}: Pick<Settings, 'takeover' | 'openLeases' | 'openTelemetry'>): Authorize {
   return ({ role }, action, resource) => {
     if (role === 'admin') return true
     if (action === 'admin') return false
     if (action === 'observe') return role === 'lease'
+    if (action === 'telemetry') return role === 'lease' || openTelemetry
     // The lease API shows the ids of leases. With the id, one session could end the lock of another.
     if (action === 'lease') return role === 'lease' || (openLeases && roomOf(resource) === null)
     return action !== 'takeover' || takeover

@@ -33,7 +33,9 @@ export {
   type DocumentStore,
   type Grant,
   memoryDocuments,
+  type Removal,
   type SavedDocument,
+  type SaveRefusal,
   type Saving,
   UnreadableContent,
 } from './documents.ts'
@@ -47,8 +49,13 @@ export {
   type Identity,
 } from './identity.ts'
 export { jsonLog, type Log, type LogLevel } from './log.ts'
-export { postgresAudit, postgresDocuments } from './postgres.ts'
+export { type NatsPartsOptions, natsDocuments, natsSecrets } from './nats.ts'
+export { postgresAudit, postgresDocuments, postgresSecrets } from './postgres.ts'
+export { type RedisPartsOptions, redisDocuments, redisSecrets } from './redis.ts'
+export type { RoomTerms } from './room-terms.ts'
+export type { SecretStore } from './secrets.ts'
 export type { OnTelemetry } from './service.ts'
 export type { SqlAuditOptions } from './sql-audit.ts'
 export type { SqlDocumentsOptions } from './sql-documents.ts'
+export type { SqlSecretsOptions } from './sql-secrets.ts'
 export type { CurrentFigures, Meter, Present } from './stats.ts'

@@ -9,6 +9,7 @@ import type { AuditLog } from './audit.ts'
 import type { DocumentStore } from './documents.ts'
 import { roomOf, roomResource } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
+import type { Terms } from './room-terms.ts'
 import type { OnError } from './service.ts'
 import { WaitingRequests, type WaitingRequestsOptions } from './waiting-requests.ts'
 
@@ -24,7 +25,7 @@ export interface LocksOptions extends WaitingRequestsOptions {
   readonly documents: DocumentStore
   readonly audit: AuditLog
   readonly feed: LeaseFeed
-  readonly ttl: number
+  readonly termsOf: (room: string) => Terms
   readonly onError: OnError
 }
 
@@ -53,14 +54,14 @@ export class Locks {
   }
 
   async lock(room: string, client: LockClient, { wait, replace }: LockOptions = {}): Promise<LockResult> {
-    const { store, ttl } = this.#options
+    const { store, termsOf } = this.#options
     const { person } = client
     const { session_id, client_id, name } = person
     const ask: Ask = {
       resource: roomResource(room),
       id: this.idOf(room, client),
       owner: session_id,
-      ttl,
+      ttl: termsOf(room).ttl,
       metadata: {
         ...(client_id !== undefined && { client: client_id }),
         ...(name !== undefined && { name }),
@@ -74,7 +75,8 @@ export class Locks {
   }
 
   renew(room: string, client: LockClient): Promise<Renewal> {
-    const { store, ttl } = this.#options
+    const { store, termsOf } = this.#options
+    const { ttl } = termsOf(room)
     return store.renew({ resource: roomResource(room), id: this.idOf(room, client), ttl })
   }
 
@@ -102,8 +104,13 @@ export class Locks {
   }
 
   async holder(room: string): Promise<LeaseRecord | null> {
-    const [lease = null] = await this.#options.store.read([roomResource(room)])
+    const [lease = null] = await this.holders([room])
     return lease
+  }
+
+  /** In the order of the rooms. */
+  holders(rooms: readonly string[]): Promise<readonly (LeaseRecord | null)[]> {
+    return this.#options.store.read(rooms.map(roomResource))
   }
 
   /** The id of every lease that the client has on the room. */
@@ -152,16 +159,23 @@ export class Locks {
     this.#record(action, lease, by)
   }
 
+  recordDeletion(room: string, by: string): void {
+    this.#append({ action: 'delete', resource: roomResource(room), owner: by, token: 0 })
+  }
+
   /**
    * Of other leases than those of documents, only a forced release is recorded: there are too many of them. If the
    * record fails, the lock stays as it is.
    */
   #record(action: AuditEntry['action'], { resource, token, owner }: LeaseRecord, by?: string): void {
-    const { audit, clock, onError } = this.#options
     if (roomOf(resource) === null && action !== 'force-release') return
-    const at = new Date(clock.now()).toISOString()
+    this.#append({ action, resource, token, owner, ...(by !== undefined && by !== owner && { by }) })
+  }
+
+  #append(entry: Omit<AuditEntry, 'at'>): void {
+    const { audit, clock, onError } = this.#options
     audit
-      .append({ at, action, resource, token, owner, ...(by !== undefined && by !== owner && { by }) })
+      .append({ at: new Date(clock.now()).toISOString(), ...entry })
       .catch((error: unknown) => onError('audit', error))
   }
 }

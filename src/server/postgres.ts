@@ -3,9 +3,11 @@ import { isCreatedByAnother, postgresError } from '../clients/postgres-errors.ts
 import { Calls } from '../stores/local/calls.ts'
 import type { AuditLog } from './audit.ts'
 import type { DocumentStore } from './documents.ts'
+import type { SecretStore } from './secrets.ts'
 import type { Dialect } from './sql.ts'
 import { type SqlAuditOptions, sqlAudit } from './sql-audit.ts'
 import { type SqlDocumentsOptions, sqlDocuments } from './sql-documents.ts'
+import { type SqlSecretsOptions, sqlSecrets } from './sql-secrets.ts'
 
 /**
  * Contents in a table of Postgres. Each step is one statement. It uses your client and leaves it open.
@@ -20,6 +22,11 @@ export function postgresDocuments(client: PostgresClient, options: SqlDocumentsO
 /** The audit trail in a table of Postgres, one for all nodes. It uses your client and leaves it open. */
 export function postgresAudit(client: PostgresClient, options: SqlAuditOptions = {}): AuditLog {
   return sqlAudit(postgresDialect(client), options)
+}
+
+/** Secrets that all nodes share. Whoever may read the table may read them. */
+export function postgresSecrets(client: PostgresClient, options: SqlSecretsOptions = {}): SecretStore {
+  return sqlSecrets(postgresDialect(client), options)
 }
 
 function postgresDialect(client: PostgresClient): Dialect {

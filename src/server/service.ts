@@ -11,7 +11,9 @@ import type { Authorize, Identity } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
 import type { Locks } from './locks.ts'
 import type { Log } from './log.ts'
+import type { Terms } from './room-terms.ts'
 import type { Meter, StatsWindow } from './stats.ts'
+import type { WaiterLimits } from './waiter-limits.ts'
 import type { WaitingList } from './waiting-list.ts'
 
 /** The parts of a running service, for its routes. */
@@ -30,6 +32,8 @@ export interface Service {
   readonly feed: LeaseFeed
   readonly announcer: Announcer
   readonly waitingList: WaitingList
+  readonly termsOf: (room: string) => Terms
+  readonly waiterLimits: WaiterLimits
   readonly locks: Locks
   readonly handover: Handover
   readonly stats: StatsWindow
@@ -37,8 +41,15 @@ export interface Service {
   readonly stop: AbortSignal
 }
 
-/** Receives the batches that clients post. If it rejects, the client gets an error. */
-export type OnTelemetry = (events: readonly TelemetryEvent[], from: Identity) => void | Promise<void>
+/**
+ * Receives the batches that clients post. Returns how many events it kept; without a number, all of them. If it
+ * rejects, the client gets an error.
+ */
+export type OnTelemetry = (
+  events: readonly TelemetryEvent[],
+  from: Identity,
+  // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing keeps all of them.
+) => number | void | Promise<number | void>
 
 /** Called when something failed in the background, where no answer can report it. */
 export type OnError = (operation: string, error: unknown) => void

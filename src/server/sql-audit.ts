@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { expectOptions, expectWhole } from '../base/arguments.ts'
 import { type AuditEntry, auditEntry } from '../protocol/index.ts'
 import { type AuditLog, pageOf } from './audit.ts'
-import { checkTable, type Dialect, prepared } from './sql.ts'
+import { checkTable, type Dialect, indexOf, prepared } from './sql.ts'
 
 export interface SqlAuditOptions {
   /** Created if it is missing. Default `holdfast_audit`. */
@@ -22,7 +22,7 @@ export function sqlAudit(dialect: Dialect, options: SqlAuditOptions): AuditLog {
   expectWhole('maxEntries', maxEntries, 1)
   const sql = prepared(dialect, [
     `create table if not exists ${table} (number ${dialect.serial}, resource text not null, entry text not null)`,
-    `create index if not exists ${table}_resource on ${table} (resource, number)`,
+    `create index if not exists ${indexOf(table, 'resource')} on ${table} (resource, number)`,
   ])
   return {
     async append(entry) {

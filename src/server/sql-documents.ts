@@ -1,22 +1,70 @@
 import { expectOptions } from '../base/arguments.ts'
-import { type DocumentStore, type SavedDocument, UnreadableContent } from './documents.ts'
-import { checkTable, type Dialect, prepared, type SqlRow } from './sql.ts'
+import {
+  type DocumentStore,
+  type Grant,
+  KEEP_FENCE_MS,
+  type SaveRefusal,
+  savedDocument,
+} from './documents.ts'
+import { checkTable, type Dialect, indexOf, prepared, type SqlRow } from './sql.ts'
 
 export interface SqlDocumentsOptions {
   /** Created if it is missing. Default `holdfast_documents`. */
   readonly table?: string
 }
 
-/** The fence and the content of a room are in one row, so that one statement compares the fence and saves. */
+/** The revision of a row: the time of its save, made unique. `saved_at` of a deleted content stays. */
+const REVISION = 'case when content is null then 0 else saved_at end'
+
+/**
+ * The fence and the content of a room are in one row, so that one statement compares the fence and saves. A token is
+ * not lower than the time of its grant in microseconds, so it also tells the age of a fence.
+ */
 export function sqlDocuments(dialect: Dialect, options: SqlDocumentsOptions): DocumentStore {
   expectOptions(options, { table: 1 })
   const table = checkTable(options.table ?? 'holdfast_documents')
   const sql = prepared(dialect, [
     `create table if not exists ${table} (room text primary key not null, fence bigint not null,
       holder text not null, content text, token bigint, saved_at bigint)`,
+    `create index if not exists ${indexOf(table, 'empty')} on ${table} (fence) where content is null`,
   ])
   const firstRow = async (text: string, values: readonly string[]): Promise<SqlRow | undefined> =>
     (await sql(text, values))[0]
+
+  /** Sets the content (`null`: none) if the fence and the revision are as expected. */
+  async function change(
+    room: string,
+    grant: Grant | null,
+    content: string | null,
+    expected: number | undefined,
+  ): Promise<{ readonly savedAt: number } | SaveRefusal> {
+    const values = [room]
+    const parameter = (value: string | number) => `?${values.push(String(value))}`
+    const assignments =
+      content === null
+        ? 'content = null, token = null'
+        : `content = ${parameter(content)}, token = fence,
+            saved_at = case when saved_at >= ${dialect.now} then saved_at + 1 else ${dialect.now} end`
+    const conditions = [
+      'room = ?1',
+      ...(grant
+        ? [`fence = cast(${parameter(grant.token)} as bigint)`, `holder = ${parameter(grant.holder)}`]
+        : []),
+      ...(expected === undefined ? [] : [`${REVISION} = cast(${parameter(expected)} as bigint)`]),
+    ]
+    const changed = await firstRow(
+      `update ${table} set ${assignments} where ${conditions.join(' and ')} returning saved_at`,
+      values,
+    )
+    if (changed) return { savedAt: Number(changed.saved_at) }
+    const row = await firstRow(
+      `select fence, holder, ${REVISION} as revision from ${table} where room = ?1`,
+      [room],
+    )
+    const fence = row ? Number(row.fence) : null
+    const isFenced = grant !== null && (fence !== grant.token || row?.holder !== grant.holder)
+    return isFenced ? { fence } : { revision: Number(row?.revision ?? 0) }
+  }
 
   return {
     async fence(room, { token, holder }) {
@@ -30,28 +78,26 @@ export function sqlDocuments(dialect: Dialect, options: SqlDocumentsOptions): Do
     },
     async read(room) {
       const row = await firstRow(`select content, token, saved_at from ${table} where room = ?1`, [room])
-      return row?.content == null ? null : savedIn(room, row)
+      if (row?.content == null) return null
+      const { content, token, saved_at } = row
+      return savedDocument(room, String(content), { token, savedAt: saved_at, revision: saved_at })
     },
-    async save(room, { token, holder }, content) {
-      const saved = await firstRow(
-        `update ${table} set content = ?4, token = fence, saved_at = ${dialect.now}
-          where room = ?1 and fence = cast(?2 as bigint) and holder = ?3 returning saved_at`,
-        [room, String(token), holder, JSON.stringify(content)],
+    async save(room, grant, content, expected) {
+      const changed = await change(room, grant, JSON.stringify(content), expected)
+      if (!('savedAt' in changed)) return { saved: false, ...changed }
+      return { saved: true, savedAt: changed.savedAt, revision: changed.savedAt }
+    },
+    async remove(room, grant, expected) {
+      const changed = await change(room, grant, null, expected)
+      // A room without a row has no content, as an administrator wants it.
+      const isDone = 'savedAt' in changed || (grant === null && (expected ?? 0) === 0)
+      return isDone ? { removed: true } : { removed: false, ...changed }
+    },
+    async sweep() {
+      await sql(
+        `delete from ${table} where content is null and fence < (${dialect.now} - ${KEEP_FENCE_MS}) * 1000`,
+        [],
       )
-      if (saved) return { saved: true, savedAt: Number(saved.saved_at) }
-      const row = await firstRow(`select fence from ${table} where room = ?1`, [room])
-      return { saved: false, fence: row ? Number(row.fence) : null }
     },
-  }
-}
-
-function savedIn(room: string, row: SqlRow): SavedDocument {
-  const [token, savedAt] = [Number(row.token), Number(row.saved_at)]
-  try {
-    if (![token, savedAt].every((number) => Number.isSafeInteger(number) && number > 0))
-      throw new RangeError(`expected a token and a time, got ${row.token} and ${row.saved_at}`)
-    return { content: JSON.parse(String(row.content)), token, savedAt }
-  } catch (cause) {
-    throw new UnreadableContent(room, { cause })
   }
 }

@@ -4,7 +4,16 @@ import { refuse } from '../base/arguments.ts'
 export type Sql = (text: string, values: readonly string[]) => Promise<readonly SqlRow[]>
 /** The columns of all results together. */
 export type SqlRow = {
-  readonly [column in 'fence' | 'content' | 'token' | 'saved_at' | 'number' | 'entry']?: unknown
+  readonly [column in
+    | 'fence'
+    | 'holder'
+    | 'content'
+    | 'token'
+    | 'saved_at'
+    | 'revision'
+    | 'number'
+    | 'entry'
+    | 'secret']?: unknown
 }
 
 /** Where the dialects differ. */
@@ -17,11 +26,16 @@ export interface Dialect {
 }
 
 /** A table's name cannot be a parameter of a statement. */
-const TABLE = /^[a-z_]\w{0,59}$/i
+const TABLE = /^([a-z_]\w{0,59}\.)?[a-z_]\w{0,53}$/i
 
 export function checkTable(table: string): string {
   if (typeof table === 'string' && TABLE.test(table)) return table
-  refuse('table', '1 to 60 letters, digits and underscores that do not start with a digit', table)
+  refuse('table', '1 to 54 letters, digits and underscores that do not start with a digit', table)
+}
+
+/** The name of an index of the table. It is in the table's schema. */
+export function indexOf(table: string, name: string): string {
+  return `${table.replace(/^.*\./, '')}_${name}`
 }
 
 /** Creates the table before the first statement. After a failure it tries again before the next one. */

@@ -9,11 +9,18 @@ const REN = { session_id: 'ren' }
 let clock: FakeClock
 let here: WaitingList
 let there: WaitingList
+const changes: unknown[] = []
 beforeEach(async () => {
   clock = new FakeClock()
   const bus = memoryBus()
   const openList = async () => {
-    const list = new WaitingList({ bus, clock, keepFor: 60_000, onChange: () => {}, onError: () => {} })
+    const list = new WaitingList({
+      bus,
+      clock,
+      keepFor: 60_000,
+      onChange: (event) => changes.push(event),
+      onError: () => {},
+    })
     await bus.subscribe((message) => list.receive(message))
     return list
   }
@@ -32,16 +39,43 @@ describe('the waiting list of several nodes', () => {
     here.leave('room', 'a')
     await clock.advance(0)
     expect(there.since('room', 'a')).toBe(start)
-    for (const list of [here, there]) expect(list.of('room')).toEqual([AOI, REN])
+    await clock.advance(500)
+    for (const list of [here, there]) expect(list.of('room')).toEqual({ first: [AOI, REN], count: 2 })
     there.leave('room', 'a')
     expect(there.since('room', 'a')).toBeUndefined()
+  })
+
+  it('remembers for a while that a client has come to another node', async () => {
+    here.join('room', 'a', AOI)
+    await clock.advance(1000)
+    expect(here.hasMoved('room', AOI)).toBe(false)
+    there.join('room', 'a', AOI)
+    await clock.advance(0)
+    expect([here.hasMoved('room', AOI), here.hasMoved('room', REN)]).toEqual([true, false])
+    await clock.advance(10_000)
+    expect(here.hasMoved('room', AOI)).toBe(false)
+  })
+
+  it('is sent in batches that do not grow with the number of waiters', async () => {
+    const before = changes.length
+    for (let n = 0; n < 1000; n++) {
+      here.join('room', `id-${n}`, { session_id: `session-${n}` })
+      await clock.advance(2)
+    }
+    await clock.advance(500)
+    const sent = changes.slice(before)
+    expect(there.of('room')).toMatchObject({ count: 1000, first: { length: 20 } })
+    expect(there.of('room').first[0]).toEqual({ session_id: 'session-0' })
+    // Two seconds, and two lists that report each message.
+    expect(sent.length).toBeLessThan(20)
+    expect(JSON.stringify(sent).length).toBeLessThan(20_000)
   })
 
   it('forgets the waiters of a node that is silent', async () => {
     there.join('room', 'a', AOI)
     await clock.advance(59_000)
-    expect(here.of('room')).toEqual([AOI])
+    expect(here.of('room').first).toEqual([AOI])
     await clock.advance(1000)
-    expect(here.of('room')).toEqual([])
+    expect(here.of('room')).toEqual({ first: [], count: 0 })
   })
 })

@@ -1,12 +1,16 @@
 /**
  * Who waits for which room, on all nodes, to be shown to people. The queue itself is in the store, without names.
- * Each node tells the others over the bus who waits at it, and forgets what a node said that is silent.
+ * Each node tells the others over the bus who waits at it, and forgets what a node said that is silent. A message
+ * contains only the first waiters and their number, and a room has one message at a time: what a thousand waiters cost
+ * does not grow with their square.
  */
+import * as v from 'valibot'
 import type { Clock } from '../base/clock.ts'
 import { randomId } from '../base/random-id.ts'
 import type { JsonObject } from '../base/records.ts'
-import type { DocumentEvent, Person } from '../protocol/index.ts'
+import { type DocumentEvent, type Person, person } from '../protocol/index.ts'
 import type { Bus, BusMessage } from './bus.ts'
+import { setLimited } from './limited-map.ts'
 import type { OnError } from './service.ts'
 
 const TOPIC = 'line'
@@ -20,29 +24,54 @@ export interface WaitingListOptions {
   readonly onError: OnError
 }
 
+/** How many waiters are shown by name. */
+const SHOWN = 20
+/** The least time between two messages about a room. */
+const BATCH_MS = 500
 /** How often a waiter that asks again and again is published again. */
 const PUBLISH_AGAIN_MS = 10_000
+/** How long it is remembered that a client has come to another node: longer than a place is kept. */
+const MOVED_MS = 10_000
+const MAX_MOVED = 10_000
 
-interface Waiter {
-  /** Wall time. */
-  readonly since: number
-  readonly person: Person
+const waiter = v.object({ since: v.number(), person })
+const message = v.object({
+  room: v.string(),
+  node: v.string(),
+  /** The first waiters at the node, and how many there are. */
+  line: v.pipe(v.array(waiter), v.maxLength(SHOWN)),
+  count: v.number(),
+  /** Who has come to the node since its last message. */
+  joined: v.array(person),
+})
+
+/** `since`: wall time. */
+type Waiter = v.InferOutput<typeof waiter>
+
+/** What one node, this or another, has said about a room. */
+interface Line {
+  readonly waiters: readonly Waiter[]
+  readonly count: number
+  readonly until: number
 }
 
-/** The waiters of one room at another node. */
-interface RemoteWaiters {
-  readonly waiters: readonly Waiter[]
-  readonly until: number
+/** The waiters of one room at this node. */
+interface LocalRoom {
+  readonly waiters: Map<string, Waiter>
+  /** Who has joined since the last message. */
+  joined: Person[]
+  publishedAt: number
+  cancelPublish: (() => void) | undefined
 }
 
 export class WaitingList {
   readonly #options: WaitingListOptions
   readonly #node = randomId()
-  /** The waiters at this node, by room and id. */
-  readonly #local = new Map<string, Map<string, Waiter>>()
+  readonly #local = new Map<string, LocalRoom>()
   /** By room and node. */
-  readonly #remote = new Map<string, Map<string, RemoteWaiters>>()
-  readonly #publishedAt = new Map<string, number>()
+  readonly #remote = new Map<string, Map<string, Line>>()
+  /** Clients that have joined at another node, and until when that is remembered. */
+  readonly #moved = new Map<string, number>()
 
   constructor(options: WaitingListOptions) {
     this.#options = options
@@ -50,85 +79,108 @@ export class WaitingList {
 
   /** How many clients wait at this node. */
   get size(): number {
-    return [...this.#local.values()].reduce((sum, waiters) => sum + waiters.size, 0)
+    return [...this.#local.values()].reduce((sum, { waiters }) => sum + waiters.size, 0)
   }
 
   /** An id that joins again keeps its place, and so does a client that comes from another node. */
   join(room: string, id: string, person: Person): void {
     const { clock } = this.#options
-    const waiters = this.#local.get(room) ?? new Map<string, Waiter>()
-    this.#local.set(room, waiters)
-    const publishedAt = this.#publishedAt.get(room) ?? -Infinity
-    if (waiters.has(id) && clock.monotonic() < publishedAt + PUBLISH_AGAIN_MS) return
-    if (!waiters.has(id)) {
-      const since = this.#remoteWaiter(room, person)?.since ?? clock.now()
-      waiters.set(id, { since, person })
+    const local = this.#local.get(room) ?? {
+      waiters: new Map<string, Waiter>(),
+      joined: [],
+      publishedAt: -Infinity,
+      cancelPublish: undefined,
     }
-    this.#publish(room)
+    this.#local.set(room, local)
+    const isNew = !local.waiters.has(id)
+    if (!isNew && clock.monotonic() < local.publishedAt + PUBLISH_AGAIN_MS) return
+    if (isNew) {
+      const elsewhere = this.#remoteLines(room).flatMap(({ waiters }) => waiters)
+      const known = elsewhere.find((waiter) => keyOf(room, waiter.person) === keyOf(room, person))
+      local.waiters.set(id, { since: known?.since ?? clock.now(), person })
+      local.joined.push(person)
+    }
+    this.#publishSoon(room, local)
   }
 
   leave(room: string, id: string): void {
-    const waiters = this.#local.get(room)
-    if (!waiters?.delete(id)) return
-    this.#publish(room)
-    if (waiters.size > 0) return
-    this.#local.delete(room)
-    this.#publishedAt.delete(room)
+    const local = this.#local.get(room)
+    if (local?.waiters.delete(id)) this.#publishSoon(room, local)
   }
 
   /** The wall time since when the id waits at this node; `undefined` if it does not. */
   since(room: string, id: string): number | undefined {
-    return this.#local.get(room)?.get(id)?.since
+    return this.#local.get(room)?.waiters.get(id)?.since
   }
 
   /** Whether the same client now waits at another node. */
   hasMoved(room: string, person: Person): boolean {
-    return this.#remoteWaiter(room, person) !== undefined
+    return (this.#moved.get(keyOf(room, person)) ?? 0) > this.#options.clock.monotonic()
   }
 
-  /** Everybody who waits for the room, the first one first. */
-  of(room: string): Person[] {
-    return [...(this.#local.get(room)?.values() ?? []), ...this.#remoteWaiters(room)]
+  /** Who waits for the room, the first one first, and how many there are. */
+  of(room: string): { readonly first: Person[]; readonly count: number } {
+    const local = firstOf(this.#local.get(room))
+    const lines = [local, ...this.#remoteLines(room)]
+    const first = lines
+      .flatMap(({ waiters }) => waiters)
       .sort((a, b) => a.since - b.since)
+      .slice(0, SHOWN)
       .map(({ person }) => person)
+    return { first, count: lines.reduce((sum, { count }) => sum + count, 0) }
   }
 
   receive({ topic, data }: BusMessage): void {
-    const { room, node, line } = data
-    if (topic !== TOPIC || typeof room !== 'string' || typeof node !== 'string' || !Array.isArray(line))
-      return
-    if (node !== this.#node) this.#remember(room, node, line as unknown as readonly Waiter[])
-    this.#options.onChange({ room_id: room, line: this.of(room) })
+    if (topic !== TOPIC || !v.is(message, data)) return
+    const { room, node } = data
+    if (node !== this.#node) this.#remember(data)
+    const { first, count } = this.of(room)
+    this.#options.onChange({ room_id: room, line: first, waiting_count: count })
   }
 
-  #remoteWaiter(room: string, { session_id, client_id }: Person): Waiter | undefined {
-    return this.#remoteWaiters(room).find(
-      ({ person }) => person.session_id === session_id && person.client_id === client_id,
-    )
-  }
-
-  #remoteWaiters(room: string): Waiter[] {
+  #remoteLines(room: string): Line[] {
     const now = this.#options.clock.monotonic()
     const nodes = this.#remote.get(room)
     for (const [node, { until }] of nodes ?? []) if (until <= now) nodes?.delete(node)
-    return [...(nodes?.values() ?? [])].flatMap(({ waiters }) => waiters)
+    return [...(nodes?.values() ?? [])]
   }
 
-  #remember(room: string, node: string, waiters: readonly Waiter[]): void {
+  #remember({ room, node, line, count, joined }: v.InferOutput<typeof message>): void {
     const { clock, keepFor } = this.#options
-    const nodes = this.#remote.get(room) ?? new Map<string, RemoteWaiters>()
-    if (waiters.length > 0) nodes.set(node, { waiters, until: clock.monotonic() + keepFor })
+    const now = clock.monotonic()
+    for (const person of joined) setLimited(this.#moved, keyOf(room, person), now + MOVED_MS, MAX_MOVED)
+    const nodes = this.#remote.get(room) ?? new Map<string, Line>()
+    if (count > 0) nodes.set(node, { waiters: line, count, until: now + keepFor })
     else nodes.delete(node)
     if (nodes.size > 0) this.#remote.set(room, nodes)
     else this.#remote.delete(room)
   }
 
-  #publish(room: string): void {
-    const { bus, clock, onError } = this.#options
-    this.#publishedAt.set(room, clock.monotonic())
-    const line = [...(this.#local.get(room)?.values() ?? [])] as unknown as readonly JsonObject[]
-    bus
-      .publish({ topic: TOPIC, data: { room, node: this.#node, line } })
-      .catch((error: unknown) => onError('line', error))
+  /** At once, unless the last message was just sent. */
+  #publishSoon(room: string, local: LocalRoom): void {
+    if (local.cancelPublish) return
+    const { clock } = this.#options
+    const waitMs = local.publishedAt + BATCH_MS - clock.monotonic()
+    if (waitMs <= 0) this.#publish(room, local)
+    else local.cancelPublish = clock.setTimer(() => this.#publish(room, local), waitMs, true)
   }
+
+  #publish(room: string, local: LocalRoom): void {
+    const { bus, clock, onError } = this.#options
+    const { joined } = local
+    Object.assign(local, { cancelPublish: undefined, joined: [], publishedAt: clock.monotonic() })
+    const { waiters: line, count } = firstOf(local)
+    if (count === 0) this.#local.delete(room)
+    const data = { room, node: this.#node, line, count, joined } as unknown as JsonObject
+    bus.publish({ topic: TOPIC, data }).catch((error: unknown) => onError('line', error))
+  }
+}
+
+function firstOf(local: LocalRoom | undefined): Pick<Line, 'waiters' | 'count'> {
+  const waiters = [...(local?.waiters.values() ?? [])].sort((a, b) => a.since - b.since)
+  return { waiters: waiters.slice(0, SHOWN), count: waiters.length }
+}
+
+function keyOf(room: string, { session_id, client_id = '' }: Person): string {
+  return JSON.stringify([room, session_id, client_id])
 }

@@ -8,6 +8,7 @@ import {
   type ServiceBed,
   serviceBed,
 } from '../../test/server/service-bed.ts'
+import { LeaseError } from '../base/errors.ts'
 import type { Stats } from '../protocol/index.ts'
 
 const LOCK = '/api/documents/room-1/lock'
@@ -31,7 +32,8 @@ describe('a request that waits', () => {
     const waits = [await wait(first, 'Aoi')]
     await bed.clock.advance(1)
     waits.push(await wait(second, 'Ren'))
-    expect(waitingNames()).toEqual(['Aoi', 'Ren'])
+    await bed.clock.advance(500)
+    await eventually(() => expect(toldNames()).toEqual(['Aoi', 'Ren']))
     expect((await holder.call('GET', LOCK)).body).toMatchObject({
       waiting: [{ name: 'Aoi' }, { name: 'Ren' }],
     })
@@ -40,7 +42,7 @@ describe('a request that waits', () => {
     expect((await second.call('GET', LOCK)).body).toMatchObject({ holder: { name: 'Aoi' } })
     await first.call('DELETE', LOCK)
     expect((await waits[1]?.answer)?.status).toBe(200)
-    await eventually(() => expect(waitingNames()).toEqual([]))
+    await eventually(async () => expect(await waitingNames()).toEqual([]))
   })
 
   it('gets the lock when the lease of the holder expires', async () => {
@@ -114,7 +116,7 @@ describe('a request that waits', () => {
     await bed.clock.advance(4000)
     await answer
     await bed.clock.advance(3000)
-    await eventually(() => expect(waitingNames()).toEqual([]))
+    await eventually(async () => expect(await waitingNames()).toEqual([]))
     await holder.call('DELETE', LOCK)
     expect((await bed.browser('other').call('POST', LOCK)).status).toBe(200)
   })
@@ -124,7 +126,7 @@ describe('a request that waits', () => {
     const { answer } = await wait(bed.browser('first'), 'Aoi', 30, gone.signal)
     gone.abort()
     expect((await answer).status).toBe(499)
-    await eventually(() => expect(waitingNames()).toEqual([]))
+    await eventually(async () => expect(await waitingNames()).toEqual([]))
     await holder.call('DELETE', LOCK)
     expect((await bed.browser('other').call('POST', LOCK)).status).toBe(200)
   })
@@ -161,6 +163,44 @@ describe('a request that waits', () => {
     expect(logged.map(([level]) => level)).not.toContain('error')
   })
 
+  it('waits on while the store is away', async () => {
+    const acquire = vi.spyOn(bed.store, 'acquire')
+    const { answer } = await wait(bed.browser('first'), 'Aoi', 20)
+    acquire.mockRejectedValue(new LeaseError('store-unavailable', 'Redis: the connection is down'))
+    await bed.clock.advance(12_000)
+    expect(acquire.mock.calls.length).toBeGreaterThan(3)
+    acquire.mockRestore()
+    await holder.call('DELETE', LOCK)
+    await bed.clock.advance(1000)
+    expect((await answer).status).toBe(200)
+  })
+
+  it('is told that the store is away when the wait is over', async () => {
+    const { answer } = await wait(bed.browser('first'), 'Aoi', 20)
+    const unavailable = new LeaseError('store-unavailable', 'Redis: the connection is down')
+    vi.spyOn(bed.store, 'acquire').mockRejectedValue(unavailable)
+    await bed.clock.advance(21_000)
+    expect((await answer).body.error).toBe('store_unavailable')
+  })
+
+  it('is refused if too many wait, by room and by address', async () => {
+    await using narrow = await serviceBed({ settings: { maxWaiters: 1 } })
+    await narrow.browser('holder').call('POST', LOCK)
+    const [first, second] = [narrow.browser('first'), narrow.browser('second')]
+    const answer = first.call('POST', `${LOCK}?wait=30`)
+    await eventually(async () =>
+      expect((await second.call('GET', LOCK)).body).toMatchObject({ waiting_count: 1 }),
+    )
+    for (const path of [`${LOCK}?wait=30`, `${LOCK}/takeover`, `${LOCK}/request`]) {
+      const refused = await second.call('POST', path)
+      expect([refused.status, refused.body.error]).toEqual([429, 'too_many_waiters'])
+      expect(refused.headers.get('retry-after')).toBe('5')
+    }
+    expect((await second.call('POST', '/api/documents/room-2/lock?wait=30')).status).toBe(200)
+    await narrow.clock.advance(30_000)
+    await answer
+  })
+
   it('ends after maxWait, even if it asked for more', async () => {
     const { answer } = await wait(bed.browser('first'), 'Aoi', 600)
     for (let n = 0; n < 6; n++) {
@@ -171,7 +211,7 @@ describe('a request that waits', () => {
   })
 })
 
-/** Resolves when the room has been told of the waiter. */
+/** Resolves when the waiter is on the list. */
 async function wait(
   browser: Browser,
   name: string,
@@ -179,12 +219,17 @@ async function wait(
   signal?: AbortSignal,
 ): Promise<{ readonly answer: Promise<Answer> }> {
   const answer = browser.call('POST', `${LOCK}?wait=${seconds}`, { name }, signal && { signal })
-  await eventually(() => expect(waitingNames()).toContain(name))
+  await eventually(async () => expect(await waitingNames()).toContain(name))
   return { answer }
 }
 
+async function waitingNames(): Promise<string[]> {
+  const { waiting } = Object((await holder.call('GET', LOCK)).body)
+  return waiting.map(({ name }: { name: string }) => name)
+}
+
 /** The names on the waiting list, as the room was last told. */
-function waitingNames(): string[] {
+function toldNames(): string[] {
   const last = heard.findLast(({ event }) => event === 'document.line')?.data ?? {}
   return (Object(last).line ?? []).map(({ name }: { name: string }) => name)
 }

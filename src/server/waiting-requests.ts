@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import { LeaseError } from '../base/errors.ts'
 import { WakeSignal } from '../base/wake-signal.ts'
 import type { Answer, Ask, LeaseStore } from '../core/index.ts'
 import type { Person } from '../protocol/index.ts'
@@ -26,6 +27,8 @@ const KEEP_PLACE_MS = 3000
 /** Waiters also poll: a push may be lost, and some stores have none. */
 const POLL_BEHIND_PUSH_MS = 5000
 const POLL_MS = 500
+/** The pause before a store that is away is asked again. */
+const RETRY_MS = 500
 
 /** Another request with the same id waits in place of this one, or was granted. So nothing is released. */
 export class Superseded extends Error {
@@ -110,7 +113,16 @@ export class WaitingRequests {
     try {
       for (;;) {
         wakeSignal.reset()
-        const answer = await store.acquire(asking)
+        const answer = await store.acquire(asking).catch((error: unknown) => {
+          signal.throwIfAborted()
+          // While the store is away, the wait goes on.
+          if (isRetryable(error) && giveUpAt - clock.monotonic() >= 1) return null
+          throw error
+        })
+        if (!answer) {
+          await wakeSignal.sleep(Math.min(RETRY_MS, giveUpAt - clock.monotonic()), signal)
+          continue
+        }
         // The client has the lock, whichever of its requests got it.
         if (answer.granted && signal.reason instanceof Superseded) return answer
         signal.throwIfAborted()
@@ -147,4 +159,8 @@ export class WaitingRequests {
       clock.setTimer(() => void giveUp().catch(() => {}), KEEP_PLACE_MS, true),
     )
   }
+}
+
+function isRetryable(error: unknown): boolean {
+  return error instanceof LeaseError && error.retryable
 }

@@ -1,6 +1,8 @@
+import { statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { browserAt } from '../server/node-client.ts'
 import { HOLDFAST, Holdfast, holdfast, temporaryDirectory } from './holdfast.ts'
 import { startServe, TOKEN } from './server.ts'
 
@@ -54,7 +56,34 @@ describe('holdfast serve', () => {
       url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       store,
       pages: null,
-      contents: 'memory',
+    })
+  })
+
+  it.each(['sqlite', 'file'])(
+    'keeps contents of a %s store in a file that others cannot read',
+    async (kind) => {
+      const path = join(temporaryDirectory(), 'locks')
+      const { url, server } = await startServe(`${kind}:${path}`)
+      const first = browserAt(url)
+      const { token } = (await first.call('POST', '/api/documents/draft/lock')).body
+      await first.call('PUT', '/api/documents/draft', { content: 'text', token })
+      server.signal('SIGKILL')
+      await server.ended
+      const { url: next } = await startServe(`${kind}:${path}`)
+      expect((await browserAt(next).call('GET', '/api/documents/draft')).body.content).toBe('text')
+      const database = kind === 'file' ? `${path}.db` : path
+      const modes = [database, `${database}-wal`, `${path}.secrets`].map(
+        (file) => statSync(file).mode & 0o777,
+      )
+      expect(modes).toEqual([0o600, 0o600, 0o600])
+    },
+  )
+
+  it('does not serve the locks of another server, which keeps the contents', async () => {
+    const { store } = await startServe(`sqlite:${join(temporaryDirectory(), 'holdfast.db')}`)
+    expect(await holdfast(['serve', '--port', '0', '--store', store])).toMatchObject({
+      code: 64,
+      stderr: expect.stringMatching(/serve needs a store of its own; http:.* is another server/),
     })
   })
 
@@ -65,7 +94,7 @@ describe('holdfast serve', () => {
     const request = connect(Number(new URL(url).port), '127.0.0.1')
     onTestFinished(() => void request.destroy())
     request.on('error', () => {})
-    request.write('POST /api/documents/draft/lock HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n')
+    request.write('POST /api/documents/draft/lock HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n')
     await expect.poll(async () => (await fetch(`${url}/readyz`)).status).toBe(200)
     server.signal('SIGINT')
     await expect.poll(() => fetch(url).catch(() => 'refused')).toBe('refused')
@@ -74,9 +103,7 @@ describe('holdfast serve', () => {
   })
 
   it('reports a port that is in use, and a wrong setting', async () => {
-    const { url, server } = await startServe(`file:${temporaryDirectory()}`)
-    // A second line, which may arrive after the one with the address.
-    await expect.poll(() => server.stderr).toContain('contents are kept in memory')
+    const { url } = await startServe(`file:${join(temporaryDirectory(), 'locks')}`)
     const cwd = temporaryDirectory()
     const [taken, wrong] = await Promise.all([
       holdfast(['serve', '--port', new URL(url).port], { cwd }),

@@ -17,7 +17,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   once: ['base', 'clients', 'core'],
   protocol: [],
   configuration: ['base'],
-  server: ['base', 'clients', 'configuration', 'core', 'protocol', 'stores/local'],
+  server: ['base', 'clients', 'configuration', 'core', 'protocol', 'stores/local', 'stores/nats'],
   client: ['base', 'core', 'worker-clock', 'protocol', 'stores/local'],
   telemetry: ['base', 'configuration', 'core'],
   react: ['base', 'core', 'project', 'autosave', 'sync', 'client'],
@@ -28,7 +28,7 @@ const TOP = 'cli'
 
 /** Files that other parts may import. Every file of `base`, `clients` and `configuration` is one. */
 const DOORS =
-  /^src\/((base|clients|configuration)\/[\w-]+|core\/(keep-lease|manager)|project\/retry-policy|stores\/local\/[\w-]+|[\w-]+\/index|server\/node\/index|client\/http-store|telemetry\/index-node|stores\/[\w-]+|stores\/[\w-]+\/index)\.ts$/
+  /^src\/((base|clients|configuration)\/[\w-]+|core\/(keep-lease|manager)|project\/retry-policy|stores\/local\/[\w-]+|stores\/nats\/(bucket|names)|[\w-]+\/index|server\/node\/index|client\/http-store|telemetry\/index-node|stores\/[\w-]+|stores\/[\w-]+\/index)\.ts$/
 const NODE_ALLOWED =
   /^src\/(stores\/(sqlite|file)[./]|stores\/local\/[\w-]*-node\.ts|server\/node|configuration\/[\w-]*-node\.ts|telemetry\/[\w-]*-node\.ts|cli\/)/
 const BROWSER_ALLOWED =

@@ -1,82 +1,171 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Kvm } from '@nats-io/kv'
+import { connect } from '@nats-io/transport-node'
+import { Redis } from 'ioredis'
 import pg from 'pg'
 import postgres from 'postgres'
+import { createClient } from 'redis'
 import { afterAll, describe, expect, it } from 'vitest'
+import type { JsonValue } from '../../src/base/records.ts'
 import type { AuditEntry } from '../../src/protocol/index.ts'
 import {
   type AuditLog,
   type DocumentStore,
   memoryAudit,
   memoryDocuments,
+  natsDocuments,
+  natsSecrets,
   postgresAudit,
   postgresDocuments,
+  postgresSecrets,
+  redisDocuments,
+  redisSecrets,
+  type SecretStore,
+  UnreadableContent,
 } from '../../src/server/index.ts'
 import { openSqlite, sqliteAudit, sqliteDocuments } from '../../src/server/node/index.ts'
 
-const { HOLDFAST_TEST_POSTGRES_URL: serverUrl = '' } = process.env
+const {
+  HOLDFAST_TEST_POSTGRES_URL: serverUrl = '',
+  HOLDFAST_TEST_REDIS_URL: redisUrl = '',
+  HOLDFAST_TEST_NATS_URL: natsUrl = '',
+} = process.env
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-contents-'))
 const pool = new pg.Pool({ connectionString: serverUrl, max: 4 })
 const sql = postgres(serverUrl, { max: 2, onnotice: () => {} })
 const database = openSqlite(join(directory, 'holdfast.db'))
+const ioRedis = new Redis(redisUrl)
+const nodeRedis = await createClient({ url: redisUrl }).connect()
+const nats = await connect({ servers: natsUrl })
 afterAll(async () => {
-  await Promise.all([pool.end(), sql.end()])
+  ioRedis.disconnect()
+  nodeRedis.destroy()
+  await Promise.all([pool.end(), sql.end(), nats.close()])
   database.close()
   rmSync(directory, { recursive: true })
 })
 
 const MAX_ENTRIES = 150
-let tables = 0
-const table = () => ({ table: `contents_${++tables}` })
+let places = 0
+const place = () => `contents_${process.pid}_${++places}`
 
-const BACKENDS: readonly (readonly [string, () => DocumentStore, () => AuditLog])[] = [
-  ['memory', () => memoryDocuments(), () => memoryAudit(MAX_ENTRIES)],
-  [
-    'SQLite',
-    () => sqliteDocuments(database, table()),
-    () => sqliteAudit(database, { ...table(), maxEntries: MAX_ENTRIES }),
-  ],
-  [
-    'pg',
-    () => postgresDocuments(pool, table()),
-    () => postgresAudit(pool, { ...table(), maxEntries: MAX_ENTRIES }),
-  ],
-  [
-    'postgres.js',
-    () => postgresDocuments(sql, table()),
-    () => postgresAudit(sql, { ...table(), maxEntries: MAX_ENTRIES }),
-  ],
+/** For each backend, a function that returns several stores on one new place, as the nodes of a service have them. */
+const DOCUMENTS: readonly (readonly [string, () => () => DocumentStore])[] = [
+  ['memory', () => once(() => memoryDocuments())],
+  ['SQLite', () => at((table) => sqliteDocuments(database, { table }))],
+  ['pg', () => at((table) => postgresDocuments(pool, { table }))],
+  ['postgres.js', () => at((table) => postgresDocuments(sql, { table }))],
+  ['ioredis', () => at((prefix) => redisDocuments(ioRedis, { prefix }))],
+  ['redis', () => at((prefix) => redisDocuments(nodeRedis, { prefix }))],
+  ['NATS', () => at((bucket) => natsDocuments(nats, { bucket }))],
 ]
+const SECRETS: readonly (readonly [string, () => () => SecretStore])[] = [
+  ['pg', () => at((table) => postgresSecrets(pool, { table }))],
+  ['ioredis', () => at((prefix) => redisSecrets(ioRedis, { prefix }))],
+  ['NATS', () => at((bucket) => natsSecrets(nats, { bucket }))],
+]
+const AUDITS: readonly (readonly [string, () => AuditLog])[] = [
+  ['memory', () => memoryAudit(MAX_ENTRIES)],
+  ['SQLite', () => sqliteAudit(database, { table: place(), maxEntries: MAX_ENTRIES })],
+  ['pg', () => postgresAudit(pool, { table: place(), maxEntries: MAX_ENTRIES })],
+  ['postgres.js', () => postgresAudit(sql, { table: place(), maxEntries: MAX_ENTRIES })],
+]
+const LARGE = '文🔒'.repeat(300_000)
 const NOON = Date.UTC(2030, 0, 1, 12) * 1000
 
-describe.each(BACKENDS)('contents in %s', (_, documents) => {
-  it('are saved only for the holder of the latest grant', async () => {
-    const store = documents()
+describe.each(DOCUMENTS)('contents in %s', (_, create) => {
+  it('are saved only for the holder of the latest grant, at whichever node', async () => {
+    const open = create()
+    const [one, other] = [open(), open()]
     const [first, second] = [grant(1, 'a'), grant(2, 'b')]
-    expect(await store.save('room', first, 'early')).toEqual({ saved: false, fence: null })
-    expect(await store.fence('room', first)).toBe(true)
-    expect(await store.fence('room', first)).toBe(false)
-    expect(await store.save('room', first, 'by a')).toMatchObject({
+    expect(await one.save('room', first, 'early')).toEqual({ saved: false, fence: null })
+    expect(await one.fence('room', first)).toBe(true)
+    expect(await other.fence('room', first)).toBe(false)
+    expect(await other.save('room', first, 'by a')).toMatchObject({
       saved: true,
       savedAt: expect.any(Number),
     })
-    expect(await store.save('room', { ...first, holder: 'x' }, 'forged')).toEqual({
+    expect(await one.save('room', { ...first, holder: 'x' }, 'forged')).toEqual({
       saved: false,
       fence: first.token,
     })
-    expect(await store.fence('room', second)).toBe(true)
-    expect(await store.save('room', first, 'late')).toEqual({ saved: false, fence: second.token })
-    expect(await store.fence('room', first)).toBe(false)
-    expect(await store.read('room')).toMatchObject({ content: 'by a', token: first.token })
-    await store.save('room', second, 'by b')
-    expect(await store.read('room')).toMatchObject({ content: 'by b', token: second.token })
+    expect(await other.fence('room', second)).toBe(true)
+    expect(await one.save('room', first, 'late')).toEqual({ saved: false, fence: second.token })
+    expect(await one.fence('room', first)).toBe(false)
+    expect(await one.read('room')).toMatchObject({ content: 'by a', token: first.token })
+    await one.save('room', second, 'by b')
+    expect(await other.read('room')).toMatchObject({ content: 'by b', token: second.token })
   })
 
-  it.each([[null], ['text with \u0000 and 🔒'], [{ list: [1, 2.5, 'x'], '"quoted"': true }]])(
+  it('are never those of a holder that was followed, while saves and grants race', async () => {
+    const open = create()
+    const nodes = [open(), open(), open()] as const
+    await nodes[0].fence('room', grant(0, 'h0'))
+    for (let n = 1; n <= 10; n++) {
+      const [old, next] = [grant(n - 1, `h${n - 1}`), grant(n, `h${n}`)]
+      const raised = nodes[0].fence('room', next)
+      const late = [nodes[1], nodes[2]].map((node) => node.save('room', old, `late ${n}`))
+      await raised
+      // From here on the fence stands.
+      const before = await nodes[0].save('room', next, `by ${n}`)
+      expect(before.saved).toBe(true)
+      await Promise.all(late)
+      expect(await nodes[1].read('room')).toMatchObject({ content: `by ${n}`, token: next.token })
+      expect(await nodes[2].save('room', old, 'later')).toEqual({ saved: false, fence: next.token })
+    }
+  })
+
+  it('have a revision that rises with every save, also after they were deleted', async () => {
+    const store = create()()
+    const holder = grant(1, 'a')
+    await store.fence('room', holder)
+    const revisions = [0]
+    for (const content of ['one', 'two', 'three']) {
+      const expected = revisions.at(-1) ?? 0
+      expect(await store.save('room', holder, 'other', expected + 1)).toEqual({
+        saved: false,
+        revision: expected,
+      })
+      const saving = await store.save('room', holder, content, expected)
+      const { revision = 0, content: stored } = (await store.read('room')) ?? {}
+      expect(saving).toMatchObject({ saved: true, revision })
+      expect([revision > expected, stored]).toEqual([true, content])
+      revisions.push(revision)
+    }
+    const last = revisions.at(-1) ?? 0
+    expect(await store.remove('room', holder, last - 1)).toEqual({ removed: false, revision: last })
+    expect(await store.remove('room', grant(0, 'a'), last)).toEqual({ removed: false, fence: holder.token })
+    expect(await store.remove('room', holder, last)).toEqual({ removed: true })
+    expect(await store.read('room')).toBeNull()
+    expect(await store.remove('room', null)).toEqual({ removed: true })
+    expect(await store.save('room', holder, 'again', last)).toEqual({ saved: false, revision: 0 })
+    expect(await store.save('room', holder, 'again', 0)).toMatchObject({ saved: true })
+    expect((await store.read('room'))?.revision).toBeGreaterThan(last)
+    expect(await store.remove('room', null)).toEqual({ removed: true })
+    expect(await store.remove('never locked', null)).toEqual({ removed: true })
+  })
+
+  it('leave no fence behind in rooms where nothing was saved for an hour', async () => {
+    const store = create()()
+    if (!store.sweep) return
+    const old = { token: 1, holder: 'a' }
+    await store.fence('empty', old)
+    await store.fence('kept', old)
+    await store.fence('recent', grant(1, 'a'))
+    await store.save('kept', old, 'text')
+    await store.sweep()
+    if (isByAge(store)) expect(await store.save('empty', old, '')).toEqual({ saved: false, fence: null })
+    expect(await store.read('kept')).toMatchObject({ content: 'text' })
+    expect(await store.save('kept', old, 'more')).toMatchObject({ saved: true })
+    expect(await store.save('recent', grant(1, 'a'), '')).toMatchObject({ saved: true })
+  })
+
+  it.each<[JsonValue]>([[null], ['text with \u0000 and 🔒'], [{ list: [1, 2.5, 'x'], '"quoted"': true }]])(
     'return %j unchanged',
     async (content) => {
-      const store = documents()
+      const store = create()()
       expect(await store.read('room')).toBeNull()
       await store.fence('room', grant(1, 'a'))
       expect(await store.read('room')).toBeNull()
@@ -85,9 +174,17 @@ describe.each(BACKENDS)('contents in %s', (_, documents) => {
     },
   )
 
+  it('may be larger than a message', async () => {
+    const store = create()()
+    await store.fence('room', grant(1, 'a'))
+    await store.save('room', grant(1, 'a'), `a${LARGE}`)
+    await store.save('room', grant(1, 'a'), LARGE)
+    expect((await store.read('room'))?.content === LARGE).toBe(true)
+  })
+
   it('are separate for each room, whatever its name', async () => {
-    const store = documents()
-    const rooms = ['a', 'A', "it's", 'x; drop table y', '部屋', '__proto__']
+    const store = create()()
+    const rooms = ['a', 'A', "it's", 'x; drop table y', '部屋', '__proto__', '{a}', 'a.b *>']
     for (const [n, room] of rooms.entries()) await store.fence(room, grant(n, room))
     const saved = await Promise.all(rooms.map((room, n) => store.save(room, grant(n, room), room)))
     expect(saved.every((saving) => saving.saved)).toBe(true)
@@ -96,7 +193,60 @@ describe.each(BACKENDS)('contents in %s', (_, documents) => {
   })
 })
 
-describe.each(BACKENDS)('the audit trail in %s', (_, __, audit) => {
+describe.each(SECRETS)('secrets in %s', (_, create) => {
+  it('are the same for all nodes, even if they start at once and again later', async () => {
+    const open = create()
+    const kept = await Promise.all(['one', 'two', 'three'].map((secret) => open().keep('cookie', secret)))
+    expect(new Set(kept).size).toBe(1)
+    expect(await open().keep('cookie', 'four')).toBe(kept[0])
+    expect(await open().keep('channel', 'five')).toBe('five')
+  })
+})
+
+describe('a damaged content', () => {
+  it.each([
+    ['Redis', async (name: string) => void (await ioRedis.hset(`${name}:content:room`, { content: '{' }))],
+    [
+      'Redis, without a token',
+      async (name: string) => void (await ioRedis.hdel(`${name}:content:room`, 'token')),
+    ],
+  ])('in %s is reported, and a save replaces it', async (_, damage) => {
+    const name = place()
+    const store = redisDocuments(ioRedis, { prefix: name })
+    await store.fence('room', grant(1, 'a'))
+    await store.save('room', grant(1, 'a'), 'text')
+    await damage(name)
+    await expect(store.read('room')).rejects.toThrow(UnreadableContent)
+    await store.save('room', grant(1, 'a'), 'text')
+    expect(await store.read('room')).toMatchObject({ content: 'text' })
+  })
+
+  it('in NATS is reported, and is never overwritten by a fence', async () => {
+    const bucket = place()
+    const store = natsDocuments(nats, { bucket })
+    await store.fence('room', grant(1, 'a'))
+    const kv = await new Kvm(nats).open(bucket)
+    await kv.put('room.room', '{"fence":"?"}')
+    await expect(store.read('room')).rejects.toThrow(UnreadableContent)
+    await expect(store.fence('room', grant(2, 'b'))).rejects.toThrow(UnreadableContent)
+    await expect(store.save('room', grant(1, 'a'), 'text')).rejects.toThrow(UnreadableContent)
+  })
+
+  it('in NATS may have lost a part', async () => {
+    const bucket = place()
+    const store = natsDocuments(nats, { bucket })
+    await store.fence('room', grant(1, 'a'))
+    await store.save('room', grant(1, 'a'), LARGE)
+    const kv = await new Kvm(nats).open(bucket)
+    const keys: string[] = []
+    for await (const key of await kv.keys('part.room.*.1')) keys.push(key)
+    expect(keys).toHaveLength(1)
+    await kv.purge(keys[0] ?? '')
+    await expect(store.read('room').then(() => 'read')).rejects.toThrow(UnreadableContent)
+  })
+})
+
+describe.each(AUDITS)('the audit trail in %s', (_, audit) => {
   it('is read from the newest entry on, in pages, and by resource', async () => {
     const log = audit()
     for (let n = 1; n <= 5; n++) await log.append(entry(n, n % 2 ? 'odd' : 'even'))
@@ -116,6 +266,21 @@ describe.each(BACKENDS)('the audit trail in %s', (_, __, audit) => {
     expect(entries[0]?.token).toBe(400)
   })
 })
+
+/** Redis deletes fences by itself, and NATS judges their age by its own clock. */
+function isByAge(store: DocumentStore): boolean {
+  return !String(store.sweep).includes('nextSweepAt')
+}
+
+function at<T>(openAt: (name: string) => T): () => T {
+  const name = place()
+  return () => openAt(name)
+}
+
+function once<T>(open: () => T): () => T {
+  const opened = open()
+  return () => opened
+}
 
 function grant(number: number, holder: string) {
   return { token: NOON + number, holder }

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { createServer as createHttpServer, type Server } from 'node:http'
+import { createServer as createHttpServer, type IncomingMessage, request, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +12,7 @@ import { createLockServer } from '../../src/server/index.ts'
 import {
   attachSockets,
   createServer,
+  type HoldfastServer,
   openSqlite,
   type ServerOptions,
   sqliteAudit,
@@ -193,7 +194,7 @@ describe('close', () => {
     const gone = new Promise((resolve) => socket.once('close', resolve))
     socket.on('error', () => {})
     socket.write(
-      'PUT /api/documents/a HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\nExpect: 100-continue\r\n\r\n{',
+      'PUT /api/documents/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\nExpect: 100-continue\r\n\r\n{',
     )
     expect(String((await once(socket, 'data'))[0])).toContain('100 Continue')
     await server.close()
@@ -220,6 +221,62 @@ describe('close', () => {
     await waiters(0)
     await eventually(() => expect(statuses).toContain(499))
   })
+})
+
+describe('the name in the Host header', () => {
+  const requestAs = async (server: HoldfastServer, host: string, path: string, method = 'GET') => {
+    const sent = request({ port: server.port, host: '127.0.0.1', method, path, headers: { host } }).end()
+    const [response] = (await once(sent, 'response')) as [IncomingMessage]
+    response.resume()
+    return response.statusCode
+  }
+
+  it.each([
+    ['localhost', 200],
+    ['LOCALHOST:80', 200],
+    ['app.localhost', 200],
+    ['127.0.0.1', 200],
+    ['[::1]:4321', 200],
+    ['app.example.com:8080', 200],
+    ['evil.test', 421],
+    ['localhost.evil.test', 421],
+    ['127.0.0.1.evil.test', 421],
+    ['app.example.com.evil.test', 421],
+  ])('%s gets %i from a server on a loopback address', async (host, status) => {
+    await using server = await start({ settings: { hosts: ['app.example.com'] } })
+    for (const path of ['/api/documents/a/lock', '/healthz'])
+      expect(await requestAs(server, host, path)).toBe(status)
+    if (status === 200) return
+    expect(await requestAs(server, host, '/', 'GET')).toBe(421)
+    expect(await requestAs(server, host, '/api/documents/a/lock', 'OPTIONS')).toBe(421)
+    const socket = new ClientSocket(`${server.url.replace('http', 'ws')}/app/holdfast?protocol=7`, {
+      headers: { host },
+    })
+    const [error] = await once(socket, 'error')
+    expect(String(error)).toContain('421')
+  })
+
+  it('may be any on another address, until hosts is set', async () => {
+    await using open = await start({ settings: { host: '0.0.0.0' } })
+    expect(await requestAs(open, 'any.test', '/healthz')).toBe(200)
+    await using closed = await start({ settings: { host: '0.0.0.0', hosts: 'app.example.com' } })
+    expect(await requestAs(closed, 'any.test', '/healthz')).toBe(421)
+    expect(await requestAs(closed, 'app.example.com', '/healthz')).toBe(200)
+  })
+})
+
+it('a request that arrives too slowly is ended', async () => {
+  await using server = await start({ settings: { receiveWithin: '1s' } })
+  const socket = connect(server.port, '127.0.0.1')
+  socket.on('error', () => {})
+  const closed = once(socket, 'close')
+  let answer = ''
+  socket.on('data', (chunk) => {
+    answer += chunk
+  })
+  socket.write('PUT /api/documents/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{')
+  await closed
+  expect(answer).toContain('408 Request Timeout')
 })
 
 describe('the sockets of one client are limited', () => {

@@ -23,8 +23,8 @@ export interface ServiceBed extends AsyncDisposable {
   browser(tab?: string): Browser
   /** A program with a token of the settings. */
   program(token: string): Browser
-  /** A socket that has subscribed to a room, and the events that it received. */
-  socket(room: string): Heard[]
+  /** A socket that has subscribed to a room, and the events that it received. `library`: the client that it has. */
+  socket(room: string, library?: string): Heard[]
   /** The same for a private channel. */
   privateSocket(channel: string): Promise<Heard[]>
 }
@@ -52,7 +52,7 @@ export async function serviceBed(options: Partial<LockServerOptions> = {}): Prom
     server,
     browser: (tab) => new Browser(server.fetch, pageHeaders(tab)),
     program: (token) => new Browser(server.fetch, { Authorization: `Bearer ${token}` }),
-    socket: (room) => listen(server, clock).subscribe(`document.${room}`),
+    socket: (room, library) => listen(server, clock, library).subscribe(`document.${room}`),
     async privateSocket(channel) {
       const { id, subscribe } = listen(server, clock)
       const heard = subscribe(channel, await server.channels.sign(id, channel))
@@ -98,7 +98,7 @@ export class Browser {
     const cookie = response.headers.get('set-cookie')?.split(';')[0]
     if (cookie) this.cookie = cookie
     const text = await response.text()
-    const isJson = response.headers.get('content-type') === 'application/json'
+    const isJson = text !== '' && response.headers.get('content-type') === 'application/json'
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
   }
 }
@@ -121,11 +121,12 @@ export interface AnswerBody {
   readonly is_locked?: boolean
   readonly expires_at: string
   readonly content?: unknown
+  readonly revision?: number
   readonly entries: readonly { readonly action: string }[]
   readonly you: { readonly session_id: string; readonly client_id?: string }
 }
 
-function listen(server: LockServer, clock: FakeClock) {
+function listen(server: LockServer, clock: FakeClock, library: string | null = null) {
   const heard: Heard[] = []
   let id = ''
   const connection = {
@@ -136,7 +137,7 @@ function listen(server: LockServer, clock: FakeClock) {
     },
     close() {},
   }
-  const request = { key: 'holdfast', protocol: '7', library: null, client: 'test' }
+  const request = { key: 'holdfast', protocol: '7', library, client: 'test' }
   const handler = server.channels.accept(connection, request)
   const subscribe = (channel: string, auth?: string) => {
     handler?.received(JSON.stringify({ event: 'pusher:subscribe', data: { channel, auth } }))

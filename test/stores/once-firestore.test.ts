@@ -248,7 +248,7 @@ describe('the lock of an analysis', () => {
       code: 'invalid-argument',
       message: expect.stringContaining(message),
     })
-    for (const ttlSec of [0, -1, Number.NaN, Infinity, 10n, '30s', null] as number[]) {
+    for (const ttlSec of [0, -1, Number.NaN, Infinity, 10n, '30s', '300', null] as number[]) {
       const expected = invalid('ttlSec: expected seconds above 0, up to a year')
       await expect(repo().acquireAnalysisLock('42', 'run-1', ttlSec)).rejects.toMatchObject(expected)
       await expect(repo().refreshAnalysisLock('42', 'run-1', ttlSec)).rejects.toMatchObject(expected)

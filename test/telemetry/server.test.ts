@@ -14,7 +14,7 @@ it('events of a page reach the scored files through a server', async () => {
   const files = fileSink(directory)
   const server = await createServer({
     store,
-    settings: { port: 0 },
+    settings: { port: 0, openTelemetry: true },
     log: () => {},
     onTelemetry(events) {
       const batch = receiveTelemetry({ events })

@@ -8,10 +8,10 @@ import { receiveTelemetry, type Sink } from '../../telemetry/index.ts'
 import { fileSink } from '../../telemetry/index-node.ts'
 import { type Command, type Options, STORE_OPTIONS, settingOption } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
-import { Failure } from '../failure.ts'
+import { Failure, usageFailure } from '../failure.ts'
 import { nextSignal, signalExitCode } from '../signals.ts'
 import { withoutPassword, withStore } from '../stores/index.ts'
-import type { OpenedStore, ServerParts } from '../stores/opened-store.ts'
+import type { OpenedStore } from '../stores/opened-store.ts'
 import type { Terminal } from '../terminal.ts'
 
 /** The dashboard and the demo editor. They exist only after a build. */
@@ -20,9 +20,9 @@ const PAGES = join(import.meta.dirname, '../../web')
 export const serve: Command = {
   usage: 'serve [options]',
   description: `Runs the document lock service: HTTP and WebSocket, with a dashboard and a demo editor. Every setting may also be
-in the environment (HOLDFAST_PORT) or in the file. SQLite and Postgres also store the contents and the audit trail;
-with other stores they are in memory. SIGTERM and Ctrl-C close the service after the current requests; locks stay
-in the store.`,
+in the environment (HOLDFAST_PORT) or in the file. Contents, and secrets that are not set, are where the locks are;
+the audit trail too, except on Redis and NATS, where it is in memory. SIGTERM and Ctrl-C close the service after the
+current requests; locks stay in the store.`,
   positionalCount: [0, 0],
   options: {
     ...serverOptions(),
@@ -49,7 +49,11 @@ in the store.`,
     // An empty secret is left out, so that the server generates one.
     const { channelSecret, ...others } = loadSettings({ flags, ...(file && { file }) })
     const serve = async ({ store, serverParts }: OpenedStore) => {
-      const { secretsFile = '', ...parts } = (await serverParts?.()) ?? {}
+      if (!serverParts)
+        throw usageFailure(
+          `serve needs a store of its own; ${withoutPassword(others.store)} is another server`,
+        )
+      const { secretsFile = '', ...parts } = await serverParts()
       const folder = settings.text('telemetry')
       const telemetry = folder ? fileSink(folder) : undefined
       const running = await createServer({
@@ -64,8 +68,8 @@ in the store.`,
         ...(telemetry && { onTelemetry: writeTo(telemetry) }),
       }).catch(failToListen)
       const signalled = nextSignal('SIGINT', 'SIGTERM')
-      if (settings.is('json')) printJson(terminal, running, parts)
-      else print(terminal, running, parts)
+      if (settings.is('json')) printJson(terminal, running)
+      else print(terminal, running)
       await signalled
       // A second signal does not wait for the requests that are under way.
       void nextSignal('SIGINT', 'SIGTERM').then((signal) => process.exit(signalExitCode(signal)))
@@ -87,32 +91,29 @@ function serverOptions(): Options {
 }
 
 function writeTo(sink: Sink): OnTelemetry {
-  return (events) => {
+  return async (events) => {
     const batch = receiveTelemetry({ events })
-    return batch.ok ? sink.write(batch.records) : undefined
+    if (!batch.ok) return 0
+    await sink.write(batch.records)
+    return batch.records.length
   }
 }
 
-function printJson(terminal: Terminal, { url, settings }: HoldfastServer, { documents }: ServerParts): void {
+function printJson(terminal: Terminal, { url, settings }: HoldfastServer): void {
   terminal.remark(`listening on ${url}`, {
     type: 'listening',
     url,
     store: withoutPassword(settings.store),
     pages: existsSync(PAGES) ? { editor: `${url}/`, dashboard: `${url}/dashboard` } : null,
-    contents: documents ? 'store' : 'memory',
   })
 }
 
-function print(terminal: Terminal, { url, settings }: HoldfastServer, { documents }: ServerParts): void {
+function print(terminal: Terminal, { url, settings }: HoldfastServer): void {
   terminal.remark(`listening on ${url}, locks in ${withoutPassword(settings.store)}`)
   if (existsSync(PAGES)) {
     const hint = settings.adminTokens.length > 0 ? '' : ', which needs --admin-tokens'
     terminal.remark(`the editor is at ${url}/, the dashboard at ${url}/dashboard${hint}`)
   }
-  if (!documents)
-    terminal.remark(
-      'contents are kept in memory and are lost when this process ends; a sqlite: or postgres: store keeps them',
-    )
 }
 
 /** A port that is in use is not a mistake in the usage. */

@@ -2,7 +2,13 @@ import { existsSync, statfsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { EXIT } from '../exit-codes.ts'
 import { Failure, usageFailure } from '../failure.ts'
-import { type BackendWarning, type OpenedStore, type OpenOptions, optional } from './opened-store.ts'
+import {
+  type BackendWarning,
+  type OpenedStore,
+  type OpenOptions,
+  optional,
+  type ServerParts,
+} from './opened-store.ts'
 
 /** The numbers of NFS, SMB and CIFS on Linux. */
 const NETWORK_FILE_SYSTEMS = [0x6969, 0x517b, 0xff534d42, 0xfe534d42]
@@ -15,6 +21,7 @@ export async function openSqlite(address: string, options: OpenOptions): Promise
       EXIT.unavailable,
       `the directory ${dirname(path)} does not exist; create it, or name another store with --store`,
     )
+  if (options.isServed) (await import('../../server/node/index.ts')).createPrivateFile(path)
   const { sqliteStore } = await import('../../stores/sqlite/index.ts')
   const store = sqliteStore(path, {
     ...optional('table', parameters.get('table')),
@@ -27,12 +34,7 @@ export async function openSqlite(address: string, options: OpenOptions): Promise
       version: `SQLite ${sqlite} of Node ${node}`,
       warnings: networkWarnings(path),
     }),
-    async serverParts() {
-      const { openSqlite: open, sqliteAudit, sqliteDocuments } = await import('../../server/node/index.ts')
-      const database = open(path)
-      const secretsFile = `${path}.secrets`
-      return { documents: sqliteDocuments(database), audit: sqliteAudit(database), secretsFile }
-    },
+    serverParts: () => sqliteParts(path, path, parameters.get('table')),
     close: () => store.close(),
   }
 }
@@ -44,7 +46,20 @@ export async function openFile(address: string, options: OpenOptions): Promise<O
   return {
     store,
     backendInfo: async () => ({ version: `files of ${process.platform}`, warnings: networkWarnings(path) }),
+    // Beside the directory, which is for leases only.
+    serverParts: () => sqliteParts(`${path}.db`, path),
     close: () => store.close(),
+  }
+}
+
+async function sqliteParts(file: string, path: string, table?: string | null): Promise<ServerParts> {
+  const { openSqlite: open, sqliteAudit, sqliteDocuments } = await import('../../server/node/index.ts')
+  const database = open(file)
+  const tableFor = (part: string) => ({ table: `${table ?? 'holdfast'}_${part}` })
+  return {
+    documents: sqliteDocuments(database, tableFor('documents')),
+    audit: sqliteAudit(database, tableFor('audit')),
+    secretsFile: `${path}.secrets`,
   }
 }
 

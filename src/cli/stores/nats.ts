@@ -33,17 +33,26 @@ export async function openNats(url: URL): Promise<OpenedStore> {
     const { name } = Object(error) as { readonly name?: unknown }
     throw name === 'AuthorizationError' ? accessDenied(messageOf(error), 'nats', error) : natsError(error)
   })
-  const store = natsStore(connection, {
+  const options = {
     ...optional('bucket', bucket),
     ...(replicas !== undefined && { replicas: Number(replicas) }),
-  })
+  }
+  const store = natsStore(connection, options)
   return {
     store,
     backendInfo: async () => ({
       version: `NATS ${connection.info?.version} through @nats-io/transport-node`,
       warnings: [],
     }),
-    serverParts: async () => ({ bus: (await import('../../server/index.ts')).natsBus(connection) }),
+    async serverParts() {
+      const { natsBus, natsDocuments, natsSecrets } = await import('../../server/index.ts')
+      const parts = { ...options, ...optional('bucket', bucket && `${bucket}-documents`) }
+      return {
+        documents: natsDocuments(connection, parts),
+        secrets: natsSecrets(connection, parts),
+        bus: natsBus(connection, optional('subject', bucket && `${bucket}.bus`)),
+      }
+    },
     async close() {
       await store.close()
       await connection.close()

@@ -1,6 +1,6 @@
 import { LeaseError } from '../../base/errors.ts'
 import type { LeaseStore } from '../../core/index.ts'
-import type { AuditLog, Bus, DocumentStore } from '../../server/index.ts'
+import type { AuditLog, Bus, DocumentStore, SecretStore } from '../../server/index.ts'
 import { EXIT } from '../exit-codes.ts'
 import { Failure } from '../failure.ts'
 
@@ -12,7 +12,7 @@ export interface OpenedStore {
   readonly store: LeaseStore
   /** Asks the backend about itself, for `doctor`. */
   backendInfo(): Promise<BackendInfo>
-  /** For `serve`: the parts of the server that the same backend can be used for. */
+  /** For `serve`: the parts of the server on the same backend. Absent: it cannot be used for a server. */
   serverParts?(): Promise<ServerParts>
   close(): Promise<void>
 }
@@ -29,11 +29,14 @@ export interface BackendWarning {
   readonly remedy: string
 }
 
+/** All nodes on the same store share them. */
 export interface ServerParts {
-  readonly documents?: DocumentStore
+  readonly documents: DocumentStore
+  /** Default: in memory. */
   readonly audit?: AuditLog
-  /** Carries events between the nodes of a server. */
+  /** Carries events between the nodes of a server. Default: there is one node. */
   readonly bus?: Bus
+  readonly secrets?: SecretStore
   /** Keeps the secrets that the server generates, so that sessions outlive a restart. */
   readonly secretsFile?: string
 }

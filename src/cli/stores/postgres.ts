@@ -50,11 +50,18 @@ export async function openPostgres(url: URL): Promise<OpenedStore> {
     store,
     close,
     async serverParts() {
-      const { postgresAudit, postgresBus, postgresDocuments } = await import('../../server/index.ts')
+      const { postgresAudit, postgresBus, postgresDocuments, postgresSecrets } = await import(
+        '../../server/index.ts'
+      )
+      const tableFor = (part: string) => ({
+        table: `${schema === undefined ? '' : `${schema}.`}${table ?? 'holdfast'}_${part}`,
+      })
+      const channel = [schema, table ?? 'holdfast', 'bus'].filter(Boolean).join('_')
       return {
-        documents: postgresDocuments(client),
-        audit: postgresAudit(client),
-        bus: postgresBus(client),
+        documents: postgresDocuments(client, tableFor('documents')),
+        audit: postgresAudit(client, tableFor('audit')),
+        secrets: postgresSecrets(client, tableFor('secrets')),
+        bus: postgresBus(client, { channel }),
       }
     },
     async backendInfo() {

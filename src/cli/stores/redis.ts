@@ -39,7 +39,15 @@ export async function openRedis(url: URL): Promise<OpenedStore> {
         warnings: warningsIn(fields),
       }
     },
-    serverParts: async () => ({ bus: (await import('../../server/index.ts')).redisBus(client) }),
+    async serverParts() {
+      const { redisBus, redisDocuments, redisSecrets } = await import('../../server/index.ts')
+      const options = optional('prefix', prefix)
+      return {
+        documents: redisDocuments(client, options),
+        secrets: redisSecrets(client, options),
+        bus: redisBus(client, optional('channel', prefix && `${prefix}:bus`)),
+      }
+    },
     async close() {
       await store.close()
       close()

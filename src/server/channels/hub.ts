@@ -9,8 +9,10 @@ import {
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { expectDuration } from '../../base/duration.ts'
 import { pause } from '../../base/pause.ts'
+import type { JsonValue } from '../../base/records.ts'
 import { formatFrame, PUSHER_CLOSE, PUSHER_PROTOCOL } from '../../protocol/index.ts'
 import type { Bus, BusMessage } from '../bus.ts'
+import { type HostCheck, hostCheck } from '../http/hosts.ts'
 import { originRefusal } from '../http/origins.ts'
 import type {
   ChannelsHub,
@@ -21,6 +23,7 @@ import type {
   EventNaming,
 } from './index.ts'
 import { type ChannelLimits, limitsOf } from './limits.ts'
+import { Occupancy } from './occupancy.ts'
 import { Presence } from './presence.ts'
 import { PRESENCE } from './presence-messages.ts'
 import type { MemberChange } from './rosters.ts'
@@ -40,6 +43,7 @@ const MIN_ACTIVITY_TIMEOUT_MS = 1000
 
 export class Hub implements ChannelsHub {
   readonly origins: readonly string[]
+  readonly isOwnHost: HostCheck
   readonly #key: string
   readonly #bus: Bus
   readonly #clock: Clock
@@ -48,6 +52,7 @@ export class Hub implements ChannelsHub {
   readonly #limits: ChannelLimits
   readonly #subscribers = new Subscribers<Socket>()
   readonly #presence: Presence
+  readonly #occupancy: Occupancy
   readonly #signing: Signing
   readonly #context: SocketContext
   readonly #sockets = new Set<Socket>()
@@ -60,6 +65,7 @@ export class Hub implements ChannelsHub {
     checkOptions(options)
     const { key, secret, bus, clock = systemClock, naming = 'plain', activityTimeout = 30_000 } = options
     this.origins = options.origins ?? []
+    this.isOwnHost = hostCheck(options.hosts ?? [], options.listensOn)
     this.#key = key
     this.#bus = bus
     this.#clock = clock
@@ -68,6 +74,8 @@ export class Hub implements ChannelsHub {
     this.#limits = limitsOf(options.limits)
     this.#signing = new Signing(key, secret)
     this.#presence = new Presence(bus, clock, (change) => this.#sendMemberChange(change))
+    const countHere = (prefix: string) => this.#subscribers.count(prefix)
+    this.#occupancy = new Occupancy(bus, clock, countHere, () => this.#presence.peers)
     this.#context = {
       subscribers: this.#subscribers,
       presence: this.#presence,
@@ -96,12 +104,38 @@ export class Hub implements ChannelsHub {
       }
   }
 
+  broadcastToOwn(channel: string, event: string, data: object): void {
+    for (const target of FORMS.map((form) => form + channel))
+      this.#subscribers.send(
+        target,
+        () => formatFrame(event, data, { channel: target }),
+        ({ isOwn }) => isOwn,
+      )
+  }
+
   subscribed(): Iterable<string> {
     return this.#subscribers.publicNames()
   }
 
+  async publish(channel: string, event: string, data: string, except?: string): Promise<void> {
+    const text = JSON.stringify({ event, channel, data })
+    await this.#bus.publish({ topic: CLIENT_EVENT, data: { channel, text, sender: except ?? '' } })
+  }
+
+  occupied(prefix: string): Promise<ReadonlyMap<string, number>> {
+    return this.#occupancy.count(prefix)
+  }
+
+  members(channel: string): ReadonlyMap<string, JsonValue> {
+    return this.#presence.members(channel)
+  }
+
   sign(socketId: string, channel: string, channelData?: string): Promise<string> {
     return this.#signing.sign(socketId, channel, channelData)
+  }
+
+  signUser(socketId: string, userData: string): Promise<string> {
+    return this.#signing.signUser(socketId, userData)
   }
 
   accept(connection: Connection, request: ConnectionRequest): ConnectionHandler | null {
@@ -111,8 +145,9 @@ export class Hub implements ChannelsHub {
       return null
     }
     const { client, library } = request
-    const naming = library === OWN_LIBRARY ? 'plain' : this.#naming
-    const socket = new Socket(randomSocketId(), naming, connection, this.#context)
+    const isOwn = library === OWN_LIBRARY
+    const naming = isOwn ? 'plain' : this.#naming
+    const socket = new Socket(randomSocketId(), { naming, isOwn }, connection, this.#context)
     this.#sockets.add(socket)
     this.#count(client, 1)
     const activity_timeout = Math.ceil(this.#activityTimeoutMs / 1000)
@@ -195,6 +230,7 @@ export class Hub implements ChannelsHub {
 
   #receive(message: BusMessage): void {
     if (message.topic === PRESENCE) this.#presence.receive(message)
+    this.#occupancy.receive(message)
     if (message.topic !== CLIENT_EVENT) return
     const { channel, text, sender } = message.data
     const isMeant = ({ id }: Socket) => id !== sender
@@ -223,8 +259,10 @@ function checkOptions(options: ChannelsOptions): void {
     activityTimeout: 1,
     origins: 1,
     limits: 1,
+    hosts: 1,
+    listensOn: 1,
   })
-  const { key, secret, bus, clock, naming, publicChannels, clientEvents, origins } = options
+  const { key, secret, bus, clock, naming, publicChannels, clientEvents, origins, hosts } = options
   if (typeof key !== 'string' || !/^[\w-]+$/.test(key)) refuse('key', 'letters, digits, - and _', key)
   // Never shown: it is a secret.
   if (typeof secret !== 'string' || secret === '') refuseClient('secret', 'a non-empty string', secret)
@@ -234,6 +272,7 @@ function checkOptions(options: ChannelsOptions): void {
   if (publicChannels !== undefined) expectBoolean('publicChannels', publicChannels)
   if (clientEvents !== undefined) expectBoolean('clientEvents', clientEvents)
   if (origins !== undefined && !Array.isArray(origins)) refuse('origins', 'an array', origins)
+  if (hosts !== undefined && !Array.isArray(hosts)) refuse('hosts', 'an array', hosts)
 }
 
 /**

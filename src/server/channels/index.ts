@@ -1,6 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
+import type { JsonValue } from '../../base/records.ts'
 import type { Bus } from '../bus.ts'
+import type { HostCheck } from '../http/hosts.ts'
 import { Hub } from './hub.ts'
 import type { ChannelLimits } from './limits.ts'
 
@@ -13,16 +15,31 @@ export interface Channels {
    * presence form, except the socket `except`. A name with the prefix of a form means only that form.
    */
   broadcast(channel: string, event: string, data: object, except?: string): void
+  /** The same, but only to the sockets of Holdfast's own client. */
+  broadcastToOwn(channel: string, event: string, data: object): void
   /** The public names of all channels that a socket of this node has subscribed to in any form. */
   subscribed(): Iterable<string>
+  /**
+   * Sends an event to the subscribers of exactly this channel on all nodes, except the socket `except`. `data` is sent
+   * as it is.
+   */
+  publish(channel: string, event: string, data: string, except?: string): Promise<void>
+  /** How many sockets on all nodes have subscribed to each channel that begins with the prefix. */
+  occupied(prefix: string): Promise<ReadonlyMap<string, number>>
+  /** The members of a presence channel, on all nodes. */
+  members(channel: string): ReadonlyMap<string, JsonValue>
   /** The signature for a private or presence channel, as the auth endpoint returns it: `key:signature`. */
   sign(socketId: string, channel: string, channelData?: string): Promise<string>
+  /** The signature with which a socket signs in as a user. `userData` is JSON with an `id`. */
+  signUser(socketId: string, userData: string): Promise<string>
 }
 
 /** The sockets themselves, for the binding to a server. */
 export interface ChannelsHub extends Channels, AsyncDisposable {
   /** Origins whose pages may connect besides the server's own. */
   readonly origins: readonly string[]
+  /** Whether sockets may connect to this `Host`. */
+  readonly isOwnHost: HostCheck
   /** How many sockets are open. */
   readonly sockets: number
   /** `null`: the connection was refused, and was told why. */
@@ -82,6 +99,10 @@ export interface ChannelsOptions {
   readonly activityTimeout?: Duration
   /** Origins whose pages may connect besides the server's own. Default none. */
   readonly origins?: readonly string[]
+  /** Names in the `Host` header that sockets may connect to. Default: every name. */
+  readonly hosts?: readonly string[]
+  /** The address that the server listens on. On a loopback address, names of this machine are enough. */
+  readonly listensOn?: string
   readonly limits?: Partial<ChannelLimits>
 }
 

@@ -54,6 +54,11 @@ export class Presence {
     this.#onChange = onChange
   }
 
+  /** How many other nodes there are. */
+  get peers(): number {
+    return this.#peers.size
+  }
+
   members(channel: string): Map<string, JsonValue> {
     return this.#rosters.members(channel)
   }

@@ -24,11 +24,35 @@ export class Signing {
     return `${this.#key}:${await this.#signer.sign(signedText(socketId, channel, channelData))}`
   }
 
-  async verify(auth: unknown, socketId: string, channel: string, channelData: string): Promise<boolean> {
-    if (typeof auth !== 'string' || !auth.startsWith(`${this.#key}:`)) return false
-    const signature = auth.slice(this.#key.length + 1)
-    return this.#signer.verify(signedText(socketId, channel, channelData), signature)
+  /** The signature with which a socket signs in as a user. */
+  async signUser(socketId: string, userData: string): Promise<string> {
+    if (!SOCKET_ID.test(socketId)) refuse('socketId', 'two numbers with a point between', socketId)
+    return `${this.#key}:${await this.#signer.sign(`${socketId}::user::${userData}`)}`
   }
+
+  async verifyUser(auth: unknown, socketId: string, userData: string): Promise<boolean> {
+    return this.#isSigned(auth, `${socketId}::user::${userData}`)
+  }
+
+  async verify(auth: unknown, socketId: string, channel: string, channelData: string): Promise<boolean> {
+    return this.#isSigned(auth, signedText(socketId, channel, channelData))
+  }
+
+  async #isSigned(auth: unknown, text: string): Promise<boolean> {
+    if (typeof auth !== 'string' || !auth.startsWith(`${this.#key}:`)) return false
+    return this.#signer.verify(text, auth.slice(this.#key.length + 1))
+  }
+}
+
+/** The channel of one user, for events that a backend sends to the user. */
+const USER_CHANNEL = '#server-to-user-'
+
+export function userChannel(user: string): string {
+  return USER_CHANNEL + user
+}
+
+export function isUserChannel(channel: string): boolean {
+  return channel.startsWith(USER_CHANNEL)
 }
 
 export function isPresence(channel: string): boolean {

@@ -4,7 +4,7 @@ import { formatFrame, PUSHER_CLOSE, type PusherFrame, parseFrame, parseJson } fr
 import type { Connection, EventNaming } from './index.ts'
 import { type ChannelLimits, PerSecond } from './limits.ts'
 import type { Presence } from './presence.ts'
-import { isPresence, isSigned, type Signing } from './signing.ts'
+import { isPresence, isSigned, isUserChannel, type Signing, userChannel } from './signing.ts'
 import type { Subscribers } from './subscribers.ts'
 
 /** What all sockets of a node share. */
@@ -43,6 +43,8 @@ const CONTROL_CHARACTER = /\p{Cc}/u
 export class Socket {
   readonly id: string
   readonly naming: EventNaming
+  /** A socket of Holdfast's own client. */
+  readonly isOwn: boolean
   readonly #connection: Connection
   readonly #context: SocketContext
   readonly #subscriptions = new Map<string, Subscription>()
@@ -51,10 +53,18 @@ export class Socket {
   #activeAt: number
   #pingedAt: number | null = null
   #ended = false
+  /** Who has signed in. */
+  #user: string | null = null
 
-  constructor(id: string, naming: EventNaming, connection: Connection, context: SocketContext) {
+  constructor(
+    id: string,
+    { naming, isOwn }: { readonly naming: EventNaming; readonly isOwn: boolean },
+    connection: Connection,
+    context: SocketContext,
+  ) {
     this.id = id
     this.naming = naming
+    this.isOwn = isOwn
     this.#connection = connection
     this.#context = context
     this.#activeAt = context.clock.monotonic()
@@ -110,6 +120,7 @@ export class Socket {
     else if (event === 'pusher:pong') return
     else if (event === 'pusher:subscribe') this.#subscribe(Object(data))
     else if (event === 'pusher:unsubscribe') this.#unsubscribe(Object(data).channel)
+    else if (event === 'pusher:signin') this.#signIn(Object(data))
     else if (event.startsWith('client-')) this.#clientEvent(event, channel, data)
     else this.#sendError('unknown event')
   }
@@ -133,11 +144,27 @@ export class Socket {
     })
   }
 
+  #signIn({ auth, user_data }: Record<string, unknown>) {
+    const userData = typeof user_data === 'string' ? user_data : ''
+    const { id } = Object(parseJson(userData))
+    const refuse = () => this.#sendError('the signature, or the user, is not valid')
+    if (typeof id !== 'string' || id === '' || userData.length > this.#context.limits.channelData)
+      return refuse()
+    void this.#context.signing.verifyUser(auth, this.id, userData).then((isSigned) => {
+      if (!isSigned || (this.#user !== null && this.#user !== id)) return refuse()
+      this.#user = id
+      this.send(formatFrame('pusher:signin_success', { user_data: userData }))
+    })
+  }
+
   #refusalOf(channel: string, channelData: string, { member }: Subscription): SubscriptionRefusal | null {
     const { limits, publicChannels } = this.#context
     if (channel === '' || channel.length > limits.channelName || CONTROL_CHARACTER.test(channel))
       return { status: 400, error: 'the name of the channel is not valid' }
-    if (!publicChannels && !isSigned(channel)) return { status: 403, error: 'public channels are closed' }
+    if (isUserChannel(channel) && channel !== userChannel(this.#user ?? ''))
+      return { status: 403, error: 'this is the channel of another user' }
+    if (!publicChannels && !isSigned(channel) && !isUserChannel(channel))
+      return { status: 403, error: 'public channels are closed' }
     if (isPresence(channel) && (!member || channelData.length > limits.channelData))
       return { status: 400, error: 'channel_data is not valid' }
     if (this.#subscriptions.size >= limits.channelsPerSocket)

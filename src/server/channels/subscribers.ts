@@ -27,6 +27,13 @@ export class Subscribers<Socket extends Subscriber> {
     for (const socket of sockets) if (isMeant(socket)) socket.send(text)
   }
 
+  /** The channels that begin with the prefix, and how many sockets each has. */
+  count(prefix: string): [channel: string, sockets: number][] {
+    return [...this.#byChannel]
+      .filter(([channel]) => channel.startsWith(prefix))
+      .map(([channel, sockets]) => [channel, sockets.size])
+  }
+
   /** The public names of all channels with a subscriber. */
   publicNames(): Iterable<string> {
     return new Set(Array.from(this.#byChannel.keys(), publicNameOf))

@@ -6,12 +6,11 @@ import { handoverRoutes } from '../routes/handover.ts'
 import { leaseRoutes } from '../routes/leases.ts'
 import { lockRoutes } from '../routes/locks.ts'
 import { operationRoutes } from '../routes/operations.ts'
+import { pusherApiRoutes } from '../routes/pusher-api.ts'
 import type { Service } from '../service.ts'
 import { HttpError } from './http-error.ts'
 import { openApi } from './openapi.ts'
-import { crossOriginHeaders, PREFLIGHT_HEADERS } from './origins.ts'
 import type { RequestHandler } from './request-handler.ts'
-import { headersOf } from './request-headers.ts'
 import { type Route, route } from './route.ts'
 
 /** Every route of the service. */
@@ -23,13 +22,18 @@ export function allRoutes(service: Service): Route[] {
     ...leaseRoutes(service),
     ...administrationRoutes(service),
     ...operationRoutes(service),
+    ...pusherApiRoutes(service),
   ]
+  let created: string | undefined
   const document: Route = route('GET', '/openapi.json', {
     id: 'openApi',
     action: null,
     summary: 'This document.',
     answers: { 200: v.looseObject({ openapi: v.string() }) },
-    handle: () => ({ body: openApi([...routes, document], service.settings) }),
+    handle() {
+      created ??= JSON.stringify(openApi([...routes, document], service.settings))
+      return { body: created }
+    },
   })
   return [...routes, document]
 }
@@ -44,11 +48,7 @@ export function createApp(service: Service, handler: RequestHandler): Hono {
 
   // Only for our own paths: this app may be mounted in another one, which answers its own preflights.
   const paths = [...new Set(routes.map(({ path }) => patternOf(path)))]
-  app.on('OPTIONS', paths, (context) => {
-    const allowed = crossOriginHeaders(headersOf(context), context.req.url, service.settings.origins)
-    const isAllowed = 'Access-Control-Allow-Origin' in allowed
-    return new Response(null, { status: 204, headers: isAllowed ? { ...allowed, ...PREFLIGHT_HEADERS } : {} })
-  })
+  app.on('OPTIONS', paths, (context) => handler.preflight(context))
 
   const patterns = routes.map(({ path, method }) => ({
     method,

@@ -8,6 +8,7 @@ import {
   type ServiceBed,
   serviceBed,
 } from '../../../test/server/service-bed.ts'
+import { isDeeper } from './body.ts'
 
 const DOCUMENT = '/api/documents/room-1'
 const LOCK = `${DOCUMENT}/lock`
@@ -15,10 +16,15 @@ const LOCK = `${DOCUMENT}/lock`
 let bed: ServiceBed
 let user: Browser
 beforeEach(async () => {
-  bed = await serviceBed({ onTelemetry: () => {} })
+  bed = await serviceBed({ onTelemetry: () => {}, settings: { openTelemetry: true } })
   user = bed.browser()
 })
 afterEach(() => bed[Symbol.asyncDispose]())
+
+/** A document with so many arrays in each other. */
+function nested(arrays: number): string {
+  return `{"content":${'['.repeat(arrays)}"]"${']'.repeat(arrays)},"token":1}`
+}
 
 const BAD: readonly (readonly [
   title: string,
@@ -28,6 +34,9 @@ const BAD: readonly (readonly [
 ])[] = [
   ['a room that is too long', ['POST', `/api/documents/${'x'.repeat(201)}/lock`], 400, 'invalid_room'],
   ['a room with control characters', ['POST', '/api/documents/a%00b/lock'], 400, 'invalid_room'],
+  ['a room that reverses its text', ['POST', '/api/documents/a%E2%80%AEb/lock'], 400, 'invalid_room'],
+  ['a name that reverses its text', ['POST', LOCK, { name: 'txt.\u202ebat' }], 400, 'invalid_body'],
+  ['a name that isolates its text', ['POST', LOCK, { name: 'a\u2066b' }], 400, 'invalid_body'],
   ['a room with broken UTF-8', ['POST', '/api/documents/%ff/lock'], 400, 'invalid_room'],
   ['a room with a percent sign alone', ['GET', '/api/documents/100%/lock'], 400, 'invalid_room'],
   ['a room whose name has percent signs', ['GET', '/api/documents/%25ff/lock?about=%ff'], 200, ''],
@@ -41,6 +50,10 @@ const BAD: readonly (readonly [
   ['a megabyte without its length', ['POST', LOCK, 'x'.repeat(1_000_000)], 413, 'body_too_large'],
   ['more than a megabyte for a document', ['PUT', DOCUMENT, 'x'.repeat(1_100_000)], 413, 'body_too_large'],
   ['broken JSON', ['PUT', DOCUMENT, '{"content":'], 400, 'invalid_json'],
+  ['JSON that is nested deeply', ['PUT', DOCUMENT, nested(4400)], 400, 'body_too_deep'],
+  ['JSON that is nested one level too deeply', ['PUT', DOCUMENT, nested(100)], 400, 'body_too_deep'],
+  ['JSON that is nested as deeply as allowed', ['PUT', DOCUMENT, nested(99)], 409, 'stale_token'],
+  ['deep JSON for a lock', ['POST', LOCK, '['.repeat(8000)], 400, 'body_too_deep'],
   ['JSON of another kind', ['PUT', DOCUMENT, '[]'], 400, 'invalid_body'],
   ['a token that is text', ['PUT', DOCUMENT, { content: '', token: '1' }], 400, 'invalid_body'],
   ['a token that is not an integer', ['PUT', DOCUMENT, { content: '', token: 1.5 }], 400, 'invalid_body'],
@@ -137,6 +150,13 @@ describe('bad input', () => {
     expect((await browser.call('GET', LOCK)).status).toBe(200)
   })
 
+  it.each(['/openapi.json', '/metrics', '/readyz'])('to %s is limited too', async (path) => {
+    await using narrow = await serviceBed({ settings: { rate: 10, burst: 5 } })
+    const answers = await Promise.all(Array.from({ length: 8 }, () => narrow.browser().call('GET', path)))
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(3)
+    expect((await narrow.browser().call('GET', '/healthz')).status).toBe(200)
+  })
+
   it('never gets a secret in the answer: neither the session nor the id of a lease', async () => {
     await user.call('POST', LOCK)
     const [id = ''] = user.cookie?.split('=')[1]?.split('.') ?? []
@@ -185,11 +205,14 @@ describe('bad input', () => {
 describe('pages of another origin that the settings name', () => {
   it('may call with their cookies', async () => {
     const origin = 'https://app.example.com'
-    await using open = await serviceBed({ settings: { origins: [origin] } })
+    await using open = await serviceBed({ settings: { origins: [origin], headers: 'X-Tenant' } })
     const page = open.browser()
     const headers = { Origin: origin }
     const preflight = await page.call('OPTIONS', LOCK, undefined, { headers })
     expect(preflight.headers.get('access-control-allow-methods')).toContain('PUT')
+    expect(preflight.headers.get('access-control-allow-headers')).toMatch(
+      /X-CSRF-TOKEN, X-XSRF-TOKEN, X-Socket-ID, X-Requested-With, X-Tenant$/,
+    )
     const answer = await page.call('POST', LOCK, undefined, { headers })
     expect(answer.status).toBe(200)
     expect(answer.headers.get('access-control-allow-origin')).toBe(origin)
@@ -197,5 +220,20 @@ describe('pages of another origin that the settings name', () => {
     const stranger = await page.call('GET', LOCK, undefined, { headers: { Origin: 'https://evil.test' } })
     expect(stranger.headers.get('access-control-allow-origin')).toBeNull()
     expect((await page.call('GET', LOCK, undefined, { headers: { Origin: ORIGIN } })).status).toBe(200)
+  })
+})
+
+describe('the depth of JSON', () => {
+  it('is that of its arrays and objects, whatever its texts contain', () => {
+    const depthOf = (value: unknown): number =>
+      typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
+    const texts = fc.string({ unit: fc.constantFrom('[', '{', ']', '}', '"', '\\', 'a') })
+    const values = fc.anything({ values: [texts], key: texts, maxDepth: 6 })
+    fc.assert(
+      fc.property(values, fc.nat(6), (value, max) => {
+        expect(isDeeper(JSON.stringify(value), max)).toBe(depthOf(value) > max)
+      }),
+      { numRuns: 2000 },
+    )
   })
 })

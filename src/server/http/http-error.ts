@@ -51,6 +51,7 @@ export function asHttpError(error: unknown): HttpError {
 const TOKENS: Partial<Record<Action, string>> = {
   lease: 'leaseTokens',
   observe: 'leaseTokens',
+  telemetry: 'leaseTokens',
   admin: 'adminTokens',
 }
 

@@ -40,7 +40,7 @@ it('the document describes fields as JSON Schema, with their limits', () => {
 
 it('the document keeps patterns with the flag u, which is how JSON Schema reads every pattern', () => {
   expect(bodyOf('/api/documents/{roomId}/lock')).toMatchObject({
-    properties: { name: { pattern: '^[^\\p{Cc}]{1,80}$' } },
+    properties: { name: { pattern: '^[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Bidi_Control}]{1,80}$' } },
     required: [],
   })
 })

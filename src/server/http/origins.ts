@@ -31,13 +31,27 @@ export function crossOriginHeaders(
 ): Readonly<Record<string, string>> {
   const origin = header('origin')
   if (origin === undefined || !origins.includes(origin) || isOwnOrigin(origin, hostOf(header, url))) return {}
-  return { 'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true', Vary: 'Origin' }
+  return {
+    'Access-Control-Allow-Origin': origin,
+    'Access-Control-Allow-Credentials': 'true',
+    'Access-Control-Expose-Headers': 'ETag, Retry-After',
+    Vary: 'Origin',
+  }
 }
 
-export const PREFLIGHT_HEADERS = {
-  'Access-Control-Allow-Methods': 'GET, POST, PUT, DELETE',
-  'Access-Control-Allow-Headers': `Authorization, Content-Type, ${CLIENT_HEADER}`,
-  'Access-Control-Max-Age': '600',
+/** Headers that pages may send: our client's, those of Laravel's pages, and those that Echo adds. */
+const ALLOWED_HEADERS = [
+  ...['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', CLIENT_HEADER],
+  ...['X-CSRF-TOKEN', 'X-XSRF-TOKEN', 'X-Socket-ID', 'X-Requested-With'],
+]
+
+/** `more`: further headers that pages may send. */
+export function preflightHeaders(more: readonly string[]): Readonly<Record<string, string>> {
+  return {
+    'Access-Control-Allow-Methods': 'GET, POST, PUT, DELETE',
+    'Access-Control-Allow-Headers': [...ALLOWED_HEADERS, ...more].join(', '),
+    'Access-Control-Max-Age': '600',
+  }
 }
 
 /** Whether it is the server's own origin, or one of these. */
@@ -50,6 +64,6 @@ function isOwnOrigin(origin: string, host: string): boolean {
   return origin === `http://${host}` || origin === `https://${host}`
 }
 
-function hostOf(header: HeaderOf, url: string): string {
+export function hostOf(header: HeaderOf, url: string): string {
   return header('host') ?? new URL(url).host
 }

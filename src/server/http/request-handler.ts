@@ -6,12 +6,14 @@ import type { Authorize } from '../identity.ts'
 import { describeError, type Log } from '../log.ts'
 import type { Meter } from '../stats.ts'
 import type { Authentication, Authenticator } from './authentication.ts'
-import { readForm, readJson, refuseIfTooLarge, validated } from './body.ts'
+import { parseBody, readForm, readText, refuseIfTooLarge, validated } from './body.ts'
+import { type HostCheck, misdirected } from './hosts.ts'
 import { asHttpError, disconnected, forbidden, HttpError } from './http-error.ts'
-import { crossOriginHeaders, isAllowedOrigin, originRefusal } from './origins.ts'
+import { crossOriginHeaders, hostOf, isAllowedOrigin, originRefusal, preflightHeaders } from './origins.ts'
+import { PusherSignatures } from './pusher-signature.ts'
 import { RateLimit } from './rate-limit.ts'
 import { IncomingRequest } from './request.ts'
-import { addressOf, type HeaderOf, headersOf } from './request-headers.ts'
+import { type HeaderOf, headersOf } from './request-headers.ts'
 import type { Reply, Route } from './route.ts'
 
 export interface RequestHandlerOptions {
@@ -21,6 +23,7 @@ export interface RequestHandlerOptions {
   readonly clock: Clock
   readonly log: Log
   readonly meter?: Meter | undefined
+  readonly isOwnHost: HostCheck
   /** Aborts when the server stops. */
   readonly stop: AbortSignal
 }
@@ -39,11 +42,13 @@ export class RequestHandler {
   readonly #options: RequestHandlerOptions
   readonly #requests: RateLimit
   readonly #telemetry: RateLimit
+  readonly #signatures: PusherSignatures
 
   constructor(options: RequestHandlerOptions) {
     const { settings, clock } = options
     this.#options = options
     this.#requests = new RateLimit(settings.rate, settings.burst, clock)
+    this.#signatures = new PusherSignatures(settings, clock)
     this.#telemetry = new RateLimit(settings.telemetryRate, settings.telemetryRate * 4, clock)
   }
 
@@ -74,8 +79,21 @@ export class RequestHandler {
     return respond(reply, headers)
   }
 
+  /** Before a page of another origin sends a request that a form could not send, its browser asks. */
+  preflight(context: Context): Response {
+    const { settings } = this.#options
+    const header = headersOf(context)
+    const { url } = context.req
+    if (!this.#isOwnHost(header, url)) return this.refuse(context, misdirected())
+    const allowed = crossOriginHeaders(header, url, settings.origins)
+    const isAllowed = 'Access-Control-Allow-Origin' in allowed
+    const headers = isAllowed ? { ...allowed, ...preflightHeaders(settings.headers) } : {}
+    return new Response(null, { status: 204, headers })
+  }
+
   /** For a request without a route. */
-  refuse(context: Context, error: HttpError): Response {
+  refuse(context: Context, reason: HttpError): Response {
+    const error = this.#isOwnHost(headersOf(context), context.req.url) ? reason : misdirected()
     this.#options.log('info', 'request', {
       method: context.req.method,
       path: context.req.path,
@@ -87,10 +105,12 @@ export class RequestHandler {
   async #reply(route: Route, context: Context, headers: Record<string, string>): Promise<Reply> {
     const { settings, authenticator, authorize, stop } = this.#options
     const { raw } = context.req
-    const request = new IncomingRequest(context, stop)
-    if (route.action === null) return route.handle(request)
+    const request = new IncomingRequest(context, stop, settings.trustProxy)
     const { header } = request
-    this.#checkRate(route, addressOf(context, header, settings.trustProxy))
+    if (!this.#isOwnHost(header, raw.url)) throw misdirected()
+    if (route.rate !== 'none') this.#checkRate(route, request.address)
+    if (route.signed) await this.#readSigned(route, request, raw)
+    if (route.action === null) return route.handle(request)
     const authentication = await authenticator.authenticate(raw, header)
     if (authentication.setCookie !== undefined) headers['Set-Cookie'] = authentication.setCookie
     this.#checkOrigin(route, authentication, header, raw.url)
@@ -98,13 +118,28 @@ export class RequestHandler {
     const resource = request.checkNames(settings.maxRoomBytes)
     if (route.action !== 'identified' && !(await authorize(request.identity, route.action, resource)))
       throw forbidden(route.action)
-    const limit = settings[route.limit ?? 'maxBody']
+    const bytes = settings[route.limit ?? 'maxBody']
     if (route.body) {
       const isForm = route.form && !header('content-type')?.includes('json')
-      const sent = await (isForm ? readForm(raw, header, limit) : readJson(raw, header, limit))
+      const sent = isForm
+        ? await readForm(raw, header, bytes)
+        : parseBody(await readText(raw, header, bytes), settings.maxDepth)
       request.body = validated(route.body, sent) as never
-    } else refuseIfTooLarge(header, limit)
+    } else refuseIfTooLarge(header, bytes)
     return route.handle(request)
+  }
+
+  async #readSigned(route: Route, request: IncomingRequest, raw: Request): Promise<void> {
+    const { settings } = this.#options
+    const { method, url } = raw
+    const body =
+      method === 'GET' ? '' : await readText(raw, request.header, settings[route.limit ?? 'maxBody'])
+    await this.#signatures.check({ method, url, body })
+    if (route.body) request.body = validated(route.body, parseBody(body, settings.maxDepth)) as never
+  }
+
+  #isOwnHost(header: HeaderOf, url: string): boolean {
+    return this.#options.isOwnHost(hostOf(header, url))
   }
 
   #checkRate(route: Route, address: string): void {
@@ -137,5 +172,5 @@ function replyOf({ status, code, message, details, headers }: HttpError): Reply 
 
 function respond({ status = 200, body, headers }: Reply, more: Record<string, string>): Response {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  return new Response(text, { status, headers: { ...HEADERS, ...headers, ...more } })
+  return new Response(status === 304 ? null : text, { status, headers: { ...HEADERS, ...headers, ...more } })
 }

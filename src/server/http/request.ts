@@ -6,7 +6,7 @@ import type { LockClient } from '../locks.ts'
 import { clientOf, type KnownIdentity } from './authentication.ts'
 import { HttpError } from './http-error.ts'
 import type { QueryParameter } from './query.ts'
-import { type HeaderOf, headersOf } from './request-headers.ts'
+import { addressOf, type HeaderOf, headersOf } from './request-headers.ts'
 import type { RouteRequest } from './route.ts'
 
 const CLIENT = CLIENT_HEADER.toLowerCase()
@@ -19,13 +19,23 @@ export class IncomingRequest implements RouteRequest<never> {
   room = ''
   resource = ''
   readonly header: HeaderOf
+  readonly address: string
   readonly #context: Context
   readonly #stop: AbortSignal
 
-  constructor(context: Context, stop: AbortSignal) {
+  constructor(context: Context, stop: AbortSignal, trustProxy: boolean) {
     this.header = headersOf(context)
+    this.address = addressOf(context, this.header, trustProxy)
     this.#context = context
     this.#stop = stop
+  }
+
+  get appId(): string {
+    return this.#context.req.param('appId') ?? ''
+  }
+
+  get channel(): string {
+    return this.#context.req.param('channel') ?? ''
   }
 
   get signal(): AbortSignal {
@@ -70,9 +80,10 @@ export class IncomingRequest implements RouteRequest<never> {
   }
 }
 
-function checkRoom(room: string, maxBytes: number): string {
+/** The name as the store knows it. Throws `invalid_room`. */
+export function checkRoom(room: string, maxBytes: number): string {
   try {
-    if (isLonger(room, maxBytes)) throw new RangeError()
+    if (isLonger(room, maxBytes) || /\p{Bidi_Control}/u.test(room)) throw new RangeError()
     return roomOf(checkResource(roomResource(room))) ?? ''
   } catch {
     throw invalidRoom(maxBytes)
@@ -80,7 +91,7 @@ function checkRoom(room: string, maxBytes: number): string {
 }
 
 function invalidRoom(maxBytes: number): HttpError {
-  const expected = `a room of 1 to ${maxBytes} bytes of UTF-8 without control characters`
+  const expected = `a room of 1 to ${maxBytes} bytes of UTF-8 without control characters and characters that change the direction of text`
   return new HttpError(400, 'invalid_room', `expected ${expected}`)
 }
 

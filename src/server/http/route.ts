@@ -2,6 +2,7 @@ import type * as v from 'valibot'
 import type { Action, Identity } from '../identity.ts'
 import type { LockClient } from '../locks.ts'
 import type { QueryParameter } from './query.ts'
+import type { HeaderOf } from './request-headers.ts'
 
 /** One operation of the API. The router, the checks and the OpenAPI document are made from it. */
 export interface Route {
@@ -15,14 +16,16 @@ export interface Route {
    * anybody may send the request, and nobody is identified.
    */
   readonly action: Action | 'identified' | null
+  /** The request carries a signature of the Pusher protocol, which shows that it comes from the user's backend. */
+  readonly signed?: true
   readonly query?: Readonly<Record<string, QueryParameter<unknown>>>
   readonly body?: v.GenericSchema
   /** The body may be a form, as Pusher's clients send it. */
   readonly form?: true
   /** The setting that limits the body. Default `maxBody`. */
   readonly limit?: 'maxBody' | 'maxDocument'
-  /** A limit of requests in addition to the usual one. */
-  readonly rate?: 'telemetry'
+  /** `telemetry`: a limit of requests in addition to the usual one. `none`: no limit. */
+  readonly rate?: 'telemetry' | 'none'
   /** By status; `null` is plain text. Every error that is not listed is `errorBody`. */
   readonly answers: Readonly<Record<number, v.GenericSchema | null>>
   readonly handle: (request: RouteRequest<never>) => Reply | Promise<Reply>
@@ -36,7 +39,13 @@ export interface RouteRequest<Body> {
   /** Empty if the path has none. */
   readonly room: string
   readonly resource: string
+  readonly appId: string
+  readonly channel: string
   readonly body: Body
+  /** What the limits count. */
+  readonly address: string
+  /** The name is in lower case. */
+  readonly header: HeaderOf
   query<T>(name: string, parameter: QueryParameter<T>): T | undefined
   queries(name: string): readonly string[]
   /** Aborts when the client disconnects or the server stops. */

@@ -133,18 +133,18 @@ const CALLS: readonly (readonly [
     { error: 'not_locked_by_user' },
   ],
   [
-    'the answer of the holder',
+    'the answer of the holder to an unknown request',
     [['user', 'POST', LOCK]],
     ['user', 'POST', `${LOCK}/request/answer`, { request_id: 'x', granted: false }],
-    200,
-    { success: true },
+    404,
+    { error: 'request_not_found' },
   ],
   [
     'a document that was never saved',
     [],
     ['user', 'GET', DOCUMENT],
     200,
-    { content: null, token: null, saved_at: null },
+    { content: null, token: null, saved_at: null, revision: 0 },
   ],
   [
     'a save without a lock',
@@ -152,6 +152,47 @@ const CALLS: readonly (readonly [
     ['user', 'PUT', DOCUMENT, { content: 'x', token: 1 }],
     409,
     { error: 'stale_token' },
+  ],
+  [
+    'a deletion by the holder',
+    [['user', 'POST', LOCK]],
+    ['user', 'DELETE', DOCUMENT],
+    200,
+    { success: true },
+  ],
+  ['a deletion without a lock', [], ['user', 'DELETE', DOCUMENT], 404, { error: 'lock_not_found' }],
+  [
+    'a deletion by another client',
+    [['user', 'POST', LOCK]],
+    ['other', 'DELETE', DOCUMENT],
+    403,
+    { error: 'not_locked_by_user' },
+  ],
+  [
+    'a deletion by an administrator',
+    [['user', 'POST', LOCK]],
+    ['admin', 'DELETE', DOCUMENT],
+    200,
+    { success: true },
+  ],
+  [
+    'the locks of many rooms',
+    [['user', 'POST', LOCK, { name: 'Mika' }]],
+    ['user', 'POST', '/api/documents/locks', { rooms: ['room-2', 'room-1'] }],
+    200,
+    {
+      locks: [
+        { room_id: 'room-2', is_locked: false },
+        { room_id: 'room-1', is_locked: true, holder: { name: 'Mika', is_you: true } },
+      ],
+    },
+  ],
+  [
+    'the locks of a room with a name that is too long',
+    [],
+    ['user', 'POST', '/api/documents/locks', { rooms: ['x'.repeat(401)] }],
+    400,
+    { error: 'invalid_room' },
   ],
   [
     'a lease',
@@ -330,11 +371,32 @@ const CALLS: readonly (readonly [
     { error: 'forbidden' },
   ],
   [
+    'the sign-in of a user',
+    [],
+    ['user', 'POST', '/broadcasting/user-auth', 'socket_id=1.2'],
+    200,
+    { auth: expect.stringMatching(/^holdfast:[0-9a-f]{64}$/) },
+  ],
+  [
+    'an event without a signature',
+    [],
+    ['admin', 'POST', '/apps/holdfast/events', { name: 'a', data: '', channel: 'b' }],
+    401,
+    { error: 'invalid_signature' },
+  ],
+  [
     'telemetry',
     [],
-    ['user', 'POST', '/telemetry', { events: [{ type: 'acquired', at: 1 }] }],
+    ['lease', 'POST', '/telemetry', { events: [{ type: 'acquired', at: 1 }] }],
     202,
     { accepted: 1 },
+  ],
+  [
+    'telemetry of a session',
+    [],
+    ['user', 'POST', '/telemetry', { events: [{ type: 'acquired', at: 1 }] }],
+    403,
+    { error: 'forbidden' },
   ],
   ['health', [], ['user', 'GET', '/healthz'], 200, { status: 'ok' }],
   ['readiness', [], ['user', 'GET', '/readyz'], 200, { status: 'ready' }],
@@ -363,10 +425,9 @@ describe('the routes', () => {
 
   it('are each called above', () => {
     const called = new Set(CALLS.map(([, , call]) => routeOf(call)?.id))
-    expect(ROUTES.map(({ id }) => id).filter((id) => !called.has(id))).toEqual([
-      'renewLeaseByQuery',
-      'releaseLeaseByQuery',
-    ])
+    // Those with a signature are called by the package pusher, in a test of their own.
+    const unsigned = ROUTES.filter(({ signed }) => !signed).map(({ id }) => id)
+    expect(unsigned.filter((id) => !called.has(id))).toEqual(['renewLeaseByQuery', 'releaseLeaseByQuery'])
   })
 
   it('agree with the OpenAPI document, one by one', async () => {
@@ -397,7 +458,10 @@ describe('the routes', () => {
     const idsOf = (found: typeof bodies) => found.map(({ operationId }) => operationId)
     expect(idsOf(bodies.filter(({ required }) => !required))).toEqual(['lock', 'takeOver', 'requestLock'])
     const form = 'application/x-www-form-urlencoded'
-    expect(idsOf(bodies.filter(({ content }) => form in content))).toEqual(['authorizeChannel'])
+    expect(idsOf(bodies.filter(({ content }) => form in content))).toEqual([
+      'authorizeChannel',
+      'authorizeUser',
+    ])
     expect(components).toMatchObject({ securitySchemes: { session: { in: 'cookie', name: 'sid' } } })
   })
 })

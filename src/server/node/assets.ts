@@ -3,6 +3,9 @@ import { serveStatic } from '@hono/node-server/serve-static'
 import { Hono } from 'hono'
 import { expectText, refuse } from '../../base/arguments.ts'
 import type { LockServer } from '../create.ts'
+import type { HostCheck } from '../http/hosts.ts'
+import { hostOf } from '../http/origins.ts'
+import { headersOf } from '../http/request-headers.ts'
 
 /** Pages may load only their own files. A worker may be created from a blob. */
 const PAGE_POLICY =
@@ -17,7 +20,11 @@ export function expectAssets(directory: string): void {
 }
 
 /** Serves the files of a directory. Every other request goes to the service. */
-export function assetHandler(directory: string, service: LockServer['fetch']): LockServer['fetch'] {
+export function assetHandler(
+  directory: string,
+  service: LockServer['fetch'],
+  isOwnHost: HostCheck,
+): LockServer['fetch'] {
   const app = new Hono()
   const files = serveStatic({
     root: directory,
@@ -29,11 +36,14 @@ export function assetHandler(directory: string, service: LockServer['fetch']): L
       context.header('Referrer-Policy', 'no-referrer')
     },
   })
-  app.get('*', (context, next) => (isForService(context.req.path) ? next() : files(context, next)))
+  app.get('*', (context, next) => {
+    const isPage = !isForService(context.req.path) && isOwnHost(hostOf(headersOf(context), context.req.url))
+    return isPage ? files(context, next) : next()
+  })
   app.all('*', (context) => service(context.req.raw, Object(context.env)))
   return (request, env) => app.fetch(request, env)
 }
 
 function isForService(path: string): boolean {
-  return /^\/(api|broadcasting|telemetry|healthz|readyz|metrics|openapi\.json)(\/|$)/.test(path)
+  return /^\/(api|apps|broadcasting|telemetry|healthz|readyz|metrics|openapi\.json)(\/|$)/.test(path)
 }

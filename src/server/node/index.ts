@@ -2,4 +2,4 @@ export { type ConfigurationSources, loadSettings, settingFlags } from '../../con
 export { prometheusMeter } from './prometheus.ts'
 export { createServer, type HoldfastServer, type ServerOptions } from './server.ts'
 export { type AttachedSockets, attachSockets, type SocketsOptions } from './sockets.ts'
-export { openSqlite, sqliteAudit, sqliteDocuments } from './sqlite.ts'
+export { createPrivateFile, openSqlite, sqliteAudit, sqliteDocuments } from './sqlite.ts'

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { expectOptions } from '../../base/arguments.ts'
@@ -12,6 +13,7 @@ import { assetHandler, expectAssets } from './assets.ts'
 import { withKeptSecrets } from './kept-secrets.ts'
 import { prometheusMeter } from './prometheus.ts'
 import { attachSockets } from './sockets.ts'
+import { followCertificate, readCertificate } from './tls.ts'
 
 export interface ServerOptions extends LockServerOptions {
   /** A directory of pages, served at `/`. The first page is its `index.html`. */
@@ -46,6 +48,9 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
     documents: 1,
     audit: 1,
     bus: 1,
+    secrets: 1,
+    roomTerms: 1,
+    listensOn: 1,
     settings: 1,
     identify: 1,
     authorize: 1,
@@ -57,9 +62,24 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
   const { assets, ...rest } = options
   if (assets !== undefined) expectAssets(assets)
   const settings = withKeptSecrets(settingsOf(rest.settings))
-  const locks = await createLockServer({ meter: prometheusMeter(), ...rest, settings })
-  const fetch = assets === undefined ? locks.fetch : assetHandler(assets, locks.fetch)
-  const server = createAdaptorServer({ fetch }) as Server
+  const { host: listensOn, receiveWithin } = settings
+  const certificate = settings.tlsCert === '' ? undefined : readCertificate(settings)
+  const locks = await createLockServer({ meter: prometheusMeter(), listensOn, ...rest, settings })
+  const { isOwnHost } = locks.channels
+  const fetch = assets === undefined ? locks.fetch : assetHandler(assets, locks.fetch, isOwnHost)
+  const serverOptions = {
+    requestTimeout: receiveWithin,
+    headersTimeout: receiveWithin,
+    connectionsCheckingInterval: Math.ceil(receiveWithin / 4),
+  }
+  const server = createAdaptorServer(
+    certificate
+      ? { fetch, createServer: createHttpsServer, serverOptions: { ...serverOptions, ...certificate } }
+      : { fetch, serverOptions },
+  ) as Server
+  const unfollow = certificate
+    ? followCertificate(server as HttpsServer, settings, (error) => console.error(messageOf(error)))
+    : () => {}
   const pending = new PendingResponses()
   server.on('request', (_, response) => pending.add(response))
   const sockets = attachSockets(
@@ -71,6 +91,7 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
     server.listen(settings.port, settings.host)
     await once(server, 'listening')
   } catch (error) {
+    unfollow()
     await locks.close()
     throw cannotListen(settings, error)
   }
@@ -83,7 +104,7 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
   }
 
   return {
-    url: `http://${host}:${port}`,
+    url: `${certificate ? 'https' : 'http'}://${host}:${port}`,
     port,
     settings: locks.settings,
     locks,
@@ -93,6 +114,7 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
   }
 
   async function shutDown(): Promise<void> {
+    unfollow()
     const closed = once(server, 'close')
     server.close()
     const cancel = systemClock.setTimer(() => server.closeAllConnections(), settings.stopWithin)

@@ -60,9 +60,10 @@ export function attachSockets(
     const key = url?.pathname.startsWith(`${path}/`) ? url.pathname.slice(path.length + 1) : null
     if (!url || key === null) {
       // Another listener may handle it.
-      if (server.listenerCount('upgrade') === 1) answerNotFound(stream)
+      if (server.listenerCount('upgrade') === 1) refuseUpgrade(stream, '404 Not Found')
       return
     }
+    if (!hub.isOwnHost(request.headers.host ?? '')) return refuseUpgrade(stream, '421 Misdirected Request')
     webSockets.handleUpgrade(request, stream, head, (webSocket) => {
       const connection = connect(webSocket, stream, frameOf, maxBuffered)
       const handler = hub.accept(connection, {
@@ -139,9 +140,9 @@ function terminateLater(webSocket: WebSocket): void {
   webSocket.once('close', cancel)
 }
 
-function answerNotFound(stream: Duplex): void {
+function refuseUpgrade(stream: Duplex, status: string): void {
   stream.on('error', () => {})
-  stream.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+  stream.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
 }
 
 function refusedOrigin({ origin, host = '' }: IncomingMessage['headers'], origins: readonly string[]) {

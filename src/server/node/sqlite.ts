@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { expectText } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
@@ -29,6 +30,7 @@ export function openSqlite(path: string): DatabaseSync {
   expectText('path', path)
   let database: DatabaseSync | undefined
   try {
+    createPrivateFile(path)
     database = new DatabaseSync(path)
     changeToWal(database)
     database.exec('pragma synchronous = full; pragma busy_timeout = 0')
@@ -36,6 +38,16 @@ export function openSqlite(path: string): DatabaseSync {
   } catch (error) {
     database?.close()
     throw sqliteError(error, `the database ${path}`)
+  }
+}
+
+/** Creates the file if it is missing. Only its owner may read it, because it contains documents. */
+export function createPrivateFile(path: string): void {
+  if (path === ':memory:') return
+  try {
+    closeSync(openSync(path, 'a', 0o600))
+  } catch {
+    // SQLite cannot open it either, and says so.
   }
 }
 

@@ -12,8 +12,9 @@ import type { Service } from '../service.ts'
 import { LOCK_PATH, LockReplies, lockNotFound, named, notYours } from './lock-replies.ts'
 
 /** Handing a lock from one holder to the next. */
-export function handoverRoutes({ handover, locks, settings }: Service): Route[] {
-  const replies = new LockReplies(settings)
+export function handoverRoutes(service: Service): Route[] {
+  const { handover, waiterLimits } = service
+  const replies = new LockReplies(service)
   return [
     route('POST', `${LOCK_PATH}/takeover`, {
       id: 'takeOver',
@@ -25,7 +26,10 @@ export function handoverRoutes({ handover, locks, settings }: Service): Route[] 
       async handle(request) {
         const { room } = request
         const client = named(await request.client(), request.body.name)
-        return replies.lock(await handover.takeOver(room, client, request.signal), { room, client })
+        const taken = waiterLimits.run(room, request.address, () =>
+          handover.takeOver(room, client, request.signal),
+        )
+        return replies.lock(await taken, { room, client })
       },
     }),
     route('POST', `${LOCK_PATH}/request`, {
@@ -38,7 +42,9 @@ export function handoverRoutes({ handover, locks, settings }: Service): Route[] 
       async handle(request) {
         const { room } = request
         const client = named(await request.client(), request.body.name)
-        const result = await handover.request(room, client, request.signal)
+        const result = await waiterLimits.run(room, request.address, () =>
+          handover.request(room, client, request.signal),
+        )
         if (typeof result === 'object') return replies.lock(result, { room, client })
         const message = result === 'declined' ? 'the holder declined' : 'the holder did not answer'
         throw new HttpError(409, `handover_${result}`, message)
@@ -52,9 +58,13 @@ export function handoverRoutes({ handover, locks, settings }: Service): Route[] 
       answers: { 200: success, 403: errorBody, 404: errorBody },
       async handle(request) {
         const { request_id, granted } = request.body
-        if (await handover.answer(request.room, await request.client(), request_id, granted))
-          return { body: { success: true } }
-        throw (await locks.holder(request.room)) ? notYours() : lockNotFound()
+        const client = await request.client()
+        const outcome = await handover.answer(request.room, client, request_id, granted)
+        if (outcome === 'no-lock') throw lockNotFound()
+        if (outcome === 'not-yours') throw notYours()
+        if (outcome === 'no-request')
+          throw new HttpError(404, 'request_not_found', 'no open request to you has this id')
+        return { body: { success: true } }
       },
     }),
   ]

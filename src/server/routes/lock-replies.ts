@@ -1,5 +1,4 @@
 import type { LeaseRecord } from '../../base/records.ts'
-import type { Settings } from '../../configuration/settings.ts'
 import {
   type AlreadyLocked,
   type LockGranted,
@@ -11,6 +10,7 @@ import { personOf, timesOf } from '../announcer.ts'
 import { HttpError } from '../http/http-error.ts'
 import type { Reply } from '../http/route.ts'
 import type { LockClient, LockResult, UnlockResult } from '../locks.ts'
+import type { Service } from '../service.ts'
 
 /** All requests about a room's lock begin with this path. */
 export const LOCK_PATH = '/api/documents/{roomId}/lock'
@@ -23,28 +23,36 @@ interface Subject {
 
 /** Answers to requests about a room's lock. */
 export class LockReplies {
-  readonly #settings: Settings
+  readonly #service: Pick<Service, 'settings' | 'termsOf'>
 
-  constructor(settings: Settings) {
-    this.#settings = settings
+  constructor(service: Pick<Service, 'settings' | 'termsOf'>) {
+    this.#service = service
   }
 
   lock(result: LockResult, subject: Subject): Reply {
     return result.granted ? this.#granted(result.lease, subject) : this.#refused(result, subject)
   }
 
-  state(lease: LeaseRecord | null, isYou: boolean, subject: Subject, waiting: Person[]): Reply {
-    const common = { waiting, ...this.#terms(subject) }
-    const body: LockState = lease
-      ? {
-          is_locked: true,
-          ...timesOf(lease),
-          token: lease.token,
-          holder: { ...personOf(lease), is_you: isYou },
-          ...common,
-        }
-      : { is_locked: false, ...common }
+  state(
+    lease: LeaseRecord | null,
+    isYou: boolean,
+    subject: Subject,
+    { first, count }: { readonly first: Person[]; readonly count: number },
+  ): Reply {
+    const queue = { waiting: first, waiting_count: count }
+    const body: LockState = { ...this.lockOf(lease, isYou), ...queue, ...this.#terms(subject) }
     return { body }
+  }
+
+  lockOf(lease: LeaseRecord | null, isYou: boolean) {
+    if (!lease) return { is_locked: false } as const
+    const { token } = lease
+    return {
+      is_locked: true,
+      ...timesOf(lease),
+      token,
+      holder: { ...personOf(lease), is_you: isYou },
+    } as const
   }
 
   #granted(lease: LeaseRecord, subject: Subject): Reply {
@@ -67,7 +75,9 @@ export class LockReplies {
   }
 
   #terms({ room, client }: Subject) {
-    const { ttl, heartbeat, channelKey, publicChannels } = this.#settings
+    const { settings, termsOf } = this.#service
+    const { channelKey, publicChannels } = settings
+    const { ttl, heartbeat } = termsOf(room)
     const channel = `${publicChannels ? '' : 'private-'}${roomChannel(room)}`
     return { ttl_ms: ttl, heartbeat_ms: heartbeat, channel, channel_key: channelKey, you: client.person }
   }
@@ -94,4 +104,9 @@ export function lockNotFound(): HttpError {
 
 export function staleToken(): HttpError {
   return new HttpError(409, 'stale_token', 'a newer lock than yours exists')
+}
+
+/** Also for a lock whose fence was swept long after it had expired. */
+export function unknownToken(): HttpError {
+  return new HttpError(409, 'stale_token', 'no lock with this token is known; lock the document again')
 }

@@ -6,10 +6,14 @@ import {
   lockRenewed,
   lockState,
   releaseBody,
+  roomLocks,
+  roomsQuery,
   success,
 } from '../../protocol/index.ts'
 import { timesOf } from '../announcer.ts'
+import { forbidden } from '../http/http-error.ts'
 import { integer, seconds } from '../http/query.ts'
+import { checkRoom } from '../http/request.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Service } from '../service.ts'
 import { LOCK_PATH, LockReplies, lockNotFound, named, notYours, unlockReply } from './lock-replies.ts'
@@ -17,8 +21,9 @@ import { LOCK_PATH, LockReplies, lockNotFound, named, notYours, unlockReply } fr
 const token = integer(0, Number.MAX_SAFE_INTEGER, 'End only the lock with this token.')
 
 /** What a browser sends to hold a room: lock, heartbeat, unlock, read. */
-export function lockRoutes({ locks, handover, waitingList, settings, stats }: Service): Route[] {
-  const replies = new LockReplies(settings)
+export function lockRoutes(service: Service): Route[] {
+  const { locks, handover, waitingList, waiterLimits, settings, stats, authorize } = service
+  const replies = new LockReplies(service)
   const wait = seconds(settings.maxWait / 1000, 'Seconds to wait in the queue.')
   return [
     route('POST', LOCK_PATH, {
@@ -32,8 +37,11 @@ export function lockRoutes({ locks, handover, waitingList, settings, stats }: Se
         const { room } = request
         const client = named(await request.client(), request.body.name)
         const ms = (request.query('wait', wait) ?? 0) * 1000
-        const options = ms > 0 ? { wait: { ms, signal: request.signal } } : {}
-        const result = await locks.lock(room, client, options)
+        const { address, signal } = request
+        const result =
+          ms > 0
+            ? await waiterLimits.run(room, address, () => locks.lock(room, client, { wait: { ms, signal } }))
+            : await locks.lock(room, client)
         if (!result.granted) stats.onRefused()
         return replies.lock(result, { room, client })
       },
@@ -84,6 +92,29 @@ export function lockRoutes({ locks, handover, waitingList, settings, stats }: Se
         const lease = await locks.holder(room)
         const isYou = locks.isHolder(room, client, lease)
         return replies.state(lease, isYou, { room, client }, waitingList.of(room))
+      },
+    }),
+    route('POST', '/api/documents/locks', {
+      id: 'readLocks',
+      action: 'identified',
+      summary: 'The locks of many rooms, in their order.',
+      body: roomsQuery,
+      limit: 'maxDocument',
+      answers: { 200: roomLocks, 403: errorBody },
+      async handle(request) {
+        const rooms = request.body.rooms.map((room) => checkRoom(room, settings.maxRoomBytes))
+        for (const room of rooms)
+          if (!(await authorize(request.identity, 'read', room))) throw forbidden('read')
+        const client = await request.client()
+        const leases = await locks.holders(rooms)
+        return {
+          body: {
+            locks: rooms.map((room, n) => {
+              const lease = leases[n] ?? null
+              return { room_id: room, ...replies.lockOf(lease, locks.isHolder(room, client, lease)) }
+            }),
+          },
+        }
       },
     }),
   ]

@@ -7,6 +7,8 @@ import {
   publicNameOf,
   telemetryAccepted,
   telemetryBatch,
+  userAuth,
+  userAuthRequest,
 } from '../../protocol/index.ts'
 import { HttpError } from '../http/http-error.ts'
 import { type Reply, type Route, type RouteRequest, route } from '../http/route.ts'
@@ -28,23 +30,40 @@ export function operationRoutes(service: Service): Route[] {
       answers: { 200: channelAuth, 403: errorBody },
       handle: (request) => signChannel(service, request),
     }),
+    route('POST', '/broadcasting/user-auth', {
+      id: 'authorizeUser',
+      action: 'identified',
+      summary: 'Sign a socket in as the user, for `pusher:signin`.',
+      body: userAuthRequest,
+      form: true,
+      answers: { 200: userAuth },
+      async handle({ identity, body }) {
+        const user_data = JSON.stringify({
+          id: identity.publicId,
+          user_info: { name: identity.name ?? null },
+        })
+        return { body: { auth: await service.channels.signUser(body.socket_id, user_data), user_data } }
+      },
+    }),
     route('POST', '/telemetry', {
       id: 'postTelemetry',
-      action: 'identified',
+      action: 'telemetry',
       rate: 'telemetry',
-      summary: 'Events of clients, in batches.',
+      summary: 'Events of clients, in batches. `accepted`: how many of them were kept.',
       body: telemetryBatch,
       limit: 'maxDocument',
       answers: { 202: telemetryAccepted, 404: errorBody },
       async handle({ body: { events }, identity }) {
         if (!onTelemetry) throw new HttpError(404, 'telemetry_off', 'this server does not collect telemetry')
-        await onTelemetry(events, identity)
-        return { status: 202, body: { accepted: events.length } }
+        const accepted = (await onTelemetry(events, identity)) ?? events.length
+        return { status: 202, body: { accepted } }
       },
     }),
     route('GET', '/healthz', {
       id: 'health',
       action: null,
+      // It costs nothing, and a supervisor that gets no answer restarts the process.
+      rate: 'none',
       summary: 'The process is alive.',
       answers: { 200: status },
       handle: () => ({ body: { status: 'ok' } }),

@@ -91,8 +91,13 @@ export class Bucket {
     from: 'new' | 'last_per_subject',
     keys: string,
     stop: AbortSignal,
+    withoutTexts = false,
   ): Promise<AsyncIterable<Message>> {
-    const options = { filter_subject: this.#subjectOf(keys), deliver_policy: from }
+    const options = {
+      filter_subject: this.#subjectOf(keys),
+      deliver_policy: from,
+      headers_only: withoutTexts,
+    }
     const consumer = await this.#use(({ consumers, stream }) => consumers.getPushConsumer(stream, options))
     const messages = await consumer.consume()
     return this.#delivered(consumer, messages, stop)

@@ -7,10 +7,15 @@ export const EVERY_LEASE = 'lease.>'
 export const EVERY_KEY = '>'
 
 export function keyOf(name: string): string {
-  if (name === '') return FLOOR
+  return name === '' ? FLOOR : LEASE + encodeName(name)
+}
+
+/** A name in the alphabet of a key, without points. */
+export function encodeName(name: string): string {
   const hex = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
-  const encoded = encodeURIComponent(name).replace(/[.!~*'()]/g, hex)
-  return LEASE + encoded.replaceAll('%', '=')
+  return encodeURIComponent(name)
+    .replace(/[.!~*'()]/g, hex)
+    .replaceAll('%', '=')
 }
 
 /** `null`: the key of another program. */

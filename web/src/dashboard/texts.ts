@@ -49,6 +49,7 @@ const en = {
     expired: 'expired',
     'take-over': 'taken over',
     'force-release': 'released by force',
+    delete: 'content deleted',
   } satisfies Record<AuditEntry['action'], string>,
   what: {
     granted: 'granted',
@@ -109,6 +110,7 @@ const ja: typeof en = {
     expired: '期限切れ',
     'take-over': '引き継ぎ',
     'force-release': '強制解放',
+    delete: '内容を削除',
   },
   what: {
     granted: '取得',

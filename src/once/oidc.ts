@@ -1,0 +1,51 @@
+import { expectFunction, expectObject, expectText } from '../base/arguments.ts'
+
+/** The fields of a verified token that are compared. */
+export interface OidcClaims {
+  readonly aud?: string | readonly string[]
+  readonly email?: string
+  readonly email_verified?: boolean
+}
+
+export interface OidcOptions {
+  /**
+   * Verifies the signature, the issuer and the time of a token, and returns its claims. It throws, or returns `null`,
+   * if the token is not valid.
+   */
+  readonly verify: (
+    token: string,
+  ) => OidcClaims | null | undefined | PromiseLike<OidcClaims | null | undefined>
+  /** The audience that the queue asks the token for: usually the address of the service. */
+  readonly audience: string
+  /** The service account of the queue. Only its tokens may start work. */
+  readonly email: string
+}
+
+/**
+ * An `authorize` for task handlers that lets only the queue's own service account start work. Cloud Tasks, Pub/Sub and
+ * Cloud Scheduler send an OIDC token as `Authorization: Bearer …`.
+ *
+ * @example
+ * const client = new OAuth2Client()
+ * const authorize = oidcAuthorize({
+ *   verify: async (idToken) => (await client.verifyIdToken({ idToken, audience })).getPayload(),
+ *   audience,
+ *   email: 'queue@project.iam.gserviceaccount.com',
+ * })
+ */
+export function oidcAuthorize(options: OidcOptions): (request: Request) => Promise<boolean> {
+  expectObject('options', options)
+  const { verify, audience, email } = options
+  expectFunction('verify', verify)
+  expectText('audience', audience)
+  expectText('email', email)
+  return async (request) => {
+    const [, token] = /^Bearer ([\w.~+/=-]+)$/i.exec(request.headers.get('Authorization') ?? '') ?? []
+    if (token === undefined) return false
+    const claims = await Promise.resolve(token)
+      .then(verify)
+      .catch(() => null)
+    const audiences = [claims?.aud ?? []].flat()
+    return claims?.email === email && claims.email_verified === true && audiences.includes(audience)
+  }
+}

@@ -1,0 +1,108 @@
+import { expectObject, refuse } from '../base/arguments.ts'
+import { type RedisClient, redisDatabase } from '../clients/redis.ts'
+import { redisError } from '../clients/redis-errors.ts'
+import { Calls } from '../stores/local/calls.ts'
+import { type DocumentStore, KEEP_FENCE_MS, type SaveRefusal, savedDocument } from './documents.ts'
+import type { SecretStore } from './secrets.ts'
+
+export interface RedisPartsOptions {
+  /** All keys begin with it. Use that of the leases. Default `holdfast`. */
+  readonly prefix?: string
+}
+
+const FENCE = `
+local fence = redis.call('HGET', KEYS[1], 'fence')
+if fence and tonumber(fence) >= tonumber(ARGV[1]) then return 0 end
+redis.call('HSET', KEYS[1], 'fence', ARGV[1], 'holder', ARGV[2])
+if redis.call('HEXISTS', KEYS[1], 'content') == 0 then redis.call('PEXPIRE', KEYS[1], ${KEEP_FENCE_MS}) end
+return 1
+`
+
+/** Replies with `saved` and the revision, or with what did not match and its value. */
+const CHANGE = `
+local key, change, token, holder, expected = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local found = redis.call('HMGET', key, 'fence', 'holder', 'saved_at')
+local fence, savedAt = found[1], found[3]
+if token ~= '' and (fence ~= token or found[2] ~= holder) then return { 'fence', fence or '' } end
+local revision = redis.call('HEXISTS', key, 'content') == 1 and savedAt or '0'
+if expected ~= '' and expected ~= revision then return { 'revision', revision } end
+if change == 'remove' then
+  if revision ~= '0' then
+    redis.call('HDEL', key, 'content', 'token')
+    redis.call('PEXPIRE', key, ${KEEP_FENCE_MS})
+  end
+  return { 'saved', revision }
+end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+savedAt = string.format('%.0f', math.max(now, (tonumber(savedAt) or 0) + 1))
+redis.call('HSET', key, 'content', ARGV[5], 'token', token, 'saved_at', savedAt)
+redis.call('PERSIST', key)
+return { 'saved', savedAt }
+`
+
+const READ = `return redis.call('HMGET', KEYS[1], 'content', 'token', 'saved_at')`
+
+const KEEP_SECRET = `
+redis.call('SET', KEYS[1], ARGV[1], 'NX')
+return redis.call('GET', KEYS[1])
+`
+
+/**
+ * Contents in Redis, one hash for each room. Each step is one script. It uses your client and leaves it open. What
+ * Redis loses when it crashes is lost here too: see `appendfsync`.
+ *
+ * @example
+ * const server = await createLockServer({ store: redisStore(client), documents: redisDocuments(client) })
+ */
+export function redisDocuments(client: RedisClient, options: RedisPartsOptions = {}): DocumentStore {
+  const { run, prefix } = redisScripts(client, options)
+  const keyOf = (room: string) => `${prefix}:content:${room}`
+
+  async function change(room: string, args: readonly string[]): Promise<number | SaveRefusal> {
+    const [outcome, value] = (await run(CHANGE, keyOf(room), args)) as readonly string[]
+    if (outcome === 'saved') return Number(value)
+    return outcome === 'fence' ? { fence: value ? Number(value) : null } : { revision: Number(value) }
+  }
+
+  return {
+    async fence(room, { token, holder }) {
+      return (await run(FENCE, keyOf(room), [String(token), holder])) === 1
+    },
+    async read(room) {
+      const [content, token, savedAt] = (await run(READ, keyOf(room), [])) as readonly (string | null)[]
+      return content == null ? null : savedDocument(room, content, { token, savedAt, revision: savedAt })
+    },
+    async save(room, { token, holder }, content, revision) {
+      const args = ['save', String(token), holder, String(revision ?? ''), JSON.stringify(content)]
+      const changed = await change(room, args)
+      if (typeof changed === 'object') return { saved: false, ...changed }
+      return { saved: true, savedAt: changed, revision: changed }
+    },
+    async remove(room, grant, revision) {
+      const args = ['remove', String(grant?.token ?? ''), grant?.holder ?? '', String(revision ?? '')]
+      const changed = await change(room, args)
+      return typeof changed === 'object' ? { removed: false, ...changed } : { removed: true }
+    },
+  }
+}
+
+/** Secrets that all nodes share. Whoever may read the keys of Redis may read them. */
+export function redisSecrets(client: RedisClient, options: RedisPartsOptions = {}): SecretStore {
+  const { run, prefix } = redisScripts(client, options)
+  return {
+    keep: async (name, secret) => String(await run(KEEP_SECRET, `${prefix}:secret:${name}`, [secret])),
+  }
+}
+
+function redisScripts(client: RedisClient, options: RedisPartsOptions) {
+  const redis = redisDatabase(client)
+  expectObject('options', options as unknown)
+  const { prefix = 'holdfast' } = options
+  if (typeof prefix !== 'string' || !/^[^{}\p{Cc}\p{Cs}]+$/u.test(prefix))
+    refuse('prefix', 'a name without braces and control characters', prefix)
+  const calls = new Calls({ backend: 'Redis', explain: redisError })
+  const run = (script: string, key: string, args: readonly string[]) =>
+    calls.run(() => redis.eval(script, [key], [...args]))
+  return { run, prefix }
+}

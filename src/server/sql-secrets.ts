@@ -1,0 +1,26 @@
+import { expectObject } from '../base/arguments.ts'
+import type { SecretStore } from './secrets.ts'
+import { checkTable, type Dialect, prepared } from './sql.ts'
+
+export interface SqlSecretsOptions {
+  /** Created if it is missing. Default `holdfast_secrets`. */
+  readonly table?: string
+}
+
+export function sqlSecrets(dialect: Dialect, options: SqlSecretsOptions): SecretStore {
+  expectObject('options', options as unknown)
+  const table = checkTable(options.table ?? 'holdfast_secrets')
+  const sql = prepared(dialect, [
+    `create table if not exists ${table} (name text primary key not null, secret text not null)`,
+  ])
+  return {
+    async keep(name, secret) {
+      await sql(`insert into ${table} (name, secret) values (?1, ?2) on conflict (name) do nothing`, [
+        name,
+        secret,
+      ])
+      const [row] = await sql(`select secret from ${table} where name = ?1`, [name])
+      return String(row?.secret ?? '')
+    },
+  }
+}

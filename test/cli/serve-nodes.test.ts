@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { browserAt } from '../server/node-client.ts'
+import { startServe } from './server.ts'
+
+const {
+  HOLDFAST_TEST_REDIS_URL: redis = '',
+  HOLDFAST_TEST_POSTGRES_URL: postgres = '',
+  HOLDFAST_TEST_NATS_URL: nats = '',
+} = process.env
+const name = `serve_nodes_${process.pid}`
+const ROOM = '/api/documents/draft'
+const LOCK = `${ROOM}/lock`
+
+describe.each([
+  ['redis', `${redis}?prefix=${name}`],
+  ['postgres', `${postgres}?table=${name}`],
+  ['nats', `${nats}?bucket=${name}`],
+])('two nodes of holdfast serve on %s', (_, store) => {
+  const start = () => startServe(store, '--ttl', '1h', '--log-level', 'warn')
+
+  it('share contents, fences and sessions, and keep them over a restart', async () => {
+    const [a, b] = await Promise.all([start(), start()])
+    const first = browserAt(a.url, 'first')
+    const { token, you } = (await first.call('POST', LOCK)).body
+    expect((await first.call('PUT', ROOM, { content: 'by the first', token })).status).toBe(200)
+
+    const firstAtB = browserAt(b.url, 'first')
+    firstAtB.cookie = first.cookie
+    expect((await firstAtB.call('PUT', LOCK)).body).toMatchObject({ success: true, token })
+    expect((await firstAtB.call('GET', ROOM)).body.content).toBe('by the first')
+    await firstAtB.call('DELETE', LOCK)
+
+    const second = browserAt(b.url, 'second')
+    const { token: newer } = (await second.call('POST', LOCK)).body
+    const stale = { content: 'by a stale holder', token }
+    for (const holder of [first, firstAtB])
+      expect(await holder.call('PUT', ROOM, stale)).toMatchObject({
+        status: 409,
+        body: { error: 'stale_token' },
+      })
+    expect((await second.call('PUT', ROOM, { content: 'by the second', token: newer })).status).toBe(200)
+    expect((await first.call('GET', ROOM)).body.content).toBe('by the second')
+    expect(a.server.stderr + b.server.stderr).not.toContain('secrets were created for this run')
+
+    for (const { server } of [a, b]) server.signal('SIGKILL')
+    await Promise.all([a.server.ended, b.server.ended])
+    const c = await start()
+    const [firstAtC, secondAtC] = [browserAt(c.url, 'first'), browserAt(c.url, 'second')]
+    firstAtC.cookie = first.cookie
+    secondAtC.cookie = second.cookie
+    expect((await firstAtC.call('GET', ROOM)).body.content).toBe('by the second')
+    expect((await firstAtC.call('GET', LOCK)).body.you).toEqual(you)
+    expect((await firstAtC.call('PUT', ROOM, stale)).body.error).toBe('stale_token')
+    const again = await secondAtC.call('PUT', ROOM, { content: 'after the restart', token: newer })
+    expect(again.status).toBe(200)
+  })
+})
