@@ -181,7 +181,11 @@ describe('arguments', () => {
     ['an object without prototype as address', { url: Object.create(null), roomId: 'r' }, 'url: expected'],
     ['a relative address', { url: '/locks', roomId: 'r' }, 'url: expected the address'],
     ['an address of another protocol', { url: 'ws://holdfast.test', roomId: 'r' }, 'url: expected'],
-    ['a password', { url: 'http://me:secret@holdfast.test', roomId: 'r' }, 'no password), got a string'],
+    [
+      'a password',
+      { url: 'http://me:secret@holdfast.test', roomId: 'r' },
+      'without a password, got a string',
+    ],
     ['no address outside of a page', { roomId: 'r' }, 'url: expected the address'],
     ['a number as name', { url, roomId: 'r', name: 5 }, 'name: expected a non-empty string, got 5'],
     ['a text as headers', { url, roomId: 'r', headers: 'x' }, 'headers: expected HTTP headers'],

@@ -64,8 +64,8 @@ describe('a guard in memory', () => {
   })
 
   it.each([
-    [undefined, 'lease: expected an object, got undefined'],
-    [10n, 'lease: expected an object, got 10n'],
+    [undefined, 'lease: expected a lease, such as acquire() resolves with, got undefined'],
+    [10n, 'lease: expected a lease, such as acquire() resolves with, got 10n'],
     [Object.create(null), 'lease.resource: expected a non-empty string, got undefined'],
     [{ token: 1n }, 'lease.resource: expected a non-empty string, got undefined'],
     [{ ...fence(1), token: 1n }, 'lease.token: expected a whole number, got 1n'],
