@@ -3,7 +3,8 @@
  *
  *     history/<time>.json   a complete save with its checksum; written once, never changed
  *     current.json          names the current save; replacing this file is the commit
- *     index.json            a list of the saves, so that listing reads few files; written with every fifth save
+ *     index.json            a list of the saves, so that listing reads few files; written with every fifth save. What it
+ *                           says about a file counts only if the file has the right size
  *
  * The browser writes each file to a temporary place and replaces the old file when the writer is closed, so a crash
  * leaves the old file. If a browser damages a file nevertheless, the newest save that can be verified is the current
@@ -17,11 +18,13 @@ import {
   isMissing,
   readText,
 } from './directory.ts'
+import { AutoSaveError } from './errors.ts'
 import {
   decodeHead,
   decodeSave,
   encodeSave,
   fileNameOf,
+  fileSizeOf,
   HEAD_LENGTH,
   idOfFileName,
   piecesOf,
@@ -31,6 +34,8 @@ import {
 
 export interface Contents {
   readonly current: SaveInfo | null
+  /** The id that `current.json` names, even if there is no such save. */
+  readonly named: string | null
   /** All saves, newest first. */
   readonly saves: readonly SaveInfo[]
   /** Ids of files that a crash left incomplete. */
@@ -47,13 +52,18 @@ export interface Archive {
   /** Begins to write a save, and the index if requested. The save is not the current one before its commit. */
   draft(id: string, options: { readonly index: boolean }): Promise<Draft>
   remove(ids: readonly string[]): Promise<void>
+  /** Whether a save with this id could take so many bytes now. Tries it, and leaves nothing behind. */
+  hasSpace(id: string, bytes: number): Promise<boolean>
 }
 
 export interface Draft {
   /** `listed`: the saves for the index. */
   write(save: Save, listed: readonly SaveInfo[]): Promise<void>
-  /** Makes this save the current one. */
-  commit(): Promise<void>
+  /**
+   * Makes this save the current one. Rejects with `conflict` if `current.json` does not name the save that it named
+   * before: another tab has saved. `expectLock` is called right before the commit.
+   */
+  commit(named: string | null, expectLock: () => void): Promise<void>
   updateIndex(): Promise<void>
   /** Leaves the files as they were. After the commit, it affects only the index. */
   discard(): Promise<void>
@@ -73,7 +83,7 @@ export function createArchive(open: () => Directory | Promise<Directory>): Archi
   return {
     async scan() {
       const found = await folders(false)
-      if (!found) return { current: null, saves: [], incomplete: [], unlisted: Infinity }
+      if (!found) return { current: null, named: null, saves: [], incomplete: [], unlisted: Infinity }
       const [pointer, index, ids] = await Promise.all([
         readText(found.autosave, 'current.json'),
         readText(found.autosave, 'index.json'),
@@ -83,22 +93,25 @@ export function createArchive(open: () => Directory | Promise<Directory>): Archi
       const saves: SaveInfo[] = []
       const incomplete: string[] = []
       let failure: unknown
-      for (const id of ids) {
+      const inspected = ids.map(async (id) => {
         try {
-          const save = listed.get(id) ?? (await readHead(found.history, id))
+          const save = await inspect(found.history, id, listed.get(id))
           if (save) saves.push(save)
           else incomplete.push(id)
         } catch (error) {
           // The file may be readable later, so it is not incomplete. The other files count without it.
           failure = error
         }
-      }
+      })
+      await Promise.all(inspected)
       if (failure && saves.length === 0) throw failure
       saves.sort((a, b) => (a.id < b.id ? 1 : -1))
       const named = parsePointer(pointer)
-      const current = saves.find(({ id }) => id === named) ?? saves[0] ?? null
+      const newest = saves.find(({ id }) => id === named) ?? saves[0]
+      // The checksum of the current save decides about conflicts and journals, so the index is not enough.
+      const current = newest ? ((await readHead(found.history, newest.id).catch(() => null)) ?? newest) : null
       const unlisted = listed.size > 0 ? saves.filter(({ id }) => !listed.has(id)).length : Infinity
-      return { current, saves, incomplete, unlisted }
+      return { current, named, saves, incomplete, unlisted }
     },
 
     async load(id) {
@@ -123,6 +136,21 @@ export function createArchive(open: () => Directory | Promise<Directory>): Archi
       const found = known ?? (await folders(false))
       await Promise.all(ids.map((id) => found && removeFile(found.history, fileNameOf(id))))
     },
+
+    async hasSpace(id, bytes) {
+      if (bytes <= 0) return true
+      const { history } = await folders(true)
+      const writer = await openWriter(history, fileNameOf(id))
+      try {
+        for (const piece of piecesOf(' '.repeat(bytes), bytes)) await writer.write(piece)
+        return true
+      } catch {
+        return false
+      } finally {
+        await writer.abort().catch(() => {})
+        await removeFile(history, fileNameOf(id))
+      }
+    },
   }
 
   async function folders(create: true): Promise<Folders>
@@ -146,9 +174,8 @@ async function openDraft(
   { id, index: withIndex }: { readonly id: string; readonly index: boolean },
 ): Promise<Draft> {
   const name = fileNameOf(id)
-  const [save, current, index] = await Promise.all([
+  const [save, index] = await Promise.all([
     openWriter(history, name),
-    pointer.createWritable(),
     withIndex ? openWriter(autosave, 'index.json') : null,
   ])
   let isCommitted = false
@@ -157,27 +184,44 @@ async function openDraft(
       const writeSave = async () => {
         for (const piece of piecesOf(encodeSave(content), content.bytes)) await save.write(piece)
       }
-      await Promise.all([
-        writeSave(),
-        current.write(JSON.stringify({ holdfast: VERSION, savedAt: id, file: `history/${name}` })),
-        index?.write(JSON.stringify({ holdfast: VERSION, saves: listed })),
-      ])
+      await Promise.all([writeSave(), index?.write(JSON.stringify({ holdfast: VERSION, saves: listed }))])
       await save.close()
     },
-    async commit() {
-      await current.close()
-      isCommitted = true
+    async commit(named, expectLock) {
+      // No other tab can commit while this writer is open. Browsers without exclusive writers ignore the mode.
+      const current = await pointer.createWritable({ mode: 'exclusive' })
+      try {
+        await current.write(JSON.stringify({ holdfast: VERSION, savedAt: id, file: `history/${name}` }))
+        if (parsePointer(await readText(autosave, 'current.json')) !== named)
+          throw new AutoSaveError('conflict', 'another tab saved while this tab held the lock')
+        expectLock()
+        await current.close()
+        isCommitted = true
+      } catch (error) {
+        await current.abort().catch(() => {})
+        throw error
+      }
     },
     updateIndex: async () => index?.close(),
     async discard() {
       // A closed writer cannot be aborted, and need not be.
-      await Promise.allSettled([save, current, index].map((writer) => writer?.abort()))
+      await Promise.allSettled([save, index].map((writer) => writer?.abort()))
       if (!isCommitted) await removeFile(history, name)
     },
   }
 }
 
-/** For a save that the index does not list. */
+/** What the index lists, if the file has that size. `null`: the file is incomplete or damaged. */
+async function inspect(
+  history: Directory,
+  id: string,
+  listed: SaveInfo | undefined,
+): Promise<SaveInfo | null> {
+  const file = listed && (await getIfPresent(history, fileNameOf(id)))
+  const isAsListed = file && (await file.getFile()).size === fileSizeOf(listed)
+  return isAsListed ? listed : readHead(history, id)
+}
+
 async function readHead(history: Directory, id: string): Promise<SaveInfo | null> {
   const save = decodeHead((await readText(history, fileNameOf(id), HEAD_LENGTH)) ?? '')
   return save?.id === id ? save : null

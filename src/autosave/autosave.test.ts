@@ -8,6 +8,8 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
+import { measure } from './save-file.ts'
+
 describe('a save', () => {
   it('starts after a pause in the edits, and goes through its phases', async () => {
     const { clock, openEditor, saved } = editorBed()
@@ -136,6 +138,44 @@ describe('a save', () => {
     expect(saved()).toBe('small again')
   })
 
+  it('that can never fit costs no older save, and leaves nothing behind', async () => {
+    const { disk, openEditor, save, saved } = editorBed(new FakeDisk({ capacity: 3000 }))
+    const editor = openEditor()
+    for (const title of ['one', 'two', 'three', 'four']) await save(editor, title.repeat(20))
+    const before = disk.paths
+    await save(editor, 'x'.repeat(9000))
+    expect(editor.autosave.state).toMatchObject({ phase: 'error', error: { code: 'quota-exceeded' } })
+    expect(disk.paths).toEqual(before)
+    expect(saved()).toBe('four'.repeat(20))
+  })
+
+  it('that fits without some older saves costs only those', async () => {
+    const { openEditor, save, saved } = editorBed(new FakeDisk({ capacity: 3000 }))
+    const editor = openEditor()
+    for (const title of ['one', 'two', 'three', 'four']) await save(editor, title.repeat(50))
+    await save(editor, 'x'.repeat(1200))
+    expect(saved()).toBe('x'.repeat(1200))
+    expect((await editor.autosave.history()).length).toBeGreaterThan(2)
+  })
+
+  it.each([
+    ['a Map', { tags: new Map([['a', 1]]) }, 'tags: a Map'],
+    ['NaN', { scenes: [{ length: Number.NaN }] }, 'scenes[0].length: NaN'],
+    ['undefined', undefined, 'nothing'],
+  ])('of a state that JSON would change fails, and names it: %s', async (_, state, named) => {
+    const { clock, disk, openEditor } = editorBed()
+    const editor = openEditor({ read: () => state as unknown as Story })
+    editor.edit('x')
+    await clock.advance(500)
+    expect(editor.autosave.state).toMatchObject({
+      phase: 'error',
+      unsaved: true,
+      error: { code: 'read-failed' },
+    })
+    expect(editor.autosave.state.error?.message).toContain(named)
+    expect(disk.paths.filter((path) => path.includes('history'))).toEqual([])
+  })
+
   it('works again after the data of the site was cleared', async () => {
     const { clock, disk, openEditor, save, saved } = editorBed()
     const editor = openEditor()
@@ -189,6 +229,36 @@ describe('the history', () => {
       disk.files.set('/project/autosave/index.json', damage)
       expect(await editor.autosave.history()).toEqual(before)
     }
+  })
+
+  it('does not trust the index: wrong sizes cost no save', async () => {
+    const { disk, finished, openEditor, save } = editorBed()
+    const first = openEditor()
+    for (let n = 1; n <= 13; n++) await save(first, `save ${n}`)
+    await finished(first.autosave.close())
+    const path = '/project/autosave/index.json'
+    const index = JSON.parse(disk.files.get(path) ?? '')
+    for (const entry of index.saves) entry.bytes = 50 * 2 ** 20
+    disk.files.set(path, JSON.stringify(index))
+    const editor = openEditor()
+    await editor.recover()
+    await save(editor, 'save 14')
+    expect(await editor.autosave.history()).toHaveLength(14)
+  })
+
+  it('does not trust the index: a wrong checksum does not hide an edit', async () => {
+    const { disk, finished, openEditor, save, saved } = editorBed()
+    const first = openEditor()
+    await save(first, 'one')
+    await finished(first.autosave.close())
+    const path = '/project/autosave/index.json'
+    const index = JSON.parse(disk.files.get(path) ?? '')
+    index.saves[0].checksum = measure('{"title":"two"}').checksum
+    disk.files.set(path, JSON.stringify(index))
+    const editor = openEditor()
+    await editor.recover()
+    await save(editor, 'two')
+    expect(saved()).toBe('two')
   })
 })
 

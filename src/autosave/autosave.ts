@@ -9,9 +9,10 @@ import { checkOptions } from './options.ts'
 import { type Candidate, findRecoverable, listGenerations } from './recovery.ts'
 import { timeOf } from './save-file.ts'
 import { createSchedule, onPageLeft } from './schedule.ts'
-import { maySave } from './state.ts'
+import { canTakeOver, maySave } from './state.ts'
 import { createStateStore } from './state-store.ts'
-import type { AutoSave, AutoSaveOptions, AutoSavePhase, ReadOnlyReason } from './types.ts'
+import { connectTabs } from './tab-channel.ts'
+import type { AutoSave, AutoSaveOptions, AutoSavePhase, ReadOnlyReason, Recovery } from './types.ts'
 import { writeSave } from './write-save.ts'
 import { createWriterLock } from './writer-lock.ts'
 
@@ -48,6 +49,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
   })
   const lock = createWriterLock(settings, { onGranted, onRefused, onLost })
   const schedule = createSchedule(clock, settings, () => void save())
+  const tabs = connectTabs(settings.channel || null, clock, { onSaved, onHandoffRequested })
   const stopListening = onPageLeft(onLeave)
 
   /** Failed saves in a row. */
@@ -58,6 +60,8 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
   let closed: Promise<void> | undefined
   /** What the directory contains. Known only as long as no other tab may write there. */
   let contents: Contents | null = null
+  /** The id of the newest save that another tab has announced. */
+  let announced = ''
   const started = archive.scan().then(
     ({ current }) => tracker.setBase(current),
     () => {},
@@ -81,11 +85,27 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
       return store.state
     },
     async restore(restoreOptions = {}) {
-      expectOptions(restoreOptions, { limit: 1 })
-      const { limit = Infinity } = restoreOptions
+      expectOptions(restoreOptions, { limit: 1, journals: 1 })
+      const { limit = Infinity, journals = true } = restoreOptions
       if (limit !== Infinity) expectWhole('limit', limit, 0)
+      expectBoolean('journals', journals)
       await started
-      return orLoadError(findRecoverable<T>(archive, journal, { limit, onLoad }))
+      const found = await orLoadError(findRecoverable<T>(archive, journals && journal, { limit, onLoad }))
+      reportSkipped(found)
+      return found
+    },
+    async takeOver() {
+      if (!canTakeOver(store.state)) return store.state
+      dispatch({ type: 'taking-over', isOn: true })
+      await tabs.requestHandoff()
+      try {
+        if (!lock.isHeld && !closed) await lock.steal()
+      } catch (error) {
+        emitError('acquire', asLockFailure(error).error)
+        lock.joinQueue()
+      }
+      dispatch({ type: 'taking-over', isOn: false })
+      return store.state
     },
     history: () => orLoadError(listGenerations(archive)),
     close,
@@ -128,11 +148,23 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
       return onRefused(error)
     }
     try {
-      if (await checkConflict(lease)) await saveWith(lease)
+      await saveUnlessConflict(lease)
     } catch (error) {
       onFailed(asWriteError(error))
     }
     if (hold === 'save') await releaseLock()
+  }
+
+  async function saveUnlessConflict(lease: ProjectLockLease): Promise<void> {
+    while (await checkConflict(lease)) {
+      try {
+        return await saveWith(lease)
+      } catch (error) {
+        if (asWriteError(error).code !== 'conflict') throw error
+        // Another tab saved, although this one holds the lock. What it saved decides.
+        contents = null
+      }
+    }
   }
 
   /** Reads what other tabs may have saved while this tab did not have the lock. False: that is a conflict. */
@@ -175,6 +207,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     const { id, bytes } = written.save
     tracker.setBase(written.save)
     if (contents) contents = written.contents
+    tabs.announce(id)
     dispatch({ type: 'committed', at: timeOf(id) ?? clock.now(), by: backend, unsaved: tracker.isUnsaved })
     emit({ type: 'autosave:saved', bytes, tookMs: clock.monotonic() - begun, backend })
     try {
@@ -233,6 +266,25 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
       enterReadOnly('lost', new AutoSaveError('lock-unavailable', 'the project lock was lost', cause), true)
   }
 
+  function onSaved(id: string): void {
+    announced = id
+    contents = null
+    if (id > (tracker.base ?? '')) dispatch({ type: 'outdated' })
+  }
+
+  /** Another tab wants to edit. What cannot be saved now stays in this tab. */
+  async function onHandoffRequested(): Promise<boolean> {
+    if (!lock.isHeld || closed) return false
+    await saving
+    if (tracker.isUnsaved) await save()
+    if (!lock.isHeld || closed) return false
+    lock.handOver()
+    contents = null
+    const error = new AutoSaveError('lock-unavailable', 'another tab asked for the project lock')
+    enterReadOnly('lost', error, true)
+    return true
+  }
+
   function enterReadOnly(reason: ReadOnlyReason, error: AutoSaveError, inLine: boolean): void {
     dispatch({ type: 'locked-out', reason, error, inLine })
     if (inLine) lock.joinQueue()
@@ -252,12 +304,21 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     dispatch({ type: 'loaded', savedAt: store.state.savedAt, unsaved: tracker.isUnsaved })
   }
 
+  function reportSkipped(found: Recovery<T>): void {
+    const best = found[0]?.id ?? ''
+    const skipped = found.skipped.filter(({ id }) => id > best)
+    dispatch({ type: 'searched', skipped })
+    for (const { id, reason } of skipped)
+      emitError('restore', new AutoSaveError('corrupt', `the save of ${id} is ${reason}, and was skipped`))
+  }
+
   function onLoad({ source, save }: Candidate, current: string | null): void {
     if (closed) return
     tracker.onLoad(save, current, source === 'journal' ? save.ownChecksums : [])
     if (source === 'journal') journal.include(save.key)
     const savedAt = timeOf(tracker.base ?? '')
     dispatch({ type: 'loaded', savedAt, unsaved: tracker.isUnsaved })
+    if (announced > (tracker.base ?? '')) dispatch({ type: 'outdated' })
     emit({ type: 'autosave:restored', source })
   }
 
@@ -282,6 +343,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     cancelRetry?.()
     lock.stopWaiting()
     await releaseLock()
+    tabs.close()
     dispatch({ type: 'closed' })
   }
 }

@@ -8,10 +8,11 @@ export interface Directory {
 
 export interface FileHandle {
   getFile(): Promise<{
+    readonly size: number
     text(): Promise<string>
     slice(start: number, end: number): { text(): Promise<string> }
   }>
-  createWritable(): Promise<FileWriter>
+  createWritable(options?: { keepExistingData?: boolean; mode?: 'exclusive' }): Promise<FileWriter>
 }
 
 /** What is written becomes visible with `close`, which replaces the whole file at once. */

@@ -12,6 +12,7 @@ import { expectClock, systemClock } from '../base/clock.ts'
 import { expectDuration } from '../base/duration.ts'
 import { checkRetry } from '../project/retry-policy.ts'
 import { localStorageJournal } from './journal.ts'
+import type { TabChannel } from './tab-channel.ts'
 import type { AutoSaveOptions } from './types.ts'
 
 /** Every default filled in and every value checked. Times in milliseconds. */
@@ -31,6 +32,7 @@ export function checkOptions<T>(options: AutoSaveOptions<T>) {
     journal: 1,
     clock: 1,
     onEvent: 1,
+    channel: 1,
   })
   const {
     read,
@@ -42,9 +44,10 @@ export function checkOptions<T>(options: AutoSaveOptions<T>) {
     maxBytes = 50 * 2 ** 20,
     hold = 'session',
     eager = false,
-    wait,
+    wait = 1000,
     retry,
     journal = hasLocalStorage() && localStorageJournal(),
+    channel,
     clock = systemClock,
     onEvent,
   } = options
@@ -57,6 +60,15 @@ export function checkOptions<T>(options: AutoSaveOptions<T>) {
   expectOneOf('hold', hold, ['session', 'save'])
   expectBoolean('eager', eager)
   if (journal !== false) expectMethods('journal', journal, 'a Journal or false', 'write', 'read', 'remove')
+  if (channel !== undefined && channel !== false)
+    expectMethods(
+      'channel',
+      channel,
+      'a BroadcastChannel or false',
+      'postMessage',
+      'addEventListener',
+      'close',
+    )
   expectClock('clock', clock)
   if (onEvent !== undefined) expectFunction('onEvent', onEvent)
   return {
@@ -69,12 +81,19 @@ export function checkOptions<T>(options: AutoSaveOptions<T>) {
     maxBytes,
     hold,
     eager,
-    wait: wait === undefined ? undefined : expectDuration('wait', wait, 0),
+    wait: expectDuration('wait', wait, 0),
     retry: retry === undefined ? undefined : checkRetry(retry),
     journal,
+    channel: channel ?? pageChannel(locks.namespace),
     clock,
     onEvent,
   }
+}
+
+/** Only pages need one. A channel would keep a process of Node alive. */
+function pageChannel(namespace = ''): TabChannel | false {
+  const isPage = typeof document === 'object' && typeof BroadcastChannel === 'function'
+  return isPage && new BroadcastChannel(`holdfast:autosave:${namespace}`)
 }
 
 const LOCK_METHODS = [

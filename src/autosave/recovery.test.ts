@@ -15,6 +15,56 @@ describe('restoring', () => {
     expect(await openEditor().recover()).toBe('one')
   })
 
+  describe('says which saves it skipped, and never removes them', () => {
+    async function threeSaves() {
+      const bed = editorBed()
+      const editor = bed.openEditor()
+      for (const title of ['one', 'two', 'three']) await bed.save(editor, title)
+      await bed.finished(editor.autosave.close())
+      const paths = bed.disk.paths.filter((path) => path.includes('history')).map((path) => `/${path}`)
+      return { ...bed, paths, next: bed.openEditor() }
+    }
+    const DAMAGES: Readonly<Record<string, (text: string) => string | null>> = {
+      'another text': (text) => text.replace('three', 'there'),
+      'a cut end': (text) => text.slice(0, -3),
+      'a damaged head': (text) => text.replace('holdfast', 'oldfast'),
+      'an empty file': () => '',
+      'no file': () => null,
+    }
+
+    it.each(Object.entries(DAMAGES))('the newest: %s', async (name, damage) => {
+      const { disk, next, paths, save } = await threeSaves()
+      const newest = paths.at(-1) ?? ''
+      const damaged = damage(disk.files.get(newest) ?? '')
+      if (damaged === null) disk.files.delete(newest)
+      else disk.files.set(newest, damaged)
+      const found = await next.autosave.restore({ limit: 1 })
+      const skipped = [
+        {
+          id: expect.any(String),
+          savedAt: expect.any(Number),
+          reason: name === 'no file' ? 'missing' : 'damaged',
+        },
+      ]
+      expect(found.skipped).toEqual(skipped)
+      expect(next.autosave.state.skipped).toEqual(skipped)
+      expect(next.events).toContainEqual(
+        expect.objectContaining({ type: 'autosave:error', operation: 'restore', code: 'corrupt' }),
+      )
+      next.title = (await found[0]?.load())?.title ?? ''
+      expect(next.title).toBe('two')
+      await save(next, 'four')
+      if (damaged !== null) expect(disk.files.get(newest)).toBe(damaged)
+    })
+
+    it('an older one is only listed', async () => {
+      const { disk, next, paths } = await threeSaves()
+      disk.files.set(paths[0] ?? '', 'damaged')
+      expect((await next.autosave.restore()).skipped).toMatchObject([{ reason: 'damaged' }])
+      expect(next.autosave.state.skipped).toEqual([])
+    })
+  })
+
   describe('with a save that cannot be read', () => {
     async function unreadable() {
       const bed = editorBed()
@@ -82,6 +132,16 @@ describe('restoring', () => {
     expect(await editor.recover()).toBeNull()
     expect(await editor.autosave.history()).toEqual([])
     expect(disk.paths).toEqual([])
+  })
+
+  it('can read a save without using it', async () => {
+    const { openEditor, save } = editorBed()
+    const editor = openEditor()
+    for (const title of ['one', 'two']) await save(editor, title)
+    const before = editor.autosave.state
+    const found = await editor.autosave.restore()
+    expect(await Promise.all(found.map((one) => one.read()))).toEqual([{ title: 'two' }, { title: 'one' }])
+    expect(editor.autosave.state).toBe(before)
   })
 
   it('an older save creates a new save', async () => {

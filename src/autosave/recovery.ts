@@ -2,7 +2,7 @@ import type { Archive } from './archive.ts'
 import { AutoSaveError, orLoadError } from './errors.ts'
 import type { JournaledSave, PageJournal } from './journal.ts'
 import { type Save, type SaveInfo, timeOf } from './save-file.ts'
-import type { Generation, Recoverable } from './types.ts'
+import type { Generation, Recoverable, Recovery, SkippedSave } from './types.ts'
 
 export interface RecoveryOptions {
   /** How many to find. */
@@ -22,38 +22,56 @@ export type Candidate =
  */
 export async function findRecoverable<T>(
   archive: Archive,
-  journal: PageJournal,
+  journal: PageJournal | false,
   { limit, onLoad }: RecoveryOptions,
-): Promise<Recoverable<T>[]> {
-  const { current, saves } = await archive.scan()
+): Promise<Recovery<T>> {
+  const { current, named, saves, incomplete } = await archive.scan()
   const currentId = current?.id ?? null
   const candidates = [
-    ...unsavedJournals(journal, current).map((save): Candidate => ({ source: 'journal', save })),
+    ...(journal ? unsavedJournals(journal, current) : []).map(
+      (save): Candidate => ({ source: 'journal', save }),
+    ),
     ...saves.map((save): Candidate => ({ source: save.id === currentId ? 'current' : 'history', save })),
   ].sort((a, b) => rankOf(a, current) - rankOf(b, current) || (a.save.id < b.save.id ? 1 : -1))
   const recoverable: Recoverable<T>[] = []
+  const skipped: SkippedSave[] = []
+  const skip = (id: string, reason: SkippedSave['reason']) =>
+    skipped.push({ id, savedAt: timeOf(id) ?? 0, reason })
+  // What a crash leaves is newer than the current save, and was never a save.
+  for (const id of incomplete) if (id <= (named ?? '')) skip(id, 'damaged')
+  if (named && ![...saves.map(({ id }) => id), ...incomplete].includes(named)) skip(named, 'missing')
   let failure: unknown
   for (const candidate of candidates) {
     if (recoverable.length >= limit) break
+    const { source, save } = candidate
+    const { id, bytes } = save
     const verified = await read(archive, candidate).catch((error: unknown) => {
       failure = error
     })
-    if (!verified) continue
-    const { source, save } = candidate
-    const { id, bytes } = save
-    recoverable.push({ id, source, savedAt: timeOf(id) ?? 0, bytes, load: () => load(candidate) })
+    if (!verified) {
+      skip(id, verified === null ? 'damaged' : 'unreadable')
+      continue
+    }
+    recoverable.push({
+      ...{ id, source, savedAt: timeOf(id) ?? 0, bytes },
+      read: () => readState(candidate),
+      async load() {
+        const state = await readState(candidate)
+        onLoad(candidate, currentId)
+        return state
+      },
+    })
   }
   // "Nothing was saved" and "nothing could be read" are different answers.
   if (failure && recoverable.length === 0) throw failure
-  return recoverable
+  skipped.sort((a, b) => (a.id < b.id ? 1 : -1))
+  return Object.assign(recoverable, { skipped })
 
-  async function load(candidate: Candidate): Promise<T> {
+  async function readState(candidate: Candidate): Promise<T> {
     const { id } = candidate.save
     const save = await orLoadError(read(archive, candidate))
     if (!save) throw new AutoSaveError('corrupt', `the save of ${id} is missing or damaged`)
-    const state = parse<T>(save)
-    onLoad(candidate, currentId)
-    return state
+    return parse<T>(save)
   }
 }
 

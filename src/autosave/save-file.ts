@@ -2,6 +2,7 @@
  * A save is one JSON file that can be verified. Its head has a fixed form and contains the time and the checksum of
  * the text of `data`. The file ends right after that text.
  */
+import { lostInJson } from '../base/json-value.ts'
 import { AutoSaveError } from './errors.ts'
 
 /** What is known about a save without reading its data. */
@@ -24,13 +25,16 @@ export type SaveContent = Omit<Save, 'id'>
 /** The state as JSON, with its checksum. */
 export function serialize(read: () => unknown): SaveContent {
   let text: string | undefined
+  let lost: string | null
   try {
-    text = JSON.stringify(read())
+    const state = read()
+    text = JSON.stringify(state)
+    lost = text === undefined ? 'nothing' : lostInJson(state)
   } catch (error) {
     throw new AutoSaveError('read-failed', 'the state could not be converted to JSON', error)
   }
-  if (text === undefined)
-    throw new AutoSaveError('read-failed', 'read: expected a value that JSON can represent, got none')
+  if (text === undefined || lost)
+    throw new AutoSaveError('read-failed', `read: expected a value that JSON can represent, got ${lost}`)
   return { text, ...measure(text) }
 }
 
@@ -62,6 +66,11 @@ export const HEAD_LENGTH = 200
 
 export function encodeSave({ id, bytes, checksum, text }: Save): string {
   return `{"holdfast":1,"savedAt":"${id}","bytes":${bytes},"checksum":"${checksum}","data":${text}}`
+}
+
+/** The bytes of the file of a save. The head is ASCII. */
+export function fileSizeOf(info: SaveInfo): number {
+  return encodeSave({ ...info, text: '' }).length + info.bytes
 }
 
 /**

@@ -41,8 +41,14 @@ export type Action =
       readonly inLine: boolean
     }
   | { readonly type: 'released' }
+  /** The user wants to edit here. */
+  | { readonly type: 'taking-over'; readonly isOn: boolean }
+  /** Another tab saved. */
+  | { readonly type: 'outdated' }
   /** The state in memory is now based on the current save. */
   | { readonly type: 'loaded'; readonly savedAt: number | null; readonly unsaved: boolean }
+  /** The saves were searched for the best one that can be restored. */
+  | { readonly type: 'searched'; readonly skipped: AutoSaveSnapshot['skipped'] }
   | { readonly type: 'closed' }
 
 /** Before anything has happened. */
@@ -54,7 +60,9 @@ export const INITIAL_SNAPSHOT: AutoSaveSnapshot = {
   savedBy: null,
   readOnly: null,
   inLine: false,
+  takingOver: false,
   stale: false,
+  skipped: [],
   error: null,
   retryAt: null,
 }
@@ -104,12 +112,18 @@ export function reduce(state: AutoSaveSnapshot, action: Action): AutoSaveSnapsho
         stale: state.stale || action.reason === 'conflict',
         retryAt: null,
       }
+    case 'taking-over':
+      return { ...state, takingOver: action.isOn }
+    case 'outdated':
+      return state.stale ? state : { ...state, stale: true }
     case 'released':
       return state.backend ? { ...state, backend: null } : state
     case 'loaded':
       return loaded(state, action)
+    case 'searched':
+      return state.skipped.length + action.skipped.length > 0 ? { ...state, skipped: action.skipped } : state
     case 'closed':
-      return { ...state, phase: 'disabled', backend: null, inLine: false, retryAt: null }
+      return { ...state, phase: 'disabled', backend: null, inLine: false, takingOver: false, retryAt: null }
   }
 }
 
@@ -117,6 +131,11 @@ export function reduce(state: AutoSaveSnapshot, action: Action): AutoSaveSnapsho
 export function maySave({ phase, inLine, readOnly }: AutoSaveSnapshot): boolean {
   if (phase === 'read-only') return !inLine && (readOnly === 'held' || readOnly === 'denied')
   return phase === 'idle' || phase === 'debouncing' || phase === 'backoff' || phase === 'error'
+}
+
+/** Whether `takeOver` can help: another tab holds the lock. */
+export function canTakeOver({ phase, readOnly, takingOver }: AutoSaveSnapshot): boolean {
+  return phase === 'read-only' && (readOnly === 'held' || readOnly === 'lost') && !takingOver
 }
 
 /** Whether `flushNow` may succeed after a failed save. */
@@ -128,7 +147,7 @@ export function canRetry(snapshot: AutoSaveSnapshot): boolean {
 
 function granted(state: AutoSaveSnapshot, action: Action & { type: 'granted' }): AutoSaveSnapshot {
   const { backend, stale, unsaved } = action
-  const held = { ...state, backend, stale, unsaved, inLine: false }
+  const held = { ...state, backend, stale, unsaved, inLine: false, takingOver: false }
   return state.phase === 'read-only' ? writable(held) : held
 }
 

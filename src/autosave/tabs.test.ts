@@ -13,7 +13,7 @@ describe('two tabs that hold the lock for their session', () => {
     const [first, second] = [openEditor(), openEditor()]
     await save(first, 'first')
     second.edit('second')
-    await clock.advance(1000)
+    await clock.advance(900)
     expect(second.autosave.state.phase).toBe('awaiting-lock')
     await clock.advance(ALL_ATTEMPTS_MS)
     expect(second.autosave.state).toMatchObject({
@@ -206,6 +206,56 @@ describe('a lock that is lost', () => {
     await editor.autosave.flushNow()
     expect(saved()).toBe('two')
   })
+})
+
+describe('a tab that saves although another one holds the lock', () => {
+  /** Two origins' worth of locks over one disk: both tabs believe that they hold the lock. */
+  function twoHolders() {
+    const first = editorBed()
+    const second = editorBed(first.disk)
+    return { first, second, tabs: [first.openEditor(), second.openEditor()] as const }
+  }
+
+  it('is detected by the next commit of the other, which keeps its edits', async () => {
+    const { first, second, tabs } = twoHolders()
+    const [a, b] = tabs
+    await first.save(a, 'one')
+    expect(await b.recover()).toBe('one')
+    await second.save(b, 'two')
+    await first.save(a, 'mine')
+    expect(first.saved()).toBe('two')
+    expect(a.autosave.state).toMatchObject({
+      readOnly: 'conflict',
+      unsaved: true,
+      error: { code: 'conflict' },
+    })
+    await first.finished(a.autosave.flushNow({ overwrite: true }))
+    expect(first.saved()).toBe('mine')
+    await second.save(b, 'three')
+    expect(b.autosave.state).toMatchObject({ readOnly: 'conflict', unsaved: true })
+    expect(first.saved()).toBe('mine')
+  })
+
+  it.each(['write', 'create-writable', 'read'] as const)(
+    'is detected although it saves while the other stalls in its commit (%s)',
+    async (operation) => {
+      const { first, second, tabs } = twoHolders()
+      const [a, b] = tabs
+      await first.save(a, 'one')
+      await b.recover()
+      const resume = first.disk.pause(operation, 'current.json')
+      a.edit('mine')
+      const flushing = a.autosave.flushNow()
+      await first.clock.advance(1000)
+      const others = second.save(b, 'theirs')
+      await second.clock.advance(1000)
+      resume()
+      await first.finished(flushing)
+      await second.finished(others)
+      const outcomes = [a, b].map(({ autosave }) => autosave.state.readOnly).sort()
+      expect(outcomes).toEqual(['conflict', null])
+    },
+  )
 })
 
 describe('a lock that is taken only for each save', () => {

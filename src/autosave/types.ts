@@ -4,6 +4,7 @@ import type { LockBackend, ProjectLocks, RetryOptions } from '../project/index.t
 import type { Directory } from './directory.ts'
 import type { AutoSaveError } from './errors.ts'
 import type { Journal } from './journal.ts'
+import type { TabChannel } from './tab-channel.ts'
 
 export interface AutoSaveOptions<T> {
   /** Returns the whole state, as a value that JSON can represent. Called right before the state is written. */
@@ -12,7 +13,8 @@ export interface AutoSaveOptions<T> {
   readonly locks: Pick<
     ProjectLocks,
     'acquireProjectLock' | 'releaseProjectLock' | 'holdsProjectLock' | 'projectLockSignal'
-  >
+  > &
+    Partial<Pick<ProjectLocks, 'namespace'>>
   /**
    * The directory that contains `project/autosave/`, or a function that returns it. Default: the origin's private
    * directory (OPFS).
@@ -34,12 +36,17 @@ export interface AutoSaveOptions<T> {
   readonly hold?: 'session' | 'save'
   /** Requests the lock at once instead of at the first edit. Only with `session`. Default false. */
   readonly eager?: boolean
-  /** How long to wait for the lock before the tab is read-only. Default: as long as `retry` takes. */
+  /** How long to wait for the lock before the tab is read-only, and says that another tab is editing. Default 1 s. */
   readonly wait?: Duration
   /** The attempts at the lock before the tab is read-only. Default: five attempts. */
   readonly retry?: RetryOptions
   /** Keeps edits that a closing page can no longer save. Default: in `localStorage`; `false`: no journal. */
   readonly journal?: Journal | false
+  /**
+   * Connects the tabs of a project: they see each other's saves, and can ask for the lock. Default: a `BroadcastChannel`
+   * named after the namespace of `locks`; `false`: none.
+   */
+  readonly channel?: TabChannel | false
   readonly clock?: Clock
   /** The first listener; add more with `subscribe`. */
   readonly onEvent?: AutoSaveListener
@@ -86,8 +93,12 @@ export interface AutoSaveSnapshot {
   readonly readOnly: ReadOnlyReason | null
   /** This tab waits in the queue for the lock. The user need not do anything. */
   readonly inLine: boolean
+  /** This tab has asked the other one for the lock, and takes it within five seconds. */
+  readonly takingOver: boolean
   /** The directory contains a newer save than the one that the state in memory is based on. */
   readonly stale: boolean
+  /** Saves that are newer than the best one that `restore` found, but cannot be verified. */
+  readonly skipped: readonly SkippedSave[]
   readonly error: AutoSaveError | null
   /** When the next attempt is due, milliseconds since 1970. */
   readonly retryAt: number | null
@@ -109,11 +120,27 @@ export interface Recoverable<T> {
   readonly source: 'journal' | 'current' | 'history'
   readonly savedAt: number
   readonly bytes: number
+  /** Reads the state for a preview or a comparison. Nothing else changes. */
+  read(): Promise<T>
   /**
    * Reads the state. From then on your state counts as based on it, so replace your state before you return to the
    * event loop. Unless it is the current save, it counts as unsaved and will be saved.
    */
   load(): Promise<T>
+}
+
+/** A save that cannot be recovered. */
+export interface SkippedSave {
+  readonly id: string
+  readonly savedAt: number
+  /** `unreadable`: it may be readable later. */
+  readonly reason: 'damaged' | 'missing' | 'unreadable'
+}
+
+/** What can be recovered, best first. */
+export interface Recovery<T> extends ReadonlyArray<Recoverable<T>> {
+  /** Saves that were found and cannot be verified, newest first. */
+  readonly skipped: readonly SkippedSave[]
 }
 
 export interface AutoSave<T> extends AsyncDisposable {
@@ -131,9 +158,15 @@ export interface AutoSave<T> extends AsyncDisposable {
   flushNow(options?: { readonly overwrite?: boolean }): Promise<AutoSaveSnapshot>
   /**
    * Lists what can be recovered, each verified, best first: journals based on the current save, the current save, then
-   * the rest by time. `limit` ends the search early.
+   * the rest by time. `limit` ends the search early. `journals: false` ignores journals. `skipped` lists the saves that could not be verified.
    */
-  restore(options?: { readonly limit?: number }): Promise<readonly Recoverable<T>[]>
+  restore(options?: { readonly limit?: number; readonly journals?: boolean }): Promise<Recovery<T>>
+  /**
+   * Edits here instead of in the tab that holds the lock. That tab saves and becomes read-only. If it does not answer
+   * within five seconds, the lock is taken from it, and what it could not save stays in that tab. Does nothing unless
+   * another tab holds the lock. Resolves with the state afterwards.
+   */
+  takeOver(): Promise<AutoSaveSnapshot>
   /** Lists the saves, newest first, without verifying them. */
   history(): Promise<readonly Generation[]>
   /** Saves unsaved edits, or leaves them in the journal if it cannot. Then releases the lock and stops. */
@@ -142,7 +175,7 @@ export interface AutoSave<T> extends AsyncDisposable {
   dispose(): Promise<void>
 }
 
-export type AutoSaveOperation = 'acquire' | 'write' | 'collect' | 'journal'
+export type AutoSaveOperation = 'acquire' | 'write' | 'collect' | 'journal' | 'restore'
 
 interface EventBase {
   /** Milliseconds since 1970. Never goes back from one event to the next. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Archive, Contents, Draft } from './archive.ts'
 import { AutoSaveError, asWriteError } from './errors.ts'
-import { type Save, type SaveContent, type SaveInfo, serialize, timeOf } from './save-file.ts'
+import { fileSizeOf, type Save, type SaveContent, type SaveInfo, serialize, timeOf } from './save-file.ts'
 
 /** Writing the index takes a tenth of the time of a large save. Reading the heads of a few unlisted saves takes less. */
 const MAX_UNLISTED = 4
@@ -39,18 +39,30 @@ export async function writeSave(options: SaveOptions, before: Contents): Promise
   const { archive, clock, limits, read, onSerialized, holdsLock, onWritten, onSpaceFreed } = options
   let contents = before
   let content: SaveContent | undefined
+  let isKnownToFit = false
   for (;;) {
     try {
       return await attempt()
     } catch (error) {
       const failure = asWriteError(error)
-      const oldest = contents.saves.at(-1)
-      if (failure.code !== 'quota-exceeded' || !oldest || oldest.id === contents.current?.id) throw failure
+      const removable = contents.saves.filter(({ id }) => id !== contents.current?.id)
+      const oldest = removable.at(-1)
+      if (failure.code !== 'quota-exceeded' || !oldest || !content) throw failure
+      expectLock()
+      isKnownToFit ||= await wouldFitWithout(removable, content)
+      if (!isKnownToFit) throw failure
       expectLock()
       await archive.remove([oldest.id])
-      contents = { ...contents, saves: contents.saves.slice(0, -1) }
+      contents = { ...contents, saves: contents.saves.filter((save) => save !== oldest) }
       onSpaceFreed(1)
     }
+  }
+
+  /** Old saves are given up only for a save that then succeeds. */
+  function wouldFitWithout(removable: readonly SaveInfo[], save: SaveContent): Promise<boolean> {
+    const id = nextId(clock, contents)
+    const freed = removable.reduce((sum, { bytes }) => sum + bytes, 0)
+    return archive.hasSpace(id, fileSizeOf({ id, ...save }) - freed)
   }
 
   async function attempt(): Promise<Written | null> {
@@ -71,13 +83,12 @@ export async function writeSave(options: SaveOptions, before: Contents): Promise
       const draft = await opening
       await draft.write(save, kept)
       onWritten()
-      expectLock()
-      await draft.commit()
+      await draft.commit(contents.named, expectLock)
       const unlisted = index ? 0 : contents.unlisted + 1
       return {
         save: infoOf(save),
-        contents: { current: infoOf(save), saves: kept, incomplete: [], unlisted },
-        collect: () => collect(draft, [...dropped.map((old) => old.id), ...contents.incomplete]),
+        contents: { current: infoOf(save), named: id, saves: kept, incomplete: [], unlisted },
+        collect: () => collect(draft, [...dropped.map((old) => old.id), ...abandoned(contents, kept)]),
       }
     } catch (error) {
       await discard()
@@ -107,6 +118,15 @@ function rotate(saves: readonly SaveInfo[], { generations, maxBytes }: Limits) {
   // Everything older than the first dropped save is dropped too, so that the history has no gaps.
   const kept = fits.includes(false) ? fits.indexOf(false) : saves.length
   return { kept: saves.slice(0, kept), dropped: saves.slice(kept) }
+}
+
+/**
+ * Incomplete files that can be removed: a save that a crash ended before its commit, and files that are older than all
+ * that is kept. Any other was a save once, and only its owner can say that it is useless.
+ */
+function abandoned({ incomplete, named, saves }: Contents, kept: readonly SaveInfo[]): string[] {
+  const oldest = kept.at(-1)?.id ?? ''
+  return incomplete.filter((id) => id < oldest || (named === null ? saves.length === 0 : id > named))
 }
 
 function infoOf({ id, checksum, bytes }: Save): SaveInfo {

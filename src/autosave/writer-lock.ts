@@ -4,11 +4,20 @@ import type { Clock } from '../base/clock.ts'
 import type { LockError, ProjectLockLease, RetryPolicyConfig } from '../project/index.ts'
 import type { AutoSaveOptions } from './types.ts'
 
+/** How long a lock that was handed over waits for the tab that asked for it. */
+const HAND_OVER_MS = 2000
+
 export interface WriterLock {
   /** The current lease, or a new one. Rejects if it cannot be acquired. */
   acquire(): Promise<ProjectLockLease>
   /** Waits in the queue without a time limit and without events. */
   joinQueue(): void
+  /** Takes the lock from the tab that holds it. */
+  steal(): Promise<void>
+  /** Whether there is a lease that was neither lost nor released. */
+  readonly isHeld: boolean
+  /** Stops writing, and keeps the lock until another tab takes it, at most for a moment. */
+  handOver(): void
   /** Whether this lease may write now. */
   mayWrite(lease: ProjectLockLease): boolean
   /** Whether this lease was neither lost nor released. */
@@ -29,7 +38,7 @@ export interface WriterLockListeners {
 export interface WriterLockOptions extends Pick<AutoSaveOptions<unknown>, 'locks'> {
   readonly clock: Clock
   /** Milliseconds. */
-  readonly wait: number | undefined
+  readonly wait: number
   readonly retry: RetryPolicyConfig | undefined
 }
 
@@ -38,9 +47,10 @@ export function createWriterLock(
   { onGranted, onRefused, onLost }: WriterLockListeners,
 ): WriterLock {
   const stop = new AbortController()
+  /** Ends the wait in the queue; `null`: there is none. */
+  let queueing: AbortController | null = null
   let current: ProjectLockLease | null = null
   let request: Promise<ProjectLockLease> | null = null
-  let isInQueue = false
 
   return {
     async acquire() {
@@ -53,9 +63,23 @@ export function createWriterLock(
     },
 
     joinQueue() {
-      if (isInQueue || stop.signal.aborted) return
-      isInQueue = true
-      void waitInQueue()
+      if (!queueing && !stop.signal.aborted) void waitInQueue()
+    },
+
+    async steal() {
+      queueing?.abort()
+      const lease = keep(await locks.acquireProjectLock({ steal: true, signal: stop.signal }), stop.signal)
+      await onGranted(lease)
+    },
+
+    get isHeld() {
+      return current !== null
+    },
+
+    handOver() {
+      const lease = current
+      current = null
+      if (lease) clock.setTimer(() => locks.releaseProjectLock(lease).catch(() => {}), HAND_OVER_MS)
     },
 
     mayWrite: (lease) => isCurrent(lease) && locks.holdsProjectLock(lease),
@@ -75,13 +99,19 @@ export function createWriterLock(
   }
 
   async function waitInQueue(): Promise<void> {
+    const waiting = new AbortController()
+    queueing = waiting
+    const unlisten = onAbort(stop.signal, () => waiting.abort(stop.signal.reason))
+    const { signal } = waiting
     try {
-      const lease = keep(await locks.acquireProjectLock({ standby: true, signal: stop.signal }))
-      isInQueue = false
+      const lease = keep(await locks.acquireProjectLock({ standby: true, signal }), signal)
+      queueing = null
       onGranted(lease)
     } catch (error) {
-      isInQueue = false
-      if (!stop.signal.aborted) onRefused(error)
+      if (queueing === waiting) queueing = null
+      if (!signal.aborted) onRefused(error)
+    } finally {
+      unlisten()
     }
   }
 
@@ -89,20 +119,23 @@ export function createWriterLock(
     const limit = new AbortController()
     const unlisten = onAbort(stop.signal, () => limit.abort(stop.signal.reason))
     const onTimeout = () => limit.abort(new DOMException('another tab holds the lock', 'TimeoutError'))
-    const cancel = wait === undefined ? undefined : clock.setTimer(onTimeout, wait)
+    const cancel = clock.setTimer(onTimeout, wait)
     try {
-      return keep(await locks.acquireProjectLock({ signal: limit.signal, ...(retry && { retry }) }))
+      return keep(
+        await locks.acquireProjectLock({ signal: limit.signal, ...(retry && { retry }) }),
+        stop.signal,
+      )
     } finally {
-      cancel?.()
+      cancel()
       unlisten()
     }
   }
 
-  function keep(lease: ProjectLockLease): ProjectLockLease {
-    if (stop.signal.aborted) {
+  function keep(lease: ProjectLockLease, wanted: AbortSignal): ProjectLockLease {
+    if (wanted.aborted) {
       // The grant came after the end of the wait.
       locks.releaseProjectLock(lease).catch(() => {})
-      throw stop.signal.reason
+      throw wanted.reason
     }
     current = lease
     const signal = locks.projectLockSignal(lease)

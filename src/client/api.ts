@@ -1,4 +1,4 @@
-import { isObject, refuseClient } from '../base/arguments.ts'
+import { isObject, refuse, refuseClient, show } from '../base/arguments.ts'
 import { LeaseError, type LeaseErrorCode, messageOf } from '../base/errors.ts'
 import { CLIENT_HEADER, parseJson } from '../protocol/index.ts'
 
@@ -40,6 +40,8 @@ export interface ApiResponse {
   readonly status: number
   /** Empty if the server sent no JSON object. */
   readonly body: Body
+  /** The text of a response that is not a JSON object. */
+  readonly text?: string
 }
 
 export interface ApiRequest {
@@ -60,8 +62,14 @@ export interface ApiOptions {
   readonly url: string
   /** Identifies this tab or process within its session. */
   readonly clientId: string
-  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Called before each request. */
+  readonly headers?: (() => Headers) | undefined
 }
+
+/** HTTP headers, a promise of them, or a function that returns either. */
+export type HeadersOption = Headers | (() => Headers)
+type Headers = HeaderRecord | PromiseLike<HeaderRecord>
+type HeaderRecord = Readonly<Record<string, string>>
 
 const LIMIT_MS = 10_000
 
@@ -84,7 +92,7 @@ export function baseUrl(url: unknown): string {
 /** Whether `fetch` can send these headers. */
 export function areHeaders(headers: unknown): boolean {
   try {
-    return isObject(headers) && Boolean(new Headers(headers as Record<string, string>))
+    return isObject(headers) && Boolean(new globalThis.Headers(headers as HeaderRecord))
   } catch {
     // A name or value that HTTP does not allow.
     return false
@@ -102,11 +110,12 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
       import('./hints.ts').then((hints) => hints.explain(url, response)).catch(() => {})
   }
   return async ({ method, path, body, signal, keepalive = false, limit = LIMIT_MS }) => {
+    const own = await currentHeaders(headers)
     const send = (keepalive: boolean) =>
       fetch(new URL(path, url), {
         method,
         headers: {
-          ...headers,
+          ...own,
           [CLIENT_HEADER]: clientId,
           ...(body !== undefined && { 'content-type': 'application/json' }),
         },
@@ -129,7 +138,7 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
     }
     const { status } = response
     const json = parseJson(text)
-    const received: ApiResponse = { status, body: isObject(json) ? json : {} }
+    const received: ApiResponse = isObject(json) ? { status, body: json } : { status, body: {}, text }
     if (status < 400 ? received.body === json : received.body.error && status !== 403) explain = () => {}
     else explain(received)
     if (status >= 500 || status === 429) throw failure('store-unavailable', received)
@@ -137,12 +146,28 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
   }
 }
 
+async function currentHeaders(headers: ApiOptions['headers']): Promise<HeaderRecord> {
+  let current: HeaderRecord
+  try {
+    current = (await headers?.()) ?? {}
+  } catch (cause) {
+    throw new LeaseError('store-unavailable', `headers: ${messageOf(cause)}`, { cause })
+  }
+  return areHeaders(current) ? current : refuse('headers', 'HTTP headers', current)
+}
+
+/** The server does not know who sends the request: the token or the session has expired. */
+export function isSignedOut(error: unknown): boolean {
+  return Object(Object(error).cause).status === 401
+}
+
 /** For a response that the caller cannot use. */
 export function unexpected(response: ApiResponse): LeaseError {
   return failure('store-failed', response)
 }
 
-function failure(code: LeaseErrorCode, { status, body }: ApiResponse): LeaseError {
-  const reason = body.message ?? body.error ?? 'not a response of Holdfast'
-  return new LeaseError(code, `the server answered ${status}: ${reason}`, { cause: body })
+function failure(code: LeaseErrorCode, { status, body, text }: ApiResponse): LeaseError {
+  const other = `not a response of Holdfast${text === undefined ? '' : `, but ${show(text)}`}`
+  const reason = body.message ?? body.error ?? other
+  return new LeaseError(code, `the server answered ${status}: ${reason}`, { cause: { ...body, status } })
 }

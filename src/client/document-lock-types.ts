@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Duration } from '../base/duration.ts'
+import type { HeadersOption } from './api.ts'
 import type { DocumentLockState } from './lock-state.ts'
 
 export interface DocumentLockOptions {
@@ -9,8 +10,16 @@ export interface DocumentLockOptions {
   readonly roomId: string
   /** The name that others see while this tab edits or waits. */
   readonly name?: string | undefined
-  /** Sent with every request, such as a bearer token. */
-  readonly headers?: Readonly<Record<string, string>> | undefined
+  /**
+   * Sent with every request, such as a bearer token. A function is called before each request, so that it can return
+   * a token that is still valid.
+   */
+  readonly headers?: HeadersOption | undefined
+  /**
+   * Identifies this tab within its session. Locks of a room with the same id share the lock. Default: one random id
+   * for all locks of a page.
+   */
+  readonly clientId?: string | undefined
   readonly clock?: Clock | undefined
 }
 
@@ -36,7 +45,7 @@ export interface DocumentLock extends AsyncDisposable {
    * before you continue editing.
    */
   acquire(options?: AcquireDocumentOptions): Promise<boolean>
-  /** Releases the lock, or leaves the queue. */
+  /** Releases the lock, or leaves the queue, unless another lock object of this page uses it too. */
   release(): Promise<void>
   /**
    * Reads what was last saved. Rejects with `store-failed` if it cannot be read. If `cause.error` is

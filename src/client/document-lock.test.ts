@@ -7,7 +7,11 @@ import { createDocumentLock, type DocumentLock, type DocumentLockOptions } from 
 const LOCK = '/api/documents/room-1/lock'
 const RESOURCE = 'document:room-1'
 const TTL_MS = 30_000
+const HEARTBEAT_MS = 10_000
 const GRACE_MS = 5000
+
+/** How many were opened since `connect`. None of them ever answers. */
+let sockets = 0
 
 afterEach(() => vi.unstubAllGlobals())
 
@@ -155,6 +159,219 @@ describe('a lock that nobody wants any more', () => {
   })
 })
 
+describe('a problem while this tab edits', () => {
+  let bed: ServiceBed
+  let network: Network
+  let lock: DocumentLock
+  let authorization: string
+  beforeEach(async () => {
+    network = { sent: [], onRequest() {}, onResponse() {} }
+    authorization = `Bearer ${ADMIN_TOKEN}`
+    bed = await serviceBed()
+    connect(bed, network)
+    lock = open(bed, { headers: async () => ({ authorization }) })
+    expect(await lock.acquire()).toBe(true)
+  })
+  afterEach(async () => {
+    await lock.close()
+    await bed[Symbol.asyncDispose]()
+  })
+
+  it('is shown when the server does not answer a heartbeat in time, long before the lock expires', async () => {
+    network.onRequest = () => new Promise(() => {})
+    await bed.clock.advance(HEARTBEAT_MS)
+    expect(lock.state.phase).toBe('held')
+    await bed.clock.advance(TTL_MS / 15)
+    expect(lock.state).toMatchObject({ phase: 'troubled', held: true, error: null })
+    network.onRequest = () => {}
+    // The next heartbeat is answered.
+    await bed.clock.advance(TTL_MS / 6)
+    await eventually(() => expect(lock.state).toMatchObject({ phase: 'held', held: true }))
+  })
+
+  it('is shown at once when a heartbeat fails, and is over after the next one', async () => {
+    network.onRequest = (request) => failIf(request.startsWith('PUT'))
+    await bed.clock.advance(HEARTBEAT_MS)
+    await eventually(() => expect(lock.state).toMatchObject({ phase: 'troubled', held: true }))
+    expect(lock.state.error).toMatchObject({ code: 'store-unavailable' })
+    network.onRequest = () => {}
+    await bed.clock.advance(1000)
+    await eventually(() => expect(lock.state).toMatchObject({ phase: 'held', error: null }))
+  })
+
+  it('is shown when a save fails, until the lock was renewed', async () => {
+    const { promise: renewed, resolve: renew } = Promise.withResolvers<void>()
+    network.onRequest = (request) => (request === `PUT ${LOCK}` ? renewed : failIf(request.startsWith('PUT')))
+    await expect(lock.save('text')).rejects.toMatchObject({ code: 'store-unavailable' })
+    expect(lock.state).toMatchObject({ phase: 'troubled', held: true })
+    renew()
+    await eventually(() => expect(lock.state.phase).toBe('held'))
+  })
+
+  it('ends as a loss when the server stays silent until the deadline', async () => {
+    network.onRequest = () => new Promise(() => {})
+    await bed.clock.advance(TTL_MS)
+    expect(lock.state).toMatchObject({ phase: 'lost', held: false })
+  })
+
+  it('is signed-out after a 401; the lock is kept, and continues with the next token', async () => {
+    authorization = 'Bearer an-expired-token'
+    await bed.clock.advance(HEARTBEAT_MS)
+    await eventually(() => expect(lock.state).toMatchObject({ phase: 'signed-out', held: true }))
+    const { token } = lock.state
+    authorization = `Bearer ${ADMIN_TOKEN}`
+    await bed.clock.advance(5000)
+    await eventually(() => expect(lock.state).toMatchObject({ phase: 'held', held: true, token }))
+    await lock.save('text')
+  })
+})
+
+describe('headers', () => {
+  let bed: ServiceBed
+  const network: Network = { sent: [], onRequest() {}, onResponse() {} }
+  beforeEach(async () => {
+    bed = await serviceBed()
+    connect(bed, network)
+  })
+  afterEach(() => bed[Symbol.asyncDispose]())
+
+  it('may be a promise', async () => {
+    const headers = Promise.resolve({ authorization: `Bearer ${ADMIN_TOKEN}` })
+    await using lock = open(bed, { headers })
+    expect(await lock.acquire()).toBe(true)
+  })
+
+  it('with an unknown token are signed-out, also for a reader, until a token is known', async () => {
+    let authorization = 'Bearer unknown'
+    await using lock = open(bed, { headers: () => ({ authorization }) })
+    await eventually(() => expect(lock.state).toMatchObject({ phase: 'signed-out', held: false }))
+    expect(await lock.acquire()).toBe(false)
+    expect(lock.state.phase).toBe('signed-out')
+    authorization = `Bearer ${ADMIN_TOKEN}`
+    await bed.clock.advance(5000)
+    await eventually(() => expect(lock.state.phase).toBe('idle'))
+  })
+
+  it('that HTTP cannot carry are refused, and a function that fails is retryable', async () => {
+    await using wrong = open(bed, { headers: () => ({ a: '€' }) })
+    expect(await wrong.acquire()).toBe(false)
+    expect(wrong.state).toMatchObject({ phase: 'error', error: { code: 'invalid-argument' } })
+    const headers = () => Promise.reject(new Error('no token now'))
+    await using failing = open(bed, { headers, clientId: 'another tab' })
+    expect(await failing.acquire()).toBe(false)
+    expect(failing.state.error).toMatchObject({ code: 'store-unavailable', message: 'headers: no token now' })
+  })
+})
+
+describe('without a WebSocket', () => {
+  it('shows the place in the queue, and sees within three seconds that the lock is free', async () => {
+    await using bed = await serviceBed()
+    connect(bed, { sent: [], onRequest() {}, onResponse() {} })
+    const holder = bed.browser('holder')
+    await holder.call('POST', LOCK)
+    await using waiter = open(bed, { clientId: 'waiter' })
+    await using reader = open(bed, { clientId: 'reader' })
+    const waiting = waiter.acquire({ wait: Infinity })
+    await eventually(() => expect(waiter.state.phase).toBe('waiting'))
+    await bed.clock.advance(3000)
+    await eventually(() => expect(waiter.state.place).toBe(0))
+    await eventually(() => expect(reader.state).toMatchObject({ phase: 'read-only', waiting: 1 }))
+    await waiter.release()
+    expect(await waiting).toBe(false)
+    await holder.call('DELETE', LOCK)
+    await bed.clock.advance(3000)
+    await eventually(() => expect(reader.state).toMatchObject({ phase: 'idle', connected: true }))
+  })
+})
+
+describe('lock objects of one page for one document', () => {
+  let bed: ServiceBed
+  let network: Network
+  let first: DocumentLock
+  let second: DocumentLock
+  beforeEach(async () => {
+    network = { sent: [], onRequest() {}, onResponse() {} }
+    bed = await serviceBed()
+    connect(bed, network)
+    first = open(bed)
+    second = open(bed)
+    await eventually(() => expect(first.state.me).not.toBeNull())
+  })
+  afterEach(async () => {
+    await Promise.all([first.close(), second.close()])
+    await bed[Symbol.asyncDispose]()
+  })
+  const isHeld = async () => (await bed.store.read([RESOURCE]))[0] !== null
+
+  it('share the lock, and release it when none of them uses it', async () => {
+    expect([await first.acquire(), await second.acquire()]).toEqual([true, true])
+    expect(second.state).toBe(first.state)
+    await first.release()
+    expect([await isHeld(), second.state.held]).toEqual([true, true])
+    await second.release()
+    expect([await isHeld(), first.state.held]).toEqual([false, false])
+  })
+
+  it('release what only a closed one used', async () => {
+    await first.acquire()
+    await first.close()
+    expect(first.state).toMatchObject({ phase: 'idle', held: false })
+    expect(await isHeld()).toBe(false)
+    expect(await second.acquire()).toBe(true)
+  })
+
+  it('do not use a later lock because they used an earlier one', async () => {
+    await Promise.all([first.acquire(), second.acquire()])
+    await bed.store.release({ resource: RESOURCE, token: first.state.token ?? 0 })
+    await bed.clock.advance(TTL_MS)
+    await eventually(() => expect(first.state.phase).toBe('lost'))
+    expect(await first.acquire()).toBe(true)
+    await first.release()
+    expect(await isHeld()).toBe(false)
+  })
+
+  it('wait together, each for its own time', async () => {
+    const holder = bed.browser('holder')
+    await holder.call('POST', LOCK)
+    const long = first.acquire({ wait: Infinity })
+    await eventually(() => expect(first.state.phase).toBe('waiting'))
+    expect(await second.acquire()).toBe(false)
+    const short = second.acquire({ wait: 2000 })
+    await bed.clock.advance(2000)
+    expect(await short).toBe(false)
+    expect(first.state.phase).toBe('waiting')
+    const longer = second.acquire({ wait: Infinity })
+    await holder.call('DELETE', LOCK)
+    await bed.clock.advance(1000)
+    expect(await Promise.all([long, longer])).toEqual([true, true])
+  })
+
+  it('leave the queue when the last of them gives up', async () => {
+    const holder = bed.browser('holder')
+    await holder.call('POST', LOCK)
+    const waits = [first.acquire({ wait: 60_000 }), second.acquire({ wait: Infinity })]
+    await eventually(() => expect(first.state.phase).toBe('waiting'))
+    await second.release()
+    expect(await waits[1]).toBe(false)
+    expect(first.state.phase).toBe('waiting')
+    await first.release()
+    expect(await waits[0]).toBe(false)
+    await eventually(async () => expect((await holder.call('GET', LOCK)).body).toMatchObject({ waiting: [] }))
+  })
+
+  it('have one id, one socket and one reader', () => {
+    expect(sockets).toBe(1)
+    // The second read shows that the browser keeps the session cookie.
+    expect(network.sent.length).toBeLessThanOrEqual(2)
+  })
+
+  it('are apart with other client ids', async () => {
+    await using other = open(bed, { clientId: 'another tab' })
+    expect(await first.acquire()).toBe(true)
+    expect(await other.acquire()).toBe(false)
+  })
+})
+
 describe('listeners', () => {
   it('may release the lock while it is requested', async () => {
     await using bed = await serviceBed()
@@ -229,10 +446,18 @@ function open(bed: ServiceBed, options: Partial<DocumentLockOptions> = {}): Docu
   })
 }
 
+function failIf(condition: boolean): void {
+  if (condition) throw new TypeError('network error')
+}
+
 function connect(bed: ServiceBed, network: Network): void {
+  sockets = 0
   vi.stubGlobal(
     'WebSocket',
     class {
+      constructor() {
+        sockets++
+      }
       close() {}
     },
   )

@@ -91,7 +91,7 @@ class HttpStore implements LeaseStore {
     clock: Clock,
   ) {
     const clientId = this.#clientId
-    const api = explainingTokens(createApi({ url, clientId, headers }))
+    const api = explainingTokens(createApi({ url, clientId, headers: () => headers }))
     const listeners = new LocalListeners(clock)
     const read = (resources: readonly string[]) => this.read(resources)
     this.#api = api
@@ -241,8 +241,8 @@ function isValid<S extends Schema>(
 }
 
 /** The body of a 200, without fields that the schema does not have. Anything else is not an answer of Holdfast. */
-function expectBody<S extends Schema>({ status, body }: ApiResponse, schema: S): v.InferOutput<S> {
-  const result = v.safeParse(schema, body)
-  if (status !== 200 || !result.success) throw unexpected({ status, body })
+function expectBody<S extends Schema>(response: ApiResponse, schema: S): v.InferOutput<S> {
+  const result = v.safeParse(schema, response.body)
+  if (response.status !== 200 || !result.success) throw unexpected(response)
   return result.output
 }

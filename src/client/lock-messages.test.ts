@@ -24,7 +24,7 @@ function received(event: string, data: object, state: DocumentLockState = INITIA
   return actionsOfEvent(event, data, state, NOW).reduce(reduce, state)
 }
 
-const held: DocumentLockState = { ...INITIAL_STATE, phase: 'held', token: 7, me: ME }
+const held: DocumentLockState = { ...INITIAL_STATE, phase: 'held', held: true, token: 7, me: ME }
 
 describe('a response of the server', () => {
   it('says that nobody holds the document', () => {

@@ -58,10 +58,10 @@ export function actionsOfResponse(
 export function actionsOfEvent(
   event: string,
   data: Body,
-  { token, phase, holder, me, request }: DocumentLockState,
+  { token, held, holder, me, request }: DocumentLockState,
   now: number,
 ): DocumentLockAction[] {
-  const isMine = phase === 'held' && data.token === token
+  const isMine = held && data.token === token
   switch (plainName(event)) {
     case 'document.locked':
     case 'document.renewed':

@@ -2,11 +2,18 @@ import { refuse } from '../base/arguments.ts'
 import { type Clock, type Moment, moment } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
-import { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import type { Renewal } from '../core/index.ts'
 import type { KeepStore } from '../core/keep-lease.ts'
-import { type Api, type ApiRequest, type ApiResponse, type Body, createApi, unexpected } from './api.ts'
+import {
+  type Api,
+  type ApiOptions,
+  type ApiRequest,
+  type ApiResponse,
+  type Body,
+  createApi,
+  unexpected,
+} from './api.ts'
 import type { SavedDocument } from './document-lock-types.ts'
 import { hasShape, type Shape, type Shaped, TERMS, TIMES } from './lock-messages.ts'
 import type { Demand } from './lock-state.ts'
@@ -19,7 +26,8 @@ export interface Grant {
 
 export interface LockRequestsOptions {
   readonly url: string
-  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly headers?: ApiOptions['headers']
+  readonly clientId: string
   readonly roomId: string
   readonly clock: Clock
   /** The name that others see. */
@@ -54,9 +62,10 @@ export interface LockRequests extends KeepStore {
   readonly api: Api
   /**
    * Requests the lock, and waits in the server's queue for at most `wait` milliseconds. `null`: another tab has it.
-   * After `stop`, a request that was sent may still be granted: the caller then releases it.
+   * `onWaiting` is called before it waits. After `stop`, a request that was sent may still be granted: the caller
+   * then releases it.
    */
-  acquire(wait: number, stop: AbortSignal): Promise<Grant | null>
+  acquire(wait: number, stop: AbortSignal, onWaiting?: () => void): Promise<Grant | null>
   /** Requests the lock that another tab holds. Resolves when that is decided. */
   demand(how: 'takeover' | 'request', stop: AbortSignal): Promise<Grant | Demand>
   /** The lease that this tab had, if the server still counts it as this tab's. */
@@ -72,8 +81,8 @@ export interface LockRequests extends KeepStore {
 
 /** Every response is checked: a login page that answers 200 is neither a grant nor a save. */
 export function createLockRequests(options: LockRequestsOptions): LockRequests {
-  const { url, headers, roomId, clock, name, expectResponse } = options
-  const api = inOneSession(createApi({ url, clientId: randomId(), headers }))
+  const { url, headers, clientId, roomId, clock, name, expectResponse } = options
+  const api = inOneSession(createApi({ url, clientId, headers }))
   const path = `api/documents/${encodeURIComponent(roomId)}`
   const lockPath = `${path}/lock`
   let session: unknown
@@ -86,20 +95,26 @@ export function createLockRequests(options: LockRequestsOptions): LockRequests {
   return {
     api,
 
-    async acquire(wait, stop) {
+    async acquire(wait, stop, onWaiting) {
       if (wait === 0) return ask(0, stop)
       const giveUpAt = clock.monotonic() + wait
+      let isWaiting = false
       for (let failure: LeaseError | undefined; ; ) {
         const sentAt = clock.monotonic()
         const left = giveUpAt - sentAt
         if (left < 1 && failure) throw failure
         if (left < 1) return null
         try {
-          const grant = await ask(Math.min(left, LONGEST_WAIT_MS), stop)
+          const grant = await ask(isWaiting ? Math.min(left, LONGEST_WAIT_MS) : 0, stop)
           // The deadline counts from when a request was sent, and this one has waited: another one renews the lease.
-          const renewed = grant && !stop.aborted ? await ask(0, stop) : grant
+          const renewed = grant && isWaiting && !stop.aborted ? await ask(0, stop) : grant
           if (renewed) return renewed
           failure = undefined
+          if (!isWaiting) {
+            isWaiting = true
+            onWaiting?.()
+            continue
+          }
         } catch (error) {
           failure = asLeaseError(error)
           if (stop.aborted || !failure.retryable) throw failure

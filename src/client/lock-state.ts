@@ -4,10 +4,21 @@ import type { LeaseError } from '../base/errors.ts'
  * What a page shows. `holder` is whoever the server last reported. `phase` is what this tab itself has or does:
  *
  *     idle ⇄ read-only        nobody holds the lock, another tab holds it
- *     acquiring → waiting → held → lost
+ *     acquiring → waiting → held ⇄ troubled → lost
+ *     troubled                still held, but the server did not answer in time
+ *     signed-out              the server does not know who this is; a lock that is held stays until it expires
  *     error                   the server refuses or does not answer: `error.retryable` says whether a retry may help
  */
-export type DocumentLockPhase = 'idle' | 'acquiring' | 'waiting' | 'held' | 'read-only' | 'lost' | 'error'
+export type DocumentLockPhase =
+  | 'idle'
+  | 'acquiring'
+  | 'waiting'
+  | 'held'
+  | 'troubled'
+  | 'signed-out'
+  | 'read-only'
+  | 'lost'
+  | 'error'
 
 /** One tab of one session, as everybody may see it. */
 export interface Person {
@@ -40,6 +51,8 @@ export type Demand = 'taking-over' | 'asking' | 'declined' | 'unanswered' | 'fai
 
 export interface DocumentLockState {
   readonly phase: DocumentLockPhase
+  /** Whether this tab has the lock: in the phases `held` and `troubled`, and maybe in `signed-out`. */
+  readonly held: boolean
   /** This tab; `null` until the server has answered. */
   readonly me: Person | null
   readonly holder: DocumentHolder | null
@@ -54,15 +67,16 @@ export interface DocumentLockState {
   readonly demand: Demand | null
   /** When anybody last saved, by the server's clock (ISO 8601), as far as this tab knows. */
   readonly savedAt: string | null
-  /** Whether the server's events arrive. */
+  /** Whether the server answers. */
   readonly connected: boolean
   readonly error: LeaseError | null
 }
 
 export type DocumentLockAction =
-  | { readonly type: 'acquiring' | 'waiting' | 'refused' | 'released' }
+  | { readonly type: 'acquiring' | 'waiting' | 'refused' | 'released' | 'renewed' }
   | { readonly type: 'granted'; readonly token: number }
-  | { readonly type: 'lost' | 'error'; readonly error: LeaseError | null }
+  | { readonly type: 'lost' | 'error' | 'troubled'; readonly error: LeaseError | null }
+  | { readonly type: 'signed-out'; readonly error: LeaseError }
   | { readonly type: 'holder'; readonly holder: DocumentHolder | null }
   | { readonly type: 'queue'; readonly waiting: number; readonly place: number | null }
   | { readonly type: 'changed'; readonly change: Partial<Independent> }
@@ -72,6 +86,7 @@ type Independent = Pick<DocumentLockState, 'me' | 'request' | 'demand' | 'savedA
 
 export const INITIAL_STATE: DocumentLockState = {
   phase: 'idle',
+  held: false,
   me: null,
   holder: null,
   token: null,
@@ -90,13 +105,34 @@ export function reduce(state: DocumentLockState, action: DocumentLockAction): Do
     case 'waiting':
       return { ...state, phase: action.type, place: null, error: null }
     case 'granted':
-      return { ...state, phase: 'held', token: action.token, place: null, demand: null, error: null }
+      return {
+        ...state,
+        phase: 'held',
+        held: true,
+        token: action.token,
+        place: null,
+        demand: null,
+        error: null,
+      }
+    case 'renewed':
+      return state.held ? { ...state, phase: 'held', error: null } : state
+    case 'troubled':
+      return state.phase === 'held' ? { ...state, phase: 'troubled', error: action.error } : state
+    case 'signed-out':
+      return { ...state, phase: 'signed-out', place: null, error: action.error }
     case 'lost':
     case 'error':
-      return { ...state, phase: action.type, place: null, request: null, error: action.error }
+      return { ...state, phase: action.type, held: false, place: null, request: null, error: action.error }
     case 'refused':
     case 'released':
-      return withPassivePhase({ ...state, phase: 'idle', place: null, request: null, error: null })
+      return withPassivePhase({
+        ...state,
+        phase: 'idle',
+        held: false,
+        place: null,
+        request: null,
+        error: null,
+      })
     case 'holder': {
       // The answer of the last holder does not apply to the next one.
       const isSame = action.holder?.token === state.holder?.token

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
-import type { Body } from './api.ts'
+import { asLeaseError, type LeaseError } from '../base/errors.ts'
+import { type Body, isSignedOut } from './api.ts'
 import type { LockRequests } from './lock-requests.ts'
 import type { LockView } from './lock-view.ts'
 import { createSocket, type Socket } from './socket.ts'
@@ -7,6 +8,8 @@ import { createSocket, type Socket } from './socket.ts'
 /** Doubled with every failed read in a row, up to 64 times. */
 const SOONEST_READ_MS = 500
 const MOST_DOUBLINGS = 6
+/** While no events arrive, a change is seen after this time. */
+const POLL_MS = 2000
 
 export interface LockUpdatesOptions {
   readonly url: string
@@ -17,6 +20,7 @@ export interface LockUpdatesOptions {
   readonly onEvent: (event: string, data: Body) => void
   /** The connection was opened, the page is visible or restored, or the network is back. */
   readonly onAwake: () => void
+  readonly onOffline: () => void
   /** The page is closed, or goes into the back/forward cache. */
   readonly onLeave: () => void
 }
@@ -24,16 +28,20 @@ export interface LockUpdatesOptions {
 export interface LockUpdates {
   /** Reads who holds the lock. */
   refresh(): Promise<void>
+  /** The server has answered a request. */
+  onResponse(): void
   close(): void
 }
 
 /**
- * Keeps the view up to date, by the room's events and by reading the lock again: after a gap, when the page wakes, and
- * before the lock of another tab would expire, because no event reports the heartbeats of that tab.
+ * Keeps the view up to date, by the room's events and by reading the lock again: after a gap, when the page wakes,
+ * before the lock of another tab would expire, because no event reports the heartbeats of that tab, and often while
+ * no events arrive.
  */
 export function followLock(options: LockUpdatesOptions): LockUpdates {
-  const { url, clock, view, requests, onEvent, onAwake, onLeave } = options
+  const { url, clock, view, requests, onEvent, onAwake, onOffline, onLeave } = options
   let socket: Socket | undefined
+  let isSocketOpen = false
   let failures = 0
   let isClosed = false
   let cancelRead = () => {}
@@ -44,15 +52,22 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
     readInTime()
     endRequestInTime()
   })
-  const unfollowPage = followPage(() => {
+  const onWake = () => {
     onAwake()
     socket?.checkNow()
     void refresh()
-  }, onLeave)
+  }
+  const unfollowPage = followPage({ onWake, onOffline, onLeave })
   void refresh()
 
   return {
     refresh,
+    onResponse() {
+      if (view.state.connected) return
+      setConnected(true)
+      // The server is back, so the socket need not wait for its next attempt.
+      socket?.checkNow()
+    },
     close() {
       isClosed = true
       unsubscribe()
@@ -67,10 +82,24 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
     try {
       await requests.read()
       failures = 0
-    } catch {
+    } catch (error) {
       failures++
+      onReadFailed(asLeaseError(error))
     }
     readInTime()
+  }
+
+  function onReadFailed(error: LeaseError): void {
+    const { phase, me } = view.state
+    const isPassive = phase === 'idle' || phase === 'read-only'
+    if (error.retryable && !isSocketOpen) setConnected(false)
+    if (isPassive && isSignedOut(error)) view.dispatch({ type: 'signed-out', error })
+    // The first response is not Holdfast's, so the page knows nothing about the document.
+    else if (isPassive && !error.retryable && me === null) view.dispatch({ type: 'error', error })
+  }
+
+  function setConnected(connected: boolean): void {
+    if (connected !== view.state.connected) view.dispatch({ type: 'changed', change: { connected } })
   }
 
   /** The first response says where the events of the room are. */
@@ -89,9 +118,16 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
       },
       // Events before this were missed.
       onJoined: () => void refresh(),
-      onConnection: (connected) => {
-        if (connected !== view.state.connected) view.dispatch({ type: 'changed', change: { connected } })
-        if (connected) onAwake()
+      onConnection: (isOpen) => {
+        const isLost = isSocketOpen && !isOpen
+        isSocketOpen = isOpen
+        if (isOpen) {
+          setConnected(true)
+          onAwake()
+        } else if (isLost && !isClosed) {
+          setConnected(false)
+          void refresh()
+        }
       },
     })
     socket.open()
@@ -100,11 +136,15 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
   function readInTime(): void {
     cancelRead()
     const { holder } = view.state
-    if (isClosed || ((!holder || holder.isMe) && failures === 0)) return
+    // Nobody looks at a hidden page, and it reads again when it is shown.
+    const isPolling = !isSocketOpen && view.terms !== null && !globalThis.document?.hidden
+    if (isClosed || ((!holder || holder.isMe) && failures === 0 && !isPolling)) return
     const left = holder ? holder.expiresAt - clock.now() : 0
     const half = (view.terms?.ttl_ms ?? 0) / 2
+    const latest = isPolling ? POLL_MS : Infinity
     const soonest = SOONEST_READ_MS * 2 ** Math.min(failures, MOST_DOUBLINGS)
-    const due = Math.max(left > half ? left - half : left, soonest) * (1 + clock.random() / 4)
+    const wanted = Math.min(left > half ? left - half : left, latest)
+    const due = Math.max(wanted, soonest) * (1 + clock.random() / 4)
     cancelRead = clock.setTimer(() => void refresh(), due, true)
   }
 
@@ -118,8 +158,14 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
   }
 }
 
+interface PageListeners {
+  readonly onWake: () => void
+  readonly onOffline: () => void
+  readonly onLeave: () => void
+}
+
 /** Listens to the page, if there is one. Returns a function that ends this. */
-function followPage(onWake: () => void, onLeave: () => void): () => void {
+function followPage({ onWake, onOffline, onLeave }: PageListeners): () => void {
   if (typeof document === 'undefined') return () => {}
   const stop = new AbortController()
   const listen = (target: EventTarget, event: string, listener: () => void) =>
@@ -128,6 +174,7 @@ function followPage(onWake: () => void, onLeave: () => void): () => void {
   listen(document, 'resume', onWake)
   listen(window, 'pageshow', onWake)
   listen(window, 'online', onWake)
+  listen(window, 'offline', onOffline)
   listen(window, 'pagehide', onLeave)
   return () => stop.abort()
 }

@@ -49,6 +49,9 @@ export function createLockView(clock: Clock): LockView {
       const countBefore = eventCount
       return (response) => {
         if (hasShape(response.body, TERMS)) terms = response.body
+        // Somebody has signed in again, or the address leads to the server now.
+        const isBack = state.phase === 'signed-out' || (state.phase === 'error' && state.me === null)
+        if (isBack && !state.held && response.status === 200) dispatch({ type: 'refused' })
         // An event that arrived in between may be newer than what the response says about holder and queue.
         const isLatest = countBefore === eventCount
         for (const action of actionsOfResponse(response, state, clock.now()))

@@ -194,6 +194,30 @@ describe('standby', () => {
   })
 })
 
+describe('steal', () => {
+  it.each([
+    ['the Web Lock', undefined],
+    ['the file', null],
+  ])('takes %s from its holder, who notices it, and before all who wait', async (_, locks) => {
+    const { clock, openTab, finished } = projectBed()
+    const open = () => openTab(locks === null ? { locks } : {})
+    const [holder, waiter, thief] = [open(), open(), open()]
+    const lost = await finished(holder.locks.acquireProjectLock())
+    waiter.locks.acquireProjectLock({ standby: true }).catch(() => {})
+    await clock.advance(3000)
+    const stolen = await finished(thief.locks.acquireProjectLock({ steal: true }), 1000)
+    expect(thief.locks.holdsProjectLock(stolen)).toBe(true)
+    await clock.advance(10_000)
+    expect(holder.locks.holdsProjectLock(lost)).toBe(false)
+    expect(holder.events.find((event) => event.type === 'lock:error')).toMatchObject({
+      ...{ operation: 'renew', retryable: true, error: { code: 'lock-renewal-failed' } },
+    })
+    expect(thief.locks.holdsProjectLock(stolen)).toBe(true)
+    expect(waiter.emitted()).toEqual([])
+    await Promise.all([holder, waiter, thief].map((tab) => finished(tab.locks.close())))
+  })
+})
+
 describe('an existing .lock', () => {
   it('is overwritten if it has expired', async () => {
     const { clock, files, openTab, finished, lockFile } = projectBed()
@@ -212,6 +236,8 @@ describe('an existing .lock', () => {
     ['not JSON', '{"autosave":{"id":"a"'],
     ['empty', ''],
     ['not an object', '[1]'],
+    ['an empty list', '[]'],
+    ['a record without an id', '{"autosave":{"id":"","ttlExpiresAt":1,"mtime":1}}'],
     ['a record without fields', '{"autosave":{"id":"a"}}'],
     ['a record of another form', '{"id":"a","ttlExpiresAt":1,"mtime":1}'],
   ])('blocks for 30 s after its last change if it is damaged: %s', async (_, text) => {
@@ -230,32 +256,29 @@ describe('an existing .lock', () => {
     })
   })
 
-  it.each([
-    ['blocks for at most the TTL', 'x', 40_000],
-    ['blocks for at most a second if it is marked for removal', 'leaving:x', 1500],
-  ])('%s, although its time is far in the future', async (_, id, limitMs) => {
+  it('blocks for at most the TTL, although its time is far in the future', async () => {
     const { clock, files, openTab, finished } = projectBed()
     const now = clock.now()
-    const record = { id, ttlExpiresAt: now + 86_400_000, mtime: now }
+    const record = { id: 'x', ttlExpiresAt: now + 86_400_000, mtime: now }
     files.put('project/.lock', JSON.stringify({ autosave: record }))
     const { locks } = openTab({ locks: null })
     await finished(locks.acquireProjectLock({ retry: { maxAttempts: 100 } }))
-    expect(clock.now() - now).toBeLessThan(limitMs)
+    expect(clock.now() - now).toBeLessThan(40_000)
   })
 
-  it('makes an attempt fail if other tabs remove it repeatedly', async () => {
-    const { clock, files, openTab, finished } = projectBed()
-    files.refuse = () => {
-      const now = clock.now()
-      const mark = { id: 'leaving:x', ttlExpiresAt: now + 500, mtime: now }
-      files.put('project/.lock', JSON.stringify({ autosave: mark }))
-    }
+  it('cannot be read while another tab stays inside the gate: the attempt fails', async () => {
+    const { files, openTab, finished } = projectBed()
+    const project = await files.root.getDirectoryHandle('project', { create: true })
+    const gateFile = await project.getFileHandle('.lock.gate', { create: true })
+    const gate = await gateFile.createWritable({ mode: 'exclusive' })
     const { locks } = openTab({ locks: null })
-    const failure = await finished(caught(locks.acquireProjectLock({ retry: { maxAttempts: 1 } })))
-    expect(failure).toMatchObject({
+    const attempt = () => finished(caught(locks.acquireProjectLock({ retry: { maxAttempts: 1 } })))
+    expect(await attempt()).toMatchObject({
       code: 'lock-unavailable',
-      cause: { code: 'store-unavailable', message: '.lock is busy' },
+      cause: { code: 'store-unavailable' },
     })
+    await gate.abort()
+    expect(await attempt()).toBeUndefined()
   })
 
   it('causes a warning if it is slow', async () => {

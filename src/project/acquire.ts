@@ -25,15 +25,23 @@ export interface AcquireRequest {
   readonly signal: AbortSignal
   readonly policy: RetryPolicyConfig
   readonly standby: boolean
+  readonly steal: boolean
 }
 
 export function checkAcquireOptions(options: AcquireProjectLockOptions = {}): AcquireRequest {
-  expectOptions(options, { standby: 1, scope: 1, signal: 1, retry: 1 })
-  const { scope = 'autosave', signal = new AbortController().signal, retry, standby = false } = options
+  expectOptions(options, { standby: 1, scope: 1, signal: 1, retry: 1, steal: 1 })
+  const {
+    scope = 'autosave',
+    signal = new AbortController().signal,
+    retry,
+    standby = false,
+    steal = false,
+  } = options
   expectOneOf('scope', scope, SCOPES)
   expectSignal('signal', signal)
   expectBoolean('standby', standby)
-  return { scope, signal, policy: checkRetry(retry), standby }
+  expectBoolean('steal', steal)
+  return { scope, signal, policy: checkRetry(retry), standby, steal }
 }
 
 export interface Backends {

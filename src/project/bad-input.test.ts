@@ -28,6 +28,7 @@ it.each<[message: string, call: (locks: Loose) => unknown]>([
     'signal: expected an AbortSignal, got null',
     (locks) => locks.withProjectLock(async () => {}, { signal: null }),
   ],
+  ['steal: expected true or false, got "yes"', (locks) => locks.acquireProjectLock({ steal: 'yes' })],
   ['standby: expected true or false, got "yes"', (locks) => locks.acquireProjectLock({ standby: 'yes' })],
   ['retry: expected an object, got null', (locks) => locks.acquireProjectLock({ retry: null })],
   ['retry: expected an object, got 5', (locks) => locks.withProjectLock(async () => {}, { retry: 5 })],

@@ -14,6 +14,7 @@ import type { EventFields, EventName, LockEvents } from './events.ts'
 import { UNREADABLE } from './lock-file.ts'
 import { delayAfter } from './retry-policy.ts'
 import type {
+  AcquireProjectLockOptions,
   LockConditionWarningEvent,
   LockErrorEvent,
   LockReadonlyEnteredEvent,
@@ -34,7 +35,11 @@ export type Claim = ReturnType<typeof createClaim>
  * `requested`: what is known before the grant; of another tab's lease, everything. A claim on standby emits no event
  * before the grant.
  */
-export function createClaim(requested: ProjectLockLease, events: LockEvents, standby: boolean) {
+export function createClaim(
+  requested: ProjectLockLease,
+  events: LockEvents,
+  { standby, steal }: Pick<AcquireProjectLockOptions, 'standby' | 'steal'> = {},
+) {
   const { id, scope } = requested
   let backend = requested.backend
   /** The core's lease, once it is granted. */
@@ -56,6 +61,8 @@ export function createClaim(requested: ProjectLockLease, events: LockEvents, sta
 
   return {
     id,
+    /** Whether the lock is taken from the tab that holds it. */
+    steal,
     isHeld,
     isGranted: () => lease !== undefined,
     /** Why the lease was lost; `undefined`: it was not. */

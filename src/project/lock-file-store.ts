@@ -8,8 +8,9 @@ import { LeaseError, messageOf } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import type { Answer, HoldingStore, Released, Renewal } from '../core/index.ts'
-import { AGAIN, type DirectorySource, gatedFile, REMOVAL_MS } from '../stores/browser/index.ts'
-import { isLive, type LockRecord, REMOVAL_MARK, readRecords, TTL_MS } from './lock-file.ts'
+import { type DirectorySource, gatedFile } from '../stores/browser/index.ts'
+import type { Claim } from './claim.ts'
+import { describe, isLive, type LockRecord, readRecords, TTL_MS } from './lock-file.ts'
 import type { LockScope } from './types.ts'
 
 /** What the file says about one scope. */
@@ -29,14 +30,13 @@ export interface LockFileStore extends HoldingStore {
   clear(scope: LockScope): Promise<void>
 }
 
-/** `onHeartbeat` is called when a renewal is sent. The core's own event comes only with the answer. */
 export function lockFileStore(
   project: DirectorySource,
   clock: Clock,
-  onHeartbeat: (owner: string) => void,
+  claims: ReadonlyMap<string, Claim>,
 ): LockFileStore {
   const file = gatedFile(project, '.lock', clock)
-  const removalId = REMOVAL_MARK + randomId()
+  const removalId = randomId()
   /** The id of the project lease, by the id of the core's lease. */
   const owners = new Map<string, string>()
   /** Ids of own records that could not be removed. This tab ignores them. */
@@ -47,17 +47,20 @@ export function lockFileStore(
     supports: { queue: false, push: false, expiry: true, list: false },
 
     async acquire({ resource, id, owner, ttl }) {
+      // A later attempt of the same lease takes over what an earlier one has left, so the earlier one must not release it.
+      for (const [earlier, its] of owners) if (its === owner) owners.delete(earlier)
+      leftBehind.delete(owner)
       owners.set(id, owner)
       const transition: Transition<Answer> = ({ record, holder, now }) => {
-        if (holder && holder.owner !== owner)
+        if (holder && holder.owner !== owner && !claims.get(owner)?.steal)
           // A record that was shortened to the TTL is written back, so that it ends then for all tabs.
           return [
             { granted: false, holder, place: null, retryIn: null },
             holder.remaining === TTL_MS && record ? { ...record } : undefined,
           ]
         const next = { id: owner, ttlExpiresAt: now + ttl, mtime: now }
-        const lease = { ...describe(resource, next, now), id }
-        const replaced = record && record.id !== owner && describe(resource, record, now)
+        const lease = { ...leaseOf(resource, next, now), id }
+        const replaced = record && record.id !== owner && leaseOf(resource, record, now)
         return [{ granted: true, lease, ...(replaced && { replaced }) }, next]
       }
       const answer = await change(resource, transition, true)
@@ -67,26 +70,28 @@ export function lockFileStore(
 
     renew({ resource, id, ttl }) {
       const owner = owners.get(id) ?? ''
-      onHeartbeat(owner)
+      // The core's own event comes only with the answer.
+      claims.get(owner)?.onHeartbeat()
       return change<Renewal>(resource, ({ holder, now }) => {
         if (holder?.id !== owner) return [{ ok: false, holder }]
         const next = { id: owner, ttlExpiresAt: now + ttl, mtime: now }
-        return [{ ok: true, lease: describe(resource, next, now) }, next]
+        return [{ ok: true, lease: leaseOf(resource, next, now) }, next]
       })
     },
 
     async release({ resource, id }: { resource: string; id: string }) {
       const owner = owners.get(id)
+      if (!owner) return { ended: null, holder: null }
       try {
         const released = await change<Released>(resource, ({ record, holder, now }) => {
           if (!record || record.id !== owner) return [{ ended: null, holder }]
           const state = holder ? 'released' : 'expired'
-          return [{ ended: { ...describe(resource, record, now), state }, holder: null }, null]
+          return [{ ended: { ...leaseOf(resource, record, now), state }, holder: null }, null]
         })
         owners.delete(id)
         return released
       } catch (cause) {
-        if (owner) leftBehind.add(owner)
+        if (owners.has(id)) leftBehind.add(owner)
         // Always retryable, because nobody else can remove the record before its TTL has passed.
         throw new LeaseError('store-unavailable', messageOf(cause), { cause })
       }
@@ -103,29 +108,25 @@ export function lockFileStore(
       const found = Object.entries(readRecords(content, now))
       const others = found.filter(([, { id }]) => !leftBehind.has(id))
       const records = Object.fromEntries(others)
-      const removal = Object.values(records).find(({ id }) => id.startsWith(REMOVAL_MARK))
-      // Another tab is removing the file. A mark that was shortened is written back, as above.
-      if (isLive(removal, now)) {
-        const wasShortened = removal.ttlExpiresAt === now + REMOVAL_MS
-        return { result: AGAIN, text: wasShortened ? JSON.stringify(records) : undefined }
-      }
       const record = records[scope]
-      const holder = isLive(record, now) ? describe(scope, record, now) : null
+      const holder = isLive(record, now) ? leaseOf(scope, record, now) : null
       const [result, next = record] = transition({ record, holder, now })
-      if (next === record && others.length === found.length) return { result }
       // Every write removes the expired records of all scopes.
       const left = Object.entries({ ...records, [scope]: next }).filter(([, record]) => isLive(record, now))
-      if (left.length > 0) return { result, text: JSON.stringify(Object.fromEntries(left)) }
-      const marker = { id: removalId, ttlExpiresAt: now + REMOVAL_MS, mtime: now }
-      return { result, text: JSON.stringify({ [scope]: marker }), remove: true }
+      const text = JSON.stringify(Object.fromEntries(left))
+      if (left.length > 0)
+        return next === record && others.length === found.length ? { result } : { result, text }
+      if (!content) return { result }
+      const leaving = { id: removalId, ttlExpiresAt: now + TTL_MS, mtime: now }
+      return {
+        result,
+        text,
+        removal: JSON.stringify({ autosave: leaving, history: leaving }),
+      }
     }, create)
   }
 }
 
-function describe(resource: string, record: LockRecord, now: number): LeaseRecord {
-  const { id, mtime: acquiredAt, ttlExpiresAt: expiresAt } = record
-  const remaining = Math.max(0, expiresAt - now)
-  const state = remaining ? 'held' : 'expired'
-  const token = acquiredAt * 1000
-  return { resource, id, owner: id, token, metadata: null, acquiredAt, expiresAt, remaining, state }
+function leaseOf(resource: string, { id, mtime, ttlExpiresAt }: LockRecord, now: number): LeaseRecord {
+  return describe(resource, { id, owner: id }, mtime, ttlExpiresAt, Math.max(0, ttlExpiresAt - now))
 }

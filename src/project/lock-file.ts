@@ -6,13 +6,13 @@
  * A record is live until `ttlExpiresAt`. An unreadable record may belong to a live holder, so it counts as live until
  * the file's last change + TTL.
  */
-import { type Content, REMOVAL_MS } from '../stores/browser/index.ts'
+import { isObject } from '../base/arguments.ts'
+import type { LeaseRecord } from '../base/records.ts'
+import type { Content } from '../stores/browser/index.ts'
 import type { LockScope } from './types.ts'
 
 export const SCOPES: readonly LockScope[] = ['autosave', 'history']
 export const TTL_MS = 30_000
-/** The prefix of the id of a record that belongs to no lease: the tab that wrote it is about to remove the file. */
-export const REMOVAL_MARK = 'leaving:'
 /** The id for a record that cannot be read. */
 export const UNREADABLE = 'unreadable'
 
@@ -31,12 +31,11 @@ export function readRecords(content: Content | null, now: number): LockRecords {
   let isValid: boolean
   try {
     const found: unknown = JSON.parse(content.text)
-    isValid = found instanceof Object
-    for (const [scope, record] of Object.entries(found as object))
-      if (isRecord(record)) {
-        const longest = record.id.startsWith(REMOVAL_MARK) ? REMOVAL_MS : TTL_MS
-        records[scope] = { ...record, ttlExpiresAt: Math.min(record.ttlExpiresAt, now + longest) }
-      } else isValid = false
+    isValid = isObject(found)
+    for (const [scope, record] of Object.entries(Object(found)))
+      if (isRecord(record))
+        records[scope] = { ...record, ttlExpiresAt: Math.min(record.ttlExpiresAt, now + TTL_MS) }
+      else isValid = false
   } catch {
     isValid = false
   }
@@ -53,5 +52,26 @@ export function isLive(record: LockRecord | null | undefined, now: number): reco
 
 function isRecord(found: unknown): found is LockRecord {
   const { id, ttlExpiresAt, mtime } = Object(found) as Partial<LockRecord>
-  return typeof id === 'string' && Number.isFinite(ttlExpiresAt) && Number.isFinite(mtime)
+  return typeof id === 'string' && id !== '' && Number.isFinite(ttlExpiresAt) && Number.isFinite(mtime)
+}
+
+/** A lease as the core sees it. The lock has no token, so the time of the grant or of the last change serves as one. */
+export function describe(
+  resource: string,
+  by: Pick<LeaseRecord, 'id' | 'owner'>,
+  acquiredAt: number,
+  expiresAt: number | null = null,
+  remaining: number | null = null,
+): LeaseRecord {
+  const state = remaining === 0 ? 'expired' : 'held'
+  return {
+    resource,
+    ...by,
+    token: acquiredAt * 1000,
+    metadata: null,
+    acquiredAt,
+    expiresAt,
+    remaining,
+    state,
+  }
 }

@@ -63,12 +63,8 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   const claims = new Map<string, Claim>()
   const onEvent = (event: LeaseEvent) => claims.get(event.owner)?.onLeaseEvent(event)
 
-  const webStore = projectWebLockStore(() => webLocks as WebLocks, `${namespace}:project:`, clock)
-  const fileStore = lockFileStore(
-    () => openProject(directory),
-    clock,
-    (id) => claims.get(id)?.onHeartbeat(),
-  )
+  const webStore = projectWebLockStore(() => webLocks as WebLocks, `${namespace}:project:`, clock, claims)
+  const fileStore = lockFileStore(() => openProject(directory), clock, claims)
   const backends: Backends = {
     clock,
     web: createManager(webStore, {
@@ -92,6 +88,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
     page?.addEventListener(type, onPageReturn, { signal: closing.signal })
 
   const locks: ProjectLocks = {
+    namespace,
     acquireProjectLock: async (acquireOptions) =>
       (await acquire(checkAcquireOptions(acquireOptions))).snapshot(),
 
@@ -111,7 +108,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
       const claim = claimOf(lease)
       if (!force) return claim && release(claim)
       expectOneOf('lease.scope', lease.scope, SCOPES)
-      await release(claim ?? createClaim(lease, events, false), () => fileStore.clear(lease.scope))
+      await release(claim ?? createClaim(lease, events), () => fileStore.clear(lease.scope))
     },
 
     async withProjectLock(executor, withOptions) {
@@ -135,12 +132,12 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   return locks
 
   async function acquire(request: AcquireRequest): Promise<Claim> {
-    const { scope, signal, standby } = request
+    const { scope, signal } = request
     signal.throwIfAborted()
     const id = randomId()
     const backend = webLocks ? 'web' : 'fallback'
     const requested = { id, backend, scope, acquiredAt: 0, ttlExpiresAt: Infinity } as const
-    const claim = createClaim(requested, events, standby)
+    const claim = createClaim(requested, events, request)
     claims.set(id, claim)
     try {
       await acquireClaim(backends, claim, request)

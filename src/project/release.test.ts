@@ -97,14 +97,23 @@ describe('releaseProjectLock', () => {
     expect(emitted()).toEqual(['release-requested', 'error', 'cleanup-warning'])
   })
 
-  it('reports at most three failed removals, also by force', async () => {
+  it.each([
+    ['InvalidStateError', true],
+    ['InvalidStateError', false],
+    ['NoModificationAllowedError', false],
+    ['NotReadableError', false],
+    ['NotAllowedError', false],
+  ])('reports three failed removals, the last as an error: %s, by force: %s', async (name, force) => {
     const { openTab, finished, refuse } = projectBed()
-    const { locks, emitted } = openTab({ locks: null })
+    const { locks, emitted, events } = openTab({ locks: null })
     const lease = await finished(locks.acquireProjectLock())
-    refuse('remove', 'InvalidStateError')
-    await finished(locks.releaseProjectLock(lease, { force: true }))
+    refuse('remove', name)
+    await finished(locks.releaseProjectLock(lease, { force }))
     const warning = 'cleanup-warning'
     expect(emitted().slice(-5)).toEqual(['release-requested', warning, warning, 'error', warning])
+    expect(events.at(-2)).toMatchObject({
+      ...{ operation: 'release', retryable: true, error: { code: 'lock-release-failed' } },
+    })
   })
 
   it('frees one scope of a damaged file by force; the other scope may still be held', async () => {

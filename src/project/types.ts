@@ -34,6 +34,11 @@ export interface AcquireProjectLockOptions extends AcquireLockOptions {
    * write again when the writing tab is closed. `retry` does not apply.
    */
   readonly standby?: boolean
+  /**
+   * Takes the lock away from the tab that holds it. That tab notices the loss of a Web Lock at once, and of a `.lock` with
+   * its next heartbeat. Default false.
+   */
+  readonly steal?: boolean
 }
 
 export interface RenewProjectLockOptions {
@@ -172,6 +177,8 @@ export type LockEventListener = (event: ProjectLockEvent) => void
 
 /** The result of `createProjectLocks`. The module's free functions use one default instance. */
 export interface ProjectLocks extends AsyncDisposable {
+  /** The first part of the names of the Web Locks. */
+  readonly namespace: string
   acquireProjectLock(options?: AcquireProjectLockOptions): Promise<ProjectLockLease>
   /** Renews now, in addition to the heartbeat and with the same retries. A Web Lock needs no renewal. */
   renewProjectLock(lease: ProjectLockLease, options?: RenewProjectLockOptions): Promise<ProjectLockLease>

@@ -3,56 +3,45 @@
  * stored in addition to the lock, and an acquisition costs one request.
  */
 import type { Clock } from '../base/clock.ts'
-import type { LeaseRecord } from '../base/records.ts'
 import type { HoldingStore } from '../core/index.ts'
 import { tabLocks, type WebLocks } from '../stores/browser/index.ts'
+import type { Claim } from './claim.ts'
+import { describe } from './lock-file.ts'
 
-export function projectWebLockStore(locks: () => WebLocks, prefix: string, clock: Clock): HoldingStore {
+export function projectWebLockStore(
+  locks: () => WebLocks,
+  prefix: string,
+  clock: Clock,
+  claims: ReadonlyMap<string, Claim>,
+): HoldingStore {
   const webLocks = tabLocks(locks, prefix, clock)
-  /** The held leases, by id. */
-  const leases = new Map<string, LeaseRecord>()
+  const leaseOf = (resource: string, id: string, owner = id) => describe(resource, { id, owner }, clock.now())
 
   return {
     kind: 'web-lock',
     supports: { queue: true, push: true, expiry: false, list: false },
 
     async acquire(ask) {
-      const { resource, id, owner } = ask
-      const hold = await webLocks.ask(ask)
+      const { resource, id, owner, lost } = ask
+      const hold = await (claims.get(owner)?.steal
+        ? webLocks.take(id, resource, { steal: true })
+        : webLocks.ask(ask))
       if (!hold)
         return { granted: false, holder: null, place: webLocks.holds.has(id) ? 0 : null, retryIn: null }
-      hold.onStolen = () => {
-        leases.delete(id)
-        ask.lost?.()
-      }
-      const acquiredAt = clock.now()
-      const lease: LeaseRecord = {
-        resource,
-        id,
-        owner,
-        token: acquiredAt * 1000,
-        metadata: null,
-        acquiredAt,
-        expiresAt: null,
-        remaining: null,
-        state: 'held',
-      }
-      leases.set(id, lease)
-      return { granted: true, lease }
+      if (lost) hold.onStolen = lost
+      return { granted: true, lease: leaseOf(resource, id, owner) }
     },
 
-    async renew({ id }) {
+    async renew({ resource, id }) {
       // A steal that happened before this call is reported before its answer.
       await locks().query()
-      const lease = leases.get(id)
-      return lease ? { ok: true, lease } : { ok: false, holder: null }
+      return webLocks.holds.has(id) ? { ok: true, lease: leaseOf(resource, id) } : { ok: false, holder: null }
     },
 
-    async release({ id }: { resource: string; id: string }) {
-      const lease = leases.get(id)
-      leases.delete(id)
-      await webLocks.holds.get(id)?.letGo()
-      return { ended: lease ? { ...lease, state: 'released' } : null, holder: null }
+    async release({ resource, id }: { resource: string; id: string }) {
+      const hold = webLocks.holds.get(id)
+      await hold?.letGo()
+      return { ended: hold ? { ...leaseOf(resource, id), state: 'released' } : null, holder: null }
     },
 
     async close() {},

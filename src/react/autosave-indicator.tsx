@@ -1,5 +1,6 @@
-import { useRef } from 'react'
-import { type AutoSave, canRetry } from '../autosave/index.ts'
+import { useEffect, useReducer, useRef, useState } from 'react'
+import { type AutoSave, type AutoSaveSnapshot, canRetry, canTakeOver } from '../autosave/index.ts'
+import { systemClock } from '../base/clock.ts'
 import { type AutoSaveMessage, type AutoSaveTexts, autosaveTexts, messageOf } from './autosave-texts.ts'
 import { useAutoSaveState } from './use-autosave.ts'
 
@@ -34,12 +35,14 @@ const STYLES: Readonly<Record<AutoSaveMessage, readonly [tone: AutoSaveTone, ico
   waiting: ['waiting', 'clock'],
   retrying: ['waiting', 'warning'],
   held: ['lost', 'lock'],
+  asking: ['pending', 'arrows'],
   lost: ['lost', 'lock'],
   conflict: ['lost', 'lock'],
   unsupported: ['lost', 'lock'],
   full: ['lost', 'warning'],
   denied: ['lost', 'warning'],
   failed: ['lost', 'warning'],
+  skipped: ['lost', 'warning'],
   off: ['unknown', 'dash'],
 }
 
@@ -55,16 +58,16 @@ const SILENT: readonly AutoSaveMessage[] = ['nothing', 'unsaved', 'saving', 'wai
 export function AutoSaveIndicator({ autosave, lang = 'en', texts }: AutoSaveIndicatorProps) {
   const state = useAutoSaveState(autosave)
   const words = { ...autosaveTexts[lang], ...texts }
-  const message = messageOf(state)
-  const time = state.savedAt === null ? '' : timeOfDay(state.savedAt, lang)
-  const label = words[message].label(time)
+  const { box, isOpen, setOpen, message } = useDetails(state)
+  useEveryDay()
+  const label = words[message].label(state.savedAt === null ? '' : momentOf(state.savedAt, lang))
   const [tone, icon] = STYLES[message]
   const announced = useRef('')
   if (!SILENT.includes(message)) announced.current = label
   return (
-    <div className="holdfast hf-autosave" data-tone={tone} data-phase={state.phase} lang={lang}>
-      <details>
-        <summary>
+    <div ref={box} className="holdfast hf-autosave" data-tone={tone} data-phase={state.phase} lang={lang}>
+      <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary title={label}>
           <svg
             className="hf-icon"
             data-icon={icon}
@@ -79,7 +82,12 @@ export function AutoSaveIndicator({ autosave, lang = 'en', texts }: AutoSaveIndi
         </summary>
         <p className="hf-detail">{words[message].detail}</p>
       </details>
-      {canRetry(state) && (
+      {canTakeOver(state) && (
+        <button type="button" onClick={() => void autosave?.takeOver()}>
+          {words.takeOver}
+        </button>
+      )}
+      {canRetry(state) && !canTakeOver(state) && (
         <button type="button" onClick={() => void autosave?.flushNow()}>
           {words.retry}
         </button>
@@ -94,6 +102,65 @@ export function AutoSaveIndicator({ autosave, lang = 'en', texts }: AutoSaveIndi
   )
 }
 
-function timeOfDay(at: number, lang: string): string {
-  return new Date(at).toLocaleTimeString(lang, { hour: '2-digit', minute: '2-digit', hour12: false })
+/**
+ * The details: Escape and a click outside close them. A damaged save is shown, instead of "saved", until the user has
+ * read about it.
+ */
+function useDetails(state: AutoSaveSnapshot) {
+  const box = useRef<HTMLDivElement>(null)
+  const [isOpen, setIsOpen] = useState(false)
+  const [seen, setSeen] = useState('')
+  const skipped = state.skipped.map(({ id }) => id).join()
+  const isNews = skipped !== '' && skipped !== seen && state.phase === 'idle'
+
+  useEffect(() => {
+    if (!isOpen) return
+    const closing = new AbortController()
+    const { signal } = closing
+    const onPointer = ({ target }: Event) => {
+      if (!box.current?.contains(target as Node)) setIsOpen(false)
+    }
+    const onKey = ({ key }: KeyboardEvent) => {
+      if (key !== 'Escape') return
+      setIsOpen(false)
+      box.current?.querySelector('summary')?.focus()
+    }
+    document.addEventListener('pointerdown', onPointer, { signal })
+    document.addEventListener('keydown', onKey, { signal })
+    return () => {
+      closing.abort()
+      if (isNews) setSeen(skipped)
+    }
+  }, [isOpen, isNews, skipped])
+
+  return {
+    box,
+    isOpen,
+    setOpen: setIsOpen,
+    message: isNews ? ('skipped' as const) : messageOf(state),
+  }
+}
+
+/** Renders again at midnight, when "Saved 16:35" would become wrong. */
+function useEveryDay(): void {
+  const [day, renderAgain] = useReducer((days: number) => days + 1, 0)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each day sets the timer for the next one.
+  useEffect(() => {
+    const midnight = new Date(systemClock.now()).setHours(24, 0, 1)
+    return systemClock.setTimer(renderAgain, midnight - systemClock.now())
+  }, [day])
+}
+
+/** The time of day; before today also the date, and before this year also the year. */
+function momentOf(at: number, lang: string): string {
+  const [then, now] = [new Date(at), new Date(systemClock.now())]
+  const isToday = then.toDateString() === now.toDateString()
+  const isThisYear = then.getFullYear() === now.getFullYear()
+  return then.toLocaleString(lang, {
+    ...(!isToday && { month: 'short', day: 'numeric' }),
+    ...(!isThisYear && { year: 'numeric' }),
+    hour: '2-digit',
+    minute: '2-digit',
+    hour12: false,
+  })
 }

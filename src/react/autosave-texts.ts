@@ -10,27 +10,30 @@ export type AutoSaveMessage =
   | 'waiting'
   | 'retrying'
   | 'held'
+  | 'asking'
   | 'lost'
   | 'conflict'
   | 'unsupported'
   | 'full'
   | 'denied'
   | 'failed'
+  | 'skipped'
   | 'off'
 
 export interface AutoSaveTexts extends Readonly<Record<AutoSaveMessage, AutoSaveText>> {
   readonly retry: string
+  readonly takeOver: string
 }
 
 export interface AutoSaveText {
-  /** A few words. `time`: of the last save. */
+  /** A few words. `time`: of the last save, with its date unless it was made today. */
   readonly label: (time: string) => string
   /** One or two sentences, with the next step. */
   readonly detail: string
 }
 
 export function messageOf(snapshot: AutoSaveSnapshot): AutoSaveMessage {
-  const { phase, savedAt, backend, savedBy, readOnly, error } = snapshot
+  const { phase, savedAt, backend, savedBy, readOnly, takingOver, error } = snapshot
   switch (phase) {
     case 'disabled':
       return 'off'
@@ -48,7 +51,7 @@ export function messageOf(snapshot: AutoSaveSnapshot): AutoSaveMessage {
     case 'backoff':
       return 'retrying'
     case 'read-only':
-      return readOnly ?? 'held'
+      return takingOver ? 'asking' : (readOnly ?? 'held')
     case 'error':
       if (error?.code === 'quota-exceeded') return 'full'
       return error?.code === 'not-allowed' ? 'denied' : 'failed'
@@ -72,20 +75,24 @@ const en: AutoSaveTexts = {
   waiting: say('Waiting to save', 'Another tab may be writing. Your changes are kept in this tab.'),
   retrying: say('Not saved, trying again', 'The last attempt failed. Your changes are kept in this tab.'),
   held: say(
-    'Read-only, open in another tab',
-    'Another tab is editing. Close it to edit here. What you typed here is kept.',
+    'Another tab is editing',
+    'You can only read here. If you edit here instead, the other tab saves first and becomes read-only. What you typed here is kept.',
+  ),
+  asking: say(
+    'Asking the other tab',
+    'The other tab saves its changes first. If it does not answer, you can edit in five seconds.',
   ),
   lost: say(
-    'Read-only, another tab took over',
-    'Another tab is editing now. What you typed here is kept. Close that tab to edit here again.',
+    'Another tab took over',
+    'You can only read here now. What you typed here is kept. Edit here again at any time.',
   ),
   conflict: say(
-    'Read-only, saved elsewhere',
-    'Another tab saved after this one was opened. Load its version or keep yours.',
+    'Saved in another tab',
+    'Another tab saved after this one was opened. Load its version or keep yours. You can only read until then.',
   ),
   unsupported: say(
-    'Read-only, no lock available',
-    'This browser cannot prevent two tabs from writing at once.',
+    'Read-only, no lock',
+    'This browser cannot prevent two tabs from writing at once, so you can only read here.',
   ),
   full: say('Not saved, no space left', 'There is no space left to save. Free some space, then retry.'),
   denied: say(
@@ -93,8 +100,13 @@ const en: AutoSaveTexts = {
     'The browser does not allow access to the folder. Allow it, then retry.',
   ),
   failed: say('Not saved', 'Saving failed. Your changes are kept in this tab.'),
+  skipped: say(
+    'Newest save damaged',
+    'The newest save cannot be read, so an older version was loaded. The damaged file is kept.',
+  ),
   off: say('Autosave is off', 'Changes are not saved automatically.'),
   retry: 'Retry',
+  takeOver: 'Edit here instead',
 }
 
 const ja: AutoSaveTexts = {
@@ -109,26 +121,38 @@ const ja: AutoSaveTexts = {
   waiting: say('保存の順番待ち', '別のタブが書き込み中かもしれません。変更はこのタブに残っています。'),
   retrying: say('未保存、再試行中', '保存に失敗しました。変更はこのタブに残っています。'),
   held: say(
-    '閲覧のみ（別のタブで編集中）',
-    '別のタブで編集しています。そのタブを閉じるとここで編集できます。入力した内容は残っています。',
+    '別のタブで編集中',
+    'ここでは閲覧のみできます。ここで編集すると、別のタブは保存してから閲覧のみになります。入力した内容は残っています。',
+  ),
+  asking: say(
+    '別のタブに確認中',
+    '別のタブが先に変更を保存します。応答がなければ、5 秒後にここで編集できます。',
   ),
   lost: say(
-    '閲覧のみ（別のタブに移りました）',
-    '編集は別のタブに移りました。入力した内容は残っています。そのタブを閉じると再び編集できます。',
+    '別のタブに移りました',
+    '今は閲覧のみできます。入力した内容は残っています。いつでもここで編集を再開できます。',
   ),
   conflict: say(
-    '閲覧のみ（別の保存があります）',
-    'このタブを開いたあとに別のタブが保存しました。その内容を読み込むか、こちらを残すか選んでください。',
+    '別のタブの保存あり',
+    'このタブを開いたあとに別のタブが保存しました。その内容を読み込むか、こちらを残すか選ぶまで、閲覧のみできます。',
   ),
-  unsupported: say('閲覧のみ（ロック不可）', 'このブラウザーでは同時書き込みを防げません。'),
+  unsupported: say(
+    '閲覧のみ（ロック不可）',
+    'このブラウザーでは同時書き込みを防げないため、閲覧のみできます。',
+  ),
   full: say('未保存（空き容量なし）', '保存できる容量がありません。空きを作ってから再試行してください。'),
   denied: say(
     '未保存（権限なし）',
     'フォルダーへのアクセスが許可されていません。許可してから再試行してください。',
   ),
   failed: say('未保存', '保存に失敗しました。変更はこのタブに残っています。'),
+  skipped: say(
+    '最新の保存が破損',
+    '最新の保存を読み込めないため、以前の内容を開きました。破損したファイルは残してあります。',
+  ),
   off: say('自動保存オフ', '変更は自動では保存されません。'),
   retry: '再試行',
+  takeOver: 'ここで編集',
 }
 
 export const autosaveTexts: Readonly<Record<'en' | 'ja', AutoSaveTexts>> = { en, ja }

@@ -1,5 +1,5 @@
-import { useRef } from 'react'
-import type { DocumentHolder, DocumentLock, DocumentLockState } from '../client/index.ts'
+import { useRef, useState } from 'react'
+import type { DocumentHolder, DocumentLock, DocumentLockPhase, DocumentLockState } from '../client/index.ts'
 import { type LockTexts, lockTexts, type Who } from './lock-texts.ts'
 import { useFrames } from './use-frames.ts'
 
@@ -14,6 +14,9 @@ export interface LockBannerProps {
   readonly onHandOver?: () => void | Promise<void>
 }
 
+/** What the reader must hear at once. */
+const ALARMS: readonly DocumentLockPhase[] = ['troubled', 'signed-out', 'lost', 'error']
+
 /** The meaning of the banner's colour. */
 type Tone = 'held' | 'pending' | 'waiting' | 'lost' | 'unknown'
 
@@ -23,8 +26,10 @@ interface BannerContent {
   /** Technical, for whoever runs the page. */
   readonly detail?: string | undefined
   readonly actions: readonly Action[]
-  /** When the countdown ends. */
+  /** When the line that gets shorter ends. */
   readonly until?: number | undefined
+  /** Whether the seconds until then are shown, too: only if nobody renews the lock by then. */
+  readonly isCounted?: boolean
 }
 
 interface Action {
@@ -32,6 +37,11 @@ interface Action {
   readonly run: () => unknown
   /** `primary`: what most readers want to do. `quiet`: an alternative, shown as a link. */
   readonly rank?: 'primary' | 'quiet'
+}
+
+interface Confirmation {
+  readonly isAsked: boolean
+  readonly ask: (token: number | null) => void
 }
 
 /**
@@ -44,8 +54,18 @@ interface Action {
 export function LockBanner({ state, lock, lang = 'en', texts, onHandOver }: LockBannerProps) {
   const words = { ...lockTexts[lang], ...texts }
   const banner = useRef<HTMLElement>(null)
-  const { tone, text, detail, actions, until } = contentOf(state, lock, words, lang, onHandOver)
-  const isAlarm = state.phase === 'lost' || state.phase === 'error'
+  /** The token of the holder that the reader may want to take the lock from. */
+  const [asked, setAsked] = useState<number | null>(null)
+  const confirm = { isAsked: asked !== null && asked === state.holder?.token, ask: setAsked }
+  const { tone, text, detail, actions, until, isCounted } = contentOf(
+    state,
+    lock,
+    words,
+    lang,
+    confirm,
+    onHandOver,
+  )
+  const isAlarm = ALARMS.includes(state.phase)
   const message = state.me === null && !isAlarm ? words.connecting : text
   const isOnline = state.connected || state.me === null || isAlarm
   const fullText = isOnline ? message : `${message} ${words.offline}`
@@ -72,7 +92,7 @@ export function LockBanner({ state, lock, lang = 'en', texts, onHandOver }: Lock
         </p>
       </div>
       <span className="hf-count" aria-hidden="true">
-        {until !== undefined && <Countdown until={until} words={words} />}
+        {until !== undefined && isCounted && <Countdown until={until} words={words} />}
       </span>
       <span className="hf-actions">
         {actions.map(({ text, run, rank }) => (
@@ -91,17 +111,37 @@ function contentOf(
   lock: DocumentLock | null,
   words: LockTexts,
   lang: string,
+  confirm: Confirmation,
   onHandOver: LockBannerProps['onHandOver'],
 ): BannerContent {
-  const { phase, holder, request, demand, place, error } = state
+  const { phase, holder, held, request, demand, place, waiting, error } = state
   const other = holder && !holder.isMe ? whoOf(holder, lang) : null
   const edit: Action = { text: words.edit, run: () => lock?.acquire(), rank: 'primary' }
   const queue: Action = { text: words.wait, run: () => lock?.acquire({ wait: Infinity }), rank: 'primary' }
   const leave: Action = { text: words.leaveLine, run: () => lock?.release() }
   const ask: Action = { text: words.ask, run: () => lock?.requestHandOver(), rank: 'quiet' }
-  const takeOver: Action = { text: words.takeOver, run: () => lock?.takeOver(), rank: 'quiet' }
+  const takeOver: Action = {
+    text: words.takeOver,
+    run: () => confirm.ask(holder?.token ?? null),
+    rank: 'quiet',
+  }
   const isPending = demand === 'asking' || demand === 'taking-over'
   const until = holder?.expiresAt
+  if (confirm.isAsked && other && !isPending && (phase === 'waiting' || phase === 'read-only'))
+    return {
+      tone: 'waiting',
+      text: words.confirmTakeOver(other.name),
+      actions: [
+        { text: words.cancel, run: () => confirm.ask(null) },
+        {
+          text: words.takeOver,
+          run() {
+            confirm.ask(null)
+            return lock?.takeOver()
+          },
+        },
+      ],
+    }
   switch (phase) {
     case 'idle':
       return { tone: 'unknown', text: words.nobody, actions: [edit] }
@@ -112,7 +152,6 @@ function contentOf(
         tone: 'waiting',
         text: demand ? words.demand[demand](other?.name ?? null) : words.waiting(other, place),
         actions: isPending ? [leave] : [leave, ask, takeOver],
-        until,
       }
     case 'held': {
       const afterSaving = (run: () => unknown) => async () => {
@@ -120,37 +159,55 @@ function contentOf(
         await run()
       }
       const stop = { text: words.stop, run: afterSaving(() => lock?.release()) }
-      if (!request) return { tone: 'held', text: words.editing, actions: [stop], until }
-      const handOver = afterSaving(() => lock?.answer(true))
-      return request.kind === 'take-over'
-        ? { tone: 'waiting', text: words.takenOver(request.name), actions: [stop], until: request.until }
-        : {
-            tone: 'waiting',
-            text: words.requested(request.name),
-            actions: [
-              { text: words.handOver, run: handOver, rank: 'primary' },
-              { text: words.keep, run: () => lock?.answer(false) },
-            ],
-            until: request.until,
-          }
+      if (!request) return { tone: 'held', text: words.editing(waiting), actions: [stop], until }
+      const isTakeOver = request.kind === 'take-over'
+      const handOver: Action = {
+        text: words.handOver,
+        run: afterSaving(() => lock?.answer(true)),
+        rank: 'primary',
+      }
+      const keep: Action = { text: words.keep, run: () => lock?.answer(false) }
+      return {
+        tone: 'waiting',
+        text: isTakeOver ? words.takenOver(request.name) : words.requested(request.name),
+        actions: isTakeOver ? [handOver] : [handOver, keep],
+        until: request.until,
+        isCounted: true,
+      }
     }
+    case 'troubled':
+      return {
+        tone: 'waiting',
+        text: words.troubled,
+        detail: error?.message,
+        actions: [],
+        until,
+        isCounted: true,
+      }
+    case 'signed-out':
+      return {
+        tone: 'waiting',
+        text: words.signedOut(held),
+        detail: error?.message,
+        actions: held ? [] : [{ ...edit, text: words.editAgain }],
+        until: held ? until : undefined,
+        isCounted: true,
+      }
     case 'read-only':
       return {
-        tone: 'lost',
+        tone: 'unknown',
         text: demand
           ? words.demand[demand](other?.name ?? null)
           : other
             ? words.readOnly(other)
             : words.nobody,
         actions: isPending ? [queue] : [queue, ask, takeOver],
-        until,
       }
     case 'lost':
       return {
         tone: 'lost',
         text: other ? words.lostTo(other) : words.lost,
         actions: [other ? queue : { ...edit, text: words.editAgain }],
-        until: other ? until : undefined,
       }
     case 'error':
       return {

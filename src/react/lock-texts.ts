@@ -13,12 +13,19 @@ export interface LockTexts {
   readonly label: string
   readonly nobody: string
   readonly asking: string
-  readonly editing: string
+  /** `waiting`: how many others wait. */
+  readonly editing: (waiting: number) => string
+  /** Still editing, but the server does not answer. */
+  readonly troubled: string
+  /** `isEditing`: this tab still has the lock. */
+  readonly signedOut: (isEditing: boolean) => string
   readonly readOnly: (who: Who) => string
   /** `ahead`: how many waiters are ahead; `null`: not known yet. */
   readonly waiting: (who: Who | null, ahead: number | null) => string
   readonly requested: (name: string | null) => string
   readonly takenOver: (name: string | null) => string
+  /** The question before a take-over. */
+  readonly confirmTakeOver: (name: string | null) => string
   /** The progress of a take-over, or of a request to hand over. */
   readonly demand: Readonly<Record<Demand, (name: string | null) => string>>
   readonly lost: string
@@ -37,13 +44,22 @@ export interface LockTexts {
   readonly takeOver: string
   readonly handOver: string
   readonly keep: string
+  readonly cancel: string
 }
 
 const en: LockTexts = {
   label: 'Who is editing',
   nobody: 'Nobody is editing.',
   asking: 'Asking for the document.',
-  editing: 'You are editing. Others can read.',
+  editing: (waiting) =>
+    waiting === 0
+      ? 'You are editing. Others can read.'
+      : `You are editing. ${waiting === 1 ? '1 person waits' : `${waiting} people wait`} for their turn.`,
+  troubled: 'Connection trouble. You can keep typing. We will retry.',
+  signedOut: (isEditing) =>
+    isEditing
+      ? 'You are signed out. Sign in before the time is up to continue editing.'
+      : 'You are signed out. Sign in to edit.',
   readOnly: ({ name, since }) =>
     `${name ?? 'Somebody'} is editing, since ${since}. Wait in line or ask for it.`,
   waiting: (who, ahead) =>
@@ -51,7 +67,9 @@ const en: LockTexts = {
       ahead === null ? 'You are in line.' : ahead === 0 ? 'You are next.' : `${ahead} before you.`
     }`,
   requested: (name) => `${name ?? 'Somebody'} would like to edit. Hand over?`,
-  takenOver: (name) => `${name ?? 'Somebody'} is taking over. Save what you have.`,
+  takenOver: (name) => `${name ?? 'Somebody'} is taking over. Hand over before the time is up.`,
+  confirmTakeOver: (name) =>
+    `Take over from ${name ?? 'the other person'}? They get a few seconds to save, and then only you can edit.`,
   demand: {
     asking: (name) => `You have asked ${name ?? 'the other'} to hand over.`,
     'taking-over': (name) => `Taking over. ${name ?? 'The other'} has a moment to save.`,
@@ -59,9 +77,8 @@ const en: LockTexts = {
     unanswered: (name) => `${name ?? 'The other'} has not answered.`,
     failed: () => 'That did not work. Try again, or wait in line.',
   },
-  lost: 'You are no longer editing. Your text is kept here.',
-  lostTo: ({ name, since }) =>
-    `${name ?? 'Somebody'} has been editing since ${since}. Your text is kept here.`,
+  lost: 'You are no longer editing.',
+  lostTo: ({ name, since }) => `${name ?? 'Somebody'} is editing now, since ${since}.`,
   failed: (_, code) =>
     code === 'store-unavailable'
       ? 'The server does not answer now. Try again in a moment.'
@@ -78,13 +95,22 @@ const en: LockTexts = {
   takeOver: 'Take over',
   handOver: 'Hand over',
   keep: 'Keep editing',
+  cancel: 'Cancel',
 }
 
 const ja: LockTexts = {
   label: '編集している人',
   nobody: 'いま編集している人はいません。',
   asking: '編集できるか確認しています。',
-  editing: 'あなたが編集中です。ほかの人は閲覧できます。',
+  editing: (waiting) =>
+    waiting === 0
+      ? 'あなたが編集中です。ほかの人は閲覧できます。'
+      : `あなたが編集中です。${waiting}人が順番を待っています。`,
+  troubled: '接続が不安定です。入力は続けられます。自動でつなぎ直します。',
+  signedOut: (isEditing) =>
+    isEditing
+      ? 'ログアウトされました。編集を続けるには、時間内にログインし直してください。'
+      : 'ログアウトされています。編集するにはログインしてください。',
   readOnly: ({ name, since }) =>
     `${since}から${person(name)}が編集しています。順番を待つか、交代をお願いできます。`,
   waiting: (who, ahead) =>
@@ -92,7 +118,9 @@ const ja: LockTexts = {
       ahead === null ? '順番を待っています。' : ahead === 0 ? '次はあなたの番です。' : `あと${ahead}人です。`
     }`,
   requested: (name) => `${person(name)}が編集したいそうです。交代しますか。`,
-  takenOver: (name) => `まもなく${person(name)}が編集を引き継ぎます。保存してください。`,
+  takenOver: (name) => `${person(name)}が編集を引き継ごうとしています。時間内に交代してください。`,
+  confirmTakeOver: (name) =>
+    `${person(name)}から編集を引き継ぎますか。${person(name)}には保存のための数秒が与えられ、そのあとはあなただけが編集できます。`,
   demand: {
     asking: (name) => `${person(name)}に交代をお願いしました。`,
     'taking-over': (name) => `引き継いでいます。${person(name)}が保存するまで少しお待ちください。`,
@@ -100,9 +128,8 @@ const ja: LockTexts = {
     unanswered: (name) => `${person(name)}から返事がありませんでした。`,
     failed: () => 'うまくいきませんでした。もう一度試すか、順番を待ってください。',
   },
-  lost: '編集の権利がなくなりました。入力した内容はこの画面に残っています。',
-  lostTo: ({ name, since }) =>
-    `${since}から${person(name)}が編集しています。入力した内容はこの画面に残っています。`,
+  lost: '編集の権利がなくなりました。',
+  lostTo: ({ name, since }) => `${since}から${person(name)}が編集しています。`,
   failed: (_, code) =>
     code === 'store-unavailable'
       ? 'いまサーバーにつながりません。少し待ってからもう一度お試しください。'
@@ -119,6 +146,7 @@ const ja: LockTexts = {
   takeOver: '引き継ぐ',
   handOver: '交代する',
   keep: '編集を続ける',
+  cancel: 'やめる',
 }
 
 function person(name: string | null): string {

@@ -8,7 +8,7 @@ import {
 } from '../autosave/index.ts'
 
 export interface UseAutoSaveOptions<T> extends Omit<AutoSaveOptions<T>, 'read'> {
-  /** Replaces your state by a save: by the last one at the start, by a newer one when this tab gets the lock. */
+  /** Replaces your state by a save: by the last one at the start, by every newer one that another tab makes. */
   readonly onRestore?: (value: T) => void
 }
 
@@ -40,9 +40,9 @@ export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T>): UseAut
     const { onRestore: _, ...rest } = latest.current.options
     const opened = createAutoSave<T>({ ...rest, locks, read: () => latest.current.value })
     let isMounted = true
-    const restore = async () => {
+    const restore = async (journals: boolean) => {
       const { onRestore } = latest.current.options
-      const [best] = onRestore ? await opened.restore({ limit: 1 }) : []
+      const [best] = onRestore ? await opened.restore({ limit: 1, journals }) : []
       // What the user has typed in the meantime is kept.
       if (!best || !isMounted || opened.state.unsaved) return
       const before = latest.current.value
@@ -55,11 +55,12 @@ export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T>): UseAut
     let wasStale = false
     const stop = opened.subscribe(() => {
       const { stale, unsaved } = opened.state
-      if (stale && !wasStale && !unsaved) restore().catch(() => {})
+      // Another tab saved. Its journal is not for us.
+      if (stale && !wasStale && !unsaved) restore(false).catch(() => {})
       wasStale = stale
     })
     // If the directory cannot be read, the first save reports it.
-    restore().catch(() => {})
+    restore(true).catch(() => {})
     setAutosave(opened)
     return () => {
       isMounted = false

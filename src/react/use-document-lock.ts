@@ -1,5 +1,5 @@
-import { useCallback, useEffect, useState, useSyncExternalStore } from 'react'
-import { expectOptions, refuse } from '../base/arguments.ts'
+import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { expectOptions } from '../base/arguments.ts'
 import {
   createDocumentLock,
   type DocumentLock,
@@ -16,11 +16,12 @@ export interface UseDocumentLock {
 
 /**
  * The lock of a document while the component is mounted. It requests nothing by itself: call `lock.acquire()`.
- * A change of room, address or headers creates a new lock and releases the earlier one.
+ * A change of room or address creates a new lock and releases the earlier one. New headers, such as a new token, and
+ * a new name are used from the next request on.
  *
  * @example
  * const { state, lock } = useDocumentLock('minutes-42', { name: 'Mika' })
- * return <textarea readOnly={state.phase !== 'held'} onFocus={() => lock?.acquire()} />
+ * return <textarea readOnly={!state.held} onFocus={() => lock?.acquire()} />
  */
 export function useDocumentLock(
   roomId: string,
@@ -29,18 +30,28 @@ export function useDocumentLock(
   expectOptions(options, { url: 1, name: 1, headers: 1 })
   const { url, name, headers } = options
   const [lock, setLock] = useState<DocumentLock | null>(null)
-  // Most callers create new objects with the same address and headers at each render.
-  const address = url instanceof URL ? url.href : url
-  const headersJson = jsonOf(headers)
+  const latestHeaders = useRef(headers)
   useEffect(() => {
-    const opened = createDocumentLock({ roomId, url: address, headers: JSON.parse(headersJson) })
+    latestHeaders.current = headers
+  }, [headers])
+  // Most callers create a new object with the same address at each render.
+  const address = url instanceof URL ? url.href : url
+  useEffect(() => {
+    const currentHeaders = () => {
+      const { current = {} } = latestHeaders
+      return typeof current === 'function' ? current() : current
+    }
+    const opened = createDocumentLock({ roomId, url: address, headers: currentHeaders })
     setLock(opened)
     return () => {
       setLock(null)
       void opened.close()
     }
-  }, [roomId, address, headersJson])
-  useEffect(() => lock?.rename(name), [lock, name])
+  }, [roomId, address])
+  useEffect(() => {
+    // Another hook for the same room may have a name.
+    if (name !== undefined) lock?.rename(name)
+  }, [lock, name])
   const subscribe = useCallback((listener: () => void) => lock?.subscribe(listener) ?? (() => {}), [lock])
   const state = useSyncExternalStore(
     subscribe,
@@ -48,12 +59,4 @@ export function useDocumentLock(
     () => INITIAL_STATE,
   )
   return { state, lock }
-}
-
-function jsonOf(headers: unknown): string {
-  try {
-    return JSON.stringify(headers ?? {})
-  } catch {
-    refuse('headers', 'HTTP headers', headers)
-  }
 }

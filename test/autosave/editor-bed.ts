@@ -4,6 +4,7 @@ import {
   type AutoSaveOptions,
   createAutoSave,
   type Journal,
+  type TabChannel,
 } from '../../src/autosave/index.ts'
 import { projectBed, type Tab } from '../web/project-bed.ts'
 import { FakeDisk } from './fake-disk.ts'
@@ -31,6 +32,7 @@ export type EditorOptions = Partial<AutoSaveOptions<Story>> & { readonly tab?: T
 export function editorBed(disk = new FakeDisk()) {
   const bed = projectBed()
   const journal = memoryJournal()
+  const joinChannel = fakeChannel()
 
   function openEditor({ tab = bed.openTab(), ...options }: EditorOptions = {}): Editor {
     const events: AutoSaveEvent[] = []
@@ -40,6 +42,7 @@ export function editorBed(disk = new FakeDisk()) {
       directory: disk.root,
       clock: bed.clock,
       journal,
+      channel: joinChannel(),
       onEvent: (event) => events.push(event),
       ...options,
     })
@@ -74,7 +77,24 @@ export function editorBed(disk = new FakeDisk()) {
   /** The title in the current save. */
   const saved = () => titleOnDisk(disk)
 
-  return { ...bed, disk, journal, openEditor, save, saved }
+  return { ...bed, disk, journal, joinChannel, openEditor, save, saved }
+}
+
+/** A `BroadcastChannel`: every message reaches all the others, later. */
+function fakeChannel(): () => TabChannel {
+  const listeners = new Map<TabChannel, (event: MessageEvent) => void>()
+  return () => {
+    const own: TabChannel = {
+      addEventListener: (_type: string, listener: unknown) =>
+        listeners.set(own, listener as (event: MessageEvent) => void),
+      postMessage(data) {
+        for (const [other, listener] of listeners)
+          if (other !== own) queueMicrotask(() => listener({ data } as MessageEvent))
+      },
+      close: () => listeners.delete(own),
+    }
+    return own
+  }
 }
 
 /** Reads as another program would: `current.json`, then the save that it names. */

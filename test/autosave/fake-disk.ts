@@ -104,6 +104,7 @@ export class FakeDisk {
     }
     return {
       getFile: async () => ({
+        size: Buffer.byteLength(this.#text(path)),
         text,
         slice: (start, end) => ({ text: async () => (await text()).slice(start, end) }),
       }),
@@ -120,7 +121,8 @@ export class FakeDisk {
       write: async (more) => {
         await this.#work('write', path)
         const used = [...this.files.values()].reduce((sum, file) => sum + file.length, 0)
-        if (used + more.length > this.#capacity) throw new DOMException('full', 'QuotaExceededError')
+        if (used + text.length + more.length > this.#capacity)
+          throw new DOMException('full', 'QuotaExceededError')
         text += more
       },
       close: async () => {

@@ -76,13 +76,41 @@ describe('the storyboard', () => {
     await write(first, 'Begun')
     const second = await openTab()
     await write(first, 'By the first')
-    await becomes(() => indicator(second).textContent(), 'Read-only, open in another tab')
+    await becomes(() => indicator(second).textContent(), 'Another tab is editing')
     expect(await title(second).isEditable()).toBe(false)
-    expect(await second.getByRole('alert').textContent()).toBe('Read-only, open in another tab')
+    expect(await second.getByRole('alert').textContent()).toBe('Another tab is editing')
+    await becomes(() => title(second).inputValue(), 'By the first')
     await first.close()
     await becomes(() => title(second).isEditable(), true)
     await becomes(() => title(second).inputValue(), 'By the first')
     await write(second, 'By the second')
+  })
+
+  it('can be edited in the second tab instead, and nothing is lost', async () => {
+    const first = await openTab()
+    await write(first, 'Begun')
+    const second = await openTab()
+    const editHere = second.getByRole('button', { name: 'Edit here instead' })
+    await editHere.waitFor()
+    await title(first).fill('Typed a moment ago')
+    await editHere.click()
+    await becomes(() => title(second).isEditable(), true)
+    await becomes(() => title(second).inputValue(), 'Typed a moment ago')
+    await becomes(() => title(first).isEditable(), false)
+    await write(second, 'By the second')
+    await becomes(() => title(first).inputValue(), 'By the second')
+  })
+
+  it('puts the focus into a new scene, so that a space is a space', async () => {
+    const page = await openTab()
+    await page.getByRole('button', { name: 'Add a scene' }).click()
+    await page.keyboard.type('A quiet street at night')
+    expect(await page.getByLabel('Scene 1: Where and when').inputValue()).toBe('A quiet street at night')
+    expect(await page.locator('.scene').count()).toBe(1)
+    await page.getByRole('button', { name: 'Remove' }).click()
+    const focused = () => page.evaluate(() => document.activeElement?.textContent)
+    await becomes(focused, 'Add a scene')
+    await saved(page)
   })
 
   it('restores an older version from the history', async () => {
@@ -94,6 +122,10 @@ describe('the storyboard', () => {
     await page.getByRole('button', { name: 'History' }).click()
     const dialog = page.getByRole('dialog')
     await becomes(() => dialog.getByRole('listitem').count(), 2)
+    await becomes(
+      () => dialog.locator('.changes').allTextContents(),
+      ['Title: Second draft', 'First version'],
+    )
     await dialog.getByRole('button', { name: 'Restore' }).last().click()
     await becomes(() => title(page).inputValue(), 'First draft')
     await becomes(() => dialog.count(), 0)

@@ -125,7 +125,15 @@ describe('the hooks, in strict mode', () => {
 describe('the indicator', () => {
   const readOnly = { phase: 'read-only', unsaved: true } as const
   it.each([
-    ['saved', { savedAt: 0 }, 'held', /^Saved \d\d:\d\d$/, { speaks: 'status' }],
+    ['saved', { savedAt: Date.now() }, 'held', /^Saved \d\d:\d\d$/, { speaks: 'status' }],
+    ['saved long ago', { savedAt: 0 }, 'held', /^Saved Jan 1, 1970, \d\d:\d\d$/, { speaks: 'status' }],
+    [
+      'saved, but a newer save was skipped',
+      { savedAt: 0, skipped: [{ id: '2030-01-01T00:00:00.000Z', savedAt: 0, reason: 'damaged' }] },
+      'lost',
+      /damaged/,
+      { speaks: 'alert' },
+    ],
     [
       'saved by the fallback',
       { savedAt: 0, backend: 'fallback' },
@@ -148,18 +156,31 @@ describe('the indicator', () => {
       'read-only, in the queue',
       { ...readOnly, readOnly: 'held', inLine: true },
       'lost',
-      /another tab/,
-      { speaks: 'alert' },
+      /^Another tab is editing/,
+      { speaks: 'alert', takeOver: true },
+    ],
+    [
+      'read-only, and asking the other tab',
+      { ...readOnly, readOnly: 'held', takingOver: true },
+      'pending',
+      /^Asking/,
+      { speaks: 'status', retry: true },
     ],
     [
       'read-only, not in the queue',
       { ...readOnly, readOnly: 'held' },
       'lost',
-      /another tab/,
-      { speaks: 'alert', retry: true },
+      /^Another tab/,
+      { speaks: 'alert', takeOver: true },
     ],
-    ['lost', { ...readOnly, readOnly: 'lost', inLine: true }, 'lost', /took over/, { speaks: 'alert' }],
-    ['in conflict', { ...readOnly, readOnly: 'conflict' }, 'lost', /elsewhere/, { speaks: 'alert' }],
+    [
+      'lost',
+      { ...readOnly, readOnly: 'lost', inLine: true },
+      'lost',
+      /took over/,
+      { speaks: 'alert', takeOver: true },
+    ],
+    ['in conflict', { ...readOnly, readOnly: 'conflict' }, 'lost', /another tab/, { speaks: 'alert' }],
     [
       'read-only, denied',
       { ...readOnly, readOnly: 'denied' },
@@ -187,9 +208,14 @@ describe('the indicator', () => {
   ] as const)(
     'shows the state "%s" in words, colour and both languages',
     async (_, state, tone, words, expected) => {
-      const { speaks, retry = false } = expected as { speaks?: 'status' | 'alert'; retry?: boolean }
+      const { speaks, retry, takeOver } = expected as Partial<{
+        speaks: 'status' | 'alert'
+        retry: boolean
+        takeOver: boolean
+      }>
       const shown = await run('indicate', state)
-      expect(shown).toMatchObject({ tone, detail: true, icon: true, retried: retry ? 1 : 0 })
+      expect(shown).toMatchObject({ tone, detail: true, icon: true })
+      expect(shown.calls).toEqual({ flushNow: retry ? 1 : 0, takeOver: takeOver ? 1 : 0 })
       expect(shown.label).toMatch(words)
       expect({ status: shown.status, alert: shown.alert }).toEqual({
         status: speaks === 'status' ? shown.label : '',
@@ -211,6 +237,52 @@ describe('the indicator', () => {
     expect(await page.locator('.hf-detail').isVisible()).toBe(true)
   })
 
+  it('closes its details with Escape and with a click outside, and keeps the focus', async () => {
+    await run('open')
+    const detail = page.locator('.hf-detail')
+    const pill = page.locator('.hf-autosave summary')
+    await pill.click()
+    await becomes(() => detail.isVisible(), true)
+    await page.keyboard.press('Escape')
+    await becomes(() => detail.isVisible(), false)
+    expect(await pill.evaluate((element) => element === document.activeElement)).toBe(true)
+    await page.keyboard.press('Enter')
+    await becomes(() => detail.isVisible(), true)
+    await page.mouse.click(5, 500)
+    await becomes(() => detail.isVisible(), false)
+  })
+
+  it('has the same size in every state, whatever the styles of the page', async () => {
+    await page.addStyleTag({ path: join(root, 'src/react/styles.css') })
+    const measure = () => run('sizes')
+    const [own, ...others] = await measure()
+    expect(own).toMatchObject({ width: 320, height: 24 })
+    for (const other of others) expect(other).toEqual(own)
+    await page.addStyleTag({
+      content: `button { min-height: 60px; padding: 20px; font: 30px serif; text-transform: uppercase; margin: 9px }
+        summary { display: list-item; padding: 12px; list-style: square } details { padding: 20px; border: 3px solid }
+        p { margin: 40px } span { font-size: 40px; display: block } svg { width: 100%; height: 80px; display: block }`,
+    })
+    for (const other of await measure()) expect(other).toEqual(own)
+  })
+
+  it.each(['light', 'dark'] as const)(
+    'has colours that differ for each state, and can be read: %s',
+    async (theme) => {
+      await page.addStyleTag({ path: join(root, 'src/react/styles.css') })
+      await page.addStyleTag({ content: ':root { color-scheme: light dark }' })
+      await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' })
+      const tones = await run('colours')
+      for (const { tone, text, fill } of tones)
+        expect([tone, contrast(text, fill) >= 4.5]).toEqual([tone, true])
+      for (const [n, one] of tones.entries())
+        for (const other of tones.slice(n + 1)) {
+          const difference = distance(one.text, other.text) + distance(one.fill, other.fill)
+          expect([one.tone, other.tone, difference > 60]).toEqual([one.tone, other.tone, true])
+        }
+    },
+  )
+
   it('does not move if the user prefers reduced motion', async () => {
     await page.setContent('<div class="holdfast hf-autosave"><svg data-icon="arrows"></svg></div>')
     await page.addStyleTag({ path: join(root, 'src/react/styles.css') })
@@ -221,3 +293,22 @@ describe('the indicator', () => {
     expect(await animation()).toBe('none')
   })
 })
+
+type Colour = readonly number[]
+
+function contrast(a: Colour, b: Colour): number {
+  const [light = 0, dark = 0] = [luminance(a), luminance(b)].sort((x, y) => y - x)
+  return (light + 0.05) / (dark + 0.05)
+}
+
+function luminance(colour: Colour): number {
+  const [red = 0, green = 0, blue = 0] = colour.map((part) => {
+    const share = part / 255
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+  })
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+
+function distance(a: Colour, b: Colour): number {
+  return Math.hypot(...a.map((part, n) => part - (b[n] ?? 0)))
+}

@@ -16,7 +16,7 @@ describe('AutoSave in Chromium', () => {
 
   beforeAll(async () => {
     site = await serveModule(join(import.meta.dirname, 'pages/autosave.ts'))
-    browser = await launchChromium()
+    browser = await launchChromium({ backForwardCache: true })
   })
   afterEach(async () => {
     const cleaner = await openTab()
@@ -31,9 +31,13 @@ describe('AutoSave in Chromium', () => {
 
   type Tab = Awaited<ReturnType<typeof openTab>>
 
-  async function openTab() {
+  async function openTab({ webLocks = true } = {}) {
     const page = await browser.newPage()
     pages.push(page)
+    if (!webLocks)
+      await page.addInitScript(() =>
+        Object.defineProperty(Navigator.prototype, 'locks', { get: () => undefined }),
+      )
     await page.goto(site.url)
     await page.waitForFunction('globalThis.scenarios')
     const run = <N extends keyof Scenarios & string>(name: N, ...args: Parameters<Scenarios[N]>) =>
@@ -50,6 +54,16 @@ describe('AutoSave in Chromium', () => {
     return {
       limitQuota: (quotaSize?: number) =>
         session.send('Storage.overrideQuotaForOrigin', { origin, ...(quotaSize && { quotaSize }) }),
+      /** A visible page still answers messages when it is frozen, so its scripts are stopped as well. */
+      async freeze() {
+        await session.send('Page.setWebLifecycleState', { state: 'frozen' })
+        await session.send('Debugger.enable')
+        await session.send('Debugger.pause')
+      },
+      async unfreeze() {
+        await session.send('Debugger.disable')
+        await session.send('Page.setWebLifecycleState', { state: 'active' })
+      },
       clearSite: () => session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' }),
     }
   }
@@ -112,15 +126,18 @@ describe('AutoSave in Chromium', () => {
     expect(await b.run('journals')).toBe(0)
   })
 
-  it('keeps the last save if the quota is exceeded, and saves when there is space again', async () => {
+  it('keeps every save if the next one cannot fit, and saves when there is space again', async () => {
     const a = await openTab()
     const tools = await devTools(a.page)
     await a.run('open')
-    await a.run('edit', 'small')
-    await a.run('flush')
-    await tools.limitQuota(1_000_000)
-    await a.run('edit', 'large', 8_000_000)
+    for (const title of ['first', 'second', 'small']) {
+      await a.run('edit', title, 200_000)
+      await a.run('flush')
+    }
+    await tools.limitQuota(3_000_000)
+    await a.run('edit', 'large', 9_000_000)
     expect(await a.run('flush')).toMatchObject({ phase: 'error', code: 'quota-exceeded', unsaved: true })
+    expect(await a.run('history')).toBe(3)
     const b = await openTab()
     expect(await b.run('open')).toMatchObject({ title: 'small' })
     await tools.limitQuota()
@@ -142,6 +159,80 @@ describe('AutoSave in Chromium', () => {
     const b = await openTab()
     expect(await b.run('open')).toMatchObject({ title: 'after' })
   })
+
+  it('continues in a page that comes back from the back/forward cache', async () => {
+    const { page, run } = await openTab()
+    await run('open')
+    await run('edit', 'before')
+    await run('flush')
+    await page.goto(`${site.url}elsewhere`)
+    await page.goBack({ waitUntil: 'commit' })
+    // The state of the page is still there: it was not loaded again.
+    expect(await run('state')).toMatchObject({ savedAt: expect.any(Number) })
+    await run('edit', 'after')
+    await eventually(async () => expect(await run('flush')).toMatchObject({ phase: 'idle', unsaved: false }))
+    const other = await openTab()
+    expect(await other.run('open')).toMatchObject({ title: 'after' })
+  })
+
+  it('keeps its edits if another page steals the lock, and saves them when it gets the lock again', async () => {
+    const [a, thief] = [await openTab(), await openTab()]
+    await a.run('open')
+    await a.run('edit', 'saved')
+    await a.run('flush')
+    await thief.page.evaluate(
+      () =>
+        new Promise<void>((stolen) => {
+          void navigator.locks.request('test:project:autosave', { steal: true }, () => {
+            stolen()
+            return new Promise(() => {})
+          })
+        }),
+    )
+    await a.run('edit', 'after the theft')
+    await eventually(async () =>
+      expect(await a.run('state')).toMatchObject({ phase: 'read-only', readOnly: 'held', unsaved: true }),
+    )
+    expect(await thief.run('open')).toMatchObject({ title: 'saved' })
+    await thief.page.close()
+    await eventually(async () =>
+      expect(await a.run('state')).toMatchObject({ phase: 'idle', unsaved: false }),
+    )
+  })
+
+  it.each([
+    ['a Web Lock', true],
+    ['a .lock', false],
+  ])(
+    'can be edited elsewhere while its page is frozen, and overwrites nothing later: %s',
+    async (_, webLocks) => {
+      const [a, b] = [await openTab({ webLocks }), await openTab({ webLocks })]
+      await a.run('open')
+      await a.run('edit', 'by a')
+      await a.run('flush')
+      await b.run('open')
+      const tools = await devTools(a.page)
+      await a.run('edit', 'typed before the freeze')
+      await tools.freeze()
+      await b.run('edit', 'by b')
+      await eventually(async () =>
+        expect(await b.run('state')).toMatchObject({ phase: 'read-only', readOnly: 'held' }),
+      )
+      await b.run('takeOver')
+      await eventually(async () =>
+        expect(await b.run('state')).toMatchObject({ backend: webLocks ? 'web' : 'fallback' }),
+      )
+      const saved = await b.run('flush')
+      // If the page was frozen only after its last save, a person decides between the two.
+      expect([null, 'conflict']).toContain(saved.readOnly)
+      await tools.unfreeze()
+      await eventually(async () => expect(await a.run('state')).toMatchObject({ phase: 'read-only' }))
+      await a.run('flush')
+      const reader = await openTab()
+      const newest = await reader.run('open', { journal: false })
+      expect(newest?.title).toBe(saved.readOnly ? 'typed before the freeze' : 'by b')
+    },
+  )
 
   it('never shows an incomplete save to a reader that reads all the time', async () => {
     const a = await openTab()

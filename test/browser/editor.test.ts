@@ -119,6 +119,9 @@ describe('the editor in windows of Chromium', () => {
     await mika.write('mine')
     await mika.untilStatus('saved')
     await ken.until('read-only')
+    await ken.press('Take over')
+    await ken.untilBanner('Take over from Mika?')
+    expect(await mika.banner()).toContain('You are editing')
     const pressed = performance.now()
     const told = Promise.all([ken.press('Take over'), mika.untilBanner('Ken is taking over')])
     const [toldAfter, limit] = await Promise.all([
@@ -195,7 +198,7 @@ describe('the editor in windows of Chromium', () => {
     await mika.write('nobody followed')
     await passTtl(mika)
     await mika.until('lost')
-    await mika.page.getByText('Your text is kept here').waitFor()
+    await mika.untilBanner('You are no longer editing.')
     await ken.until('idle')
     mika.network.mend()
     await mika.press('Edit again')
@@ -234,6 +237,7 @@ describe('the editor in windows of Chromium', () => {
     await ken.until('read-only')
     const grace = server.untilTold('document.takeover-requested')
     await ken.press('Take over')
+    await ken.press('Take over')
     await grace
     server.pass(GRACE_MS)
     await ken.until('held')
@@ -249,7 +253,7 @@ describe('the editor in windows of Chromium', () => {
     await mika.untilText('second')
   })
 
-  it('keeps the lock through a restart of the server', async () => {
+  it('keeps the lock through a restart of the server, and shows no trouble when that is over', async () => {
     const [mika] = await openTwo()
     await mika.edit()
     const token = await mika.token()
@@ -258,6 +262,20 @@ describe('the editor in windows of Chromium', () => {
     await mika.untilStatus('saved')
     await mika.until('held')
     expect(await mika.token()).toBe(token)
+    await mika.untilBanner('You are editing. Others can read.')
+    await expect.poll(() => mika.banner()).not.toContain('No connection')
+  })
+
+  it('shows trouble while the server does not answer, and never calls that editing', async () => {
+    const [mika] = await openTwo()
+    await mika.edit()
+    mika.network.cut()
+    await mika.until('troubled')
+    expect(await mika.banner()).toContain('Connection trouble. You can keep typing.')
+    await mika.write('written in trouble')
+    mika.network.mend()
+    await mika.until('held')
+    await mika.untilStatus('saved')
   })
 
   it('keeps the lock in a hidden tab, whose timers the browser holds back', async () => {
@@ -284,12 +302,14 @@ describe('the editor in windows of Chromium', () => {
       .toBe('You are editing. Others can read.')
     await ken.until('read-only')
     expect(await ken.pressByKeyboard('Take over')).toBe('solid')
+    await ken.untilBanner('Take over from Mika?')
+    await ken.pressByKeyboard('Take over')
     await mika.untilBanner('Ken is taking over')
     server.pass(GRACE_MS)
     await mika.until('lost')
     await expect
       .poll(() => mika.page.locator('.hf-banner [role=alert]').textContent())
-      .toContain('Ken has been editing')
+      .toContain('Ken is editing now')
   })
 
   it('has one connection for one window', async () => {

@@ -139,6 +139,19 @@ describe('the project lock in Chromium', () => {
     expect(grants.filter((count) => count === 1).length).toBeGreaterThan(25)
   })
 
+  it('has one holder although the page that releases it stalls', async () => {
+    const [a, b, c] = await Promise.all([1, 2, 3].map(() => openTab(WITHOUT_WEB_LOCKS.removed)))
+    if (!a || !b || !c) throw new Error('three tabs')
+    await a.run('acquire')
+    await a.run('stallRemovals', 1600)
+    await Promise.all([a.run('releaseAndStall', 1600), b.run('acquire')])
+    await a.run('released')
+    expect(await c.run('fails', { retry: { maxAttempts: 1 } })).toMatchObject({ code: 'lock-unavailable' })
+    expect(await b.run('renew')).toBeGreaterThan(0)
+    await b.run('release')
+    await eventually(async () => expect(await b.run('tree')).toEqual([]))
+  })
+
   it('is checked before use when its page comes back from the back/forward cache', async () => {
     const { page, run } = await openTab(WITHOUT_WEB_LOCKS.removed)
     await run('acquire')

@@ -48,6 +48,7 @@ describe('the lock of a document, outside of a browser', () => {
       roomId,
       name,
       headers: { authorization: `Bearer ${TOKEN}` },
+      clientId: crypto.randomUUID(),
       clock,
       ...more,
     })

@@ -1,5 +1,5 @@
 import { createProjectLocks, type ProjectLockEvent, type ProjectLocks } from '../../src/project/index.ts'
-import type { WebLocks } from '../../src/stores/browser/index.ts'
+import type { WebDirectory, WebLocks } from '../../src/stores/browser/index.ts'
 import { FakeClock } from '../../src/testing/index.ts'
 import { FakeFileSystem, type FileOperation } from './fake-directory.ts'
 import { FakeLockManager } from './fake-locks.ts'
@@ -21,13 +21,13 @@ export function projectBed({ exclusive = true } = {}) {
   const manager = new FakeLockManager()
 
   /** `locks: null`: a browser without Web Locks. */
-  function openTab(options: { locks?: WebLocks | null } = {}): Tab {
+  function openTab(options: { locks?: WebLocks | null; directory?: WebDirectory } = {}): Tab {
     const own = manager.tab()
     const page = new EventTarget()
     const locks = createProjectLocks({
       clock,
       page,
-      directory: files.root,
+      directory: options.directory ?? files.root,
       locks: options.locks === undefined ? own : options.locks,
     })
     const events: ProjectLockEvent[] = []

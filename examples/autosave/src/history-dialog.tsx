@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
-import type { AutoSave, Recoverable } from '../../../src/autosave/index.ts'
+import type { AutoSave, Recoverable, Recovery } from '../../../src/autosave/index.ts'
+import { changesBetween } from './changes.ts'
 import type { Story } from './story.ts'
 import { type Language, texts } from './texts.ts'
 
@@ -11,15 +12,24 @@ export interface HistoryDialogProps {
   readonly onClose: () => void
 }
 
-/** The recoverable versions, newest first. Restoring one creates a new save, so nothing is lost. */
+/** The recoverable versions, newest first, each with what changed. Restoring one creates a new save, so nothing is lost. */
 export function HistoryDialog({ autosave, language, isReadOnly, onRestore, onClose }: HistoryDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
-  const [saves, setSaves] = useState<readonly Recoverable<Story>[] | 'loading' | 'unreadable'>('loading')
+  const [saves, setSaves] = useState<Recovery<Story> | 'loading' | 'unreadable'>('loading')
+  /** By version. A version that cannot be read is missing. */
+  const [stories, setStories] = useState<ReadonlyMap<Recoverable<Story>, Story>>(new Map())
   const words = texts[language]
 
   useEffect(() => dialog.current?.showModal(), [])
   useEffect(() => {
-    autosave.restore().then(setSaves, () => setSaves('unreadable'))
+    const show = async () => {
+      const found = await autosave.restore()
+      setSaves(found)
+      const read = found.map(async (save) => [save, await save.read()] as const)
+      const settled = await Promise.allSettled(read)
+      setStories(new Map(settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))))
+    }
+    show().catch(() => setSaves('unreadable'))
   }, [autosave])
 
   const restore = async (save: Recoverable<Story>) => {
@@ -31,6 +41,10 @@ export function HistoryDialog({ autosave, language, isReadOnly, onRestore, onClo
     }
   }
   const list = typeof saves === 'string' ? [] : saves.toSorted((a, b) => b.savedAt - a.savedAt)
+  const changesOf = (index: number): string => {
+    const [story, before] = [list[index], list[index + 1]].map((save) => save && stories.get(save))
+    return story ? changesBetween(before, story, words) : ''
+  }
   return (
     <dialog ref={dialog} onClose={onClose} aria-label={words.history}>
       <div className="dialog-head">
@@ -43,7 +57,14 @@ export function HistoryDialog({ autosave, language, isReadOnly, onRestore, onClo
         <p className="empty">{typeof saves === 'string' ? words[saves] : words.noHistory}</p>
       )}
       <ul className="saves">
-        {list.map((save) => (
+        {typeof saves !== 'string' &&
+          saves.skipped.map(({ id, savedAt }) => (
+            <li key={`skipped ${id}`}>
+              <time dateTime={id}>{momentOf(savedAt, language)}</time>
+              <span className="changes">{words.damaged}</span>
+            </li>
+          ))}
+        {list.map((save, index) => (
           <li key={`${save.source} ${save.id}`}>
             <time dateTime={save.id}>{momentOf(save.savedAt, language)}</time>
             <span className="source">{save.source === 'history' ? '' : words[save.source]}</span>
@@ -55,6 +76,7 @@ export function HistoryDialog({ autosave, language, isReadOnly, onRestore, onClo
             >
               {words.restore}
             </button>
+            <span className="changes">{changesOf(index)}</span>
           </li>
         ))}
       </ul>

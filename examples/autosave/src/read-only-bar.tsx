@@ -18,7 +18,7 @@ export function ReadOnlyBar({ snapshot, autosave, words, onRestore }: ReadOnlyBa
     if (theirs) onRestore(await theirs.load())
   }
   return (
-    <div className="bar" data-read-only={readOnly !== null}>
+    <div className="bar" data-alarm={readOnly !== null && readOnly !== 'held'}>
       <p>{readOnly ? words[readOnly] : backend ? '' : words.asking}</p>
       {readOnly === 'conflict' && (
         <>

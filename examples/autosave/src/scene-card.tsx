@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'react'
 import type { Edit, Scene } from './story.ts'
 import type { Texts } from './texts.ts'
 
@@ -5,12 +6,19 @@ export interface SceneCardProps {
   readonly scene: Scene
   readonly number: number
   readonly isLast: boolean
+  /** The user has just added it. */
+  readonly isNew: boolean
   readonly isReadOnly: boolean
   readonly words: Texts
   readonly onEdit: (edit: Edit) => void
 }
 
-export function SceneCard({ scene, number, isLast, isReadOnly, words, onEdit }: SceneCardProps) {
+export function SceneCard({ scene, number, isLast, isNew, isReadOnly, words, onEdit }: SceneCardProps) {
+  const first = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (isNew) first.current?.focus()
+  }, [isNew])
+
   const { id, place, text } = scene
   const name = words.scene(number)
   return (
@@ -20,6 +28,7 @@ export function SceneCard({ scene, number, isLast, isReadOnly, words, onEdit }: 
       </div>
       <div className="fields">
         <input
+          ref={first}
           value={place}
           readOnly={isReadOnly}
           placeholder={words.place}

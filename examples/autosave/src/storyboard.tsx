@@ -1,10 +1,10 @@
-import { useEffect, useReducer, useState } from 'react'
+import { useEffect, useReducer, useRef, useState } from 'react'
 import { createProjectLocks } from '../../../src/project/index.ts'
 import { AutoSaveIndicator, useAutoSave } from '../../../src/react/index.ts'
 import { HistoryDialog } from './history-dialog.tsx'
 import { ReadOnlyBar } from './read-only-bar.tsx'
 import { SceneCard } from './scene-card.tsx'
-import { edit, emptyStory, type Story } from './story.ts'
+import { type Edit, edit, emptyStory, type Story } from './story.ts'
 import { type Language, preferredLanguage, texts } from './texts.ts'
 
 const locks = createProjectLocks({ namespace: 'storyboard' })
@@ -14,9 +14,21 @@ export function Storyboard() {
   const [language, setLanguage] = useState<Language>(preferredLanguage)
   const [showsHistory, setShowsHistory] = useState(false)
   const restore = (restored: Story) => dispatch({ type: 'restore', story: restored })
-  const { snapshot, autosave } = useAutoSave(story, { locks, eager: true, wait: 1000, onRestore: restore })
+  const { snapshot, autosave } = useAutoSave(story, { locks, eager: true, onRestore: restore })
+  /** Gets the focus, so that the next keys go to its text and not to the button. */
+  const added = useRef('')
+  const addButton = useRef<HTMLButtonElement>(null)
   const words = texts[language]
   const isReadOnly = snapshot.backend === null || snapshot.readOnly !== null
+
+  const add = () => {
+    added.current = crypto.randomUUID()
+    dispatch({ type: 'add', id: added.current })
+  }
+  const editScene = (action: Edit) => {
+    dispatch(action)
+    if (action.type === 'remove') addButton.current?.focus()
+  }
 
   useEffect(() => {
     document.documentElement.lang = language
@@ -53,18 +65,14 @@ export function Storyboard() {
               scene={scene}
               number={index + 1}
               isLast={index === story.scenes.length - 1}
+              isNew={scene.id === added.current}
               isReadOnly={isReadOnly}
               words={words}
-              onEdit={dispatch}
+              onEdit={editScene}
             />
           ))}
         </ol>
-        <button
-          type="button"
-          className="primary"
-          disabled={isReadOnly}
-          onClick={() => dispatch({ type: 'add', id: crypto.randomUUID() })}
-        >
+        <button ref={addButton} type="button" className="primary" disabled={isReadOnly} onClick={add}>
           {words.add}
         </button>
       </main>

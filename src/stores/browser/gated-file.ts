@@ -1,24 +1,33 @@
 /**
- * One small file that several tabs change. A change reads, decides and writes while no other tab can write.
+ * One small file that several tabs change. A change reads, decides, and writes or removes the file while no other tab
+ * can do so.
  *
- * The gate is an exclusive writer on the file itself: while one is open, no other can be opened, and the browser
- * closes it with its tab. When the writer is closed, all that it wrote becomes visible at once. A browser that does
- * not support this mode ignores it silently, so the first change also tries to open a second writer. If that works,
- * there is no gate. Then each change is written, and read again after a pause. A tab that finds another content
- * decides again. That depends on timing: it makes a double grant unlikely, not impossible.
+ * The gate is an exclusive writer on a second, empty file: while it is open, no other can be opened, and the browser
+ * closes it with its tab. A page that stalls inside the gate keeps all others out until it goes on. The gate's file
+ * exists only as long as somebody uses it. Its removal can come at any time without harm: a browser does not remove a
+ * file that has a writer, and the next tab creates it again.
+ *
+ * A browser without exclusive writers ignores the mode silently, so the first change also tries to open a second
+ * writer. If that works, there is no gate. Then each change is written, and read again after a pause. A tab that finds
+ * another content decides again, and so does a tab that was slow. That depends on timing: it makes a double grant
+ * unlikely, not impossible.
  */
-import type { Clock } from '../../base/clock.ts'
-import { LeaseError } from '../../base/errors.ts'
+import { type Clock, type Moment, moment } from '../../base/clock.ts'
+import { LeaseError, messageOf } from '../../base/errors.ts'
 import { pause } from '../../base/pause.ts'
 import { nameOf } from '../../clients/browser-errors.ts'
-import { type DirectorySource, openDirectory, type WebFile } from './platform.ts'
+import { type DirectorySource, openDirectory, type WebDirectory, type WebFile } from './platform.ts'
 
-const GATE_PAUSE_MS = 10
+/** Multiplied by the number of failed attempts, and by a random share. */
+const GATE_PAUSE_MS = 20
 /** Less than the five seconds that callers wait for an answer. */
 const GATE_LIMIT_MS = 4000
-const SETTLE_MS = 50
-/** After a change that ends in a removal, nobody else changes the file for this long. */
-export const REMOVAL_MS = 1000
+/** Without a gate: from a write to the reading that confirms it. */
+const SETTLE_MS = 100
+/** Without a gate: from reading to writing. It must end before a competitor has confirmed its own write. */
+const DECISION_MS = SETTLE_MS / 2
+/** Without a gate: from the decision to remove the file until its removal. */
+const REMOVAL_MS = 10_000
 
 export interface Content {
   readonly text: string
@@ -33,10 +42,10 @@ export interface Change<T> {
   /** The new content of the file; absent: it stays as it is. */
   readonly text?: string | undefined
   /**
-   * Removes the file after `text` was written. The gate cannot be held during the removal, so `text` must make all
-   * others leave the file unchanged for `REMOVAL_MS`.
+   * Removes the file. If that fails, `text` is written and the change fails. Without a gate, this text is written first:
+   * it must make all others leave the file unchanged for more than ten seconds.
    */
-  readonly remove?: boolean
+  readonly removal?: string
 }
 
 export type Decide<T> = (content: Content | null) => Change<T>
@@ -49,15 +58,16 @@ export interface GatedFile {
 }
 
 export function gatedFile(source: DirectorySource, name: string, clock: Clock): GatedFile {
+  const gateName = `${name}.gate`
   /** Whether the browser has exclusive writers; unknown before the first one was opened. */
   let hasGate: boolean | undefined
-  /** The file is empty because this tab has just created it. Any other empty file is damaged. */
-  let isMadeEmpty = false
+  /** There was no file when this tab last looked. So an empty file is one that could not be written, not a damaged one. */
+  let isNew = false
   /** Changes of this tab run one after the other, so that they keep their order and do not compete for the gate. */
   let turn: Promise<unknown> = Promise.resolve()
 
   return {
-    read: () => unlessBusy(readOnce),
+    read: () => unlessBusy(async () => readFrom(await openDirectory(source))),
     change(decide, create) {
       const change = turn.then(() => unlessBusy(() => changeOnce(decide, create)))
       turn = change.catch(() => {})
@@ -65,76 +75,94 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock): 
     },
   }
 
-  async function readOnce(): Promise<Content | null> {
-    const file = await openFile(false)
-    return file && contentOf(file)
+  async function changeOnce<T>(decide: Decide<T>, create: boolean): Promise<T | typeof AGAIN> {
+    const directory = await openDirectory(source)
+    if (!create && !(await fileIn(directory))) return decide(null).result
+    const gateFile = await directory.getFileHandle(gateName, { create: true })
+    const gate = await gateFile.createWritable(EXCLUSIVE)
+    try {
+      hasGate ??= await isRefusedAnother(gateFile)
+      return await decideAndWrite(directory, decide)
+    } finally {
+      await gate.abort().catch(() => {})
+      // Another tab may have opened the gate in the meantime, or removed its file.
+      await directory.removeEntry(gateName).catch(() => {})
+    }
   }
 
-  async function changeOnce<T>(decide: Decide<T>, create: boolean): Promise<T | typeof AGAIN> {
-    const file = await openFile(create)
-    if (!file) return decide(null).result
-    const writer = await file.createWritable(EXCLUSIVE)
-    let change: Change<T>
+  async function decideAndWrite<T>(directory: WebDirectory, decide: Decide<T>): Promise<T | typeof AGAIN> {
+    const start = moment(clock)
+    const content = await readFrom(directory)
+    isNew = !content || (isNew && content.text === '')
+    const { result, text, removal } = decide(isNew ? null : content)
+    if (removal === undefined) {
+      const isWritten = text === undefined || (await write(directory, text, start))
+      return isWritten ? result : AGAIN
+    }
+    if (!hasGate && (!(await write(directory, removal, start)) || isLate(start, REMOVAL_MS))) return AGAIN
     try {
-      hasGate ??= await isRefusedAnother(file)
-      const content = await contentOf(file)
-      isMadeEmpty &&= content.text === ''
-      change = decide(isMadeEmpty ? null : content)
-      if (change.text === undefined) return change.result
-      await writer.write(change.text)
+      await directory.removeEntry(name)
+    } catch (error) {
+      if (nameOf(error) !== 'NotFoundError') {
+        if (text !== undefined) await write(directory, text, moment(clock)).catch(() => {})
+        throw new LeaseError('store-unavailable', messageOf(error), { cause: error })
+      }
+    }
+    return result
+  }
+
+  /** False: without a gate, another tab may have been faster. */
+  async function write(directory: WebDirectory, text: string, start: Moment): Promise<boolean> {
+    const file = await directory.getFileHandle(name, { create: true })
+    const writer = await file.createWritable()
+    try {
+      await writer.write(text)
+      if (!hasGate && isLate(start, DECISION_MS)) return false
       await writer.close()
+      isNew = false
     } finally {
       // Does nothing if the writer is closed.
       await writer.abort().catch(() => {})
     }
-    if (!hasGate && !(await isSettled(change.text))) return AGAIN
-    if (change.remove) await unlessBusy(removeOnce, REMOVAL_MS / 2)
-    return change.result
+    if (hasGate) return true
+    await pause(clock, SETTLE_MS)
+    return (await readFrom(directory))?.text === text
   }
 
-  async function openFile(create: boolean): Promise<WebFile | null> {
-    const directory = await openDirectory(source)
+  /** The machine may have slept in the meantime, which only the wall clock shows. */
+  function isLate({ mono, wall }: Moment, limitMs: number): boolean {
+    return Math.max(clock.monotonic() - mono, clock.now() - wall) > limitMs
+  }
+
+  async function readFrom(directory: WebDirectory): Promise<Content | null> {
+    const found = await (await fileIn(directory))?.getFile()
+    return found ? { text: await found.text(), lastModified: found.lastModified } : null
+  }
+
+  async function fileIn(directory: WebDirectory): Promise<WebFile | null> {
     try {
       return await directory.getFileHandle(name)
     } catch (error) {
-      if (nameOf(error) !== 'NotFoundError') throw error
-    }
-    if (!create) return null
-    isMadeEmpty = true
-    return directory.getFileHandle(name, { create })
-  }
-
-  async function isSettled(text: string): Promise<boolean> {
-    await pause(clock, SETTLE_MS)
-    return (await unlessBusy(readOnce))?.text === text
-  }
-
-  async function removeOnce(): Promise<void> {
-    try {
-      await (await openDirectory(source)).removeEntry(name)
-    } catch (error) {
-      if (nameOf(error) !== 'NotFoundError') throw error
+      if (nameOf(error) === 'NotFoundError') return null
+      throw error
     }
   }
 
   /** Tries again as long as the attempt fails only because another tab uses the file. */
-  async function unlessBusy<T>(
-    attempt: () => Promise<T | typeof AGAIN>,
-    limitMs = GATE_LIMIT_MS,
-  ): Promise<T> {
+  async function unlessBusy<T>(attempt: () => Promise<T | typeof AGAIN>): Promise<T> {
     const start = clock.monotonic()
-    for (;;) {
-      let failure: unknown
+    for (let tries = 1; ; tries++) {
+      let cause: unknown
       try {
         const outcome = await attempt()
         if (outcome !== AGAIN) return outcome
-        failure = new LeaseError('store-unavailable', `${name} is busy`)
       } catch (error) {
         if (!TRANSIENT.includes(nameOf(error) ?? '')) throw error
-        failure = error
+        cause = error
       }
-      if (clock.monotonic() - start > limitMs) throw failure
-      await pause(clock, GATE_PAUSE_MS * (0.5 + clock.random()))
+      if (clock.monotonic() - start > GATE_LIMIT_MS)
+        throw new LeaseError('store-unavailable', `${name} is busy`, { cause })
+      await pause(clock, GATE_PAUSE_MS * tries * clock.random())
     }
   }
 }
@@ -154,9 +182,4 @@ async function isRefusedAnother(file: WebFile): Promise<boolean | undefined> {
   } catch (error) {
     return nameOf(error) === BUSY || undefined
   }
-}
-
-async function contentOf(file: WebFile): Promise<Content> {
-  const found = await file.getFile()
-  return { text: await found.text(), lastModified: found.lastModified }
 }

@@ -1,6 +1,6 @@
 /** The parts of the web stores that the project lock uses as well. */
 export { nameOf } from '../../clients/browser-errors.ts'
-export { AGAIN, type Content, type Decide, type GatedFile, gatedFile, REMOVAL_MS } from './gated-file.ts'
+export { AGAIN, type Content, type Decide, type GatedFile, gatedFile } from './gated-file.ts'
 export {
   type DirectorySource,
   openDirectory,

@@ -75,12 +75,16 @@ function mount(tree: React.ReactNode): HTMLElement {
 /** An AutoSave that stays in one state and counts the calls of `flushNow`. */
 function frozen(part: Partial<AutoSaveSnapshot>) {
   const snapshot = { ...INITIAL_SNAPSHOT, ...part }
-  const calls = { flushNow: 0 }
+  const calls = { flushNow: 0, takeOver: 0 }
   const autosave = {
     state: snapshot,
     subscribe: () => () => {},
     flushNow: async () => {
       calls.flushNow++
+      return snapshot
+    },
+    takeOver: async () => {
+      calls.takeOver++
       return snapshot
     },
   } as unknown as AutoSave<unknown>
@@ -141,6 +145,46 @@ export const scenarios = {
     return names.length
   },
 
+  /** The outer size of the indicator, and the height of its parts, in states with and without a button. */
+  async sizes() {
+    const states: Partial<AutoSaveSnapshot>[] = [
+      { savedAt: Date.now() },
+      { savedAt: 0, backend: 'fallback' },
+      { phase: 'writing' },
+      { phase: 'backoff' },
+      { phase: 'read-only', readOnly: 'held', inLine: true },
+    ]
+    return states.map((state) => {
+      const host = mount(<AutoSaveIndicator autosave={frozen(state).autosave} />)
+      const box = host.querySelector('.hf-autosave')?.getBoundingClientRect()
+      const parts = [...host.querySelectorAll('summary, button')].map(
+        (part) => part.getBoundingClientRect().height,
+      )
+      root?.unmount()
+      host.remove()
+      return { width: box?.width, height: box?.height, parts: [...new Set(parts)] }
+    })
+  },
+  /** The colours of every tone, as red, green and blue. */
+  async colours() {
+    const states: Partial<AutoSaveSnapshot>[] = [
+      { savedAt: 0 },
+      { savedAt: 0, backend: 'fallback' },
+      { phase: 'writing' },
+      { phase: 'backoff' },
+      { phase: 'read-only', readOnly: 'held' },
+      { phase: 'disabled' },
+    ]
+    const parse = (colour: string) => (colour.match(/[\d.]+/g) ?? []).slice(0, 3).map(Number)
+    return states.map((state) => {
+      const host = mount(<AutoSaveIndicator autosave={frozen(state).autosave} />)
+      const tone = host.querySelector('.hf-autosave')?.getAttribute('data-tone') ?? ''
+      const { color, backgroundColor } = getComputedStyle(host.querySelector('summary') as Element)
+      root?.unmount()
+      host.remove()
+      return { tone, text: parse(color), fill: parse(backgroundColor) }
+    })
+  },
   /** What the indicator shows and announces in one state. */
   async indicate(
     part: Partial<Omit<AutoSaveSnapshot, 'error'>> & { code?: AutoSaveError['code'] },
@@ -152,8 +196,7 @@ export const scenarios = {
       error: code ? new AutoSaveError(code, 'for a test') : null,
     })
     const host = mount(<AutoSaveIndicator autosave={autosave} lang={lang} />)
-    const retry = host.querySelector('button')
-    retry?.click()
+    host.querySelector('button')?.click()
     const text = (selector: string) => host.querySelector(selector)?.textContent ?? ''
     const outcome = {
       tone: host.querySelector('.hf-autosave')?.getAttribute('data-tone'),
@@ -162,7 +205,7 @@ export const scenarios = {
       icon: host.querySelector('svg path') !== null,
       status: text('[role=status]'),
       alert: text('[role=alert]'),
-      retried: calls.flushNow,
+      calls,
     }
     root?.unmount()
     host.remove()

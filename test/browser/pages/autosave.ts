@@ -35,6 +35,10 @@ export const scenarios = {
     const { error, ...rest } = autosave.state
     return { ...rest, code: error?.code ?? null }
   },
+  async takeOver() {
+    const { error, ...rest } = await autosave.takeOver()
+    return { ...rest, code: error?.code ?? null }
+  },
   history: async () => (await autosave.history()).length,
   journals: async () => Object.keys(localStorage).length,
   close: () => autosave.close(),

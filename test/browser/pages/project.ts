@@ -14,6 +14,7 @@ const events: ProjectLockEvent[] = []
 subscribeLockEvents((event) => events.push(event))
 const leases: ProjectLockLease[] = []
 let bareLockAt = 0
+let releasing: Promise<void> | undefined
 
 const latest = () => {
   const lease = leases.at(-1)
@@ -57,6 +58,19 @@ export const scenarios = {
 
   async release() {
     await releaseProjectLock(latest())
+  },
+
+  /** Releases without waiting for the end, and then keeps the page busy. */
+  async releaseAndStall(ms: number) {
+    releasing = releaseProjectLock(latest())
+    // A few steps of the release happen before the long task.
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 10))
+    const end = performance.now() + ms
+    while (performance.now() < end);
+  },
+
+  async released() {
+    await releasing
   },
 
   async renew() {
@@ -114,6 +128,16 @@ export const scenarios = {
     const own = FileSystemDirectoryHandle.prototype as { removeEntry: unknown }
     original ??= own.removeEntry
     own.removeEntry = refuse ? () => Promise.reject(new DOMException('no', 'NotAllowedError')) : original
+  },
+
+  /** Every removal stalls before it takes effect. */
+  async stallRemovals(ms: number) {
+    const own = FileSystemDirectoryHandle.prototype
+    const remove = own.removeEntry
+    own.removeEntry = async function (this: FileSystemDirectoryHandle, ...args) {
+      await new Promise((resolve) => setTimeout(resolve, ms))
+      return remove.apply(this, args)
+    }
   },
 }
 

@@ -66,8 +66,8 @@ export class LiveLeases {
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(token: string) {
-    const headers = token ? { authorization: `Bearer ${token}` } : undefined
-    this.#api = createApi({ url: `${location.origin}/`, clientId: randomId(), headers })
+    const headers = token ? { authorization: `Bearer ${token}` } : {}
+    this.#api = createApi({ url: `${location.origin}/`, clientId: randomId(), headers: () => headers })
     void this.#start()
   }
 

@@ -47,11 +47,11 @@ class FakeLock {
   }
 
   take(): void {
-    this.change({ phase: 'held', token: ++this.grant })
+    this.change({ phase: 'held', held: true, token: ++this.grant })
   }
 
   lose(): void {
-    this.change({ phase: 'lost' })
+    this.change({ phase: 'lost', held: false })
   }
 
   /** Another tab takes the lock, saves and releases it. */

@@ -50,7 +50,7 @@ export class Draft {
   #version = 0
   #dirtySince = 0
   #saving: Promise<void> | undefined
-  #seen = { phase: '', savedAt: null as string | null, connected: false }
+  #seen = { held: false, savedAt: null as string | null, connected: false }
   #timer: ReturnType<typeof setTimeout> | undefined
   #isClosed = false
 
@@ -118,15 +118,15 @@ export class Draft {
   }
 
   #onLock(): void {
-    const { phase, savedAt, connected, request } = this.#lock.state
+    const { held, savedAt, connected, request } = this.#lock.state
     const before = this.#seen
-    this.#seen = { phase, savedAt, connected }
-    const isGranted = phase === 'held' && before.phase !== 'held'
+    this.#seen = { held, savedAt, connected }
+    const isGranted = held && !before.held
     // Another tab may have saved before the grant. The user must see that text before typing.
     if (isGranted && this.#state.status === 'saved') this.#change({ status: 'loading' })
     if (isGranted || savedAt !== before.savedAt || (connected && !before.connected)) void this.#load()
     // A holder whose lock has expired may still save if nobody got the lock since. A request to hand over: save now.
-    const isEnding = (before.phase === 'held' && phase !== 'held') || request !== null
+    const isEnding = (before.held && !held) || request !== null
     if (isEnding && this.#state.status === 'dirty') void this.#save()
   }
 
@@ -192,7 +192,7 @@ export class Draft {
 
   #onLoaded({ base, text: stored }: Stored): void {
     const { text, status } = this.#state
-    const isHeld = this.#lock.state.phase === 'held'
+    const isHeld = this.#lock.state.held
     if (stored === null) {
       // These texts overwrite only the version that they are based on. That is checked again before the save.
       if (status === 'dirty' || status === 'saving' || status === 'refused') return

@@ -21,7 +21,7 @@ export function Editor({ roomId }: { roomId: string }) {
   )
   const { text, status } = draftState
   const words = editorTexts[lang]
-  const isHeld = state.phase === 'held'
+  const isHeld = state.held
   const isEditable = isHeld && EDITABLE.includes(status)
   const area = useRef<HTMLTextAreaElement>(null)
   useEffect(() => {

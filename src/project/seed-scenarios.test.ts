@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { projectBed } from '../../test/web/project-bed.ts'
 import type { LockError } from './index.ts'
 
-describe('the four scenarios of the project lock', () => {
+describe('ロック API 設計 §4 テスト観点（抜粋）', () => {
   it('Web Lock 正常系: acquire, then release', async () => {
     const { openTab, finished, files } = projectBed()
     const { locks, emitted, events } = openTab()
@@ -51,8 +51,9 @@ describe('the four scenarios of the project lock', () => {
     files.put('workflow-cookbook/collector.jsonl', '{}')
     const { locks, events, emitted } = openTab({ locks: null })
     const lease = await finished(locks.acquireProjectLock())
-    files.refuse = (operation) => {
-      if (operation === 'remove') throw new DOMException('no', 'InvalidModificationError')
+    files.refuse = (operation, path) => {
+      if (operation === 'remove' && path.endsWith('.lock'))
+        throw new DOMException('no', 'InvalidModificationError')
     }
     await finished(locks.releaseProjectLock(lease))
     const after = emitted().slice(emitted().indexOf('release-requested'))

@@ -1,0 +1,310 @@
+import { orAborted } from '../base/abort.ts'
+import type { Clock } from '../base/clock.ts'
+import { asLeaseError, LeaseError } from '../base/errors.ts'
+import { pause } from '../base/pause.ts'
+import type { LossReason } from '../core/index.ts'
+import { type KeptLease, keepLease } from '../core/keep-lease.ts'
+import { type HeadersOption, isSignedOut } from './api.ts'
+import type { DocumentLock } from './document-lock-types.ts'
+import { endsLease, type RoomTerms } from './lock-messages.ts'
+import { createLockRequests, type Grant } from './lock-requests.ts'
+import type { Demand } from './lock-state.ts'
+import { followLock } from './lock-updates.ts'
+import { createLockView } from './lock-view.ts'
+
+/** For this long after an agreed hand-over, the end of the lock is not a loss. */
+const HANDING_OVER_MS = 5000
+/** The answer to a heartbeat is late after this share of the TTL: 2 s of 30 s. */
+const LATE_SHARE = 1 / 15
+const BACKGROUND = { background: true }
+
+export interface RoomLockOptions {
+  readonly url: string
+  readonly roomId: string
+  readonly clientId: string
+  readonly clock: Clock
+  readonly name: string | undefined
+  readonly headers: HeadersOption
+}
+
+/** The lock of one document for one tab, for all lock objects of the page. */
+export interface RoomLock extends Omit<DocumentLock, 'acquire' | 'rename' | typeof Symbol.asyncDispose> {
+  readonly clock: Clock
+  /** What requests carry: the name that others see, and the headers. */
+  readonly sender: { name: string | undefined; headers: HeadersOption }
+  /** The lock objects that share it. */
+  readonly objects: Set<DocumentLock>
+  /** Their uses of the lock: calls that wait for it, and those that were granted. Empty after a loss. */
+  readonly users: Set<object>
+  acquire(waitMs: number): Promise<boolean>
+}
+
+export function openRoomLock(options: RoomLockOptions): RoomLock {
+  const { url, clock, name, headers } = options
+  const sender = { name, headers }
+  const users = new Set<object>()
+  let kept: KeptLease | undefined
+  /** Requests for the lock that are under way: at most one of `acquire`, and one of the two others. */
+  const pending = new Map<'acquire' | 'demand', AbortController>()
+  /** Lost because of the network or sleep, not to another tab: the server may still count it as this tab's. */
+  let isResumable = false
+  let isHandingOver = false
+  let isClosed = false
+  let cancelSilence = () => {}
+  /** The latest call of `acquire`. */
+  let latest: { readonly until: number; readonly outcome: Promise<boolean> } | undefined
+
+  const view = createLockView(clock)
+  const { dispatch } = view
+  const requests = createLockRequests({
+    ...options,
+    name: () => sender.name || undefined,
+    headers: () => (typeof sender.headers === 'function' ? sender.headers() : sender.headers),
+    expectResponse() {
+      const onResponse = view.expectResponse()
+      return (response) => {
+        onResponse(response)
+        updates.onResponse()
+      }
+    },
+  })
+  const updates = followLock({
+    url,
+    clock,
+    view,
+    requests,
+    onEvent(event, data) {
+      if (kept && endsLease(event, data, kept.lease.token)) kept.end()
+    },
+    onAwake: () => void resume(),
+    onOffline: () => dispatch({ type: 'troubled', error: null }),
+    onLeave,
+  })
+  const lock: RoomLock = {
+    clock,
+    sender,
+    users,
+    objects: new Set(),
+
+    get state() {
+      return view.state
+    },
+
+    subscribe: view.subscribe,
+
+    async acquire(waitMs) {
+      if (kept?.lease.held) return true
+      if (isClosed) return false
+      const until = clock.monotonic() + waitMs
+      const isWaiting = view.state.phase === 'waiting'
+      if (isWaiting && waitMs === 0) return false
+      // One call waits for all. A shorter call joins it, a longer one replaces it.
+      const isJoining = isWaiting && latest && latest.until >= until
+      if (!isJoining) latest = { until, outcome: request(waitMs) }
+      const outcomes = [latest?.outcome ?? false]
+      if (waitMs > 0 && waitMs < Infinity) outcomes.push(pause(clock, waitMs, BACKGROUND).then(() => false))
+      return Promise.race(outcomes)
+    },
+
+    async release() {
+      const ending = kept
+      const isPending = pending.size > 0
+      latest = undefined
+      stop('acquire')
+      stop('demand')
+      kept = undefined
+      isResumable = false
+      dispatch({ type: 'released' })
+      if (isPending) await requests.withdraw().catch(() => {})
+      await ending?.lease[Symbol.asyncDispose]()
+    },
+
+    load: requests.load,
+
+    async save(content) {
+      const { token } = view.state
+      if (token === null) throw new LeaseError('lease-lost', 'acquire the lock before you save')
+      try {
+        await requests.save(content, token)
+      } catch (cause) {
+        const error = asLeaseError(cause)
+        if (error.code === 'stale-token' && kept?.lease.token === token) kept.end()
+        onTrouble(error)
+        // Shows whether the lock can still be renewed.
+        if (view.state.phase !== 'held') void resume()
+        throw error
+      }
+    },
+
+    takeOver: () => demandLock('takeover', 'taking-over'),
+    requestHandOver: () => demandLock('request', 'asking'),
+
+    async answer(granted) {
+      const { request } = view.state
+      if (!request) return
+      isHandingOver = granted
+      try {
+        await requests.answer(request.id, granted)
+      } catch (error) {
+        isHandingOver = false
+        throw error
+      }
+      dispatch({ type: 'changed', change: { request: null } })
+      clock.setTimer(() => (isHandingOver = false), HANDING_OVER_MS, true)
+    },
+
+    async close() {
+      isClosed = true
+      view.close()
+      updates.close()
+      await lock.release()
+    },
+  }
+  return lock
+
+  async function request(waitMs: number): Promise<boolean> {
+    isResumable = false
+    const outcome = await run('acquire', (stop) => {
+      dispatch({ type: 'acquiring' })
+      return requests.acquire(waitMs, stop, () => dispatch({ type: 'waiting' }))
+    })
+    // It was given up, or replaced by a longer call, or by a take-over.
+    if (outcome === undefined) return latest?.outcome ?? kept?.lease.held === true
+    if (isGrant(outcome)) return keep(outcome)
+    if (outcome) dispatch({ type: isSignedOut(outcome) ? 'signed-out' : 'error', error: outcome })
+    else dispatch({ type: 'refused' })
+    return false
+  }
+
+  /** False: the response took so long that the lock may have expired. */
+  function keep({ lease, sent }: Grant): boolean {
+    if (kept?.lease.held && kept.lease.token === lease.token) return true
+    // Every request for the lock follows a read, which brings the terms.
+    const { terms } = view
+    const keeping =
+      terms &&
+      keepLease(requests, lease, {
+        ttl: terms.ttl_ms,
+        heartbeat: terms.heartbeat_ms,
+        clock,
+        sent,
+        onEvent(event) {
+          if (kept !== keeping) return
+          if (event.type === 'renewed') onConfirmed()
+          if (event.type === 'error' && event.operation === 'renew') onTrouble(event.error)
+          if (event.type === 'lost') onLost(event.reason, event.error)
+        },
+      })
+    kept = keeping ?? undefined
+    dispatch(keeping ? { type: 'granted', token: lease.token } : { type: 'refused' })
+    if (keeping) expectHeartbeat()
+    return keeping !== null
+  }
+
+  function onConfirmed(): void {
+    dispatch({ type: 'renewed' })
+    expectHeartbeat()
+  }
+
+  /** A silent server is a problem long before the lock expires. */
+  function expectHeartbeat(): void {
+    cancelSilence()
+    const { heartbeat_ms, ttl_ms } = view.terms as RoomTerms
+    const onSilence = () => dispatch({ type: 'troubled', error: null })
+    cancelSilence = clock.setTimer(onSilence, heartbeat_ms + ttl_ms * LATE_SHARE, true)
+  }
+
+  function onTrouble(error: LeaseError): void {
+    if (isSignedOut(error)) dispatch({ type: 'signed-out', error })
+    else if (error.retryable) dispatch({ type: 'troubled', error })
+  }
+
+  /**
+   * The outcome of a request, its error, or `undefined` if the request was stopped. A request that was stopped is not
+   * cut off, because the server may have granted it by then. Such a grant is given back, unless another call has it.
+   */
+  async function run<T>(
+    slot: 'acquire' | 'demand',
+    request: (signal: AbortSignal) => Promise<T | Grant>,
+  ): Promise<T | Grant | LeaseError | undefined> {
+    stop(slot)
+    const own = new AbortController()
+    const { signal } = own
+    pending.set(slot, own)
+    const response = request(signal)
+    const outcome = await orAborted(response, signal).catch(asLeaseError)
+    if (signal.aborted) {
+      const giveBack = (late: T | Grant) => {
+        if (isGrant(late) && !isWanted()) requests.release(late.lease).catch(() => {})
+      }
+      response.then(giveBack, () => {})
+      return undefined
+    }
+    pending.delete(slot)
+    // The server may have granted a request whose response was lost.
+    const isUnclear = outcome instanceof LeaseError && outcome.retryable
+    if (isUnclear && !isWanted()) requests.withdraw().catch(() => {})
+    return outcome
+  }
+
+  function stop(slot: 'acquire' | 'demand'): void {
+    pending.get(slot)?.abort()
+    pending.delete(slot)
+  }
+
+  /** Whether this tab has the lock, or a call that may get it. */
+  function isWanted(): boolean {
+    return pending.size > 0 || kept?.lease.held === true
+  }
+
+  async function demandLock(how: 'takeover' | 'request', demand: Demand): Promise<boolean> {
+    if (isClosed || pending.has('demand')) return false
+    const outcome = await run('demand', (stop) => {
+      dispatch({ type: 'changed', change: { demand } })
+      return requests.demand(how, stop)
+    })
+    if (outcome === undefined) return false
+    if (isGrant(outcome)) {
+      latest = undefined
+      stop('acquire')
+      if (keep(outcome)) return true
+    }
+    dispatch({ type: 'changed', change: { demand: typeof outcome === 'string' ? outcome : 'failed' } })
+    return false
+  }
+
+  function onLost(reason: LossReason, error: LeaseError): void {
+    isResumable = reason === 'deadline' || reason === 'gave-up'
+    if (!isResumable) users.clear()
+    dispatch(isHandingOver ? { type: 'released' } : { type: 'lost', error })
+    isHandingOver = false
+    void resume()
+    void updates.refresh()
+  }
+
+  function onLeave(): void {
+    if (pending.size > 0) requests.withdraw().catch(() => {})
+    if (!kept?.lease.held) return
+    users.clear()
+    kept.lease.release().catch(() => {})
+    dispatch({ type: 'lost', error: null })
+  }
+
+  /** Renews what is held. Resumes a lock that the server still counts as this tab's. */
+  async function resume(): Promise<void> {
+    if (isClosed) return
+    if (kept?.lease.held) await kept.lease.renew().catch(() => {})
+    else if (isResumable) {
+      // Without a response, the next call tries again.
+      const grant = await requests.resume().catch(() => undefined)
+      if (grant === undefined || !isResumable) return
+      isResumable = false
+      if (grant) keep(grant)
+      else users.clear()
+    }
+  }
+}
+
+function isGrant(outcome: unknown): outcome is Grant {
+  return 'lease' in Object(outcome)
+}
