@@ -71,16 +71,7 @@ const SCOPE = {
   pool: new Pool(),
   redis: { sendCommand() {}, call() {}, duplicate() {}, on() {}, eval() {}, evalsha() {} },
   firestore: new Firestore(),
-  nats: {
-    info: {},
-    subscribe() {},
-    drain() {},
-    request() {},
-    publish() {},
-    closed() {},
-    getServer() {},
-    status() {},
-  },
+  nats: { isClosed() {}, status() {}, publish() {}, subscribe() {}, flush() {}, jetstream() {} },
   database: { exec() {}, prepare() {} },
 }
 
