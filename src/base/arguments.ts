@@ -4,13 +4,13 @@ import { suggest } from './suggest.ts'
 
 const LONGEST_SHOWN = 60
 
-export function refuse(option: string, expected: string, received: unknown): never {
-  fail(`${option}: expected ${expected}, got ${show(received)}`)
+export function refuse(option: string, expected: string, received: unknown, shown = show(received)): never {
+  fail(`${option}: expected ${expected}, got ${shown}`)
 }
 
 /** For clients and addresses: a text is not shown, because it may contain a password. */
 export function refuseClient(option: string, expected: string, received: unknown): never {
-  fail(`${option}: expected ${expected}, got ${typeof received === 'string' ? 'a string' : show(received)}`)
+  refuse(option, expected, received, typeof received === 'string' ? 'a string' : undefined)
 }
 
 function fail(message: string): never {
@@ -21,23 +21,19 @@ function fail(message: string): never {
 export function show(value: unknown): string {
   if (typeof value === 'string')
     return JSON.stringify(value.length > LONGEST_SHOWN ? `${value.slice(0, LONGEST_SHOWN)}…` : value)
-  if (typeof value === 'bigint') return `${value}n`
-  if (typeof value === 'function') return 'a function'
-  if (Array.isArray(value)) return 'an array'
-  if (typeof value !== 'object' || value === null) return String(value)
-  const name = classNameOf(value)
-  if (!name || name === 'Object') return 'an object'
-  return /^[AEIOU]/.test(name) ? `an ${name}` : `a ${name}`
+  if (Object(value) !== value) return String(value) + (typeof value === 'bigint' ? 'n' : '')
+  const name = typeof value === 'function' ? 'function' : Array.isArray(value) ? 'array' : classNameOf(value)
+  return `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name}`
 }
 
-function classNameOf(value: object): string {
+function classNameOf(value: unknown): string {
   try {
-    const { name } = value.constructor
-    return typeof name === 'string' ? name : ''
+    const { name } = (value as object).constructor
+    if (typeof name === 'string' && name !== 'Object') return name || 'object'
   } catch {
     // No prototype, or a getter that throws.
-    return ''
   }
+  return 'object'
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
@@ -76,9 +72,13 @@ export function expectBoolean(option: string, value: unknown): asserts value is 
 }
 
 export function expectWhole(option: string, value: unknown, min: number, max = Infinity): void {
-  const range = max === Infinity ? `from ${min}` : `from ${min} to ${max}`
-  if (!Number.isInteger(value) || (value as number) < min || (value as number) > max)
-    refuse(option, `a whole number ${range}`, value)
+  if (!isWhole(value, min, max))
+    refuse(option, `a whole number from ${min}${max < Infinity ? ` to ${max}` : ''}`, value)
+}
+
+/** Whether it is a whole number in this range. */
+export function isWhole(value: unknown, min: number, max: number): value is number {
+  return Number.isInteger(value) && (value as number) >= min && (value as number) <= max
 }
 
 export function expectOneOf(option: string, value: unknown, choices: readonly string[]): void {

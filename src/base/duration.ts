@@ -1,4 +1,4 @@
-import { refuse } from './arguments.ts'
+import { isWhole, refuse } from './arguments.ts'
 import { MAX_TIMER_MS } from './clock.ts'
 
 /** Milliseconds, or text such as `'500ms'`, `'30s'`, `'1.5m'`, `'2h'`, `'1d'`. */
@@ -25,7 +25,7 @@ export function unitQuestion(value: unknown): string | undefined {
 /** The milliseconds of a time option. Throws unless they are whole and from `min` to `max`. */
 export function expectDuration(option: string, value: unknown, min: number, max = MAX_TIMER_MS): number {
   const ms = parseDuration(value)
-  if (Number.isInteger(ms) && ms >= min && ms <= max) return ms
+  if (isWhole(ms, min, max)) return ms
   refuse(option, `whole milliseconds from ${min} to ${max}, or text such as '30s'`, value)
 }
 

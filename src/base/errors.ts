@@ -89,19 +89,6 @@ export function asLeaseError(error: unknown, resource?: string): LeaseError {
   return new LeaseError('store-failed', messageOf(error), { cause: error, resource })
 }
 
-/**
- * `error`, with the trouble that a client reported about its connection, if that can be why the store did not answer.
- * The cause of `trouble` is the client's own error.
- */
-export function withTrouble(error: LeaseError, trouble: Error | undefined): LeaseError {
-  if (!trouble || error.code !== 'store-unavailable') return error
-  const { cause = trouble } = trouble
-  // The error of the call itself, such as `ECONNREFUSED`, is newer than what the client reported.
-  if (/\bE[A-Z]{3,}\b/.test(error.message) || error.message.includes(messageOf(cause))) return error
-  const message = `${error.message}; ${trouble.message}`
-  return new LeaseError(error.code, message, { cause, resource: error.resource })
-}
-
 /** Whether whatever was thrown says that the same call may succeed later. Works for errors of any class. */
 export function isRetryable(error: unknown): boolean {
   return (Object(error) as { readonly retryable?: unknown }).retryable === true

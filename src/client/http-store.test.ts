@@ -124,6 +124,31 @@ describe('an acquisition that is aborted', () => {
   })
 })
 
+describe('many calls at once', () => {
+  it('are not all sent at once, and renewals do not wait behind acquire requests', async () => {
+    const few = httpStore(URL_OF_SERVER, { maxInFlight: 2 })
+    const sent: string[] = []
+    const waiting: (() => void)[] = []
+    serve(async (method, body) => {
+      sent.push(method)
+      await new Promise<void>((resolve) => waiting.push(resolve))
+      return method === 'PUT'
+        ? { ok: true, lease: leaseOf(String(body.id), 5) }
+        : { ended: null, holder: null }
+    })
+    const calls = Array.from({ length: 5 }, () => few.acquire({ ...ASK, id: crypto.randomUUID() }))
+    for (let n = 0; n < 5; n++) calls.push(few.renew(ASK) as never, few.release(ASK) as never)
+    const outcomes = Promise.allSettled(calls)
+    await expect.poll(() => sent.toSorted()).toEqual(['DELETE', 'POST', 'POST', 'PUT'])
+    while (sent.length < 15 || waiting.length > 0) {
+      waiting.shift()?.()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await outcomes
+    expect(sent.filter((method) => method === 'POST')).toHaveLength(5)
+  })
+})
+
 describe('push', () => {
   const granted = { granted: true, lease: leaseOf('a', 5) }
 

@@ -28,6 +28,7 @@ import {
   leasesRead,
   leasesSwept,
 } from '../protocol/index.ts'
+import { limitConcurrency } from '../stores/local/limit-concurrency.ts'
 import { LocalListeners } from '../stores/local/listeners.ts'
 import { StoreCalls } from '../stores/local/store-calls.ts'
 import {
@@ -80,6 +81,8 @@ class HttpStore implements LeaseStore {
   readonly #clientId = randomId()
   readonly #api: Api
   readonly #calls: StoreCalls
+  /** For renewals and releases. Thousands at once would open a connection each. */
+  readonly #whenFewAreSent: ReturnType<typeof limitConcurrency>
   readonly #listeners: LocalListeners
   readonly #push: HttpPush
 
@@ -96,6 +99,7 @@ class HttpStore implements LeaseStore {
     const read = (resources: readonly string[]) => this.read(resources)
     this.#api = api
     this.#calls = new StoreCalls({ backend: 'HTTP', explain: asLeaseError, clock, maxInFlight })
+    this.#whenFewAreSent = limitConcurrency(maxInFlight)
     this.#listeners = listeners
     this.#push = new HttpPush({ url, key, api, clientId, listeners, clock, read })
   }
@@ -110,7 +114,12 @@ class HttpStore implements LeaseStore {
 
   async renew({ resource, id, ttl }: RenewAsk, call?: CallOptions): Promise<Renewal> {
     const request = { method: 'PUT', path: pathOf(resource), body: { id, ttl } } as const
-    const response = await this.#send(request, call, resource)
+    const work = (stop: Stop) =>
+      this.#whenFewAreSent(async () => {
+        stop.throwIfAborted()
+        return this.#api({ ...request, signal: stop.signal })
+      })
+    const response = await this.#calls.run(work, call, resource)
     if (isValid(response, 409, leaseLost))
       return { ok: false, holder: response.body.holder as LeaseRecord | null }
     const { lease } = expectBody(response, leaseRenewed)
@@ -124,7 +133,8 @@ class HttpStore implements LeaseStore {
     if ('id' in by) this.#listeners.forget(by.id)
     const work = async () => {
       const request = { method: 'DELETE', path: pathOf(resource), body, keepalive: true } as const
-      return expectBody(await this.#api(request), leaseReleased) as Released
+      const response = await this.#whenFewAreSent(() => this.#api(request))
+      return expectBody(response, leaseReleased) as Released
     }
     return this.#calls.release(by, work, call)
   }

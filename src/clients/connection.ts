@@ -1,5 +1,5 @@
 /** What a client's events say about its connection, so that errors can name the reason why the backend is silent. */
-import { type LeaseError, messageOf, withTrouble } from '../base/errors.ts'
+import { LeaseError, messageOf } from '../base/errors.ts'
 
 export interface Connection {
   /** Why the backend cannot be reached, with the client's own error as `cause`; `undefined`: no trouble is known. */
@@ -57,6 +57,19 @@ export function troubleOf(client: object): Error | undefined {
   const { wasConnected, isBroken, lastError, node } = state
   if (wasConnected !== false && !isBroken && lastError === undefined) return undefined
   return connectionTrouble(wasConnected !== false, lastError, node)
+}
+
+/**
+ * `error`, with the trouble that a client reported about its connection, if that can be why the store did not answer.
+ * The cause of `trouble` is the client's own error.
+ */
+export function withTrouble(error: LeaseError, trouble: Error | undefined): LeaseError {
+  if (!trouble || error.code !== 'store-unavailable') return error
+  const { cause = trouble } = trouble
+  // The error of the call itself, such as `ECONNREFUSED`, is newer than what the client reported.
+  if (/\bE[A-Z]{3,}\b/.test(error.message) || error.message.includes(messageOf(cause))) return error
+  const message = `${error.message}; ${trouble.message}`
+  return new LeaseError(error.code, message, { cause, resource: error.resource })
 }
 
 /** `cause`: the client's own error, if there is one. `address`: where it could not connect. */

@@ -1,6 +1,7 @@
 import { hasMethods, refuseClient } from '../base/arguments.ts'
 import { systemClock } from '../base/clock.ts'
-import { connectionTrouble } from './connection.ts'
+import type { LeaseError } from '../base/errors.ts'
+import { connectionTrouble, withTrouble } from './connection.ts'
 
 /**
  * The part of `Firestore` from `@google-cloud/firestore` or `firebase-admin` that Holdfast uses. Parameters are as
@@ -110,6 +111,10 @@ export class FirestoreConnection {
   trouble(): Error | undefined {
     if (this.#error === undefined) return undefined
     return connectionTrouble(this.#wasConnected, this.#error, this.#address)
+  }
+
+  explain(error: LeaseError): LeaseError {
+    return withTrouble(error, this.trouble())
   }
 
   async #probe(): Promise<void> {

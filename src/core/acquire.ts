@@ -1,5 +1,5 @@
 import type { Stop } from '../base/abort.ts'
-import { moment, timeOfDay } from '../base/clock.ts'
+import { type Moment, moment, timeOfDay } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
@@ -40,10 +40,7 @@ export async function acquire(
   let owing = false
   /** The attempt waits in this process, because too many requests are in flight. */
   let queued = false
-  let saidBusy = false
-  let sent = moment(clock)
-  /** Monotonic time at which the attempt has failed if there is no answer. */
-  let answerBy = Infinity
+  let sent: Moment
 
   const ask: Ask = {
     resource,
@@ -54,9 +51,11 @@ export async function acquire(
     endsWithProcess,
     ...(wait > 0 && store.supports.queue && { wake: (inMs: number) => wakeSignal.wake(inMs) }),
     queued(isQueued) {
-      if (isQueued) return onQueued()
-      onSent()
-      owing = true
+      queued = isQueued
+      // What it is granted counts from now.
+      sent = moment(clock)
+      owing ||= !queued
+      if (queued) emit(ask, { type: 'waiting', reason: 'store-busy', holder: null, place: null })
     },
     lost: () => {
       endedEarly = true
@@ -67,7 +66,8 @@ export async function acquire(
   try {
     for (;;) {
       if (queue) await localTurn(queue)
-      onSent()
+      queued = false
+      sent = moment(clock)
       state = reduce(state, { type: 'ask' })
       emit(ask, { type: 'attempt', attempt: ++attempts }, sent.wall)
       // The answer covers earlier wake-ups. Later ones must be kept.
@@ -76,14 +76,21 @@ export async function acquire(
       owing ||= !queued
       let outcome: Answer | HeldLease | LeaseError
       try {
-        outcome = await answerOf(context, call, () => answerBy - clock.monotonic(), resource, stop)
+        // A store that queues requests limits the time of those that it has sent.
+        const limit = queued ? Infinity : callTimeout
+        outcome = await answerOf(context, call, Math.min(limit, wait ? left() : Infinity), resource, stop)
       } catch (cause) {
         // Our release may overtake a slow request. What that request is granted later is released as well.
         call.then(
           () => over && !granted && context.giveUp(ask.id, options),
           () => {},
         )
-        outcome = queued && left() === 0 ? busyError() : asLeaseError(cause, resource)
+        outcome =
+          queued && left() === 0
+            ? new LeaseError('store-unavailable', `the store is busy: not sent within ${wait} ms`, {
+                resource,
+              })
+            : asLeaseError(cause, resource)
       }
       if (stop.reason) throw stop.reason
       if (outcome instanceof LeaseError) onFailed(outcome)
@@ -95,7 +102,7 @@ export async function acquire(
   } finally {
     over = true
     // The store need not send what nobody waits for.
-    if (!granted) stop.abort(new LeaseError('aborted', 'the wait is over', { resource }))
+    if (!granted) stop.abort(new LeaseError('aborted', 'the wait is over'))
     queue?.leave(resource, wakeSignal)
     if (owing) context.giveUp(ask.id, options)
   }
@@ -116,21 +123,6 @@ export async function acquire(
     }
   }
 
-  /** The time limit of an attempt, and the deadline of what it is granted, count from when it is sent. */
-  function onSent(): void {
-    queued = false
-    sent = moment(clock)
-    answerBy = sent.mono + Math.min(callTimeout, wait ? left() : Infinity)
-  }
-
-  /** Until it is sent, only the caller's own wait counts. */
-  function onQueued(): void {
-    queued = true
-    answerBy = wait ? started + wait : Infinity
-    if (!saidBusy) emit(ask, { type: 'waiting', reason: 'store-busy', holder: null, place: null })
-    saidBusy = true
-  }
-
   function onGranted({ lease, replaced }: Grant): HeldLease | LeaseError {
     const { expiresAt, remaining } = lease
     const at = moment(clock)
@@ -139,7 +131,7 @@ export async function acquire(
       return onFailed(
         new LeaseError('store-unavailable', 'the grant arrived after its own deadline', { resource }),
       )
-    granted = new HeldLease(context, options, lease, state)
+    granted = new context.Lease(context, options, lease, state)
     owing = false
     if (replaced?.state === 'expired') emit(ask, { type: 'expired', lease: replaced }, at.wall)
     emit(granted, { type: 'acquired', expiresAt, attempts, waited: at.mono - started }, at.wall)
@@ -182,11 +174,6 @@ export async function acquire(
   function left(): number {
     const rest = wait - (clock.monotonic() - started)
     return rest < 1 ? 0 : rest
-  }
-
-  function busyError(): LeaseError {
-    const problem = `the store is busy: the request was not sent within ${wait} ms, because others were in flight`
-    return new LeaseError('store-unavailable', problem, { resource })
   }
 
   function reason(outcome: Refusal | LeaseError): LeaseError {

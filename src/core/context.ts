@@ -13,6 +13,10 @@ export type EventBody = Body<LeaseEvent>
 
 export type About = Pick<LeaseRecord, 'resource' | 'owner' | 'id'> & { readonly token?: number }
 
+export type LeaseClass<L extends HeldLease = HeldLease> = new (
+  ...args: ConstructorParameters<typeof HeldLease>
+) => L
+
 /** Shared by the acquisitions and leases of one manager. */
 export interface Context {
   readonly store: ManagedStore
@@ -22,6 +26,8 @@ export interface Context {
   readonly endsWithProcess: boolean
   /** Present if the store keeps no queue. */
   readonly queue?: LocalQueue | undefined
+  /** The class of the leases that are granted. */
+  readonly Lease: LeaseClass
   readonly held: Set<HeldLease>
   /** `at`: when it happened. Default: now. */
   emit(about: About, body: EventBody, at?: number): void
@@ -41,7 +47,7 @@ export function answerOf<T>(
     clock,
     ms,
     stop,
-    ...(resource && { resource }),
-    trouble: () => store.trouble?.(),
+    resource,
+    explain: (error) => store.explain?.(error) ?? error,
   })
 }

@@ -1,9 +1,68 @@
-import { expectOptions, hasMethods, refuseClient } from '../base/arguments.ts'
+import type { Stop } from '../base/abort.ts'
+import {
+  expectFunction,
+  expectMethods,
+  expectOptions,
+  expectWhole,
+  hasMethods,
+  refuseClient,
+} from '../base/arguments.ts'
 import { suggestStore } from '../base/backend-of.ts'
 import { defaultOwner } from '../base/default-owner.ts'
-import { createManager, type Leases } from './manager.ts'
-import type { LeasesOptions } from './options.ts'
-import type { ManagedStore } from './store.ts'
+import type { LeaseRecord } from '../base/records.ts'
+import { checkResource } from '../base/resource-name.ts'
+import { answerOf } from './context.ts'
+import type { Lease } from './lease.ts'
+import { createManager, type Manager } from './manager.ts'
+import type { LeaseOptions, LeasesOptions } from './options.ts'
+import type { LookingStore, ManagedStore, WaitingRecord } from './store.ts'
+import { adopt, checkTicket, type LeaseTicket, TransferableLease } from './ticket.ts'
+
+export type AdoptOptions = Pick<LeaseOptions, 'ttl' | 'heartbeat' | 'retry' | 'signal'>
+
+export interface Leases extends Pick<Manager, 'subscribe' | 'close'>, AsyncDisposable {
+  /**
+   * Acquires, runs, always releases. Resolves with what `work` returns. Rejects with `lease-lost` if the lease was
+   * lost before `work` ended: another holder may have worked at the same time.
+   *
+   * @example
+   * await leases.withLease('invoice:42', async (lease) => save(invoice, lease.token))
+   */
+  withLease<T>(
+    resource: string,
+    work: (lease: Lease) => T | PromiseLike<T>,
+    options?: LeaseOptions,
+  ): Promise<T>
+  /** Waits for the lease. Rejects with `lease-held` when the wait ends. Not re-entrant. */
+  acquire(resource: string, options?: LeaseOptions): Promise<Lease>
+  /** One attempt; `null` if another caller holds it. */
+  tryAcquire(resource: string, options?: Omit<LeaseOptions, 'wait'>): Promise<Lease | null>
+  /** The live lease of a resource, whoever holds it. */
+  inspect(resource: string): Promise<LeaseRecord | null>
+  /** All live leases of a resource, oldest first. */
+  holders(resource: string): Promise<readonly LeaseRecord[]>
+  /**
+   * Who waits for a resource, first in line first. Rejects with `invalid-argument` if the store cannot tell: see
+   * `supports.waiting`.
+   */
+  waiting(resource: string): Promise<readonly WaitingRecord[]>
+  /**
+   * Ends the lease with this token by force, whoever holds it. Resolves with whether it did. The holder is told, or
+   * notices with its next heartbeat.
+   *
+   * @example
+   * const [holder] = await leases.holders('invoice:42')
+   * if (holder) await leases.release('invoice:42', { token: holder.token })
+   */
+  release(resource: string, by: { readonly token: number }): Promise<boolean>
+  /**
+   * Continues a lease that another handle has detached, in this or another process. Rejects with `lease-lost` if it
+   * has ended, and with `invalid-argument` if the ticket is not one of this kind of store.
+   */
+  adopt(ticket: LeaseTicket, options?: AdoptOptions): Promise<Lease>
+  /** Live leases in order of their names, at most `limit` (default 100). */
+  list(query?: { readonly prefix?: string; readonly limit?: number }): Promise<readonly LeaseRecord[]>
+}
 
 /**
  * Leases on a store: who may write this now, until when?
@@ -29,7 +88,84 @@ export function createLeases(
   })
   const { owner = defaultOwner() } = options
   const checked = 'then' in Object(store) ? Promise.resolve(store).then(expectStore) : expectStore(store)
-  return createManager(checked, { ...options, owner })
+  const { run, check, ...manager } = createManager(checked, { ...options, owner }, TransferableLease)
+  const leases: Leases = {
+    ...manager,
+
+    async withLease(resource, work, callOptions) {
+      expectFunction('work', work)
+      const lease = await leases.acquire(resource, callOptions)
+      let result: Awaited<ReturnType<typeof work>>
+      try {
+        result = await work(lease)
+      } finally {
+        await lease[Symbol.asyncDispose]()
+      }
+      lease.signal.throwIfAborted()
+      return result
+    },
+
+    async inspect(resource) {
+      const name = checkResource(resource)
+      const [lease] = await look('read', (store, stop) => store.read([name], stop))
+      return lease ?? null
+    },
+
+    async holders(resource) {
+      const lease = await leases.inspect(resource)
+      return lease ? [lease] : []
+    },
+
+    async waiting(resource) {
+      const name = checkResource(resource)
+      return look('waiting', (store, stop) => (store as Required<LookingStore>).waiting(name, stop))
+    },
+
+    release: (resource, by) =>
+      run(async (context, stop) => {
+        const name = checkResource(resource)
+        const { token } = Object(by) as typeof by
+        expectWhole('token', token, 0, Number.MAX_SAFE_INTEGER)
+        const { store, callTimeout, queue } = context
+        const releasing = store.release({ resource: name, token }, stop)
+        const { ended } = await answerOf(context, releasing, callTimeout, name, stop)
+        queue?.wake(name)
+        return ended?.state === 'released'
+      }),
+
+    adopt: (ticket, own) =>
+      run(async (context, stop) => {
+        const checked = checkTicket(ticket, context.store.kind)
+        const { resource, ttl } = checked
+        return adopt(context, checked, check(resource, { ttl, ...own }), stop)
+      }, own?.signal),
+
+    async list(query = {}) {
+      expectOptions(query, { prefix: 1, limit: 1 })
+      const { prefix = '', limit = 100 } = query
+      expectWhole('limit', limit, 1)
+      const found: LeaseRecord[] = []
+      for (let after: string | undefined; ; ) {
+        const rest = { prefix, limit: limit - found.length, ...(after && { after }) }
+        const page = await look('list', (store, stop) => store.list(rest, stop))
+        found.push(...page.leases)
+        after = page.next
+        if (!after || found.length >= limit) return found
+      }
+    },
+  }
+  return leases
+
+  function look<T>(
+    method: keyof LookingStore,
+    ask: (store: LookingStore, stop: Stop) => Promise<T>,
+  ): Promise<T> {
+    return run((context, stop) => {
+      const { store, callTimeout } = context
+      expectMethods('store', store, 'a LeaseStore with the looking half', method)
+      return answerOf(context, ask(store as LookingStore, stop), callTimeout, '', stop)
+    })
+  }
 }
 
 function expectStore<S>(store: S): S & ManagedStore {

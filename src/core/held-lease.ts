@@ -7,9 +7,10 @@ import type { Lease, LossReason } from './lease.ts'
 import type { CheckedOptions } from './options.ts'
 import { releaseInTime } from './release.ts'
 import { type Action, type Held, hasPassed, type LeaseState, nextDue, reduce } from './state.ts'
+import type { HoldingStore, RenewAsk } from './store.ts'
 
 /** A granted lease: feeds answers and time to the reducer, and acts on its state. */
-export class HeldLease implements Lease {
+export class HeldLease implements Omit<Lease, 'detach'> {
   declare readonly resource: string
   declare readonly id: string
   declare readonly owner: string
@@ -24,6 +25,8 @@ export class HeldLease implements Lease {
   /** Renewals that failed since the last one that succeeded. */
   #failures = 0
   #lastFailure: LeaseError | undefined
+  /** A renewal was sent, and none was answered since. */
+  #isUnanswered = false
   readonly #loss = new Stop()
   #cancelTimer: (() => void) | undefined
   #renewal: Promise<void> | undefined
@@ -59,13 +62,7 @@ export class HeldLease implements Lease {
   }
 
   async renew(): Promise<void> {
-    const { resource } = this
-    if (!this.held)
-      throw this.#loss.reason ?? new LeaseError('lease-lost', `${resource} was released`, { resource })
-    const context = this.#context
-    this.#renewal ??= answerOf(context, this.#beat(), context.callTimeout, resource, this.#loss).finally(
-      () => (this.#renewal = undefined),
-    )
+    this.#renewal ??= this.renewNow().finally(() => (this.#renewal = undefined))
     return this.#renewal
   }
 
@@ -88,6 +85,17 @@ export class HeldLease implements Lease {
   static close(lease: HeldLease, error: LeaseError): Promise<void> {
     lease.#loss.abort(error)
     return lease[Symbol.asyncDispose]()
+  }
+
+  /** Sends one renewal, and waits for its answer. */
+  async renewNow(changes?: Partial<RenewAsk>): Promise<void> {
+    const { resource } = this
+    if (!this.held)
+      throw this.#loss.reason ?? new LeaseError('lease-lost', `${resource} was released`, { resource })
+    const context = this.#context
+    await answerOf(context, this.#beat(changes), context.callTimeout, resource, this.#loss)
+    // The store may have refused, or another caller may have ended the lease meanwhile.
+    this.#loss.throwIfAborted()
   }
 
   /** Without an answer the next renewal is sent after this long, so that several fit before the deadline. */
@@ -128,14 +136,16 @@ export class HeldLease implements Lease {
   }
 
   /** Sends one renewal. Its answer counts from its own send time, whenever it comes. */
-  async #beat(): Promise<void> {
+  async #beat(changes?: Partial<RenewAsk>): Promise<void> {
     const { clock, store, callTimeout } = this.#context
     const { resource, id } = this
+    const ask = { resource, id, ttl: this.#options.ttl, ...changes }
     const sent = moment(clock)
     this.#dispatch({ type: 'beat', at: sent, again: sent.mono + this.#repeatMs })
+    this.#isUnanswered = true
     try {
-      const renewal = await store.renew({ resource, id, ttl: this.#options.ttl }, { timeout: callTimeout })
-      if (renewal.ok) this.#onRenewed(sent, renewal.lease)
+      const renewal = await store.renew(ask, { timeout: callTimeout })
+      if (renewal.ok) this.#onRenewed(sent, ask.ttl, renewal.lease)
       else this.#dispatch({ type: 'end', reason: 'refused' })
     } catch (cause) {
       const error = asLeaseError(cause, resource)
@@ -144,13 +154,15 @@ export class HeldLease implements Lease {
     }
   }
 
-  #onRenewed(sent: Moment, { remaining, expiresAt }: LeaseRecord): void {
+  #onRenewed(sent: Moment, ttl: number, { remaining, expiresAt }: LeaseRecord): void {
     const at = moment(this.#context.clock)
     const left = this.#state.phase === 'held' ? this.#state.until.mono - at.mono : 0
-    this.#dispatch({ type: 'granted', sent, at, options: this.#options, remaining })
+    const { heartbeat } = this.#options
+    this.#dispatch({ type: 'granted', sent, at, options: { ttl, heartbeat }, remaining })
     if (this.#state.phase !== 'held') return
     this.#failures = 0
     this.#lastFailure = undefined
+    this.#isUnanswered = false
     this.#expiresAt = expiresAt
     this.#context.emit(this, { type: 'renewed', expiresAt, left: left === Infinity ? null : left })
   }
@@ -167,8 +179,9 @@ export class HeldLease implements Lease {
 
   #onLost(reason: LossReason): void {
     const { resource } = this
-    // If no renewal was answered at all, the store may know why.
-    const cause = this.#lastFailure ?? (reason === 'deadline' ? this.#context.store.trouble?.() : undefined)
+    // No renewal was answered at all.
+    if (reason === 'deadline' && this.#isUnanswered) this.#lastFailure ??= silence(this.#context.store)
+    const cause = this.#lastFailure
     const why = cause ? `: ${cause.message}` : ''
     const error = new LeaseError('lease-lost', `the lease of ${resource} was lost (${reason})${why}`, {
       resource,
@@ -180,6 +193,15 @@ export class HeldLease implements Lease {
     this.#context.emit(this, { type: 'lost', reason, error, heldFor: this.#heldFor })
   }
 
+  /** Stops the heartbeat: this handle holds nothing any more. Returns how long it held the lease. */
+  letGo(): number {
+    const heldFor = this.#heldFor
+    this.#dispatch({ type: 'release' })
+    this.#released ??= Promise.resolve()
+    this.#context.held.delete(this)
+    return heldFor
+  }
+
   async #release(): Promise<void> {
     const context = this.#context
     const { resource, id } = this
@@ -188,12 +210,15 @@ export class HeldLease implements Lease {
       context.giveUp(id, this.#options)
       return
     }
-    const heldFor = this.#heldFor
-    this.#dispatch({ type: 'release' })
-    context.held.delete(this)
+    const heldFor = this.letGo()
     const ended = await releaseInTime(context, id, this.#options)
     if (ended === 'released') context.emit(this, { type: 'released', heldFor })
     else this.#onLost('refused')
     context.queue?.wake(resource)
   }
+}
+
+function silence(store: HoldingStore): LeaseError {
+  const error = new LeaseError('store-unavailable', 'no renewal was answered')
+  return store.explain?.(error) ?? error
 }

@@ -2,9 +2,9 @@ export { type Clock, systemClock } from '../base/clock.ts'
 export type { Duration } from '../base/duration.ts'
 export { LeaseError, type LeaseErrorCode, type LeaseErrorDetails } from '../base/errors.ts'
 export type { JsonObject, JsonValue, LeaseRecord } from '../base/records.ts'
+export type { AdoptOptions, Leases } from './create-leases.ts'
 export { createLeases } from './create-leases.ts'
 export type { Lease, LeaseEvent, LeaseListener, LossReason } from './lease.ts'
-export type { Leases } from './manager.ts'
 export type { LeaseOptions, LeasesOptions, Retry } from './options.ts'
 export type {
   Answer,
@@ -25,4 +25,6 @@ export type {
   StoreEvent,
   StoreLoad,
   StoreSupport,
+  WaitingRecord,
 } from './store.ts'
+export type { LeaseTicket } from './ticket.ts'

@@ -4,7 +4,6 @@ import { backoffMs } from '../base/pause.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import type { Context, EventBody } from './context.ts'
 import { HeldLease } from './held-lease.ts'
-import type { Lease } from './lease.ts'
 import type { CheckedOptions } from './options.ts'
 import { releaseInTime } from './release.ts'
 import { FREE, reduce } from './state.ts'
@@ -28,7 +27,7 @@ export interface KeepStore extends Pick<HoldingStore, 'renew'> {
 }
 
 export interface KeptLease {
-  readonly lease: Lease
+  readonly lease: HeldLease
   /** Call it when the other side reports that the lease was ended. */
   end(): void
 }
@@ -50,6 +49,7 @@ export function keepLease(
     clock,
     callTimeout: CALL_TIMEOUT_MS,
     endsWithProcess: false,
+    Lease: HeldLease,
     held: new Set(),
     emit: (_, event) => onEvent(event),
     giveUp: (id) => void releaseInTime(context, id, options).catch(() => {}),

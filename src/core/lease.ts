@@ -1,5 +1,7 @@
+import type { Duration } from '../base/duration.ts'
 import type { LeaseError } from '../base/errors.ts'
 import type { JsonObject, LeaseRecord } from '../base/records.ts'
+import type { LeaseTicket } from './ticket.ts'
 
 /**
  * The right to a resource, kept alive by a heartbeat until it is released or lost.
@@ -22,8 +24,20 @@ export interface Lease extends AsyncDisposable {
   readonly signal: AbortSignal
   /** False from the lease's own deadline on, and after a release or loss. Computed on every read. */
   readonly held: boolean
-  /** Renews now, in addition to the heartbeat. Rejects with `lease-lost` if the store refuses. */
-  renew(): Promise<void>
+  /**
+   * Renews now, in addition to the heartbeat. With `ttl` the lease lives at least that long from now on, once: later
+   * heartbeats have the TTL of the lease again, and never shorten it. Rejects with `lease-lost` if the store refuses.
+   */
+  renew(options?: { readonly ttl?: Duration | undefined }): Promise<void>
+  /**
+   * Hands the lease over to another process: renews it, stops the heartbeat, and returns a ticket as plain JSON for
+   * `leases.adopt`. This handle then holds nothing, and its release has no effect. Until somebody adopts the lease it
+   * lives for its TTL, also if this process ends.
+   *
+   * @example
+   * worker.send(await lease.detach())
+   */
+  detach(): Promise<LeaseTicket>
   /** Ends the lease. Rejects only if the store could not be reached; the lease then ends with its TTL. */
   release(): Promise<void>
 }

@@ -1,52 +1,35 @@
 import { onAbort, Stop } from '../base/abort.ts'
 import { answerWithin, CALL_TIMEOUT_MS } from '../base/answer-within.ts'
-import {
-  expectBoolean,
-  expectFunction,
-  expectMethods,
-  expectObject,
-  expectOptions,
-  expectSignal,
-  expectWhole,
-} from '../base/arguments.ts'
+import { expectBoolean, expectObject, expectSignal } from '../base/arguments.ts'
 import { createChannel } from '../base/channel.ts'
 import { systemClock } from '../base/clock.ts'
 import { expectDuration } from '../base/duration.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { backoffMs } from '../base/pause.ts'
-import type { LeaseRecord } from '../base/records.ts'
-import { checkResource } from '../base/resource-name.ts'
 import { acquire } from './acquire.ts'
-import { answerOf, type Context } from './context.ts'
+import type { Context, LeaseClass } from './context.ts'
 import { HeldLease } from './held-lease.ts'
 import { HeldLeases } from './held-leases.ts'
-import type { Lease, LeaseEvent, LeaseListener } from './lease.ts'
+import type { LeaseEvent, LeaseListener } from './lease.ts'
 import { createLocalQueue } from './local-queue.ts'
-import { checkOptions, expectOneAttempt, type LeaseOptions, type LeasesOptions } from './options.ts'
+import {
+  type CheckedOptions,
+  checkOptions,
+  expectOneAttempt,
+  type LeaseOptions,
+  type LeasesOptions,
+} from './options.ts'
 import { releaseInTime } from './release.ts'
-import type { LookingStore, ManagedStore } from './store.ts'
+import type { ManagedStore } from './store.ts'
 
-export interface Leases extends AsyncDisposable {
-  /**
-   * Acquires, runs, always releases. Resolves with what `work` returns. Rejects with `lease-lost` if the lease was
-   * lost before `work` ended: another holder may have worked at the same time.
-   *
-   * @example
-   * await leases.withLease('invoice:42', async (lease) => save(invoice, lease.token))
-   */
-  withLease<T>(
-    resource: string,
-    work: (lease: Lease) => T | PromiseLike<T>,
-    options?: LeaseOptions,
-  ): Promise<T>
+export type { HeldLease }
+
+/** Waits for leases and holds them. */
+export interface Manager<L extends HeldLease = HeldLease> extends AsyncDisposable {
   /** Waits for the lease. Rejects with `lease-held` when the wait ends. Not re-entrant. */
-  acquire(resource: string, options?: LeaseOptions): Promise<Lease>
+  acquire(resource: string, options?: LeaseOptions): Promise<L>
   /** One attempt; `null` if another caller holds it. */
-  tryAcquire(resource: string, options?: Omit<LeaseOptions, 'wait'>): Promise<Lease | null>
-  /** The live lease of a resource, whoever holds it. */
-  inspect(resource: string): Promise<LeaseRecord | null>
-  /** Live leases in order of their names, at most `limit` (default 100). */
-  list(query?: { readonly prefix?: string; readonly limit?: number }): Promise<readonly LeaseRecord[]>
+  tryAcquire(resource: string, options?: Omit<LeaseOptions, 'wait'>): Promise<L | null>
   /** Listens to the events of this manager. Returns a function that stops it. */
   subscribe(listener: LeaseListener): () => void
   /**
@@ -55,11 +38,19 @@ export interface Leases extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** `createLeases` without its explanations of mistakes, for other parts. */
-export function createManager(
+/** For the parts of `createLeases` that do not acquire. */
+export interface ManagerTools {
+  /** `close` and the signal stop the work. */
+  run<T>(work: (context: Context, stop: Stop) => Promise<T>, signal?: AbortSignal): Promise<T>
+  check(resource: string, options?: LeaseOptions): CheckedOptions
+}
+
+/** `Lease`: the class of the leases that it grants. */
+export function createManager<L extends HeldLease = HeldLease>(
   store: ManagedStore | PromiseLike<ManagedStore>,
   options: LeasesOptions & { readonly owner: string },
-): Leases {
+  Lease: LeaseClass<L> = HeldLease as unknown as LeaseClass<L>,
+): Manager<L> & ManagerTools {
   const { clock = systemClock, onEvent, endsWithProcess = true } = options
   const { retry = (failures) => backoffMs(clock, failures) } = options
   const defaults = { ...options, retry }
@@ -82,53 +73,21 @@ export function createManager(
     coming.then((ready) => (context = ready)).catch(() => {})
   } else context = contextOf(store as ManagedStore)
 
-  const leases: Leases = {
-    async withLease(resource, work, callOptions) {
-      expectFunction('work', work)
-      const lease = await leases.acquire(resource, callOptions)
-      let result: Awaited<ReturnType<typeof work>>
-      try {
-        result = await work(lease)
-      } finally {
-        await lease[Symbol.asyncDispose]()
-      }
-      lease.signal.throwIfAborted()
-      return result
-    },
-
+  const check: ManagerTools['check'] = (resource, own) => checkOptions(resource, defaults, own)
+  const manager: Manager<L> & ManagerTools = {
     acquire: (resource, callOptions) =>
       whileOpen((stop) => {
-        const checked = checkOptions(resource, defaults, callOptions)
-        return acquire(ready(stop, checked.wait), checked, stop, clock.monotonic())
+        const checked = check(resource, callOptions)
+        return acquire(ready(stop, checked.wait), checked, stop, clock.monotonic()) as Promise<L>
       }, callOptions?.signal),
 
     async tryAcquire(resource, callOptions) {
       expectOneAttempt(callOptions)
       try {
-        return await leases.acquire(resource, { ...callOptions, wait: 0 })
+        return await manager.acquire(resource, { ...callOptions, wait: 0 })
       } catch (error) {
         if ((error as LeaseError).code === 'lease-held') return null
         throw error
-      }
-    },
-
-    async inspect(resource) {
-      const name = checkResource(resource)
-      const [lease] = await call('read', (store, stop) => store.read([name], stop))
-      return lease ?? null
-    },
-
-    async list(query = {}) {
-      expectOptions(query, { prefix: 1, limit: 1 })
-      const { prefix = '', limit = 100 } = query
-      expectWhole('limit', limit, 1)
-      const found: LeaseRecord[] = []
-      for (let after: string | undefined; ; ) {
-        const rest = { prefix, limit: limit - found.length, ...(after && { after }) }
-        const page = await call('list', (store, stop) => store.list(rest, stop))
-        found.push(...page.leases)
-        after = page.next
-        if (!after || found.length >= limit) return found
       }
     },
 
@@ -139,9 +98,12 @@ export function createManager(
       return closed
     },
 
-    [Symbol.asyncDispose]: () => leases.close(),
+    [Symbol.asyncDispose]: () => manager.close(),
+
+    run: (work, signal) => whileOpen(async (stop) => work(await ready(stop), stop), signal),
+    check,
   }
-  return leases
+  return manager
 
   async function closeAll(): Promise<void> {
     for (const lease of held) track(HeldLease.close(lease, closedError()))
@@ -171,6 +133,7 @@ export function createManager(
       clock,
       callTimeout,
       endsWithProcess,
+      Lease,
       held,
       emit,
       giveUp: (id, checked) => track(releaseInTime(shared, id, checked).catch(() => {})),
@@ -183,17 +146,6 @@ export function createManager(
     return context instanceof Promise
       ? answerWithin(context, { clock, ms: Math.min(callTimeout, wait || Infinity), stop })
       : context
-  }
-
-  function call<T>(
-    method: keyof LookingStore,
-    ask: (store: LookingStore, stop: Stop) => Promise<T>,
-  ): Promise<T> {
-    return whileOpen(async (stop) => {
-      const shared = await ready(stop)
-      expectMethods('store', shared.store, 'a LeaseStore with the looking half', method)
-      return answerOf(shared, ask(shared.store as LookingStore, stop), callTimeout, '', stop)
-    })
   }
 
   /** `close` and the caller's signal stop the work. */

@@ -78,8 +78,9 @@ function whileHeld(state: Held, action: Action): LeaseState {
   switch (action.type) {
     case 'granted': {
       const renewed = holdFrom(action)
-      // Answers may overtake each other. An older one must not move the deadline back.
-      return renewed.until.mono >= state.until.mono ? renewed : state
+      // Answers may overtake each other, and an earlier renewal may have had a longer TTL: no deadline moves back.
+      if (renewed.until.mono >= state.until.mono) return renewed
+      return { ...state, beatAt: Math.max(state.beatAt, renewed.beatAt) }
     }
     case 'beat':
       return { ...state, beatAt: action.again }

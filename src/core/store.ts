@@ -1,3 +1,4 @@
+import type { LeaseError } from '../base/errors.ts'
 import type { JsonObject, LeaseRecord } from '../base/records.ts'
 
 /**
@@ -35,10 +36,10 @@ export interface HoldingStore {
   release(ask: ReleaseAsk, call?: CallOptions): Promise<Released>
 
   /**
-   * Why the backend cannot be reached at the moment, for the messages of calls that get no answer. The client's own
-   * error is the `cause`. `undefined`: it can be reached, as far as the client has said.
+   * The error of a call that got no answer, with what the client has said about its connection: the message names its
+   * last error, and the `cause` is that error. Without such trouble, the error as it is.
    */
-  trouble?(): Error | undefined
+  explain?(error: LeaseError): LeaseError
 
   /** Closes what the store itself opened, never the client that it was given. Leases stay as they are. */
   close(): Promise<void>
@@ -48,6 +49,9 @@ export interface HoldingStore {
 export interface LookingStore {
   /** The live leases of these resources, in the same order; `null` for a resource without one. */
   read(resources: readonly string[], call?: CallOptions): Promise<readonly (LeaseRecord | null)[]>
+
+  /** Those who wait for this resource, first in line first. Only if `supports.waiting`. */
+  waiting?(resource: string, call?: CallOptions): Promise<readonly WaitingRecord[]>
 
   /** Live leases ordered by resource; `next`, where present, is the `after` of the following page. */
   list(query: ListQuery, call?: CallOptions): Promise<LeasePage>
@@ -74,6 +78,16 @@ export interface StoreSupport {
   readonly expiry: boolean
   /** `list` works. */
   readonly list: boolean
+  /** `waiting` works. Absent: it does not. */
+  readonly waiting?: boolean
+}
+
+/** Somebody who waits for a resource. */
+export interface WaitingRecord {
+  readonly id: string
+  readonly owner: string
+  /** How many are ahead. */
+  readonly place: number
 }
 
 export interface StoreLoad {

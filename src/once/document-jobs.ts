@@ -34,7 +34,7 @@ export interface JobDocuments {
   /** Writes the fields that `decide` returns. The transaction may run again, so `decide` has no side effects. */
   transact<T>(id: string, decide: (document: JobDocument | null) => DocumentDecision<T>): Promise<T>
   watch?(id: string, on: () => void): () => void
-  trouble?(): Error | undefined
+  explain?: JobStore['explain']
 }
 
 export interface DocumentDecision<T> {
@@ -47,7 +47,7 @@ export function documentJobs(documents: JobDocuments, names: JobFields, statuses
   const { kind, watch } = documents
   return {
     kind,
-    trouble: () => documents.trouble?.(),
+    explain: (error) => documents.explain?.(error) ?? error,
     async add(id) {
       expectId(id)
       await documents.create(id, { [names.status]: statuses.pending, [names.attempts]: 0 })

@@ -1,5 +1,5 @@
 import { expectOptions, expectText, hasMethods, refuseClient, show } from '../base/arguments.ts'
-import { LeaseError, withTrouble } from '../base/errors.ts'
+import { LeaseError } from '../base/errors.ts'
 import {
   type DocumentReference,
   type DocumentSnapshot,
@@ -41,7 +41,7 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
 
   const documents: JobDocuments = {
     kind: 'firestore',
-    trouble: () => connection.trouble(),
+    explain: (error) => connection.explain(error),
     create: (id, initial) =>
       explained(id, async () => {
         try {
@@ -76,7 +76,7 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
     try {
       return await connection.follow(work())
     } catch (error) {
-      throw withTrouble(firestoreError(error, id), connection.trouble())
+      throw connection.explain(firestoreError(error, id))
     }
   }
 

@@ -49,7 +49,7 @@ export function jobLock(jobs: JobStore, jobId: string, { worker, maxAttempts }: 
       const released = finished || (await jobs.release(jobId, ownerOf(id)))
       return { ended: released && grant ? record(id, grant, 'released') : null, holder: null }
     },
-    trouble: () => jobs.trouble?.(),
+    explain: (error) => jobs.explain?.(error) ?? error,
     close: async () => {},
   }
   return {

@@ -1,3 +1,4 @@
+import type { LeaseError } from '../base/errors.ts'
 import type { JsonValue } from '../base/records.ts'
 
 /**
@@ -43,8 +44,8 @@ export interface JobStore {
    */
   watch?(id: string, on: () => void): () => void
 
-  /** Why the backend cannot be reached at the moment, as in `LeaseStore`. */
-  trouble?(): Error | undefined
+  /** Adds to an error why the backend may be silent, as in `LeaseStore`. */
+  explain?(error: LeaseError): LeaseError
 }
 
 /** The methods without which an object is not a `JobStore`. */

@@ -120,7 +120,7 @@ function following(jobs: JobStore, follow: <T>(request: Promise<T>) => Promise<T
     release: (...args) => follow(jobs.release(...args)),
     read: (...args) => follow(jobs.read(...args)),
     ...(jobs.watch && { watch: (...args) => (jobs as Required<JobStore>).watch(...args) }),
-    trouble: () => jobs.trouble?.(),
+    explain: (error) => jobs.explain?.(error) ?? error,
   }
 }
 

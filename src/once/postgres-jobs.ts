@@ -56,11 +56,11 @@ export function postgresJobs(client: PostgresClient, options: PostgresJobsOption
   const tableName = (schema === undefined ? '' : `${identifier(schema)}.`) + identifier(table)
   const queries = jobQueries(tableName, fieldsOf('columns', COLUMNS, columns), statusesOf(statuses))
   let tableReady: Promise<void> | undefined
-  const { trouble, explain } = followConnection(client)
+  const { explain } = followConnection(client)
 
   return {
     kind: 'postgres',
-    trouble,
+    explain,
     async add(id) {
       expectId(id)
       await query(queries.add, [id])

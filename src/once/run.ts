@@ -1,4 +1,4 @@
-import { onAbort } from '../base/abort.ts'
+import { onAbort, Stop } from '../base/abort.ts'
 import { answerWithin } from '../base/answer-within.ts'
 import { expectFunction, expectOptions, expectSignal } from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
@@ -170,10 +170,13 @@ export async function runJob<T>(
 export function answerOfJobs<T>(
   { jobs, clock, callTimeout }: Pick<RunContext, 'jobs' | 'clock' | 'callTimeout'>,
   answer: Promise<T>,
-  stop: AbortSignal,
+  signal: AbortSignal,
   resource: string,
 ): Promise<T> {
-  return answerWithin(answer, { clock, ms: callTimeout, stop, resource, trouble: () => jobs.trouble?.() })
+  const stop = new Stop()
+  const unlisten = onAbort(signal, () => stop.abort(signal.reason))
+  const explain = (error: LeaseError) => jobs.explain?.(error) ?? error
+  return answerWithin(answer, { clock, ms: callTimeout, stop, resource, explain }).finally(unlisten)
 }
 
 /** A copy, as the store would return it. */

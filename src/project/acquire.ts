@@ -6,7 +6,7 @@ import { expectBoolean, expectOneOf, expectOptions, expectSignal } from '../base
 import type { Clock } from '../base/clock.ts'
 import type { LeaseError, LockErrorCode } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
-import type { Leases } from '../core/index.ts'
+import type { Manager } from '../core/manager.ts'
 import { nameOf } from '../stores/browser/index.ts'
 import { type Claim, STANDBY_POLL_MS } from './claim.ts'
 import { LockError } from './errors.ts'
@@ -46,8 +46,8 @@ export function checkAcquireOptions(options: AcquireProjectLockOptions = {}): Ac
 
 export interface Backends {
   readonly clock: Clock
-  readonly web: Leases
-  readonly fallback: Leases
+  readonly web: Manager
+  readonly fallback: Manager
 }
 
 /** Resolves when the claim is granted. With `standby` it waits in the queue without a time limit. */

@@ -7,7 +7,8 @@
  */
 import { orAborted } from '../base/abort.ts'
 import { type LeaseError, messageOf } from '../base/errors.ts'
-import type { Lease, LeaseEvent, LossReason } from '../core/index.ts'
+import type { LeaseEvent, LossReason } from '../core/index.ts'
+import type { HeldLease } from '../core/manager.ts'
 import { nameOf } from '../stores/browser/index.ts'
 import { LockError, notHeld } from './errors.ts'
 import type { EventFields, EventName, LockEvents } from './events.ts'
@@ -43,7 +44,7 @@ export function createClaim(
   const { id, scope } = requested
   let backend = requested.backend
   /** The core's lease, once it is granted. */
-  let lease: Lease | undefined
+  let lease: HeldLease | undefined
   let loss: LockError | undefined
   let released: Promise<void> | undefined
   /** Created on first use, because most leases end before anybody reads their signal. */
@@ -131,7 +132,7 @@ export function createClaim(
       emit('renew-scheduled', { lease: snapshot(), nextHeartbeatInMs: HEARTBEAT_MS })
   }
 
-  function onGranted(granted: Lease, attempt: number, tookMs: number): void {
+  function onGranted(granted: HeldLease, attempt: number, tookMs: number): void {
     lease = granted
     if (backend === 'fallback') {
       emit('fallback-engaged', { lease: snapshot() })

@@ -184,7 +184,12 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
   feed.subscribe((transition) => stats.onTransition(transition))
   if (meter) {
     feed.subscribe((transition) => meter.transition(transition))
-    meter.observe(() => ({ locks: feed.live, waiters: waitingList.size, sockets: channels.sockets }))
+    meter.observe(() => ({
+      locks: feed.live,
+      waiters: waitingList.size,
+      sockets: channels.sockets,
+      store: store.load,
+    }))
   }
   stopSweeping = sweepRegularly(service)
   return {

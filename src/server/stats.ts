@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import type { StoreLoad } from '../core/index.ts'
 import type { Stats, StatsBucket } from '../protocol/index.ts'
 import type { Transition } from './lease-feed.ts'
 
@@ -16,6 +17,8 @@ export interface CurrentFigures {
   readonly locks: number
   readonly waiters: number
   readonly sockets: number
+  /** How busy the store is, if it tells. */
+  readonly store: StoreLoad | undefined
 }
 
 /** @deprecated Use `CurrentFigures`. */

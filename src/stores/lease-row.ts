@@ -10,7 +10,7 @@
  * of the end of the reservation when it is made, so a dead first waiter costs one second.
  */
 import type { JsonObject, LeaseRecord } from '../base/records.ts'
-import type { Answer, Ask, Released, Renewal } from '../core/index.ts'
+import type { Answer, Ask, Released, Renewal, WaitingRecord } from '../core/index.ts'
 
 /** How long a free resource is kept for the first waiter. */
 export const RESERVATION_MS = 1000
@@ -50,6 +50,8 @@ export interface Waiter {
   readonly id: string
   /** The process or connection of the waiter. When one waiter misses its turn, all of its channel ask again. */
   readonly channel: string
+  /** Missing in rows of earlier versions. */
+  readonly owner?: string
 }
 
 export interface Reservation {
@@ -85,7 +87,7 @@ export function ask(
   if (holder?.id === request.id) return { granted: true, lease: extend(row, holder, request, now, effects) }
   const takesOver = holder !== null && request.replace === row.token
   const isFree = !holder && (row.reserved === null || row.reserved.id === request.id)
-  return takesOver || isFree ? grant(row, request, now, effects) : refuse(row, request.id, channel, now)
+  return takesOver || isFree ? grant(row, request, now, effects) : refuse(row, request, channel, now)
 }
 
 export function renew(
@@ -131,6 +133,11 @@ export function liveRecord(row: LeaseRow, now: number): LeaseRecord | null {
   return lease && describe(row, lease, 'held', now)
 }
 
+/** Those who wait, first in line first. */
+export function waitingIn({ queue }: LeaseRow): WaitingRecord[] {
+  return queue.map(({ id, owner = '' }, place) => ({ id, owner, place }))
+}
+
 /** Whether nobody needs the row any more. A store that deletes it keeps the highest deleted token as its floor. */
 export function isForgettable(row: LeaseRow, now: number): boolean {
   return !row.lease && row.queue.length === 0 && isTokenOld(row, now)
@@ -168,8 +175,9 @@ function grant(row: LeaseRow, request: RowAsk, now: number, effects: Effects): A
   return { granted: true, lease, ...(replaced && { replaced }) }
 }
 
-function refuse(row: LeaseRow, id: string, channel: string | null, now: number): Answer {
-  if (channel !== null && !row.queue.some((waiter) => waiter.id === id)) row.queue.push({ id, channel })
+function refuse(row: LeaseRow, { id, owner }: Ask, channel: string | null, now: number): Answer {
+  if (channel !== null && !row.queue.some((waiter) => waiter.id === id))
+    row.queue.push({ id, channel, owner })
   const place = row.queue.findIndex((waiter) => waiter.id === id)
   const holder = liveRecord(row, now)
   const freeIn = holder?.remaining ?? (row.reserved ? row.reserved.until - now : 0)

@@ -8,6 +8,7 @@ import type {
   Released,
   RenewAsk,
   Renewal,
+  WaitingRecord,
 } from '../core/index.ts'
 import {
   ask,
@@ -19,6 +20,7 @@ import {
   newRow,
   release,
   renew,
+  waitingIn,
 } from './lease-row.ts'
 
 /** All resources of a store that keeps them together: in memory, or in one file. */
@@ -55,6 +57,11 @@ export class LeaseTable {
       const row = this.rows.get(resource)
       return row ? liveRecord(row, now) : null
     })
+  }
+
+  waiting(resource: string): WaitingRecord[] {
+    const row = this.rows.get(resource)
+    return row ? waitingIn(row) : []
   }
 
   list(query: ListQuery, now: number): LeasePage {

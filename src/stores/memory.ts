@@ -30,7 +30,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): LeaseStore {
 
   return {
     kind: 'memory',
-    supports: { queue: true, push: true, expiry: true, list: true },
+    supports: { queue: true, push: true, expiry: true, list: true, waiting: true },
 
     async acquire(request) {
       const answer = transact((now, effects) => {
@@ -57,6 +57,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): LeaseStore {
 
     async read(resources) {
       return transact((now) => table.read(resources, now))
+    },
+
+    async waiting(resource) {
+      return transact(() => table.waiting(resource))
     },
 
     async list(query) {

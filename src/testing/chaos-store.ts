@@ -1,6 +1,13 @@
 import { expectOptions } from '../base/arguments.ts'
 import { type Duration, parseDuration } from '../base/duration.ts'
-import { type Clock, LeaseError, type LeaseStore, type StoreEvent, systemClock } from '../core/index.ts'
+import {
+  type CallOptions,
+  type Clock,
+  LeaseError,
+  type LeaseStore,
+  type StoreEvent,
+  systemClock,
+} from '../core/index.ts'
 
 /** Probabilities from 0 to 1, and delays. */
 export interface Faults {
@@ -104,6 +111,11 @@ export function chaosStore(store: LeaseStore, options: ChaosOptions = {}): Chaos
     read: (resources, options) =>
       read(`read ${JSON.stringify(resources)}`, () => store.read(resources, options)),
     list: (query, options) => read(`list ${JSON.stringify(query)}`, () => store.list(query, options)),
+    ...(store.waiting && {
+      waiting: (resource: string, options?: CallOptions) =>
+        read(`waiting ${resource}`, () => (store as Required<LeaseStore>).waiting(resource, options)),
+    }),
+    explain: (error) => store.explain?.(error) ?? error,
     watch: (on, query) => call(() => store.watch(push<[StoreEvent]>(on), query)),
     close: () => store.close(),
   }

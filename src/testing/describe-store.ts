@@ -7,6 +7,7 @@ import { failureCases } from './conformance/failure.ts'
 import { holdingCases } from './conformance/holding.ts'
 import { lineCases } from './conformance/line.ts'
 import { listingCases } from './conformance/listing.ts'
+import { managingCases } from './conformance/managing.ts'
 import { namingCases } from './conformance/naming.ts'
 import { takeOverCases } from './conformance/take-over.ts'
 import { tokenCases } from './conformance/token.ts'
@@ -23,7 +24,7 @@ export interface StoreHarness {
 export interface DescribeStoreOptions<H extends StoreHarness> {
   /** Makes a store on data that no other test uses. */
   readonly create: () => Promise<H>
-  /** What the store says of itself. Default: everything. */
+  /** What the store says of itself. Default: everything but `waiting`. */
   readonly supports?: Partial<StoreSupport>
   /**
    * A TTL that is long for one call and short to wait for, in milliseconds. Cases for which it was too short are
@@ -59,7 +60,7 @@ export function describeStore<H extends StoreHarness>(name: string, options: Des
   const runner = options.runner ?? (globalThis as unknown as NonNullable<typeof options.runner>)
   if (typeof runner.describe !== 'function' || typeof runner.it !== 'function')
     throw new TypeError('describeStore: expected global describe and it, or the option runner')
-  const supports = { queue: true, push: true, expiry: true, list: true, ...options.supports }
+  const supports = { queue: true, push: true, expiry: true, list: true, waiting: false, ...options.supports }
   const { contention = 300 } = options
   const ttl = expectTtl(options.ttl ?? 400)
 
@@ -104,6 +105,7 @@ const CASES: readonly Case[] = [
   ...tokenCases,
   ...expiryCases,
   ...takeOverCases,
+  ...managingCases,
   ...lineCases,
   ...contentionCases,
   ...watchCases,

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../base/clock.ts'
+import { type Clock, MAX_TIMER_MS, systemClock } from '../base/clock.ts'
 
 const WORKER_SOURCE = 'onmessage = ({ data }) => setTimeout(postMessage, data, null)'
 
@@ -38,7 +38,7 @@ function createClock(page: Document): Clock {
   function setWorkerAlarm(): void {
     if (!page.hidden || alarmAt === Infinity) return
     worker ??= startWorker(onAlarm)
-    worker?.postMessage(Math.max(0, alarmAt - systemClock.monotonic()))
+    worker?.postMessage(Math.min(Math.max(0, alarmAt - systemClock.monotonic()), MAX_TIMER_MS))
   }
 
   function onAlarm(): void {

@@ -30,9 +30,8 @@ export function createReport({ settings, terminal }: Pick<Invocation, 'settings'
         case 'waiting': {
           if (isQuiet) return
           const { holder } = event
-          const by = holder
-            ? `held by ${printable(holder.owner)}, ${timeLeft(holder)} left`
-            : 'reserved for an earlier waiter'
+          const free = event.reason === 'held' ? 'reserved for an earlier waiter' : 'the store is busy'
+          const by = holder ? `held by ${printable(holder.owner)}, ${timeLeft(holder)} left` : free
           return print('waiting', `waiting for ${name}: ${by}`, {
             resource,
             holder: holder?.owner ?? null,

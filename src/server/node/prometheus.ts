@@ -37,18 +37,30 @@ export function prometheusMeter(registry = new Registry()): Meter {
       if (phase === 'ended') endings[lease.state].inc()
     },
     observe(read) {
-      const gauge = (name: string, help: string, value: keyof CurrentFigures) =>
+      const gauge = (name: string, help: string, value: (figures: CurrentFigures) => number) =>
         new Gauge({
           ...common,
           name: `holdfast_${name}`,
           help,
           collect() {
-            this.set(read()[value])
+            this.set(value(read()))
           },
         })
-      gauge('live_locks', 'Live leases', 'locks')
-      gauge('waiters', 'Clients that wait in the queue at this node', 'waiters')
-      gauge('sockets', 'Open WebSockets of this node', 'sockets')
+      gauge('live_locks', 'Live leases', ({ locks }) => locks)
+      gauge('waiters', 'Clients that wait in the queue at this node', ({ waiters }) => waiters)
+      gauge('sockets', 'Open WebSockets of this node', ({ sockets }) => sockets)
+      gauge(
+        'store_in_flight',
+        'Acquire requests that the store has not answered',
+        ({ store }) => store?.inFlight ?? 0,
+      )
+      gauge(
+        'store_queued',
+        'Acquire requests that wait until they may be sent',
+        ({ store }) => store?.queued ?? 0,
+      )
+      const callTime = 'Mean duration of the latest calls of the store'
+      gauge('store_call_seconds', callTime, ({ store }) => (store?.callTime ?? 0) / 1000)
     },
     text: async () => ({ body: await registry.metrics(), contentType: registry.contentType }),
   }

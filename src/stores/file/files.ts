@@ -1,6 +1,7 @@
 import { link, mkdir, readdir, readFile, rename, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { codeOf } from '../../clients/store-error.ts'
+import { limitConcurrency } from '../local/limit-concurrency.ts'
 
 /**
  * What the store needs of a file system. Outcomes that the protocol expects are return values; all other errors
@@ -89,21 +90,4 @@ async function expecting<T, E>(work: Promise<T>, outcomes: Readonly<Record<strin
 async function succeeds(work: Promise<void>): Promise<true> {
   await work
   return true
-}
-
-/** At most `max` at once. The others wait in the order in which they came. */
-function limitConcurrency(max: number): <T>(work: () => Promise<T>) => Promise<T> {
-  const queue: (() => void)[] = []
-  let free = max
-  return async (work) => {
-    if (free > 0) free--
-    else await new Promise<void>((resolve) => queue.push(resolve))
-    try {
-      return await work()
-    } finally {
-      const next = queue.shift()
-      if (next) next()
-      else free++
-    }
-  }
 }

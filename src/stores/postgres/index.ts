@@ -114,7 +114,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
   return {
     kind: 'postgres',
     supports: { queue: true, push: true, expiry: true, list: true },
-    trouble: connection.trouble,
+    explain: connection.explain,
 
     get load() {
       return calls.load

@@ -1,5 +1,6 @@
 import type { Stop } from '../../base/abort.ts'
 import { expectOptions, refuse } from '../../base/arguments.ts'
+import type { LeaseError } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import { type Connection, followConnection } from '../../clients/connection.ts'
 import { type RedisClient, redisDatabase } from '../../clients/redis.ts'
@@ -143,8 +144,8 @@ class RedisStore implements LeaseStore {
     return this.#calls.run((stop) => this.#push.watch(on, query?.prefix, stop))
   }
 
-  trouble(): Error | undefined {
-    return this.#connection.trouble()
+  explain(error: LeaseError): LeaseError {
+    return this.#connection.explain(error)
   }
 
   async close(): Promise<void> {

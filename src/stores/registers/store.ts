@@ -1,7 +1,8 @@
 import type { Stop } from '../../base/abort.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
-import { withTrouble } from '../../base/errors.ts'
+import type { LeaseError } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
+import { withTrouble } from '../../clients/connection.ts'
 import type { Answer, Ask, LeaseStore, Released, Renewal } from '../../core/index.ts'
 import { StoreCalls } from '../local/store-calls.ts'
 import { Push } from './push.ts'
@@ -45,12 +46,13 @@ export function registerStore<R extends Register>(
   registers: Registers<R>,
   { kind, backend, clock = systemClock, closeLimitMs, maxInFlight }: RegisterStoreOptions,
 ): LeaseStore {
+  const explain = (error: LeaseError) => withTrouble(error, registers.trouble?.())
   const calls = new StoreCalls({
     backend,
     clock,
     closeLimitMs,
     maxInFlight,
-    explain: (error, resource) => withTrouble(registers.explain(error, resource), registers.trouble?.()),
+    explain: (error, resource) => explain(registers.explain(error, resource)),
   })
   const push = new Push(registers, calls, clock)
   const { listeners } = push
@@ -58,7 +60,7 @@ export function registerStore<R extends Register>(
   return {
     kind,
     supports: { queue: false, push: true, expiry: true, list: true },
-    trouble: () => registers.trouble?.(),
+    explain,
     get load() {
       return calls.load
     },

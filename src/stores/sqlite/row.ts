@@ -147,8 +147,8 @@ function isStoredQueue(value: unknown): value is StoredQueue {
 }
 
 function isWaiter(value: unknown): boolean {
-  const { id, channel } = Object(value)
-  return typeof id === 'string' && typeof channel === 'string'
+  const { id, channel, owner = '' } = Object(value)
+  return [id, channel, owner].every((field) => typeof field === 'string')
 }
 
 function isReservation(value: unknown): boolean {

@@ -16,8 +16,9 @@ import type {
   RenewAsk,
   Renewal,
   StoreEvent,
+  WaitingRecord,
 } from '../../core/index.ts'
-import { ask, liveRecord, release } from '../lease-row.ts'
+import { ask, liveRecord, release, waitingIn } from '../lease-row.ts'
 import { Calls } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { checkedSoon, ownProcess, withProcess } from '../local/process-node.ts'
@@ -26,7 +27,7 @@ import { ChangeLog } from './change-log.ts'
 import type { Connection } from './connection.ts'
 import { Push } from './push.ts'
 import { Renewals } from './renewals.ts'
-import { DamagedRows, type StoredRow } from './row.ts'
+import { DamagedRows, decodeRow, type StoredRow } from './row.ts'
 import { type Step, Transitions } from './transitions.ts'
 
 const PRUNE_EVERY_MS = 60_000
@@ -36,7 +37,7 @@ const PRUNE_MORE_AFTER_MS = 1000
 /** The port on SQLite. Each call is synchronous, unless the database is busy. */
 export class SqliteStore implements LeaseStore {
   readonly kind = 'sqlite'
-  readonly supports = { queue: true, push: true, expiry: true, list: true }
+  readonly supports = { queue: true, push: true, expiry: true, list: true, waiting: true }
   readonly #connection: Connection
   readonly #clock: Clock
   readonly #calls: Calls
@@ -93,6 +94,13 @@ export class SqliteStore implements LeaseStore {
       const now = this.#clock.now()
       const leases = new Map(found.map((stored) => [stored.resource, this.#live(stored, now)]))
       return resources.map((resource) => leases.get(resource) ?? null)
+    }, call)
+  }
+
+  waiting(resource: string, call?: CallOptions): Promise<readonly WaitingRecord[]> {
+    return this.#read(() => {
+      const stored = this.#connection.queries.find(resource)
+      return stored ? waitingIn(decodeRow(stored, this.#clock.now())) : []
     }, call)
   }
 

@@ -6,7 +6,7 @@ export const holdingCases: readonly Case[] = [
     title: 'says what it supports',
     async run({ store, supports }) {
       check(store.kind.length > 0, 'the store has a kind')
-      checkEqual(store.supports, supports, 'supports')
+      checkEqual({ ...store.supports, waiting: store.supports.waiting ?? false }, supports, 'supports')
     },
   },
   {

@@ -1,0 +1,112 @@
+import { createLeases, type LeaseError } from '../../core/index.ts'
+import { asking, type Case, grab, LONG_MS } from './case.ts'
+import { check, checkEqual } from './check.ts'
+
+/** What a manager offers beyond waiting and holding, with one manager for each of the two stores. */
+export const managingCases: readonly Case[] = [
+  {
+    title: 'extends a lease to a chosen TTL, and never shortens it',
+    needs: ['expiry'],
+    async run({ store }) {
+      const leases = createLeases(store)
+      const lease = await leases.acquire('extended', { ttl: LONG_MS, heartbeat: false })
+      await lease.renew({ ttl: 2 * LONG_MS })
+      const [extended] = await leases.holders('extended')
+      check((extended?.remaining ?? 0) > 1.5 * LONG_MS, 'it is extended')
+      await lease.renew()
+      const [renewed] = await leases.holders('extended')
+      check((renewed?.remaining ?? 0) > 1.5 * LONG_MS, 'it is not shortened')
+      check(lease.held, 'it is held')
+      await leases.close()
+    },
+  },
+  {
+    title: 'tells who holds a resource',
+    async run({ store, peer }) {
+      const leases = createLeases(peer)
+      checkEqual((await leases.holders('shown')).length, 0, 'the holders of a free resource')
+      const { token, owner } = await grab(store, 'shown', { owner: 'Mika' })
+      const holders = await leases.holders('shown')
+      checkEqual(
+        holders.map((holder) => [holder.token, holder.owner]),
+        [[token, owner]],
+        'the holders',
+      )
+      await leases.close()
+    },
+  },
+  {
+    title: 'ends a lease by its token, once, and says whether it did',
+    async run({ store, peer }) {
+      const leases = createLeases(peer)
+      const old = await grab(store, 'forced')
+      checkEqual(await leases.release('forced', { token: old.token - 1 }), false, 'an older token')
+      checkEqual(await leases.release('forced', { token: old.token }), true, 'the token of the holder')
+      checkEqual(await leases.release('forced', { token: old.token }), false, 'the same token again')
+      const next = await grab(store, 'forced')
+      checkEqual(await leases.release('forced', { token: old.token }), false, 'the token of the lease before')
+      check(next.token > old.token, 'the token rises')
+      await leases.close()
+    },
+  },
+  {
+    title: 'lets another process continue a lease that was detached',
+    needs: ['expiry'],
+    async run({ store, peer }) {
+      const [from, to] = [createLeases(store), createLeases(peer)]
+      const lease = await from.acquire('handed over', { ttl: LONG_MS, owner: 'Mika' })
+      const ticket = JSON.parse(JSON.stringify(await lease.detach()))
+      check(!lease.held, 'the first handle holds nothing')
+      check(!lease.signal.aborted, 'the lease is not lost')
+      await lease.release()
+      await from.close()
+      const adopted = await to.adopt(ticket)
+      const { token, owner, held } = adopted
+      checkEqual([token, owner, held], [lease.token, 'Mika', true], 'the adopted lease')
+      await adopted.renew()
+      const refused = await peer.acquire(asking('handed over'))
+      check(!refused.granted, 'it is still held')
+      await adopted.release()
+      checkEqual((await to.holders('handed over')).length, 0, 'the holders after the release')
+      await to.close()
+    },
+  },
+  {
+    title: 'lets nobody continue a lease that has ended',
+    needs: ['expiry'],
+    async run({ store, peer }) {
+      const [from, to] = [createLeases(store), createLeases(peer)]
+      const lease = await from.acquire('too late', { ttl: LONG_MS })
+      const ticket = await lease.detach()
+      await to.release('too late', { token: lease.token })
+      const next = await grab(store, 'too late')
+      const failure = await to.adopt(ticket).catch((error: LeaseError) => error)
+      checkEqual((failure as LeaseError).code, 'lease-lost', 'the failure')
+      checkEqual((await to.holders('too late'))[0]?.token, next.token, 'the holder')
+      await Promise.all([from.close(), to.close()])
+    },
+  },
+  {
+    title: 'tells who waits for a resource, first in line first',
+    needs: ['queue', 'waiting'],
+    async run({ store, peer }) {
+      const leases = createLeases(peer)
+      checkEqual((await leases.waiting('awaited')).length, 0, 'nobody waits')
+      await grab(store, 'awaited')
+      const asks = ['Ann', 'Ben'].map((owner) => asking('awaited', { owner, wake: () => {} }))
+      for (const ask of asks) await store.acquire(ask)
+      checkEqual(
+        await leases.waiting('awaited'),
+        asks.map(({ id, owner }, place) => ({ id, owner, place })),
+        'those who wait',
+      )
+      await store.release({ resource: 'awaited', id: asks[0]?.id ?? '' })
+      checkEqual(
+        (await leases.waiting('awaited')).map(({ owner, place }) => [owner, place]),
+        [['Ben', 0]],
+        'those who still wait',
+      )
+      await leases.close()
+    },
+  },
+]
