@@ -4,6 +4,7 @@ import {
   expectMethods,
   expectObject,
   expectOneOf,
+  expectOptions,
   expectText,
   expectWhole,
   hasMethods,
@@ -97,6 +98,26 @@ describe('a check', () => {
     expectMethods('p', new Map(), 'a Storage', 'get', 'set')
     expect(expectDuration('d', '1.5s', 0)).toBe(1500)
     expect(expectDuration('d', 20, 0)).toBe(20)
+  })
+
+  it.each([
+    ['misspelt', { tll: 1 }, '`tll`: unknown option, did you mean `ttl`?'],
+    ['unlike any other', { xyz: 1 }, '`xyz`: unknown option, expected one of ttl, wait'],
+    ['given as undefined', { watt: undefined }, '`watt`: unknown option, did you mean `wait`?'],
+  ])('of options refuses one that is %s', (_, options, message) => {
+    expect(() => expectOptions(options as object, { ttl: 1, wait: 1 } as never)).toThrow(
+      new LeaseError('invalid-argument', message),
+    )
+  })
+
+  it('of options names where nested ones belong', () => {
+    expect(() => expectOptions({ tll: 1 } as { ttl?: number }, { ttl: 1 }, 'retry.')).toThrow('`retry.tll`: ')
+  })
+
+  it('of options does not show an address in their place', () => {
+    expect(() => expectOptions('redis://:secret@host' as never, {} as never)).toThrow(
+      'options: expected an object, got a string',
+    )
   })
 
   it('works for an object whose getters throw', () => {

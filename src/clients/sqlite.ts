@@ -21,9 +21,12 @@ export type SqliteValue = string | number | null
 export const BUSY_LIMIT_MS = 4000
 const LONGEST_PAUSE_MS = 20
 
-export function expectSqlite(option: string, database: unknown): asserts database is SqliteDatabase {
-  if (!hasMethods(database, 'exec', 'prepare'))
-    refuseClient(option, 'a DatabaseSync of node:sqlite', database)
+export function expectSqlite(
+  option: string,
+  database: unknown,
+  expected = 'a DatabaseSync of node:sqlite',
+): asserts database is SqliteDatabase {
+  if (!hasMethods(database, 'exec', 'prepare')) refuseClient(option, expected, database)
 }
 
 /**

@@ -1,15 +1,15 @@
 import { expectFunction, expectOptions, expectText, refuse } from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
-import { type Duration, expectDuration, expectHeartbeat, expectTtl } from '../base/duration.ts'
+import { type Duration, expectDuration, expectHeartbeat, expectTtl, parseDuration } from '../base/duration.ts'
 import type { JsonObject } from '../base/records.ts'
 import { checkResource, isLonger } from '../base/resource-name.ts'
 import type { LeaseListener } from './lease.ts'
 
 /**
- * Milliseconds to pause before the next try, for the first, second, … failure in a row; `null` gives up.
+ * How long to pause before the next try, for the first, second, … failure in a row; `null` gives up.
  * Used for store errors, for renewals, and for refusals if the store cannot push.
  */
-export type Retry = (failures: number) => number | null
+export type Retry = (failures: number) => Duration | null
 
 export interface LeaseOptions {
   /** How long a lease lives without a renewal. Default 30 s. */
@@ -49,7 +49,7 @@ export interface CheckedOptions {
   /** `Infinity`: no heartbeat. */
   readonly heartbeat: number
   readonly wait: number
-  readonly retry: Retry
+  readonly retry: (failures: number) => number | null
   readonly metadata?: JsonObject | undefined
 }
 
@@ -82,7 +82,7 @@ export function checkOptions(
     heartbeat: heartbeat === false ? Infinity : expectHeartbeat(heartbeat, ttl),
     wait: wait === Infinity ? wait : expectDuration('wait', wait, 0),
     retry(failures) {
-      const pause = retry(failures) as number
+      const pause = parseDuration(retry(failures))
       return pause >= 0 ? pause : null
     },
     metadata: metadata === undefined ? metadata : checkMetadata(metadata),

@@ -1,4 +1,4 @@
-import { expectFunction, expectObject, expectText } from '../base/arguments.ts'
+import { expectFunction, expectOptions, expectText } from '../base/arguments.ts'
 
 /** The fields of a verified token that are compared. */
 export interface OidcClaims {
@@ -34,7 +34,7 @@ export interface OidcOptions {
  * })
  */
 export function oidcAuthorize(options: OidcOptions): (request: Request) => Promise<boolean> {
-  expectObject('options', options)
+  expectOptions(options, { verify: 1, audience: 1, email: 1 })
   const { verify, audience, email } = options
   expectFunction('verify', verify)
   expectText('audience', audience)

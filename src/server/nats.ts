@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { expectObject, expectWhole, refuse } from '../base/arguments.ts'
+import { expectOptions, expectWhole, refuse } from '../base/arguments.ts'
 import { systemClock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
@@ -189,7 +189,7 @@ export function natsSecrets(connection: NatsConnection, options: NatsPartsOption
 
 function openBucket(connection: NatsConnection, options: NatsPartsOptions): Bucket {
   expectNatsConnection('connection', connection)
-  expectObject('options', options as unknown)
+  expectOptions(options, { bucket: 1, replicas: 1 })
   const { bucket: name = 'holdfast-documents', replicas = 1 } = options
   if (typeof name !== 'string' || !/^[-\w]+$/.test(name))
     refuse('bucket', 'a name of letters, digits, - and _', name)

@@ -1,4 +1,4 @@
-import { expectObject, refuse } from '../base/arguments.ts'
+import { expectOptions, refuse } from '../base/arguments.ts'
 import { type RedisClient, redisDatabase } from '../clients/redis.ts'
 import { redisError } from '../clients/redis-errors.ts'
 import { Calls } from '../stores/local/calls.ts'
@@ -97,7 +97,7 @@ export function redisSecrets(client: RedisClient, options: RedisPartsOptions = {
 
 function redisScripts(client: RedisClient, options: RedisPartsOptions) {
   const redis = redisDatabase(client)
-  expectObject('options', options as unknown)
+  expectOptions(options, { prefix: 1 })
   const { prefix = 'holdfast' } = options
   if (typeof prefix !== 'string' || !/^[^{}\p{Cc}\p{Cs}]+$/u.test(prefix))
     refuse('prefix', 'a name without braces and control characters', prefix)

@@ -1,4 +1,4 @@
-import { expectObject } from '../base/arguments.ts'
+import { expectOptions } from '../base/arguments.ts'
 import type { SecretStore } from './secrets.ts'
 import { checkTable, type Dialect, prepared } from './sql.ts'
 
@@ -8,7 +8,7 @@ export interface SqlSecretsOptions {
 }
 
 export function sqlSecrets(dialect: Dialect, options: SqlSecretsOptions): SecretStore {
-  expectObject('options', options as unknown)
+  expectOptions(options, { table: 1 })
   const table = checkTable(options.table ?? 'holdfast_secrets')
   const sql = prepared(dialect, [
     `create table if not exists ${table} (name text primary key not null, secret text not null)`,

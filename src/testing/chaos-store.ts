@@ -1,4 +1,5 @@
 import { expectOptions } from '../base/arguments.ts'
+import { type Duration, parseDuration } from '../base/duration.ts'
 import {
   type CallOptions,
   type Clock,
@@ -8,10 +9,10 @@ import {
   systemClock,
 } from '../core/index.ts'
 
-/** Probabilities from 0 to 1, and delays in milliseconds. */
+/** Probabilities from 0 to 1, and delays. */
 export interface Faults {
   /** Each way, between these two. */
-  readonly delay?: readonly [min: number, max: number]
+  readonly delay?: readonly [min: Duration, max: Duration]
   /** The request never arrives and no answer ever comes. */
   readonly loseRequest?: number
   /** The request is carried out, and its answer never comes. */
@@ -55,8 +56,9 @@ export function chaosStore(store: LeaseStore, options: ChaosOptions = {}): Chaos
 
   function later(run: () => void): void {
     const { delay } = chaos.faults
-    if (!delay) run()
-    else clock.setTimer(run, delay[0] + (delay[1] - delay[0]) * random())
+    if (!delay) return run()
+    const [min, max] = [parseDuration(delay[0]), parseDuration(delay[1])]
+    clock.setTimer(run, min + (max - min) * random())
   }
 
   function call<T>(work: () => Promise<T>): Promise<T> {

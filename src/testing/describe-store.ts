@@ -1,3 +1,4 @@
+import { type Duration, expectTtl } from '../base/duration.ts'
 import type { LeaseStore, StoreSupport } from '../core/index.ts'
 import type { Case, StoreUnderTest } from './conformance/case.ts'
 import { contentionCases } from './conformance/contention.ts'
@@ -29,7 +30,7 @@ export interface DescribeStoreOptions<H extends StoreHarness> {
    * A TTL that is long for one call and short to wait for, in milliseconds. Cases for which it was too short are
    * repeated with a longer one. Default 400.
    */
-  readonly ttl?: number
+  readonly ttl?: Duration
   /** How many acquisitions the contention test makes. Default 300. */
   readonly contention?: number
   /** Lets the store's time pass. Default: really waits. */
@@ -60,7 +61,8 @@ export function describeStore<H extends StoreHarness>(name: string, options: Des
   if (typeof runner.describe !== 'function' || typeof runner.it !== 'function')
     throw new TypeError('describeStore: expected global describe and it, or the option runner')
   const supports = { queue: true, push: true, expiry: true, list: true, waiting: false, ...options.supports }
-  const { ttl = 400, contention = 300 } = options
+  const { contention = 300 } = options
+  const ttl = expectTtl(options.ttl ?? 400)
 
   runner.describe(`${name}: a lease store`, () => {
     for (const { title, needs = [], run } of CASES) {

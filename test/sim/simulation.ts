@@ -81,7 +81,7 @@ class Run {
     }
     await this.#someoneAcquires(resources, ttl + 10_000 + 1200 * (this.#crashes + this.#clients.length))
     // What the network still carries from the storm may be that late.
-    await this.#world.runUntil(this.#world.now + 4 * (network.delay?.[1] ?? 0) + ttl * 4 + 20_000)
+    await this.#world.runUntil(this.#world.now + 4 * Number(network.delay?.[1] ?? 0) + ttl * 4 + 20_000)
     this.#referee.exclusive = true
     await this.#handOver()
     for (let round = 0; round < 5; round++) await this.#closeCall()

@@ -32,7 +32,7 @@ export function sqliteStore(
   expectOptions(options, { table: 1, synchronous: 1, clock: 1 })
   const { table = 'holdfast_leases', synchronous = 'normal', clock = systemClock } = options
   if (typeof pathOrDatabase === 'string') expectText('pathOrDatabase', pathOrDatabase)
-  else expectSqlite('pathOrDatabase', pathOrDatabase)
+  else expectSqlite('pathOrDatabase', pathOrDatabase, 'a path, or a DatabaseSync of node:sqlite')
   if (typeof table !== 'string' || !/^(?!sqlite_)[a-z_]\w{0,99}$/i.test(table))
     refuse('table', 'a name of letters, digits and underscores', table)
   if (options.synchronous !== undefined && typeof pathOrDatabase !== 'string')

@@ -1,0 +1,99 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Firestore } from '@google-cloud/firestore'
+import { Pool } from 'pg'
+import { describe, expect, it } from 'vitest'
+import { root } from '../../scripts/run-tool.ts'
+
+/** Factories and calls with options, by the module that exports them. `_` stands for an unknown option. */
+const CALLS: Readonly<Record<string, readonly string[]>> = {
+  'core/index': [
+    'createLeases(store, _)',
+    "createLeases(store).acquire('a', _)",
+    "createLeases(store).tryAcquire('a', _)",
+    "createLeases(store).withLease('a', work, _)",
+    'createLeases(store).list(_)',
+  ],
+  'stores/memory': ['memoryStore(_)'],
+  'stores/sqlite/index': ["sqliteStore(':memory:', _)"],
+  'stores/file/index': ["fileStore('.', _)"],
+  'stores/postgres/index': ['postgresStore(pool, _)', 'migratePostgres(pool, _)'],
+  'stores/redis/index': ['redisStore(redis, _)'],
+  'stores/firestore/index': ['firestoreStore(firestore, _)'],
+  'stores/nats/index': ['natsStore(nats, _)'],
+  'stores/web/index': ['webStore(_)', 'webLockStore(_)', 'directoryStore(work, _)'],
+  'client/http-store': ["httpStore('http://localhost', _)"],
+  'client/index': ["createDocumentLock({ ..._, roomId: 'a', url: 'http://localhost' })"],
+  'guard/index': ['guardTable(_)', 'sqliteGuard(database, _)', 'postgresGuard(pool, _)'],
+  'once/index': [
+    'createOnce(memoryJobs(), _)',
+    "createOnce(memoryJobs()).run('a', work, _)",
+    "createOnce(memoryJobs()).wait('a', _)",
+    'memoryJobs(_)',
+    'sqliteJobs(database, _)',
+    'postgresJobs(pool, _)',
+    'firestoreJobs(firestore, _)',
+    'createAnalysisRepo(firestore, _)',
+    'createTaskHandler(createOnce(memoryJobs()), { ..._, work })',
+    'memoryJobs({ statuses: _ })',
+  ],
+  'project/index': [
+    'createProjectLocks(_)',
+    'createProjectLocks().acquireProjectLock(_)',
+    'createProjectLocks().acquireProjectLock({ retry: _ })',
+    'createProjectLocks().withProjectLock(work, _)',
+  ],
+  'autosave/index': ['createAutoSave({ ..._, read: work })'],
+  'sync/index': [
+    'createSync({ ..._, storage: memoryStorage() })',
+    'createCoordinator({ ..._, storage: memoryStorage() })',
+    'webLocks(_)',
+    'chromeContext(_)',
+    'chromeMessenger(_)',
+  ],
+  'server/index': ['createLockServer({ ..._, store })', 'createChannels(_)', 'memoryDocuments(_)'],
+  'server/node/index': ['createServer({ ..._, store })'],
+  'telemetry/index': [
+    'createCollector({ ..._, sinks: [] })',
+    "httpSink('/telemetry', _)",
+    'opfsBuffer(_)',
+    'new Analysis(_)',
+    "postJson('https://example.com', {}, _)",
+  ],
+  'telemetry/index-node': ["fileSink('.', _)", 'collect({ ..._, input: [] })', 'score(_)', 'report(_)'],
+  'testing/index': ['chaosStore(store, _)', 'fakeBrowser({ ..._, clock: new FakeClock() })'],
+}
+
+const SCOPE = {
+  _: { xyz: 1 },
+  store: (await import('../../src/stores/memory.ts')).memoryStore(),
+  work: async () => {},
+  pool: new Pool(),
+  redis: { sendCommand() {}, call() {}, duplicate() {}, on() {}, eval() {}, evalsha() {} },
+  firestore: new Firestore(),
+  nats: { isClosed() {}, status() {}, publish() {}, subscribe() {}, flush() {}, jetstream() {} },
+  database: { exec() {}, prepare() {} },
+}
+
+describe('an unknown option is refused by name:', () => {
+  const calls = Object.entries(CALLS).flatMap(([module, codes]) =>
+    codes.map((code) => [code, module] as const),
+  )
+  it.each(calls)('%s', async (code, module) => {
+    const scope = { ...SCOPE, ...(await import(join(root, 'src', `${module}.ts`))) }
+    const run = new Function(...Object.keys(scope), `return ${code}`)
+    const refusal = new Promise((resolve) => resolve(run(...Object.values(scope))))
+    await expect(refusal).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: expect.stringMatching(/^`(\w+\.)?xyz`: unknown option, expected one of /),
+    })
+  })
+})
+
+it('no options are checked without their names', () => {
+  const sources = globSync('src/**/*.{ts,tsx}', { cwd: root }).filter((path) => !path.endsWith('.test.ts'))
+  const unchecked = sources.filter((path) =>
+    readFileSync(join(root, path), 'utf8').includes("expectObject('options'"),
+  )
+  expect(unchecked).toEqual([])
+})
