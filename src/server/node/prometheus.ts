@@ -49,8 +49,16 @@ export function prometheusMeter(registry = new Registry()): Meter {
       gauge('live_locks', 'Live leases', ({ locks }) => locks)
       gauge('waiters', 'Clients that wait in the queue at this node', ({ waiters }) => waiters)
       gauge('sockets', 'Open WebSockets of this node', ({ sockets }) => sockets)
-      gauge('store_in_flight', 'Acquire requests that the store has not answered', ({ store }) => store?.inFlight ?? 0)
-      gauge('store_queued', 'Acquire requests that wait until they may be sent', ({ store }) => store?.queued ?? 0)
+      gauge(
+        'store_in_flight',
+        'Acquire requests that the store has not answered',
+        ({ store }) => store?.inFlight ?? 0,
+      )
+      gauge(
+        'store_queued',
+        'Acquire requests that wait until they may be sent',
+        ({ store }) => store?.queued ?? 0,
+      )
       const callTime = 'Mean duration of the latest calls of the store'
       gauge('store_call_seconds', callTime, ({ store }) => (store?.callTime ?? 0) / 1000)
     },
