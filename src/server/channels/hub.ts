@@ -291,6 +291,8 @@ function checkOptions(options: ChannelsOptions): void {
     limits: 1,
     hosts: 1,
     listensOn: 1,
+    webhook: 1,
+    onError: 1,
   })
   const { key, secret, bus, clock, naming, publicChannels, clientEvents, origins, hosts } = options
   if (typeof key !== 'string' || !/^[\w-]+$/.test(key)) refuse('key', 'letters, digits, - and _', key)
