@@ -1,5 +1,5 @@
 import type { Stop } from '../base/abort.ts'
-import { refuse } from '../base/arguments.ts'
+import { expectOptions, refuse } from '../base/arguments.ts'
 import { moment } from '../base/clock.ts'
 import { type Duration, expectTtl } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
@@ -36,7 +36,9 @@ export class TransferableLease extends HeldLease implements Lease {
     this.#ttl = ttl
   }
 
-  override async renew({ ttl }: { readonly ttl?: Duration | undefined } = {}): Promise<void> {
+  override async renew(options: { readonly ttl?: Duration | undefined } = {}): Promise<void> {
+    expectOptions(options, { ttl: 1 })
+    const { ttl } = options
     return ttl === undefined ? super.renew() : this.renewNow({ ttl: expectTtl(ttl) })
   }
 
