@@ -98,7 +98,13 @@ class HttpStore implements LeaseStore {
     const listeners = new LocalListeners(clock)
     const read = (resources: readonly string[]) => this.read(resources)
     this.#api = api
-    this.#calls = new StoreCalls({ backend: 'HTTP', explain: asLeaseError, clock, maxInFlight })
+    this.#calls = new StoreCalls({
+      backend: 'HTTP',
+      explain: asLeaseError,
+      clock,
+      maxInFlight,
+      isCalled: (id) => listeners.takeCall(id),
+    })
     this.#whenFewAreSent = limitConcurrency(maxInFlight)
     this.#listeners = listeners
     this.#push = new HttpPush({ url, key, api, clientId, listeners, clock, read })

@@ -1,5 +1,5 @@
 /** A whole collection as one JSON value: for a backup, or to move it to another device. */
-import { expectObject, isObject, refuse } from '../base/arguments.ts'
+import { expectOptions, isObject, refuse } from '../base/arguments.ts'
 import { isId } from './json.ts'
 import type { SyncSettings } from './settings.ts'
 import type { Sync } from './sync.ts'
@@ -40,7 +40,7 @@ export async function importCollection<E extends object, S extends object>(
   collection: ExportedCollection<E, S>,
   options: ImportOptions = {},
 ): Promise<void> {
-  expectObject('options', options)
+  expectOptions(options, { replace: 1 })
   const { settings, entities } = isObject(collection)
     ? collection
     : { settings: undefined, entities: undefined }

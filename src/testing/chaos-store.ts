@@ -56,7 +56,10 @@ export function chaosStore(store: LeaseStore, options: ChaosOptions = {}): Chaos
 
   function later(run: () => void): void {
     const { delay } = chaos.faults
-    if (!delay) return run()
+    if (!delay) {
+      run()
+      return
+    }
     const [min, max] = [parseDuration(delay[0]), parseDuration(delay[1])]
     clock.setTimer(run, min + (max - min) * random())
   }

@@ -28,6 +28,8 @@ export class LocalListeners {
   /** The ids of each resource. Created when it is first used: a store that only uses ids does not pay for it. */
   #byResource: Map<string, Set<string>> | undefined
   readonly #watchers = new Set<Watcher>()
+  /** Waiters whose turn it is, until they ask again. */
+  readonly #called = new Set<string>()
 
   constructor(clock: Clock = systemClock) {
     this.#clock = clock
@@ -106,6 +108,7 @@ export class LocalListeners {
     const party = this.#parties.get(id)
     if (!party) return null
     this.#parties.delete(id)
+    this.#called.delete(id)
     const ids = this.#byResource?.get(party.resource)
     ids?.delete(id)
     if (ids?.size === 0) this.#byResource?.delete(party.resource)
@@ -114,6 +117,7 @@ export class LocalListeners {
 
   clear(): void {
     this.#parties.clear()
+    this.#called.clear()
     this.#byResource = undefined
     this.#watchers.clear()
   }
@@ -124,7 +128,14 @@ export class LocalListeners {
   }
 
   wake(id: string, inMs: number): void {
-    notify(this.#parties.get(id)?.wake, inMs)
+    const wake = this.#parties.get(id)?.wake
+    if (wake && inMs === 0) this.#called.add(id)
+    notify(wake, inMs)
+  }
+
+  /** Whether this waiter was told that it is its turn, and has not asked since. */
+  takeCall(id: string): boolean {
+    return this.#called.delete(id)
   }
 
   wakeAll(): void {

@@ -13,7 +13,9 @@ const RELEASED: Released = { ended: null, holder: null }
 
 function setUp(maxInFlight?: number) {
   const clock = new FakeClock()
-  const calls = new StoreCalls({ backend: 'Toy', explain: asLeaseError, clock, maxInFlight })
+  const called = new Set<string>()
+  const isCalled = (id: string) => called.delete(id)
+  const calls = new StoreCalls({ backend: 'Toy', explain: asLeaseError, clock, maxInFlight, isCalled })
   /** The requests that were sent, in order. */
   const sent: { id: string; answer(answer: Answer): Promise<void>; fail(): Promise<void> }[] = []
   const acquire = (id: string, call?: { signal?: AbortSignal }, queued?: Ask['queued']) => {
@@ -39,7 +41,7 @@ function setUp(maxInFlight?: number) {
   const releasing = vi.fn(async () => RELEASED)
   const release = (id: string) => calls.release({ resource: 'r', id }, releasing)
   const ids = () => sent.map(({ id }) => id)
-  return { clock, calls, sent, ids, acquire, release, releasing }
+  return { clock, called, calls, sent, ids, acquire, release, releasing }
 }
 
 describe('acquire requests over the limit', () => {
@@ -56,6 +58,18 @@ describe('acquire requests over the limit', () => {
     await sent[3]?.answer(GRANT)
     expect(await Promise.all(outcomes)).toEqual(['store-failed', true, false, true])
     expect(calls.load).toMatchObject({ inFlight: 0, queued: 0 })
+  })
+
+  it('do not wait if it is the turn of their waiter, which has a second to ask', async () => {
+    const { called, sent, ids, acquire } = setUp(1)
+    for (const id of ['a', 'b']) void acquire(id)
+    called.add('c')
+    const outcome = acquire('c')
+    expect(ids()).toEqual(['a', 'c'])
+    await sent[1]?.answer(GRANT)
+    expect(await outcome).toBe(true)
+    void acquire('c')
+    expect(ids()).toEqual(['a', 'c'])
   })
 
   it('say when they are queued and when they are sent', async () => {

@@ -13,6 +13,8 @@ const LOST_AFTER_MS = 30_000
 export interface StoreCallsOptions extends CallsOptions {
   /** How many acquire requests may be in flight. Default: no limit. */
   readonly maxInFlight?: number | undefined
+  /** Whether it is the turn of this waiter. Its request is sent at once: the resource is reserved for a second only. */
+  readonly isCalled?: (id: string) => boolean
 }
 
 /** An acquire request that was sent and has not ended, by its id. */
@@ -40,13 +42,15 @@ interface Queued {
  *     queued ──fewer than `maxInFlight` are in flight, none of them has the same id──▶ in flight ──▶ ended
  *
  * Thousands of requests at once would otherwise fill the queue of the client, where they take longer than a call may,
- * are sent again, and delay every renewal. Renewals, releases and all other calls are never queued here.
+ * are sent again, and delay every renewal. Renewals, releases, the request of a waiter whose turn it is, and all other
+ * calls are never queued here.
  *
  * The release of an id may overtake a slow acquire request of that id, on another connection of a pool. What such a
  * request is granted after all, a lease or a place in the queue, is released again.
  */
 export class StoreCalls extends Calls {
   readonly #maxInFlight: number
+  readonly #isCalled: (id: string) => boolean
   readonly #sent = new Map<string, Sent>()
   #queue: Queued[] = []
   readonly #queuedById = new Map<string, Queued>()
@@ -54,8 +58,9 @@ export class StoreCalls extends Calls {
   #answeredAt = -Infinity
   #cancelCheck: (() => void) | undefined
 
-  constructor({ maxInFlight = Infinity, ...options }: StoreCallsOptions) {
+  constructor({ maxInFlight = Infinity, isCalled = () => false, ...options }: StoreCallsOptions) {
     super(options)
+    this.#isCalled = isCalled
     if (maxInFlight !== Infinity) expectWhole('maxInFlight', maxInFlight, 1)
     this.#maxInFlight = maxInFlight
   }
@@ -68,7 +73,9 @@ export class StoreCalls extends Calls {
     const earlier = this.#sent.get(ask.id)
     // This request wants what the earlier one is granted.
     if (earlier) earlier.release = undefined
-    const mayBeSent = !earlier && this.#queue.length === 0 && this.#sent.size < this.#maxInFlight
+    const isRoom = this.#queue.length === 0 && this.#sent.size < this.#maxInFlight
+    // In this order: the call counts for one request only.
+    const mayBeSent = (this.#isCalled(ask.id) || isRoom) && !earlier
     if (mayBeSent) return this.#send(ask, work, call)
     ask.queued?.(true)
     const queuing = (stop: Stop) =>

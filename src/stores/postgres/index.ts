@@ -62,7 +62,12 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
   const openListener = openListenerOf(client, listen)
   const connection = followConnection(client)
   const explain = (error: unknown, resource?: string) => connection.explain(postgresError(error, resource))
-  const calls = new StoreCalls({ backend: 'Postgres', explain, maxInFlight })
+  const calls = new StoreCalls({
+    backend: 'Postgres',
+    explain,
+    maxInFlight,
+    isCalled: (id) => push.takeCall(id),
+  })
   const urgent = new UrgentQueries(database, () => push.query)
   const installed = onceSuccessful(async () =>
     queriesOf(database, await install(database, place, migrate), urgent),

@@ -78,6 +78,11 @@ export class Push {
     return this.#feed.watch(on, prefix)
   }
 
+  /** Whether this waiter was told that it is its turn, and has not asked since. */
+  takeCall(id: string): boolean {
+    return this.#listeners.takeCall(id)
+  }
+
   /** Call it before the request is sent: a notification may arrive before the answer. */
   expect(ask: Ask): void {
     if (this.isOpen) this.#listeners.expect(ask)

@@ -83,6 +83,7 @@ class RedisStore implements LeaseStore {
       backend: 'Redis',
       explain: (error, resource) => this.#connection.explain(redisError(error, resource)),
       maxInFlight,
+      isCalled: (id) => this.#listeners.takeCall(id),
     })
     const redis = redisDatabase(client)
     const listening = listen === undefined ? redis : redisDatabase(listen, 'listen')
