@@ -21,12 +21,18 @@ interface SocketServerOptions extends SocketsOptions, Partial<ChannelsOptions> {
 /** Channels on a real server. Its auth endpoint signs for everybody, as the user in the path. */
 export async function openSocketServer(options: SocketServerOptions = {}): Promise<SocketServer> {
   const bus = options.bus ?? memoryBus()
-  const hub = createChannels({ key: KEY, secret: SECRET, ...options, bus })
+  const { port: wantedPort = 0, path, maxPayload, maxBuffered, clientOf, ...channels } = options
+  const hub = createChannels({ key: KEY, secret: SECRET, ...channels, bus })
   const server = createServer((request, response) => {
     authorize(hub, request, response).catch(() => response.writeHead(400).end())
   })
-  const sockets = attachSockets(server, hub, options)
-  server.listen(options.port ?? 0, '127.0.0.1')
+  const sockets = attachSockets(server, hub, {
+    ...(path !== undefined && { path }),
+    ...(maxPayload !== undefined && { maxPayload }),
+    ...(maxBuffered !== undefined && { maxBuffered }),
+    ...(clientOf && { clientOf }),
+  })
+  server.listen(wantedPort, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {

@@ -56,10 +56,9 @@ export class Client {
 
   /** One acquisition; resolves with whether it was granted. */
   async holdOnce(resource: string, wait: number, hold: number): Promise<boolean> {
-    const lease = await this.#inTime(
-      `acquire with wait ${wait}`,
-      Math.max(wait, Math.min(CALL_LIMIT_MS, this.#ttl)),
-      () => this.leases.acquire(resource, { wait }),
+    // A short TTL does not shorten the one call: a late refusal is still a refusal.
+    const lease = await this.#inTime(`acquire with wait ${wait}`, wait || CALL_LIMIT_MS, () =>
+      this.leases.acquire(resource, { wait }),
     )
     if (!lease) return false
     const handle = this.#referee.granted(this.process, lease)

@@ -149,6 +149,13 @@ export class Referee {
   #guardDeadline(handle: Handle): void {
     const { process, lease } = handle
     const deadline = this.#deadlines.get(lease.id)
+    const spanMs = (lease.expiresAt ?? 0) - lease.acquiredAt
+    // Every answer to an earlier renewal has come by then.
+    lease.signal.addEventListener('abort', () =>
+      process.setTimer(() => {
+        if (lease.held) this.violate(`${this.name(lease.id)} of ${process.name} is held again after its loss`)
+      }, 2 * spanMs),
+    )
     if (!deadline) {
       this.violate(`${this.name(lease.id)} was granted without an answer`)
       return

@@ -71,7 +71,17 @@ const ON_A_CLOSED_PORT: Record<string, (port: number) => Opened | Promise<Opened
 }
 
 function firestoreAt(address: string): Firestore {
-  return new Firestore({ projectId: 'holdfast-test', host: address, ssl: false })
+  // The client prefers this variable to its own settings.
+  const { env } = process
+  const name = 'FIRESTORE_EMULATOR_HOST'
+  const before = env[name]
+  env[name] = address
+  try {
+    return new Firestore({ projectId: 'holdfast-test' })
+  } finally {
+    if (before === undefined) delete env[name]
+    else env[name] = before
+  }
 }
 
 /** These clients keep a request until they are connected. */

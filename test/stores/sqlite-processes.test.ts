@@ -56,6 +56,8 @@ describe('processes that share a file', () => {
     const next = asking('shared', { wake: () => {} })
     expect(await store.acquire(next)).toMatchObject({ granted: false, place: 3 })
     await Promise.all(dying.map((worker) => worker.kill()))
+    // A process that was just seen alive is not checked again for 50 ms.
+    await new Promise((resolve) => setTimeout(resolve, 60))
     await store.release({ resource: 'shared', id })
     expect(await store.acquire(next)).toMatchObject({ granted: true })
   })

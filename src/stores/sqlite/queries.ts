@@ -95,8 +95,8 @@ export class Queries {
     return waiters
   }
 
-  join(resource: string, { place, id, channel }: StoredWaiter): void {
-    this.#statements.join.run(resource, place, id, channel)
+  join(resource: string, { place, id, channel, owner }: StoredWaiter): void {
+    this.#statements.join.run(resource, place, id, channel, owner)
   }
 
   leave(resource: string, place: number): void {
@@ -185,16 +185,16 @@ function prepareAll(db: DatabaseSync, { leases, waiters, meta, changes }: Tables
        WHERE resource = ?1 AND id = ?2 AND expires_at = ?3 AND expires_at > ?4 AND line IS NULL
          AND EXISTS (SELECT 1 FROM ${meta} WHERE ${unwatched('?4')})`,
     ),
-    waiters: statement(`SELECT place, id, channel FROM ${waiters} WHERE resource = ? ORDER BY place`),
+    waiters: statement(`SELECT place, id, channel, owner FROM ${waiters} WHERE resource = ? ORDER BY place`),
     firstWaiters: statement(
-      `SELECT place, id, channel FROM ${waiters} WHERE resource = ? ORDER BY place LIMIT ?`,
+      `SELECT place, id, channel, owner FROM ${waiters} WHERE resource = ? ORDER BY place LIMIT ?`,
     ),
-    waiter: statement(`SELECT place, id, channel FROM ${waiters} WHERE resource = ? AND id = ?`),
+    waiter: statement(`SELECT place, id, channel, owner FROM ${waiters} WHERE resource = ? AND id = ?`),
     lastPlace: statement(`SELECT max(place) AS place FROM ${waiters} WHERE resource = ?`),
     countBetween: statement(
       `SELECT count(*) AS waiters FROM ${waiters} WHERE resource = ? AND place > ? AND place < ?`,
     ),
-    join: statement(`INSERT INTO ${waiters} (resource, place, id, channel) VALUES (?, ?, ?, ?)`),
+    join: statement(`INSERT INTO ${waiters} (resource, place, id, channel, owner) VALUES (?, ?, ?, ?, ?)`),
     leave: statement(`DELETE FROM ${waiters} WHERE resource = ? AND place = ?`),
     removeWaiters: statement(`DELETE FROM ${waiters} WHERE resource = ?`),
     list: statement(

@@ -32,7 +32,9 @@ export function loadRow(queries: Queries, stored: StoredRow, id: string | null, 
   const { waiters, unread } = isWhole
     ? { waiters: queries.waiters(resource), unread: 0 }
     : readPart(queries, resource, id)
-  row.queue = waiters.filter(({ channel }) => !gone.has(channel)).map(({ id, channel }) => ({ id, channel }))
+  row.queue = waiters
+    .filter(({ channel }) => !gone.has(channel))
+    .map(({ id, channel, owner }) => ({ id, channel, owner }))
   if (isWhole) {
     const channels = new Set(row.queue.map(({ channel }) => channel))
     for (const channel of processes.keys()) if (!channels.has(channel)) processes.delete(channel)
@@ -63,8 +65,9 @@ export function saveQueue(queries: Queries, { row, waiters }: LoadedRow): void {
   for (const { id, place } of waiters.values()) if (!kept.has(id)) queries.leave(resource, place)
   // If nobody waited, the table may only have rows that somebody forgot to delete.
   if (waiters.size === 0) queries.removeWaiters(resource)
-  for (const { id, channel } of queue)
-    if (!waiters.has(id)) queries.join(resource, { place: queries.lastPlace(resource) + 1, id, channel })
+  for (const { id, channel, owner = '' } of queue)
+    if (!waiters.has(id))
+      queries.join(resource, { place: queries.lastPlace(resource) + 1, id, channel, owner })
 }
 
 function readPart(queries: Queries, resource: string, id: string | null) {

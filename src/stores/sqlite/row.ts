@@ -34,6 +34,8 @@ export interface StoredWaiter {
   readonly place: number
   readonly id: string
   readonly channel: string
+  /** Empty if it waited before waiters had rows of their own. */
+  readonly owner: string
 }
 
 export interface SqliteRow extends LeaseRow {

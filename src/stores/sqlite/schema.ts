@@ -51,11 +51,12 @@ const MIGRATIONS: readonly ((tables: Tables) => string)[] = [
       place INTEGER NOT NULL,
       id TEXT NOT NULL,
       channel TEXT NOT NULL,
+      owner TEXT NOT NULL,
       PRIMARY KEY (resource, place),
       UNIQUE (resource, id)
     ) STRICT, WITHOUT ROWID;
     INSERT OR IGNORE INTO ${waiters}
-      SELECT resource, w.key, w.value ->> 'id', w.value ->> 'channel' FROM ${leases}, json_each(line, '$.line') w
+      SELECT resource, w.key, w.value ->> 'id', w.value ->> 'channel', '' FROM ${leases}, json_each(line, '$.line') w
       WHERE json_valid(line) AND typeof(w.value ->> 'id') = 'text' AND typeof(w.value ->> 'channel') = 'text';
     UPDATE ${leases} SET line = json_remove(line, '$.line') WHERE json_valid(line);`,
 ]

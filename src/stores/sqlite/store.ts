@@ -18,7 +18,7 @@ import type {
   StoreEvent,
   WaitingRecord,
 } from '../../core/index.ts'
-import { ask, liveRecord, release, waitingIn } from '../lease-row.ts'
+import { ask, liveRecord, release } from '../lease-row.ts'
 import { Calls } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { checkedSoon, ownProcess, withProcess } from '../local/process-node.ts'
@@ -28,7 +28,7 @@ import type { Connection } from './connection.ts'
 import { Push } from './push.ts'
 import { countUnread } from './queue.ts'
 import { Renewals } from './renewals.ts'
-import { DamagedRows, decodeRow, type StoredRow } from './row.ts'
+import { DamagedRows, type StoredRow } from './row.ts'
 import { type Step, Transitions } from './transitions.ts'
 
 const PRUNE_EVERY_MS = 60_000
@@ -99,10 +99,10 @@ export class SqliteStore implements LeaseStore {
   }
 
   waiting(resource: string, call?: CallOptions): Promise<readonly WaitingRecord[]> {
-    return this.#read(() => {
-      const stored = this.#connection.queries.find(resource)
-      return stored ? waitingIn(decodeRow(stored, this.#clock.now())) : []
-    }, call)
+    return this.#read(
+      () => this.#connection.queries.waiters(resource).map(({ id, owner }, place) => ({ id, owner, place })),
+      call,
+    )
   }
 
   list({ prefix = '', limit, after = '' }: ListQuery, call?: CallOptions): Promise<LeasePage> {

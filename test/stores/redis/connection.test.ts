@@ -170,7 +170,7 @@ describe('an invalid option is rejected', () => {
     ['a symbol as prefix', { prefix: Symbol('p') }, 'prefix: expected'],
     ['an object without prototype as prefix', { prefix: Object.create(null) }, 'got an object'],
     ['null for the options', null, 'options: expected an object, got null'],
-    ['text for the options', 'holdfast', 'options: expected an object, got "holdfast"'],
+    ['text for the options', 'holdfast', 'options: expected an object, got a string'],
   ])('%s', (_, options, message) => {
     const make = () => redisStore(admin, options as RedisStoreOptions)
     expect(make).toThrow(expect.objectContaining({ code: 'invalid-argument' }))
