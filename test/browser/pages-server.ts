@@ -49,6 +49,7 @@ export async function servePages(): Promise<PagesServer> {
       clock,
       bus,
       settings: {
+        hosts: ['plain.test'],
         port,
         ttl: TTL_MS,
         heartbeat: HEARTBEAT_MS,
