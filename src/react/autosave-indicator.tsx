@@ -113,25 +113,27 @@ function useDetails(state: AutoSaveSnapshot) {
   const skipped = state.skipped.map(({ id }) => id).join()
   const isNews = skipped !== '' && skipped !== seen && state.phase === 'idle'
 
+  // Also while `isOpen` is false: the browser opens the details before it reports that.
   useEffect(() => {
-    if (!isOpen) return
-    const closing = new AbortController()
-    const { signal } = closing
+    const ending = new AbortController()
+    const { signal } = ending
+    const close = () => {
+      const details = box.current?.querySelector('details[open]')
+      details?.removeAttribute('open')
+      return details
+    }
     const onPointer = ({ target }: Event) => {
-      if (!box.current?.contains(target as Node)) setIsOpen(false)
+      if (!box.current?.contains(target as Node)) close()
     }
     const onKey = ({ key }: KeyboardEvent) => {
-      if (key !== 'Escape') return
-      setIsOpen(false)
-      box.current?.querySelector('summary')?.focus()
+      if (key === 'Escape') close()?.querySelector('summary')?.focus()
     }
     document.addEventListener('pointerdown', onPointer, { signal })
     document.addEventListener('keydown', onKey, { signal })
-    return () => {
-      closing.abort()
-      if (isNews) setSeen(skipped)
-    }
-  }, [isOpen, isNews, skipped])
+    return () => ending.abort()
+  }, [])
+
+  useEffect(() => (isOpen && isNews ? () => setSeen(skipped) : undefined), [isOpen, isNews, skipped])
 
   return {
     box,
