@@ -1,6 +1,6 @@
 /**
- * Who waits for which room, on all nodes, to be shown to people. The queue itself is in the store, without names.
- * Each node tells the others over the bus who waits at it, and forgets what a node said that is silent.
+ * The waiters of each room on all nodes, with their names, for people to see. The queue itself is in the store,
+ * without names. Each node sends its own waiters to the others over the bus. The list of a silent node is dropped.
  */
 import type { Clock } from '../base/clock.ts'
 import { randomId } from '../base/random-id.ts'
@@ -86,7 +86,7 @@ export class WaitingList {
     return this.#remoteWaiter(room, person) !== undefined
   }
 
-  /** Everybody who waits for the room, the first one first. */
+  /** All waiters of the room, the first one first. */
   of(room: string): Person[] {
     return [...(this.#local.get(room)?.values() ?? []), ...this.#remoteWaiters(room)]
       .sort((a, b) => a.since - b.since)
