@@ -37,6 +37,7 @@ describe('the checklist extension', () => {
     await surface.getByLabel('New item').fill(label)
     await surface.getByLabel('New item').press('Enter')
   }
+  const themeOf = (element: Element) => (element as HTMLElement).style.getPropertyValue('--theme')
   const boxOf = (surface: Page, label: string): Locator =>
     surface.locator('li', { hasText: label }).locator('input')
 
@@ -64,10 +65,7 @@ describe('the checklist extension', () => {
     expect(await options.getByRole('alert').textContent()).toContain('themeToken')
     await options.getByLabel('Colour').fill('#ff8800')
     await save.click()
-    await becomes(
-      () => frame.evaluate((element) => (element as HTMLElement).style.getPropertyValue('--theme')),
-      '#ff8800',
-    )
+    await becomes(() => frame.evaluate(themeOf), '#ff8800')
 
     await options.getByRole('combobox').selectOption('specific')
     await becomes(() => save.isDisabled(), true)
@@ -77,6 +75,32 @@ describe('the checklist extension', () => {
     await options.getByLabel('Host').fill('127.0.0.1')
     await save.click()
     await becomes(() => frame.count(), 1)
+  })
+
+  it('keeps what is typed while a save runs', async () => {
+    await options.bringToFront()
+    const save = options.getByRole('button', { name: 'Save' })
+    const colour = options.getByLabel('Colour')
+    // The page's storage answers only when the test says so.
+    const answerStorage = await options.evaluateHandle(() => {
+      const { local } = chrome.storage
+      const set = local.set.bind(local)
+      const { promise, resolve } = Promise.withResolvers<void>()
+      local.set = (async (items: Record<string, unknown>) => {
+        await promise
+        await set(items)
+      }) as typeof local.set
+      return resolve
+    })
+    await colour.fill('#112233')
+    await save.click()
+    await colour.fill('#445566')
+    await answerStorage.evaluate((answer) => answer())
+    await becomes(() => page.locator('holdfast-checklist').evaluate(themeOf), '#112233')
+    await options.evaluate(() => new Promise((rendered) => requestAnimationFrame(() => setTimeout(rendered))))
+    expect(await colour.inputValue()).toBe('#445566')
+    await save.click()
+    await becomes(() => page.locator('holdfast-checklist').evaluate(themeOf), '#445566')
   })
 
   it('resets the list, and opens the options from the page', async () => {

@@ -20,7 +20,8 @@ function Settings() {
       onSubmit={(event) => {
         event.preventDefault()
         sync.updateSettings(edited).then(
-          () => setEdited({}),
+          // What was typed during the save stays in the form.
+          () => setEdited((now) => (now === edited ? {} : now)),
           (error: Error) => setFailure(error.message),
         )
       }}
