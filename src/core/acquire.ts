@@ -1,15 +1,15 @@
 import type { Stop } from '../base/abort.ts'
+import { answerWithin } from '../base/answer-within.ts'
 import { type Moment, moment, timeOfDay } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import { WakeSignal } from '../base/wake-signal.ts'
-import { answerOf, type Context } from './context.ts'
-import { HeldLease } from './held-lease.ts'
-import { isHeldHere } from './held-leases.ts'
+import type { Context } from './context.ts'
+import { isHeldHere, Keeper } from './keeper.ts'
 import type { LocalQueue } from './local-queue.ts'
 import type { CheckedOptions } from './options.ts'
-import { FREE, type LeaseState, reduce } from './state.ts'
+import { hold } from './state.ts'
 import type { Answer, Ask, Grant, Refusal } from './store.ts'
 
 /** A push may be lost, so a waiter asks again after this long in any case. */
@@ -21,18 +21,16 @@ const POLL_BEHIND_PUSH_MS = 5000
  * expires, or, if the store cannot push, until the backoff ends.
  */
 export async function acquire(
-  shared: Context | Promise<Context>,
+  context: Context,
   options: CheckedOptions,
   stop: Stop,
   started: number,
-): Promise<HeldLease> {
-  const context = shared instanceof Promise ? await shared : shared
+): Promise<Keeper> {
   const { clock, store, queue, callTimeout, endsWithProcess, emit } = context
   const { resource, owner, ttl, metadata, wait, retry } = options
   const wakeSignal = new WakeSignal(clock)
-  let state: LeaseState = FREE
   let attempts = 0
-  let granted: HeldLease | undefined
+  let granted: Keeper | undefined
   let lastRefusal: Refusal | undefined
   let endedEarly = false
   let over = false
@@ -59,7 +57,7 @@ export async function acquire(
     },
     lost: () => {
       endedEarly = true
-      if (granted) HeldLease.endedByStore(granted)
+      granted?.lose('ended')
     },
   }
 
@@ -68,21 +66,20 @@ export async function acquire(
       if (queue) await localTurn(queue)
       queued = false
       sent = moment(clock)
-      state = reduce(state, { type: 'ask' })
       emit(ask, { type: 'attempt', attempt: ++attempts }, sent.wall)
       // The answer covers earlier wake-ups. Later ones must be kept.
       wakeSignal.reset()
       const call = store.acquire(ask, stop)
       owing ||= !queued
-      let outcome: Answer | HeldLease | LeaseError
+      let outcome: Answer | Keeper | LeaseError
       try {
         // A store that queues requests limits the time of those that it has sent.
         const limit = queued ? Infinity : callTimeout
-        outcome = await answerOf(context, call, Math.min(limit, wait ? left() : Infinity), resource, stop)
+        outcome = await answerWithin(call, Math.min(limit, wait ? left() : Infinity), context, resource, stop)
       } catch (cause) {
         // Our release may overtake a slow request. What that request is granted later is released as well.
         call.then(
-          () => over && !granted && context.giveUp(ask.id, options),
+          () => over && !granted && context.giveUp(ask, options),
           () => {},
         )
         outcome =
@@ -96,7 +93,7 @@ export async function acquire(
       if (outcome instanceof LeaseError) onFailed(outcome)
       else if (outcome.granted) outcome = onGranted(outcome)
       else onRefused(outcome)
-      if (outcome instanceof HeldLease) return outcome
+      if (outcome instanceof Keeper) return outcome
       await sleep(pauseAfter(outcome), outcome)
     }
   } finally {
@@ -104,7 +101,7 @@ export async function acquire(
     // The store need not send what nobody waits for.
     if (!granted) stop.abort(new LeaseError('aborted', 'the wait is over'))
     queue?.leave(resource, wakeSignal)
-    if (owing) context.giveUp(ask.id, options)
+    if (owing) context.giveUp(ask, options)
   }
 
   /** If the store keeps no queue, the manager does, first in, first out. Only its first waiter calls the store. */
@@ -118,29 +115,25 @@ export async function acquire(
       }
     } else if (queue.has(resource)) {
       const reading = store.read?.([resource]) ?? Promise.resolve([null])
-      const [holder = null] = await answerOf(context, reading, callTimeout, resource, stop)
+      const [holder = null] = await answerWithin(reading, callTimeout, context, resource, stop)
       throw reason({ granted: false, holder, place: null, retryIn: null })
     }
   }
 
-  function onGranted({ lease, replaced }: Grant): HeldLease | LeaseError {
+  function onGranted({ lease, replaced }: Grant): Keeper | LeaseError {
     const { expiresAt, remaining } = lease
     const at = moment(clock)
-    state = reduce(state, { type: 'granted', sent, at, options, remaining })
-    if (state.phase !== 'held')
-      return onFailed(
-        new LeaseError('store-unavailable', 'the grant arrived after its own deadline', { resource }),
-      )
-    granted = new context.Lease(context, options, lease, state)
+    const held = hold({ ...options, sent, at, remaining })
+    if (!held) return onFailed(lateGrant(resource))
+    granted = new Keeper(context, options, lease, held)
     owing = false
     if (replaced?.state === 'expired') emit(ask, { type: 'expired', lease: replaced }, at.wall)
-    emit(granted, { type: 'acquired', expiresAt, attempts, waited: at.mono - started }, at.wall)
-    if (endedEarly) HeldLease.endedByStore(granted)
+    emit(lease, { type: 'acquired', expiresAt, attempts, waited: at.mono - started }, at.wall)
+    if (endedEarly) granted.lose('ended')
     return granted
   }
 
   function onRefused(refusal: Refusal): Refusal {
-    state = reduce(state, { type: 'refused' })
     const { holder, place } = refusal
     owing = place !== null && store.supports.queue
     if (wait > 0) {
@@ -152,7 +145,6 @@ export async function acquire(
   }
 
   function onFailed(error: LeaseError): LeaseError {
-    state = reduce(state, { type: 'refused' })
     emit(ask, { type: 'error', operation: 'acquire', error })
     return error
   }
@@ -189,6 +181,10 @@ export async function acquire(
       ...(failed && { cause: outcome }),
     })
   }
+}
+
+export function lateGrant(resource: string): LeaseError {
+  return new LeaseError('store-unavailable', 'the grant arrived after its own deadline', { resource })
 }
 
 /** Leases are not re-entrant. A caller that forgets it waits for itself, so the message says it. */

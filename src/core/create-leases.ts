@@ -1,7 +1,9 @@
 import type { Stop } from '../base/abort.ts'
+import { answerWithin } from '../base/answer-within.ts'
 import {
   expectFunction,
   expectMethods,
+  expectObject,
   expectOptions,
   expectWhole,
   hasMethods,
@@ -9,14 +11,15 @@ import {
 } from '../base/arguments.ts'
 import { suggestStore } from '../base/backend-of.ts'
 import { defaultOwner } from '../base/default-owner.ts'
+import type { LeaseError } from '../base/errors.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import { checkResource } from '../base/resource-name.ts'
-import { answerOf } from './context.ts'
 import type { Lease } from './lease.ts'
+import { LeaseHandle } from './lease-handle.ts'
 import { createManager, type Manager } from './manager.ts'
-import type { LeaseOptions, LeasesOptions } from './options.ts'
+import { expectOneAttempt, type LeaseOptions, type LeasesOptions } from './options.ts'
 import type { LookingStore, ManagedStore, WaitingRecord } from './store.ts'
-import { adopt, checkTicket, type LeaseTicket, TransferableLease } from './ticket.ts'
+import { adopt, checkTicket, type LeaseTicket } from './ticket.ts'
 
 export type AdoptOptions = Pick<LeaseOptions, 'ttl' | 'heartbeat' | 'retry' | 'signal'>
 
@@ -87,10 +90,24 @@ export function createLeases(
     endsWithProcess: 1,
   })
   const { owner = defaultOwner() } = options
-  const checked = 'then' in Object(store) ? Promise.resolve(store).then(expectStore) : expectStore(store)
-  const { run, check, ...manager } = createManager(checked, { ...options, owner }, TransferableLease)
+  const manager = createManager(store, { ...options, owner }, expectStore)
+  const { run, check, subscribe, close } = manager
   const leases: Leases = {
-    ...manager,
+    subscribe,
+    close,
+    [Symbol.asyncDispose]: close,
+
+    acquire: async (resource, callOptions) => new LeaseHandle(await manager.acquire(resource, callOptions)),
+
+    async tryAcquire(resource, callOptions) {
+      expectOneAttempt(callOptions)
+      try {
+        return await leases.acquire(resource, { ...callOptions, wait: 0 })
+      } catch (error) {
+        if ((error as LeaseError).code === 'lease-held') return null
+        throw error
+      }
+    },
 
     async withLease(resource, work, callOptions) {
       expectFunction('work', work)
@@ -105,14 +122,11 @@ export function createLeases(
       return result
     },
 
-    async inspect(resource) {
-      const name = checkResource(resource)
-      const [lease] = await look('read', (store, stop) => store.read([name], stop))
-      return lease ?? null
-    },
+    inspect: async (resource) => (await leases.holders(resource))[0] ?? null,
 
     async holders(resource) {
-      const lease = await leases.inspect(resource)
+      const name = checkResource(resource)
+      const [lease] = await look('read', (store, stop) => store.read([name], stop))
       return lease ? [lease] : []
     },
 
@@ -128,7 +142,7 @@ export function createLeases(
         expectWhole('token', token, 0, Number.MAX_SAFE_INTEGER)
         const { store, callTimeout, queue } = context
         const releasing = store.release({ resource: name, token }, stop)
-        const { ended } = await answerOf(context, releasing, callTimeout, name, stop)
+        const { ended } = await answerWithin(releasing, callTimeout, context, name, stop)
         queue?.wake(name)
         return ended?.state === 'released'
       }),
@@ -137,8 +151,8 @@ export function createLeases(
       run(async (context, stop) => {
         const checked = checkTicket(ticket, context.store.kind)
         const { resource, ttl } = checked
-        return adopt(context, checked, check(resource, { ttl, ...own }), stop)
-      }, own?.signal),
+        return new LeaseHandle(await adopt(context, checked, check(resource, { ttl, ...own }), stop))
+      }, own),
 
     async list(query = {}) {
       expectOptions(query, { prefix: 1, limit: 1 })
@@ -163,13 +177,13 @@ export function createLeases(
     return run((context, stop) => {
       const { store, callTimeout } = context
       expectMethods('store', store, 'a LeaseStore with the looking half', method)
-      return answerOf(context, ask(store as LookingStore, stop), callTimeout, '', stop)
+      return answerWithin(ask(store as LookingStore, stop), callTimeout, context, '', stop)
     })
   }
 }
 
-function expectStore<S>(store: S): S & ManagedStore {
+function expectStore(store: ManagedStore): void {
   if (!hasMethods(store, 'acquire', 'renew', 'release'))
     refuseClient('store', `a LeaseStore such as ${suggestStore(store)}`, store)
-  return store as S & ManagedStore
+  expectObject('store.supports', store.supports)
 }
