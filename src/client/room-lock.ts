@@ -93,7 +93,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
     subscribe: view.subscribe,
 
     async acquire(waitMs) {
-      if (kept?.held) return true
+      if (kept?.isHeld()) return true
       if (isClosed) return false
       const until = clock.monotonic() + waitMs
       const isWaiting = view.state.phase === 'waiting'
@@ -169,7 +169,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
       return requests.acquire(waitMs, stop, () => dispatch({ type: 'waiting' }))
     })
     // It was given up, or replaced by a longer call, or by a take-over.
-    if (outcome === undefined) return latest?.outcome ?? kept?.held === true
+    if (outcome === undefined) return latest?.outcome ?? kept?.isHeld() === true
     if (isGrant(outcome)) return keep(outcome)
     if (outcome) dispatch({ type: isSignedOut(outcome) ? 'signed-out' : 'error', error: outcome })
     else dispatch({ type: 'refused' })
@@ -178,7 +178,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
 
   /** False: the response took so long that the lock may have expired. */
   function keep({ lease, sent }: Grant): boolean {
-    if (kept?.held && kept.record.token === lease.token) return true
+    if (kept?.isHeld() && kept.record.token === lease.token) return true
     // Every request for the lock follows a read, which brings the terms.
     const { terms } = view
     const keeping =
@@ -254,7 +254,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
 
   /** Whether this tab has the lock, or a call that may get it. */
   function isWanted(): boolean {
-    return pending.size > 0 || kept?.held === true
+    return pending.size > 0 || kept?.isHeld() === true
   }
 
   async function demandLock(how: 'takeover' | 'request', demand: Demand): Promise<boolean> {
@@ -284,7 +284,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
 
   function onLeave(): void {
     if (pending.size > 0) requests.withdraw().catch(() => {})
-    if (!kept?.held) return
+    if (!kept?.isHeld()) return
     users.clear()
     kept.release().catch(() => {})
     dispatch({ type: 'lost', error: null })
@@ -293,7 +293,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
   /** Renews what is held. Resumes a lock that the server still counts as this tab's. */
   async function resume(): Promise<void> {
     if (isClosed) return
-    if (kept?.held) await kept.renew().catch(() => {})
+    if (kept?.isHeld()) await kept.renew().catch(() => {})
     else if (isResumable) {
       // Without a response, the next call tries again.
       const grant = await requests.resume().catch(() => undefined)

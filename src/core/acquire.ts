@@ -6,11 +6,11 @@ import { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import { WakeSignal } from '../base/wake-signal.ts'
 import type { Context } from './context.ts'
-import { isHeldHere, Keeper } from './keeper.ts'
+import { createKeeper, isHeldHere, type Keeper } from './keeper.ts'
 import type { LocalQueue } from './local-queue.ts'
 import type { CheckedOptions } from './options.ts'
 import { hold } from './state.ts'
-import type { Answer, Ask, Grant, Refusal } from './store.ts'
+import type { Ask, Grant, Refusal } from './store.ts'
 
 /** A push may be lost, so a waiter asks again after this long in any case. */
 const POLL_BEHIND_PUSH_MS = 5000
@@ -33,7 +33,6 @@ export async function acquire(
   let granted: Keeper | undefined
   let lastRefusal: Refusal | undefined
   let endedEarly = false
-  let over = false
   /** The store may keep a lease, a reservation or a place in the queue for our id. */
   let owing = false
   /** The attempt waits in this process, because too many requests are in flight. */
@@ -71,35 +70,30 @@ export async function acquire(
       wakeSignal.reset()
       const call = store.acquire(ask, stop)
       owing ||= !queued
-      let outcome: Answer | Keeper | LeaseError
+      let outcome: Refusal | LeaseError
       try {
         // A store that queues requests limits the time of those that it has sent.
-        const limit = queued ? Infinity : callTimeout
-        outcome = await answerWithin(call, Math.min(limit, wait ? left() : Infinity), context, resource, stop)
+        const limit = Math.min(queued ? Infinity : callTimeout, wait ? left() : Infinity)
+        const answer = await answerWithin(call, limit, context, resource, stop)
+        stop.throwIfAborted()
+        if (answer.granted) return onGranted(answer)
+        outcome = onRefused(answer)
       } catch (cause) {
         // Our release may overtake a slow request. What that request is granted later is released as well.
         call.then(
-          () => over && !granted && context.giveUp(ask, options),
+          () => stop.reason && context.giveUp(ask, options),
           () => {},
         )
-        outcome =
-          queued && left() === 0
-            ? new LeaseError('store-unavailable', `the store is busy: not sent within ${wait} ms`, {
-                resource,
-              })
-            : asLeaseError(cause, resource)
+        stop.throwIfAborted()
+        outcome = onFailed(cause)
       }
-      if (stop.reason) throw stop.reason
-      if (outcome instanceof LeaseError) onFailed(outcome)
-      else if (outcome.granted) outcome = onGranted(outcome)
-      else onRefused(outcome)
-      if (outcome instanceof Keeper) return outcome
       await sleep(pauseAfter(outcome), outcome)
     }
-  } finally {
-    over = true
+  } catch (error) {
     // The store need not send what nobody waits for.
-    if (!granted) stop.abort(new LeaseError('aborted', 'the wait is over'))
+    stop.abort(error as LeaseError)
+    throw error
+  } finally {
     queue?.leave(resource, wakeSignal)
     if (owing) context.giveUp(ask, options)
   }
@@ -120,12 +114,12 @@ export async function acquire(
     }
   }
 
-  function onGranted({ lease, replaced }: Grant): Keeper | LeaseError {
+  function onGranted({ lease, replaced }: Grant): Keeper {
     const { expiresAt, remaining } = lease
     const at = moment(clock)
     const held = hold({ ...options, sent, at, remaining })
-    if (!held) return onFailed(lateGrant(resource))
-    granted = new Keeper(context, options, lease, held)
+    if (!held) throw lateGrant(resource)
+    granted = createKeeper(context, options, lease, held)
     owing = false
     if (replaced?.state === 'expired') emit(ask, { type: 'expired', lease: replaced }, at.wall)
     emit(lease, { type: 'acquired', expiresAt, attempts, waited: at.mono - started }, at.wall)
@@ -144,7 +138,11 @@ export async function acquire(
     return refusal
   }
 
-  function onFailed(error: LeaseError): LeaseError {
+  function onFailed(cause: unknown): LeaseError {
+    const error =
+      queued && left() === 0
+        ? new LeaseError('store-unavailable', `the store is busy: not sent within ${wait} ms`, { resource })
+        : asLeaseError(cause, resource)
     emit(ask, { type: 'error', operation: 'acquire', error })
     return error
   }

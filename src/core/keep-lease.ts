@@ -3,7 +3,7 @@ import { type Clock, type Moment, moment } from '../base/clock.ts'
 import { backoffMs } from '../base/pause.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import type { Context, EventBody } from './context.ts'
-import { Keeper } from './keeper.ts'
+import { createKeeper, type Keeper } from './keeper.ts'
 import { releaseInTime } from './release.ts'
 import { hold } from './state.ts'
 import type { HoldingStore } from './store.ts'
@@ -47,5 +47,5 @@ export function keepLease(
   }
   const held = hold({ sent, at: moment(clock), ttl, heartbeat, remaining: record.remaining })
   const retry = (failures: number) => backoffMs(clock, failures)
-  return held && new Keeper(context, { ttl, heartbeat, retry }, record, held)
+  return held && createKeeper(context, { ttl, heartbeat, retry }, record, held)
 }

@@ -12,6 +12,31 @@ import type { RenewAsk } from './store.ts'
 
 export type KeepOptions = Pick<CheckedOptions, 'ttl' | 'heartbeat' | 'retry'>
 
+/** Keeps a granted lease alive by its heartbeat, until it is released or lost. */
+export interface Keeper {
+  /** The lease as it was granted. */
+  readonly record: LeaseRecord
+  readonly context: Context
+  readonly options: KeepOptions
+  isHeld(): boolean
+  /** By the store's clock; moves with every renewal. */
+  expiresAt(): number | null
+  /** Aborts when the lease is lost. */
+  signal(): AbortSignal
+  /** Renews now, in addition to the heartbeat. Calls at the same time share one renewal. */
+  renew(): Promise<void>
+  /** Sends one renewal, and waits for its answer. */
+  renewWith(changes?: Partial<RenewAsk>): Promise<void>
+  /** Rejects only if the store could not be reached; the lease then ends with its TTL. */
+  release(): Promise<void>
+  /** Stops the heartbeat. A later release does nothing. Returns how long the lease was held. */
+  letGo(): number
+  /** The lease can no longer be trusted. */
+  lose(reason: LossReason): void
+  /** The work is told before the lease is released. */
+  close(error: LeaseError): Promise<void>
+}
+
 /** The ids of the leases that this process holds. */
 const heldHere = new Set<string>()
 
@@ -20,205 +45,178 @@ export function isHeldHere(id: string): boolean {
   return heldHere.has(id)
 }
 
-/** Keeps a granted lease alive by its heartbeat, until it is released or lost. */
-export class Keeper {
-  readonly context: Context
-  readonly options: KeepOptions
-  /** The lease as it was granted. */
-  readonly record: LeaseRecord
-  #expiresAt: number | null
-  readonly #since: number
+export function createKeeper(
+  context: Context,
+  options: KeepOptions,
+  record: LeaseRecord,
+  granted: Held,
+): Keeper {
+  const { clock, store, callTimeout, queue, emit } = context
+  const { ttl, heartbeat, retry } = options
+  const { resource, id } = record
+  const since = clock.monotonic()
+  const loss = new Stop()
   /** `null`: lost or released, for good. */
-  #held: Held | null = null
+  let held: Held | null
+  let { expiresAt } = record
   /** Renewals that failed since the last one that succeeded. */
-  #failures = 0
-  #lastFailure: LeaseError | undefined
+  let failures = 0
+  let lastFailure: LeaseError | undefined
   /** A renewal was sent, and none was answered since. */
-  #isUnanswered = false
-  readonly #loss = new Stop()
-  #cancelTimer: (() => void) | undefined
-  #renewal: Promise<void> | undefined
-  #released: Promise<void> | undefined
+  let isUnanswered = false
+  let cancelTimer = () => {}
+  let renewal: Promise<void> | undefined
+  let released: Promise<void> | undefined
 
-  constructor(context: Context, options: KeepOptions, record: LeaseRecord, held: Held) {
-    this.context = context
-    this.options = options
-    this.record = record
-    this.#expiresAt = record.expiresAt
-    this.#since = context.clock.monotonic()
-    context.held.add(this)
-    heldHere.add(record.id)
-    this.#set(held)
+  const keeper: Keeper = {
+    record,
+    context,
+    options,
+    isHeld: () => heldAt(moment(clock)) !== null,
+    expiresAt: () => expiresAt,
+    signal: () => loss.signal,
+
+    renew() {
+      renewal ??= renewWith().finally(() => (renewal = undefined))
+      return renewal
+    },
+
+    renewWith,
+
+    release() {
+      released ??= release()
+      return released
+    },
+
+    letGo() {
+      released = Promise.resolve()
+      return end()
+    },
+
+    lose,
+
+    close(error) {
+      loss.abort(error)
+      return keeper.release().catch(() => {})
+    },
   }
+  context.held.add(keeper)
+  heldHere.add(id)
+  set(granted)
+  return keeper
 
-  /** By the store's clock; moves with every renewal. */
-  get expiresAt(): number | null {
-    return this.#expiresAt
-  }
-
-  get held(): boolean {
-    return this.#heldAt(moment(this.context.clock)) !== null
-  }
-
-  /** Aborts when the lease is lost. */
-  get signal(): AbortSignal {
-    return this.#loss.signal
-  }
-
-  /** Renews now, in addition to the heartbeat. Calls at the same time share one renewal. */
-  renew(): Promise<void> {
-    this.#renewal ??= this.renewWith().finally(() => (this.#renewal = undefined))
-    return this.#renewal
-  }
-
-  /** Sends one renewal, and waits for its answer. */
-  async renewWith(changes?: Partial<RenewAsk>): Promise<void> {
-    const { context, record } = this
-    const { resource } = record
-    if (!this.held)
-      throw this.#loss.reason ?? new LeaseError('lease-lost', `${resource} was released`, { resource })
-    await answerWithin(this.#beat(changes), context.callTimeout, context, resource, this.#loss)
-    // The store may have refused, or another caller may have ended the lease meanwhile.
-    this.#loss.throwIfAborted()
-  }
-
-  /** Rejects only if the store could not be reached; the lease then ends with its TTL. */
-  release(): Promise<void> {
-    this.#released ??= this.#release()
-    return this.#released
-  }
-
-  /** Stops the heartbeat. A later release does nothing. Returns how long the lease was held. */
-  letGo(): number {
-    this.#released = Promise.resolve()
-    return this.#end()
-  }
-
-  /** The lease can no longer be trusted. */
-  lose(reason: LossReason): void {
-    if (!this.#held) return
-    this.#end()
-    this.#onLost(reason)
-  }
-
-  /** The work is told before the lease is released. */
-  close(error: LeaseError): Promise<void> {
-    this.#loss.abort(error)
-    return this.release().catch(() => {})
+  function set(next: Held | null): void {
+    held = next
+    cancelTimer()
+    const due = next ? nextDue(next) : Infinity
+    if (due < Infinity) cancelTimer = clock.setTimer(onTimer, Math.max(0, due - clock.monotonic()), true)
   }
 
   /** The state at this moment. A lease whose deadline has passed is lost. */
-  #heldAt(at: Moment): Held | null {
-    if (this.#held && hasPassed(this.#held, at)) this.lose('deadline')
-    return this.#held
+  function heldAt(at: Moment): Held | null {
+    if (held && hasPassed(held, at)) lose('deadline')
+    return held
   }
 
-  #set(held: Held | null): void {
-    const { clock } = this.context
-    this.#held = held
-    this.#cancelTimer?.()
-    const due = held ? nextDue(held) : Infinity
-    if (due < Infinity)
-      this.#cancelTimer = clock.setTimer(() => this.#tick(), Math.max(0, due - clock.monotonic()), true)
+  function onTimer(): void {
+    const at = moment(clock)
+    const now = heldAt(at)
+    if (!now) return
+    const isInDanger = at.mono >= now.dangerAt
+    set(isInDanger ? { ...now, dangerAt: Infinity } : now)
+    if (at.mono >= now.beatAt) beat().catch(() => {})
+    const left = now.until.mono - at.mono
+    if (isInDanger) emit(record, { type: 'warning', code: 'lease-in-danger', left })
   }
 
-  #tick(): void {
-    const at = moment(this.context.clock)
-    const held = this.#heldAt(at)
-    if (!held) return
-    const isInDanger = at.mono >= held.dangerAt
-    this.#set(isInDanger ? { ...held, dangerAt: Infinity } : held)
-    if (at.mono >= held.beatAt) this.#beat().catch(() => {})
-    const left = held.until.mono - at.mono
-    if (isInDanger) this.context.emit(this.record, { type: 'warning', code: 'lease-in-danger', left })
-  }
-
-  #beatIn(ms: number): void {
-    if (this.#held) this.#set({ ...this.#held, beatAt: this.context.clock.monotonic() + ms })
+  async function renewWith(changes?: Partial<RenewAsk>): Promise<void> {
+    if (!keeper.isHeld())
+      throw loss.reason ?? new LeaseError('lease-lost', `${resource} was released`, { resource })
+    await answerWithin(beat(changes), callTimeout, context, resource, loss)
+    // The store may have refused, or another caller may have ended the lease meanwhile.
+    loss.throwIfAborted()
   }
 
   /** Sends one renewal. Its answer counts from its own send time, whenever it comes. */
-  async #beat(changes?: Partial<RenewAsk>): Promise<void> {
-    const { clock, store, callTimeout } = this.context
-    const { resource, id } = this.record
-    const { ttl } = this.options
+  async function beat(changes?: Partial<RenewAsk>): Promise<void> {
     const ask = { resource, id, ttl, ...changes }
     const sent = moment(clock)
     // Without an answer the next renewal is sent after this long, so that several fit before the deadline.
-    this.#beatIn(Math.min(callTimeout, ttl / 6))
-    this.#isUnanswered = true
+    beatIn(Math.min(callTimeout, ttl / 6))
+    isUnanswered = true
     try {
-      const renewal = await store.renew(ask, { timeout: callTimeout })
-      if (renewal.ok) this.#onRenewed(sent, ask.ttl, renewal.lease)
-      else this.lose('refused')
+      const answer = await store.renew(ask, { timeout: callTimeout })
+      if (answer.ok) onRenewed(sent, ask.ttl, answer.lease)
+      else lose('refused')
     } catch (cause) {
       const error = asLeaseError(cause, resource)
-      this.#onFailed(error)
+      if (held) onFailed(error)
       throw error
     }
   }
 
-  #onRenewed(sent: Moment, ttl: number, { remaining, expiresAt }: LeaseRecord): void {
-    const at = moment(this.context.clock)
-    const before = this.#heldAt(at)
-    const held = hold({ sent, at, ttl, heartbeat: this.options.heartbeat, remaining }, before)
+  function beatIn(ms: number): void {
+    if (held) set({ ...held, beatAt: clock.monotonic() + ms })
+  }
+
+  function onRenewed(sent: Moment, renewedTtl: number, lease: LeaseRecord): void {
+    const at = moment(clock)
+    const before = heldAt(at)
+    const next = hold({ sent, at, ttl: renewedTtl, heartbeat, remaining: lease.remaining }, before)
+    if (!next) return
+    set(next)
+    failures = 0
+    lastFailure = undefined
+    isUnanswered = false
+    expiresAt = lease.expiresAt
+    const left = (before ?? next).until.mono - at.mono
+    emit(record, { type: 'renewed', expiresAt, left: left === Infinity ? null : left })
+  }
+
+  function onFailed(error: LeaseError): void {
+    lastFailure = error
+    emit(record, { type: 'error', operation: 'renew', error })
+    const pause = retry(++failures)
+    if (pause === null) lose('gave-up')
+    else beatIn(pause)
+  }
+
+  function lose(reason: LossReason): void {
     if (!held) return
-    this.#set(held)
-    this.#failures = 0
-    this.#lastFailure = undefined
-    this.#isUnanswered = false
-    this.#expiresAt = expiresAt
-    const left = (before ?? held).until.mono - at.mono
-    this.context.emit(this.record, { type: 'renewed', expiresAt, left: left === Infinity ? null : left })
+    end()
+    onLost(reason)
   }
 
-  #onFailed(error: LeaseError): void {
-    if (!this.#held) return
-    this.#lastFailure = error
-    this.context.emit(this.record, { type: 'error', operation: 'renew', error })
-    const pause = this.options.retry(++this.#failures)
-    if (pause === null) this.lose('gave-up')
-    else this.#beatIn(pause)
-  }
-
-  #onLost(reason: LossReason): void {
-    const { store, queue, emit } = this.context
-    const { resource } = this.record
-    if (reason === 'deadline' && this.#isUnanswered && !this.#lastFailure) {
+  function onLost(reason: LossReason): void {
+    if (reason === 'deadline' && isUnanswered && !lastFailure) {
       const silence = new LeaseError('store-unavailable', 'no renewal was answered')
-      this.#lastFailure = store.explain?.(silence) ?? silence
+      lastFailure = store.explain?.(silence) ?? silence
     }
-    const cause = this.#lastFailure
-    const why = cause ? `: ${cause.message}` : ''
+    const why = lastFailure ? `: ${lastFailure.message}` : ''
     const error = new LeaseError('lease-lost', `the lease of ${resource} was lost (${reason})${why}`, {
       resource,
-      cause,
+      cause: lastFailure,
     })
     queue?.wake(resource)
-    this.#loss.abort(error)
-    emit(this.record, { type: 'lost', reason, error, heldFor: this.#heldFor() })
+    loss.abort(error)
+    emit(record, { type: 'lost', reason, error, heldFor: clock.monotonic() - since })
   }
 
-  #heldFor(): number {
-    return this.context.clock.monotonic() - this.#since
+  /** Returns how long the lease was held. */
+  function end(): number {
+    set(null)
+    context.held.delete(keeper)
+    heldHere.delete(id)
+    return clock.monotonic() - since
   }
 
-  #end(): number {
-    this.#set(null)
-    this.context.held.delete(this)
-    heldHere.delete(this.record.id)
-    return this.#heldFor()
-  }
-
-  async #release(): Promise<void> {
-    const { queue, emit, giveUp } = this.context
-    const { record } = this
+  async function release(): Promise<void> {
     // The store may still count a lost lease as live.
-    if (!this.held) return giveUp(record, this.options)
-    const heldFor = this.#end()
-    const ended = await releaseInTime(this.context, record, this.options)
+    if (!keeper.isHeld()) return context.giveUp(record, options)
+    const heldFor = end()
+    const ended = await releaseInTime(context, record, options)
     if (ended === 'released') emit(record, { type: 'released', heldFor })
-    else this.#onLost('refused')
-    queue?.wake(record.resource)
+    else onLost('refused')
+    queue?.wake(resource)
   }
 }

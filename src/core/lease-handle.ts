@@ -27,15 +27,15 @@ export class LeaseHandle implements Lease {
   }
 
   get expiresAt(): number | null {
-    return this.#keeper.expiresAt
+    return this.#keeper.expiresAt()
   }
 
   get held(): boolean {
-    return this.#keeper.held
+    return this.#keeper.isHeld()
   }
 
   get signal(): AbortSignal {
-    return this.#keeper.signal
+    return this.#keeper.signal()
   }
 
   async renew(options: { readonly ttl?: Duration | undefined } = {}): Promise<void> {

@@ -130,7 +130,7 @@ export function createManager(
   ): Promise<T> {
     if (closed) throw closedError()
     if (signal !== undefined) expectSignal('signal', signal)
-    const stop = new Stop(undefined, callTimeout)
+    const stop = new Stop(callTimeout)
     const unlisten = onAbort(signal, () =>
       stop.abort(new LeaseError('aborted', 'the wait was aborted', { cause: signal?.reason })),
     )

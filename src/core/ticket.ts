@@ -5,7 +5,7 @@ import { moment } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
 import { lateGrant } from './acquire.ts'
 import type { Context } from './context.ts'
-import { Keeper } from './keeper.ts'
+import { createKeeper, type Keeper } from './keeper.ts'
 import type { CheckedOptions } from './options.ts'
 import { hold } from './state.ts'
 
@@ -28,7 +28,7 @@ export interface LeaseTicket {
 export async function detach(keeper: Keeper): Promise<LeaseTicket> {
   const { record, context, options } = keeper
   const { resource, id, token } = record
-  if (keeper.expiresAt === null)
+  if (keeper.expiresAt() === null)
     throw new LeaseError('store-failed', `${resource} cannot be detached: it ends with this page`, {
       resource,
     })
@@ -63,7 +63,7 @@ export async function adopt(
   const at = moment(clock)
   const held = hold({ ...options, sent, at, remaining })
   if (!held) throw lateGrant(resource)
-  const keeper = new Keeper(context, options, lease, held)
+  const keeper = createKeeper(context, options, lease, held)
   context.emit(lease, { type: 'acquired', expiresAt, attempts: 1, waited: at.mono - sent.mono }, at.wall)
   return keeper
 }

@@ -84,7 +84,7 @@ export function createClaim(
   }
 
   function isHeld(): boolean {
-    return !!lease?.held && !isUnconfirmed
+    return !!lease?.isHeld() && !isUnconfirmed
   }
 
   /** Aborts when the lease is lost. */
@@ -102,7 +102,7 @@ export function createClaim(
   function snapshot(): ProjectLockLease {
     const granted = lease && {
       acquiredAt: lease.record.acquiredAt,
-      ttlExpiresAt: lease.expiresAt ?? Infinity,
+      ttlExpiresAt: lease.expiresAt() ?? Infinity,
     }
     return { ...requested, backend, ...granted }
   }

@@ -9,7 +9,7 @@ describe('a lease that was granted elsewhere', () => {
     const { clock, memory, keep } = await setUp()
     const kept = keep()
     await clock.advance(60_000)
-    expect(kept?.held).toBe(true)
+    expect(kept?.isHeld()).toBe(true)
     await kept?.release()
     expect(await memory.read(['r'])).toEqual([null])
   })
@@ -21,7 +21,7 @@ describe('a lease that was granted elsewhere', () => {
     const kept = keep({ sent })
     network.faults = { loseRequest: 1 }
     await clock.advance(10_000)
-    expect(kept?.held).toBe(false)
+    expect(kept?.isHeld()).toBe(false)
     expect(lostAt() - sent.mono).toBeLessThanOrEqual(3000 * 0.98)
   })
 
@@ -36,7 +36,7 @@ describe('a lease that was granted elsewhere', () => {
     const { keep, events } = await setUp()
     const kept = keep()
     kept?.lose('ended')
-    expect(kept?.held).toBe(false)
+    expect(kept?.isHeld()).toBe(false)
     expect(events()).toMatchObject([{ type: 'lost', reason: 'ended' }])
   })
 })
