@@ -6,10 +6,9 @@ import { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import { WakeSignal } from '../base/wake-signal.ts'
 import type { Context } from './context.ts'
-import { createKeeper, isHeldHere, type Keeper } from './keeper.ts'
+import { isHeldHere, type Keeper, keepGrant } from './keeper.ts'
 import type { LocalQueue } from './local-queue.ts'
 import type { CheckedOptions } from './options.ts'
-import { hold } from './state.ts'
 import type { Ask, Grant, Refusal } from './store.ts'
 
 /** A push may be lost, so a waiter asks again after this long in any case. */
@@ -65,7 +64,7 @@ export async function acquire(
       if (queue) await localTurn(queue)
       queued = false
       sent = moment(clock)
-      emit(ask, { type: 'attempt', attempt: ++attempts }, sent.wall)
+      emit(ask, { type: 'attempt', attempt: ++attempts })
       // The answer covers earlier wake-ups. Later ones must be kept.
       wakeSignal.reset()
       const call = store.acquire(ask, stop)
@@ -115,14 +114,9 @@ export async function acquire(
   }
 
   function onGranted({ lease, replaced }: Grant): Keeper {
-    const { expiresAt, remaining } = lease
-    const at = moment(clock)
-    const held = hold({ ...options, sent, at, remaining })
-    if (!held) throw lateGrant(resource)
-    granted = createKeeper(context, options, lease, held)
+    if (replaced?.state === 'expired') emit(ask, { type: 'expired', lease: replaced })
+    granted = keepGrant(context, options, lease, sent, started, attempts)
     owing = false
-    if (replaced?.state === 'expired') emit(ask, { type: 'expired', lease: replaced }, at.wall)
-    emit(lease, { type: 'acquired', expiresAt, attempts, waited: at.mono - started }, at.wall)
     if (endedEarly) granted.lose('ended')
     return granted
   }
@@ -179,10 +173,6 @@ export async function acquire(
       ...(failed && { cause: outcome }),
     })
   }
-}
-
-export function lateGrant(resource: string): LeaseError {
-  return new LeaseError('store-unavailable', 'the grant arrived after its own deadline', { resource })
 }
 
 /** Leases are not re-entrant. A caller that forgets it waits for itself, so the message says it. */

@@ -20,8 +20,7 @@ export interface Context {
   /** Present if the store keeps no queue. */
   readonly queue?: LocalQueue | undefined
   readonly held: Set<Keeper>
-  /** `at`: when it happened. Default: now. */
-  emit(about: About, body: EventBody, at?: number): void
+  emit(about: About, body: EventBody): void
   /** Releases whatever the store keeps for this id, in the background. */
   giveUp(about: About, options: KeepOptions): void
 }

@@ -159,13 +159,14 @@ export function createLeases(
       const { prefix = '', limit = 100 } = query
       expectWhole('limit', limit, 1)
       const found: LeaseRecord[] = []
-      for (let after: string | undefined; ; ) {
-        const rest = { prefix, limit: limit - found.length, ...(after && { after }) }
+      let after: string | undefined
+      do {
+        const rest = { prefix, limit: limit - found.length, after }
         const page = await look('list', (store, stop) => store.list(rest, stop))
         found.push(...page.leases)
         after = page.next
-        if (!after || found.length >= limit) return found
-      }
+      } while (after && found.length < limit)
+      return found
     },
   }
   return leases

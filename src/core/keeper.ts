@@ -45,6 +45,25 @@ export function isHeldHere(id: string): boolean {
   return heldHere.has(id)
 }
 
+/** Keeps what the store has just granted. Throws if the answer came after its own deadline. */
+export function keepGrant(
+  context: Context,
+  options: KeepOptions,
+  lease: LeaseRecord,
+  sent: Moment,
+  started: number,
+  attempts: number,
+): Keeper {
+  const { resource, remaining, expiresAt } = lease
+  const at = moment(context.clock)
+  const held = hold({ ...options, sent, at, remaining })
+  if (!held)
+    throw new LeaseError('store-unavailable', 'the grant arrived after its own deadline', { resource })
+  const keeper = createKeeper(context, options, lease, held)
+  context.emit(lease, { type: 'acquired', expiresAt, attempts, waited: at.mono - started })
+  return keeper
+}
+
 export function createKeeper(
   context: Context,
   options: KeepOptions,

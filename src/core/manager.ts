@@ -18,7 +18,7 @@ import type { ManagedStore } from './store.ts'
 export type { Keeper }
 
 /** Waits for leases and holds them. */
-export interface Manager extends AsyncDisposable {
+export interface Manager {
   /** Waits for the lease. Rejects with `lease-held` when the wait ends. Not re-entrant. */
   acquire(resource: string, options?: LeaseOptions): Promise<Keeper>
   /** Listens to the events of this manager. Returns a function that stops it. */
@@ -81,8 +81,6 @@ export function createManager(
       return closed
     },
 
-    [Symbol.asyncDispose]: () => manager.close(),
-
     run,
     check,
   }
@@ -106,10 +104,10 @@ export function createManager(
 
   function contextOf(ready: ManagedStore): Context {
     expectStore(ready)
-    const emit: Context['emit'] = ({ resource, owner, id, token }, body, at) => {
+    const emit: Context['emit'] = ({ resource, owner, id, token }, body) => {
       // The body first: engines copy it much faster than into an object that already has properties.
       if (events.isHeard)
-        events.emit({ ...body, at: at ?? clock.now(), resource, owner, leaseId: id, token } as LeaseEvent)
+        events.emit({ ...body, at: clock.now(), resource, owner, leaseId: id, token } as LeaseEvent)
     }
     const shared: Context = {
       store: ready,

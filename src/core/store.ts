@@ -180,7 +180,7 @@ export interface ListQuery {
   readonly prefix?: string
   readonly limit: number
   /** Only resources that sort after this one. */
-  readonly after?: string
+  readonly after?: string | undefined
 }
 
 export interface LeasePage {

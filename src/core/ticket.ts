@@ -3,11 +3,9 @@ import { answerWithin } from '../base/answer-within.ts'
 import { refuse } from '../base/arguments.ts'
 import { moment } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
-import { lateGrant } from './acquire.ts'
 import type { Context } from './context.ts'
-import { createKeeper, type Keeper } from './keeper.ts'
+import { type Keeper, keepGrant } from './keeper.ts'
 import type { CheckedOptions } from './options.ts'
-import { hold } from './state.ts'
 
 /**
  * A lease on its way to another process, as plain JSON. Whoever has it can renew and release the lease. It contains no
@@ -58,12 +56,5 @@ export async function adopt(
   const renewal = await answerWithin(renewing, callTimeout, context, resource, stop)
   if (!renewal.ok || renewal.lease.token !== token)
     throw new LeaseError('lease-lost', `the lease of ${resource} ended before it was adopted`, { resource })
-  const { lease } = renewal
-  const { expiresAt, remaining } = lease
-  const at = moment(clock)
-  const held = hold({ ...options, sent, at, remaining })
-  if (!held) throw lateGrant(resource)
-  const keeper = createKeeper(context, options, lease, held)
-  context.emit(lease, { type: 'acquired', expiresAt, attempts: 1, waited: at.mono - sent.mono }, at.wall)
-  return keeper
+  return keepGrant(context, options, renewal.lease, sent, sent.mono, 1)
 }
