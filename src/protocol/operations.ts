@@ -9,6 +9,8 @@ export const auditEntry = v.object({
   token,
   /** The owner of the lease, or who deleted the content: a public id. */
   owner: v.string(),
+  /** The name that the owner showed to others. */
+  owner_name: v.exactOptional(v.string()),
   /** Who did it, if it was not the owner: a public id. */
   by: v.exactOptional(v.string()),
 })
@@ -19,13 +21,15 @@ const count = v.number()
 export const statsBucket = v.object({
   at: instant,
   grants: count,
-  /** Requests at this node that were not granted. */
+  /** Requests that this node has answered: granted, or refused without a place in the queue. */
+  answered: count,
+  /** Those of them that were refused. */
   refusals: count,
   ends: count,
   expiries: count,
   /** Leases that were taken over. */
   lost: count,
-  /** How many milliseconds the requests waited that were granted by this node in these ten seconds. */
+  /** How many milliseconds the requests waited that this node granted in this time. */
   waits: v.object({
     count,
     p50: v.nullable(v.number()),
@@ -41,7 +45,7 @@ export const stats = v.object({
   /** The key of the WebSocket. */
   channel_key: v.string(),
   bucket_ms: count,
-  /** The last 15 minutes, oldest first. */
+  /** Oldest first. The last one is not complete. */
   buckets: v.array(statsBucket),
 })
 

@@ -1,14 +1,16 @@
 import { auditPage, errorBody, locksListed, stats as statsSchema, success } from '../../protocol/index.ts'
 import { observed } from '../announcer.ts'
-import { integer, text } from '../http/query.ts'
+import { integer, oneOf, text } from '../http/query.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Log } from '../log.ts'
 import type { Service } from '../service.ts'
+import { statsRanges } from '../stats.ts'
 import { after, limit, listQuery, prefix } from './leases.ts'
 import { lockNotFound } from './lock-replies.ts'
 
 const before = integer(1, Number.MAX_SAFE_INTEGER, 'The `next` of the previous page.')
 const resource = text(512, 'Only entries about this resource.')
+const range = oneOf(statsRanges, 'The time that the buckets cover. Default 15m.')
 
 /** For the people who run the service, and for the dashboard. */
 export function administrationRoutes(service: Service): Route[] {
@@ -56,11 +58,13 @@ export function administrationRoutes(service: Service): Route[] {
     route('GET', '/api/stats', {
       id: 'readStats',
       action: 'observe',
-      summary: 'The last 15 minutes in buckets of ten seconds.',
+      summary: 'The last 15 minutes in buckets of ten seconds, or the last day in buckets of five minutes.',
+      query: { range },
       answers: { 200: statsSchema },
-      handle: () => ({
-        body: { ...stats.read(feed.live, waitingList.size), channel_key: settings.channelKey },
-      }),
+      handle(request) {
+        const figures = stats.read(request.query('range', range) ?? '15m', feed.live, waitingList.size)
+        return { body: { ...figures, channel_key: settings.channelKey } }
+      },
     }),
   ]
 }

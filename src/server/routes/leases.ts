@@ -86,8 +86,9 @@ function resourceRoutes(service: Service): Route[] {
       answers: { 200: leaseGrant, 409: leaseRefusal },
       async handle(request) {
         const answer = await store.acquire(askOf(service, request))
+        // A request that joined the queue has no result yet.
+        if (answer.granted || answer.place === null) stats.onAnswered(answer.granted)
         if (!answer.granted) {
-          stats.onRefused()
           return {
             status: 409,
             body: { error: 'lease_held', message: 'another id holds the lease', ...answer },
