@@ -179,7 +179,11 @@ class RedisStore implements LeaseStore {
   async #request(ask: Ask, stop: Stop): Promise<Answer> {
     const { resource, id, owner, wake, lost, replace } = ask
     const lease = packLease(ask, this.#push.channel)
-    const reply = this.#run(resource, ['acquire', lease, wake ? packOwner(owner) : '', String(replace ?? '')], stop)
+    const reply = this.#run(
+      resource,
+      ['acquire', lease, wake ? packOwner(owner) : '', String(replace ?? '')],
+      stop,
+    )
     // Its wake-up or its loss may arrive before the answer.
     this.#listeners.expect(ask)
     const answer = this.#parseAnswer(ask, await reply)

@@ -3,7 +3,16 @@ import type { LeaseRecord } from '../../base/records.ts'
 import { redisError } from '../../clients/redis-errors.ts'
 import type { LeasePage, ListQuery, WaitingQuery, WaitingQueue } from '../../core/index.ts'
 import type { Batches } from './batches.ts'
-import { ALL_SHARDS, compareBytes, indexOf, Keys, SHARDS, unpack, unpackLive, unpackWaiter } from './layout.ts'
+import {
+  ALL_SHARDS,
+  compareBytes,
+  indexOf,
+  Keys,
+  SHARDS,
+  unpack,
+  unpackLive,
+  unpackWaiter,
+} from './layout.ts'
 
 const MAX_TIDIED = 256
 
