@@ -1,8 +1,16 @@
-import { auditPage, errorBody, locksListed, stats as statsSchema, success } from '../../protocol/index.ts'
+import {
+  auditPage,
+  errorBody,
+  lockShown,
+  locksListed,
+  stats as statsSchema,
+  success,
+} from '../../protocol/index.ts'
 import { observed } from '../announcer.ts'
 import { integer, oneOf, text } from '../http/query.ts'
 import { type Route, route } from '../http/route.ts'
-import type { Log } from '../log.ts'
+import { roomOf } from '../identity.ts'
+import { describeError, type Log } from '../log.ts'
 import type { Service } from '../service.ts'
 import { statsRanges } from '../stats.ts'
 import { after, limit, listQuery, prefix } from './leases.ts'
@@ -20,12 +28,35 @@ export function administrationRoutes(service: Service): Route[] {
     route('GET', '/api/locks', {
       id: 'listLocks',
       action: 'observe',
-      summary: 'All live leases, of rooms and others, without their ids.',
+      summary: 'All live leases, of rooms and others, without their ids, and how many wait for each.',
       query: { prefix, after, limit },
       answers: { 200: locksListed },
       async handle(request) {
         const { leases, ...page } = await store.list(listQuery(request))
-        return { body: { locks: leases.map(observed), ...page } }
+        const resources = leases.map(({ resource }) => resource)
+        const queues = await queuesOf(service, resources, 0).catch((error: unknown) => {
+          // One queue that cannot be read must not hide the leases.
+          log('warn', 'waiting', { error: describeError(error) })
+          return []
+        })
+        const shown = leases.map((lease, n) => ({ ...observed(lease), waiting: queues[n]?.count ?? null }))
+        return { body: { locks: shown, ...page } }
+      },
+    }),
+    route('GET', '/api/locks/{resource}', {
+      id: 'showLock',
+      action: 'observe',
+      summary: 'The live lease of a resource, and who waits for it, without their ids.',
+      query: { limit },
+      answers: { 200: lockShown },
+      async handle(request) {
+        const { resource } = request
+        const [[lease], [queue]] = await Promise.all([
+          store.read([resource]),
+          queuesOf(service, [resource], request.query('limit', limit) ?? 100),
+        ])
+        const shown = queue?.first.map(({ owner, place }) => ({ owner, place })) ?? []
+        return { body: { lock: lease ? observed(lease) : null, waiting: queue?.count ?? null, queue: shown } }
       },
     }),
     route('DELETE', '/api/locks/{resource}', {
@@ -67,6 +98,31 @@ export function administrationRoutes(service: Service): Route[] {
       },
     }),
   ]
+}
+
+/** Those who wait for a resource, without their ids. */
+interface ShownQueue {
+  readonly count: number
+  readonly first: readonly { readonly owner: string; readonly place: number }[]
+}
+
+/**
+ * Who waits for these resources, in one call to the store. If the store keeps no queue, only the rooms are known, by
+ * what the nodes have told each other.
+ */
+async function queuesOf(
+  { store, waitingList }: Service,
+  resources: readonly string[],
+  limit: number,
+): Promise<readonly (ShownQueue | null)[]> {
+  if (store.waiting) return store.waiting({ resources, limit })
+  return resources.map((resource) => {
+    const room = roomOf(resource)
+    if (room === null) return null
+    const { first, count } = waitingList.of(room)
+    const shown = first.slice(0, limit).map(({ session_id }, place) => ({ owner: session_id, place }))
+    return { count, first: shown }
+  })
 }
 
 /** Warns once about each entry, because a dashboard reads the trail every few seconds. */
