@@ -40,8 +40,10 @@ export const statsBucket = v.object({
 export const stats = v.object({
   /** All live leases. */
   live: count,
-  /** Requests that wait at this node. */
-  waiters: count,
+  /** All that wait, as far as the store knows. `null`: it could not be read. */
+  waiters: v.nullable(count),
+  /** The resources for which most wait, the longest queue first. */
+  queues: v.array(v.object({ resource: v.string(), waiting: count })),
   /** The key of the WebSocket. */
   channel_key: v.string(),
   bucket_ms: count,

@@ -83,9 +83,8 @@ export class StatsWindow {
     })
   }
 
-  read(range: StatsRange, live: number, waiters: number): Omit<Stats, 'channel_key'> {
-    const buckets = this.#windows[range].read(this.#clock.now())
-    return { live, waiters, bucket_ms: RANGES[range].bucketMs, buckets }
+  read(range: StatsRange): Pick<Stats, 'bucket_ms' | 'buckets'> {
+    return { bucket_ms: RANGES[range].bucketMs, buckets: this.#windows[range].read(this.#clock.now()) }
   }
 
   #count(change: (bucket: Bucket) => void): void {

@@ -11,6 +11,7 @@ import { integer, oneOf, text } from '../http/query.ts'
 import { type Route, route } from '../http/route.ts'
 import { roomOf } from '../identity.ts'
 import { describeError, type Log } from '../log.ts'
+import { QueueCensus } from '../queue-census.ts'
 import type { Service } from '../service.ts'
 import { statsRanges } from '../stats.ts'
 import { after, limit, listQuery, prefix } from './leases.ts'
@@ -22,8 +23,13 @@ const range = oneOf(statsRanges, 'The time that the buckets cover. Default 15m.'
 
 /** For the people who run the service, and for the dashboard. */
 export function administrationRoutes(service: Service): Route[] {
-  const { store, locks, waitingList, audit, stats, feed, settings, log } = service
+  const { store, locks, audit, stats, feed, settings, clock, log } = service
   const warnOfDamaged = damagedWarning(log)
+  const census = new QueueCensus({
+    clock,
+    resources: () => feed.resources,
+    count: async (resources) => (await queuesOf(service, resources, 0)).map((queue) => queue?.count ?? null),
+  })
   return [
     route('GET', '/api/locks', {
       id: 'listLocks',
@@ -92,9 +98,14 @@ export function administrationRoutes(service: Service): Route[] {
       summary: 'The last 15 minutes in buckets of ten seconds, or the last day in buckets of five minutes.',
       query: { range },
       answers: { 200: statsSchema },
-      handle(request) {
-        const figures = stats.read(request.query('range', range) ?? '15m', feed.live, waitingList.size)
-        return { body: { ...figures, channel_key: settings.channelKey } }
+      async handle(request) {
+        const figures = stats.read(request.query('range', range) ?? '15m')
+        const { total, queues } = await census.read().catch((error: unknown) => {
+          log('warn', 'waiting', { error: describeError(error) })
+          return { total: null, queues: [] }
+        })
+        const { channelKey: channel_key } = settings
+        return { body: { live: feed.live, waiters: total, queues, ...figures, channel_key } }
       },
     }),
   ]

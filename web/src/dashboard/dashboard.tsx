@@ -1,4 +1,4 @@
-import { useEffect, useState, useSyncExternalStore } from 'react'
+import { useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { PageHeader } from '../ui/page-header.tsx'
 import { usePreferences } from '../ui/preferences.ts'
 import { AuditTrail } from './audit-trail.tsx'
@@ -22,6 +22,10 @@ export function Dashboard() {
   const { phase, isLoaded, leases, events, stats, plotted, range, audit } = useSyncExternalStore(
     (listener) => live?.subscribe(listener) ?? (() => {}),
     () => live?.state ?? LOADING,
+  )
+  const waiting = useMemo(
+    () => new Map(stats?.queues.map(({ resource, waiting }) => [resource, waiting])),
+    [stats],
   )
   const [tab, setTab] = useState<(typeof TABS)[number]>('leases')
   const [selected, setSelected] = useState<string | null>(null)
@@ -50,7 +54,7 @@ export function Dashboard() {
               <div className="columns">
                 <LeaseTable
                   leases={leases}
-                  waiting={new Map()}
+                  waiting={waiting}
                   isLoading={!isLoaded}
                   selected={selected}
                   words={words}
@@ -62,6 +66,7 @@ export function Dashboard() {
                     live={live}
                     leases={leases}
                     events={events}
+                    waiting={waiting.get(selected) ?? 0}
                     words={words}
                     onRelease={setReleasing}
                     onClose={() => setSelected(null)}

@@ -1,5 +1,4 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import type { AuditEntry } from '../../../src/protocol/index.ts'
 import { timeOf } from './audit-trail.tsx'
 import { EventList } from './event-list.tsx'
 import type { DashboardEvent, LiveLease, LiveLeases } from './live-leases.ts'
@@ -12,6 +11,8 @@ interface LeaseDrawerProps {
   readonly live: LiveLeases
   readonly leases: readonly LiveLease[]
   readonly events: readonly DashboardEvent[]
+  /** How many waited when it was last counted. */
+  readonly waiting: number
   readonly words: DashboardTexts
   readonly onRelease: (lease: LiveLease) => void
   readonly onClose: () => void
@@ -19,11 +20,13 @@ interface LeaseDrawerProps {
 
 /** Everything about one resource: its holders, what they say about themselves, its queue, and its history. */
 export function LeaseDrawer(props: LeaseDrawerProps) {
-  const { resource, live, leases, events, words, onRelease, onClose } = props
+  const { resource, live, leases, events, waiting, words, onRelease, onClose } = props
   const heading = useRef<HTMLHeadingElement>(null)
   const holders = leases.filter((lease) => lease.resource === resource)
   const own = events.filter(({ lease, what }) => lease.resource === resource && what !== 'renewed')
-  const history = useHistory(live, resource, own[0]?.id)
+  const lastEvent = own[0]?.id
+  const history = useLatest(() => live.history(resource), `${resource} ${lastEvent}`)
+  const queue = useLatest(() => live.queueOf(resource), `${resource} ${lastEvent} ${waiting}`)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another resource is another page for a reader.
   useEffect(() => heading.current?.focus(), [resource])
   return (
@@ -44,11 +47,29 @@ export function LeaseDrawer(props: LeaseDrawerProps) {
       {holders.map((lease) => (
         <Holder key={lease.token} lease={lease} words={words} onRelease={onRelease} />
       ))}
+      <Part title={words.waiters}>
+        {!queue || queue.count === null ? (
+          <p className="quiet">{words.noQueue}</p>
+        ) : queue.count === 0 ? (
+          <p className="quiet">{words.nobodyWaits}</p>
+        ) : (
+          <ol className="queue">
+            {queue.first.map(({ owner, place }) => (
+              <li key={place} className="mono">
+                {owner}
+              </li>
+            ))}
+            {queue.count > queue.first.length && (
+              <li className="quiet">{words.andMore(queue.count - queue.first.length)}</li>
+            )}
+          </ol>
+        )}
+      </Part>
       <Part title={words.events}>
         <EventList events={own.slice(0, 50)} words={words} empty={words.noEventsHere} />
       </Part>
       <Part title={words.audit}>
-        {history === null ? (
+        {!history ? (
           <p className="quiet">{words.noAudit}</p>
         ) : (
           <ol className="event-list">
@@ -115,19 +136,21 @@ function Field({ name, value }: { readonly name: string; readonly value: ReactNo
   )
 }
 
-/** Read again after each event of the resource. `null`: the server does not show it. */
-function useHistory(live: LiveLeases, resource: string, lastEvent: number | undefined) {
-  const [history, setHistory] = useState<readonly AuditEntry[] | null>([])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: after an event, there is more to read.
+/** What `read` found last, read again when `reason` changes. `undefined`: nothing yet, or the server refused. */
+function useLatest<T>(read: () => Promise<T>, reason: string): T | undefined {
+  const [found, setFound] = useState<T>()
+  const latest = useRef(read)
+  latest.current = read
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `reason` says when there is more to read.
   useEffect(() => {
     let isWanted = true
-    live.history(resource).then(
-      (entries) => isWanted && setHistory(entries),
-      () => isWanted && setHistory(null),
+    latest.current().then(
+      (value) => isWanted && setFound(() => value),
+      () => isWanted && setFound(undefined),
     )
     return () => {
       isWanted = false
     }
-  }, [live, resource, lastEvent])
-  return history
+  }, [reason])
+  return found
 }

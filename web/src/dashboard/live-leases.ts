@@ -8,6 +8,7 @@ import {
   auditPage,
   LEASES_CHANNEL,
   leaseChangeEvent,
+  lockShown,
   locksListed,
   type ObservedLease,
   type Stats,
@@ -36,6 +37,13 @@ export interface DashboardEvent {
   readonly at: number
   readonly lease: ObservedLease
   readonly what: 'granted' | 'renewed' | 'released' | 'expired' | 'taken-over' | 'forced'
+}
+
+export interface Queue {
+  /** `null`: the store keeps no queue. */
+  readonly count: number | null
+  /** First in line first. */
+  readonly first: readonly { readonly owner: string; readonly place: number }[]
 }
 
 export interface DashboardState {
@@ -99,6 +107,13 @@ export class LiveLeases {
   showRange(range: Range): void {
     this.#change({ range, plotted: range === '15m' ? this.#state.stats : null })
     void this.#readStats()
+  }
+
+  /** Who waits for a resource, first in line first. */
+  async queueOf(resource: string): Promise<Queue> {
+    const path = `api/locks/${encodeURIComponent(resource)}`
+    const { waiting, queue } = await this.#ask(lockShown, { method: 'GET', path })
+    return { count: waiting, first: queue }
   }
 
   /** What the audit trail knows of one resource, newest first. */
