@@ -45,8 +45,8 @@ export interface Leases extends Pick<Manager, 'subscribe' | 'close'>, AsyncDispo
   /** All live leases of a resource, oldest first. */
   holders(resource: string): Promise<readonly LeaseRecord[]>
   /**
-   * Who waits for a resource, first in line first. Rejects with `invalid-argument` if the store cannot tell: see
-   * `supports.waiting`.
+   * Who waits for a resource, first in line first: at most the first 1000. Rejects with `invalid-argument` if the store
+   * keeps no queue: see `supports.queue`.
    */
   waiting(resource: string): Promise<readonly WaitingRecord[]>
   /**
@@ -131,8 +131,11 @@ export function createLeases(
     },
 
     async waiting(resource) {
-      const name = checkResource(resource)
-      return look('waiting', (store, stop) => (store as Required<LookingStore>).waiting(name, stop))
+      const query = { resources: [checkResource(resource)], limit: 1000 }
+      const [queue] = await look('waiting', (store, stop) =>
+        (store as Required<LookingStore>).waiting(query, stop),
+      )
+      return queue?.first ?? []
     },
 
     release: (resource, by) =>
@@ -177,7 +180,8 @@ export function createLeases(
   ): Promise<T> {
     return run((context, stop) => {
       const { store, callTimeout } = context
-      expectMethods('store', store, 'a LeaseStore with the looking half', method)
+      const half = method === 'waiting' ? 'that keeps a queue' : 'with the looking half'
+      expectMethods('store', store, `a LeaseStore ${half}`, method)
       return answerWithin(ask(store as LookingStore, stop), callTimeout, context, '', stop)
     })
   }

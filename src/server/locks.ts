@@ -5,6 +5,7 @@
 import type { LeaseRecord } from '../base/records.ts'
 import type { Ask, Grant, Refusal, Renewal } from '../core/index.ts'
 import type { AuditEntry, Person } from '../protocol/index.ts'
+import { personOf } from './announcer.ts'
 import type { AuditLog } from './audit.ts'
 import type { DocumentStore } from './documents.ts'
 import { roomOf, roomResource } from './identity.ts'
@@ -167,9 +168,18 @@ export class Locks {
    * Of other leases than those of documents, only a forced release is recorded: there are too many of them. If the
    * record fails, the lock stays as it is.
    */
-  #record(action: AuditEntry['action'], { resource, token, owner }: LeaseRecord, by?: string): void {
+  #record(action: AuditEntry['action'], lease: LeaseRecord, by?: string): void {
+    const { resource, token, owner } = lease
     if (roomOf(resource) === null && action !== 'force-release') return
-    this.#append({ action, resource, token, owner, ...(by !== undefined && by !== owner && { by }) })
+    const { name } = personOf(lease)
+    this.#append({
+      action,
+      resource,
+      token,
+      owner,
+      ...(name !== undefined && { owner_name: name }),
+      ...(by !== undefined && by !== owner && { by }),
+    })
   }
 
   #append(entry: Omit<AuditEntry, 'at'>): void {

@@ -27,7 +27,6 @@ describe('the conformance suite', () => {
   it('passes a store whose answers take longer than the TTL', async () => {
     const failed = await failuresOf({
       create: async () => ({ store: slowed(memoryStore(), 15) }),
-      supports: { waiting: true },
       ttl: 20,
       contention: 10,
     })
@@ -175,7 +174,6 @@ function failedCases(plant: (store: LeaseStore) => LeaseStore, only?: string): P
       const clock = new FakeClock()
       return { clock, store: plant(memoryStore({ clock })) }
     },
-    supports: { waiting: true },
     pass: ({ clock }, ms) => clock.advance(ms),
     stepClock: ({ clock }, ms) => clock.jump(ms),
   }

@@ -42,7 +42,7 @@ export function lockRoutes(service: Service): Route[] {
           ms > 0
             ? await waiterLimits.run(room, address, () => locks.lock(room, client, { wait: { ms, signal } }))
             : await locks.lock(room, client)
-        if (!result.granted) stats.onRefused()
+        stats.onAnswered(result.granted)
         return replies.lock(result, { room, client })
       },
     }),

@@ -152,6 +152,8 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
 
     read: (resources, call) => run((queries) => queries.read(resources), call),
 
+    waiting: (query, call) => run((queries) => queries.waiting(query), call),
+
     async list(query, call) {
       const limit = Math.min(query.limit, MAX_PAGE)
       const found = await run((queries) => queries.list({ ...query, limit: limit + 1 }), call)
