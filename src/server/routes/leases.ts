@@ -100,6 +100,7 @@ function resourceRoutes(service: Service): Route[] {
     route('PUT', PATH, {
       id: 'renewLease',
       action: 'lease',
+      rate: 'holder',
       summary: 'Renew a live lease by its id.',
       body: leaseRenewal,
       answers: { 200: leaseRenewed, 409: leaseLost },
@@ -115,6 +116,7 @@ function resourceRoutes(service: Service): Route[] {
     route('DELETE', PATH, {
       id: 'releaseLease',
       action: 'lease',
+      rate: 'holder',
       summary: 'Release whatever the id has, or end the lease with this token by force.',
       body: leaseRelease,
       answers: { 200: leaseReleased },
