@@ -140,11 +140,14 @@ export class HeldLease implements Omit<Lease, 'detach'> {
     const { clock, store, callTimeout } = this.#context
     const { resource, id } = this
     const ask = { resource, id, ttl: this.#options.ttl, ...changes }
-    const sent = moment(clock)
+    let sent = moment(clock)
+    const queued = () => {
+      sent = moment(clock)
+    }
     this.#dispatch({ type: 'beat', at: sent, again: sent.mono + this.#repeatMs })
     this.#isUnanswered = true
     try {
-      const renewal = await store.renew(ask, { timeout: callTimeout })
+      const renewal = await store.renew(ask, { timeout: callTimeout, queued })
       if (renewal.ok) this.#onRenewed(sent, ask.ttl, renewal.lease)
       else this.#dispatch({ type: 'end', reason: 'refused' })
     } catch (cause) {

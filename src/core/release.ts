@@ -16,11 +16,25 @@ export async function releaseInTime(
 ): Promise<LeaseRecord['state'] | undefined> {
   const { clock, store, emit } = context
   const { resource, owner } = options
-  const giveUpAt = clock.monotonic() + Math.min(context.callTimeout, options.ttl)
+  const timeout = context.callTimeout
+  const inTime = () => clock.monotonic() + Math.min(timeout, options.ttl)
+  let giveUpAt = inTime()
   for (let failures = 0; ; ) {
     try {
-      const call = store.release({ resource, id }, { timeout: context.callTimeout })
-      const { ended } = await answerOf(context, call, giveUpAt - clock.monotonic(), resource)
+      let isQueued = false
+      const queued = (waits: boolean) => {
+        isQueued = waits
+        // The time counts from when the request first leaves.
+        if (!waits && failures === 0) giveUpAt = inTime()
+      }
+      const call = store.release({ resource, id }, { timeout, queued })
+      // A store that queues requests limits the time of those that it has sent.
+      const { ended } = await answerOf(
+        context,
+        call,
+        isQueued ? Infinity : giveUpAt - clock.monotonic(),
+        resource,
+      )
       return failures ? 'released' : ended?.state
     } catch (cause) {
       const error = asLeaseError(cause, resource)
