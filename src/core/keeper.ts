@@ -159,12 +159,15 @@ export function createKeeper(
   /** Sends one renewal. Its answer counts from its own send time, whenever it comes. */
   async function beat(changes?: Partial<RenewAsk>): Promise<void> {
     const ask = { resource, id, ttl, ...changes }
-    const sent = moment(clock)
+    let sent = moment(clock)
+    const queued = () => {
+      sent = moment(clock)
+    }
     // Without an answer the next renewal is sent after this long, so that several fit before the deadline.
     beatIn(Math.min(callTimeout, ttl / 6))
     isUnanswered = true
     try {
-      const answer = await store.renew(ask, { timeout: callTimeout })
+      const answer = await store.renew(ask, { timeout: callTimeout, queued })
       if (answer.ok) onRenewed(sent, ask.ttl, answer.lease)
       else lose('refused')
     } catch (cause) {

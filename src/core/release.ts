@@ -17,11 +17,20 @@ export async function releaseInTime(
 ): Promise<LeaseRecord['state'] | undefined> {
   const { clock, store, callTimeout, emit } = context
   const { resource, id } = about
-  const giveUpAt = clock.monotonic() + Math.min(callTimeout, ttl)
+  const inTime = () => clock.monotonic() + Math.min(callTimeout, ttl)
+  let giveUpAt = inTime()
   for (let failures = 0; ; ) {
     try {
-      const call = store.release({ resource, id }, { timeout: callTimeout })
-      const { ended } = await answerWithin(call, giveUpAt - clock.monotonic(), context, resource)
+      let isQueued = false
+      const queued = (waits: boolean) => {
+        isQueued = waits
+        // The time counts from when the request first leaves.
+        if (!waits && failures === 0) giveUpAt = inTime()
+      }
+      const call = store.release({ resource, id }, { timeout: callTimeout, queued })
+      // A store that queues requests limits the time of those that it has sent.
+      const limit = isQueued ? Infinity : giveUpAt - clock.monotonic()
+      const { ended } = await answerWithin(call, limit, context, resource)
       return failures ? 'released' : ended?.state
     } catch (cause) {
       const error = asLeaseError(cause, resource)

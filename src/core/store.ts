@@ -121,6 +121,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** How long the caller waits for the answer, in milliseconds. Default 5 s. */
   readonly timeout?: number | undefined
+  /** For renewals and releases: as `queued` of `Ask`. The time that they wait in this process is not limited. */
+  readonly queued?: (isQueued: boolean) => void
 }
 
 export interface Ask {

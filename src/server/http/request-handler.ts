@@ -41,13 +41,17 @@ const HEADERS = {
 export class RequestHandler {
   readonly #options: RequestHandlerOptions
   readonly #requests: RateLimit
+  readonly #holders: RateLimit
   readonly #telemetry: RateLimit
+  /** `Authorization` headers with a token of the settings. A guess is limited, because it was never accepted. */
+  readonly #trusted = new Set<string>()
   readonly #signatures: PusherSignatures
 
   constructor(options: RequestHandlerOptions) {
     const { settings, clock } = options
     this.#options = options
     this.#requests = new RateLimit(settings.rate, settings.burst, clock)
+    this.#holders = new RateLimit(settings.rate, settings.burst, clock)
     this.#signatures = new PusherSignatures(settings, clock)
     this.#telemetry = new RateLimit(settings.telemetryRate, settings.telemetryRate * 4, clock)
   }
@@ -108,10 +112,12 @@ export class RequestHandler {
     const request = new IncomingRequest(context, stop, settings.trustProxy)
     const { header } = request
     if (!this.#isOwnHost(header, raw.url)) throw misdirected()
-    if (route.rate !== 'none') this.#checkRate(route, request.address)
+    const authorization = header('authorization') ?? ''
+    if (route.rate !== 'none') this.#checkRate(route, request.address, this.#trusted.has(authorization))
     if (route.signed) await this.#readSigned(route, request, raw)
     if (route.action === null) return route.handle(request)
     const authentication = await authenticator.authenticate(raw, header)
+    if (authentication.byToken) this.#trusted.add(authorization)
     if (authentication.setCookie !== undefined) headers['Set-Cookie'] = authentication.setCookie
     this.#checkOrigin(route, authentication, header, raw.url)
     request.identity = authentication.identity
@@ -142,9 +148,10 @@ export class RequestHandler {
     return this.#options.isOwnHost(hostOf(header, url))
   }
 
-  #checkRate(route: Route, address: string): void {
+  #checkRate(route: Route, address: string, isTrusted: boolean): void {
+    const limit = route.rate === 'holder' ? this.#holders : this.#requests
     const waitMs = Math.max(
-      this.#requests.take(address),
+      isTrusted ? 0 : limit.take(address),
       route.rate === 'telemetry' ? this.#telemetry.take(address) : 0,
     )
     if (waitMs === 0) return

@@ -24,8 +24,11 @@ export interface Route {
   readonly form?: true
   /** The setting that limits the body. Default `maxBody`. */
   readonly limit?: 'maxBody' | 'maxDocument'
-  /** `telemetry`: a limit of requests in addition to the usual one. `none`: no limit. */
-  readonly rate?: 'telemetry' | 'none'
+  /**
+   * `holder`: a limit of its own, so that no other requests of an address cost it its leases. `telemetry`: a limit in
+   * addition to the usual one. `none`: no limit.
+   */
+  readonly rate?: 'holder' | 'telemetry' | 'none'
   /** By status; `null` is plain text. Every error that is not listed is `errorBody`. */
   readonly answers: Readonly<Record<number, v.GenericSchema | null>>
   readonly handle: (request: RouteRequest<never>) => Reply | Promise<Reply>

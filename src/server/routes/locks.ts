@@ -49,6 +49,7 @@ export function lockRoutes(service: Service): Route[] {
     route('PUT', LOCK_PATH, {
       id: 'beat',
       action: 'lock',
+      rate: 'holder',
       summary: 'Heartbeat: the lock lives for its whole TTL from now.',
       answers: { 200: lockRenewed, 403: errorBody, 404: errorBody },
       async handle(request) {
@@ -60,6 +61,7 @@ export function lockRoutes(service: Service): Route[] {
     route('DELETE', LOCK_PATH, {
       id: 'unlock',
       action: 'lock',
+      rate: 'holder',
       summary: 'Unlock, or leave the queue. It also succeeds if there is no lock.',
       query: { token },
       answers: { 200: success, 403: errorBody, 409: errorBody },
@@ -73,6 +75,7 @@ export function lockRoutes(service: Service): Route[] {
     route('POST', `${LOCK_PATH}/release`, {
       id: 'unlockByBeacon',
       action: 'lock',
+      rate: 'holder',
       summary: 'Unlock by a beacon, which cannot set a header and may arrive late.',
       body: releaseBody,
       answers: { 200: success, 403: errorBody, 409: errorBody },
