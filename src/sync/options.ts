@@ -92,7 +92,7 @@ export function assemble<S extends object>(options: SyncBaseOptions<S>) {
   } as unknown as S
   expectSettings(defaults, 'defaults.')
 
-  const layout = createLayout({ namespace, option, shards, separateLog: storage.log !== undefined })
+  const layout = createLayout({ namespace, option, shards, storage })
   const format = { option, shards, schemaVersion: version }
   const lockName = `holdfast:${layout.keys.all}`
   const warn = createWarn(onWarning)

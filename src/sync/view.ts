@@ -5,9 +5,11 @@
  * Each `apply*` takes stored data. It may be called many times with the same data, and emits a change only if the
  * shown data differs afterwards.
  */
+import { LeaseError } from '../base/errors.ts'
 import type { SyncChange } from './changes.ts'
-import { isDeepEqual, withChanges } from './json.ts'
-import type { Operation } from './log.ts'
+import { type FieldChanges, isDeepEqual, withChanges } from './json.ts'
+import { idsIn, type Operation, placeOf } from './log.ts'
+import { settingsAfter } from './settings.ts'
 
 /** A snapshot of the shown data. It is the same object until something changes. */
 export interface SyncState<E extends object, S extends object> {
@@ -16,34 +18,28 @@ export interface SyncState<E extends object, S extends object> {
   readonly settings: S
 }
 
-/** One operation on one entity, or on the settings. */
-interface Edit<T> {
+/** What one operation does to one entity, or to the settings: it changes fields, or replaces or removes all of it. */
+interface Edit {
   readonly place: string
-  readonly apply: (stored: T | undefined) => T | undefined
-  /** It removes the entity. If another edit adds it again, it comes to the end of the list. */
-  readonly removes?: boolean
-}
-
-export interface ViewOptions<E extends object, S extends object> {
-  readonly defaults: S
-  readonly emit: (change: SyncChange<E, S>) => void
-  /** The settings after a change, or `undefined` if they would not be valid. */
-  readonly changeSettings: (settings: S, changes: NonNullable<Operation['settings']>) => S | undefined
+  readonly changes?: FieldChanges
+  readonly value?: object | null
 }
 
 export type View<E extends object, S extends object> = ReturnType<typeof createView<E, S>>
 
-export function createView<E extends object, S extends object>(options: ViewOptions<E, S>) {
-  const { defaults, emit, changeSettings } = options
+export function createView<E extends object, S extends object>(
+  defaults: S,
+  emit: (change: SyncChange<E, S>) => void,
+) {
   let index = new Set<string>()
   let revision = 0
   const stored = new Map<string, E>()
   const shown = new Map<string, E>()
-  const edits = new Map<string, Edit<E>[]>()
-  const resets: Edit<E>[] = []
-  const settingsEdits: Edit<S>[] = []
-  /** The records on top by key, with functions that take their edits back. */
-  const records = new Map<string, { readonly operations: Operation[]; readonly undo: (() => void)[] }>()
+  const edits = new Map<string, Edit[]>()
+  let resets: Edit[] = []
+  let settingsEdits: Edit[] = []
+  /** The operations on top, by the key of their record. */
+  const records = new Map<string, Operation[]>()
   let storedSettings = defaults
   let shownSettings = defaults
   let state: SyncState<E, S> = { entries: [], settings: defaults }
@@ -59,7 +55,7 @@ export function createView<E extends object, S extends object>(options: ViewOpti
       for (const id of gone) stored.delete(id)
       // Entities with edits stay shown. Without edits nothing is left: report that as one change.
       if (gone.length > 0 && ids.length === 0 && edits.size === 0) showNone()
-      else for (const id of gone) show(id)
+      else gone.forEach(show)
     },
     /** Ignores an entity that is not in the index. `undefined`: the key of the entity is missing. */
     applyEntityState(id: string, entity: E | undefined): void {
@@ -73,38 +69,46 @@ export function createView<E extends object, S extends object>(options: ViewOpti
       showSettings()
     },
 
-    /** Puts an operation of a record on top. */
-    add(key: string, place: string, operation: Operation): void {
+    /** Puts the next operation of a record on top. Returns its place in the log. */
+    add(key: string, operation: Operation): string {
       const { delta = [], patch, settings, reset } = operation
-      const { operations, undo } = records.get(key) ?? { operations: [], undo: [] }
-      records.set(key, { operations, undo })
-      operations.push(operation)
+      const operations = records.get(key) ?? []
+      records.set(key, operations)
+      const place = placeOf(key, operations.push(operation) - 1)
       if (reset) {
-        const take = insert(resets, { place, apply: () => undefined, removes: true })
-        undo.push(() => take(showAll))
+        resets.push({ place, value: null })
         showAll()
       }
-      for (const [id, entity] of delta)
-        addEdit(undo, id, { place, apply: () => (entity as E) ?? undefined, removes: !entity })
+      for (const [id, value] of delta) addEdit(id, { place, value })
       if (patch) {
         const [id, ...changes] = patch
-        addEdit(undo, id, { place, apply: (entity) => entity && withChanges(entity, changes) })
+        addEdit(id, { place, changes })
       }
       if (settings) {
-        const apply = (before: S = defaults) => changeSettings(before, settings) ?? before
-        const take = insert(settingsEdits, { place, apply })
-        undo.push(() => take(showSettings))
+        settingsEdits = inOrder([...settingsEdits, { place, changes: settings }])
         showSettings()
       }
+      return place
     },
     /** Takes a record away: it is carried out, or has failed. */
     drop(key: string): void {
-      const undo = records.get(key)?.undo ?? []
+      const operations = records.get(key) ?? []
+      const isLeft = ({ place }: Edit) => !place.startsWith(key)
       records.delete(key)
-      for (const take of undo) take()
+      resets = resets.filter(isLeft)
+      settingsEdits = settingsEdits.filter(isLeft)
+      const ids = new Set(operations.flatMap(idsIn))
+      for (const id of ids) {
+        const left = edits.get(id)?.filter(isLeft) ?? []
+        if (left.length > 0) edits.set(id, left)
+        else edits.delete(id)
+      }
+      if (operations.some(({ reset }) => reset)) showAll()
+      else ids.forEach(show)
+      showSettings()
     },
     /** The operations of a record that is on top. */
-    operationsOf: (key: string): readonly Operation[] | undefined => records.get(key)?.operations,
+    operationsOf: (key: string): readonly Operation[] | undefined => records.get(key),
     get records(): readonly string[] {
       return [...records.keys()]
     },
@@ -133,23 +137,17 @@ export function createView<E extends object, S extends object>(options: ViewOpti
     },
   }
 
-  function addEdit(undo: (() => void)[], id: string, edit: Edit<E>): void {
-    const list = edits.get(id) ?? []
-    edits.set(id, list)
-    const take = insert(list, edit)
-    undo.push(() =>
-      take(() => {
-        if (list.length === 0) edits.delete(id)
-        show(id)
-      }),
-    )
+  function addEdit(id: string, edit: Edit): void {
+    edits.set(id, inOrder([...(edits.get(id) ?? []), edit]))
     show(id)
   }
 
   function show(id: string): void {
-    const list = edits.get(id) ?? []
-    const all = resets.length > 0 ? [...list, ...resets].sort(byPlace) : list
-    const next = all.reduce((entity, { apply }) => apply(entity), stored.get(id))
+    const next = inOrder([...(edits.get(id) ?? []), ...resets]).reduce(
+      (entity, { changes, value }) =>
+        changes ? entity && withChanges(entity, changes) : ((value as E | null) ?? undefined),
+      stored.get(id),
+    )
     const previous = shown.get(id)
     if (isDeepEqual(previous, next)) return
     entriesAreOld = true
@@ -165,7 +163,7 @@ export function createView<E extends object, S extends object>(options: ViewOpti
   /** After a reset. */
   function showAll(): void {
     if (edits.size === 0 && resets.length > 0) showNone()
-    else for (const id of new Set([...index, ...shown.keys(), ...edits.keys()])) show(id)
+    else new Set([...index, ...shown.keys(), ...edits.keys()]).forEach(show)
   }
 
   /** Removes all entities as one change, not one change for each. */
@@ -178,7 +176,10 @@ export function createView<E extends object, S extends object>(options: ViewOpti
   }
 
   function showSettings(): void {
-    const next = settingsEdits.reduce((settings, { apply }) => apply(settings) ?? settings, storedSettings)
+    const next = settingsEdits.reduce((settings, { changes }) => {
+      const after = changes && settingsAfter(settings, changes, defaults)
+      return after instanceof LeaseError ? settings : ((after ?? settings) as S)
+    }, storedSettings)
     const previous = shownSettings
     if (isDeepEqual(previous, next)) return
     shownSettings = next
@@ -188,7 +189,8 @@ export function createView<E extends object, S extends object>(options: ViewOpti
   /** The present array if it is still correct. */
   function renewedEntries(): SyncState<E, S>['entries'] {
     const { entries } = state
-    const stays = (id: string) => !edits.get(id)?.some(({ removes }) => removes)
+    // An entity that was removed and added again comes to the end of the list.
+    const stays = (id: string) => !edits.get(id)?.some(({ value }) => value === null)
     const first = resets.length > 0 ? [] : [...index].filter(stays)
     const next = [...new Set([...first, ...shown.keys()])].flatMap((id) => {
       const entity = shown.get(id)
@@ -200,14 +202,4 @@ export function createView<E extends object, S extends object>(options: ViewOpti
   }
 }
 
-const byPlace = (one: { place: string }, other: { place: string }) => (one.place < other.place ? -1 : 1)
-
-/** Returns a function that removes the edit. */
-function insert<T>(list: Edit<T>[], edit: Edit<T>): (then: () => void) => void {
-  list.push(edit)
-  if (list.length > 1) list.sort(byPlace)
-  return (then) => {
-    list.splice(list.indexOf(edit), 1)
-    then()
-  }
-}
+const inOrder = (edits: Edit[]) => edits.sort((one, other) => (one.place < other.place ? -1 : 1))
