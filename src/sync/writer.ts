@@ -134,7 +134,7 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
 
   /** All records together. If that fails, one by one, so that a record that does not fit stops no other. */
   async function carryOutAll({ expected, update, stored }: Work): Promise<void> {
-    const [records, base] = await Promise.all([readLog([...(expected ?? [])]), readBase()])
+    const { records, base } = await readStored([...(expected ?? [])])
     const outcome: Outcome = { results: new Map(), gone: new Set() }
     try {
       await carryOut(records, outcome, base, update)
@@ -205,20 +205,24 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
   }
 
   /** `expected`: records that are probably there. They are read while the others are listed. */
-  async function readLog(expected: readonly string[]): Promise<Records> {
-    const [listed, first] = await Promise.all([log.keys(), expected.length > 0 ? log.get(expected) : {}])
+  async function readStored(expected: readonly string[]) {
+    const [listed, base, logged] = await Promise.all([
+      log.keys(),
+      readBase(log === storage ? expected : []),
+      log === storage || expected.length === 0 ? {} : log.get(expected),
+    ])
     const others = listed.filter((key) => key.startsWith(keys.logPrefix) && !expected.includes(key))
-    const items = others.length > 0 ? { ...first, ...(await log.get(others)) } : first
+    const items = { ...base, ...logged, ...(others.length > 0 && (await log.get(others))) }
     const { ignored, ...records } = readRecords(items, keys.logPrefix, show(format))
     for (const key of ignored.filter((key) => !reported.has(key))) {
       reported.add(key)
       warn('malformed-record', `${key} is malformed or has another format; it is not carried out`)
     }
-    return records
+    return { records, base }
   }
 
-  async function readBase(): Promise<Items> {
-    const items = await readHead(options)
+  async function readBase(more: readonly string[] = []): Promise<Items> {
+    const items = await readHead(options, [...layout.headKeys, ...more])
     expectFormat(readMeta(items, keys), format)
     return items
   }
