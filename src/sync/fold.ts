@@ -44,49 +44,53 @@ export interface Base {
   readonly defaults: object
 }
 
-export interface Folded {
-  /** Ids that left the index. Those that are also in `values` were added again afterwards. */
-  readonly removed: ReadonlySet<string>
-  readonly values: Map<string, object>
-  readonly settings: object | undefined
-  /** By place in the log: operations that could not be carried out. */
-  readonly refused: ReadonlyMap<string, LeaseError>
-  entity(id: string): object | undefined
-}
+export type Fold = ReturnType<typeof createFold>
 
-export function fold(operations: readonly Logged[], base: Base): Folded {
+/** What operations make of stored data. Apply them in their order. */
+export function createFold(base: Base) {
+  /** Ids that left the index. Those that are also in `values` were added again afterwards. */
   const removed = new Set<string>()
   const values = new Map<string, object>()
+  /** By place in the log: operations that could not be carried out. */
   const refused = new Map<string, LeaseError>()
   let settings: object | undefined
 
-  for (const [place, { delta = [], seenAt, patch, reset, settings: changes }] of operations) {
-    if (reset) {
-      values.clear()
-      for (const id of base.indexed) removed.add(id)
-    }
-    for (const [id, value] of delta) {
-      // Somebody has changed the index, or set the entity, since this removal was decided.
-      if (seenAt !== undefined && (base.revision > seenAt || values.has(id))) continue
-      if (value) values.set(id, value)
-      else {
-        values.delete(id)
-        removed.add(id)
+  return {
+    removed,
+    values,
+    refused,
+    entity,
+    /** `undefined`: as they are stored. */
+    get settings() {
+      return settings
+    },
+    apply([place, { delta = [], seenAt, patch, reset, settings: changes }]: Logged): void {
+      if (reset) {
+        values.clear()
+        for (const id of base.indexed) removed.add(id)
       }
-    }
-    if (patch) {
-      const [id, ...fields] = patch
-      const current = entity(id)
-      if (current) values.set(id, withChanges(current, fields))
-      else refused.set(place, new LeaseError('not-found', `entity ${id} does not exist`, { resource: id }))
-    }
-    if (changes) {
-      const after = settingsAfter(settings ?? base.settings, changes, base.defaults)
-      if (after instanceof LeaseError) refused.set(place, after)
-      else settings = after
-    }
+      for (const [id, value] of delta) {
+        // Somebody has changed the index, or set the entity, since this removal was decided.
+        if (seenAt !== undefined && (base.revision > seenAt || values.has(id))) continue
+        if (value) values.set(id, value)
+        else {
+          values.delete(id)
+          removed.add(id)
+        }
+      }
+      if (patch) {
+        const [id, ...fields] = patch
+        const current = entity(id)
+        if (current) values.set(id, withChanges(current, fields))
+        else refused.set(place, new LeaseError('not-found', `entity ${id} does not exist`, { resource: id }))
+      }
+      if (changes) {
+        const after = settingsAfter(settings ?? base.settings, changes, base.defaults)
+        if (after instanceof LeaseError) refused.set(place, after)
+        else settings = after
+      }
+    },
   }
-  return { removed, values, settings, refused, entity }
 
   function entity(id: string): object | undefined {
     const stored = base.indexed.has(id) && !removed.has(id) ? base.find(id) : undefined

@@ -1,7 +1,7 @@
 /** The migration of all stored data from an older format. */
 import { isObject, refuse } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
-import { fold, readHead, readRecords } from './fold.ts'
+import { createFold, readHead, readRecords } from './fold.ts'
 import { type Format, needsMigration, readMeta, show } from './format.ts'
 import { createLayout, type Layout } from './layout.ts'
 import { DONE } from './log.ts'
@@ -44,13 +44,15 @@ export async function migrate(options: MigrateOptions): Promise<void> {
   const logKeys = (await log.keys()).filter((key) => key.startsWith(keys.logPrefix))
   const records = readRecords(await log.get(logKeys), keys.logPrefix, show(meta))
   const stored = await load(storage, sources)
-  const { removed, values, settings } = fold(records.operations, {
+  const folded = createFold({
     indexed: new Set(stored.keys()),
     revision: meta.revision,
     find: (id) => stored.get(id),
     settings: head[keys.settings],
     defaults,
   })
+  records.operations.forEach(folded.apply)
+  const { removed, values, settings } = folded
   const before = new Map([...stored].filter(([id]) => !removed.has(id)).concat([...values]))
   const state = upgrade(
     { settings: settings ?? head[keys.settings], entities: Object.fromEntries(before) },

@@ -204,17 +204,16 @@ export function createReader<E extends object, S extends object>(options: Reader
       const lookup = layout.lookup(await next)
       // The next batch is read while this one is applied.
       next = readBatch(start + batch)
-      for (const id of ids.slice(start, start + batch)) applyEntity(id, lookup(id))
+      view.applyEntities(ids.slice(start, start + batch).map((id) => [id, usableEntity(id, lookup(id))]))
     }
   }
 
-  function applyEntity(id: string, stored: unknown): void {
-    let entity: E | undefined
+  function usableEntity(id: string, stored: unknown): E | undefined {
     try {
-      if (stored !== undefined) entity = validate.entity(`the stored entity ${id}`, stored)
+      if (stored !== undefined) return validate.entity(`the stored entity ${id}`, stored)
     } catch (error) {
       warn('malformed-entity', asLeaseError(error).message)
     }
-    view.applyEntityState(id, entity)
+    return undefined
   }
 }

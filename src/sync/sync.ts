@@ -1,4 +1,4 @@
-import { expectFunction, expectOneOf, expectWhole, refuse } from '../base/arguments.ts'
+import { expectFunction, refuse } from '../base/arguments.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { createAppend } from './append.ts'
 import { type ChangeListener, createChanges, type SyncStatus } from './changes.ts'
@@ -7,24 +7,14 @@ import { needsMigration } from './format.ts'
 import { expectId, fieldChanges, jsonCopy, withChanges } from './json.ts'
 import type { Operation } from './log.ts'
 import { type Hint, messageAbout, readMessage, SYNC_ACTIONS } from './messages.ts'
-import { assemble, type SyncBaseOptions } from './options.ts'
+import { assemble, type SyncOptions } from './options.ts'
 import { createReader } from './reader.ts'
 import { remoteWriter } from './remote-writer.ts'
 import { createSchedule } from './schedule.ts'
 import { type SyncSettings, settingsAfter } from './settings.ts'
 import { logOf, type StorageListener } from './storage.ts'
-import { createValidate, type SyncSchemas } from './validate.ts'
+import { createValidate } from './validate.ts'
 import { createView, type SyncState } from './view.ts'
-
-export interface SyncOptions<E extends object = never, S extends object = SyncSettings>
-  extends SyncBaseOptions<S> {
-  /** `coordinator`: for a content script, whose locks belong to the host page. Default `here`. */
-  readonly writes?: 'here' | 'coordinator'
-  /** The number of entities in one read. Default 1 000. */
-  readonly batch?: number
-  /** Standard Schemas that check what is written and read, and give entities and settings their types. */
-  readonly validate?: SyncSchemas<E, S>
-}
 
 export interface Sync<E extends object, S extends object = SyncSettings> extends AsyncDisposable {
   /** Reads all stored data. The first write calls it by itself. After a failure it can be called again. */
@@ -79,18 +69,14 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   options: SyncOptions<E, S>,
 ): Sync<E, S> {
   const parts = assemble(options)
-  const { writes = 'here', batch = 1000 } = options
   const { storage, messenger, namespace, layout, format, defaults, clock, warn, closing, announce } = parts
   const { keys } = layout
-  expectWhole('batch', batch, 1, 1_000_000)
-  expectOneOf('writes', writes, ['here', 'coordinator'])
-  const isRemote = writes === 'coordinator'
-  if (isRemote && !messenger) refuse('messenger', 'a Messenger to reach the coordinator', messenger)
+  const isRemote = options.writes === 'coordinator'
 
   const validate = createValidate(options.validate ?? {})
   const changes = createChanges<E, S>()
   const view = createView<E, S>(defaults, (change) => !closing.signal.aborted && changes.emit(change))
-  const reader = createReader({ ...parts, view, validate, batch, invalidated })
+  const reader = createReader({ ...parts, view, validate, invalidated })
   const writer =
     isRemote && messenger
       ? remoteWriter({ messenger, namespace, format, clock, closing: closing.signal, shown: view.get })

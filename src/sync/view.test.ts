@@ -11,8 +11,8 @@ function open() {
   const view = createView<Item, { theme: string }>({ theme: 'light' }, (change) => changes.push(change))
   const emitted = () => changes.splice(0)
   view.applyIndex(['a', 'b'], 1)
-  view.applyEntityState('a', { n: 1 })
-  view.applyEntityState('b', { n: 2 })
+  view.applyEntities([['a', { n: 1 }]])
+  view.applyEntities([['b', { n: 2 }]])
   view.applySettings({ theme: 'dark' })
   expect(emitted().map(({ type }) => type)).toEqual(['entity', 'entity', 'settings'])
   return { view, emitted }
@@ -23,7 +23,7 @@ describe('apply', () => {
     const { view, emitted } = open()
     for (let time = 0; time < 2; time++) {
       view.applyIndex(['b', 'a'], 2)
-      view.applyEntityState('a', { n: 1 })
+      view.applyEntities([['a', { n: 1 }]])
       view.applySettings({ theme: 'dark' })
     }
     expect(emitted()).toEqual([])
@@ -36,7 +36,7 @@ describe('apply', () => {
     const { view, emitted } = open()
     view.applyIndex(['a'], 2)
     emitted()
-    view.applyEntityState('b', { n: 3 })
+    view.applyEntities([['b', { n: 3 }]])
     expect(emitted()).toEqual([])
     expect(view.get('b')).toBeUndefined()
   })
@@ -63,12 +63,12 @@ describe('apply', () => {
     const { view } = open()
     const before = view.state
     view.applyIndex(['a', 'b'], 2)
-    view.applyEntityState('a', { n: 1 })
+    view.applyEntities([['a', { n: 1 }]])
     expect(view.state).toBe(before)
     view.applySettings({ theme: 'blue' })
     expect(view.state).not.toBe(before)
     expect(view.state.entries).toBe(before.entries)
-    view.applyEntityState('a', { n: 2 })
+    view.applyEntities([['a', { n: 2 }]])
     expect(view.state.entries).not.toBe(before.entries)
   })
 
@@ -87,7 +87,7 @@ describe('a record', () => {
       ['new', { n: 20 }],
     ] as const
     view.add('r', { delta })
-    view.applyEntityState('a', { n: 3 })
+    view.applyEntities([['a', { n: 3 }]])
     expect(view.state.entries).toEqual([
       ['a', { n: 10 }],
       ['b', { n: 2 }],

@@ -5,24 +5,16 @@
  * Each `apply*` takes stored data. It may be called many times with the same data, and emits a change only if the
  * shown data differs afterwards.
  */
-import { LeaseError } from '../base/errors.ts'
 import type { SyncChange } from './changes.ts'
-import { type FieldChanges, isDeepEqual, withChanges } from './json.ts'
+import { createFold, type Fold } from './fold.ts'
+import { isDeepEqual } from './json.ts'
 import { idsIn, type Operation, placeOf } from './log.ts'
-import { settingsAfter } from './settings.ts'
 
 /** A snapshot of the shown data. It is the same object until something changes. */
 export interface SyncState<E extends object, S extends object> {
   /** All entities with their ids, in the order in which they were added. The same array until an entity changes. */
   readonly entries: readonly (readonly [id: string, entity: E])[]
   readonly settings: S
-}
-
-/** What one operation does to one entity, or to the settings: it changes fields, or replaces or removes all of it. */
-interface Edit {
-  readonly place: string
-  readonly changes?: FieldChanges
-  readonly value?: object | null
 }
 
 export type View<E extends object, S extends object> = ReturnType<typeof createView<E, S>>
@@ -35,13 +27,11 @@ export function createView<E extends object, S extends object>(
   let revision = 0
   const stored = new Map<string, E>()
   const shown = new Map<string, E>()
-  const edits = new Map<string, Edit[]>()
-  let resets: Edit[] = []
-  let settingsEdits: Edit[] = []
   /** The operations on top, by the key of their record. */
   const records = new Map<string, Operation[]>()
   let storedSettings = defaults
   let shownSettings = defaults
+  let top = foldAgain()
   let state: SyncState<E, S> = { entries: [], settings: defaults }
   let entriesAreOld = false
 
@@ -53,59 +43,40 @@ export function createView<E extends object, S extends object>(
       revision = newRevision
       entriesAreOld = true
       for (const id of gone) stored.delete(id)
-      // Entities with edits stay shown. Without edits nothing is left: report that as one change.
-      if (gone.length > 0 && ids.length === 0 && edits.size === 0) showNone()
-      else gone.forEach(show)
+      showAgain(gone, gone.length > 0 && ids.length === 0)
     },
-    /** Ignores an entity that is not in the index. `undefined`: the key of the entity is missing. */
-    applyEntityState(id: string, entity: E | undefined): void {
-      if (!index.has(id)) return
-      if (entity) stored.set(id, entity)
-      else stored.delete(id)
-      show(id)
+    /** Ignores entities that are not in the index. `undefined`: the key of the entity is missing. */
+    applyEntities(entities: readonly (readonly [id: string, entity: E | undefined])[]): void {
+      const known = entities.filter(([id]) => index.has(id))
+      for (const [id, entity] of known) {
+        if (entity) stored.set(id, entity)
+        else stored.delete(id)
+      }
+      showAgain(known.map(([id]) => id))
     },
     applySettings(settings: S): void {
       storedSettings = settings
-      showSettings()
+      showAgain([])
     },
 
     /** Puts the next operation of a record on top. Returns its place in the log. */
     add(key: string, operation: Operation): string {
-      const { delta = [], patch, settings, reset } = operation
       const operations = records.get(key) ?? []
+      const isLast = [...records.keys()].every((other) => other <= key)
       records.set(key, operations)
       const place = placeOf(key, operations.push(operation) - 1)
-      if (reset) {
-        resets.push({ place, value: null })
-        showAll()
-      }
-      for (const [id, value] of delta) addEdit(id, { place, value })
-      if (patch) {
-        const [id, ...changes] = patch
-        addEdit(id, { place, changes })
-      }
-      if (settings) {
-        settingsEdits = inOrder([...settingsEdits, { place, changes: settings }])
-        showSettings()
-      }
+      if (isLast) {
+        top.apply([place, operation])
+        show(idsIn(operation), operation.reset)
+      } else showAgain(idsIn(operation), operation.reset)
       return place
     },
     /** Takes a record away: it is carried out, or has failed. */
     drop(key: string): void {
       const operations = records.get(key) ?? []
-      const isLeft = ({ place }: Edit) => !place.startsWith(key)
       records.delete(key)
-      resets = resets.filter(isLeft)
-      settingsEdits = settingsEdits.filter(isLeft)
-      const ids = new Set(operations.flatMap(idsIn))
-      for (const id of ids) {
-        const left = edits.get(id)?.filter(isLeft) ?? []
-        if (left.length > 0) edits.set(id, left)
-        else edits.delete(id)
-      }
-      if (operations.some(({ reset }) => reset)) showAll()
-      else ids.forEach(show)
-      showSettings()
+      const all = operations.some(({ reset }) => reset) ? [...index, ...shown.keys()] : []
+      showAgain(new Set([...all, ...operations.flatMap(idsIn)]))
     },
     /** The operations of a record that is on top. */
     operationsOf: (key: string): readonly Operation[] | undefined => records.get(key),
@@ -137,17 +108,35 @@ export function createView<E extends object, S extends object>(
     },
   }
 
-  function addEdit(id: string, edit: Edit): void {
-    edits.set(id, inOrder([...(edits.get(id) ?? []), edit]))
-    show(id)
+  function foldAgain(): Fold {
+    const fold = createFold({
+      indexed: index,
+      revision,
+      find: (id) => stored.get(id),
+      settings: storedSettings,
+      defaults,
+    })
+    for (const [key, operations] of [...records].sort(([one], [other]) => (one < other ? -1 : 1)))
+      for (const [at, operation] of operations.entries()) fold.apply([placeOf(key, at), operation])
+    return fold
   }
 
-  function show(id: string): void {
-    const next = inOrder([...(edits.get(id) ?? []), ...resets]).reduce(
-      (entity, { changes, value }) =>
-        changes ? entity && withChanges(entity, changes) : ((value as E | null) ?? undefined),
-      stored.get(id),
-    )
+  /** After a change below or between the records. */
+  function showAgain(ids: Iterable<string>, clears?: boolean): void {
+    top = foldAgain()
+    show(ids, clears)
+  }
+
+  /** `clears`: if nothing is left, that is one change, not one for each entity. */
+  function show(ids: Iterable<string>, clears = false): void {
+    if (clears && top.values.size === 0) showNone()
+    else
+      for (const id of clears ? [...shown.keys(), ...ids] : ids)
+        showEntity(id, top.entity(id) as E | undefined)
+    showSettings((top.settings ?? storedSettings) as S)
+  }
+
+  function showEntity(id: string, next: E | undefined): void {
     const previous = shown.get(id)
     if (isDeepEqual(previous, next)) return
     entriesAreOld = true
@@ -160,13 +149,6 @@ export function createView<E extends object, S extends object>(
     }
   }
 
-  /** After a reset. */
-  function showAll(): void {
-    if (edits.size === 0 && resets.length > 0) showNone()
-    else new Set([...index, ...shown.keys(), ...edits.keys()]).forEach(show)
-  }
-
-  /** Removes all entities as one change, not one change for each. */
   function showNone(): void {
     if (shown.size === 0) return
     const previous = [...shown]
@@ -175,11 +157,7 @@ export function createView<E extends object, S extends object>(
     emit({ type: 'cleared', previous })
   }
 
-  function showSettings(): void {
-    const next = settingsEdits.reduce((settings, { changes }) => {
-      const after = changes && settingsAfter(settings, changes, defaults)
-      return after instanceof LeaseError ? settings : ((after ?? settings) as S)
-    }, storedSettings)
+  function showSettings(next: S): void {
     const previous = shownSettings
     if (isDeepEqual(previous, next)) return
     shownSettings = next
@@ -190,8 +168,7 @@ export function createView<E extends object, S extends object>(
   function renewedEntries(): SyncState<E, S>['entries'] {
     const { entries } = state
     // An entity that was removed and added again comes to the end of the list.
-    const stays = (id: string) => !edits.get(id)?.some(({ value }) => value === null)
-    const first = resets.length > 0 ? [] : [...index].filter(stays)
+    const first = [...index].filter((id) => !top.removed.has(id))
     const next = [...new Set([...first, ...shown.keys()])].flatMap((id) => {
       const entity = shown.get(id)
       return entity ? [[id, entity] as const] : []
@@ -201,5 +178,3 @@ export function createView<E extends object, S extends object>(
     return next.length === entries.length && next.every(isSame) ? entries : next
   }
 }
-
-const inOrder = (edits: Edit[]) => edits.sort((one, other) => (one.place < other.place ? -1 : 1))

@@ -4,7 +4,7 @@
  * key, and the records, which are carried out again.
  */
 import { asLeaseError, LeaseError } from '../base/errors.ts'
-import { fold, type Records, readHead, readRecords } from './fold.ts'
+import { createFold, type Records, readHead, readRecords } from './fold.ts'
 import { expectFormat, type Format, readMeta, show } from './format.ts'
 import type { Layout } from './layout.ts'
 import type { SyncLocks } from './locks.ts'
@@ -170,13 +170,14 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
     // A reset repairs a damaged index.
     const indexed = resets ? new Set(layout.ids(items)) : indexedIds(items)
     const before = readMeta(items, keys)?.revision ?? 0
-    const folded = fold(operations, {
+    const folded = createFold({
       indexed,
       revision: before,
       find: layout.lookup(items),
       settings: items[keys.settings],
       defaults: options.defaults,
     })
+    operations.forEach(folded.apply)
     const { removed, values, settings, refused } = folded
     const updated = update?.change(folded.entity(update.id))
     if (update && updated) values.set(update.id, updated)
