@@ -17,6 +17,8 @@ const READS = 10
 /** A remedy for a lease that disappeared, or a token that did not rise. */
 const ROWS_DELETED = 'find out what deletes the rows or keys of Holdfast'
 
+const MIGRATE = 'run holdfast migrate with the role that owns the tables'
+
 export interface Finding {
   readonly check: string
   readonly state: 'ok' | 'warning' | 'failure'
@@ -62,7 +64,7 @@ export const CHECKS: readonly Check[] = [
   },
   {
     name: 'serve',
-    remedy: 'run holdfast migrate with the role that owns the tables',
+    remedy: MIGRATE,
     async run({ opened: { store, serverParts } }) {
       // Beside a directory of leases, contents are in a file that only `serve` creates.
       const parts = store.kind === 'file' ? undefined : await serverParts?.()
@@ -74,7 +76,7 @@ export const CHECKS: readonly Check[] = [
       return names.map((name) => {
         const error = failures.find((failed) => failed.name === name)?.error
         if (!error) return ok(name, 'holdfast serve can use it')
-        return failureOf(name, `holdfast serve cannot use it: ${error.message}`, this.remedy)
+        return failureOf(name, `holdfast serve cannot use it: ${error.message}`, MIGRATE)
       })
     },
   },

@@ -21,9 +21,7 @@ export async function runMigration(
   { lock, body, problem, migrate }: PostgresMigration,
 ): Promise<void> {
   try {
-    await database.run(`set transaction isolation level read committed;
-select pg_advisory_xact_lock(hashtext(${literal(lock)}), hashtext('holdfast'));
-do ${literal(body)}`)
+    await database.run(`${inTurn(lock)} do ${literal(body)}`)
   } catch (error) {
     if (codeOf(error) !== INSUFFICIENT_PRIVILEGE) throw error
     throw new LeaseError(
@@ -33,6 +31,12 @@ do ${literal(body)}`)
       { cause: error },
     )
   }
+}
+
+/** Takes a lock that ends with the transaction. */
+function inTurn(lock: string): string {
+  return `set transaction isolation level read committed;
+select pg_advisory_xact_lock(hashtext(${literal(lock)}), hashtext('holdfast'));`
 }
 
 /** What a node does with each table. */
@@ -64,6 +68,7 @@ export async function grantAccess(
   tables: readonly string[],
   role: string,
 ): Promise<void> {
-  await database.run(`grant usage on schema ${schema} to ${identifier(role)};
+  // Postgres refuses two grants on one table at the same moment.
+  await database.run(`${inTurn(schema)} grant usage on schema ${schema} to ${identifier(role)};
 grant ${RIGHTS.join(', ')} on ${tables.join(', ')} to ${identifier(role)}`)
 }

@@ -42,7 +42,7 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
     const report = createReport({ settings, terminal })
     const signals = new RunSignals()
     const startedAt = performance.now()
-    const waitLeft = () => Math.max(0, options.wait - (performance.now() - startedAt))
+    const waitLeft = () => Math.max(0, Math.ceil(options.wait - (performance.now() - startedAt)))
     const hold = async (opened: OpenedStore): Promise<number> => {
       const { store, remaining, onExtended } = trackExpiry(opened.store)
       const leases = createLeases(store, {
