@@ -80,6 +80,18 @@ export const SETTINGS = {
   maxWaitersOfAddress: whole(200, 1, 1_000_000, 'requests of one client address that wait at this node'),
   auditEntries: whole(10_000, 100, 10_000_000, 'entries of an audit trail in memory'),
   receiveWithin: duration('20s', '1s', '5m', 'how long a request may take to arrive'),
+  startWithin: duration(
+    '30s',
+    '0ms',
+    '1h',
+    'how long the server tries to reach its store when it starts; /readyz answers 503 meanwhile',
+  ),
+  drain: duration(
+    '0ms',
+    '0ms',
+    '10m',
+    'how long /readyz answers 503 before a server that stops closes its port; longer than a balancer takes to notice',
+  ),
   stopWithin: duration('10s', '0ms', '10m', 'how long requests may take to finish when the server stops'),
   logLevel: choice(
     'info',

@@ -59,6 +59,12 @@ export interface LookingStore {
   /** Live leases ordered by resource; `next`, where present, is the `after` of the following page. */
   list(query: ListQuery, call?: CallOptions): Promise<LeasePage>
 
+  /**
+   * Rejects if leases cannot be acquired now, such as for lack of rights, tables of a newer version or a file that
+   * was deleted. Changes no lease. Absent: a `read` tells enough.
+   */
+  check?(call?: CallOptions): Promise<void>
+
   /** Marks expired leases and returns each to at most one caller, ever. Also deletes rows that nobody needs. */
   sweep(query: { readonly limit: number }, call?: CallOptions): Promise<readonly LeaseRecord[]>
 

@@ -4,6 +4,8 @@ import type { AuditEntry, AuditPage } from '../protocol/index.ts'
 /** Who locked, unlocked and took over which resource. It is limited in size: the oldest entries are deleted first. */
 export interface AuditLog {
   append(entry: AuditEntry): Promise<void>
+  /** Rejects if it cannot be read and written now. Changes nothing. Absent: a `read` tells enough. */
+  check?(): Promise<void>
   /** The newest first. */
   read(query: AuditQuery): Promise<AuditReading>
 }

@@ -20,6 +20,7 @@ import { type Authorize, defaultAuthorize, type Identify, roomResource } from '.
 import { LeaseFeed } from './lease-feed.ts'
 import { Locks } from './locks.ts'
 import { describeError, jsonLog, type Log } from './log.ts'
+import { checkDependencies, sharedCheck } from './readiness.ts'
 import { type RoomTerms, termsOf as roomTermsOf } from './room-terms.ts'
 import { type SecretStore, withSecrets } from './secrets.ts'
 import type { OnError, OnTelemetry, Service } from './service.ts'
@@ -66,6 +67,8 @@ export interface LockServer extends AsyncDisposable {
   /** The WebSocket side, for `attachSockets`. */
   readonly channels: ChannelsHub
   readonly settings: Settings
+  /** From now on `/readyz` answers 503, so that a balancer sends no more requests here. All else goes on. */
+  drain(): void
   /** Ends waiting requests and sockets. The leases stay as they are, and the store and the bus stay open. */
   close(): Promise<void>
   /** @deprecated Use `close()`. */
@@ -92,6 +95,7 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
   const { documents = defaultDocuments(store, clock), audit = memoryAudit(settings.auditEntries) } = options
   const authorize = options.authorize ?? defaultAuthorize(settings)
   const onError: OnError = (operation, error) => log('error', operation, { error: describeError(error) })
+  const draining = new AbortController()
   const stopping = new AbortController()
 
   const channels = createChannels({
@@ -151,6 +155,8 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     locks,
     handover,
     stats,
+    failures: sharedCheck(() => checkDependencies({ store, documents, audit, bus }, clock)),
+    draining: draining.signal,
     stop: stopping.signal,
   }
   const authenticator = await Authenticator.create(settings, clock, options.identify)
@@ -199,6 +205,7 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     app,
     channels,
     settings,
+    drain: () => draining.abort(new Stopping()),
     close,
     stop: close,
     [Symbol.asyncDispose]: close,

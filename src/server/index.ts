@@ -47,8 +47,15 @@ export {
   type Identity,
 } from './identity.ts'
 export { jsonLog, type Log, type LogLevel } from './log.ts'
+export { type MigrateServerOptions, migrateServer } from './migrate-server.ts'
 export { type NatsPartsOptions, natsDocuments, natsSecrets } from './nats.ts'
 export { postgresAudit, postgresDocuments, postgresSecrets } from './postgres.ts'
+export {
+  checkDependencies,
+  type Dependencies,
+  type DependencyFailure,
+  type DependencyName,
+} from './readiness.ts'
 export { type RedisPartsOptions, redisDocuments, redisSecrets } from './redis.ts'
 export type { RoomTerms } from './room-terms.ts'
 export type { SecretStore } from './secrets.ts'

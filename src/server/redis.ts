@@ -43,6 +43,9 @@ return { 'saved', savedAt }
 
 const READ = `return redis.call('HMGET', KEYS[1], 'content', 'token', 'saved_at')`
 
+/** A replica, and a server that cannot save, refuse to write. */
+const CHECK = `return redis.call('SET', KEYS[1], '', 'PX', 1000)`
+
 const KEEP_SECRET = `
 redis.call('SET', KEYS[1], ARGV[1], 'NX')
 return redis.call('GET', KEYS[1])
@@ -66,6 +69,9 @@ export function redisDocuments(client: RedisClient, options: RedisPartsOptions =
   }
 
   return {
+    async check() {
+      await run(CHECK, `${prefix}:check`, [])
+    },
     async fence(room, { token, holder }) {
       return (await run(FENCE, keyOf(room), [String(token), holder])) === 1
     },

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { expectOptions, expectWhole } from '../base/arguments.ts'
 import { type AuditEntry, auditEntry } from '../protocol/index.ts'
 import { type AuditLog, pageOf } from './audit.ts'
-import { checkTable, type Dialect, indexOf, prepared } from './sql.ts'
+import { checkTable, type Dialect, indexOf, sqlTable } from './sql.ts'
 
 export interface SqlAuditOptions {
   /** Created if it is missing. Default `holdfast_audit`. */
@@ -20,11 +20,14 @@ export function sqlAudit(dialect: Dialect, options: SqlAuditOptions): AuditLog {
   const table = checkTable(options.table ?? 'holdfast_audit')
   const { maxEntries = 10_000 } = options
   expectWhole('maxEntries', maxEntries, 1)
-  const sql = prepared(dialect, [
-    `create table if not exists ${table} (number ${dialect.serial}, resource text not null, entry text not null)`,
-    `create index if not exists ${indexOf(table, 'resource')} on ${table} (resource, number)`,
+  const { sql, check } = sqlTable(dialect, table, [
+    [
+      `create table if not exists ${table} (number ${dialect.serial}, resource text not null, entry text not null)`,
+      `create index if not exists ${indexOf(table, 'resource')} on ${table} (resource, number)`,
+    ],
   ])
   return {
+    check,
     async append(entry) {
       const [row] = await sql(`insert into ${table} (resource, entry) values (?1, ?2) returning number`, [
         entry.resource,

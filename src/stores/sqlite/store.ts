@@ -123,6 +123,11 @@ export class SqliteStore implements LeaseStore {
     }, call)
   }
 
+  /** A transaction that may write can begin, on the file that others open too, and knows the version. */
+  check(call?: CallOptions): Promise<void> {
+    return this.#write(() => this.#connection.transaction((queries) => void queries.meta()), call)
+  }
+
   sweep({ limit }: { readonly limit: number }, call?: CallOptions): Promise<readonly LeaseRecord[]> {
     return this.#write(
       () =>
