@@ -1,5 +1,6 @@
 import {
   expectBoolean,
+  expectFunction,
   expectMethods,
   expectOneOf,
   expectOptions,
@@ -10,10 +11,12 @@ import { type Clock, systemClock } from '../../base/clock.ts'
 import { expectDuration } from '../../base/duration.ts'
 import { pause } from '../../base/pause.ts'
 import type { JsonValue } from '../../base/records.ts'
+import { settingsOf } from '../../configuration/settings.ts'
 import { formatFrame, PUSHER_CLOSE, PUSHER_PROTOCOL } from '../../protocol/index.ts'
 import type { Bus, BusMessage } from '../bus.ts'
 import { type HostCheck, hostCheck } from '../http/hosts.ts'
 import { originRefusal } from '../http/origins.ts'
+import { type SenderOf, trustedProxies } from '../http/proxies.ts'
 import type {
   ChannelsHub,
   ChannelsOptions,
@@ -47,6 +50,7 @@ const MIN_ACTIVITY_TIMEOUT_MS = 1000
 export class Hub implements ChannelsHub {
   readonly origins: readonly string[]
   readonly isOwnHost: HostCheck
+  readonly senderOf: SenderOf
   readonly #key: string
   readonly #bus: Bus
   readonly #clock: Clock
@@ -72,6 +76,8 @@ export class Hub implements ChannelsHub {
     const { key, secret, bus, clock = systemClock, naming = 'plain', activityTimeout = 30_000 } = options
     this.origins = options.origins ?? []
     this.isOwnHost = hostCheck(options.hosts ?? [], options.listensOn)
+    const { trustProxy, proxyHeaders } = options
+    this.senderOf = trustedProxies(settingsOf({ trustProxy, proxyHeaders }))
     this.#key = key
     this.#bus = bus
     this.#clock = clock
@@ -92,6 +98,8 @@ export class Hub implements ChannelsHub {
       clock,
       limits: this.#limits,
       publicChannels: options.publicChannels ?? true,
+      allows: options.allows,
+      onError: options.onError ?? (() => {}),
       clientEvents: options.clientEvents ?? false,
       relay: (channel, text, sender) => this.#relay(channel, text, sender),
     }
@@ -153,10 +161,10 @@ export class Hub implements ChannelsHub {
       closeWithError(connection, ...refusal)
       return null
     }
-    const { client, library } = request
+    const { client, library, request: opened } = request
     const isOwn = library === OWN_LIBRARY
     const naming = isOwn ? 'plain' : this.#naming
-    const socket = new Socket(randomSocketId(), { naming, isOwn }, connection, this.#context)
+    const socket = new Socket(randomSocketId(), { naming, isOwn, request: opened }, connection, this.#context)
     this.#sockets.add(socket)
     this.#count(client, 1)
     const activity_timeout = Math.ceil(this.#activityTimeoutMs / 1000)
@@ -293,8 +301,11 @@ function checkOptions(options: ChannelsOptions): void {
     listensOn: 1,
     webhook: 1,
     onError: 1,
+    allows: 1,
+    trustProxy: 1,
+    proxyHeaders: 1,
   })
-  const { key, secret, bus, clock, naming, publicChannels, clientEvents, origins, hosts } = options
+  const { key, secret, bus, clock, naming, publicChannels, clientEvents, origins, hosts, allows } = options
   if (typeof key !== 'string' || !/^[\w-]+$/.test(key)) refuse('key', 'letters, digits, - and _', key)
   // Never shown: it is a secret.
   if (typeof secret !== 'string' || secret === '') refuseClient('secret', 'a non-empty string', secret)
@@ -303,6 +314,7 @@ function checkOptions(options: ChannelsOptions): void {
   if (naming !== undefined) expectOneOf('naming', naming, ['plain', 'laravel'])
   if (publicChannels !== undefined) expectBoolean('publicChannels', publicChannels)
   if (clientEvents !== undefined) expectBoolean('clientEvents', clientEvents)
+  if (allows !== undefined) expectFunction('allows', allows)
   if (origins !== undefined && !Array.isArray(origins)) refuse('origins', 'an array', origins)
   if (hosts !== undefined && !Array.isArray(hosts)) refuse('hosts', 'an array', hosts)
 }

@@ -24,6 +24,8 @@ export interface Route {
   readonly form?: true
   /** The setting that limits the body. Default `maxBody`. */
   readonly limit?: 'maxBody' | 'maxDocument'
+  /** It comes every few seconds, so it is logged at the level `debug`. */
+  readonly isFrequent?: true
   /** `telemetry`: a limit of requests in addition to the usual one. `none`: no limit. */
   readonly rate?: 'telemetry' | 'none'
   /** By status; `null` is plain text. Every error that is not listed is `errorBody`. */
@@ -42,8 +44,10 @@ export interface RouteRequest<Body> {
   readonly appId: string
   readonly channel: string
   readonly body: Body
-  /** What the limits count. */
-  readonly address: string
+  /** What the limits count: an address, or a session where addresses are not known. */
+  readonly limitKey: string
+  /** Set for a request that stays open until something happens, so that it is measured apart. */
+  isLong: boolean
   /** The name is in lower case. */
   readonly header: HeaderOf
   query<T>(name: string, parameter: QueryParameter<T>): T | undefined

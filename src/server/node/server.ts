@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
@@ -8,11 +8,10 @@ import { systemClock } from '../../base/clock.ts'
 import { LeaseError, messageOf } from '../../base/errors.ts'
 import { type Settings, settingsOf } from '../../configuration/settings.ts'
 import { createLockServer, type LockServer, type LockServerOptions } from '../create.ts'
-import { lastHop } from '../http/request-headers.ts'
 import { assetHandler, expectAssets } from './assets.ts'
 import { withKeptSecrets } from './kept-secrets.ts'
 import { prometheusMeter } from './prometheus.ts'
-import { attachSockets } from './sockets.ts'
+import { attachSockets, requestOf } from './sockets.ts'
 import { followCertificate, readCertificate } from './tls.ts'
 
 export interface ServerOptions extends LockServerOptions {
@@ -54,6 +53,7 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
     settings: 1,
     identify: 1,
     authorize: 1,
+    clientOf: 1,
     onTelemetry: 1,
     meter: 1,
     log: 1,
@@ -65,8 +65,7 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
   const { host: listensOn, receiveWithin } = settings
   const certificate = settings.tlsCert === '' ? undefined : readCertificate(settings)
   const locks = await createLockServer({ meter: prometheusMeter(), listensOn, ...rest, settings })
-  const { isOwnHost } = locks.channels
-  const fetch = assets === undefined ? locks.fetch : assetHandler(assets, locks.fetch, isOwnHost)
+  const fetch = assets === undefined ? locks.fetch : assetHandler(assets, locks.fetch, locks.channels)
   const serverOptions = {
     requestTimeout: receiveWithin,
     headersTimeout: receiveWithin,
@@ -82,10 +81,11 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
     : () => {}
   const pending = new PendingResponses()
   server.on('request', (_, response) => pending.add(response))
+  const { clientOf } = rest
   const sockets = attachSockets(
     server,
     locks.channels,
-    settings.trustProxy ? { clientOf: forwardedAddress } : {},
+    clientOf ? { clientOf: (incoming) => clientOf(requestOf(incoming), { incoming }) ?? '' } : {},
   )
   try {
     server.listen(settings.port, settings.host)
@@ -155,8 +155,4 @@ class PendingResponses {
         this.#onNone = resolve
       })
   }
-}
-
-function forwardedAddress({ headers, socket }: IncomingMessage): string {
-  return lastHop(String(headers['x-forwarded-for'] ?? '')) || (socket.remoteAddress ?? '')
 }

@@ -18,7 +18,7 @@ import {
 import { forbidden, HttpError } from '../http/http-error.ts'
 import { integer, text } from '../http/query.ts'
 import { type Route, type RouteRequest, route } from '../http/route.ts'
-import { describeError } from '../log.ts'
+import { errorFields } from '../log.ts'
 import type { Service } from '../service.ts'
 
 const PATH = '/api/leases/{resource}'
@@ -182,7 +182,7 @@ function askOf({ announcer, log }: Service, { resource, body }: RouteRequest<Lea
     // If a push fails, the client still asks again by itself.
     announcer
       .publishToClient(client, name, { resource, id: ask.id, ...more })
-      .catch((error: unknown) => log('warn', 'push', { error: describeError(error) }))
+      .catch((error: unknown) => log('warn', 'push', errorFields(error)))
   }
   return {
     resource,
