@@ -6,8 +6,10 @@ import { createAdaptorServer } from '@hono/node-server'
 import { expectOptions } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
 import { LeaseError, messageOf } from '../../base/errors.ts'
+import { notify } from '../../base/notify.ts'
 import { type Settings, settingsOf } from '../../configuration/settings.ts'
 import { createLockServer, type LockServer, type LockServerOptions } from '../create.ts'
+import { errorFields, jsonLog } from '../log.ts'
 import { assetHandler, expectAssets } from './assets.ts'
 import { withKeptSecrets } from './kept-secrets.ts'
 import { prometheusMeter } from './prometheus.ts'
@@ -64,7 +66,8 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
   const settings = withKeptSecrets(settingsOf(rest.settings))
   const { host: listensOn, receiveWithin } = settings
   const certificate = settings.tlsCert === '' ? undefined : readCertificate(settings)
-  const locks = await createLockServer({ meter: prometheusMeter(), listensOn, ...rest, settings })
+  const log = rest.log ?? jsonLog((line) => console.log(line), settings.logLevel, systemClock)
+  const locks = await createLockServer({ meter: prometheusMeter(), listensOn, ...rest, log, settings })
   const fetch = assets === undefined ? locks.fetch : assetHandler(assets, locks.fetch, locks.channels)
   const serverOptions = {
     requestTimeout: receiveWithin,
@@ -77,7 +80,9 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
       : { fetch, serverOptions },
   ) as Server
   const unfollow = certificate
-    ? followCertificate(server as HttpsServer, settings, (error) => console.error(messageOf(error)))
+    ? followCertificate(server as HttpsServer, settings, (error) =>
+        notify(log, 'error', 'certificate', errorFields(error)),
+      )
     : () => {}
   const pending = new PendingResponses()
   server.on('request', (_, response) => pending.add(response))
@@ -97,6 +102,8 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
   }
   const { port } = server.address() as AddressInfo
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host
+  const url = `${certificate ? 'https' : 'http'}://${host}:${port}`
+  notify(log, 'info', 'listening', { url })
   let closing: Promise<void> | undefined
   const close = () => {
     closing ??= shutDown()
@@ -104,7 +111,7 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
   }
 
   return {
-    url: `${certificate ? 'https' : 'http'}://${host}:${port}`,
+    url,
     port,
     settings: locks.settings,
     locks,
