@@ -20,8 +20,8 @@ const PAGES = join(import.meta.dirname, '../../web')
 export const serve: Command = {
   usage: 'serve [options]',
   description: `Runs the document lock service: HTTP and WebSocket, with a dashboard and a demo editor. Every setting may also be
-in the environment (HOLDFAST_PORT) or in the file. Contents, and secrets that are not set, are where the locks are;
-the audit trail too, except on Redis and NATS, where it is in memory. SIGTERM and Ctrl-C close the service after the
+in the environment (HOLDFAST_PORT) or in the file. Contents, the audit trail, and secrets that are not set are where
+the locks are. SIGTERM and Ctrl-C close the service after the
 current requests; locks stay in the store.`,
   positionalCount: [0, 0],
   options: {
