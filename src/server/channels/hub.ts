@@ -38,6 +38,7 @@ import { Webhooks } from './webhooks.ts'
 /** The query parameter `client` of Holdfast's own client. */
 const OWN_LIBRARY = 'holdfast'
 const CLIENT_EVENT = 'client-event'
+const TERMINATE = 'terminate'
 /** A control character, which the name of a channel cannot contain. */
 const OCCUPIED = '\0'
 const FORMS = ['', 'private-', 'presence-']
@@ -137,6 +138,10 @@ export class Hub implements ChannelsHub {
   async publish(channel: string, event: string, data: string, except?: string): Promise<void> {
     const text = JSON.stringify({ event, channel, data })
     await this.#bus.publish({ topic: CLIENT_EVENT, data: { channel, text, sender: except ?? '' } })
+  }
+
+  async terminate(user: string): Promise<void> {
+    await this.#bus.publish({ topic: TERMINATE, data: { user } })
   }
 
   occupied(prefix: string): Promise<ReadonlyMap<string, number>> {
@@ -249,10 +254,17 @@ export class Hub implements ChannelsHub {
   #receive(message: BusMessage): void {
     if (message.topic === PRESENCE) this.#presence.receive(message)
     this.#occupancy.receive(message)
+    if (message.topic === TERMINATE) this.#terminate(message.data)
     if (message.topic !== CLIENT_EVENT) return
     const { channel, text, sender } = message.data
     const isMeant = ({ id }: Socket) => id !== sender
     this.#subscribers.send(String(channel), () => String(text), isMeant)
+  }
+
+  #terminate({ user }: BusMessage['data']): void {
+    for (const socket of this.#sockets)
+      if (socket.user !== null && socket.user === user)
+        socket.end(PUSHER_CLOSE.forbidden, 'the connections of this user were ended')
   }
 
   #relay(channel: string, text: string, sender: string): void {

@@ -25,6 +25,8 @@ export interface Channels {
    * as it is.
    */
   publish(channel: string, event: string, data: string, except?: string): Promise<void>
+  /** Ends the sockets that have signed in as this user, on all nodes. They may not come back by themselves. */
+  terminate(userId: string): Promise<void>
   /** How many sockets on all nodes have subscribed to each channel that begins with the prefix. */
   occupied(prefix: string): Promise<ReadonlyMap<string, number>>
   /** The members of a presence channel, on all nodes. */

@@ -56,7 +56,6 @@ export class Socket {
   #activeAt: number
   #pingedAt: number | null = null
   #ended = false
-  /** Who has signed in. */
   #user: string | null = null
 
   constructor(
@@ -74,6 +73,11 @@ export class Socket {
     this.#activeAt = context.clock.monotonic()
     this.#frames = new PerSecond(context.limits.framesPerSecond)
     this.#clientEvents = new PerSecond(context.limits.clientEventsPerSecond)
+  }
+
+  /** Who has signed in. */
+  get user(): string | null {
+    return this.#user
   }
 
   send(text: string): void {

@@ -47,6 +47,10 @@ export class IncomingRequest implements RouteRequest<never> {
     return this.#context.req.param('channel') ?? ''
   }
 
+  get user(): string {
+    return this.#context.req.param('user') ?? ''
+  }
+
   get signal(): AbortSignal {
     return AbortSignal.any([this.#context.req.raw.signal, this.#stop])
   }

@@ -43,6 +43,8 @@ export interface RouteRequest<Body> {
   readonly resource: string
   readonly appId: string
   readonly channel: string
+  /** The user in the path of the Pusher protocol. */
+  readonly user: string
   readonly body: Body
   /** What the limits count: an address, or a session where addresses are not known. */
   readonly limitKey: string
