@@ -5,16 +5,25 @@ import type { Transition } from './lease-feed.ts'
 
 /** Where figures go. `holdfast/server/node` has one for Prometheus. */
 export interface Meter {
-  request(route: string, method: string, status: number, seconds: number): void
-  transition(transition: Transition): void
+  /** `isLong`: it stayed open until something happened, such as the end of a lock. */
+  request(route: string, method: string, status: number, seconds: number, isLong: boolean): void
+  /** This node has granted a lease, or ended one. Over all nodes, these add up. */
+  lease(change: LeaseChange): void
+  /** A call of the store, of the documents, of the audit trail, or of the bus. `code`: of the error, if it failed. */
+  call(part: Part, operation: string, seconds: number, code?: string): void
   /** `read` returns the current figures. Call it when they are requested. */
   observe(read: () => CurrentFigures): void
   /** All figures as text, for `GET /metrics`. */
   text(): Promise<{ readonly body: string; readonly contentType: string }>
 }
 
+export type LeaseChange = 'granted' | 'released' | 'expired' | 'taken-over'
+export type Part = 'store' | 'documents' | 'audit' | 'bus'
+
 export interface CurrentFigures {
+  /** Of all nodes. */
   readonly locks: number
+  /** Of this node, and so are the others. */
   readonly waiters: number
   readonly sockets: number
   /** How busy the store is, if it tells. */

@@ -10,7 +10,7 @@ import { observed } from '../announcer.ts'
 import { integer, oneOf, text } from '../http/query.ts'
 import { type Route, route } from '../http/route.ts'
 import { roomOf } from '../identity.ts'
-import { describeError, type Log } from '../log.ts'
+import { errorFields, type Log } from '../log.ts'
 import { QueueCensus } from '../queue-census.ts'
 import type { Service } from '../service.ts'
 import { statsRanges } from '../stats.ts'
@@ -42,7 +42,7 @@ export function administrationRoutes(service: Service): Route[] {
         const resources = leases.map(({ resource }) => resource)
         const queues = await queuesOf(service, resources, 0).catch((error: unknown) => {
           // One queue that cannot be read must not hide the leases.
-          log('warn', 'waiting', { error: describeError(error) })
+          log('warn', 'waiting', errorFields(error))
           return []
         })
         const shown = leases.map((lease, n) => ({ ...observed(lease), waiting: queues[n]?.count ?? null }))
@@ -101,7 +101,7 @@ export function administrationRoutes(service: Service): Route[] {
       async handle(request) {
         const figures = stats.read(request.query('range', range) ?? '15m')
         const { total, queues } = await census.read().catch((error: unknown) => {
-          log('warn', 'waiting', { error: describeError(error) })
+          log('warn', 'waiting', errorFields(error))
           return { total: null, queues: [] }
         })
         const { channelKey: channel_key } = settings

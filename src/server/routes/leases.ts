@@ -22,7 +22,7 @@ import { asHttpError, forbidden, HttpError } from '../http/http-error.ts'
 import { integer, text } from '../http/query.ts'
 import { type Reply, type Route, type RouteRequest, route } from '../http/route.ts'
 import type { Identity } from '../identity.ts'
-import { describeError } from '../log.ts'
+import { errorFields } from '../log.ts'
 import type { Service } from '../service.ts'
 
 const PATH = '/api/leases/{resource}'
@@ -177,7 +177,7 @@ async function answerInBatch(
     return { status: 200, ...reply }
   } catch (error) {
     const { status, code, message } = asHttpError(error)
-    if (status >= 500) service.log('error', 'batch', { resource: name, error: describeError(error) })
+    if (status >= 500) service.log('error', 'batch', { resource: name, ...errorFields(error) })
     return { status, body: { error: code, message } }
   }
 }
@@ -252,7 +252,7 @@ function askOf({ announcer, log }: Service, { resource, body }: RouteRequest<Lea
     // If a push fails, the client still asks again by itself.
     announcer
       .publishToClient(client, name, { resource, id: ask.id, ...more })
-      .catch((error: unknown) => log('warn', 'push', { error: describeError(error) }))
+      .catch((error: unknown) => log('warn', 'push', errorFields(error)))
   }
   return {
     resource,
