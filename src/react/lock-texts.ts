@@ -88,7 +88,7 @@ const en: LockTexts = {
       : 'You cannot edit this document. Reload the page; if that does not help, ask whoever runs it.',
   offline: 'No connection. Trying again.',
   connecting: 'Looking who is editing.',
-  secondsLeft: (seconds) => `${seconds} s`,
+  secondsLeft: (seconds) => `${seconds} s left`,
   edit: 'Edit',
   editAgain: 'Edit again',
   stop: 'Stop editing',
@@ -134,7 +134,8 @@ const ja: LockTexts = {
     failed: () => 'うまくいきませんでした。もう一度試すか、順番を待ってください。',
   },
   lost: '編集が終了しました。続けるには、もう一度編集してください。',
-  lostTo: ({ name, since }) => `${since}から${person(name)}が編集しています。続けるには、順番を待ってください。`,
+  lostTo: ({ name, since }) =>
+    `${since}から${person(name)}が編集しています。続けるには、順番を待ってください。`,
   failed: (_, code) =>
     code === 'store-unavailable'
       ? 'いまサーバーにつながりません。少し待ってからもう一度お試しください。'

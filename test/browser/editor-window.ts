@@ -37,6 +37,11 @@ export class EditorWindow {
     const page = await this.page.context().newPage()
     await page.goto(this.page.url())
     await page.waitForSelector('.hf-banner')
+    return this.sibling(page)
+  }
+
+  /** Another window of the same browser, on the same network. */
+  sibling(page: Page): EditorWindow {
     return new EditorWindow(page, this.network)
   }
 

@@ -1,15 +1,16 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+/** Run as text, because the policy of the pages allows no scripts of others. */
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 /** Set it to keep a picture of every state: both languages, both themes, 360 and 1280 px wide. */
 const { HOLDFAST_SHOTS: DIRECTORY } = process.env
 
 /** What axe finds on the page, as text. Empty: nothing. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
-  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.addScriptTag({ path: AXE })
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE)
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as { readonly axe: typeof import('axe-core') }
     const { violations } = await axe.run()
@@ -30,7 +31,7 @@ export async function keepPictures(page: Page, name: string): Promise<void> {
         await choose(page, lang, theme)
         await page.setViewportSize({ width, height: width === 360 ? 740 : 800 })
         const path = join(DIRECTORY, `${name}-${lang}-${theme}-${width}.png`)
-        await page.screenshot({ path, fullPage: true })
+        await page.screenshot({ path, fullPage: true, animations: 'disabled' })
       }
   await choose(page, before.lang, before.theme)
   if (before.size) await page.setViewportSize(before.size)

@@ -2,6 +2,7 @@ import { getOriginalDoc, MergeView, originalDocChangeEffect, unifiedMergeView } 
 import { ChangeSet, type Extension } from '@codemirror/state'
 import { EditorView } from '@codemirror/view'
 import { useEffect, useRef } from 'react'
+import { useMedia } from '../ui/use-media.ts'
 import { markdownSetup, phrases, writable } from './markdown-setup.ts'
 import type { EditorTexts } from './texts.ts'
 
@@ -13,12 +14,12 @@ export interface ComparisonProps {
 }
 
 const COLLAPSE = { margin: 3, minSize: 6 }
-const SIDE_BY_SIDE = '(min-width: 800px)'
 
 /** The stored text beside this one, which can be edited. Each difference can be taken from the stored text. */
 export function Comparison({ theirs, mine, words, onEdit }: ComparisonProps) {
   const parent = useRef<HTMLDivElement>(null)
   const shown = useRef<Compared | null>(null)
+  const isWide = useMedia('(min-width: 800px)')
   const latest = useRef({ theirs, mine, onEdit })
   useEffect(() => {
     latest.current = { theirs, mine, onEdit }
@@ -26,15 +27,23 @@ export function Comparison({ theirs, mine, words, onEdit }: ComparisonProps) {
   }, [theirs, mine, onEdit])
   useEffect(() => {
     if (!parent.current) return
-    const compare = matchMedia(SIDE_BY_SIDE).matches ? compareBeside : compareInOne
+    const compare = isWide ? compareBeside : compareInOne
     const opened = compare(parent.current, latest.current, words, (text) => latest.current.onEdit(text))
     shown.current = opened
     return () => {
       shown.current = null
       opened.close()
     }
-  }, [words])
-  return <div className="comparison" ref={parent} />
+  }, [words, isWide])
+  return (
+    <>
+      <div className="comparison-heads" aria-hidden="true">
+        <span>{words.theirs}</span>
+        <span>{words.mine}</span>
+      </div>
+      <div className="comparison" ref={parent} />
+    </>
+  )
 }
 
 interface Texts {

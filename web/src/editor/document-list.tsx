@@ -1,12 +1,12 @@
 import { type FormEvent, useEffect, useState } from 'react'
 import type { DocumentLockState } from '../../../src/client/index.ts'
+import { useMedia } from '../ui/use-media.ts'
 import { forget, remember, useKnownDocuments } from './known-documents.ts'
 import { followRooms, type RoomLocks } from './room-locks.ts'
 import { addressOf } from './rooms.ts'
 import type { EditorTexts } from './texts.ts'
 
 const MAX_NAME_BYTES = 200
-const WIDE = '(min-width: 1000px)'
 
 interface DocumentListProps {
   readonly roomId: string
@@ -18,15 +18,16 @@ interface DocumentListProps {
 export function DocumentList({ roomId, state, words }: DocumentListProps) {
   const known = useKnownDocuments()
   const locks = useLocks(known, roomId)
-  const [isOpen] = useState(() => matchMedia(WIDE).matches)
+  const isWide = useMedia('(min-width: 1000px)')
   useEffect(() => remember(roomId), [roomId])
   const editorOf = (name: string) => {
-    const holder = name === roomId ? state.holder : locks.get(name)
-    if (!holder) return null
-    return name === roomId && state.held ? words.youEdit : words.isEditing(holder.name)
+    if (name === roomId && state.held) return words.youEdit
+    // A lock that this tab has lost is nobody's.
+    const holder = name === roomId ? (state.holder?.isMe ? null : state.holder) : locks.get(name)
+    return holder ? words.isEditing(holder.name) : null
   }
   return (
-    <details className="documents card" open={isOpen}>
+    <details className="documents card" open={isWide}>
       <summary>
         <h2>{words.documents}</h2>
       </summary>

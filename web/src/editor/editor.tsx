@@ -74,7 +74,9 @@ export function Editor({ roomId, hasTour }: { readonly roomId: string; readonly 
           <section className="card paper" ref={paper} data-writable={isWritable} data-pane={pane}>
             <div className="bar">
               <h2 className="grow">{roomId}</h2>
-              <span className="token mono quiet">{isHeld ? `#${state.token}` : ''}</span>
+              <span className="token mono quiet" title={words.token}>
+                {isHeld ? `#${state.token}` : ''}
+              </span>
               <Status state={draftState} isHeld={isHeld} lang={lang} words={words} />
               <span className="panes-switch">
                 {(['write', 'preview'] as const).map((name) => (

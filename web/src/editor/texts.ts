@@ -13,6 +13,8 @@ export interface EditorTexts {
   readonly nothingSaved: string
   readonly savedAt: (time: string) => string
   readonly readOnly: string
+  /** Explains the number beside the name of the document. */
+  readonly token: string
   /** Not saved, and nobody else has saved since. */
   readonly kept: (isHeld: boolean) => string
   /** Not saved, and somebody else has saved since. */
@@ -65,6 +67,7 @@ const en: EditorTexts = {
   nothingSaved: 'Empty',
   savedAt: (time) => `Saved ${time}`,
   readOnly: 'Read only',
+  token: 'The number of your turn. A save with an older number is refused.',
   kept: (isHeld) =>
     `Your last words are not saved. They are kept here, and nobody has changed the document since. ${
       isHeld ? 'They are saved in a moment.' : 'They are saved when you edit again.'
@@ -120,6 +123,7 @@ const ja: EditorTexts = {
   nothingSaved: '空の文書',
   savedAt: (time) => `${time}に保存`,
   readOnly: '閲覧のみ',
+  token: 'あなたの順番の番号です。これより古い番号での保存は拒否されます。',
   kept: (isHeld) =>
     `最後に入力した部分がまだ保存されていません。この画面に残っています。その後、文書を変更した人はいません。${
       isHeld ? 'まもなく保存されます。' : 'もう一度編集すると保存されます。'
