@@ -178,7 +178,8 @@ export class RequestHandler {
       this.#limits.checkUnknown(route, 'strangers')
       throw error
     })
-    const { isNew, identity } = authentication
+    const { isNew, identity, byToken } = authentication
+    if (byToken) return authentication
     request.limitKey = isNew ? 'strangers' : `session ${identity.id}`
     this.#limits.checkUnknown(route, request.limitKey)
     return authentication
