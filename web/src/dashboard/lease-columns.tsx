@@ -26,9 +26,9 @@ const COLUMNS: readonly { readonly name: ColumnName; readonly width: number }[] 
   { name: 'resource', width: 200 },
   { name: 'holder', width: 168 },
   { name: 'waiting', width: 80 },
-  { name: 'token', width: 160 },
-  { name: 'age', width: 92 },
-  { name: 'left', width: 100 },
+  { name: 'token', width: 156 },
+  { name: 'age', width: 84 },
+  { name: 'left', width: 116 },
 ]
 const MIN_WIDTH = 64
 const KEY_STEP = 16

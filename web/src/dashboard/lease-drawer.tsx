@@ -27,6 +27,7 @@ export function LeaseDrawer(props: LeaseDrawerProps) {
   const lastEvent = own[0]?.id
   const history = useLatest(() => live.history(resource), `${resource} ${lastEvent}`)
   const queue = useLatest(() => live.queueOf(resource), `${resource} ${lastEvent} ${waiting}`)
+  useFocusReturn()
   // biome-ignore lint/correctness/useExhaustiveDependencies: another resource is another page for a reader.
   useEffect(() => heading.current?.focus(), [resource])
   return (
@@ -134,6 +135,16 @@ function Field({ name, value }: { readonly name: string; readonly value: ReactNo
       <dd className="mono">{value}</dd>
     </>
   )
+}
+
+/** Afterwards the focus goes back to where it was. */
+function useFocusReturn(): void {
+  useEffect(() => {
+    const before = document.activeElement
+    return () => {
+      if (before instanceof HTMLElement) before.focus()
+    }
+  }, [])
 }
 
 /** What `read` found last, read again when `reason` changes. `undefined`: nothing yet, or the server refused. */

@@ -17,6 +17,8 @@ interface PlotProps {
   readonly times: readonly string[]
   readonly lines: readonly Line[]
   readonly empty: string
+  /** The word for the moment under the pointer. */
+  readonly when: string
   /** The theme and language. The plot is drawn anew when it changes. */
   readonly look: string
 }
@@ -26,7 +28,7 @@ const HEIGHT = 200
 const SYNC_KEY = 'holdfast'
 
 /** Values over time, with the numbers under the pointer. */
-export function Plot({ title, unit, times, lines, empty, look }: PlotProps) {
+export function Plot({ title, unit, times, lines, empty, when, look }: PlotProps) {
   const host = useRef<HTMLDivElement>(null)
   const plot = useRef<UPlot | null>(null)
   const isEmpty = lines.every(({ values }) => values.every((value) => !value))
@@ -37,14 +39,14 @@ export function Plot({ title, unit, times, lines, empty, look }: PlotProps) {
     ],
     [times, lines],
   )
-  const latest = useRef({ data, lines, unit })
-  latest.current = { data, lines, unit }
+  const latest = useRef({ data, lines, unit, when })
+  latest.current = { data, lines, unit, when }
   // biome-ignore lint/correctness/useExhaustiveDependencies: `look` changes the colours that the style sheet gives.
   useLayoutEffect(() => {
     const element = host.current
     if (isEmpty || !element) return
-    const { data, lines, unit } = latest.current
-    const drawn = new UPlot(optionsOf(element, lines, unit), data, element)
+    const { data } = latest.current
+    const drawn = new UPlot(optionsOf(element, latest.current), data, element)
     plot.current = drawn
     const observer = new ResizeObserver(() => drawn.setSize({ width: element.clientWidth, height: HEIGHT }))
     observer.observe(element)
@@ -72,7 +74,10 @@ export function Plot({ title, unit, times, lines, empty, look }: PlotProps) {
   )
 }
 
-function optionsOf(element: HTMLElement, lines: readonly Line[], unit: string): UPlot.Options {
+function optionsOf(
+  element: HTMLElement,
+  { lines, unit, when }: Pick<PlotProps, 'lines' | 'unit' | 'when'>,
+): UPlot.Options {
   const axis = {
     stroke: colourOf(element, 'quiet'),
     font: `12px ${getComputedStyle(element).getPropertyValue('--mono')}`,
@@ -89,7 +94,7 @@ function optionsOf(element: HTMLElement, lines: readonly Line[], unit: string): 
       { ...axis, size: 56, values: (_, values) => values.map((value) => format(value, '')) },
     ],
     series: [
-      { label: '', value: (_, seconds) => (seconds === null ? '' : clockOf(seconds)) },
+      { label: when, value: (_, seconds) => (seconds === null ? '' : clockOf(seconds)) },
       ...lines.map(({ name, colour }) => ({
         label: name,
         stroke: colourOf(element, colour),

@@ -33,6 +33,7 @@ export function Plots({ stats, range, words, onRange }: PlotsProps) {
             key={plot.title}
             {...plot}
             times={times}
+            when={words.when}
             look={`${lang} ${theme}`}
             empty={stats ? words.noPlot : words.loading}
           />
