@@ -123,10 +123,14 @@ export function checkOptions(
   options: LeaseOptions = {},
 ): CheckedOptions {
   const own = checkEach(options, LEASE_CHECKS) as Partial<CheckedOptions>
-  const { ttl, heartbeat = Math.floor(ttl / 3), retry, ...merged } = { ...defaults, ...own }
+  const merged = { ...defaults, ...own }
+  const { owner, wait, ttl, heartbeat = Math.floor(ttl / 3), retry, metadata, signal } = merged
   return {
-    ...merged,
     resource: checkResource(resource),
+    owner,
+    wait,
+    metadata,
+    signal,
     ttl,
     heartbeat: heartbeat === false ? Infinity : expectHeartbeat(heartbeat, ttl),
     retry(failures) {
