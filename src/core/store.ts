@@ -6,7 +6,7 @@ import type { JsonObject, LeaseRecord } from '../base/records.ts'
  * own clock only, makes each call atomic, and rejects with a `LeaseError`: `store-unavailable` (retryable) when the
  * backend did not answer, `store-failed` when a retry cannot help, `closed` after `close()`.
  */
-export interface LeaseStore extends HoldingStore, LookingStore {}
+export interface LeaseStore extends HoldingStore, LookingStore, AsyncDisposable {}
 
 /** All that a manager needs. */
 export interface HoldingStore {
