@@ -45,8 +45,8 @@ export interface Leases extends Pick<Manager, 'subscribe' | 'close'>, AsyncDispo
   /** All live leases of a resource, oldest first. */
   holders(resource: string): Promise<readonly LeaseRecord[]>
   /**
-   * Who waits for a resource, first in line first. Rejects with `invalid-argument` if the store cannot tell: see
-   * `supports.waiting`.
+   * The waiters of a resource, in the order of the queue. Rejects with `invalid-argument` if the store cannot tell:
+   * see `supports.waiting`.
    */
   waiting(resource: string): Promise<readonly WaitingRecord[]>
   /**

@@ -50,7 +50,7 @@ export interface LookingStore {
   /** The live leases of these resources, in the same order; `null` for a resource without one. */
   read(resources: readonly string[], call?: CallOptions): Promise<readonly (LeaseRecord | null)[]>
 
-  /** Those who wait for this resource, first in line first. Only if `supports.waiting`. */
+  /** The waiters of this resource, in the order of the queue. Only if `supports.waiting`. */
   waiting?(resource: string, call?: CallOptions): Promise<readonly WaitingRecord[]>
 
   /** Live leases ordered by resource; `next`, where present, is the `after` of the following page. */
@@ -82,7 +82,7 @@ export interface StoreSupport {
   readonly waiting?: boolean
 }
 
-/** Somebody who waits for a resource. */
+/** A waiter of a resource. */
 export interface WaitingRecord {
   readonly id: string
   readonly owner: string

@@ -133,7 +133,7 @@ export function liveRecord(row: LeaseRow, now: number): LeaseRecord | null {
   return lease && describe(row, lease, 'held', now)
 }
 
-/** Those who wait, first in line first. */
+/** The waiters, in the order of the queue. */
 export function waitingIn({ queue }: LeaseRow): WaitingRecord[] {
   return queue.map(({ id, owner = '' }, place) => ({ id, owner, place }))
 }
