@@ -185,6 +185,10 @@ class HttpStore implements LeaseStore {
     await closing
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
   /**
    * Most resources are free, so only a caller that must wait needs the push connection, and must have it before it
    * joins the queue.

@@ -45,8 +45,8 @@ export interface Leases extends Pick<Manager, 'subscribe' | 'close'>, AsyncDispo
   /** All live leases of a resource, oldest first. */
   holders(resource: string): Promise<readonly LeaseRecord[]>
   /**
-   * Who waits for a resource, first in line first: at most the first 1000. Rejects with `invalid-argument` if the store
-   * keeps no queue: see `supports.queue`.
+   * The waiters of a resource, in the order of the queue: at most the first 1000. Rejects with `invalid-argument` if the
+   * store keeps no queue: see `supports.queue`.
    */
   waiting(resource: string): Promise<readonly WaitingRecord[]>
   /**
@@ -78,19 +78,7 @@ export function createLeases(
   store: ManagedStore | PromiseLike<ManagedStore>,
   options: LeasesOptions = {},
 ): Leases {
-  expectOptions(options, {
-    owner: 1,
-    ttl: 1,
-    heartbeat: 1,
-    wait: 1,
-    retry: 1,
-    clock: 1,
-    onEvent: 1,
-    callTimeout: 1,
-    endsWithProcess: 1,
-  })
-  const { owner = defaultOwner() } = options
-  const manager = createManager(store, { ...options, owner }, expectStore)
+  const manager = createManager(store, options, defaultOwner(), expectStore)
   const { run, check, subscribe, close } = manager
   const leases: Leases = {
     subscribe,
@@ -126,15 +114,13 @@ export function createLeases(
 
     async holders(resource) {
       const name = checkResource(resource)
-      const [lease] = await look('read', (store, stop) => store.read([name], stop))
+      const [lease] = await look('read', [name])
       return lease ? [lease] : []
     },
 
     async waiting(resource) {
       const query = { resources: [checkResource(resource)], limit: 1000 }
-      const [queue] = await look('waiting', (store, stop) =>
-        (store as Required<LookingStore>).waiting(query, stop),
-      )
+      const [queue] = await look('waiting', query)
       return queue?.first ?? []
     },
 
@@ -150,12 +136,15 @@ export function createLeases(
         return ended?.state === 'released'
       }),
 
-    adopt: (ticket, own) =>
-      run(async (context, stop) => {
-        const checked = checkTicket(ticket, context.store.kind)
-        const { resource, ttl } = checked
-        return new LeaseHandle(await adopt(context, checked, check(resource, { ttl, ...own }), stop))
-      }, own),
+    adopt: async (ticket, own) =>
+      run(
+        async (context, stop) => {
+          const checked = checkTicket(ticket, context.store.kind)
+          const { resource, ttl } = checked
+          return new LeaseHandle(await adopt(context, checked, check(resource, { ttl, ...own }), stop))
+        },
+        check('-', own),
+      ),
 
     async list(query = {}) {
       expectOptions(query, { prefix: 1, limit: 1 })
@@ -165,7 +154,7 @@ export function createLeases(
       let after: string | undefined
       do {
         const rest = { prefix, limit: limit - found.length, after }
-        const page = await look('list', (store, stop) => store.list(rest, stop))
+        const page = await look('list', rest)
         found.push(...page.leases)
         after = page.next
       } while (after && found.length < limit)
@@ -174,18 +163,22 @@ export function createLeases(
   }
   return leases
 
-  function look<T>(
-    method: keyof LookingStore,
-    ask: (store: LookingStore, stop: Stop) => Promise<T>,
-  ): Promise<T> {
-    return run((context, stop) => {
+  function look<M extends 'read' | 'waiting' | 'list'>(
+    method: M,
+    query: Parameters<Looking[M]>[0],
+  ): Promise<Awaited<ReturnType<Looking[M]>>> {
+    return run(async (context, stop) => {
       const { store, callTimeout } = context
       const half = method === 'waiting' ? 'that keeps a queue' : 'with the looking half'
       expectMethods('store', store, `a LeaseStore ${half}`, method)
-      return answerWithin(ask(store as LookingStore, stop), callTimeout, context, '', stop)
+      // The compiler cannot see that the query and the answer belong to the same method.
+      const asked = store as unknown as Record<M, (query: unknown, stop: Stop) => Promise<never>>
+      return answerWithin(asked[method](query, stop), callTimeout, context, '', stop)
     })
   }
 }
+
+type Looking = Required<LookingStore>
 
 function expectStore(store: ManagedStore): void {
   if (!hasMethods(store, 'acquire', 'renew', 'release'))

@@ -1,17 +1,19 @@
 import { onAbort, Stop } from '../base/abort.ts'
-import { answerWithin, CALL_TIMEOUT_MS } from '../base/answer-within.ts'
-import { expectBoolean, expectSignal } from '../base/arguments.ts'
+import { answerWithin } from '../base/answer-within.ts'
 import { createChannel } from '../base/channel.ts'
-import { systemClock } from '../base/clock.ts'
-import { expectDuration } from '../base/duration.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
-import { backoffMs } from '../base/pause.ts'
 import { acquire } from './acquire.ts'
 import type { Context } from './context.ts'
 import type { Keeper } from './keeper.ts'
 import type { LeaseEvent, LeaseListener } from './lease.ts'
 import { createLocalQueue } from './local-queue.ts'
-import { type CheckedOptions, checkOptions, type LeaseOptions, type LeasesOptions } from './options.ts'
+import {
+  type CheckedOptions,
+  checkDefaults,
+  checkOptions,
+  type LeaseOptions,
+  type LeasesOptions,
+} from './options.ts'
 import { releaseInTime } from './release.ts'
 import type { ManagedStore } from './store.ts'
 
@@ -38,19 +40,17 @@ export interface ManagerTools {
 
 type RunOptions = Partial<Pick<CheckedOptions, 'signal' | 'wait'>>
 
-/** `expectStore` throws if the store is none. */
+/** `owner`: if the options name none. `expectStore` throws if the store is none. */
 export function createManager(
   store: ManagedStore | PromiseLike<ManagedStore>,
-  options: LeasesOptions & { readonly owner: string },
+  options: LeasesOptions,
+  owner: string,
   expectStore: (store: ManagedStore) => void = () => {},
 ): Manager & ManagerTools {
-  const { clock = systemClock, onEvent, endsWithProcess = true } = options
-  const { retry = (failures) => backoffMs(clock, failures) } = options
-  const defaults = { ...options, retry }
+  const defaults = checkDefaults(options, owner)
+  const { clock, callTimeout, endsWithProcess, onEvent } = defaults
   const check: ManagerTools['check'] = (resource, own) => checkOptions(resource, defaults, own)
   check('-')
-  const callTimeout = expectDuration('callTimeout', options.callTimeout ?? CALL_TIMEOUT_MS, 1)
-  expectBoolean('endsWithProcess', endsWithProcess)
   const events = createChannel<LeaseEvent>()
   const held = new Set<Keeper>()
   const waiting = new Set<Stop>()
@@ -60,12 +60,13 @@ export function createManager(
   if (onEvent) events.subscribe(onEvent)
 
   /** A promise only while the store is one. */
-  let context: Context | Promise<Context>
-  if ('then' in Object(store)) {
-    const coming = Promise.resolve(store).then(contextOf)
-    context = coming
-    coming.then((ready) => (context = ready)).catch(() => {})
-  } else context = contextOf(store as ManagedStore)
+  let context =
+    'then' in Object(store) ? Promise.resolve(store).then(contextOf) : contextOf(store as ManagedStore)
+  if (context instanceof Promise)
+    context.then(
+      (ready) => (context = ready),
+      () => {},
+    )
 
   const manager: Manager & ManagerTools = {
     async acquire(resource, callOptions) {
@@ -127,7 +128,6 @@ export function createManager(
     { signal, wait }: RunOptions = {},
   ): Promise<T> {
     if (closed) throw closedError()
-    if (signal !== undefined) expectSignal('signal', signal)
     const stop = new Stop(callTimeout)
     const unlisten = onAbort(signal, () =>
       stop.abort(new LeaseError('aborted', 'the wait was aborted', { cause: signal?.reason })),

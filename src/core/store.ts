@@ -6,7 +6,7 @@ import type { JsonObject, LeaseRecord } from '../base/records.ts'
  * own clock only, makes each call atomic, and rejects with a `LeaseError`: `store-unavailable` (retryable) when the
  * backend did not answer, `store-failed` when a retry cannot help, `closed` after `close()`.
  */
-export interface LeaseStore extends HoldingStore, LookingStore {}
+export interface LeaseStore extends HoldingStore, LookingStore, AsyncDisposable {}
 
 /** All that a manager needs. */
 export interface HoldingStore {
@@ -51,8 +51,8 @@ export interface LookingStore {
   read(resources: readonly string[], call?: CallOptions): Promise<readonly (LeaseRecord | null)[]>
 
   /**
-   * Those who wait for these resources, in the same order. A waiter that the store knows to be dead is left out.
-   * Absent if the store keeps no queue: see `supports.queue`.
+   * The waiters of these resources, in the same order. A waiter that the store knows to be dead is left out. Absent if
+   * the store keeps no queue: see `supports.queue`.
    */
   waiting?(query: WaitingQuery, call?: CallOptions): Promise<readonly WaitingQueue[]>
 
@@ -102,7 +102,7 @@ export interface WaitingQueue {
   readonly first: readonly WaitingRecord[]
 }
 
-/** Somebody who waits for a resource. */
+/** A waiter of a resource. */
 export interface WaitingRecord {
   readonly id: string
   readonly owner: string

@@ -4,7 +4,7 @@ import { expectFunction, expectOptions, expectSignal } from '../base/arguments.t
 import type { Clock } from '../base/clock.ts'
 import { type Duration, expectDuration, expectHeartbeat, expectTtl } from '../base/duration.ts'
 import { isRetryable, LeaseError } from '../base/errors.ts'
-import { backoffMs, pause } from '../base/pause.ts'
+import { backoffMs, pauseUntilAborted } from '../base/pause.ts'
 import type { JsonValue } from '../base/records.ts'
 import { createLeases, type Lease, type LeaseListener } from '../core/index.ts'
 import { expectAttempts, expectId } from './job-arguments.ts'
@@ -153,7 +153,7 @@ export async function runJob<T>(
       } catch (error) {
         if (lease.held && !isRetryable(error)) throw error
       }
-      await pause(clock, backoffMs(clock, tries), { signal: lease.signal }).catch(() => {})
+      await pauseUntilAborted(clock, backoffMs(clock, tries), lease.signal).catch(() => {})
     }
     throw lost(cause)
   }

@@ -102,7 +102,7 @@ describe('the dashboard in Chromium', () => {
     await row('short').waitFor({ state: 'detached' })
   })
 
-  it('shows how many wait in line, now and since it looks', async () => {
+  it('shows the number of waiters, now and since it was opened', async () => {
     await take('document:busy')
     const stop = new AbortController()
     const ask = { method: 'POST', signal: stop.signal }

@@ -3,7 +3,7 @@ import { createLeases, type LeaseStore, type StoreEvent } from '../../src/core/i
 import { setUp } from './set-up.ts'
 
 describe('promise 4, waiting is woken', () => {
-  it('wakes the next in line when the holder releases', async () => {
+  it('wakes the first waiter when the holder releases', async () => {
     const { clock, leases, another } = setUp()
     const holder = await another().acquire('r')
     let granted = false
@@ -116,7 +116,7 @@ describe('promise 4, waiting is woken', () => {
       expect((await acquiring).held).toBe(true)
     })
 
-    it('does not let tryAcquire jump the line', async () => {
+    it('does not let tryAcquire overtake the queue', async () => {
       const { clock, leases, another } = setUp({ queue: false })
       await another().acquire('r', { owner: 'Mika' })
       const waiting = leases.acquire('r', { wait: 1000 }).catch(() => {})

@@ -144,7 +144,7 @@ describe('a release by token', () => {
   })
 })
 
-describe('who waits', () => {
+describe('the waiters of a resource', () => {
   it('cannot be told by a store that keeps no queue', async () => {
     const { store, clock } = setUp()
     const { waiting: _, ...silent } = store

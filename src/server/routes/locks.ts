@@ -88,7 +88,7 @@ export function lockRoutes(service: Service): Route[] {
     route('GET', LOCK_PATH, {
       id: 'readLock',
       action: 'read',
-      summary: 'Whether the room is locked, by whom, and who waits.',
+      summary: 'The lock of the room: whether it is held, the holder, and the queue.',
       answers: { 200: lockState },
       async handle(request) {
         const { room } = request

@@ -183,12 +183,15 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
         return watch
       }),
 
-    async close() {
-      // Releases may be under way on the connection on which the store listens.
-      await calls.close()
-      await push.close()
-      connection.stop()
-    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  async function close(): Promise<void> {
+    // Releases may be under way on the connection on which the store listens.
+    await calls.close()
+    await push.close()
+    connection.stop()
   }
 }
 

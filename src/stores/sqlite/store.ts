@@ -156,6 +156,10 @@ export class SqliteStore implements LeaseStore {
     this.#connection.close()
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
   #write<T>(work: () => T, call?: CallOptions, resource?: string): Promise<T> {
     return this.#calls.run((stop) => this.#queue.write(work, stop), call, resource)
   }
