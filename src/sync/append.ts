@@ -14,7 +14,7 @@ import { settingsAfter } from './settings.ts'
 import { logOf, type StorageAdapter, type StorageListener } from './storage.ts'
 import type { View } from './view.ts'
 import type { Warn } from './warnings.ts'
-import type { Outcome } from './writer.ts'
+import type { Outcome, StorageWriter } from './writer.ts'
 
 /**
  * Up to this number of entities, a write is acknowledged when the index contains it. A larger index is changed when
@@ -36,8 +36,10 @@ export interface AppendOptions<E extends object, S extends object> {
   /** Whether the bootstrap has ended. */
   readonly isReady: () => boolean
   /** `undefined`: this context has no lock, and the coordinator carries out its records. */
-  readonly carryOut: ((key: string) => Promise<Outcome>) | undefined
+  readonly carryOut: StorageWriter['carryOut'] | undefined
   readonly schedule: Schedule
+  /** Resolves when these keys are shown as they are stored. */
+  readonly read: (keys: readonly string[]) => Promise<void>
   readonly announce: (message: SyncMessage) => void
 }
 
@@ -56,7 +58,7 @@ interface Turn {
 export function createAppend<E extends object, S extends object>(options: AppendOptions<E, S>): Append {
   const { storage, layout, format, defaults, view, clock, warn, carryOut, schedule } = options
   const log = logOf(storage)
-  const stamps = createStamps(clock, layout.keys.logPrefix)
+  const nextKey = createStamps(clock, layout.keys.logPrefix)
   /** By key of a record: called when the record is carried out. */
   const waiting = new Map<string, () => void>()
   let turn: Turn | undefined
@@ -79,7 +81,6 @@ export function createAppend<E extends object, S extends object>(options: Append
     onChanged(changes) {
       for (const [key, change] of Object.entries(changes ?? {})) {
         if (!key.startsWith(layout.keys.logPrefix)) continue
-        stamps.seen(key)
         if (change.newValue) schedule.soon()
         else waiting.get(key)?.()
       }
@@ -87,7 +88,7 @@ export function createAppend<E extends object, S extends object>(options: Append
   }
 
   function startTurn(): Turn {
-    const key = stamps.next()
+    const key = nextKey(view.records)
     const stored = Promise.resolve().then(() => {
       turn = undefined
       return store(key, view.operationsOf(key) ?? [])
@@ -110,9 +111,16 @@ export function createAppend<E extends object, S extends object>(options: Append
       return outcome
     } catch (error) {
       const failure = asLeaseError(error)
-      view.drop(key)
       if (failure.code !== 'closed') await log.remove([key]).catch(() => {})
-      throw failure
+      try {
+        if (failure.code !== 'store-failed' || !carryOut || !ops.every(frees)) throw failure
+        // The storage may have no space for the record. Afterwards it has more.
+        const outcome = await carryOut(key, ops)
+        await options.read(layout.indexKeys)
+        return outcome
+      } finally {
+        view.drop(key)
+      }
     } finally {
       waiting.delete(key)
     }
@@ -127,10 +135,7 @@ export function createAppend<E extends object, S extends object>(options: Append
     return undefined
   }
 
-  async function carryOutNow(
-    key: string,
-    carryOut: (key: string) => Promise<Outcome>,
-  ): Promise<Outcome | undefined> {
+  async function carryOutNow(key: string, carryOut: StorageWriter['carryOut']): Promise<Outcome | undefined> {
     try {
       const outcome = await carryOut(key)
       const result = outcome.results.get(key)
@@ -152,4 +157,9 @@ export function createAppend<E extends object, S extends object>(options: Append
     const after = settings && settingsAfter(view.settings, settings, defaults)
     return after instanceof LeaseError ? after : undefined
   }
+}
+
+/** It only removes entities, so the storage needs less space afterwards. */
+function frees({ reset, delta }: Operation): boolean {
+  return reset === true || delta?.every(([, entity]) => entity === null) === true
 }

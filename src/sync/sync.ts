@@ -4,9 +4,10 @@ import { createAppend } from './append.ts'
 import { type ChangeListener, createChanges, type SyncStatus } from './changes.ts'
 import { readHead } from './fold.ts'
 import { needsMigration } from './format.ts'
+import { createHints } from './hints.ts'
 import { expectId, fieldChanges, jsonCopy, withChanges } from './json.ts'
 import type { Operation } from './log.ts'
-import { type Hint, messageAbout, readMessage, SYNC_ACTIONS } from './messages.ts'
+import { messageAbout } from './messages.ts'
 import { assemble, type SyncOptions } from './options.ts'
 import { createReader } from './reader.ts'
 import { remoteWriter } from './remote-writer.ts'
@@ -79,7 +80,15 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   const reader = createReader({ ...parts, view, validate, invalidated })
   const writer =
     isRemote && messenger
-      ? remoteWriter({ messenger, namespace, format, clock, closing: closing.signal, shown: view.get })
+      ? remoteWriter({
+          messenger,
+          namespace,
+          format,
+          clock,
+          closing: closing.signal,
+          storage,
+          shown: view.get,
+        })
       : parts.writer
   // Without locks of the extension, records are left to others.
   const carryOut = isRemote ? undefined : parts.writer.carryOut
@@ -91,20 +100,21 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     isReady: () => status === 'ready',
     carryOut,
     schedule,
+    read: reader.read,
   })
+  const hints = createHints({ ...parts, view, reader, isReady: () => status === 'ready', write })
   const log = logOf(storage)
 
   let status: SyncStatus = 'loading'
   let isClosing = false
   let bootstrapping: Promise<void> | undefined
-  const pendingMessages: Hint[] = []
   const unfinished = new Set<Promise<unknown>>()
 
   // Subscribe before the first read, so that no change is missed.
   const stops = [
     storage.subscribe(onChanged),
     log === storage ? undefined : log.subscribe(onLogChanged),
-    messenger?.subscribe(receive),
+    messenger?.subscribe(hints.receive),
   ]
 
   const sync: Sync<E, S> = {
@@ -194,12 +204,16 @@ export function createSync<E extends object, S extends object = SyncSettings>(
       head = await readHead(parts)
     }
     // The log is listed while the entities are read. What was carried out in between is reported as a change.
-    const [, found] = await Promise.all([reader.readAll(head), log.keys()])
-    const records = found.filter((key) => key.startsWith(keys.logPrefix))
-    await reader.read(records)
+    await Promise.all([reader.readAll(head), readLog()])
     if (status === 'loading') setStatus('ready')
+    hints.followAll()
+  }
+
+  /** Shows the records of the log, and has them carried out. */
+  async function readLog(): Promise<void> {
+    const records = (await log.keys()).filter((key) => key.startsWith(keys.logPrefix))
+    await reader.read(records)
     if (records.length > 0) schedule.soon()
-    pendingMessages.splice(0).forEach(follow)
   }
 
   async function write(operation: Operation): Promise<void> {
@@ -272,29 +286,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   function onChanged(changes: Parameters<StorageListener>[0]): void {
     append.onChanged(changes)
     reader.onChanged(changes)
-  }
-
-  function receive(message: unknown): unknown {
-    const hint = readMessage(message, namespace)
-    if (hint === null) warn('malformed-message', 'a malformed message was ignored', message)
-    if (!hint) return undefined
-    if (sync.isBootstrapped) void follow(hint)
-    else pendingMessages.push(hint)
-    return { action: SYNC_ACTIONS.ack }
-  }
-
-  /** A message is a hint and may be old: read the storage, which decides. */
-  async function follow({ changed, removed, revision }: Hint): Promise<void> {
-    await reader.read([...reader.keysOf(changed), ...(removed.length > 0 ? layout.indexKeys : [])])
-    removeLeftOvers(removed, revision)
-  }
-
-  /** A foreign sender leaves it to the receivers to remove ids from the index. */
-  function removeLeftOvers(removed: readonly string[], revision = view.revision): void {
-    const left = removed.filter((id) => view.indexes(id) && view.get(id))
-    if (left.length === 0 || revision < view.revision) return
-    write({ delta: left.map((id) => [id, null]), seenAt: revision }).catch((error) =>
-      warn('remove-failed', `could not remove ${left.join(', ')} from the index`, error),
-    )
+    // Anything may have happened, also writes of pages that are closed now.
+    if (!changes) readLog().catch(failed)
   }
 }

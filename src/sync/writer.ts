@@ -8,7 +8,7 @@ import { createFold, type Records, readHead, readRecords } from './fold.ts'
 import { expectFormat, type Format, readMeta, show } from './format.ts'
 import type { Layout } from './layout.ts'
 import type { SyncLocks } from './locks.ts'
-import { DONE } from './log.ts'
+import { DONE, type Operation } from './log.ts'
 import { type Migrations, migrate } from './migrate.ts'
 import { type Items, logOf, type StorageAdapter } from './storage.ts'
 import type { Warn } from './warnings.ts'
@@ -41,9 +41,9 @@ export interface Outcome {
 export interface StorageWriter extends Writer {
   /**
    * Carries out all records that are in storage when the lock is free. `key`: a record that the caller has appended
-   * before. Resolves when the result is stored.
+   * before. With `unlogged`, it could not be appended, and these are its operations. Resolves when the result is stored.
    */
-  carryOut(key?: string): Promise<Outcome>
+  carryOut(key?: string, unlogged?: readonly Operation[]): Promise<Outcome>
 }
 
 export interface StorageWriterOptions {
@@ -62,7 +62,9 @@ export interface StorageWriterOptions {
 
 interface Work {
   /** Records that the callers have appended before. */
-  readonly expected?: ReadonlySet<string>
+  readonly expected?: Iterable<string>
+  /** Operations that are in no record. */
+  readonly unlogged?: readonly Operation[]
   readonly update?: { readonly id: string; readonly change: Update }
   /** Called when the result is stored, and only removals are left to do. */
   readonly stored?: (outcome: Outcome) => void
@@ -84,7 +86,8 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
   let turn: { readonly outcome: Promise<Outcome>; readonly expected: Set<string> } | undefined
 
   return {
-    carryOut(key) {
+    carryOut(key, unlogged) {
+      if (unlogged) return exclusively(() => carryOutAll({ unlogged }))
       turn ??= takeTurn()
       if (key) turn.expected.add(key)
       return turn.outcome
@@ -133,17 +136,19 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
   }
 
   /** All records together. If that fails, one by one, so that a record that does not fit stops no other. */
-  async function carryOutAll({ expected, update, stored }: Work): Promise<void> {
-    const { records, base } = await readStored([...(expected ?? [])])
+  async function carryOutAll({ expected = [], unlogged = [], update, stored }: Work): Promise<Outcome> {
+    const { records, base } = await readStored([...expected])
+    const operations = [...records.operations, ...unlogged.map((operation) => ['', operation] as const)]
     const outcome: Outcome = { results: new Map(), gone: new Set() }
     try {
-      await carryOut(records, outcome, base, update)
+      await carryOut({ ...records, operations }, outcome, base, update)
     } catch (error) {
       const { code, retryable } = asLeaseError(error)
-      if (update || code !== 'store-failed' || retryable || records.keys.length < 2) throw error
+      const alone = records.keys.length < 2 || unlogged.length > 0 || update
+      if (alone || code !== 'store-failed' || retryable) throw error
       for (const key of records.keys) {
-        const operations = records.operations.filter(([place]) => place.startsWith(key))
-        await carryOut({ keys: [key], operations }, outcome, await readBase()).catch((error) =>
+        const own = records.operations.filter(([place]) => place.startsWith(key))
+        await carryOut({ keys: [key], operations: own }, outcome, await readBase()).catch((error) =>
           outcome.results.set(key, asLeaseError(error)),
         )
       }
@@ -156,6 +161,7 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
     )
     stored?.(outcome)
     await removed
+    return outcome
   }
 
   async function carryOut(
