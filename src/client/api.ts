@@ -1,4 +1,6 @@
+import { onAbort } from '../base/abort.ts'
 import { isObject, refuse, refuseClient, show } from '../base/arguments.ts'
+import { systemClock } from '../base/clock.ts'
 import { LeaseError, type LeaseErrorCode, messageOf } from '../base/errors.ts'
 import { CLIENT_HEADER, parseJson } from '../protocol/index.ts'
 
@@ -111,6 +113,14 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
   }
   return async ({ method, path, body, signal, keepalive = false, limit = LIMIT_MS }) => {
     const own = await currentHeaders(headers)
+    // A signal of `AbortSignal.timeout` would keep the whole request in memory until its time is over.
+    const ending = new AbortController()
+    const cancel = systemClock.setTimer(
+      () => ending.abort(new DOMException('no response in time', 'TimeoutError')),
+      Math.ceil(limit),
+      true,
+    )
+    const unlisten = onAbort(signal, () => ending.abort(signal?.reason))
     const send = (keepalive: boolean) =>
       fetch(new URL(path, url), {
         method,
@@ -122,7 +132,7 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
         credentials: 'include',
         keepalive,
         body: body === undefined ? null : JSON.stringify(body),
-        signal: AbortSignal.any([AbortSignal.timeout(Math.ceil(limit)), ...(signal ? [signal] : [])]),
+        signal: ending.signal,
       })
     let response: Response
     let text: string
@@ -135,15 +145,23 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
       const { cause: reason = cause } = Object(cause) as { readonly cause?: unknown }
       const message = `the server cannot be reached: ${messageOf(reason)}`
       throw new LeaseError('store-unavailable', message, { cause: reason })
+    } finally {
+      cancel()
+      unlisten()
     }
     const { status } = response
     const json = parseJson(text)
     const received: ApiResponse = isObject(json) ? { status, body: json } : { status, body: {}, text }
     if (status < 400 ? received.body === json : received.body.error && status !== 403) explain = () => {}
     else explain(received)
-    if (status >= 500 || status === 429) throw failure('store-unavailable', received)
-    return received
+    return available(received)
   }
+}
+
+/** The response, unless the server cannot serve now or limits the rate. */
+export function available(response: ApiResponse): ApiResponse {
+  if (response.status >= 500 || response.status === 429) throw failure('store-unavailable', response)
+  return response
 }
 
 async function currentHeaders(headers: ApiOptions['headers']): Promise<HeaderRecord> {
@@ -159,6 +177,11 @@ async function currentHeaders(headers: ApiOptions['headers']): Promise<HeaderRec
 /** The server does not know who sends the request: the token or the session has expired. */
 export function isSignedOut(error: unknown): boolean {
   return Object(Object(error).cause).status === 401
+}
+
+/** Whether the server has answered, though it did not serve. */
+export function isAnswered(error: unknown): boolean {
+  return Number.isInteger(Object(Object(error).cause).status)
 }
 
 /** For a response that the caller cannot use. */
