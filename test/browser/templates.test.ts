@@ -8,6 +8,7 @@ import { root } from '../../scripts/run-tool.ts'
 import { eventually } from '../eventually.ts'
 import { run } from '../package/packed.ts'
 import { type Site, serveModule } from './chromium.ts'
+import { launchFirefox } from './firefox.ts'
 import { loadUnpacked } from './loaded-extension.ts'
 
 describe.each([
@@ -49,6 +50,27 @@ describe.each([
     await eventually(async () => expect(await button.textContent()).toContain('(notes: 1)'))
     expect(await notes()).toEqual([site.url])
   })
+})
+
+it('examples/template-wxt is built for Firefox, and shares its notes between two pages there', async () => {
+  const project = await copyOf('template-wxt')
+  try {
+    await run(project, 'npm', 'run', 'build:firefox')
+    await using site = await serveModule(join(import.meta.dirname, 'pages/empty.ts'))
+    await using firefox = await launchFirefox()
+    await firefox.install(join(project, '.output/firefox-mv2'))
+    const button = `document.querySelector('my-extension')?.shadowRoot.querySelector('button')`
+    const [one, two] = [await firefox.open(site.url), await firefox.open(site.url)]
+    for (const page of [one, two])
+      await eventually(async () =>
+        expect(await page.evaluate(`${button}?.textContent`)).toContain('notes: 0'),
+      )
+    await one.evaluate(`${button}.click()`)
+    for (const page of [one, two])
+      await eventually(async () => expect(await page.evaluate(`${button}.textContent`)).toContain('notes: 1'))
+  } finally {
+    await rm(project, { recursive: true })
+  }
 })
 
 async function copyOf(template: string): Promise<string> {
