@@ -5,6 +5,12 @@ import { LeaseError } from './errors.ts'
 /** The longest that a store may take to answer one call, unless `callTimeout` says otherwise. */
 export const CALL_TIMEOUT_MS = 5000
 
+/**
+ * A timer that is later than this shows that the process was blocked or stopped. While a cold process loads code, it
+ * can neither send a request nor receive its answer, so that time does not count.
+ */
+export const BLOCKED_MS = 500
+
 export interface AnswerLimit {
   readonly clock: Clock
   /** Milliseconds. A function is called again when that time has passed: the call may have got more time. */
@@ -25,7 +31,10 @@ export function answerWithin<T>(
     const started = clock.monotonic()
     let cancel = () => {}
     const wait = (left: number) => {
+      const due = clock.monotonic() + left
       cancel = clock.setTimer(() => {
+        const late = clock.monotonic() - due
+        if (late > BLOCKED_MS) return wait(Math.min(late, left))
         const more = typeof ms === 'number' ? 0 : ms()
         if (more > 0) return wait(more)
         const silent = `no answer from the store within ${Math.ceil(clock.monotonic() - started)} ms`
