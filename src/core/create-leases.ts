@@ -5,6 +5,7 @@ import {
   expectOptions,
   expectWhole,
   hasMethods,
+  refuse,
   refuseClient,
 } from '../base/arguments.ts'
 import { suggestStore } from '../base/backend-of.ts'
@@ -165,8 +166,8 @@ export function createLeases(
   ): Promise<T> {
     return run((context, stop) => {
       const { store, callTimeout } = context
-      const half = method === 'waiting' ? 'that keeps a queue' : 'with the looking half'
-      expectMethods('store', store, `a LeaseStore ${half}`, method)
+      if (method === 'waiting' && !store.waiting) refuse('store', 'one that keeps a queue', store.kind)
+      expectMethods('store', store, 'a LeaseStore with the looking half', method)
       return answerOf(context, ask(store as LookingStore, stop), callTimeout, '', stop)
     })
   }
