@@ -13,8 +13,7 @@ export const BLOCKED_MS = 500
 
 export interface AnswerLimit {
   readonly clock: Clock
-  /** Milliseconds. A function is called again when that time has passed: the call may have got more time. */
-  readonly ms: number | (() => number)
+  readonly ms: number
   /** Ends it early: it rejects with this reason. */
   readonly stop?: Stop | undefined
   readonly resource?: string | undefined
@@ -28,20 +27,17 @@ export function answerWithin<T>(
   { clock, ms, stop, resource, explain = (error) => error }: AnswerLimit,
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const started = clock.monotonic()
-    let cancel = () => {}
+    let cancel: () => void
     const wait = (left: number) => {
       const due = clock.monotonic() + left
       cancel = clock.setTimer(() => {
         const late = clock.monotonic() - due
         if (late > BLOCKED_MS) return wait(Math.min(late, left))
-        const more = typeof ms === 'number' ? 0 : ms()
-        if (more > 0) return wait(more)
-        const silent = `no answer from the store within ${Math.ceil(clock.monotonic() - started)} ms`
+        const silent = `no answer from the store within ${Math.ceil(ms)} ms`
         reject(explain(new LeaseError('store-unavailable', silent, { resource })))
       }, left)
     }
-    wait(typeof ms === 'number' ? ms : ms())
+    wait(ms)
     stop?.listen((reason) => {
       cancel()
       reject(reason)

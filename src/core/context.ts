@@ -1,5 +1,5 @@
 import type { Stop } from '../base/abort.ts'
-import { type AnswerLimit, answerWithin } from '../base/answer-within.ts'
+import { answerWithin } from '../base/answer-within.ts'
 import type { Clock } from '../base/clock.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import type { HeldLease } from './held-lease.ts'
@@ -39,7 +39,7 @@ export interface Context {
 export function answerOf<T>(
   { clock, store }: Pick<Context, 'clock' | 'store'>,
   call: Promise<T>,
-  ms: AnswerLimit['ms'],
+  ms: number,
   resource?: string,
   stop?: Stop,
 ): Promise<T> {

@@ -16,7 +16,7 @@ import { answerOf } from './context.ts'
 import type { Lease } from './lease.ts'
 import { createManager, type Manager } from './manager.ts'
 import type { LeaseOptions, LeasesOptions } from './options.ts'
-import type { LookingStore, ManagedStore, WaitingRecord } from './store.ts'
+import type { LeaseStore, LookingStore, ManagedStore, WaitingRecord } from './store.ts'
 import { adopt, checkTicket, type LeaseTicket, TransferableLease } from './ticket.ts'
 
 export type AdoptOptions = Pick<LeaseOptions, 'ttl' | 'heartbeat' | 'retry' | 'signal'>
@@ -119,8 +119,8 @@ export function createLeases(
 
     async waiting(resource) {
       const query = { resources: [checkResource(resource)], limit: 1000 }
-      const [queue] = await look('waiting', (store, stop) =>
-        (store as Required<LookingStore>).waiting(query, stop),
+      const [queue] = await look('read', (store, stop) =>
+        store.waiting ? store.waiting(query, stop) : refuse('store', 'one with a queue', store.kind),
       )
       return queue?.first ?? []
     },
@@ -162,13 +162,12 @@ export function createLeases(
 
   function look<T>(
     method: keyof LookingStore,
-    ask: (store: LookingStore, stop: Stop) => Promise<T>,
+    ask: (store: LeaseStore, stop: Stop) => Promise<T>,
   ): Promise<T> {
     return run((context, stop) => {
       const { store, callTimeout } = context
-      if (method === 'waiting' && !store.waiting) refuse('store', 'one that keeps a queue', store.kind)
       expectMethods('store', store, 'a LeaseStore with the looking half', method)
-      return answerOf(context, ask(store as LookingStore, stop), callTimeout, '', stop)
+      return answerOf(context, ask(store as LeaseStore, stop), callTimeout, '', stop)
     })
   }
 }

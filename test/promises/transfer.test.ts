@@ -151,7 +151,7 @@ describe('who waits', () => {
     const leases = createLeases({ ...silent, supports: { ...store.supports, queue: false } }, { clock })
     await expect(leases.waiting('r')).rejects.toMatchObject({
       code: 'invalid-argument',
-      message: 'store: expected one that keeps a queue, got "memory"',
+      message: 'store: expected one with a queue, got "memory"',
     })
   })
 })
