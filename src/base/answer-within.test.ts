@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { BlockedClock } from '../../test/blocked-clock.ts'
 import { FakeClock } from '../testing/index.ts'
 import { Stop } from './abort.ts'
 import { answerWithin } from './answer-within.ts'
@@ -26,6 +27,19 @@ describe('an answer with a limit', () => {
     })
     await clock.advance(1000)
     await late
+  })
+
+  it('has as much time again as the process was blocked, up to the limit', async () => {
+    const clock = new BlockedClock()
+    const answer = new Promise((resolve) => clock.setTimer(() => resolve('answer'), 1900))
+    const late = answerWithin(answer, ms, { clock })
+    const silent = expect(answerWithin(never, ms, { clock })).rejects.toMatchObject({
+      message: 'no answer from the store within 1000 ms',
+    })
+    clock.blockedMs = 3000
+    await clock.advance(2000)
+    expect(await late).toBe('answer')
+    await silent
   })
 
   it('is explained by the store if there is none', async () => {

@@ -91,6 +91,7 @@ export async function runJob<T>(
   expectId(id)
   expectFunction('work', work)
   const { ttl, heartbeat, maxAttempts, signal, callTimeout = context.callTimeout } = checkRunOptions(options)
+  jobs.allow?.(callTimeout)
   const lock = jobLock(jobs, id, { worker, maxAttempts })
   const leases = createLeases(lock.store, { clock, ttl, heartbeat, callTimeout, onEvent })
   const stop = new AbortController()

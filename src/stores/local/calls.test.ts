@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { BlockedClock } from '../../../test/blocked-clock.ts'
 import { Stop } from '../../base/abort.ts'
 import { CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
 import { asLeaseError, LeaseError } from '../../base/errors.ts'
@@ -74,6 +75,16 @@ describe('a call', () => {
     await clock.advance(200)
     expect(await code).toBe('store-unavailable')
     expect(queued).toEqual([true, false])
+  })
+
+  it('is given the time for which the process was blocked', async () => {
+    const clock = new BlockedClock()
+    const calls = new Calls({ backend: 'Toy', explain: asLeaseError, clock })
+    const answer = new Promise((resolve) => clock.setTimer(() => resolve('answer'), CALL_TIMEOUT_MS - 100))
+    const [late, silent] = [calls.run(() => answer), codeOf(calls.run(never))]
+    clock.blockedMs = 2 * CALL_TIMEOUT_MS
+    await clock.advance(CALL_TIMEOUT_MS + 100)
+    expect([await late, await silent]).toEqual(['answer', 'store-unavailable'])
   })
 
   it('ends at once when its signal aborts, and soon when a manager stops', async () => {

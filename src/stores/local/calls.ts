@@ -1,5 +1,5 @@
 import { onAbort, Stop } from '../../base/abort.ts'
-import { CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
+import { BLOCKED_MS, CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
 import { pause } from '../../base/pause.ts'
@@ -211,10 +211,12 @@ export class Calls {
   }
 
   #checkLater(): () => void {
+    const due = this.clock.monotonic() + CHECK_EVERY_MS
     return this.clock.setTimer(
       () => {
         this.#cancelCheck = undefined
         const now = this.clock.monotonic()
+        if (now - due > BLOCKED_MS) for (const running of this.#running) running.started += now - due
         for (const running of [...this.#running]) this.#check(running, now)
         if (this.#running.length > 0) this.#cancelCheck = this.#checkLater()
       },

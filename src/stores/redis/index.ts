@@ -171,8 +171,7 @@ class RedisStore implements LeaseStore {
 
   /** Most resources are free. Only a caller that has to wait must listen, and must do so before it is queued. */
   async #requestThenListen(ask: Ask, stop: Stop): Promise<Answer> {
-    const { wake: _, ...immediate } = ask
-    const answer = await this.#request(immediate, stop)
+    const answer = await this.#request(ask, stop, false)
     if (answer.granted) return answer
     stop.throwIfAborted()
     await this.#push.open()
@@ -180,12 +179,12 @@ class RedisStore implements LeaseStore {
     return this.#request(ask, stop)
   }
 
-  async #request(ask: Ask, stop: Stop): Promise<Answer> {
+  async #request(ask: Ask, stop: Stop, mayJoin = true): Promise<Answer> {
     const { resource, id, owner, wake, lost, replace } = ask
     const lease = packLease(ask, this.#push.channel)
     const reply = this.#run(
       resource,
-      ['acquire', lease, wake ? packOwner(owner) : '', String(replace ?? '')],
+      ['acquire', lease, wake && mayJoin ? packOwner(owner) : '', String(replace ?? '')],
       stop,
     )
     // Its wake-up or its loss may arrive before the answer.
