@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { inTransaction } from '../../clients/sqlite.ts'
+import { DiskSync } from './disk-sync.ts'
 import { Queries } from './queries.ts'
 import { migrate, tableNames } from './schema.ts'
 
@@ -11,15 +12,15 @@ export class Connection {
   readonly name: string
   readonly #source: string | DatabaseSync
   readonly #table: string
-  readonly #synchronous: string
-  #open: { readonly db: DatabaseSync; readonly queries: Queries } | undefined
+  readonly #waitsForDisk: boolean
+  #open: { readonly db: DatabaseSync; readonly queries: Queries; readonly sync?: DiskSync } | undefined
 
   constructor(source: string | DatabaseSync, table: string, synchronous: 'normal' | 'full') {
     this.shared = typeof source !== 'string'
     this.name = typeof source === 'string' ? `the database ${source}` : 'the database'
     this.#source = source
     this.#table = table
-    this.#synchronous = synchronous
+    this.#waitsForDisk = synchronous === 'full'
   }
 
   get queries(): Queries {
@@ -33,6 +34,11 @@ export class Connection {
     return inTransaction(db, () => work(queries))
   }
 
+  /** Resolves when all that was committed is on the disk. `undefined`: nobody wants to wait for that. */
+  synced(): Promise<void> | undefined {
+    return this.#open?.sync?.finished()
+  }
+
   close(): void {
     if (!this.shared) this.#open?.db.close()
     this.#open = undefined
@@ -41,16 +47,24 @@ export class Connection {
   #connect() {
     const db = typeof this.#source === 'string' ? new DatabaseSync(this.#source) : this.#source
     try {
-      // A busy timeout would block the whole event loop. `BusyQueue` retries by a timer instead.
-      if (!this.shared)
-        db.exec(
-          `PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL; PRAGMA synchronous = ${this.#synchronous}`,
-        )
+      const sync = this.shared ? undefined : this.#setUp(db)
       migrate(db, this.#table)
-      return { db, queries: new Queries(db, tableNames(this.#table), this.shared) }
+      return { db, queries: new Queries(db, tableNames(this.#table), this.shared), ...(sync && { sync }) }
     } catch (error) {
       if (!this.shared) db.close()
       throw error
     }
+  }
+
+  /** Where SQLite cannot keep a write-ahead log, it waits for the disk itself. */
+  #setUp(db: DatabaseSync): DiskSync | undefined {
+    // A busy timeout would block the whole event loop. `BusyQueue` retries by a timer instead.
+    db.exec('PRAGMA busy_timeout = 0')
+    const { journal_mode } = Object(db.prepare('PRAGMA journal_mode = WAL').get())
+    const isLogged = journal_mode === 'wal'
+    db.exec(`PRAGMA synchronous = ${this.#waitsForDisk && !isLogged ? 'full' : 'normal'}`)
+    if (!this.#waitsForDisk || !isLogged) return undefined
+    const { file } = Object(db.prepare('PRAGMA database_list').get())
+    return DiskSync.ofLog(String(file))
   }
 }
