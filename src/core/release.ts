@@ -21,24 +21,17 @@ export async function releaseInTime(
   let giveUpAt = inTime()
   for (let failures = 0; ; ) {
     try {
-      let isQueued = false
+      // The time counts from when the request first leaves. The store limits the time of what it has sent.
       const queued = (waits: boolean) => {
-        isQueued = waits
-        // The time counts from when the request first leaves.
-        if (!waits && failures === 0) giveUpAt = inTime()
+        if (!failures) giveUpAt = waits ? Infinity : inTime()
       }
       const call = store.release({ resource, id }, { timeout, queued })
-      // A store that queues requests limits the time of those that it has sent.
-      const { ended } = await answerOf(
-        context,
-        call,
-        isQueued ? Infinity : giveUpAt - clock.monotonic(),
-        resource,
-      )
+      const { ended } = await answerOf(context, call, giveUpAt - clock.monotonic(), resource)
       return failures ? 'released' : ended?.state
     } catch (cause) {
       const error = asLeaseError(cause, resource)
       const pauseMs = options.retry(++failures)
+      giveUpAt = Math.min(giveUpAt, inTime())
       emit({ resource, owner, id }, { type: 'error', operation: 'release', error })
       if (!error.retryable || pauseMs === null || clock.monotonic() + pauseMs >= giveUpAt) throw error
       await pause(clock, pauseMs)
