@@ -1,3 +1,4 @@
+import type * as v from 'valibot'
 import { onAbort, type Stop } from '../base/abort.ts'
 import { expectOptions, expectText, refuseClient } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
@@ -17,6 +18,8 @@ import type {
   Renewal,
   StoreEvent,
   StoreLoad,
+  WaitingQuery,
+  WaitingQueue,
 } from '../core/index.ts'
 import {
   leaseGrant,
@@ -142,17 +145,16 @@ class HttpStore implements LeaseStore {
   }
 
   read(resources: readonly string[], call?: CallOptions): Promise<(LeaseRecord | null)[]> {
-    return this.#calls.run(async ({ signal }) => {
-      const found: (LeaseRecord | null)[] = []
-      for (let from = 0; from < resources.length; from += READ_AT_ONCE) {
-        const names = resources.slice(from, from + READ_AT_ONCE)
-        const query = new URLSearchParams(names.map((name) => ['resource', name]))
-        const response = await this.#api({ method: 'GET', path: `api/leases?${query}`, signal })
-        const { leases } = expectBody(response, leasesRead)
-        if (leases.length !== names.length) throw unexpected(response)
-        found.push(...(leases as (LeaseRecord | null)[]))
-      }
-      return found
+    return this.#calls.run(async (stop) => {
+      const parts = await this.#readParts(resources, stop)
+      return parts.flatMap(({ leases }) => leases as (LeaseRecord | null)[])
+    }, call)
+  }
+
+  waiting({ resources, limit }: WaitingQuery, call?: CallOptions): Promise<WaitingQueue[]> {
+    return this.#calls.run(async (stop) => {
+      const parts = await this.#readParts(resources, stop, { waiting: String(Math.min(limit, MOST_AT_ONCE)) })
+      return parts.flatMap(({ queues = [] }) => queues)
     }, call)
   }
 
@@ -222,6 +224,28 @@ class HttpStore implements LeaseStore {
     this.#listeners.granted(grant.lease)
     if (lost) this.#push.openForHolder()
     return grant
+  }
+
+  /** `asked`: what to tell beside the leases. */
+  async #readParts(
+    resources: readonly string[],
+    { signal }: Stop,
+    asked: { readonly waiting?: string } = {},
+  ) {
+    const parts: v.InferOutput<typeof leasesRead>[] = []
+    for (let from = 0; from < resources.length; from += READ_AT_ONCE) {
+      const names = resources.slice(from, from + READ_AT_ONCE)
+      const query = new URLSearchParams([
+        ...names.map((name) => ['resource', name]),
+        ...Object.entries(asked),
+      ])
+      const response = await this.#api({ method: 'GET', path: `api/leases?${query}`, signal })
+      const part = expectBody(response, leasesRead)
+      const lists = asked.waiting === undefined ? [part.leases] : [part.leases, part.queues]
+      if (lists.some((list) => list?.length !== names.length)) throw unexpected(response)
+      parts.push(part)
+    }
+    return parts
   }
 
   async #hold(request: HolderRequest, running: Running): Promise<ApiResponse> {

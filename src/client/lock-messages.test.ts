@@ -96,15 +96,13 @@ describe('an event of the server', () => {
     expect(received('document.unlocked', { token: 7 }, locked).holder).toMatchObject({ token: 8 })
   })
 
-  it('may have the name that Laravel gives it', () => {
-    expect(received('App\\Events\\DocumentLocked', { ...LOCKED, token: 7, holder: other }).phase).toBe(
-      'read-only',
-    )
-  })
-
   it('says who waits, and the place of this tab', () => {
     const waiting = { ...INITIAL_STATE, phase: 'waiting' as const, me: ME }
-    expect(received('document.line', { line: [other, you] }, waiting)).toMatchObject({ waiting: 2, place: 1 })
+    expect(received('document.line', { line: [other, you] }, waiting)).toMatchObject({
+      waiting: 2,
+      waiters: [{ name: 'Ken' }, ME],
+      place: 1,
+    })
   })
 
   it('asks only the holder to hand over', () => {

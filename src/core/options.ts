@@ -51,6 +51,7 @@ export interface CheckedOptions {
   readonly wait: number
   readonly retry: (failures: number) => number | null
   readonly metadata?: JsonObject | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
 const MAX_METADATA_BYTES = 4096
@@ -67,7 +68,7 @@ export function checkOptions(
   options: LeaseOptions = {},
 ): CheckedOptions {
   expectOptions(options, { ...ONE_ATTEMPT, wait: 1 })
-  const { metadata } = options
+  const { metadata, signal } = options
   const ttl = expectTtl(options.ttl ?? defaults.ttl ?? 30_000)
   const heartbeat = options.heartbeat ?? defaults.heartbeat ?? Math.floor(ttl / 3)
   const wait = options.wait ?? defaults.wait ?? 10_000
@@ -86,6 +87,7 @@ export function checkOptions(
       return pause >= 0 ? pause : null
     },
     metadata: metadata === undefined ? metadata : checkMetadata(metadata),
+    signal,
   }
 }
 

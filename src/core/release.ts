@@ -1,7 +1,8 @@
+import { answerWithin } from '../base/answer-within.ts'
 import { asLeaseError } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
 import type { LeaseRecord } from '../base/records.ts'
-import { answerOf, type Context } from './context.ts'
+import type { About, Context } from './context.ts'
 import type { CheckedOptions } from './options.ts'
 
 /**
@@ -11,13 +12,12 @@ import type { CheckedOptions } from './options.ts'
  */
 export async function releaseInTime(
   context: Context,
-  id: string,
-  options: CheckedOptions,
+  about: About,
+  { ttl, retry }: Pick<CheckedOptions, 'ttl' | 'retry'>,
 ): Promise<LeaseRecord['state'] | undefined> {
-  const { clock, store, emit } = context
-  const { resource, owner } = options
-  const timeout = context.callTimeout
-  const inTime = () => clock.monotonic() + Math.min(timeout, options.ttl)
+  const { clock, store, callTimeout, emit } = context
+  const { resource, id } = about
+  const inTime = () => clock.monotonic() + Math.min(callTimeout, ttl)
   let giveUpAt = inTime()
   for (let failures = 0; ; ) {
     try {
@@ -25,14 +25,14 @@ export async function releaseInTime(
       const queued = (waits: boolean) => {
         if (!failures) giveUpAt = waits ? Infinity : inTime()
       }
-      const call = store.release({ resource, id }, { timeout, queued })
-      const { ended } = await answerOf(context, call, giveUpAt - clock.monotonic(), resource)
+      const call = store.release({ resource, id }, { timeout: callTimeout, queued })
+      const { ended } = await answerWithin(call, giveUpAt - clock.monotonic(), context, resource)
       return failures ? 'released' : ended?.state
     } catch (cause) {
       const error = asLeaseError(cause, resource)
-      const pauseMs = options.retry(++failures)
+      const pauseMs = retry(++failures)
       giveUpAt = Math.min(giveUpAt, inTime())
-      emit({ resource, owner, id }, { type: 'error', operation: 'release', error })
+      emit(about, { type: 'error', operation: 'release', error })
       if (!error.retryable || pauseMs === null || clock.monotonic() + pauseMs >= giveUpAt) throw error
       await pause(clock, pauseMs)
       // The pause may have taken longer.

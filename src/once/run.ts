@@ -175,8 +175,7 @@ export function answerOfJobs<T>(
 ): Promise<T> {
   const stop = new Stop()
   const unlisten = onAbort(signal, () => stop.abort(signal.reason))
-  const explain = (error: LeaseError) => jobs.explain?.(error) ?? error
-  return answerWithin(answer, { clock, ms: callTimeout, stop, resource, explain }).finally(unlisten)
+  return answerWithin(answer, callTimeout, { clock, store: jobs }, resource, stop).finally(unlisten)
 }
 
 /** A copy, as the store would return it. */

@@ -57,6 +57,16 @@ const isDelta = (pair: unknown) =>
 
 const isChanges = (value: unknown) => Array.isArray(value) && isObject(value[0]) && Array.isArray(value[1])
 
+/** The place of an operation in the log. */
+export function placeOf(key: string, at: number): string {
+  return `${key}/${String(at).padStart(6, '0')}`
+}
+
+/** The ids of the entities that an operation sets, removes or changes. A reset names none. */
+export function idsIn({ delta = [], patch }: Operation): readonly string[] {
+  return patch ? [patch[0]] : delta.map(([id]) => id)
+}
+
 /** The keys of records, in the order of their writes: after every record that this context has seen. */
 export function createStamps(clock: Clock, prefix: string) {
   const own = randomId()

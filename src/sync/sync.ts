@@ -1,30 +1,20 @@
-import { onAbort } from '../base/abort.ts'
-import { expectFunction, expectOneOf, expectWhole, refuse } from '../base/arguments.ts'
+import { expectFunction, refuse } from '../base/arguments.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { createAppend } from './append.ts'
 import { type ChangeListener, createChanges, type SyncStatus } from './changes.ts'
+import { readHead } from './fold.ts'
+import { needsMigration } from './format.ts'
 import { expectId, fieldChanges, jsonCopy, withChanges } from './json.ts'
 import type { Operation } from './log.ts'
 import { type Hint, messageAbout, readMessage, SYNC_ACTIONS } from './messages.ts'
-import { needsMigration } from './migrate.ts'
-import { assemble, type SyncBaseOptions } from './options.ts'
-import { createReader, type Stale } from './reader.ts'
+import { assemble, type SyncOptions } from './options.ts'
+import { createReader } from './reader.ts'
 import { remoteWriter } from './remote-writer.ts'
-import { createSchedule, type Schedule } from './schedule.ts'
+import { createSchedule } from './schedule.ts'
 import { type SyncSettings, settingsAfter } from './settings.ts'
-import { type Items, logOf, type StorageListener } from './storage.ts'
-import { createValidate, type SyncSchemas } from './validate.ts'
+import { logOf, type StorageListener } from './storage.ts'
+import { createValidate } from './validate.ts'
 import { createView, type SyncState } from './view.ts'
-
-export interface SyncOptions<E extends object = never, S extends object = SyncSettings>
-  extends SyncBaseOptions<S> {
-  /** `coordinator`: for a content script, whose locks belong to the host page. Default `here`. */
-  readonly writes?: 'here' | 'coordinator'
-  /** The number of entities in one read. Default 1 000. */
-  readonly batch?: number
-  /** Standard Schemas that check what is written and read, and give entities and settings their types. */
-  readonly validate?: SyncSchemas<E, S>
-}
 
 export interface Sync<E extends object, S extends object = SyncSettings> extends AsyncDisposable {
   /** Reads all stored data. The first write calls it by itself. After a failure it can be called again. */
@@ -79,47 +69,28 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   options: SyncOptions<E, S>,
 ): Sync<E, S> {
   const parts = assemble(options)
-  const { writes = 'here', batch = 1000 } = options
   const { storage, messenger, namespace, layout, format, defaults, clock, warn, closing, announce } = parts
   const { keys } = layout
-  expectWhole('batch', batch, 1, 1_000_000)
-  expectOneOf('writes', writes, ['here', 'coordinator'])
-  const isRemote = writes === 'coordinator'
-  if (isRemote && !messenger) refuse('messenger', 'a Messenger to reach the coordinator', messenger)
+  const isRemote = options.writes === 'coordinator'
 
   const validate = createValidate(options.validate ?? {})
   const changes = createChanges<E, S>()
-  const view = createView<E, S>({
-    defaults,
-    emit: (change) => !closing.signal.aborted && changes.emit(change),
-    changeSettings: (settings, change) => attempt(() => settingsAfter(settings, change, defaults) as S),
-  })
-  const reader = createReader({
-    storage,
-    layout,
-    format,
-    view,
-    defaults,
-    validate,
-    batch,
-    clock,
-    warn,
-    invalidated,
-  })
+  const view = createView<E, S>(defaults, (change) => !closing.signal.aborted && changes.emit(change))
+  const reader = createReader({ ...parts, view, validate, invalidated })
   const writer =
     isRemote && messenger
       ? remoteWriter({ messenger, namespace, format, clock, closing: closing.signal, shown: view.get })
       : parts.writer
   // Without locks of the extension, records are left to others.
-  const schedule = isRemote ? IDLE : createSchedule(parts.writer.carryOut, clock, warn)
+  const carryOut = isRemote ? undefined : parts.writer.carryOut
+  const schedule = createSchedule(carryOut, clock, warn)
   const append = createAppend({
     ...parts,
     view,
     bootstrap,
     isReady: () => status === 'ready',
-    carryOut: isRemote ? undefined : parts.writer.carryOut,
+    carryOut,
     schedule,
-    readAgain: (key) => reader.stale({ records: [key] }),
   })
   const log = logOf(storage)
 
@@ -184,7 +155,9 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     },
     async updateSettings(fields) {
       const changes = fieldChanges('settings', fields)
-      if (sync.isBootstrapped) validate.settings('settings', settingsAfter(view.settings, changes, defaults))
+      const after = settingsAfter(view.settings, changes, defaults)
+      if (sync.isBootstrapped && after instanceof LeaseError) throw after
+      if (sync.isBootstrapped) validate.settings('settings', after)
       await write({ settings: changes })
     },
     reset: () => write({ reset: true }),
@@ -215,30 +188,18 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   }
 
   async function loadAll(): Promise<void> {
-    let head = await readHead()
+    let head = await readHead(parts)
     if (needsMigration(head, layout, format)) {
       await writer.prepare()
-      head = await readHead()
+      head = await readHead(parts)
     }
     // The log is listed while the entities are read. What was carried out in between is reported as a change.
     const [, found] = await Promise.all([reader.readAll(head), log.keys()])
     const records = found.filter((key) => key.startsWith(keys.logPrefix))
-    await readAgain({ records })
+    await reader.read(records)
     if (status === 'loading') setStatus('ready')
     if (records.length > 0) schedule.soon()
-    for (const hint of pendingMessages.splice(0)) follow(hint)
-  }
-
-  function readHead(): Promise<Items> {
-    return storage.get([...new Set([keys.meta, keys.settings, keys.all, keys.index, ...layout.indexKeys])])
-  }
-
-  /** Resolves when this, and everything that was stale before, is shown. */
-  function readAgain(stale: Stale): Promise<void> {
-    return new Promise((resolve) => {
-      reader.stale({ ...stale, afterRead: resolve })
-      onAbort(closing.signal, resolve)
-    })
+    pendingMessages.splice(0).forEach(follow)
   }
 
   async function write(operation: Operation): Promise<void> {
@@ -269,7 +230,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
       updated = checked(id, change(entity as E | undefined))
       return updated
     })
-    await readAgain({ ids: [id], index: !view.indexes(id) })
+    await reader.read(view.indexes(id) ? reader.keysOf([id]) : layout.indexKeys)
     if (updated) announce(messageAbout([[id, updated]], undefined))
   }
 
@@ -317,15 +278,15 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     const hint = readMessage(message, namespace)
     if (hint === null) warn('malformed-message', 'a malformed message was ignored', message)
     if (!hint) return undefined
-    if (sync.isBootstrapped) follow(hint)
+    if (sync.isBootstrapped) void follow(hint)
     else pendingMessages.push(hint)
     return { action: SYNC_ACTIONS.ack }
   }
 
   /** A message is a hint and may be old: read the storage, which decides. */
-  function follow({ changed, removed, revision }: Hint): void {
-    reader.stale({ ids: changed })
-    if (removed.length > 0) reader.stale({ index: true, afterRead: () => removeLeftOvers(removed, revision) })
+  async function follow({ changed, removed, revision }: Hint): Promise<void> {
+    await reader.read([...reader.keysOf(changed), ...(removed.length > 0 ? layout.indexKeys : [])])
+    removeLeftOvers(removed, revision)
   }
 
   /** A foreign sender leaves it to the receivers to remove ids from the index. */
@@ -335,16 +296,5 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     write({ delta: left.map((id) => [id, null]), seenAt: revision }).catch((error) =>
       warn('remove-failed', `could not remove ${left.join(', ')} from the index`, error),
     )
-  }
-}
-
-/** For a context that carries out nothing. */
-const IDLE: Schedule = { soon() {}, cancel() {}, finish: async () => {} }
-
-function attempt<T>(work: () => T): T | undefined {
-  try {
-    return work()
-  } catch {
-    return undefined
   }
 }

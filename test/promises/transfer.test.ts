@@ -145,13 +145,13 @@ describe('a release by token', () => {
 })
 
 describe('who waits', () => {
-  it('cannot be told by a store that does not know', async () => {
+  it('cannot be told by a store that keeps no queue', async () => {
     const { store, clock } = setUp()
     const { waiting: _, ...silent } = store
-    const leases = createLeases({ ...silent, supports: { ...store.supports, waiting: false } }, { clock })
+    const leases = createLeases({ ...silent, supports: { ...store.supports, queue: false } }, { clock })
     await expect(leases.waiting('r')).rejects.toMatchObject({
       code: 'invalid-argument',
-      message: expect.stringContaining('with waiting'),
+      message: 'store: expected a LeaseStore that keeps a queue (with waiting), got an object',
     })
   })
 })

@@ -37,17 +37,18 @@ export function lockRoutes(service: Service): Route[] {
         const { room } = request
         const client = named(await request.client(), request.body.name)
         const ms = (request.query('wait', wait) ?? 0) * 1000
-        const { address, signal } = request
+        const { signal } = request
         const result =
           ms > 0
-            ? await waiterLimits.run(room, address, () => locks.lock(room, client, { wait: { ms, signal } }))
+            ? await waiterLimits.run(request, () => locks.lock(room, client, { wait: { ms, signal } }))
             : await locks.lock(room, client)
-        if (!result.granted) stats.onRefused()
+        stats.onAnswered(result.granted)
         return replies.lock(result, { room, client })
       },
     }),
     route('PUT', LOCK_PATH, {
       id: 'beat',
+      isFrequent: true,
       action: 'lock',
       rate: 'holder',
       summary: 'Heartbeat: the lock lives for its whole TTL from now.',

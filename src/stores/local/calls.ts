@@ -39,11 +39,15 @@ export class Running extends Stop {
   index = -1
 
   constructor(call: CallOptions | undefined, started: number, limitMs: number) {
-    // The reason of a manager's call counts at once. The check rejects its caller.
-    super(call instanceof Stop ? call : undefined)
+    super()
     this.call = call
     this.started = started
     this.limitMs = limitMs
+  }
+
+  /** The reason of a manager's call counts at once. The check rejects its caller. */
+  override get reason(): LeaseError | undefined {
+    return super.reason ?? (this.call instanceof Stop ? this.call.reason : undefined)
   }
 
   /** The request waits in this process. Its time limit counts from when it leaves. */

@@ -9,6 +9,7 @@ import {
   postgresDatabase,
 } from '../../clients/postgres.ts'
 import { isMissing, postgresError } from '../../clients/postgres-errors.ts'
+import { checkAccess } from '../../clients/postgres-migration.ts'
 import type { Answer, Ask, CallOptions, LeaseStore } from '../../core/index.ts'
 import { StoreCalls } from '../local/store-calls.ts'
 import { findNames, type InstalledState, inspect, install, type TablePlace } from './migrations.ts'
@@ -152,6 +153,8 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
 
     read: (resources, call) => run((queries) => queries.read(resources), call),
 
+    waiting: (query, call) => run((queries) => queries.waiting(query), call),
+
     async list(query, call) {
       const limit = Math.min(query.limit, MAX_PAGE)
       const found = await run((queries) => queries.list({ ...query, limit: limit + 1 }), call)
@@ -159,6 +162,16 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
       const next = found.length > limit ? leases.at(-1)?.resource : undefined
       return { leases, ...(next !== undefined && { next }) }
     },
+
+    check: (call) =>
+      calls.run(async () => {
+        const { table, waiters, meta } = await install(database, place, migrate).catch((error) => {
+          // From now on every call looks first, and fails as this one.
+          installed.forget()
+          throw error
+        })
+        await checkAccess(database, [table, waiters, meta])
+      }, call),
 
     sweep: ({ limit }, call) => run((queries) => queries.sweep(Math.min(limit, MAX_PAGE)), call),
 
@@ -237,8 +250,9 @@ function onceSuccessful<T extends object>(work: () => Promise<T>) {
     )
     return result
   }
-  const forget = (value: T) => {
-    if (result === value) result = undefined
+  /** `value`: forget only this result. */
+  const forget = (value?: T) => {
+    if (value === undefined || result === value) result = undefined
   }
   return Object.assign(get, { forget })
 }

@@ -18,12 +18,14 @@ import type {
   Renewal,
   StoreEvent,
   StoreLoad,
+  WaitingQuery,
+  WaitingQueue,
 } from '../../core/index.ts'
 import { RESERVATION_MS } from '../lease-row.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { StoreCalls } from '../local/store-calls.ts'
 import { Batches, type Reply } from './batches.ts'
-import { Keys, packId, packLease, packSpan, unpack, unpackEnded, unpackLive } from './layout.ts'
+import { Keys, packId, packLease, packOwner, packSpan, unpack, unpackEnded, unpackLive } from './layout.ts'
 import { Listing } from './listing.ts'
 import { Push } from './push.ts'
 
@@ -133,6 +135,10 @@ class RedisStore implements LeaseStore {
     return this.#calls.run((stop) => this.#listing.read(resources, stop), call)
   }
 
+  waiting(query: WaitingQuery, call?: CallOptions): Promise<WaitingQueue[]> {
+    return this.#calls.run((stop) => this.#listing.waiting(query, stop), call)
+  }
+
   list(query: ListQuery, call?: CallOptions): Promise<LeasePage> {
     return this.#calls.run((stop) => this.#listing.list(query, stop), call)
   }
@@ -171,9 +177,13 @@ class RedisStore implements LeaseStore {
   }
 
   async #request(ask: Ask, stop: Stop): Promise<Answer> {
-    const { resource, id, wake, lost, replace } = ask
+    const { resource, id, owner, wake, lost, replace } = ask
     const lease = packLease(ask, this.#push.channel)
-    const reply = this.#run(resource, ['acquire', lease, wake ? 'wait' : '', String(replace ?? '')], stop)
+    const reply = this.#run(
+      resource,
+      ['acquire', lease, wake ? packOwner(owner) : '', String(replace ?? '')],
+      stop,
+    )
     // Its wake-up or its loss may arrive before the answer.
     this.#listeners.expect(ask)
     const answer = this.#parseAnswer(ask, await reply)

@@ -1,8 +1,17 @@
 import { DatabaseSync } from 'node:sqlite'
 import { inTransaction } from '../../clients/sqlite.ts'
+import { fileCheck } from '../local/database-file-node.ts'
 import { DiskSync } from './disk-sync.ts'
 import { Queries } from './queries.ts'
 import { migrate, tableNames } from './schema.ts'
+
+interface OpenDatabase {
+  readonly db: DatabaseSync
+  readonly queries: Queries
+  readonly sync: DiskSync | undefined
+  /** Throws if the file was deleted or replaced. */
+  expectFile(): void
+}
 
 /** The database of a store. It is opened by the first call, so that this call fails if the file cannot be used. */
 export class Connection {
@@ -13,7 +22,7 @@ export class Connection {
   readonly #source: string | DatabaseSync
   readonly #table: string
   readonly #waitsForDisk: boolean
-  #open: { readonly db: DatabaseSync; readonly queries: Queries; readonly sync?: DiskSync } | undefined
+  #open: OpenDatabase | undefined
 
   constructor(source: string | DatabaseSync, table: string, synchronous: 'normal' | 'full') {
     this.shared = typeof source !== 'string'
@@ -24,13 +33,11 @@ export class Connection {
   }
 
   get queries(): Queries {
-    this.#open ??= this.#connect()
-    return this.#open.queries
+    return this.#opened().queries
   }
 
   transaction<T>(work: (queries: Queries) => T): T {
-    this.#open ??= this.#connect()
-    const { db, queries } = this.#open
+    const { db, queries } = this.#opened()
     return inTransaction(db, () => work(queries))
   }
 
@@ -44,12 +51,19 @@ export class Connection {
     this.#open = undefined
   }
 
-  #connect() {
+  #opened(): OpenDatabase {
+    this.#open ??= this.#connect()
+    this.#open.expectFile()
+    return this.#open
+  }
+
+  #connect(): OpenDatabase {
     const db = typeof this.#source === 'string' ? new DatabaseSync(this.#source) : this.#source
     try {
       const sync = this.shared ? undefined : this.#setUp(db)
       migrate(db, this.#table)
-      return { db, queries: new Queries(db, tableNames(this.#table), this.shared), ...(sync && { sync }) }
+      const queries = new Queries(db, tableNames(this.#table), this.shared)
+      return { db, queries, sync, expectFile: fileCheck(db) }
     } catch (error) {
       if (!this.shared) db.close()
       throw error

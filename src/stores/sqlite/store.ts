@@ -16,9 +16,10 @@ import type {
   RenewAsk,
   Renewal,
   StoreEvent,
-  WaitingRecord,
+  WaitingQuery,
+  WaitingQueue,
 } from '../../core/index.ts'
-import { ask, liveRecord, release } from '../lease-row.ts'
+import { ask, liveRecord, release, waitingIn } from '../lease-row.ts'
 import { Calls } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { checkedSoon, ownProcess, withProcess } from '../local/process-node.ts'
@@ -26,7 +27,7 @@ import { BusyQueue } from './busy-queue.ts'
 import { ChangeLog } from './change-log.ts'
 import type { Connection } from './connection.ts'
 import { Push } from './push.ts'
-import { countUnread } from './queue.ts'
+import { countUnread, liveWaiters } from './queue.ts'
 import { Renewals } from './renewals.ts'
 import { DamagedRows, type StoredRow } from './row.ts'
 import { type Step, Transitions } from './transitions.ts'
@@ -38,7 +39,7 @@ const PRUNE_MORE_AFTER_MS = 1000
 /** The port on SQLite. Each call is synchronous, unless the database is busy. */
 export class SqliteStore implements LeaseStore {
   readonly kind = 'sqlite'
-  readonly supports = { queue: true, push: true, expiry: true, list: true, waiting: true }
+  readonly supports = { queue: true, push: true, expiry: true, list: true }
   readonly #connection: Connection
   readonly #clock: Clock
   readonly #calls: Calls
@@ -98,11 +99,17 @@ export class SqliteStore implements LeaseStore {
     }, call)
   }
 
-  waiting(resource: string, call?: CallOptions): Promise<readonly WaitingRecord[]> {
-    return this.#read(
-      () => this.#connection.queries.waiters(resource).map(({ id, owner }, place) => ({ id, owner, place })),
-      call,
-    )
+  waiting({ resources, limit }: WaitingQuery, call?: CallOptions): Promise<readonly WaitingQueue[]> {
+    return this.#read(() => {
+      const { queries } = this.#connection
+      const awaited = queries.read(resources).filter(({ line }) => line !== null)
+      const now = this.#clock.now()
+      const rows = new Map(awaited.map((stored) => [stored.resource, this.#damaged.decode(stored, now)]))
+      return resources.map((resource) => {
+        const row = rows.get(resource)
+        return waitingIn(row ? liveWaiters(queries, row) : [], limit)
+      })
+    }, call)
   }
 
   list({ prefix = '', limit, after = '' }: ListQuery, call?: CallOptions): Promise<LeasePage> {
@@ -114,6 +121,11 @@ export class SqliteStore implements LeaseStore {
       const last = page.at(-1)
       return { leases, ...(last && found.length > limit && { next: last.resource }) }
     }, call)
+  }
+
+  /** A transaction that may write can begin, on the file that others open too, and knows the version. */
+  check(call?: CallOptions): Promise<void> {
+    return this.#write(() => this.#connection.transaction((queries) => void queries.meta()), call)
   }
 
   sweep({ limit }: { readonly limit: number }, call?: CallOptions): Promise<readonly LeaseRecord[]> {

@@ -89,6 +89,8 @@ export function directoryStore(directory: DirectorySource, options: DirectorySto
 
     read: (resources, call) => look((table, now) => table.read(resources, now), call),
 
+    waiting: (query, call) => look((table) => table.waiting(query), call),
+
     list: (query, call) => look((table, now) => table.list(query, now), call),
 
     sweep: ({ limit }, call) =>

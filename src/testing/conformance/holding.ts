@@ -6,7 +6,8 @@ export const holdingCases: readonly Case[] = [
     title: 'says what it supports',
     async run({ store, supports }) {
       check(store.kind.length > 0, 'the store has a kind')
-      checkEqual({ ...store.supports, waiting: store.supports.waiting ?? false }, supports, 'supports')
+      checkEqual(store.supports, supports, 'supports')
+      checkEqual('waiting' in store, supports.queue, 'whether it can tell who waits')
     },
   },
   {
