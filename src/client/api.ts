@@ -115,12 +115,9 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
     const own = await currentHeaders(headers)
     // A signal of `AbortSignal.timeout` would keep the whole request in memory until its time is over.
     const ending = new AbortController()
-    const cancel = systemClock.setTimer(
-      () => ending.abort(new DOMException('no response in time', 'TimeoutError')),
-      Math.ceil(limit),
-      true,
-    )
-    const unlisten = onAbort(signal, () => ending.abort(signal?.reason))
+    const end = (reason: unknown) => ending.abort(reason)
+    const cancel = systemClock.setTimer(() => end(Error(`no response within ${limit} ms`)), limit, true)
+    const unlisten = onAbort(signal, () => end(signal?.reason))
     const send = (keepalive: boolean) =>
       fetch(new URL(path, url), {
         method,

@@ -11,8 +11,12 @@ import type { LocalQueue } from './local-queue.ts'
 import type { CheckedOptions } from './options.ts'
 import type { Ask, Grant, Refusal } from './store.ts'
 
-/** A push may be lost, so a waiter asks again after this long in any case. */
+/**
+ * A push may be lost, so a waiter asks again after this long in any case, and the later the more are ahead: ten
+ * thousand waiters must not keep the store busy with asking.
+ */
 const POLL_BEHIND_PUSH_MS = 5000
+const POLL_LATER_PER_PLACE_MS = 100
 
 /**
  * One acquisition. Every attempt carries the same id, so that a repeat after a lost answer is harmless: the store
@@ -144,7 +148,10 @@ export async function acquire(
   /** The longest sleep before the next attempt. Throws if there is to be none. */
   function pauseAfter(outcome: Refusal | LeaseError): number {
     const failed = outcome instanceof LeaseError
-    const pause = !failed && store.supports.push ? POLL_BEHIND_PUSH_MS : retry(attempts)
+    const pause =
+      !failed && store.supports.push
+        ? POLL_BEHIND_PUSH_MS + POLL_LATER_PER_PLACE_MS * (outcome.place ?? 0)
+        : retry(attempts)
     if (pause === null || (failed && !outcome.retryable)) throw reason(outcome)
     return failed ? pause : Math.min(outcome.retryIn ?? Infinity, pause)
   }

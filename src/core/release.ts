@@ -21,20 +21,17 @@ export async function releaseInTime(
   let giveUpAt = inTime()
   for (let failures = 0; ; ) {
     try {
-      let isQueued = false
+      // The time counts from when the request first leaves. The store limits the time of what it has sent.
       const queued = (waits: boolean) => {
-        isQueued = waits
-        // The time counts from when the request first leaves.
-        if (!waits && failures === 0) giveUpAt = inTime()
+        if (!failures) giveUpAt = waits ? Infinity : inTime()
       }
       const call = store.release({ resource, id }, { timeout: callTimeout, queued })
-      // A store that queues requests limits the time of those that it has sent.
-      const limit = isQueued ? Infinity : giveUpAt - clock.monotonic()
-      const { ended } = await answerWithin(call, limit, context, resource)
+      const { ended } = await answerWithin(call, giveUpAt - clock.monotonic(), context, resource)
       return failures ? 'released' : ended?.state
     } catch (cause) {
       const error = asLeaseError(cause, resource)
       const pauseMs = retry(++failures)
+      giveUpAt = Math.min(giveUpAt, inTime())
       emit(about, { type: 'error', operation: 'release', error })
       if (!error.retryable || pauseMs === null || clock.monotonic() + pauseMs >= giveUpAt) throw error
       await pause(clock, pauseMs)

@@ -62,6 +62,28 @@ describe('promise 4, waiting is woken', () => {
     expect((await acquiring).held).toBe(true)
   })
 
+  it('asks the more rarely the longer the queue before it, so that thousands of waiters cost little', async () => {
+    const { clock, store } = setUp()
+    const asksWithin = async (place: number) => {
+      let asks = 0
+      const full: LeaseStore = {
+        ...store,
+        acquire: async () => {
+          asks++
+          return { granted: false, holder: null, place, retryIn: 3_600_000 }
+        },
+      }
+      const leases = createLeases(full, { clock })
+      void leases.acquire('r', { wait: Infinity }).catch(() => {})
+      await clock.advance(60_000)
+      await leases.close()
+      return asks
+    }
+    expect(await asksWithin(0)).toBe(13)
+    expect(await asksWithin(100)).toBe(5)
+    expect(await asksWithin(10_000)).toBe(1)
+  })
+
   it('serves its waiters first in, first out', async () => {
     const { clock, leases } = setUp()
     const holder = await leases.acquire('r')
