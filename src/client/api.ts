@@ -2,7 +2,7 @@ import { onAbort } from '../base/abort.ts'
 import { isObject, refuse, refuseClient, show } from '../base/arguments.ts'
 import { systemClock } from '../base/clock.ts'
 import { LeaseError, type LeaseErrorCode, messageOf } from '../base/errors.ts'
-import { CLIENT_HEADER, parseJson } from '../protocol/index.ts'
+import { CLIENT_HEADER, PROTOCOL_HEADER, PROTOCOL_VERSION, parseJson } from '../protocol/index.ts'
 
 /** A JSON object from the network: no field is known to exist, or to have the right type. */
 export type Body = Readonly<Partial<Record<FieldName, unknown>>>
@@ -128,7 +128,8 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
         },
         credentials: 'include',
         keepalive,
-        body: body === undefined ? null : JSON.stringify(body),
+        // `undefined` without a body.
+        body: JSON.stringify(body),
         signal: ending.signal,
       })
     let response: Response
@@ -147,7 +148,8 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
       unlisten()
     }
     const { status } = response
-    const json = parseJson(text)
+    // An answer of a newer protocol is no answer that this client understands.
+    const json = Number(response.headers.get(PROTOCOL_HEADER)) > PROTOCOL_VERSION ? null : parseJson(text)
     const received: ApiResponse = isObject(json) ? { status, body: json } : { status, body: {}, text }
     if (status < 400 ? received.body === json : received.body.error && status !== 403) explain = () => {}
     else explain(received)

@@ -35,6 +35,20 @@ afterEach(async () => {
   vi.unstubAllGlobals()
 })
 
+it('an answer of a newer protocol is refused, whatever it says', async () => {
+  const answer = (version: string) => () =>
+    new Response(JSON.stringify({ granted: true, lease: leaseOf('a') }), {
+      headers: { 'X-Holdfast-Protocol': version },
+    })
+  serve(answer('1'))
+  expect(await store.acquire(ASK)).toMatchObject({ granted: true })
+  serve(answer('2'))
+  await expect(store.acquire(ASK)).rejects.toMatchObject({
+    code: 'store-failed',
+    message: expect.stringContaining('not a response of Holdfast'),
+  })
+})
+
 describe('an answer of a server that is not Holdfast', () => {
   const calls: [string, (store: LeaseStore) => Promise<unknown>][] = [
     ['acquire', (store) => store.acquire(ASK)],

@@ -3,6 +3,7 @@ import type { Command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { Failure } from '../failure.ts'
 import { RUN_OPTIONS, readRunOptions } from '../run/options.ts'
+import { reapOrphans } from '../run/reaper.ts'
 import { createReport } from '../run/report.ts'
 import { supervise } from '../run/supervise.ts'
 import { trackExpiry } from '../run/track-expiry.ts'
@@ -38,6 +39,8 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
   async run({ positionals: [resource = ''], childCommand: command, settings, terminal }) {
     if (process.platform === 'win32')
       throw new Failure(EXIT.failed, 'run needs process groups, which Windows does not have; use WSL')
+    const unreaped = reapOrphans()
+    if (unreaped !== null) terminal.remark(unreaped)
     const { graceMs, retryFor, ...options } = readRunOptions(settings)
     const report = createReport({ settings, terminal })
     const signals = new RunSignals()

@@ -1,4 +1,4 @@
-import { CLIENT_HEADER } from '../../protocol/index.ts'
+import { CLIENT_HEADER, PROTOCOL_HEADER } from '../../protocol/index.ts'
 import type { HeaderOf } from './request-headers.ts'
 
 /**
@@ -34,7 +34,7 @@ export function crossOriginHeaders(
   return {
     'Access-Control-Allow-Origin': origin,
     'Access-Control-Allow-Credentials': 'true',
-    'Access-Control-Expose-Headers': 'ETag, Retry-After, X-Request-Id',
+    'Access-Control-Expose-Headers': `ETag, Retry-After, X-Request-Id, ${PROTOCOL_HEADER}`,
     Vary: 'Origin',
   }
 }

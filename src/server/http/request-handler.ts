@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import type { Clock } from '../../base/clock.ts'
 import { notify } from '../../base/notify.ts'
 import type { Settings } from '../../configuration/settings.ts'
+import { PROTOCOL_HEADER, PROTOCOL_VERSION } from '../../protocol/index.ts'
 import type { Authorize } from '../identity.ts'
 import { errorFields, type Log } from '../log.ts'
 import type { Meter } from '../stats.ts'
@@ -42,6 +43,7 @@ const HEADERS = {
   'Referrer-Policy': 'no-referrer',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'Cross-Origin-Resource-Policy': 'same-origin',
+  [PROTOCOL_HEADER]: String(PROTOCOL_VERSION),
 }
 
 /** Checks each request before its route handles it, and sends every answer. */
