@@ -7,6 +7,7 @@ import { expectOptions } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
 import { LeaseError, messageOf } from '../../base/errors.ts'
 import { notify } from '../../base/notify.ts'
+import type { TracingApi } from '../../base/tracing.ts'
 import { type Settings, settingsOf } from '../../configuration/settings.ts'
 import { createLockServer, type LockServer, type LockServerOptions } from '../create.ts'
 import { errorFields, jsonLog } from '../log.ts'
@@ -58,6 +59,7 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
     clientOf: 1,
     onTelemetry: 1,
     meter: 1,
+    tracing: 1,
     log: 1,
     clock: 1,
   })
@@ -67,7 +69,15 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
   const { host: listensOn, receiveWithin } = settings
   const certificate = settings.tlsCert === '' ? undefined : readCertificate(settings)
   const log = rest.log ?? jsonLog((line) => console.log(line), settings.logLevel, systemClock)
-  const locks = await createLockServer({ meter: prometheusMeter(), listensOn, ...rest, log, settings })
+  const tracing = await loadTracing()
+  const locks = await createLockServer({
+    meter: prometheusMeter(),
+    ...(tracing && { tracing }),
+    listensOn,
+    ...rest,
+    log,
+    settings,
+  })
   const fetch = assets === undefined ? locks.fetch : assetHandler(assets, locks.fetch, locks.channels)
   const serverOptions = {
     requestTimeout: receiveWithin,
@@ -132,6 +142,15 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
     server.closeAllConnections()
     await closed
     cancel()
+  }
+}
+
+/** Without the package there are no traces. With it there are some if the process has set up an SDK. */
+async function loadTracing(): Promise<TracingApi | undefined> {
+  try {
+    return await import('@opentelemetry/api')
+  } catch {
+    return undefined
   }
 }
 
