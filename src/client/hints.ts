@@ -16,6 +16,17 @@ export async function explain(url: string, response?: ApiResponse): Promise<void
   if (problem) console.warn(`Holdfast: ${problem}`)
 }
 
+/** The server answers, but its WebSocket cannot be opened. */
+export function explainPolling(url: string): void {
+  const address = new URL('app/', url)
+  address.protocol = address.protocol.replace('http', 'ws')
+  if (explained.has(address.href)) return
+  explained.add(address.href)
+  console.warn(
+    `Holdfast: no WebSocket opens at ${address.href}, so the page asks the server every two seconds instead. On Node, attachSockets(server, locks.channels) opens it; a proxy must pass the Upgrade header on. Where sockets cannot work, as in Next, this is all there is.`,
+  )
+}
+
 function describe(url: string, { status, body }: ApiResponse): string | undefined {
   if (body.error === 'origin_not_allowed') return originRefused(url)
   if (body.error) return undefined

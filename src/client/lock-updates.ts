@@ -10,6 +10,8 @@ const SOONEST_READ_MS = 500
 const MOST_DOUBLINGS = 6
 /** While no events arrive, a change is seen after this time. */
 const POLL_MS = 2000
+/** After so many attempts in vain, a page is told that there is no WebSocket. */
+const HOPELESS_ATTEMPTS = 2
 
 export interface LockUpdatesOptions {
   readonly url: string
@@ -42,6 +44,8 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
   const { url, clock, view, requests, onEvent, onAwake, onOffline, onLeave } = options
   let socket: Socket | undefined
   let isSocketOpen = false
+  /** Attempts in vain before the first connection; `null` after it. */
+  let attempts: number | null = 0
   let failures = 0
   let isClosed = false
   let cancelRead = () => {}
@@ -118,9 +122,13 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
       },
       // Events before this were missed.
       onJoined: () => void refresh(),
+      // The socket is open, but brings no events.
+      onRefused: readInTime,
       onConnection: (isOpen) => {
         const isLost = isSocketOpen && !isOpen
         isSocketOpen = isOpen
+        if (isOpen) attempts = null
+        else if (attempts !== null && ++attempts === HOPELESS_ATTEMPTS && !isClosed) explainPolling()
         if (isOpen) {
           setConnected(true)
           onAwake()
@@ -133,11 +141,16 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
     socket.open()
   }
 
+  /** Tells the developer of a page. */
+  function explainPolling(): void {
+    if (globalThis.document) import('./hints.ts').then((hints) => hints.explainPolling(url)).catch(() => {})
+  }
+
   function readInTime(): void {
     cancelRead()
     const { holder } = view.state
     // Nobody looks at a hidden page, and it reads again when it is shown.
-    const isPolling = !isSocketOpen && view.terms !== null && !globalThis.document?.hidden
+    const isPolling = !socket?.isJoined && view.terms !== null && !globalThis.document?.hidden
     if (isClosed || ((!holder || holder.isMe) && failures === 0 && !isPolling)) return
     const left = holder ? holder.expiresAt - clock.now() : 0
     const half = (view.terms?.ttl_ms ?? 0) / 2
