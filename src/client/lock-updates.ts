@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { asLeaseError, type LeaseError } from '../base/errors.ts'
-import { type Body, isSignedOut } from './api.ts'
+import { type Body, hint, isSignedOut } from './api.ts'
 import type { LockRequests } from './lock-requests.ts'
 import type { LockView } from './lock-view.ts'
 import { createSocket, type Socket } from './socket.ts'
@@ -10,8 +10,6 @@ const SOONEST_READ_MS = 500
 const MOST_DOUBLINGS = 6
 /** While no events arrive, a change is seen after this time. */
 const POLL_MS = 2000
-/** After so many attempts in vain, a page is told that there is no WebSocket. */
-const HOPELESS_ATTEMPTS = 2
 
 export interface LockUpdatesOptions {
   readonly url: string
@@ -44,8 +42,6 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
   const { url, clock, view, requests, onEvent, onAwake, onOffline, onLeave } = options
   let socket: Socket | undefined
   let isSocketOpen = false
-  /** Attempts in vain before the first connection; `null` after it. */
-  let attempts: number | null = 0
   let failures = 0
   let isClosed = false
   let cancelRead = () => {}
@@ -122,28 +118,19 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
       },
       // Events before this were missed.
       onJoined: () => void refresh(),
-      // The socket is open, but brings no events.
-      onRefused: readInTime,
-      onConnection: (isOpen) => {
-        const isLost = isSocketOpen && !isOpen
-        isSocketOpen = isOpen
-        if (isOpen) attempts = null
-        else if (attempts !== null && ++attempts === HOPELESS_ATTEMPTS && !isClosed) explainPolling()
+      onConnection(isOpen) {
         if (isOpen) {
           setConnected(true)
           onAwake()
-        } else if (isLost && !isClosed) {
+        } else if (isClosed) return
+        else if (isSocketOpen) {
           setConnected(false)
           void refresh()
-        }
+        } else if (view.state.connected) hint(url, 'polling')
+        isSocketOpen = isOpen
       },
     })
     socket.open()
-  }
-
-  /** Tells the developer of a page. */
-  function explainPolling(): void {
-    if (globalThis.document) import('./hints.ts').then((hints) => hints.explainPolling(url)).catch(() => {})
   }
 
   function readInTime(): void {
@@ -152,7 +139,7 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
     // Nobody looks at a hidden page, and it reads again when it is shown.
     const isPolling = !socket?.isJoined && view.terms !== null && !globalThis.document?.hidden
     if (isClosed || ((!holder || holder.isMe) && failures === 0 && !isPolling)) return
-    const left = holder ? holder.expiresAt - clock.now() : 0
+    const left = holder ? holder.expiresAt - clock.now() : POLL_MS
     const half = (view.terms?.ttl_ms ?? 0) / 2
     const latest = isPolling ? POLL_MS : Infinity
     const soonest = SOONEST_READ_MS * 2 ** Math.min(failures, MOST_DOUBLINGS)
@@ -179,11 +166,11 @@ interface PageListeners {
 
 /** Listens to the page, if there is one. Returns a function that ends this. */
 function followPage({ onWake, onOffline, onLeave }: PageListeners): () => void {
-  if (typeof document === 'undefined') return () => {}
+  if (!globalThis.document) return () => {}
   const stop = new AbortController()
   const listen = (target: EventTarget, event: string, listener: () => void) =>
     target.addEventListener(event, listener, { signal: stop.signal })
-  listen(document, 'visibilitychange', () => document.visibilityState === 'visible' && onWake())
+  listen(document, 'visibilitychange', () => document.hidden || onWake())
   listen(document, 'resume', onWake)
   listen(window, 'pageshow', onWake)
   listen(window, 'online', onWake)
