@@ -101,16 +101,18 @@ export function areHeaders(headers: unknown): boolean {
   }
 }
 
+/** Tells the developer of a page, if there is one, why something does not work. */
+export function hint(url: string, about?: ApiResponse | 'polling'): void {
+  if (globalThis.document) import('./hints.ts').then((hints) => hints.explain(url, about)).catch(() => {})
+}
+
 /**
  * Sends requests to the server. Resolves with every response below 500. Rejects with a retryable
  * `store-unavailable` if the server does not answer, cannot serve now, or limits the rate, or if `signal` aborts.
  */
 export function createApi({ url, clientId, headers }: ApiOptions): Api {
   /** Tells the developer of a page what is missing, until the server has answered. */
-  let explain = (response?: ApiResponse) => {
-    if (globalThis.document)
-      import('./hints.ts').then((hints) => hints.explain(url, response)).catch(() => {})
-  }
+  let explain = (response?: ApiResponse) => hint(url, response)
   return async ({ method, path, body, signal, keepalive = false, limit = LIMIT_MS }) => {
     const own = await currentHeaders(headers)
     // A signal of `AbortSignal.timeout` would keep the whole request in memory until its time is over.

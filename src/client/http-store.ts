@@ -1,6 +1,6 @@
 import type * as v from 'valibot'
 import { onAbort, type Stop } from '../base/abort.ts'
-import { expectOptions, expectText, refuseClient } from '../base/arguments.ts'
+import { expectFunction, expectOptions, expectText, refuseClient } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
@@ -61,6 +61,8 @@ export interface HttpStoreOptions {
   readonly key?: string | undefined
   /** How many acquire requests may be in flight. The others wait in this process, in order. Default 32. */
   readonly maxInFlight?: number | undefined
+  /** Further headers of each request, such as those that continue a trace. Called for each request. */
+  readonly headers?: (() => Readonly<Record<string, string>>) | undefined
   readonly clock?: Clock | undefined
 }
 
@@ -71,13 +73,15 @@ export interface HttpStoreOptions {
  * const leases = createLeases(httpStore('https://locks.example.com', { token }))
  */
 export function httpStore(url: string | URL, options: HttpStoreOptions = {}): LeaseStore {
-  expectOptions(options, { token: 1, key: 1, maxInFlight: 1, clock: 1 })
+  expectOptions(options, { token: 1, key: 1, maxInFlight: 1, headers: 1, clock: 1 })
   const { token, key = 'holdfast', maxInFlight = MAX_IN_FLIGHT, clock = systemClock } = options
   if (token !== undefined) expectText('token', token)
   expectText('key', key)
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
   if (!areHeaders(headers)) refuseClient('token', 'text that an HTTP header can contain', token)
-  return new HttpStore(baseUrl(url), headers, key, maxInFlight, clock)
+  const { headers: more } = options
+  if (more !== undefined) expectFunction('headers', more)
+  return new HttpStore(baseUrl(url), () => ({ ...more?.(), ...headers }), key, maxInFlight, clock)
 }
 
 class HttpStore implements LeaseStore {
@@ -92,13 +96,13 @@ class HttpStore implements LeaseStore {
 
   constructor(
     url: string,
-    headers: Readonly<Record<string, string>>,
+    headers: () => Readonly<Record<string, string>>,
     key: string,
     maxInFlight: number,
     clock: Clock,
   ) {
     const clientId = this.#clientId
-    const plainApi = createApi({ url, clientId, headers: () => headers })
+    const plainApi = createApi({ url, clientId, headers })
     const api: Api = async (request) => explainToken(await plainApi(request))
     const listeners = new LocalListeners(clock)
     const read = (resources: readonly string[]) => this.read(resources)

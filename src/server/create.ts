@@ -3,6 +3,7 @@ import { expectFunction, expectMethods, expectOptions, hasMethods, refuseClient 
 import { suggestStore } from '../base/backend-of.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { notify } from '../base/notify.ts'
+import { Tracer, type TracingApi } from '../base/tracing.ts'
 import { type GivenSettings, type Settings, settingsOf } from '../configuration/settings.ts'
 import type { LeaseStore } from '../core/index.ts'
 import { roomOfChannel } from '../protocol/index.ts'
@@ -59,6 +60,8 @@ export interface LockServerOptions {
   /** Another ttl and heartbeat for some rooms. Default: those of the settings. */
   readonly roomTerms?: RoomTerms
   readonly meter?: Meter
+  /** `@opentelemetry/api`, for a span of each request and each call of the store. Default: none. */
+  readonly tracing?: TracingApi
   /** Default: one line of JSON for each request, written with `console.log`. */
   readonly log?: Log
   readonly clock?: Clock
@@ -98,7 +101,10 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
   checkOptions(options)
   const { clock = systemClock, meter, onTelemetry } = options
   const measuring = { meter, clock }
-  const store = measured('store', options.store, STORE_CALLS, measuring)
+  const tracer = options.tracing && new Tracer(options.tracing)
+  const attributes = { 'holdfast.backend': options.store.kind }
+  const traced = tracer ? tracer.around(options.store, STORE_CALLS, attributes) : options.store
+  const store = measured('store', traced, STORE_CALLS, measuring)
   const bus = measured('bus', options.bus ?? memoryBus(), ['publish'], measuring)
   const given = settingsOf(options.settings)
   const log = options.log ?? jsonLog((line) => console.log(line), given.logLevel, clock)
@@ -200,7 +206,14 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
   const { isOwnHost, senderOf } = channels
   const app = createApp(
     service,
-    new RequestHandler({ ...service, authenticator, isOwnHost, senderOf, clientOf: options.clientOf }),
+    new RequestHandler({
+      ...service,
+      authenticator,
+      isOwnHost,
+      senderOf,
+      clientOf: options.clientOf,
+      tracer,
+    }),
   )
 
   let subscription: AsyncDisposable | undefined
@@ -283,6 +296,7 @@ function checkOptions(options: LockServerOptions): void {
     clientOf: 1,
     onTelemetry: 1,
     meter: 1,
+    tracing: 1,
     log: 1,
     clock: 1,
   })

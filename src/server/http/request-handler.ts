@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import type { Clock } from '../../base/clock.ts'
 import { notify } from '../../base/notify.ts'
+import type { Tracer } from '../../base/tracing.ts'
 import type { Settings } from '../../configuration/settings.ts'
 import { PROTOCOL_HEADER, PROTOCOL_VERSION } from '../../protocol/index.ts'
 import type { Authorize } from '../identity.ts'
@@ -32,6 +33,7 @@ export interface RequestHandlerOptions {
   readonly isOwnHost: HostCheck
   readonly senderOf: SenderOf
   readonly clientOf?: ClientOf | undefined
+  readonly tracer?: Tracer | undefined
   /** Aborts when the server stops. */
   readonly stop: AbortSignal
 }
@@ -61,7 +63,20 @@ export class RequestHandler {
     this.#log = new RequestLog(options)
   }
 
-  async handle(route: Route, context: Context): Promise<Response> {
+  handle(route: Route, context: Context): Promise<Response> {
+    const { tracer } = this.#options
+    // Traces of heartbeats and probes would hide all others.
+    if (!tracer || route.isFrequent) return this.#handle(route, context)
+    const attributes = { 'http.request.method': route.method, 'http.route': route.path }
+    const opened = tracer.open(`${route.method} ${route.path}`, attributes, 'server', headersOf(context))
+    return tracer.inSpan(opened, async () => {
+      const response = await this.#handle(route, context)
+      opened.span.setAttributes({ 'http.response.status_code': response.status })
+      return response
+    })
+  }
+
+  async #handle(route: Route, context: Context): Promise<Response> {
     const { clock, settings } = this.#options
     const startedAt = clock.monotonic()
     const header = headersOf(context)

@@ -5,6 +5,7 @@ import { expectText, refuse } from '../../base/arguments.ts'
 import type { ChannelsHub } from '../channels/index.ts'
 import type { LockServer } from '../create.ts'
 import { connectionOf, headersOf } from '../http/request-headers.ts'
+import { isForService } from './node-listener.ts'
 
 /** Pages may load only their own files. A worker may be created from a blob. */
 const PAGE_POLICY =
@@ -42,8 +43,4 @@ export function assetHandler(
   })
   app.all('*', (context) => service(context.req.raw, Object(context.env)))
   return (request, env) => app.fetch(request, env)
-}
-
-function isForService(path: string): boolean {
-  return /^\/(api|apps|broadcasting|telemetry|healthz|readyz|metrics|openapi\.json)(\/|$)/.test(path)
 }

@@ -2,6 +2,7 @@ import { expectOptions } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
 import { notify } from '../../base/notify.ts'
 import { pause } from '../../base/pause.ts'
+import type { TracingApi } from '../../base/tracing.ts'
 import { type Settings, settingsOf } from '../../configuration/settings.ts'
 import { createLockServer, type LockServer, type LockServerOptions } from '../create.ts'
 import { jsonLog } from '../log.ts'
@@ -54,6 +55,7 @@ export async function createServer(options: ServerOptions, listening?: Listener)
     clientOf: 1,
     onTelemetry: 1,
     meter: 1,
+    tracing: 1,
     log: 1,
     clock: 1,
   })
@@ -64,8 +66,15 @@ export async function createServer(options: ServerOptions, listening?: Listener)
   const log = rest.log ?? jsonLog((line) => console.log(line), settings.logLevel, clock)
   const listener = listening ?? new Listener(settings, log)
   const { server } = listener
-  const listensOn = settings.host
-  const locks = await createLockServer({ meter: prometheusMeter(), listensOn, ...rest, log, settings })
+  const tracing = await loadTracing()
+  const locks = await createLockServer({
+    meter: prometheusMeter(),
+    ...(tracing && { tracing }),
+    listensOn: settings.host,
+    ...rest,
+    log,
+    settings,
+  })
   listener.serve(assets === undefined ? locks.fetch : assetHandler(assets, locks.fetch, locks.channels))
   const sockets = attachSockets(
     server,
@@ -103,5 +112,14 @@ export async function createServer(options: ServerOptions, listening?: Listener)
     await locks.close()
     await sockets.close()
     await closed()
+  }
+}
+
+/** Without the package there are no traces. With it there are some if the process has set up an SDK. */
+async function loadTracing(): Promise<TracingApi | undefined> {
+  try {
+    return await import('@opentelemetry/api')
+  } catch {
+    return undefined
   }
 }
