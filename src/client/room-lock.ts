@@ -1,4 +1,3 @@
-import { orAborted } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
@@ -11,6 +10,7 @@ import { createLockRequests, type Grant } from './lock-requests.ts'
 import type { Demand } from './lock-state.ts'
 import { followLock } from './lock-updates.ts'
 import { createLockView } from './lock-view.ts'
+import { isGrant, trackRequests } from './pending-requests.ts'
 
 /** For this long after an agreed hand-over, the end of the lock is not a loss. */
 const HANDING_OVER_MS = 5000
@@ -44,8 +44,6 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
   const sender = { name, headers }
   const users = new Set<object>()
   let kept: Keeper | undefined
-  /** Requests for the lock that are under way: at most one of `acquire`, and one of the two others. */
-  const pending = new Map<'acquire' | 'demand', AbortController>()
   /** Lost because of the network or sleep, not to another tab: the server may still count it as this tab's. */
   let isResumable = false
   let isHandingOver = false
@@ -68,6 +66,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
       }
     },
   })
+  const pending = trackRequests(requests, () => kept?.isHeld() === true)
   const updates = followLock({
     url,
     clock,
@@ -108,10 +107,10 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
 
     async release() {
       const ending = kept
-      const isPending = pending.size > 0
+      const isPending = pending.any()
       latest = undefined
-      stop('acquire')
-      stop('demand')
+      pending.stop('acquire')
+      pending.stop('demand')
       kept = undefined
       isResumable = false
       dispatch({ type: 'released' })
@@ -164,7 +163,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
 
   async function request(waitMs: number): Promise<boolean> {
     isResumable = false
-    const outcome = await run('acquire', (stop) => {
+    const outcome = await pending.run('acquire', (stop) => {
       dispatch({ type: 'acquiring' })
       return requests.acquire(waitMs, stop, () => dispatch({ type: 'waiting' }))
     })
@@ -219,54 +218,16 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
     else if (error.retryable) dispatch({ type: 'troubled', error })
   }
 
-  /**
-   * The outcome of a request, its error, or `undefined` if the request was stopped. A request that was stopped is not
-   * cut off, because the server may have granted it by then. Such a grant is given back, unless another call has it.
-   */
-  async function run<T>(
-    slot: 'acquire' | 'demand',
-    request: (signal: AbortSignal) => Promise<T | Grant>,
-  ): Promise<T | Grant | LeaseError | undefined> {
-    stop(slot)
-    const own = new AbortController()
-    const { signal } = own
-    pending.set(slot, own)
-    const response = request(signal)
-    const outcome = await orAborted(response, signal).catch(asLeaseError)
-    if (signal.aborted) {
-      const giveBack = (late: T | Grant) => {
-        if (isGrant(late) && !isWanted()) requests.release(late.lease).catch(() => {})
-      }
-      response.then(giveBack, () => {})
-      return undefined
-    }
-    pending.delete(slot)
-    // The server may have granted a request whose response was lost.
-    const isUnclear = outcome instanceof LeaseError && outcome.retryable
-    if (isUnclear && !isWanted()) requests.withdraw().catch(() => {})
-    return outcome
-  }
-
-  function stop(slot: 'acquire' | 'demand'): void {
-    pending.get(slot)?.abort()
-    pending.delete(slot)
-  }
-
-  /** Whether this tab has the lock, or a call that may get it. */
-  function isWanted(): boolean {
-    return pending.size > 0 || kept?.isHeld() === true
-  }
-
   async function demandLock(how: 'takeover' | 'request', demand: Demand): Promise<boolean> {
     if (isClosed || pending.has('demand')) return false
-    const outcome = await run('demand', (stop) => {
+    const outcome = await pending.run('demand', (stop) => {
       dispatch({ type: 'changed', change: { demand } })
       return requests.demand(how, stop)
     })
     if (outcome === undefined) return false
     if (isGrant(outcome)) {
       latest = undefined
-      stop('acquire')
+      pending.stop('acquire')
       if (keep(outcome)) return true
     }
     dispatch({ type: 'changed', change: { demand: typeof outcome === 'string' ? outcome : 'failed' } })
@@ -283,7 +244,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
   }
 
   function onLeave(): void {
-    if (pending.size > 0) requests.withdraw().catch(() => {})
+    if (pending.any()) requests.withdraw().catch(() => {})
     if (!kept?.isHeld()) return
     users.clear()
     kept.release().catch(() => {})
@@ -303,8 +264,4 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
       else users.clear()
     }
   }
-}
-
-function isGrant(outcome: unknown): outcome is Grant {
-  return 'lease' in Object(outcome)
 }

@@ -1,6 +1,7 @@
 import type { Stop } from '../base/abort.ts'
 import { answerWithin } from '../base/answer-within.ts'
 import {
+  checkEach,
   expectFunction,
   expectMethods,
   expectObject,
@@ -17,7 +18,7 @@ import { checkResource } from '../base/resource-name.ts'
 import type { Lease } from './lease.ts'
 import { LeaseHandle } from './lease-handle.ts'
 import { createManager, type Manager } from './manager.ts'
-import { expectOneAttempt, type LeaseOptions, type LeasesOptions } from './options.ts'
+import { ADOPT_CHECKS, expectOneAttempt, type LeaseOptions, type LeasesOptions } from './options.ts'
 import type { LookingStore, ManagedStore, WaitingRecord } from './store.ts'
 import { adopt, checkTicket, type LeaseTicket } from './ticket.ts'
 
@@ -136,15 +137,17 @@ export function createLeases(
         return ended?.state === 'released'
       }),
 
-    adopt: async (ticket, own) =>
-      run(
+    async adopt(ticket, own = {}) {
+      const { signal } = checkEach<AdoptOptions>(own, ADOPT_CHECKS) as AdoptOptions
+      return run(
         async (context, stop) => {
           const checked = checkTicket(ticket, context.store.kind)
           const { resource, ttl } = checked
           return new LeaseHandle(await adopt(context, checked, check(resource, { ttl, ...own }), stop))
         },
-        check('-', own),
-      ),
+        { signal },
+      )
+    },
 
     async list(query = {}) {
       expectOptions(query, { prefix: 1, limit: 1 })

@@ -66,14 +66,14 @@ export interface CheckedOptions {
 
 const MAX_METADATA_BYTES = 4096
 
-const SHARED_CHECKS = {
-  owner: expectText,
+/** `heartbeat` is checked together with the TTL. */
+export const ADOPT_CHECKS = {
   ttl: (_: string, ttl: unknown) => expectTtl(ttl),
-  // Checked together with the TTL.
   heartbeat: () => {},
   retry: expectFunction,
+  signal: expectSignal,
 }
-const ONE_ATTEMPT_CHECKS = { ...SHARED_CHECKS, metadata: checkMetadata, signal: expectSignal }
+const ONE_ATTEMPT_CHECKS = { ...ADOPT_CHECKS, owner: expectText, metadata: checkMetadata }
 const wait = (option: string, value: unknown) =>
   value === Infinity ? value : expectDuration(option, value, 0)
 const LEASE_CHECKS = { ...ONE_ATTEMPT_CHECKS, wait }
@@ -96,9 +96,13 @@ export interface Defaults
 
 /** `owner`: if the options name none. */
 export function checkDefaults(options: LeasesOptions, owner: string): Defaults {
+  const { ttl, heartbeat, retry } = ADOPT_CHECKS
   const checked: Partial<Defaults> = checkEach<LeasesOptions>(options, {
-    ...SHARED_CHECKS,
+    owner: expectText,
+    ttl,
+    heartbeat,
     wait,
+    retry,
     callTimeout: (option, value) => expectDuration(option, value, 1),
     endsWithProcess: expectBoolean,
     clock: () => {},
