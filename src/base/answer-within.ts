@@ -11,30 +11,33 @@ export const CALL_TIMEOUT_MS = 5000
  */
 export const BLOCKED_MS = 500
 
-export interface AnswerLimit {
+export interface Asked {
   readonly clock: Clock
-  readonly ms: number
-  /** Ends it early: it rejects with this reason. */
-  readonly stop?: Stop | undefined
-  readonly resource?: string | undefined
   /** Adds to the error why the store may be silent: see `HoldingStore`. */
-  readonly explain?: (error: LeaseError) => LeaseError
+  readonly store?: { explain?(error: LeaseError): LeaseError }
 }
 
-/** The answer of a store, or `store-unavailable` after some time. The call itself continues. */
+/**
+ * The answer of a store, or `store-unavailable` after `ms`. `stop` ends it early: it rejects with that reason. The call
+ * itself continues.
+ */
 export function answerWithin<T>(
   answer: Promise<T>,
-  { clock, ms, stop, resource, explain = (error) => error }: AnswerLimit,
+  ms: number,
+  { clock, store }: Asked,
+  resource?: string,
+  stop?: Stop,
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    let cancel: () => void
+    let cancel = () => {}
     const wait = (left: number) => {
       const due = clock.monotonic() + left
       cancel = clock.setTimer(() => {
         const late = clock.monotonic() - due
         if (late > BLOCKED_MS) return wait(Math.min(late, left))
-        const silent = `no answer from the store within ${Math.ceil(ms)} ms`
-        reject(explain(new LeaseError('store-unavailable', silent, { resource })))
+        const message = `no answer from the store within ${Math.ceil(ms)} ms`
+        const error = new LeaseError('store-unavailable', message, { resource })
+        reject(store?.explain?.(error) ?? error)
       }, left)
     }
     wait(ms)

@@ -1,4 +1,4 @@
-import * as v from 'valibot'
+import type * as v from 'valibot'
 import { onAbort, type Stop } from '../base/abort.ts'
 import { expectOptions, expectText, refuseClient } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
@@ -30,7 +30,7 @@ import {
   leasesRead,
   leasesSwept,
 } from '../protocol/index.ts'
-import { limitConcurrency } from '../stores/local/limit-concurrency.ts'
+import type { Running } from '../stores/local/calls.ts'
 import { LocalListeners } from '../stores/local/listeners.ts'
 import { StoreCalls } from '../stores/local/store-calls.ts'
 import {
@@ -38,11 +38,14 @@ import {
   type ApiRequest,
   type ApiResponse,
   areHeaders,
+  available,
   baseUrl,
   createApi,
   unexpected,
 } from './api.ts'
+import { type HolderRequest, HolderRequests, pathOf } from './holder-requests.ts'
 import { HttpPush } from './http-push.ts'
+import { expectBody, isValid } from './lease-answers.ts'
 
 /** How many names one request may read. */
 const READ_AT_ONCE = 100
@@ -83,8 +86,7 @@ class HttpStore implements LeaseStore {
   readonly #clientId = randomId()
   readonly #api: Api
   readonly #calls: StoreCalls
-  /** For renewals and releases. Thousands at once would open a connection each. */
-  readonly #whenFewAreSent: ReturnType<typeof limitConcurrency>
+  readonly #holderRequests: HolderRequests
   readonly #listeners: LocalListeners
   readonly #push: HttpPush
 
@@ -96,7 +98,8 @@ class HttpStore implements LeaseStore {
     clock: Clock,
   ) {
     const clientId = this.#clientId
-    const api = explainingTokens(createApi({ url, clientId, headers: () => headers }))
+    const plainApi = createApi({ url, clientId, headers: () => headers })
+    const api: Api = async (request) => explainToken(await plainApi(request))
     const listeners = new LocalListeners(clock)
     const read = (resources: readonly string[]) => this.read(resources)
     this.#api = api
@@ -107,7 +110,7 @@ class HttpStore implements LeaseStore {
       maxInFlight,
       isCalled: (id) => listeners.takeCall(id),
     })
-    this.#whenFewAreSent = limitConcurrency(maxInFlight)
+    this.#holderRequests = new HolderRequests(plainApi, clock, maxInFlight)
     this.#listeners = listeners
     this.#push = new HttpPush({ url, key, api, clientId, listeners, clock, read })
   }
@@ -121,13 +124,8 @@ class HttpStore implements LeaseStore {
   }
 
   async renew({ resource, id, ttl }: RenewAsk, call?: CallOptions): Promise<Renewal> {
-    const request = { method: 'PUT', path: pathOf(resource), body: { id, ttl } } as const
-    const work = (stop: Stop) =>
-      this.#whenFewAreSent(async () => {
-        stop.throwIfAborted()
-        return this.#api({ ...request, signal: stop.signal })
-      })
-    const response = await this.#calls.run(work, call, resource)
+    const request = { method: 'PUT', resource, body: { id, ttl } } as const
+    const response = await this.#calls.run((running) => this.#hold(request, running), call, resource)
     if (isValid(response, 409, leaseLost))
       return { ok: false, holder: response.body.holder as LeaseRecord | null }
     const { lease } = expectBody(response, leaseRenewed)
@@ -139,9 +137,8 @@ class HttpStore implements LeaseStore {
   release(by: ReleaseAsk, call?: CallOptions): Promise<Released> {
     const { resource, ...body } = by
     if ('id' in by) this.#listeners.forget(by.id)
-    const work = async () => {
-      const request = { method: 'DELETE', path: pathOf(resource), body, keepalive: true } as const
-      const response = await this.#whenFewAreSent(() => this.#api(request))
+    const work = async (running: Running) => {
+      const response = await this.#hold({ method: 'DELETE', resource, body }, running)
       return expectBody(response, leaseReleased) as Released
     }
     return this.#calls.release(by, work, call)
@@ -182,9 +179,14 @@ class HttpStore implements LeaseStore {
 
   async close(): Promise<void> {
     const closing = this.#calls.close()
+    this.#holderRequests.close(new LeaseError('closed', 'this HTTP store was closed'))
     this.#listeners.clear()
     this.#push.close()
     await closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 
   /**
@@ -250,38 +252,17 @@ class HttpStore implements LeaseStore {
     return parts
   }
 
+  async #hold(request: HolderRequest, running: Running): Promise<ApiResponse> {
+    return explainToken(available(await this.#holderRequests.send(request, running)))
+  }
+
   #send(request: ApiRequest, call?: CallOptions, resource?: string): Promise<ApiResponse> {
     return this.#calls.run((stop) => this.#api({ ...request, signal: stop.signal }), call, resource)
   }
 }
 
-/** The name is not part of the path, because a path cannot contain `.` and `..` as names. */
-function pathOf(resource: string): string {
-  return `api/leases?${new URLSearchParams({ resource })}`
-}
-
-function explainingTokens(api: Api): Api {
-  return async (request) => {
-    const response = await api(request)
-    if (response.status !== 401 && response.status !== 403) return response
-    const { message, cause } = unexpected(response)
-    throw new LeaseError('store-failed', `${message}; give one of its leaseTokens as token`, { cause })
-  }
-}
-
-type Schema = v.GenericSchema<unknown, Record<string, unknown>>
-
-function isValid<S extends Schema>(
-  response: ApiResponse,
-  status: number,
-  schema: S,
-): response is ApiResponse & { readonly body: v.InferOutput<S> } {
-  return response.status === status && v.is(schema, response.body)
-}
-
-/** The body of a 200, without fields that the schema does not have. Anything else is not an answer of Holdfast. */
-function expectBody<S extends Schema>(response: ApiResponse, schema: S): v.InferOutput<S> {
-  const result = v.safeParse(schema, response.body)
-  if (response.status !== 200 || !result.success) throw unexpected(response)
-  return result.output
+function explainToken(response: ApiResponse): ApiResponse {
+  if (response.status !== 401 && response.status !== 403) return response
+  const { message, cause } = unexpected(response)
+  throw new LeaseError('store-failed', `${message}; give one of its leaseTokens as token`, { cause })
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
 import type { LossReason } from '../core/index.ts'
-import { type KeptLease, keepLease } from '../core/keep-lease.ts'
+import { type Keeper, keepLease } from '../core/keep-lease.ts'
 import { type HeadersOption, isSignedOut } from './api.ts'
 import type { DocumentLock } from './document-lock-types.ts'
 import { endsLease, type RoomTerms } from './lock-messages.ts'
@@ -43,7 +43,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
   const { url, clock, name, headers } = options
   const sender = { name, headers }
   const users = new Set<object>()
-  let kept: KeptLease | undefined
+  let kept: Keeper | undefined
   /** Requests for the lock that are under way: at most one of `acquire`, and one of the two others. */
   const pending = new Map<'acquire' | 'demand', AbortController>()
   /** Lost because of the network or sleep, not to another tab: the server may still count it as this tab's. */
@@ -74,7 +74,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
     view,
     requests,
     onEvent(event, data) {
-      if (kept && endsLease(event, data, kept.lease.token)) kept.end()
+      if (kept && endsLease(event, data, kept.record.token)) kept.lose('ended')
     },
     onAwake: () => void resume(),
     onOffline: () => dispatch({ type: 'troubled', error: null }),
@@ -93,7 +93,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
     subscribe: view.subscribe,
 
     async acquire(waitMs) {
-      if (kept?.lease.held) return true
+      if (kept?.isHeld()) return true
       if (isClosed) return false
       const until = clock.monotonic() + waitMs
       const isWaiting = view.state.phase === 'waiting'
@@ -116,7 +116,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
       isResumable = false
       dispatch({ type: 'released' })
       if (isPending) await requests.withdraw().catch(() => {})
-      await ending?.lease[Symbol.asyncDispose]()
+      await ending?.release().catch(() => {})
     },
 
     load: requests.load,
@@ -128,7 +128,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
         await requests.save(content, token)
       } catch (cause) {
         const error = asLeaseError(cause)
-        if (error.code === 'stale-token' && kept?.lease.token === token) kept.end()
+        if (error.code === 'stale-token' && kept?.record.token === token) kept.lose('ended')
         onTrouble(error)
         // Shows whether the lock can still be renewed.
         if (view.state.phase !== 'held') void resume()
@@ -169,7 +169,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
       return requests.acquire(waitMs, stop, () => dispatch({ type: 'waiting' }))
     })
     // It was given up, or replaced by a longer call, or by a take-over.
-    if (outcome === undefined) return latest?.outcome ?? kept?.lease.held === true
+    if (outcome === undefined) return latest?.outcome ?? kept?.isHeld() === true
     if (isGrant(outcome)) return keep(outcome)
     if (outcome) dispatch({ type: isSignedOut(outcome) ? 'signed-out' : 'error', error: outcome })
     else dispatch({ type: 'refused' })
@@ -178,7 +178,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
 
   /** False: the response took so long that the lock may have expired. */
   function keep({ lease, sent }: Grant): boolean {
-    if (kept?.lease.held && kept.lease.token === lease.token) return true
+    if (kept?.isHeld() && kept.record.token === lease.token) return true
     // Every request for the lock follows a read, which brings the terms.
     const { terms } = view
     const keeping =
@@ -254,7 +254,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
 
   /** Whether this tab has the lock, or a call that may get it. */
   function isWanted(): boolean {
-    return pending.size > 0 || kept?.lease.held === true
+    return pending.size > 0 || kept?.isHeld() === true
   }
 
   async function demandLock(how: 'takeover' | 'request', demand: Demand): Promise<boolean> {
@@ -284,16 +284,16 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
 
   function onLeave(): void {
     if (pending.size > 0) requests.withdraw().catch(() => {})
-    if (!kept?.lease.held) return
+    if (!kept?.isHeld()) return
     users.clear()
-    kept.lease.release().catch(() => {})
+    kept.release().catch(() => {})
     dispatch({ type: 'lost', error: null })
   }
 
   /** Renews what is held. Resumes a lock that the server still counts as this tab's. */
   async function resume(): Promise<void> {
     if (isClosed) return
-    if (kept?.lease.held) await kept.lease.renew().catch(() => {})
+    if (kept?.isHeld()) await kept.renew().catch(() => {})
     else if (isResumable) {
       // Without a response, the next call tries again.
       const grant = await requests.resume().catch(() => undefined)

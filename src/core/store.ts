@@ -6,7 +6,7 @@ import type { JsonObject, LeaseRecord } from '../base/records.ts'
  * own clock only, makes each call atomic, and rejects with a `LeaseError`: `store-unavailable` (retryable) when the
  * backend did not answer, `store-failed` when a retry cannot help, `closed` after `close()`.
  */
-export interface LeaseStore extends HoldingStore, LookingStore {}
+export interface LeaseStore extends HoldingStore, LookingStore, AsyncDisposable {}
 
 /** All that a manager needs. */
 export interface HoldingStore {
@@ -51,13 +51,19 @@ export interface LookingStore {
   read(resources: readonly string[], call?: CallOptions): Promise<readonly (LeaseRecord | null)[]>
 
   /**
-   * Those who wait for these resources, in the same order. A waiter that the store knows to be dead is left out.
-   * Absent if the store keeps no queue: see `supports.queue`.
+   * The waiters of these resources, in the same order. A waiter that the store knows to be dead is left out. Absent if
+   * the store keeps no queue: see `supports.queue`.
    */
   waiting?(query: WaitingQuery, call?: CallOptions): Promise<readonly WaitingQueue[]>
 
   /** Live leases ordered by resource; `next`, where present, is the `after` of the following page. */
   list(query: ListQuery, call?: CallOptions): Promise<LeasePage>
+
+  /**
+   * Rejects if leases cannot be acquired now, such as for lack of rights, tables of a newer version or a file that
+   * was deleted. Changes no lease. Absent: a `read` tells enough.
+   */
+  check?(call?: CallOptions): Promise<void>
 
   /** Marks expired leases and returns each to at most one caller, ever. Also deletes rows that nobody needs. */
   sweep(query: { readonly limit: number }, call?: CallOptions): Promise<readonly LeaseRecord[]>
@@ -96,7 +102,7 @@ export interface WaitingQueue {
   readonly first: readonly WaitingRecord[]
 }
 
-/** Somebody who waits for a resource. */
+/** A waiter of a resource. */
 export interface WaitingRecord {
   readonly id: string
   readonly owner: string
@@ -121,6 +127,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** How long the caller waits for the answer, in milliseconds. Default 5 s. */
   readonly timeout?: number | undefined
+  /** For renewals and releases: as `queued` of `Ask`. The time that they wait in this process is not limited. */
+  readonly queued?: (isQueued: boolean) => void
 }
 
 export interface Ask {
@@ -194,7 +202,7 @@ export interface ListQuery {
   readonly prefix?: string
   readonly limit: number
   /** Only resources that sort after this one. */
-  readonly after?: string
+  readonly after?: string | undefined
 }
 
 export interface LeasePage {

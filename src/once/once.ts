@@ -103,7 +103,7 @@ export function createOnce(jobs: JobStore, options: OnceOptions = {}): Once {
       // A run that ends may start a release.
       while (underWay.size > 0) await Promise.allSettled(underWay)
       // A client such as Firestore's must not be closed before it has answered.
-      await answerWithin(Promise.allSettled(requests), { clock, ms: CLOSE_LIMIT_MS }).catch(() => {})
+      await answerWithin(Promise.allSettled(requests), CLOSE_LIMIT_MS, { clock }).catch(() => {})
     },
     [Symbol.asyncDispose]: () => once.close(),
   }

@@ -60,6 +60,23 @@ const waitingQueue = v.object({
   count: place,
   first: v.array(v.object({ id: v.string(), owner: v.string(), place })),
 })
+/** How many renewals and releases one request may contain. */
+export const MAX_LEASE_BATCH = 50
+export const leaseBatch = v.object({
+  calls: v.pipe(
+    v.array(
+      v.variant('method', [
+        v.object({ method: v.literal('PUT'), resource: v.string(), body: leaseRenewal }),
+        v.object({ method: v.literal('DELETE'), resource: v.string(), body: leaseRelease }),
+      ]),
+    ),
+    v.minLength(1),
+    v.maxLength(MAX_LEASE_BATCH),
+  ),
+})
+export const leaseBatchAnswers = v.object({
+  answers: v.array(v.object({ status: v.number(), body: v.record(v.string(), v.unknown()) })),
+})
 export const leasesRead = v.object({
   leases: v.array(v.nullable(leaseRecord)),
   /** In the order of the leases, if the request asked for them. */
@@ -88,4 +105,5 @@ export const leaseWakeEvent = v.object({ resource: v.string(), id: v.string(), i
 export const leaseLostEvent = v.object({ resource: v.string(), id: v.string() })
 
 export type LeaseAsk = v.InferOutput<typeof leaseAsk>
+export type LeaseBatch = v.InferOutput<typeof leaseBatch>
 export type ObservedLease = v.InferOutput<typeof observedLease>

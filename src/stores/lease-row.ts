@@ -133,6 +133,7 @@ export function liveRecord(row: LeaseRow, now: number): LeaseRecord | null {
   return lease && describe(row, lease, 'held', now)
 }
 
+/** The first waiters, in the order of the queue. */
 export function waitingIn(queue: readonly Omit<Waiter, 'channel'>[], limit: number): WaitingQueue {
   const first = queue.slice(0, limit).map(({ id, owner = '' }, place) => ({ id, owner, place }))
   return { count: queue.length, first }

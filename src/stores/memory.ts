@@ -79,10 +79,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): LeaseStore {
       return transact(() => listeners.watch(on, prefix))
     },
 
-    async close() {
-      closed = true
-      listeners.clear()
-    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  async function close(): Promise<void> {
+    closed = true
+    listeners.clear()
   }
 
   function transact<T>(step: (now: number, effects: Effects) => T): T {

@@ -124,6 +124,7 @@ export function chaosStore(store: LeaseStore, options: ChaosOptions = {}): Chaos
     explain: (error) => store.explain?.(error) ?? error,
     watch: (on, query) => call(() => store.watch(push<[StoreEvent]>(on), query)),
     close: () => store.close(),
+    [Symbol.asyncDispose]: () => store.close(),
   }
   return chaos
 }

@@ -5,10 +5,10 @@ import { contentionCases } from './conformance/contention.ts'
 import { expiryCases } from './conformance/expiry.ts'
 import { failureCases } from './conformance/failure.ts'
 import { holdingCases } from './conformance/holding.ts'
-import { lineCases } from './conformance/line.ts'
 import { listingCases } from './conformance/listing.ts'
 import { managingCases } from './conformance/managing.ts'
 import { namingCases } from './conformance/naming.ts'
+import { queueCases } from './conformance/queue.ts'
 import { takeOverCases } from './conformance/take-over.ts'
 import { tokenCases } from './conformance/token.ts'
 import { watchCases } from './conformance/watch.ts'
@@ -106,7 +106,7 @@ const CASES: readonly Case[] = [
   ...expiryCases,
   ...takeOverCases,
   ...managingCases,
-  ...lineCases,
+  ...queueCases,
   ...contentionCases,
   ...watchCases,
   ...listingCases,

@@ -144,14 +144,14 @@ describe('a release by token', () => {
   })
 })
 
-describe('who waits', () => {
+describe('the waiters of a resource', () => {
   it('cannot be told by a store that keeps no queue', async () => {
     const { store, clock } = setUp()
     const { waiting: _, ...silent } = store
     const leases = createLeases({ ...silent, supports: { ...store.supports, queue: false } }, { clock })
     await expect(leases.waiting('r')).rejects.toMatchObject({
       code: 'invalid-argument',
-      message: 'store: expected one with a queue, got "memory"',
+      message: 'store: expected a LeaseStore that keeps a queue (with waiting), got an object',
     })
   })
 })

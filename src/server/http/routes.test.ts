@@ -313,6 +313,37 @@ const CALLS: readonly (readonly [
       ],
     },
   ],
+  [
+    'a renewal and two releases at once, each with its own answer',
+    [['lease', 'POST', LEASE, ASK]],
+    [
+      'lease',
+      'POST',
+      '/api/batch',
+      {
+        calls: [
+          { method: 'PUT', resource: 'job', body: { id: 'ask-1', ttl: 20_000 } },
+          { method: 'DELETE', resource: '\n', body: { id: 'ask-1' } },
+          { method: 'DELETE', resource: 'job', body: { id: 'ask-1' } },
+        ],
+      },
+    ],
+    200,
+    {
+      answers: [
+        { status: 200, body: { ok: true, lease: { id: 'ask-1' } } },
+        { status: 400, body: { error: 'invalid_argument' } },
+        { status: 200, body: { ended: { id: 'ask-1', state: 'released' } } },
+      ],
+    },
+  ],
+  [
+    'a batch is closed to sessions, for each of its resources',
+    [['lease', 'POST', LEASE, ASK]],
+    ['user', 'POST', '/api/batch', { calls: [{ method: 'DELETE', resource: 'job', body: { id: 'ask-1' } }] }],
+    200,
+    { answers: [{ status: 403, body: { error: 'forbidden' } }] },
+  ],
   ['a sweep', [], ['lease', 'POST', '/api/sweep', { limit: 10 }], 200, { leases: [] }],
   ['the lease API is closed to sessions', [], ['user', 'POST', LEASE, ASK], 403, { error: 'forbidden' }],
   [

@@ -7,21 +7,29 @@ import {
   success,
 } from '../../protocol/index.ts'
 import { observed } from '../announcer.ts'
-import { integer, text } from '../http/query.ts'
+import { integer, oneOf, text } from '../http/query.ts'
 import { type Route, route } from '../http/route.ts'
 import { roomOf } from '../identity.ts'
-import { describeError, type Log } from '../log.ts'
+import { errorFields, type Log } from '../log.ts'
+import { QueueCensus } from '../queue-census.ts'
 import type { Service } from '../service.ts'
+import { statsRanges } from '../stats.ts'
 import { after, limit, listQuery, prefix } from './leases.ts'
 import { lockNotFound } from './lock-replies.ts'
 
 const before = integer(1, Number.MAX_SAFE_INTEGER, 'The `next` of the previous page.')
 const resource = text(512, 'Only entries about this resource.')
+const range = oneOf(statsRanges, 'The time that the buckets cover. Default 15m.')
 
 /** For the people who run the service, and for the dashboard. */
 export function administrationRoutes(service: Service): Route[] {
-  const { store, locks, waitingList, audit, stats, feed, settings, log } = service
+  const { store, locks, audit, stats, feed, settings, clock, log } = service
   const warnOfDamaged = damagedWarning(log)
+  const census = new QueueCensus({
+    clock,
+    resources: () => feed.resources,
+    count: async (resources) => (await queuesOf(service, resources, 0)).map((queue) => queue?.count ?? null),
+  })
   return [
     route('GET', '/api/locks', {
       id: 'listLocks',
@@ -34,7 +42,7 @@ export function administrationRoutes(service: Service): Route[] {
         const resources = leases.map(({ resource }) => resource)
         const queues = await queuesOf(service, resources, 0).catch((error: unknown) => {
           // One queue that cannot be read must not hide the leases.
-          log('warn', 'waiting', { error: describeError(error) })
+          log('warn', 'waiting', errorFields(error))
           return []
         })
         const shown = leases.map((lease, n) => ({ ...observed(lease), waiting: queues[n]?.count ?? null }))
@@ -87,11 +95,18 @@ export function administrationRoutes(service: Service): Route[] {
     route('GET', '/api/stats', {
       id: 'readStats',
       action: 'observe',
-      summary: 'The last 15 minutes in buckets of ten seconds.',
+      summary: 'The last 15 minutes in buckets of ten seconds, or the last day in buckets of five minutes.',
+      query: { range },
       answers: { 200: statsSchema },
-      handle: () => ({
-        body: { ...stats.read(feed.live, waitingList.size), channel_key: settings.channelKey },
-      }),
+      async handle(request) {
+        const figures = stats.read(request.query('range', range) ?? '15m')
+        const { total, queues } = await census.read().catch((error: unknown) => {
+          log('warn', 'waiting', errorFields(error))
+          return { total: null, queues: [] }
+        })
+        const { channelKey: channel_key } = settings
+        return { body: { live: feed.live, waiters: total, queues, ...figures, channel_key } }
+      },
     }),
   ]
 }

@@ -1,9 +1,12 @@
 import type { JsonObject } from '../../base/records.ts'
 import { checkResource, isLonger } from '../../base/resource-name.ts'
-import type { Ask, ListQuery, WaitingQueue } from '../../core/index.ts'
+import type { Ask, ListQuery, ReleaseAsk, RenewAsk, WaitingQueue } from '../../core/index.ts'
 import {
   type LeaseAsk,
+  type LeaseBatch,
   leaseAsk,
+  leaseBatch,
+  leaseBatchAnswers,
   leaseGrant,
   leaseLost,
   leaseRefusal,
@@ -15,10 +18,11 @@ import {
   leasesSwept,
   sweepQuery,
 } from '../../protocol/index.ts'
-import { forbidden, HttpError } from '../http/http-error.ts'
+import { asHttpError, forbidden, HttpError } from '../http/http-error.ts'
 import { integer, text } from '../http/query.ts'
-import { type Route, type RouteRequest, route } from '../http/route.ts'
-import { describeError } from '../log.ts'
+import { type Reply, type Route, type RouteRequest, route } from '../http/route.ts'
+import type { Identity } from '../identity.ts'
+import { errorFields } from '../log.ts'
 import type { Service } from '../service.ts'
 
 const PATH = '/api/leases/{resource}'
@@ -69,6 +73,19 @@ export function leaseRoutes(service: Service): Route[] {
         return { body }
       },
     }),
+    route('POST', '/api/batch', {
+      id: 'keepLeases',
+      action: 'identified',
+      rate: 'holder',
+      summary: 'Renew and release many leases. Each has its own answer, in their order.',
+      body: leaseBatch,
+      limit: 'maxDocument',
+      answers: { 200: leaseBatchAnswers },
+      async handle({ body, identity }) {
+        const answers = body.calls.map((call) => answerInBatch(service, call, identity))
+        return { body: { answers: await Promise.all(answers) } }
+      },
+    }),
     route('POST', '/api/sweep', {
       id: 'sweepLeases',
       action: 'lease',
@@ -91,8 +108,9 @@ function resourceRoutes(service: Service): Route[] {
       answers: { 200: leaseGrant, 409: leaseRefusal },
       async handle(request) {
         const answer = await store.acquire(askOf(service, request))
+        // A request that joined the queue has no result yet.
+        if (answer.granted || answer.place === null) stats.onAnswered(answer.granted)
         if (!answer.granted) {
-          stats.onRefused()
           return {
             status: 409,
             body: { error: 'lease_held', message: 'another id holds the lease', ...answer },
@@ -105,32 +123,63 @@ function resourceRoutes(service: Service): Route[] {
     route('PUT', PATH, {
       id: 'renewLease',
       action: 'lease',
+      rate: 'holder',
       summary: 'Renew a live lease by its id.',
       body: leaseRenewal,
       answers: { 200: leaseRenewed, 409: leaseLost },
-      async handle({ resource, body }) {
-        const renewal = await store.renew({ resource, ...body })
-        if (renewal.ok) return { body: renewal }
-        return {
-          status: 409,
-          body: { error: 'lease_lost', message: 'this id does not hold the lease', ...renewal },
-        }
-      },
+      handle: ({ resource, body }) => renewLease(service, { resource, ...body }),
     }),
     route('DELETE', PATH, {
       id: 'releaseLease',
       action: 'lease',
+      rate: 'holder',
       summary: 'Release whatever the id has, or end the lease with this token by force.',
       body: leaseRelease,
       answers: { 200: leaseReleased },
-      async handle({ resource, body, identity }) {
-        const released = await store.release({ resource, ...body })
-        const action = 'id' in body ? 'unlock' : 'force-release'
-        if (released.ended) locks.ended(released.ended, action, identity.publicId)
-        return { body: released }
-      },
+      handle: ({ resource, body, identity }) => releaseLease(service, { resource, ...body }, identity),
     }),
   ]
+}
+
+async function renewLease({ store }: Service, ask: RenewAsk): Promise<Reply> {
+  const renewal = await store.renew(ask)
+  if (renewal.ok) return { body: renewal }
+  return {
+    status: 409,
+    body: { error: 'lease_lost', message: 'this id does not hold the lease', ...renewal },
+  }
+}
+
+async function releaseLease(
+  { store, locks }: Service,
+  by: ReleaseAsk,
+  { publicId }: Identity,
+): Promise<Reply> {
+  const released = await store.release(by)
+  const action = 'id' in by ? 'unlock' : 'force-release'
+  if (released.ended) locks.ended(released.ended, action, publicId)
+  return { body: released }
+}
+
+/** The status and body that the same call gets by itself. One that fails does not affect the others. */
+async function answerInBatch(
+  service: Service,
+  { method, resource: name, body }: LeaseBatch['calls'][number],
+  identity: Identity,
+): Promise<{ status: number; body: object | string }> {
+  try {
+    const resource = checkResource(name)
+    if (!(await service.authorize(identity, 'lease', resource))) throw forbidden('lease')
+    const reply =
+      method === 'PUT'
+        ? await renewLease(service, { resource, ...body })
+        : await releaseLease(service, { resource, ...body }, identity)
+    return { status: 200, ...reply }
+  } catch (error) {
+    const { status, code, message } = asHttpError(error)
+    if (status >= 500) service.log('error', 'batch', { resource: name, ...errorFields(error) })
+    return { status, body: { error: code, message } }
+  }
 }
 
 /** The same route with the resource in the query. */
@@ -203,7 +252,7 @@ function askOf({ announcer, log }: Service, { resource, body }: RouteRequest<Lea
     // If a push fails, the client still asks again by itself.
     announcer
       .publishToClient(client, name, { resource, id: ask.id, ...more })
-      .catch((error: unknown) => log('warn', 'push', { error: describeError(error) }))
+      .catch((error: unknown) => log('warn', 'push', errorFields(error)))
   }
   return {
     resource,

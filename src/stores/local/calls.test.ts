@@ -4,7 +4,7 @@ import { Stop } from '../../base/abort.ts'
 import { CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
 import { asLeaseError, LeaseError } from '../../base/errors.ts'
 import { FakeClock } from '../../testing/index.ts'
-import { Calls } from './calls.ts'
+import { Calls, type Running } from './calls.ts'
 
 function setUp() {
   const clock = new FakeClock()
@@ -56,6 +56,25 @@ describe('a call', () => {
     expect(await code).toBe('store-unavailable')
     expect(() => stop?.throwIfAborted()).toThrow('Toy: no answer within 5000 ms')
     expect(clock.pending).toBe(0)
+  })
+
+  it('that waits in this process has its limit from when it leaves', async () => {
+    const { clock, calls } = setUp()
+    const queued: boolean[] = []
+    let running: Running | undefined
+    const work = (given: Running) => {
+      running = given
+      given.hold()
+      return never()
+    }
+    const code = codeOf(calls.run(work, { queued: (isQueued) => queued.push(isQueued) }))
+    await clock.advance(10 * CALL_TIMEOUT_MS)
+    running?.leave(clock.monotonic())
+    await clock.advance(CALL_TIMEOUT_MS - 100)
+    expect(running?.reason).toBeUndefined()
+    await clock.advance(200)
+    expect(await code).toBe('store-unavailable')
+    expect(queued).toEqual([true, false])
   })
 
   it('is given the time for which the process was blocked', async () => {

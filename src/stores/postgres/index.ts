@@ -10,6 +10,7 @@ import {
   postgresDatabase,
 } from '../../clients/postgres.ts'
 import { isMissing, postgresError } from '../../clients/postgres-errors.ts'
+import { checkAccess } from '../../clients/postgres-migration.ts'
 import type { Answer, Ask, CallOptions, LeaseStore } from '../../core/index.ts'
 import { StoreCalls } from '../local/store-calls.ts'
 import { findNames, type InstalledState, inspect, install, type TablePlace } from './migrations.ts'
@@ -168,6 +169,16 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
       return { leases, ...(next !== undefined && { next }) }
     },
 
+    check: (call) =>
+      calls.run(async () => {
+        const { table, waiters, meta } = await install(database, place, migrate).catch((error) => {
+          // From now on every call looks first, and fails as this one.
+          installed.forget()
+          throw error
+        })
+        await checkAccess(database, [table, waiters, meta])
+      }, call),
+
     sweep: ({ limit }, call) => run((queries) => queries.sweep(Math.min(limit, MAX_PAGE)), call),
 
     watch: (on, { prefix = '' } = {}) =>
@@ -178,12 +189,15 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
         return watch
       }),
 
-    async close() {
-      // Releases may be under way on the connection on which the store listens.
-      await calls.close()
-      await push.close()
-      connection.stop()
-    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  async function close(): Promise<void> {
+    // Releases may be under way on the connection on which the store listens.
+    await calls.close()
+    await push.close()
+    connection.stop()
   }
 }
 
@@ -245,8 +259,9 @@ function onceSuccessful<T extends object>(work: () => Promise<T>) {
     )
     return result
   }
-  const forget = (value: T) => {
-    if (result === value) result = undefined
+  /** `value`: forget only this result. */
+  const forget = (value?: T) => {
+    if (value === undefined || result === value) result = undefined
   }
   return Object.assign(get, { forget })
 }

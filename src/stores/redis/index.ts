@@ -161,6 +161,10 @@ class RedisStore implements LeaseStore {
     this.#connection.stop()
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
   #acquire(ask: Ask, stop: Stop): Promise<Answer> {
     return ask.wake && !this.#push.isOpen ? this.#requestThenListen(ask, stop) : this.#request(ask, stop)
   }

@@ -76,11 +76,11 @@ export class SqliteStore implements LeaseStore {
   }
 
   acquire(request: Ask, call?: CallOptions): Promise<Answer> {
-    return this.#write(() => this.#acquire(request), call, request.resource)
+    return this.#keep(() => this.#acquire(request), call, request.resource)
   }
 
   async renew(request: RenewAsk, call?: CallOptions): Promise<Renewal> {
-    const renewing = (stop: Stop) => this.#renewals.renew(request, stop)
+    const renewing = (stop: Stop) => this.#onDisk(this.#renewals.renew(request, stop))
     const renewal = await this.#calls.run(renewing, call, request.resource)
     if (renewal.ok) this.#listeners.renewed(renewal.lease)
     return renewal
@@ -123,8 +123,13 @@ export class SqliteStore implements LeaseStore {
     }, call)
   }
 
+  /** A transaction that may write can begin, on the file that others open too, and knows the version. */
+  check(call?: CallOptions): Promise<void> {
+    return this.#write(() => this.#connection.transaction((queries) => void queries.meta()), call)
+  }
+
   sweep({ limit }: { readonly limit: number }, call?: CallOptions): Promise<readonly LeaseRecord[]> {
-    return this.#write(
+    return this.#keep(
       () =>
         this.#transitions.transact((transaction) => {
           const swept = transaction.sweep(this.#damaged, limit)
@@ -151,8 +156,24 @@ export class SqliteStore implements LeaseStore {
     this.#connection.close()
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
   #write<T>(work: () => T, call?: CallOptions, resource?: string): Promise<T> {
     return this.#calls.run((stop) => this.#queue.write(work, stop), call, resource)
+  }
+
+  /** For what must not be forgotten once it was told. A release is not among it: it is safe to lose one. */
+  #keep<T>(work: () => T, call?: CallOptions, resource?: string): Promise<T> {
+    return this.#calls.run((stop) => this.#onDisk(this.#queue.write(work, stop)), call, resource)
+  }
+
+  /** A refusal has changed nothing that matters. */
+  #onDisk<T>(answer: T | Promise<T>): T | Promise<T> {
+    if (answer instanceof Promise) return answer.then((later) => this.#onDisk(later))
+    if (Object(answer).granted === false) return answer
+    return this.#connection.synced()?.then(() => answer) ?? answer
   }
 
   #read<T>(work: () => T, call?: CallOptions): Promise<T> {

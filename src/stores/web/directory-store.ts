@@ -106,12 +106,15 @@ export function directoryStore(directory: DirectorySource, options: DirectorySto
 
     watch: (on, { prefix } = {}) => calls.run(() => listeners.watch(on, prefix)),
 
-    async close() {
-      const closing = calls.close()
-      push.close()
-      listeners.clear()
-      await closing
-    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  async function close(): Promise<void> {
+    const closing = calls.close()
+    push.close()
+    listeners.clear()
+    await closing
   }
 
   /** Only with `create`, a missing file is created. */

@@ -144,15 +144,18 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     watch: (on, { prefix: watched } = {}) => calls.run(() => listeners.watch(on, watched)),
 
     /** Also ends the locks that are held or waited for: a Web Lock has no TTL, so they would never end. */
-    async close() {
-      const closing = calls.close()
-      for (const hold of [...ownLocks.holds.values()]) hold.letGo()
-      waiters.close()
-      push.close()
-      listeners.clear()
-      await closing
-      records.close()
-    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  async function close(): Promise<void> {
+    const closing = calls.close()
+    for (const hold of [...ownLocks.holds.values()]) hold.letGo()
+    waiters.close()
+    push.close()
+    listeners.clear()
+    await closing
+    records.close()
   }
 
   /** Runs the work while nobody else can change the record of the resource. */

@@ -41,7 +41,7 @@ export const holdingCases: readonly Case[] = [
           { id: lease.id, owner: 'Mika', token: lease.token, metadata: { host: 'a' } },
           'the holder',
         )
-        check(answer.place === null, 'who does not wait has no place in line')
+        check(answer.place === null, 'a caller that does not wait has no place in the queue')
       }
     },
   },

@@ -87,7 +87,7 @@ export const managingCases: readonly Case[] = [
     },
   },
   {
-    title: 'tells who waits for a resource, first in line first',
+    title: 'lists the waiters of a resource, in the order of the queue',
     needs: ['queue'],
     async run({ store, peer }) {
       const leases = createLeases(peer)
