@@ -79,14 +79,21 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
   }
 
   async function refresh(): Promise<void> {
+    const isFirst = !socket
     try {
       await requests.read()
       failures = 0
+      if (!isFirst && !socket?.isJoined) onGap()
     } catch (error) {
       failures++
       onReadFailed(asLeaseError(error))
     }
     readInTime()
+  }
+
+  /** Events before this were missed. */
+  function onGap(): void {
+    view.dispatch({ type: 'changed', change: { gaps: view.state.gaps + 1 } })
   }
 
   function onReadFailed(error: LeaseError): void {
@@ -116,8 +123,10 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
         view.onEvent(event, data)
         onEvent(event, data)
       },
-      // Events before this were missed.
-      onJoined: () => void refresh(),
+      onJoined() {
+        onGap()
+        void refresh()
+      },
       onConnection: (isOpen) => {
         const isLost = isSocketOpen && !isOpen
         isSocketOpen = isOpen

@@ -1,3 +1,4 @@
+import './preview.css'
 import { markdownLanguage } from '@codemirror/lang-markdown'
 import { createElement, Fragment, type ReactNode, useDeferredValue, useMemo } from 'react'
 
