@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { eventually } from '../../test/eventually.ts'
 import { ADMIN_TOKEN, type Browser, type ServiceBed, serviceBed } from '../../test/server/service-bed.ts'
 import { FakeClock } from '../testing/index.ts'
-import { createDocumentLock, type DocumentLock, type DocumentLockOptions } from './index.ts'
+import { createDocumentLock, type DocumentLock, type DocumentLockOptions, followContent } from './index.ts'
 
 const LOCK = '/api/documents/room-1/lock'
 const RESOURCE = 'document:room-1'
@@ -313,6 +313,19 @@ describe('without a WebSocket', () => {
     await holder.call('DELETE', LOCK)
     await bed.clock.advance(3000)
     await eventually(() => expect(reader.state).toMatchObject({ phase: 'idle' }))
+  })
+
+  it('shows within three seconds what another tab has saved', async () => {
+    await using bed = await serviceBed()
+    connect(bed, { sent: [], onRequest() {}, onResponse() {} })
+    const holder = bed.browser('holder')
+    const { token } = (await holder.call('POST', LOCK)).body
+    await using reader = open(bed)
+    await using saved = followContent(reader)
+    await eventually(() => expect(saved.state).toMatchObject({ content: null, isLoaded: true }))
+    await holder.call('PUT', '/api/documents/room-1', { content: 'second', token })
+    await bed.clock.advance(3000)
+    await eventually(() => expect(saved.state.content).toBe('second'))
   })
 })
 

@@ -5,6 +5,7 @@ export type {
   DocumentLockOptions,
   SavedDocument,
 } from './document-lock-types.ts'
+export { type FollowedContent, followContent, NOT_LOADED, type SavedContent } from './follow-content.ts'
 export {
   type Demand,
   type DocumentHolder,

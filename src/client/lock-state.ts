@@ -69,6 +69,8 @@ export interface DocumentLockState {
   readonly demand: Demand | null
   /** When anybody last saved, by the server's clock (ISO 8601), as far as this tab knows. */
   readonly savedAt: string | null
+  /** Rises when events may have been missed. Load again then, because somebody may have saved. */
+  readonly gaps: number
   /** Whether the server answers. */
   readonly connected: boolean
   readonly error: LeaseError | null
@@ -86,7 +88,7 @@ export type DocumentLockAction =
 type Queue = Pick<DocumentLockState, 'waiting' | 'waiters'>
 
 /** The fields whose change affects no other field. */
-type Independent = Pick<DocumentLockState, 'me' | 'request' | 'demand' | 'savedAt' | 'connected'>
+type Independent = Pick<DocumentLockState, 'me' | 'request' | 'demand' | 'savedAt' | 'gaps' | 'connected'>
 
 export const INITIAL_STATE: DocumentLockState = {
   phase: 'idle',
@@ -100,6 +102,7 @@ export const INITIAL_STATE: DocumentLockState = {
   request: null,
   demand: null,
   savedAt: null,
+  gaps: 0,
   connected: false,
   error: null,
 }

@@ -79,14 +79,21 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
   }
 
   async function refresh(): Promise<void> {
+    const isFirst = !socket
     try {
       await requests.read()
       failures = 0
+      if (!isFirst && !socket?.isJoined) onGap()
     } catch (error) {
       failures++
       onReadFailed(asLeaseError(error))
     }
     readInTime()
+  }
+
+  /** Events before this were missed. */
+  function onGap(): void {
+    view.dispatch({ type: 'changed', change: { gaps: view.state.gaps + 1 } })
   }
 
   function onReadFailed(error: LeaseError): void {
@@ -117,17 +124,21 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
         onEvent(event, data)
       },
       // Events before this were missed.
-      onJoined: () => void refresh(),
+      onJoined() {
+        onGap()
+        void refresh()
+      },
       onConnection(isOpen) {
+        const wasOpen = isSocketOpen
+        isSocketOpen = isOpen
         if (isOpen) {
           setConnected(true)
           onAwake()
         } else if (isClosed) return
-        else if (isSocketOpen) {
+        else if (wasOpen) {
           setConnected(false)
           void refresh()
         } else if (view.state.connected) hint(url, 'polling')
-        isSocketOpen = isOpen
       },
     })
     socket.open()

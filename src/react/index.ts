@@ -27,3 +27,4 @@ export {
 export { type UseAutoSave, type UseAutoSaveOptions, useAutoSave } from './use-autosave.ts'
 export { type UseDocumentLock, useDocumentLock } from './use-document-lock.ts'
 export { type UseProjectLock, useProjectLock } from './use-project-lock.ts'
+export { useSavedContent } from './use-saved-content.ts'

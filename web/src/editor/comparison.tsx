@@ -1,3 +1,4 @@
+import './comparison.css'
 import { getOriginalDoc, MergeView, originalDocChangeEffect, unifiedMergeView } from '@codemirror/merge'
 import { ChangeSet, type Extension } from '@codemirror/state'
 import { EditorView } from '@codemirror/view'

@@ -1,3 +1,4 @@
+import './document-list.css'
 import { type FormEvent, useEffect, useState } from 'react'
 import type { DocumentLockState } from '../../../src/client/index.ts'
 import { useMedia } from '../ui/use-media.ts'

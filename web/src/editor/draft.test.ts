@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type DocumentLock, type DocumentLockState, INITIAL_STATE } from '../../../src/client/index.ts'
 import { LeaseError } from '../../../src/core/index.ts'
 import { Draft } from './draft.ts'
+import type { UnsavedText } from './unsaved-copy.ts'
 
 const UNREADABLE = new LeaseError('store-failed', 'cannot be read', {
   cause: { error: 'content_unreadable' },
@@ -192,6 +193,118 @@ describe('the text of a document', () => {
     draft.takeTheirs()
     await settle()
     expect(draft.state).toMatchObject({ text: 'theirs', status: 'saved' })
+  })
+
+  it('is replaced by the stored text when the user wants that, and can be brought back', async () => {
+    await edit()
+    lock.isOnline = false
+    draft.edit('mine')
+    lock.lose()
+    lock.anotherWrites('theirs')
+    lock.isOnline = true
+    await edit()
+    await settle(5000)
+    expect(draft.state).toMatchObject({ status: 'kept', isOutdated: true })
+    draft.takeTheirs()
+    await settle()
+    expect(draft.state).toMatchObject({ text: 'theirs', status: 'saved', dropped: 'mine' })
+    draft.bringBack()
+    await settle(5000)
+    expect(draft.state).toMatchObject({ text: 'mine', status: 'kept', isOutdated: true, dropped: null })
+    expect(lock.content).toBe('theirs')
+  })
+
+  it('can be merged by hand while it is kept, and is saved when the user says so', async () => {
+    await edit()
+    lock.isOnline = false
+    draft.edit('mine')
+    lock.lose()
+    lock.anotherWrites('theirs')
+    lock.isOnline = true
+    await edit()
+    await settle(5000)
+    draft.edit('theirs and mine')
+    expect(draft.state.status).toBe('kept')
+    await settle(5000)
+    expect([lock.content, draft.state.status]).toEqual(['theirs', 'kept'])
+    await draft.saveMine()
+    expect([lock.content, draft.state.status]).toEqual(['theirs and mine', 'saved'])
+  })
+
+  it('does not overwrite a version that the user has not seen', async () => {
+    await edit()
+    lock.isOnline = false
+    draft.edit('mine')
+    lock.lose()
+    lock.anotherWrites('theirs')
+    lock.isOnline = true
+    await settle(5000)
+    expect(draft.state.stored).toBe('theirs')
+    lock.anotherWrites('theirs, later')
+    lock.take()
+    await draft.saveMine()
+    expect(lock.content).toBe('theirs, later')
+    expect(draft.state).toMatchObject({ text: 'mine', status: 'kept', stored: 'theirs, later' })
+  })
+
+  it('is saved when somebody who was signed out is back', async () => {
+    await edit()
+    const save = lock.save
+    lock.save = () => Promise.reject(new LeaseError('store-failed', 'sign in', { cause: { status: 401 } }))
+    draft.edit('second')
+    await settle(600)
+    expect(draft.state.status).toBe('dirty')
+    lock.save = save
+    await settle(2000)
+    expect(lock.content).toBe('second')
+  })
+
+  it('is loaded again after events may have been missed', async () => {
+    lock.anotherWrites('second')
+    lock.change({ gaps: 1 })
+    await settle()
+    expect(draft.state.text).toBe('second')
+  })
+
+  describe('that an earlier page left behind', () => {
+    let kept: UnsavedText | null
+    const reopen = async () => {
+      draft.close()
+      const copy = { claim: async () => kept, keep: (text: UnsavedText | null) => (kept = text), flush() {} }
+      draft = new Draft(lock as unknown as DocumentLock, copy)
+      await settle()
+    }
+
+    it('is shown, and saved with the next grant if nobody has saved since', async () => {
+      kept = { text: 'typed before the crash', base: null }
+      await reopen()
+      expect(draft.state).toMatchObject({ text: kept?.text, status: 'kept', isOutdated: false })
+      await edit()
+      await settle(1000)
+      expect(lock.content).toBe('typed before the crash')
+      expect(kept).toBeNull()
+    })
+
+    it('overwrites nothing that was saved since', async () => {
+      kept = { text: 'typed before the crash', base: null }
+      lock.anotherWrites('theirs')
+      await reopen()
+      await edit()
+      await settle(5000)
+      expect(lock.content).toBe('theirs')
+      expect(draft.state).toMatchObject({ text: 'typed before the crash', status: 'kept', isOutdated: true })
+      expect(kept).toMatchObject({ text: 'typed before the crash' })
+    })
+
+    it('is kept as long as it is not saved', async () => {
+      kept = null
+      await reopen()
+      await edit()
+      draft.edit('typed')
+      expect(kept).toMatchObject({ text: 'typed' })
+      await settle(600)
+      expect(kept).toBeNull()
+    })
   })
 
   it('is saved completely before the lock is handed over', async () => {

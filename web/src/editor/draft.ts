@@ -78,7 +78,7 @@ export class Draft {
   #version = 0
   #dirtySince = 0
   #saving: Promise<void> | undefined
-  #seen = { held: false, savedAt: null as string | null, connected: false }
+  #seen = { held: false, savedAt: null as string | null, gaps: 0 }
   #timer: ReturnType<typeof setTimeout> | undefined
   /** Whether it is known what an earlier page left behind. */
   #isOpen = false
@@ -184,13 +184,15 @@ export class Draft {
 
   #onLock(): void {
     if (!this.#isOpen) return
-    const { held, savedAt, connected, request } = this.#lock.state
+    const { held, savedAt, gaps, request } = this.#lock.state
     const before = this.#seen
-    this.#seen = { held, savedAt, connected }
+    this.#seen = { held, savedAt, gaps }
     const isGranted = held && !before.held
     // Another tab may have saved before the grant. The user must see that text before typing.
     if (isGranted && this.#state.status === 'saved') this.#change({ status: 'loading' })
-    if (isGranted || savedAt !== before.savedAt || (connected && !before.connected)) void this.#load()
+    // While this tab holds the lock, nobody else saves.
+    const mayBeMissing = !held && gaps !== before.gaps
+    if (isGranted || savedAt !== before.savedAt || mayBeMissing) void this.#load()
     // A holder whose lock has expired may still save if nobody got the lock since. A request to hand over: save now.
     const isEnding = (before.held && !held) || request !== null
     if (isEnding && this.#state.status === 'dirty') void this.#save()

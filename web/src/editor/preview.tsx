@@ -1,3 +1,4 @@
+import './preview.css'
 import { markdownLanguage } from '@codemirror/lang-markdown'
 import { createElement, Fragment, type ReactNode, useDeferredValue, useMemo } from 'react'
 
@@ -65,7 +66,7 @@ function childrenOf(node: SyntaxNode, text: string): ReactNode[] {
 function elementOf(node: SyntaxNode, text: string): ReactNode {
   const { name, from, to } = node
   const source = text.slice(from, to)
-  const element = node.parent?.name === 'TableHeader' ? 'th' : ELEMENTS[name]
+  const element = name === 'TableCell' && node.parent?.name === 'TableHeader' ? 'th' : ELEMENTS[name]
   if (element) {
     const children = childrenOf(node, text)
     const isText = (child: ReactNode) => typeof child === 'string'

@@ -1,3 +1,4 @@
+import './tour.css'
 import { type MouseEvent, useEffect, useState } from 'react'
 import type { DocumentLockState } from '../../../src/client/index.ts'
 import type { Lang } from '../ui/preferences.ts'
@@ -45,13 +46,14 @@ export function Tour({ state, draft, lang }: TourProps) {
       ),
     },
   ]
-  const current = isPlugged ? steps.findIndex(({ isDone }) => !isDone) : steps.length - 1
+  const next = steps.findIndex(({ isDone }) => !isDone)
+  const current = next < 0 || !isPlugged ? steps.length - 1 : next
   return (
     <section className="tour card" aria-label={words.title}>
       <h2>{words.title}</h2>
       <ol>
         {steps.map(({ title, text, isDone, action }, n) => (
-          <li key={title} data-state={n === current ? 'now' : isDone ? 'done' : 'later'}>
+          <li key={title} data-done={isDone} aria-current={n === current ? 'step' : undefined}>
             <span className="number" aria-hidden="true">
               {isDone ? '✓' : n + 1}
             </span>
