@@ -96,12 +96,6 @@ describe('an event of the server', () => {
     expect(received('document.unlocked', { token: 7 }, locked).holder).toMatchObject({ token: 8 })
   })
 
-  it('may have the name that Laravel gives it', () => {
-    expect(received('App\\Events\\DocumentLocked', { ...LOCKED, token: 7, holder: other }).phase).toBe(
-      'read-only',
-    )
-  })
-
   it('names the waiters, and the place of this tab', () => {
     const waiting = { ...INITIAL_STATE, phase: 'waiting' as const, me: ME }
     expect(received('document.line', { line: [other, you] }, waiting)).toMatchObject({
