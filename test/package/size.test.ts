@@ -12,7 +12,7 @@ const budgets = [
   { part: 'core', names: ['createLeases'], bytes: 7600, goal: 6500 },
   { part: 'project', names: ['createProjectLocks'], bytes: 11_700, goal: 11_000 },
   { part: 'client', names: ['createDocumentLock'], bytes: 10_700, goal: 9000 },
-  { part: 'sync', names: ['createSync', 'chromeContext'], bytes: 13_200, goal: 9000 },
+  { part: 'sync', names: ['createSync', 'chromeContext'], bytes: 13_050, goal: 9000 },
 ]
 
 describe('the size, minified and compressed', () => {
