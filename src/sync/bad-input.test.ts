@@ -88,6 +88,17 @@ describe('messages', () => {
       await written
     },
   )
+
+  it('that answer an update without saying whether it was done end it', async () => {
+    const [connect, clock] = [memoryMessengers(), new FakeClock()]
+    connect().subscribe(() => ({ result: {} }))
+    const ports = { storage: memoryStorage(), messenger: connect(), clock }
+    const sync = createSync<Item>({ ...ports, writes: 'coordinator' })
+    await expect(sync.updateEntity('a', () => ({ n: 1 }))).rejects.toMatchObject({
+      code: 'store-failed',
+      message: expect.stringContaining('malformed'),
+    })
+  })
 })
 
 describe('stored data', () => {

@@ -103,7 +103,7 @@ export function chromeStorage(name: ChromeAreaName = 'local', api: ChromeApi = g
       await explained(() => area.set(items))
     },
     remove: (keys) => explained(() => area.remove([...keys])),
-    keys: () => explained(() => keysOf(area)),
+    keys: () => explained(async () => area.getKeys?.() ?? Object.keys(await area.get(null))),
     subscribe(listener) {
       const onChanged = (changes: Readonly<Record<string, ChromeChange>>, changedArea: string) => {
         if (changedArea === name) listener(changes)
@@ -116,10 +116,6 @@ export function chromeStorage(name: ChromeAreaName = 'local', api: ChromeApi = g
       }
     },
   }
-}
-
-async function keysOf(area: ChromeStorageArea): Promise<string[]> {
-  return area.getKeys ? area.getKeys() : Object.keys(await area.get(null))
 }
 
 function expectItemsFit(items: Items): void {
@@ -186,15 +182,10 @@ export function chromeMessenger(options: ChromeMessengerOptions = {}): Messenger
   }
 }
 
-/** A rejection means that there is no receiver. */
-function firstAnswer(answers: readonly (Promise<unknown> | undefined)[]): Promise<unknown> {
-  return new Promise((resolve) => {
-    const ends = answers.map(async (pending) => {
-      const answer = await pending?.catch(() => undefined)
-      if (answer !== undefined && answer !== null) resolve(answer)
-    })
-    void Promise.all(ends).then(() => resolve(undefined))
-  })
+/** `undefined` if nobody answers. A rejection means that there is no receiver. */
+function firstAnswer(pending: readonly (Promise<unknown> | undefined)[]): Promise<unknown> {
+  const answers = pending.map(async (answer) => (await answer) ?? Promise.reject())
+  return Promise.any(answers).catch(() => undefined)
 }
 
 function globalApi(): ChromeApi {

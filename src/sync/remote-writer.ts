@@ -55,6 +55,11 @@ export function remoteWriter(options: RemoteWriterOptions): Writer {
         if (!next) return
         const { swapped, found } = (await send('swap', id, entity ?? null, next)) as Swapped
         if (swapped) return
+        if (swapped !== false)
+          throw new LeaseError(
+            'store-failed',
+            'the answer of the coordinator is malformed; it may be another version',
+          )
         entity = found
       }
     },

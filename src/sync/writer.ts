@@ -170,6 +170,7 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
     base: Items,
     update?: Work['update'],
   ): Promise<void> {
+    if (recordKeys.length === 0 && operations.length === 0 && !update) return
     const touched = operations.flatMap(([, { patch }]) => patch?.[0] ?? []).concat(update?.id ?? [])
     const items = touched.length > 0 ? { ...base, ...(await storage.get(layout.entityKeys(touched))) } : base
     const resets = operations.some(([, { reset }]) => reset)

@@ -12,7 +12,7 @@ const budgets = [
   { part: 'core', names: ['createLeases'], bytes: 6900, goal: 6500 },
   { part: 'project', names: ['createProjectLocks'], bytes: 11_000 },
   { part: 'client', names: ['createDocumentLock'], bytes: 10_250, goal: 9000 },
-  { part: 'sync', names: ['createSync', 'chromeContext'], bytes: 13_200, goal: 9000 },
+  { part: 'sync', names: ['createSync', 'chromeContext'], bytes: 13_050, goal: 9000 },
 ]
 
 describe('the size, minified and compressed', () => {
