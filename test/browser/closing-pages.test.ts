@@ -59,7 +59,8 @@ describe('a write survives', () => {
 
       await openSurface[type](observer, 'page.html')
       await eventually(async () => expect(await isOpen()).toBe(true))
-      await observer.evaluate(bootstrapSurface)
+      // Its script may not have run yet.
+      await eventually(() => observer.evaluate(bootstrapSurface))
       await observer.evaluate(writeAndCloseSurface, `ready${n}`)
       await eventually(async () => expect(await isOpen()).toBe(false))
     }

@@ -222,6 +222,31 @@ describe('the checklist extension', () => {
     await panel.close()
   })
 
+  it('shows the last of many items, and more of them on demand', async () => {
+    const entities = Array.from({ length: 248 }, (_, n) => {
+      return [`many${n}`, { label: `item ${n}`, checked: false, timestamp: n }]
+    })
+    const buffer = Buffer.from(JSON.stringify({ settings: {}, entities }))
+    const copy = { name: 'many.json', mimeType: 'application/json', buffer }
+    await options.bringToFront()
+    await options.locator('input[type=file]').setInputFiles(copy)
+    const rowsOf = (surface: Page) => surface.locator('li span')
+    await popup.bringToFront()
+    await becomes(() => rowsOf(popup).count(), 200)
+    await becomes(() => rowsOf(page).last().textContent(), 'item 247')
+    // An open card shows what is added; the next time it opens with the last rows.
+    await page.bringToFront()
+    await fieldOf(page).press('Escape')
+    await becomes(() => rowsOf(page).count(), 0)
+    await page.keyboard.press('Enter')
+    await becomes(() => rowsOf(page).count(), 200)
+    expect(await rowsOf(page).last().textContent()).toBe('item 247')
+    expect(await card().getByText('50 earlier items').isVisible()).toBe(true)
+    await popup.bringToFront()
+    await popup.getByRole('button', { name: 'Show 50 earlier items' }).click()
+    await becomes(() => rowsOf(popup).first().textContent(), 'bread <b>')
+  })
+
   it('opens the options from the page', async () => {
     await options.close()
     const opened = extension.browser.waitForEvent('page', (opened) => opened.url().endsWith('options.html'))

@@ -11,6 +11,8 @@ export interface CardActions {
   tick(id: string, checked: boolean): void
   remove(id: string): void
   openOptions(): void
+  /** The rows are shown from now on. */
+  opened(): void
 }
 
 export type Card = ReturnType<typeof createCard>
@@ -19,9 +21,11 @@ export function createCard(actions: CardActions) {
   const host = element('holdfast-checklist', { lang: language })
   const root = host.attachShadow({ mode: 'open' })
   const rows = new Map<string, HTMLLIElement>()
+  let isOpen = false
 
   const count = element('span')
   const empty = element('p', { className: 'empty quiet', textContent: texts.empty })
+  const earlier = element('p', { className: 'quiet' })
   const list = element('ul')
   const field = element('input', {
     ariaLabel: texts.newItem,
@@ -34,7 +38,7 @@ export function createCard(actions: CardActions) {
   ])
   const pill = element('span', { className: 'pill', role: 'status' })
   const options = element('button', { className: 'link', type: 'button', textContent: texts.options })
-  const body = element('fieldset', {}, [empty, list, form, element('footer', {}, [pill, options])])
+  const body = element('fieldset', {}, [empty, earlier, list, form, element('footer', {}, [pill, options])])
   const alert = element('p', { role: 'alert' })
   const card = element('details', {}, [
     element('summary', {}, [element('b', { textContent: texts.app }), count]),
@@ -53,6 +57,11 @@ export function createCard(actions: CardActions) {
     if (!isStored) field.value ||= label
   })
   options.addEventListener('click', actions.openOptions)
+  card.addEventListener('toggle', () => {
+    isOpen = card.open
+    if (isOpen) actions.opened()
+    else removeAllRows()
+  })
   root.addEventListener('keydown', (event) => {
     if ((event as KeyboardEvent).key !== 'Escape' || !card.open) return
     card.open = false
@@ -86,17 +95,26 @@ export function createCard(actions: CardActions) {
       alert.textContent = text
       if (text) card.open = true
     },
-    drawRow(id: string, { label, checked }: Item): void {
-      const row = rows.get(id) ?? createRow(id)
+    /** The rows, and how many items before them are not among them. */
+    drawRows(entries: readonly (readonly [id: string, item: Item])[], before: number): void {
+      earlier.textContent = before > 0 ? texts.earlierElsewhere(before) : ''
+      for (const [id, item] of entries) this.drawRow(id, item, true)
+    },
+    /** A card that is closed has no rows, and an open one has the last rows only. */
+    drawRow(id: string, { label, checked }: Item, isNew: boolean): void {
+      const row = rows.get(id) ?? (isOpen && isNew && createRow(id))
+      if (!row) return
       const [box, text, remove] = row.querySelectorAll<HTMLElement>('input, span, button')
       Object.assign(box ?? {}, { checked })
       if (text) text.textContent = label
       if (remove) remove.ariaLabel = texts.remove(label)
     },
     removeRow,
-    removeAllRows(): void {
-      for (const id of rows.keys()) removeRow(id)
-    },
+    removeAllRows,
+  }
+
+  function removeAllRows(): void {
+    for (const id of rows.keys()) removeRow(id)
   }
 
   function drawPill(status: keyof typeof texts.status): void {

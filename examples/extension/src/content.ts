@@ -3,17 +3,26 @@ import { createCard } from './card.ts'
 import { ACTIONS, addItem, inScope, openSync, tick } from './model.ts'
 import { explain, texts } from './texts.ts'
 
+/** A card is no place for thousands of rows. */
+const ROWS = 200
+
 const sync = openSync()
 const card = createCard({
   add: (label) => report(addItem(sync, label), texts.notAdded(label)),
   tick: (id, checked) => void report(tick(sync, id, checked), texts.notSaved),
   remove: (id) => void report(sync.removeEntity(id), texts.notSaved),
   openOptions: () => void chrome.runtime.sendMessage({ action: ACTIONS.openOptions }),
+  opened: () => {
+    const { entries } = sync.state
+    card.drawRows(entries.slice(-ROWS), entries.length - ROWS)
+  },
 })
 let isCountDue = false
 
 sync.subscribe((change) => {
-  if (change.type === 'entity') card.drawRow(change.id, change.entity)
+  // All that comes before is drawn when it is complete.
+  if (sync.status === 'loading') return
+  if (change.type === 'entity') card.drawRow(change.id, change.entity, !change.previous)
   if (change.type === 'removed') card.removeRow(change.id)
   if (change.type === 'cleared') card.removeAllRows()
   if (change.type === 'status') card.drawStatus(change.status)
@@ -24,8 +33,7 @@ card.drawStatus(sync.status)
 void report(sync.bootstrap(), texts.unreadable)
 
 function drawFrame(): void {
-  const isLoaded = sync.status !== 'loading'
-  card.show(isLoaded && inScope(sync.settings, location.hostname), sync.settings.themeToken)
+  card.show(inScope(sync.settings, location.hostname), sync.settings.themeToken)
 }
 
 /** Once for all changes of a frame. */
