@@ -24,27 +24,23 @@ export interface Asked {
 export function answerWithin<T>(
   answer: Promise<T>,
   ms: number,
-  { clock, store }: Asked,
+  asked: Asked,
   resource?: string,
   stop?: Stop,
 ): Promise<T> {
+  const { clock, store } = asked
   return new Promise<T>((resolve, reject) => {
-    let cancel = () => {}
-    const wait = (left: number) => {
-      const due = clock.monotonic() + left
-      cancel = clock.setTimer(() => {
-        const late = clock.monotonic() - due
-        if (late > BLOCKED_MS) return wait(Math.min(late, left))
-        const message = `no answer from the store within ${Math.ceil(ms)} ms`
-        const error = new LeaseError('store-unavailable', message, { resource })
-        reject(store?.explain?.(error) ?? error)
-      }, left)
-    }
-    wait(ms)
+    const due = clock.monotonic() + ms
+    const cancel = clock.setTimer(() => {
+      const message = `no answer from the store within ${Math.ceil(ms)} ms`
+      const error = new LeaseError('store-unavailable', message, { resource })
+      if (clock.monotonic() - due > BLOCKED_MS) resolve(answerWithin(answer, ms, asked, resource, stop))
+      else reject(store?.explain?.(error) ?? error)
+    }, ms)
     stop?.listen((reason) => {
       cancel()
       reject(reason)
     })
-    answer.then(resolve, reject).then(() => cancel())
+    answer.then(resolve, reject).then(cancel)
   })
 }

@@ -37,22 +37,23 @@ export function isInternal(names: Names, name: string): boolean {
 
 /** The body of a `do` statement. */
 export function installScript(names: Names): string {
-  const { schema, table, waiters, meta } = names
+  const { bare, schema, table, waiters, meta } = names
   const functions = [upkeep, queue, transitions, listing].map((part) => part(names)).join('\n')
   return `
 declare
   statement text;
   installed integer;
 begin
+  -- Read from the table: a lookup by name may be answered from a cache that is older than this turn.
+  if not exists (select from pg_namespace where nspname = ${literal(bare.schema)}) then
+    execute ${literal(`create schema ${schema}`)};
+  end if;
   -- Another node may have done it while this one waited for its turn, also a newer one.
   if to_regclass(${literal(meta)}) is not null then
     select max(version) into installed from ${meta};
     if installed > ${SCHEMA_VERSION} or (installed = ${SCHEMA_VERSION} and ${isInstalled(names)}) then
       return;
     end if;
-  end if;
-  if to_regnamespace(${literal(schema)}) is null then
-    execute ${literal(`create schema ${schema}`)};
   end if;
   for statement in
     select 'drop function ' || oid::regprocedure from pg_proc
