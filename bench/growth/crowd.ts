@@ -18,7 +18,7 @@ export type Report =
 const TTL_MS = 600_000
 
 process.once('message', async ({ address, waiters, holds }: Orders) => {
-  const report = (message: Report) => process.send?.(message)
+  const report = (message: Report) => new Promise((sent) => process.send?.(message, sent))
   const next = () => new Promise((resolve) => process.once('message', resolve))
   const { store, close } = await openStore(address)
   let calls = 0
@@ -48,7 +48,7 @@ process.once('message', async ({ address, waiters, holds }: Orders) => {
     },
   })
   const held = holds ? await leases.acquire('contended') : undefined
-  report({ type: 'ready' })
+  void report({ type: 'ready' })
   await next()
 
   globalThis.gc?.()
@@ -64,11 +64,15 @@ process.once('message', async ({ address, waiters, holds }: Orders) => {
     }),
   )
   await waiting.promise
-  report({ type: 'waiting', ms: now() - start, bytes: process.memoryUsage().rss - before })
+  void report({ type: 'waiting', ms: now() - start, bytes: process.memoryUsage().rss - before })
   await next()
 
   await held?.release()
-  report({ type: 'done', turns: (await turns).map(([granted, released]) => [granted, released]), calls })
+  await report({
+    type: 'done',
+    turns: (await turns).map(([granted, released]) => [granted, released]),
+    calls,
+  })
   await leases.close()
   await close()
   process.disconnect()

@@ -26,8 +26,8 @@ export interface LeaseRow {
   /** Also a lease that has expired, until a transition returns it as ended. */
   lease: StoredLease | null
   endedAt: number
-  /** First in, first out. */
-  queue: Waiter[]
+  /** By id, in the order in which they came: first in, first out. */
+  queue: Map<string, Waiter>
   reserved: Reservation | null
 }
 
@@ -70,7 +70,7 @@ export class Effects {
 
 /** `floor`: the highest token of all rows that the store has deleted. */
 export function newRow(resource: string, floor: number): LeaseRow {
-  return { resource, token: floor, lease: null, endedAt: 0, queue: [], reserved: null }
+  return { resource, token: floor, lease: null, endedAt: 0, queue: new Map(), reserved: null }
 }
 
 /** `channel`: joins the queue if the resource is not free; `null`: does not wait. */
@@ -113,7 +113,7 @@ export function release(
   if (row.lease && ('id' in by ? row.lease.id === by.id : row.token === by.token)) {
     ended = end(row, liveLease(row, now) ? 'released' : 'expired', now, effects)
   } else if ('id' in by) {
-    row.queue = row.queue.filter((waiter) => waiter.id !== by.id)
+    row.queue.delete(by.id)
     if (row.reserved?.id === by.id) row.reserved = null
     effects.wakes.delete(by.id)
   }
@@ -141,7 +141,7 @@ export function waitingIn(queue: readonly Omit<Waiter, 'channel'>[], limit: numb
 
 /** Whether nobody needs the row any more. A store that deletes it keeps the highest deleted token as its floor. */
 export function isForgettable(row: LeaseRow, now: number): boolean {
-  return !row.lease && row.queue.length === 0 && isTokenOld(row, now)
+  return !row.lease && row.queue.size === 0 && isTokenOld(row, now)
 }
 
 /** Whether no clock that steps back by less than an hour could produce the token again. */
@@ -158,7 +158,7 @@ export function nextToken(previous: number, now: number): number {
 export function reservationWakes({ queue, reserved }: LeaseRow, now: number): Map<string, number> {
   if (!reserved) return new Map()
   const wakes = new Map([[reserved.id, 0]])
-  const second = queue[1]
+  const [, second] = queue.values()
   if (second && second.id !== reserved.id) wakes.set(second.id, Math.max(0, reserved.until - now))
   return wakes
 }
@@ -169,7 +169,7 @@ function grant(row: LeaseRow, request: RowAsk, now: number, effects: Effects): A
   row.token = nextToken(row.token, now)
   row.lease = { id, owner, metadata, acquiredAt: now, expiresAt: now + ttl, span: ttl }
   if (process) row.lease.process = process
-  row.queue = row.queue.filter((waiter) => waiter.id !== id)
+  row.queue.delete(id)
   row.reserved = null
   const lease = describe(row, row.lease, 'held', now)
   effects.changes.push(lease)
@@ -177,9 +177,11 @@ function grant(row: LeaseRow, request: RowAsk, now: number, effects: Effects): A
 }
 
 function refuse(row: LeaseRow, { id, owner }: Ask, channel: string | null, now: number): Answer {
-  if (channel !== null && !row.queue.some((waiter) => waiter.id === id))
-    row.queue.push({ id, channel, owner })
-  const place = row.queue.findIndex((waiter) => waiter.id === id)
+  const { queue } = row
+  const joins = channel !== null && !queue.has(id)
+  if (joins) queue.set(id, { id, channel, owner })
+  // Only a waiter that asks again is searched: joining costs the same in every queue.
+  const place = joins ? queue.size - 1 : [...queue.keys()].indexOf(id)
   const holder = liveRecord(row, now)
   const freeIn = holder?.remaining ?? (row.reserved ? row.reserved.until - now : 0)
   return {
@@ -199,7 +201,7 @@ function settle(row: LeaseRow, now: number, effects: Effects): void {
     reserved.until = Math.min(reserved.until, now + RESERVATION_MS)
     if (reserved.until <= now) dropChannelOf(row, reserved.id, effects)
   }
-  const [first] = row.queue
+  const [first] = row.queue.values()
   if (!first || row.reserved || liveLease(row, now)) return
   row.reserved = { id: first.id, until: now + RESERVATION_MS }
   for (const [id, inMs] of reservationWakes(row, now)) effects.wakes.set(id, inMs)
@@ -207,9 +209,12 @@ function settle(row: LeaseRow, now: number, effects: Effects): void {
 
 /** The waiter missed its turn, so its process is probably dead. If it is not, its waiters ask again. */
 function dropChannelOf(row: LeaseRow, id: string, effects: Effects): void {
-  const channel = row.queue.find((waiter) => waiter.id === id)?.channel
-  for (const waiter of row.queue) if (waiter.channel === channel) effects.wakes.set(waiter.id, 0)
-  row.queue = row.queue.filter((waiter) => waiter.channel !== channel)
+  const channel = row.queue.get(id)?.channel
+  for (const waiter of row.queue.values())
+    if (waiter.channel === channel) {
+      effects.wakes.set(waiter.id, 0)
+      row.queue.delete(waiter.id)
+    }
   row.reserved = null
 }
 

@@ -61,7 +61,7 @@ export class LeaseTable {
   }
 
   waiting({ resources, limit }: WaitingQuery): WaitingQueue[] {
-    return resources.map((resource) => waitingIn(this.rows.get(resource)?.queue ?? [], limit))
+    return resources.map((resource) => waitingIn([...(this.rows.get(resource)?.queue.values() ?? [])], limit))
   }
 
   list(query: ListQuery, now: number): LeasePage {

@@ -112,7 +112,7 @@ export class Push {
     if (!row || stored?.line === null) return { ids: new Set(), reservation: '', wakes: new Map() }
     const { reserved } = row
     const waiters = readsPlaces ? queries.waiters(resource) : queries.firstWaiters(resource, 2)
-    row.queue = waiters
+    row.queue = new Map(waiters.map((waiter) => [waiter.id, waiter]))
     return {
       ids: readsPlaces ? new Set(waiters.map(({ id }) => id)) : null,
       reservation: reserved ? `${reserved.id} ${reserved.until}` : '',

@@ -32,13 +32,12 @@ export function loadRow(queries: Queries, stored: StoredRow, id: string | null, 
   const { waiters, unread } = isWhole
     ? { waiters: queries.waiters(resource), unread: 0 }
     : readPart(queries, resource, id)
-  row.queue = waiters
-    .filter(({ channel }) => !gone.has(channel))
-    .map(({ id, channel, owner }) => ({ id, channel, owner }))
+  const live = waiters.filter(({ channel }) => !gone.has(channel))
+  row.queue = new Map(live.map(({ id, channel, owner }) => [id, { id, channel, owner }]))
   if (isWhole) {
-    const channels = new Set(row.queue.map(({ channel }) => channel))
+    const channels = new Set(live.map(({ channel }) => channel))
     for (const channel of processes.keys()) if (!channels.has(channel)) processes.delete(channel)
-    if (!row.queue.some((waiter) => waiter.id === reserved?.id)) row.reserved = null
+    if (!row.queue.has(reserved?.id ?? '')) row.reserved = null
   }
   return { row, waiters: new Map(waiters.map((waiter) => [waiter.id, waiter])), unread }
 }
@@ -62,16 +61,15 @@ export function countUnread(answer: Answer, unread: number): Answer {
 
 /** Whether the transition has changed the queue. */
 export function isQueueChanged({ row, waiters }: LoadedRow): boolean {
-  return row.queue.length !== waiters.size || row.queue.some(({ id }) => !waiters.has(id))
+  return row.queue.size !== waiters.size || [...row.queue.keys()].some((id) => !waiters.has(id))
 }
 
 export function saveQueue(queries: Queries, { row, waiters }: LoadedRow): void {
   const { resource, queue } = row
-  const kept = new Set(queue.map(({ id }) => id))
-  for (const { id, place } of waiters.values()) if (!kept.has(id)) queries.leave(resource, place)
+  for (const { id, place } of waiters.values()) if (!queue.has(id)) queries.leave(resource, place)
   // If nobody waited, the table may only have rows that somebody forgot to delete.
   if (waiters.size === 0) queries.removeWaiters(resource)
-  for (const { id, channel, owner = '' } of queue)
+  for (const { id, channel, owner = '' } of queue.values())
     if (!waiters.has(id))
       queries.join(resource, { place: queries.lastPlace(resource) + 1, id, channel, owner })
 }

@@ -17,7 +17,7 @@ it('a row has the reservation and the processes of its waiters in the column `li
     process: null,
   }
   const row = decodeRow(stored, 4)
-  expect(row).toMatchObject({ queue: [], reserved: { id: 'a', until: 7 } })
+  expect(row).toMatchObject({ queue: new Map(), reserved: { id: 'a', until: 7 } })
   expect([...row.processes]).toEqual([['p', 'record']])
   expect(encodeRow(row)).toEqual(stored)
 })

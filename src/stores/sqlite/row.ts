@@ -108,15 +108,15 @@ export class DamagedRows {
 }
 
 function decodeQueue(stored: StoredRow): Pick<SqliteRow, 'queue' | 'reserved' | 'processes'> {
-  if (stored.line === null) return { queue: [], reserved: null, processes: new Map() }
+  if (stored.line === null) return { queue: new Map(), reserved: null, processes: new Map() }
   const value = parse(stored.line)
   if (!isStoredQueue(value)) throw damaged(stored, 'its queue of waiters is malformed', 'line')
   const { reserved, processes = {} } = value
-  return { queue: [], reserved, processes: new Map(Object.entries(processes)) }
+  return { queue: new Map(), reserved, processes: new Map(Object.entries(processes)) }
 }
 
 function encodeQueue({ queue, reserved, processes }: LeaseRow & Partial<SqliteRow>): string | null {
-  if (queue.length === 0 && !reserved) return null
+  if (queue.size === 0 && !reserved) return null
   const stored: StoredQueue = {
     reserved,
     ...(processes && processes.size > 0 && { processes: Object.fromEntries(processes) }),

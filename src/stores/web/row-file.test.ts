@@ -19,7 +19,10 @@ describe('the file of a directory store', () => {
     const [line, reserved] = [[{ id: 'x', channel: 'tab' }], { id: 'x', until: NOW }]
     const text = fileWith({ line, reserved })
     const table = decodeTable({ text, lastModified: NOW }, NOW)
-    expect(table.rows.get('a')).toMatchObject({ queue: line, reserved })
+    expect(table.rows.get('a')).toMatchObject({
+      queue: new Map(line.map((waiter) => [waiter.id, waiter])),
+      reserved,
+    })
     expect(JSON.parse(encodeTable(table))).toEqual(JSON.parse(text))
   })
 

@@ -1,7 +1,7 @@
 import { isObject } from '../../base/arguments.ts'
 import { LeaseError } from '../../base/errors.ts'
 import type { Content } from '../browser/index.ts'
-import type { LeaseRow } from '../lease-row.ts'
+import type { LeaseRow, Waiter } from '../lease-row.ts'
 import { LeaseTable } from '../lease-table.ts'
 
 const FORMAT = 1
@@ -9,7 +9,7 @@ const FORMAT = 1
 const QUARANTINE_MS = 30_000
 
 /** A row in the file. The queue has the name `line` there. */
-type StoredRow = Omit<LeaseRow, 'queue'> & { readonly line: LeaseRow['queue'] }
+type StoredRow = Omit<LeaseRow, 'queue'> & { readonly line: readonly Waiter[] }
 
 /** Throws as long as a damaged file must be respected. */
 export function decodeTable(content: Content | null, now: number): LeaseTable {
@@ -28,7 +28,10 @@ export function isUndated(content: Content, now: number): boolean {
 }
 
 export function encodeTable({ rows, floor }: LeaseTable): string {
-  const stored = Array.from(rows.values(), ({ queue, ...row }): StoredRow => ({ ...row, line: queue }))
+  const stored = Array.from(
+    rows.values(),
+    ({ queue, ...row }): StoredRow => ({ ...row, line: [...queue.values()] }),
+  )
   return JSON.stringify({ format: FORMAT, floor, rows: stored })
 }
 
@@ -39,7 +42,7 @@ function readTable({ text }: Content): LeaseTable | null {
     throw new LeaseError('store-failed', `the lease file has format ${format}: update Holdfast`)
   if (format !== FORMAT || !Array.isArray(rows) || !rows.every(isRow)) return null
   return new LeaseTable(
-    rows.map(({ line, ...row }) => ({ ...row, queue: line })),
+    rows.map(({ line, ...row }) => ({ ...row, queue: new Map(line.map((waiter) => [waiter.id, waiter])) })),
     Number(floor) || 0,
   )
 }
