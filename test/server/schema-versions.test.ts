@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { type DocumentStore, postgresDocuments } from '../../src/server/index.ts'
+import { type DocumentStore, migrateServer, postgresDocuments } from '../../src/server/index.ts'
 import { sqliteDocuments } from '../../src/server/node/index.ts'
 import { type Bed, makeBed } from '../stores/postgres/bed.ts'
 
@@ -139,6 +139,25 @@ describe('the version of the leases on Postgres', () => {
     const left = `select from pg_proc where pronamespace = '${bed.schema}'::regnamespace and proname like '%\\_renew'`
     expect((await bed.admin.query(left)).rowCount).toBe(0)
   })
+})
+
+it('a migration of tables that the first version created needs no other table, and grants all of them', async () => {
+  const bed = await makeBed(url)
+  onTestFinished(() => bed[Symbol.asyncDispose]())
+  const role = `role_${bed.schema}`
+  const { schema } = bed
+  await bed.admin.query(`create role ${role}; create schema ${schema};
+    create table ${schema}.holdfast_documents (room text primary key not null, fence bigint not null,
+      holder text not null, content text, token bigint, saved_at bigint);
+    create table ${schema}.holdfast_audit (number bigint generated always as identity primary key,
+      resource text not null, entry text not null);
+    create table ${schema}.holdfast_secrets (name text primary key not null, secret text not null)`)
+  onTestFinished(async () => void (await bed.admin.query(`drop owned by ${role}; drop role ${role}`)))
+  const { tables } = await migrateServer(bed.pool(), { schema, grantTo: role })
+  for (const table of tables) {
+    const rights = `select has_table_privilege('${role}', '${table}', 'delete') as deletes`
+    expect([table, (await bed.admin.query(rights)).rows]).toEqual([table, [{ deletes: true }]])
+  }
 })
 
 async function onSqlite(): Promise<Place> {
