@@ -25,6 +25,9 @@ const server = spawn(
     cwd: root,
     stdio: 'inherit',
     env: {
+      // Short enough to watch a lock run out.
+      HOLDFAST_TTL: '15s',
+      HOLDFAST_HEARTBEAT: '5s',
       ...process.env,
       HOLDFAST_STORE: `sqlite:${join(DATA, 'holdfast.db')}`,
       HOLDFAST_ADMIN_TOKENS: token,
@@ -40,8 +43,8 @@ await ready(`${url}/readyz`)
 console.log(`
 Holdfast is running.
 
-  Editor     ${url}/
-             Open it in two windows and edit in one.
+  Start here ${url}/
+             It shows the editor in three steps.
   Dashboard  ${url}/dashboard#token=${token}
 
 Locks and texts are kept in .holdfast/. Ctrl-C stops the server.

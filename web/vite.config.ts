@@ -15,6 +15,8 @@ export default defineConfig({
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     // The pages allow scripts and styles of their own origin only, and no data: addresses.
     assetsInlineLimit: 0,
+    // CodeMirror with Markdown and the languages in it.
+    chunkSizeWarningLimit: 700,
     modulePreload: { polyfill: false },
     rolldownOptions: { input: [page('index.html'), page('dashboard.html')] },
   },

@@ -102,9 +102,13 @@ describe('an event of the server', () => {
     )
   })
 
-  it('says who waits, and the place of this tab', () => {
+  it('names the waiters, and the place of this tab', () => {
     const waiting = { ...INITIAL_STATE, phase: 'waiting' as const, me: ME }
-    expect(received('document.line', { line: [other, you] }, waiting)).toMatchObject({ waiting: 2, place: 1 })
+    expect(received('document.line', { line: [other, you] }, waiting)).toMatchObject({
+      waiting: 2,
+      waiters: [{ name: 'Ken' }, ME],
+      place: 1,
+    })
   })
 
   it('asks only the holder to hand over', () => {

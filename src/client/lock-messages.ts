@@ -50,8 +50,7 @@ export function actionsOfResponse(
     actions.push({ type: 'holder', holder: isMe ? { ...holder, ...me } : holder })
   }
   if (Array.isArray(body.waiting)) actions.push(queueAction(body, body.waiting, me))
-  if (typeof body.place === 'number')
-    actions.push({ type: 'queue', waiting: state.waiting, place: body.place })
+  if (typeof body.place === 'number') actions.push({ type: 'queue', place: body.place })
   return actions
 }
 
@@ -62,7 +61,7 @@ export function actionsOfEvent(
   now: number,
 ): DocumentLockAction[] {
   const isMine = held && data.token === token
-  switch (plainName(event)) {
+  switch (event) {
     case 'document.locked':
     case 'document.renewed':
       return hasShape(data, TIMES) ? [{ type: 'holder', holder: holderOf(data, isMine, now) }] : []
@@ -86,9 +85,8 @@ export function actionsOfEvent(
 
 /** Whether this event ends the lease with this token: another tab was granted the lock, or it was unlocked. */
 export function endsLease(event: string, data: Body, token: number): boolean {
-  const name = plainName(event)
   const latest = tokenOf(data)
-  return (name === 'document.locked' && latest > token) || (name === 'document.unlocked' && latest >= token)
+  return (event === 'document.locked' && latest > token) || (event === 'document.unlocked' && latest >= token)
 }
 
 /** 0 if the message does not name a token. */
@@ -123,22 +121,17 @@ function queueAction(
   queue: readonly unknown[],
   me: Person | null,
 ): DocumentLockAction {
-  const place = queue
-    .map(personOf)
-    .findIndex(({ sessionId, clientId }) => sessionId === me?.sessionId && clientId === me.clientId)
+  const waiters = queue.map(personOf)
+  const place = waiters.findIndex(
+    ({ sessionId, clientId }) => sessionId === me?.sessionId && clientId === me.clientId,
+  )
   const waiting = typeof count === 'number' ? count : queue.length
-  return { type: 'queue', waiting, place: place < 0 ? null : place }
+  return { type: 'queue', queue: { waiting, waiters }, place: place < 0 ? null : place }
 }
 
 function personOf(value: unknown): Person {
   const { session_id, client_id, name } = Object(value) as Body
   return { sessionId: textOf(session_id) ?? '', clientId: textOf(client_id), name: textOf(name) }
-}
-
-/** Servers may use Laravel's event names: `App\\Events\\DocumentTakeoverRequested`. */
-function plainName(event: string): string {
-  const words = /^App\\Events\\Document(\w+)$/.exec(event)?.[1]?.match(/[A-Z][a-z]*/g)
-  return words ? `document.${words.join('-').toLowerCase()}` : event
 }
 
 function textOf(value: unknown): string | null {

@@ -62,6 +62,8 @@ export interface DocumentLockState {
   readonly place: number | null
   /** How many tabs wait. */
   readonly waiting: number
+  /** The first tabs of the queue, the next one first. */
+  readonly waiters: readonly Person[]
   readonly request: HandOverRequest | null
   /** The progress of this tab's own `takeOver` or `requestHandOver`. */
   readonly demand: Demand | null
@@ -78,8 +80,10 @@ export type DocumentLockAction =
   | { readonly type: 'lost' | 'error' | 'troubled'; readonly error: LeaseError | null }
   | { readonly type: 'signed-out'; readonly error: LeaseError }
   | { readonly type: 'holder'; readonly holder: DocumentHolder | null }
-  | { readonly type: 'queue'; readonly waiting: number; readonly place: number | null }
+  | { readonly type: 'queue'; readonly queue?: Queue; readonly place: number | null }
   | { readonly type: 'changed'; readonly change: Partial<Independent> }
+
+type Queue = Pick<DocumentLockState, 'waiting' | 'waiters'>
 
 /** The fields whose change affects no other field. */
 type Independent = Pick<DocumentLockState, 'me' | 'request' | 'demand' | 'savedAt' | 'connected'>
@@ -92,6 +96,7 @@ export const INITIAL_STATE: DocumentLockState = {
   token: null,
   place: null,
   waiting: 0,
+  waiters: [],
   request: null,
   demand: null,
   savedAt: null,
@@ -122,17 +127,10 @@ export function reduce(state: DocumentLockState, action: DocumentLockAction): Do
       return { ...state, phase: 'signed-out', place: null, error: action.error }
     case 'lost':
     case 'error':
-      return { ...state, phase: action.type, held: false, place: null, request: null, error: action.error }
+      return ended(state, action.type, action.error)
     case 'refused':
     case 'released':
-      return withPassivePhase({
-        ...state,
-        phase: 'idle',
-        held: false,
-        place: null,
-        request: null,
-        error: null,
-      })
+      return withPassivePhase(ended(state, 'idle', null))
     case 'holder': {
       // The answer of the last holder does not apply to the next one.
       const isSame = action.holder?.token === state.holder?.token
@@ -143,10 +141,14 @@ export function reduce(state: DocumentLockState, action: DocumentLockAction): Do
       })
     }
     case 'queue':
-      return { ...state, waiting: action.waiting, place: state.phase === 'waiting' ? action.place : null }
+      return { ...state, ...action.queue, place: state.phase === 'waiting' ? action.place : null }
     case 'changed':
       return { ...state, ...action.change }
   }
+}
+
+function ended(state: DocumentLockState, phase: DocumentLockPhase, error: LeaseError | null) {
+  return { ...state, phase, held: false, place: null, request: null, error }
 }
 
 /** While this tab requests nothing, its phase depends on who holds the lock. */

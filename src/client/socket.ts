@@ -13,12 +13,13 @@ const PONG_MS = 10_000
 export interface SocketOptions {
   readonly url: string
   readonly key: string
-  readonly channel: string
+  /** One channel, or several. */
+  readonly channel: string | readonly string[]
   readonly clock: Clock
   /** The server signs subscriptions to private channels here. */
   readonly api: Api
   readonly onEvent: (event: string, data: Body) => void
-  /** Events arrive from now on. `again`: after the connection was lost, so events may be missing. */
+  /** Events of a channel arrive from now on. `again`: after the connection was lost, so events may be missing. */
   readonly onJoined: (again: boolean) => void
   /** The server refuses the channel. */
   readonly onRefused?: (error: LeaseError) => void
@@ -37,9 +38,10 @@ export interface Socket {
   close(): void
 }
 
-/** A connection to one channel of a server, in the Pusher protocol. It reconnects by itself until it is closed. */
+/** A connection to the channels of a server, in the Pusher protocol. It reconnects by itself until it is closed. */
 export function createSocket(options: SocketOptions): Socket {
-  const { url, key, channel, clock, api, onEvent, onJoined, onRefused, onConnection } = options
+  const { url, key, clock, api, onEvent, onJoined, onRefused, onConnection } = options
+  const channels = [options.channel].flat()
   let connection: WebSocket | undefined
   /** The server's id of this connection; empty until the connection is open. */
   let socketId = ''
@@ -73,7 +75,9 @@ export function createSocket(options: SocketOptions): Socket {
   }
 
   function connect(): void {
-    const address = new URL(`app/${encodeURIComponent(key)}?protocol=${PUSHER_PROTOCOL}`, url)
+    // To its own client the server also tells renewals, and never uses Laravel's event names.
+    const query = `protocol=${PUSHER_PROTOCOL}&client=holdfast`
+    const address = new URL(`app/${encodeURIComponent(key)}?${query}`, url)
     address.protocol = address.protocol.replace('http', 'ws')
     const opening = new WebSocket(address)
     connection = opening
@@ -123,18 +127,18 @@ export function createSocket(options: SocketOptions): Socket {
     if (event === 'pusher:connection_established') onConnected(data)
     setTimer(activityMs, ping)
     if (event === 'pusher:ping') send('pusher:pong', {})
-    if (frame.channel === channel) onChannelEvent(event, data)
+    if (channels.includes(String(frame.channel))) onChannelEvent(event, data, frame.channel)
   }
 
   function onConnected({ socket_id, activity_timeout }: Body): void {
     socketId = String(socket_id)
     failures = 0
     if (typeof activity_timeout === 'number') activityMs = activity_timeout * 1000
-    void join()
+    for (const channel of channels) void join(channel)
     notify(onConnection, true)
   }
 
-  function onChannelEvent(event: string, data: Body): void {
+  function onChannelEvent(event: string, data: Body, channel?: string): void {
     if (event === 'pusher_internal:subscription_succeeded') {
       isJoined = true
       notify(onJoined, wasJoined)
@@ -144,10 +148,10 @@ export function createSocket(options: SocketOptions): Socket {
     else notify(onEvent, event, data)
   }
 
-  async function join(): Promise<void> {
+  async function join(channel: string): Promise<void> {
     const current = connection
     try {
-      const auth = channel.startsWith('private-') ? await sign() : undefined
+      const auth = channel.startsWith('private-') ? await sign(channel) : undefined
       if (connection === current) send('pusher:subscribe', { channel, auth })
     } catch (cause) {
       if (connection !== current) return
@@ -158,7 +162,7 @@ export function createSocket(options: SocketOptions): Socket {
     }
   }
 
-  async function sign(): Promise<string> {
+  async function sign(channel: string): Promise<string> {
     const body = { socket_id: socketId, channel_name: channel }
     const response = await api({ method: 'POST', path: 'broadcasting/auth', body })
     const { auth } = response.body

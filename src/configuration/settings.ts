@@ -8,6 +8,7 @@ import {
   flag,
   list,
   path,
+  proxies,
   type Setting,
   secret,
   secrets,
@@ -64,9 +65,13 @@ export const SETTINGS = {
   hosts: list(
     'names in the Host header; needed beside localhost on a loopback address, and empty is any elsewhere',
   ),
-  trustProxy: flag(
-    false,
-    'whether the last hop of X-Forwarded-For is the client, because your proxy wrote it',
+  trustProxy: proxies(
+    'proxies whose headers tell the client: how many are in front, or their networks, such as 10.0.0.0/8',
+  ),
+  proxyHeaders: choice(
+    'auto',
+    ['auto', 'x-forwarded', 'forwarded'],
+    'what those proxies write; auto: X-Forwarded-For and the like, or Forwarded where that is missing',
   ),
   maxBody: bytes(16_384, 1024, 1_048_576, 'the largest request in bytes'),
   maxDocument: bytes(1_048_576, 1024, 67_108_864, 'the largest request that saves a document, in bytes'),
@@ -96,8 +101,9 @@ export const SETTINGS = {
   logLevel: choice(
     'info',
     ['debug', 'info', 'warn', 'error', 'silent'],
-    'which lines are logged; debug includes heartbeats',
+    'which lines are logged; debug includes heartbeats and probes',
   ),
+  logRooms: flag(false, 'whether the log contains the paths of requests, and so the names of rooms'),
 } as const
 
 export type Settings = {

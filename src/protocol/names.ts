@@ -12,6 +12,11 @@ export function roomChannel(roomId: string): string {
   return `document.${roomId}`
 }
 
+/** The room of a channel in any of its forms; `null` if it belongs to no room. */
+export function roomOfChannel(channel: string): string | null {
+  return /^(?:private-|presence-)?document\.(.+)$/s.exec(channel)?.[1] ?? null
+}
+
 /** The channel with every change of every lease, without ids. For observers, and for `watch`. */
 export const LEASES_CHANNEL = 'private-holdfast.leases'
 

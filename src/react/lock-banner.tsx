@@ -114,7 +114,7 @@ function contentOf(
   confirm: Confirmation,
   onHandOver: LockBannerProps['onHandOver'],
 ): BannerContent {
-  const { phase, holder, held, request, demand, place, waiting, error } = state
+  const { phase, holder, held, request, demand, place, waiting, waiters, error } = state
   const other = holder && !holder.isMe ? whoOf(holder, lang) : null
   const edit: Action = { text: words.edit, run: () => lock?.acquire(), rank: 'primary' }
   const queue: Action = { text: words.wait, run: () => lock?.acquire({ wait: Infinity }), rank: 'primary' }
@@ -159,7 +159,8 @@ function contentOf(
         await run()
       }
       const stop = { text: words.stop, run: afterSaving(() => lock?.release()) }
-      if (!request) return { tone: 'held', text: words.editing(waiting), actions: [stop], until }
+      if (!request)
+        return { tone: 'held', text: words.editing(waiting, waiters[0]?.name), actions: [stop], until }
       const isTakeOver = request.kind === 'take-over'
       const handOver: Action = {
         text: words.handOver,

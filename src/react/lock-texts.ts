@@ -13,8 +13,8 @@ export interface LockTexts {
   readonly label: string
   readonly nobody: string
   readonly asking: string
-  /** `waiting`: how many others wait. */
-  readonly editing: (waiting: number) => string
+  /** `waiting`: how many others wait. `next`: the name of the first of them, if known. */
+  readonly editing: (waiting: number, next?: string | null) => string
   /** Still editing, but the server does not answer. */
   readonly troubled: string
   /** `isEditing`: this tab still has the lock. */
@@ -51,10 +51,12 @@ const en: LockTexts = {
   label: 'Who is editing',
   nobody: 'Nobody is editing.',
   asking: 'Asking for the document.',
-  editing: (waiting) =>
-    waiting === 0
-      ? 'You are editing. Others can read.'
-      : `You are editing. ${waiting === 1 ? '1 person waits' : `${waiting} people wait`} for their turn.`,
+  editing: (waiting, next) => {
+    if (waiting === 0) return 'You are editing. Others can read.'
+    const others = waiting === 1 ? '' : ` and ${waiting - 1} more`
+    if (next) return `You are editing. In line: ${next}${others}.`
+    return `You are editing. In line: ${waiting === 1 ? '1 person' : `${waiting} people`}.`
+  },
   troubled: 'Connection trouble. You can keep typing. We will retry.',
   signedOut: (isEditing) =>
     isEditing
@@ -77,15 +79,16 @@ const en: LockTexts = {
     unanswered: (name) => `${name ?? 'The other'} has not answered.`,
     failed: () => 'That did not work. Try again, or wait in line.',
   },
-  lost: 'You are no longer editing.',
-  lostTo: ({ name, since }) => `${name ?? 'Somebody'} is editing now, since ${since}.`,
+  lost: 'You are no longer editing. Edit again to continue.',
+  lostTo: ({ name, since }) =>
+    `${name ?? 'Somebody'} is editing now, since ${since}. Wait in line to continue.`,
   failed: (_, code) =>
     code === 'store-unavailable'
       ? 'The server does not answer now. Try again in a moment.'
       : 'You cannot edit this document. Reload the page; if that does not help, ask whoever runs it.',
   offline: 'No connection. Trying again.',
   connecting: 'Looking who is editing.',
-  secondsLeft: (seconds) => `${seconds} s`,
+  secondsLeft: (seconds) => `${seconds} s left`,
   edit: 'Edit',
   editAgain: 'Edit again',
   stop: 'Stop editing',
@@ -102,10 +105,12 @@ const ja: LockTexts = {
   label: '編集している人',
   nobody: 'いま編集している人はいません。',
   asking: '編集できるか確認しています。',
-  editing: (waiting) =>
-    waiting === 0
-      ? 'あなたが編集中です。ほかの人は閲覧できます。'
-      : `あなたが編集中です。${waiting}人が順番を待っています。`,
+  editing: (waiting, next) => {
+    if (waiting === 0) return 'あなたが編集中です。ほかの人は閲覧できます。'
+    if (!next) return `あなたが編集中です。${waiting}人が順番を待っています。`
+    const others = waiting === 1 ? '' : `、ほか${waiting - 1}人`
+    return `あなたが編集中です。${next}さん${others}が順番を待っています。`
+  },
   troubled: '接続が不安定です。入力は続けられます。自動でつなぎ直します。',
   signedOut: (isEditing) =>
     isEditing
@@ -128,8 +133,9 @@ const ja: LockTexts = {
     unanswered: (name) => `${person(name)}から返事がありませんでした。`,
     failed: () => 'うまくいきませんでした。もう一度試すか、順番を待ってください。',
   },
-  lost: '編集の権利がなくなりました。',
-  lostTo: ({ name, since }) => `${since}から${person(name)}が編集しています。`,
+  lost: '編集が終了しました。続けるには、もう一度編集してください。',
+  lostTo: ({ name, since }) =>
+    `${since}から${person(name)}が編集しています。続けるには、順番を待ってください。`,
   failed: (_, code) =>
     code === 'store-unavailable'
       ? 'いまサーバーにつながりません。少し待ってからもう一度お試しください。'

@@ -44,7 +44,7 @@ export async function checkDependencies(
   const failures = await Promise.all(
     names.map(async (name) => {
       try {
-        await answerWithin(Promise.resolve(checks[name]()), { clock, ms: CALL_TIMEOUT_MS })
+        await answerWithin(Promise.resolve(checks[name]()), CALL_TIMEOUT_MS, { clock })
         return []
       } catch (error) {
         return [{ name, error: asLeaseError(error) }]

@@ -1,7 +1,5 @@
-import * as v from 'valibot'
 import { expectOptions, expectWhole } from '../base/arguments.ts'
-import { type AuditEntry, auditEntry } from '../protocol/index.ts'
-import { type AuditLog, pageOf } from './audit.ts'
+import { type AuditLog, pageOf, parseEntry } from './audit.ts'
 import { checkTable, type Dialect, indexOf, sqlTable } from './sql.ts'
 
 export interface SqlAuditOptions {
@@ -50,15 +48,5 @@ export function sqlAudit(dialect: Dialect, options: SqlAuditOptions): AuditLog {
       }))
       return pageOf(found, limit)
     },
-  }
-}
-
-/** `null`: damaged, or written by another version. */
-function parseEntry(text: string): AuditEntry | null {
-  try {
-    const entry: unknown = JSON.parse(text)
-    return v.is(auditEntry, entry) ? entry : null
-  } catch {
-    return null
   }
 }

@@ -1,4 +1,5 @@
-import type { BrowserContext, Dialog, Page } from 'playwright-core'
+import type { BrowserContext, Dialog, Locator, Page } from 'playwright-core'
+import { expect } from 'vitest'
 import { type CuttableProxy, cuttableProxy } from '../stores/cuttable-proxy.ts'
 import type { PagesServer } from './pages-server.ts'
 
@@ -17,18 +18,31 @@ export class EditorWindow {
     server: PagesServer,
     room: string,
     name: string,
+    preferences: { readonly lang?: string; readonly theme?: string } = {},
   ): Promise<EditorWindow> {
     const network = await cuttableProxy('127.0.0.1', server.port)
     const page = await browser.newPage()
-    const preferences = JSON.stringify({ name, lang: 'en', theme: 'light' })
     await page.addInitScript(
       (kept) => globalThis.localStorage.setItem('holdfast:preferences', kept),
-      preferences,
+      JSON.stringify({ name, lang: 'en', theme: 'light', ...preferences }),
     )
-    await page.goto(`http://${network.address}/#${room}`)
+    await page.goto(`http://${network.address}/${room && `#${room}`}`)
     const opened = new EditorWindow(page, network)
     await opened.page.waitForSelector('.hf-banner')
     return opened
+  }
+
+  /** The same document of the same browser in a new tab, after this one was closed. */
+  async openAgain(): Promise<EditorWindow> {
+    const page = await this.page.context().newPage()
+    await page.goto(this.page.url())
+    await page.waitForSelector('.hf-banner')
+    return this.sibling(page)
+  }
+
+  /** Another window of the same browser, on the same network. */
+  sibling(page: Page): EditorWindow {
+    return new EditorWindow(page, this.network)
   }
 
   /** Waits for a phase of the lock; says how long that took. */
@@ -57,8 +71,18 @@ export class EditorWindow {
     await this.until('held')
   }
 
+  /** The text of the document, in any language of the page. */
+  get document(): Locator {
+    return this.page.locator('.paper .cm-content')
+  }
+
+  /** Replaces the text, as soon as that is allowed. */
   async write(text: string): Promise<void> {
-    await this.page.getByRole('textbox', { name: 'Document' }).fill(text)
+    await this.page.locator('.paper .cm-content[contenteditable=true]').fill(text)
+  }
+
+  isWritable(): Promise<boolean> {
+    return this.document.evaluate((element) => (element as HTMLElement).isContentEditable)
   }
 
   async untilStatus(status: string): Promise<void> {
@@ -66,14 +90,15 @@ export class EditorWindow {
   }
 
   async untilText(text: string): Promise<void> {
-    await this.page.waitForFunction(
-      (wanted) => document.querySelector<HTMLTextAreaElement>('.paper textarea')?.value === wanted,
-      text,
-    )
+    await expect.poll(() => this.text()).toBe(text)
   }
 
   text(): Promise<string> {
-    return this.page.getByRole('textbox', { name: 'Document' }).inputValue()
+    return this.document.evaluate((element) => {
+      const lines = element.cloneNode(true) as HTMLElement
+      lines.querySelector('.cm-placeholder')?.remove()
+      return Array.from(lines.querySelectorAll('.cm-line'), (line) => line.textContent).join('\n')
+    })
   }
 
   async banner(): Promise<string> {

@@ -61,7 +61,7 @@ describe('the editor in windows of Chromium', () => {
     expect(await ken.banner()).toMatch(/^Mika is editing, since \d\d:\d\d\. Wait in line or ask for it\.$/)
     await mika.write('minutes')
     await ken.untilText('minutes')
-    expect(await ken.page.getByRole('textbox', { name: 'Document' }).isEditable()).toBe(false)
+    expect(await ken.isWritable()).toBe(false)
   })
 
   it('saves more than a request may carry that goes on when the page is left', async () => {
@@ -76,12 +76,12 @@ describe('the editor in windows of Chromium', () => {
     await page.goto(`http://plain.test:${server.port}/#plain`)
     expect(await page.evaluate(() => globalThis.isSecureContext)).toBe(false)
     await page.getByRole('button', { name: 'Edit', exact: true }).click()
-    await page.getByRole('textbox', { name: 'Document' }).fill('minutes')
-    await page.waitForSelector('[data-status="saved"]')
+    await page.locator('.paper .cm-content[contenteditable=true]').fill('minutes')
+    await page.waitForSelector('[data-status="saved"][data-empty="false"]')
     await page.close()
   })
 
-  it('gives the document to those who wait in line, in their order', async () => {
+  it('gives the document to the waiters in the order of the queue', async () => {
     const [mika, ken, ria] = await open('Mika', 'Ken', 'Ria')
     if (!mika || !ken || !ria) throw new Error('no windows')
     await mika.edit()
@@ -223,7 +223,7 @@ describe('the editor in windows of Chromium', () => {
     await mika.press('Edit again')
     await mika.until('held')
     expect(await ken.text()).toBe('theirs')
-    await mika.press('Save mine over it')
+    await mika.press('Save mine')
     await ken.untilText('mine')
   })
 
@@ -247,10 +247,13 @@ describe('the editor in windows of Chromium', () => {
     await mika.untilStatus('kept')
     expect(await mika.text()).toBe('first, and more')
     expect(await ken.text()).toBe('second')
-    await mika.page.getByText('Compare').click()
-    expect(await mika.page.getByLabel('Stored').inputValue()).toBe('second')
-    await mika.press('Show the stored text')
+    await mika.press('Compare')
+    await mika.page.getByRole('textbox', { name: 'Stored' }).getByText('second').waitFor()
+    await mika.press('Take theirs')
     await mika.untilText('second')
+    await mika.press('Bring mine back')
+    await mika.untilText('first, and more')
+    expect(await ken.text()).toBe('second')
   })
 
   it('keeps the lock through a restart of the server, and shows no trouble when that is over', async () => {
@@ -296,7 +299,7 @@ describe('the editor in windows of Chromium', () => {
     const [mika, ken] = await openTwo()
     expect(await mika.pressByKeyboard('Edit')).toBe('solid')
     await mika.until('held')
-    await expect.poll(() => mika.page.evaluate(() => document.activeElement?.tagName)).toBe('TEXTAREA')
+    await expect.poll(() => mika.document.evaluate((text) => text === document.activeElement)).toBe(true)
     await expect
       .poll(() => mika.page.locator('.hf-banner [role=status]').textContent())
       .toBe('You are editing. Others can read.')

@@ -24,6 +24,8 @@ describe('the banner of a document, in strict mode and from another origin', () 
       logLevel: 'silent',
       leaseTokens: [TOKEN],
       heartbeat,
+      // The client asks for plain names.
+      eventNames: 'laravel',
     } as const
     server = await createServer({ store, settings })
   })

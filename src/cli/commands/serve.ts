@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { systemClock } from '../../base/clock.ts'
 import { loadSettings, settingFlags } from '../../configuration/load-node.ts'
 import { flagOf, SETTINGS, type SettingName } from '../../configuration/settings.ts'
-import { checkDependencies, type OnTelemetry } from '../../server/index.ts'
+import { checkDependencies, jsonLog, type OnTelemetry } from '../../server/index.ts'
 import { createServer, type HoldfastServer, Listener } from '../../server/node/index.ts'
 import { receiveTelemetry, type Sink } from '../../telemetry/index.ts'
 import { fileSink } from '../../telemetry/index-node.ts'
@@ -21,8 +22,8 @@ const PAGES = join(import.meta.dirname, '../../web')
 export const serve: Command = {
   usage: 'serve [options]',
   description: `Runs the document lock service: HTTP and WebSocket, with a dashboard and a demo editor. Every setting may also be
-in the environment (HOLDFAST_PORT) or in the file. Contents, and secrets that are not set, are where the locks are;
-the audit trail too, except on Redis and NATS, where it is in memory. SIGTERM and Ctrl-C close the service after the
+in the environment (HOLDFAST_PORT) or in the file. Contents, the audit trail, and secrets that are not set are where
+the locks are. SIGTERM and Ctrl-C close the service after the
 current requests; locks stay in the store.`,
   positionalCount: [0, 0],
   options: {
@@ -52,7 +53,8 @@ current requests; locks stay in the store.`,
     terminal.outliveReader()
     const signalled = new AbortController()
     const stopped = nextSignal('SIGINT', 'SIGTERM').then(() => signalled.abort())
-    const listener = new Listener({ ...others, channelSecret })
+    const log = jsonLog((line) => console.log(line), others.logLevel, systemClock)
+    const listener = new Listener({ ...others, channelSecret }, log)
     await listener.listen().catch(failToListen)
     const shown = withoutPassword(others.store)
     const giveUpAt = performance.now() + others.startWithin
@@ -79,6 +81,7 @@ current requests; locks stay in the store.`,
         {
           store,
           ...parts,
+          log,
           settings: {
             ...others,
             secretsFile: others.secretsFile || secretsFile,

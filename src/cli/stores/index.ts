@@ -1,7 +1,7 @@
 import { orAborted } from '../../base/abort.ts'
 import { systemClock } from '../../base/clock.ts'
 import { isRetryable } from '../../base/errors.ts'
-import { backoffMs, pause } from '../../base/pause.ts'
+import { backoffMs, pause, pauseUntilAborted } from '../../base/pause.ts'
 import { SETTINGS } from '../../configuration/settings.ts'
 import { asFailure, usageFailure } from '../failure.ts'
 import type { CommandSettings } from '../settings.ts'
@@ -84,7 +84,8 @@ export async function untilReached<T>(
       const left = giveUpAt - systemClock.monotonic()
       if (left <= 0 || !isRetryable((error as Error).cause)) throw error
       if (tries === 1) onRetry?.(error as Error)
-      await pause(systemClock, Math.min(left, backoffMs(systemClock, tries)), { signal })
+      const ms = Math.min(left, backoffMs(systemClock, tries))
+      await (signal ? pauseUntilAborted(systemClock, ms, signal) : pause(systemClock, ms))
     }
   }
 }

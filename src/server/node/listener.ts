@@ -5,8 +5,10 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { systemClock } from '../../base/clock.ts'
 import { LeaseError, messageOf } from '../../base/errors.ts'
+import { notify } from '../../base/notify.ts'
 import type { Settings } from '../../configuration/settings.ts'
 import type { LockServer } from '../create.ts'
+import { errorFields, type Log } from '../log.ts'
 import { followCertificate, readCertificate } from './tls.ts'
 
 type Fetch = LockServer['fetch']
@@ -21,13 +23,14 @@ type Fetch = LockServer['fetch']
 export class Listener {
   readonly server: Server
   readonly #settings: Settings
+  readonly #log: Log
   readonly #isSecure: boolean
   #unfollow = () => {}
   readonly #pending = new PendingResponses()
   #fetch: Fetch = answerStarting
   #isDraining = false
 
-  constructor(settings: Settings) {
+  constructor(settings: Settings, log: Log) {
     const certificate = settings.tlsCert === '' ? undefined : readCertificate(settings)
     const { receiveWithin } = settings
     const serverOptions = {
@@ -42,6 +45,7 @@ export class Listener {
         : { fetch, serverOptions },
     ) as Server
     this.#settings = settings
+    this.#log = log
     this.#isSecure = certificate !== undefined
     // Before the handler of the requests, which writes the headers.
     this.server.prependListener('request', (_, response) => {
@@ -68,7 +72,7 @@ export class Listener {
     }
     if (this.#isSecure)
       this.#unfollow = followCertificate(this.server as HttpsServer, this.#settings, (error) =>
-        console.error(messageOf(error)),
+        notify(this.#log, 'error', 'certificate', errorFields(error)),
       )
   }
 

@@ -1,15 +1,16 @@
-import type { IncomingMessage } from 'node:http'
 import { expectOptions } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
+import { notify } from '../../base/notify.ts'
 import { pause } from '../../base/pause.ts'
+import type { TracingApi } from '../../base/tracing.ts'
 import { type Settings, settingsOf } from '../../configuration/settings.ts'
 import { createLockServer, type LockServer, type LockServerOptions } from '../create.ts'
-import { lastHop } from '../http/request-headers.ts'
+import { jsonLog } from '../log.ts'
 import { assetHandler, expectAssets } from './assets.ts'
 import { withKeptSecrets } from './kept-secrets.ts'
 import { Listener } from './listener.ts'
 import { prometheusMeter } from './prometheus.ts'
-import { attachSockets } from './sockets.ts'
+import { attachSockets, requestOf } from './sockets.ts'
 
 export interface ServerOptions extends LockServerOptions {
   /** A directory of pages, served at `/`. The first page is its `index.html`. */
@@ -51,25 +52,34 @@ export async function createServer(options: ServerOptions, listening?: Listener)
     settings: 1,
     identify: 1,
     authorize: 1,
+    clientOf: 1,
     onTelemetry: 1,
     meter: 1,
+    tracing: 1,
     log: 1,
     clock: 1,
   })
   const { assets, ...rest } = options
   if (assets !== undefined) expectAssets(assets)
   const settings = withKeptSecrets(settingsOf(rest.settings))
-  const listener = listening ?? new Listener(settings)
+  const { clock = systemClock, clientOf } = rest
+  const log = rest.log ?? jsonLog((line) => console.log(line), settings.logLevel, clock)
+  const listener = listening ?? new Listener(settings, log)
   const { server } = listener
-  const listensOn = settings.host
-  const { clock = systemClock } = rest
-  const locks = await createLockServer({ meter: prometheusMeter(), listensOn, ...rest, settings })
-  const { isOwnHost } = locks.channels
-  listener.serve(assets === undefined ? locks.fetch : assetHandler(assets, locks.fetch, isOwnHost))
+  const tracing = await loadTracing()
+  const locks = await createLockServer({
+    meter: prometheusMeter(),
+    ...(tracing && { tracing }),
+    listensOn: settings.host,
+    ...rest,
+    log,
+    settings,
+  })
+  listener.serve(assets === undefined ? locks.fetch : assetHandler(assets, locks.fetch, locks.channels))
   const sockets = attachSockets(
     server,
     locks.channels,
-    settings.trustProxy ? { clientOf: forwardedAddress } : {},
+    clientOf ? { clientOf: (incoming) => clientOf(requestOf(incoming), { incoming }) ?? '' } : {},
   )
   if (!listening)
     await listener.listen().catch(async (error) => {
@@ -77,6 +87,7 @@ export async function createServer(options: ServerOptions, listening?: Listener)
       throw error
     })
   const { url, port } = listener
+  notify(log, 'info', 'listening', { url })
   let closing: Promise<void> | undefined
   const close = () => {
     closing ??= shutDown()
@@ -104,6 +115,11 @@ export async function createServer(options: ServerOptions, listening?: Listener)
   }
 }
 
-function forwardedAddress({ headers, socket }: IncomingMessage): string {
-  return lastHop(String(headers['x-forwarded-for'] ?? '')) || (socket.remoteAddress ?? '')
+/** Without the package there are no traces. With it there are some if the process has set up an SDK. */
+async function loadTracing(): Promise<TracingApi | undefined> {
+  try {
+    return await import('@opentelemetry/api')
+  } catch {
+    return undefined
+  }
 }

@@ -4,7 +4,8 @@ import {
   channelAuthRequest,
   errorBody,
   LEASES_CHANNEL,
-  publicNameOf,
+  roomChannel,
+  roomOfChannel,
   telemetryAccepted,
   telemetryBatch,
   userAuth,
@@ -62,6 +63,7 @@ export function operationRoutes(service: Service): Route[] {
     }),
     route('GET', '/healthz', {
       id: 'health',
+      isFrequent: true,
       action: null,
       // It costs nothing, and a supervisor that gets no answer restarts the process.
       rate: 'none',
@@ -71,6 +73,7 @@ export function operationRoutes(service: Service): Route[] {
     }),
     route('GET', '/readyz', {
       id: 'readiness',
+      isFrequent: true,
       action: null,
       summary: 'Leases, documents, audit and bus can be used, and the server is not stopping.',
       answers: { 200: status, 503: errorBody },
@@ -85,6 +88,7 @@ export function operationRoutes(service: Service): Route[] {
     }),
     route('GET', '/metrics', {
       id: 'metrics',
+      isFrequent: true,
       action: null,
       summary: 'Figures for Prometheus.',
       answers: { 200: null, 404: errorBody },
@@ -127,7 +131,7 @@ async function signChannel(
 function neededFor(channel: string): readonly [Action, string] {
   if (channel === LEASES_CHANNEL) return ['observe', '']
   if (channel.startsWith('private-holdfast.client.')) return ['lease', '']
-  const [, room] = /^document\.(.+)$/s.exec(publicNameOf(channel)) ?? []
-  if (room !== undefined && channel !== publicNameOf(channel)) return ['read', room]
+  const room = roomOfChannel(channel)
+  if (room !== null && channel !== roomChannel(room)) return ['read', room]
   throw new HttpError(403, 'forbidden', 'there is no such channel')
 }

@@ -2,6 +2,7 @@ import type { Stop } from '../../base/abort.ts'
 import { expectBoolean, expectOptions } from '../../base/arguments.ts'
 import { followConnection } from '../../clients/connection.ts'
 import {
+  type OpenListener,
   openListenerOf,
   type PgConfig,
   type PostgresClient,
@@ -60,7 +61,8 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
   const place = placeOf(options)
   const { listen, migrate = true, maxInFlight = database.connections } = options
   expectBoolean('migrate', migrate)
-  const openListener = openListenerOf(client, listen)
+  const listener = openListenerOf(client, listen)
+  const openListener: OpenListener = (hooks) => listener({ ...hooks, limit: database.limit })
   const connection = followConnection(client)
   const explain = (error: unknown, resource?: string) => connection.explain(postgresError(error, resource))
   const calls = new StoreCalls({
@@ -80,6 +82,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
     call?: CallOptions,
     resource?: string,
   ): Promise<T> {
+    database.limit.allow(call?.timeout)
     return calls.run(installedFirst(work), call, resource)
   }
 
@@ -126,12 +129,14 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
       return calls.load
     },
 
-    acquire: (ask, call) =>
-      calls.acquire(
+    acquire(ask, call) {
+      database.limit.allow(call?.timeout)
+      return calls.acquire(
         ask,
         installedFirst((queries, stop) => acquire(ask, queries, stop)),
         call,
-      ),
+      )
+    },
 
     renew(ask, call) {
       const work = async (queries: Queries) => {
@@ -144,6 +149,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
 
     release(ask, call) {
       if ('id' in ask) push.forget(ask.id)
+      database.limit.allow(call?.timeout)
       return calls.release(
         ask,
         installedFirst((queries) => queries.release(ask)),
@@ -152,6 +158,8 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
     },
 
     read: (resources, call) => run((queries) => queries.read(resources), call),
+
+    waiting: (query, call) => run((queries) => queries.waiting(query), call),
 
     async list(query, call) {
       const limit = Math.min(query.limit, MAX_PAGE)
@@ -181,12 +189,15 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
         return watch
       }),
 
-    async close() {
-      // Releases may be under way on the connection on which the store listens.
-      await calls.close()
-      await push.close()
-      connection.stop()
-    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  async function close(): Promise<void> {
+    // Releases may be under way on the connection on which the store listens.
+    await calls.close()
+    await push.close()
+    connection.stop()
   }
 }
 

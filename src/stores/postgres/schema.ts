@@ -15,10 +15,10 @@ import { CLOCK, PLACE_WITHOUT_CONNECTION } from './units.ts'
 import { upkeep } from './upkeep.ts'
 
 /** Raise it with every change of a table or a function. */
-export const SCHEMA_VERSION = 2
+export const SCHEMA_VERSION = 3
 
 /** Functions that the store calls. Other processes may be calling them, so they are replaced and never dropped. */
-const CALLED = 'acquire renew release abandon sweep hear probe watch read list'.split(' ')
+const CALLED = 'acquire renew release abandon sweep hear probe watch read list waiting'.split(' ')
 /** Functions that only other functions call. Their parameters differ between versions. */
 const INTERNAL = 'is_sound describe tell announce prune make is_dead dismiss settle leave'.split(' ')
 

@@ -1,12 +1,14 @@
 import { DatabaseSync } from 'node:sqlite'
 import { inTransaction } from '../../clients/sqlite.ts'
 import { fileCheck } from '../local/database-file-node.ts'
+import { DiskSync } from './disk-sync.ts'
 import { Queries } from './queries.ts'
 import { migrate, tableNames } from './schema.ts'
 
 interface OpenDatabase {
   readonly db: DatabaseSync
   readonly queries: Queries
+  readonly sync: DiskSync | undefined
   /** Throws if the file was deleted or replaced. */
   expectFile(): void
 }
@@ -19,7 +21,7 @@ export class Connection {
   readonly name: string
   readonly #source: string | DatabaseSync
   readonly #table: string
-  readonly #synchronous: string
+  readonly #waitsForDisk: boolean
   #open: OpenDatabase | undefined
 
   constructor(source: string | DatabaseSync, table: string, synchronous: 'normal' | 'full') {
@@ -27,7 +29,7 @@ export class Connection {
     this.name = typeof source === 'string' ? `the database ${source}` : 'the database'
     this.#source = source
     this.#table = table
-    this.#synchronous = synchronous
+    this.#waitsForDisk = synchronous === 'full'
   }
 
   get queries(): Queries {
@@ -37,6 +39,11 @@ export class Connection {
   transaction<T>(work: (queries: Queries) => T): T {
     const { db, queries } = this.#opened()
     return inTransaction(db, () => work(queries))
+  }
+
+  /** Resolves when all that was committed is on the disk. `undefined`: nobody wants to wait for that. */
+  synced(): Promise<void> | undefined {
+    return this.#open?.sync?.finished()
   }
 
   close(): void {
@@ -53,16 +60,25 @@ export class Connection {
   #connect(): OpenDatabase {
     const db = typeof this.#source === 'string' ? new DatabaseSync(this.#source) : this.#source
     try {
-      // A busy timeout would block the whole event loop. `BusyQueue` retries by a timer instead.
-      if (!this.shared)
-        db.exec(
-          `PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL; PRAGMA synchronous = ${this.#synchronous}`,
-        )
+      const sync = this.shared ? undefined : this.#setUp(db)
       migrate(db, this.#table)
-      return { db, queries: new Queries(db, tableNames(this.#table), this.shared), expectFile: fileCheck(db) }
+      const queries = new Queries(db, tableNames(this.#table), this.shared)
+      return { db, queries, sync, expectFile: fileCheck(db) }
     } catch (error) {
       if (!this.shared) db.close()
       throw error
     }
+  }
+
+  /** Where SQLite cannot keep a write-ahead log, it waits for the disk itself. */
+  #setUp(db: DatabaseSync): DiskSync | undefined {
+    // A busy timeout would block the whole event loop. `BusyQueue` retries by a timer instead.
+    db.exec('PRAGMA busy_timeout = 0')
+    const { journal_mode } = Object(db.prepare('PRAGMA journal_mode = WAL').get())
+    const isLogged = journal_mode === 'wal'
+    db.exec(`PRAGMA synchronous = ${this.#waitsForDisk && !isLogged ? 'full' : 'normal'}`)
+    if (!this.#waitsForDisk || !isLogged) return undefined
+    const { file } = Object(db.prepare('PRAGMA database_list').get())
+    return DiskSync.ofLog(String(file))
   }
 }

@@ -1,4 +1,5 @@
 import type { DocumentLock } from '../../../src/client/index.ts'
+import type { UnsavedCopy, UnsavedText } from './unsaved-copy.ts'
 
 const SAVE_AFTER_MS = 600
 /** The longest time until a save, also for somebody who never stops typing. */
@@ -8,10 +9,10 @@ const TRY_AGAIN_MS = 2000
 /**
  *     loading → saved ⇄ dirty → saving → saved
  *                 ↑       ↓        ↓
- *              discard    kept, refused         the text exists only in this page
+ *         takeTheirs      kept, refused         the text exists only in this page
  *
- * `kept`: another tab has saved since, or may have. `refused`: the server does not accept this text. `unreadable`: the
- * stored content cannot be shown, so it is overwritten only when the user says so.
+ * `kept`: this tab has lost the lock before it could save. `refused`: the server does not accept this text.
+ * `unreadable`: the stored content cannot be shown, so it is overwritten only when the user says so.
  */
 export type DraftStatus = 'loading' | 'saved' | 'dirty' | 'saving' | 'kept' | 'refused' | 'unreadable'
 
@@ -20,17 +21,39 @@ export interface DraftState {
   readonly status: DraftStatus
   /** The text that the server has stored, as far as this page knows and can read it. */
   readonly stored: string
+  /** When it was stored (ISO 8601); `null`: nothing was saved yet. */
+  readonly savedAt: string | null
+  /** Whether somebody has saved another version than the one that this text is based on. */
+  readonly isOutdated: boolean
+  /** The text that the user gave up for the stored one. */
+  readonly dropped: string | null
   /** Why the text was refused, for whoever runs the page. */
   readonly reason: string
 }
 
 /** The token of the grant that saved a version; `null`: nothing was saved yet. */
-type Base = number | null | 'unreadable'
+type Base = UnsavedText['base']
 
 interface Stored {
   readonly base: Base
   /** `null`: the content cannot be read. */
   readonly text: string | null
+  readonly savedAt: string | null
+}
+
+export const EMPTY_DRAFT: DraftState = {
+  text: '',
+  status: 'loading',
+  stored: '',
+  savedAt: null,
+  isOutdated: false,
+  dropped: null,
+  reason: '',
+}
+
+interface SaveError extends Error {
+  readonly retryable?: boolean
+  readonly code?: string
 }
 
 /**
@@ -41,9 +64,14 @@ export class Draft {
   readonly #lock: DocumentLock
   readonly #listeners = new Set<() => void>()
   readonly #unsubscribe: () => void
-  #state: DraftState = { text: '', status: 'loading', stored: '', reason: '' }
+  readonly #copy: UnsavedCopy | undefined
+  #state = EMPTY_DRAFT
   /** The version that the text is based on. */
   #base: Base = null
+  /** The version that the user sees as the stored one. */
+  #storedBase: Base = null
+  /** The version that the dropped text was based on. */
+  #droppedBase: Base = null
   /** The token of the latest grant for which the base was checked. */
   #checkedFor: number | null = null
   /** Rises with every edit, save and load, so that a late response can be ignored. */
@@ -52,12 +80,15 @@ export class Draft {
   #saving: Promise<void> | undefined
   #seen = { held: false, savedAt: null as string | null, connected: false }
   #timer: ReturnType<typeof setTimeout> | undefined
+  /** Whether it is known what an earlier page left behind. */
+  #isOpen = false
   #isClosed = false
 
-  constructor(lock: DocumentLock) {
+  constructor(lock: DocumentLock, copy?: UnsavedCopy) {
     this.#lock = lock
+    this.#copy = copy
     this.#unsubscribe = lock.subscribe(() => this.#onLock())
-    void this.#load()
+    void this.#open()
   }
 
   get state(): DraftState {
@@ -70,46 +101,68 @@ export class Draft {
     return status === 'saved' || status === 'loading' || (status === 'unreadable' && text === stored)
   }
 
-  subscribe(listener: () => void): () => void {
+  readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
   edit(text: string): void {
     const { status } = this.#state
-    if (status === 'unreadable') {
+    if (status === 'unreadable' || status === 'kept') {
       this.#change({ text })
       return
     }
     this.#version++
     if (status !== 'dirty') this.#dirtySince = Date.now()
-    this.#change({ text, status: 'dirty' })
+    this.#change({ text, status: 'dirty', dropped: null })
     this.#saveIn(Math.min(SAVE_AFTER_MS, this.#dirtySince + SAVE_WITHIN_MS - Date.now()))
   }
 
-  /** Saves unsaved text now. Rejects if that fails. */
+  /** Saves unsaved text now. Rejects if the server does not answer. Text that it does not accept stays here. */
   async flush(): Promise<void> {
     await this.#saving
     if (this.#state.status === 'dirty') await this.#save()
-    if (!this.isSafe) throw new Error('not saved')
+    if (this.#state.status === 'dirty') throw new Error('not saved')
   }
 
-  /** Shows the stored text and drops the kept one. */
-  discard(): void {
+  /** Shows the stored text. The other one can be brought back. */
+  takeTheirs(): void {
+    const { text, stored } = this.#state
     this.#version++
-    this.#change({ text: this.#state.stored, status: 'loading' })
+    this.#droppedBase = this.#base
+    this.#change({ text: stored, status: 'loading', dropped: text })
     void this.#load()
   }
 
-  /** Overwrites the stored content with this text. This tab must hold the lock. */
+  /** Undoes `takeTheirs`. Nothing is saved by that. */
+  bringBack(): void {
+    const { dropped, text } = this.#state
+    if (dropped === null || !this.isSafe) return
+    this.#version++
+    this.#base = this.#droppedBase
+    this.#change({ text: dropped, status: 'kept', isOutdated: dropped !== text, dropped: null })
+    void this.#load()
+  }
+
+  /**
+   * Overwrites the stored content that the user has seen. This tab must hold the lock. If another version is stored by
+   * now, nothing is overwritten, and the user sees that one.
+   */
   async saveMine(): Promise<void> {
-    // Content that could not be read may have been replaced since, so it is read again.
-    this.#checkedFor = this.#state.status === 'unreadable' ? null : this.#lock.state.token
+    this.#base = this.#storedBase
+    this.#checkedFor = null
     this.#change({ status: 'dirty' })
     await this.#save()
   }
 
+  /** The page may be about to close: saves what can be saved, and keeps a copy of the rest. */
+  onHidden(): void {
+    this.#copy?.flush()
+    this.flush().catch(() => {})
+  }
+
   close(): void {
+    this.#copy?.flush()
     if (this.#state.status === 'dirty') void this.#save()
     this.#isClosed = true
     clearTimeout(this.#timer)
@@ -117,7 +170,20 @@ export class Draft {
     this.#listeners.clear()
   }
 
+  /** A page that was closed or has crashed may have left unsaved text. */
+  async #open(): Promise<void> {
+    const left = await this.#copy?.claim()
+    if (this.#isClosed) return
+    this.#isOpen = true
+    if (left) {
+      this.#base = left.base
+      this.#change({ text: left.text, status: 'kept' })
+    }
+    await this.#load()
+  }
+
   #onLock(): void {
+    if (!this.#isOpen) return
     const { held, savedAt, connected, request } = this.#lock.state
     const before = this.#seen
     this.#seen = { held, savedAt, connected }
@@ -153,15 +219,18 @@ export class Draft {
       this.#version++
       this.#base = token
       const isAll = this.#state.text === text
-      this.#change({ stored: text, status: isAll ? 'saved' : 'dirty' })
+      this.#storedBase = token
+      const savedAt = new Date().toISOString()
+      this.#change({ stored: text, savedAt, isOutdated: false, status: isAll ? 'saved' : 'dirty' })
       if (!isAll) this.#saveIn(SAVE_AFTER_MS)
     } catch (error) {
-      this.#onFailure(error as Error & { retryable?: boolean; code?: string })
+      this.#onFailure(error as SaveError)
     }
   }
 
-  #onFailure({ retryable, code, message }: Error & { retryable?: boolean; code?: string }): void {
-    if (retryable) {
+  #onFailure({ retryable, code, message, cause }: SaveError): void {
+    // Somebody who was signed out may sign in again.
+    if (retryable || Object(cause).status === 401) {
       this.#change({ status: 'dirty' })
       this.#saveIn(TRY_AGAIN_MS)
     } else {
@@ -182,17 +251,19 @@ export class Draft {
   /** The stored content. Content that is not text belongs to another program, and must not be overwritten either. */
   async #read(): Promise<Stored> {
     try {
-      const { content, token } = await this.#lock.load()
-      if (content === null || typeof content === 'string') return { base: token, text: content ?? '' }
+      const { content, token, savedAt } = await this.#lock.load()
+      if (content === null || typeof content === 'string')
+        return { base: token, text: content?.replace(/\r\n?/g, '\n') ?? '', savedAt }
     } catch (error) {
       if (Object((error as Error).cause).error !== 'content_unreadable') throw error
     }
-    return { base: 'unreadable', text: null }
+    return { base: 'unreadable', text: null, savedAt: null }
   }
 
-  #onLoaded({ base, text: stored }: Stored): void {
+  #onLoaded({ base, text: stored, savedAt }: Stored): void {
     const { text, status } = this.#state
     const isHeld = this.#lock.state.held
+    this.#storedBase = base
     if (stored === null) {
       // These texts overwrite only the version that they are based on. That is checked again before the save.
       if (status === 'dirty' || status === 'saving' || status === 'refused') return
@@ -201,9 +272,10 @@ export class Draft {
     } else if (this.isSafe || text === stored) {
       this.#base = base
       this.#checkedFor = isHeld ? this.#lock.state.token : null
-      this.#change({ text: stored, stored, status: 'saved' })
+      this.#change({ text: stored, stored, savedAt, isOutdated: false, status: 'saved' })
     } else {
-      this.#change({ stored, status: status === 'unreadable' ? 'kept' : status })
+      const isOutdated = base !== this.#base
+      this.#change({ stored, savedAt, isOutdated, status: status === 'unreadable' ? 'kept' : status })
       // Nobody has saved since, so this text can be saved.
       if (status === 'kept' && isHeld && base === this.#base) void this.saveMine()
     }
@@ -216,6 +288,7 @@ export class Draft {
 
   #change(change: Partial<DraftState>): void {
     this.#state = { ...this.#state, ...change }
+    if (!this.#isClosed) this.#copy?.keep(this.isSafe ? null : { text: this.#state.text, base: this.#base })
     for (const listener of this.#listeners) listener()
   }
 }

@@ -4,22 +4,20 @@ import '../../../src/react/styles.css'
 import '../ui/tokens.css'
 import './editor.css'
 import { Editor } from './editor.tsx'
+import { installPlug } from './plug.ts'
+import { TOUR_ROOM, useRoom } from './rooms.ts'
 
+installPlug()
 const root = document.getElementById('root')
 if (!root) throw new Error('the page has no #root')
-const roomId = roomOf(location.hash.slice(1))
-addEventListener('hashchange', () => location.reload())
 createRoot(root).render(
   <StrictMode>
-    <Editor roomId={roomId} />
+    <Page />
   </StrictMode>,
 )
 
-/** The text after the `#`. It may be encoded incorrectly. */
-function roomOf(hash: string): string {
-  try {
-    return decodeURIComponent(hash) || 'welcome'
-  } catch {
-    return hash
-  }
+/** Without a document in its address, the page shows the three steps. */
+function Page() {
+  const room = useRoom()
+  return <Editor key={room} roomId={room ?? TOUR_ROOM} hasTour={room === null} />
 }

@@ -15,7 +15,7 @@ export function UnreadableText({ draft, state: { text, stored }, isHeld, words }
           >
             {words.saveMine}
           </button>
-          <button type="button" disabled={text === stored} onClick={() => draft.discard()}>
+          <button type="button" disabled={text === stored} onClick={() => draft.takeTheirs()}>
             {words.drop}
           </button>
         </div>

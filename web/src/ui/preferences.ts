@@ -11,6 +11,8 @@ export interface Preferences {
 }
 
 const KEY = 'holdfast:preferences'
+/** The name of somebody who has not chosen one. Each window has its own. */
+const GUEST_KEY = 'holdfast:guest'
 const listeners = new Set<() => void>()
 let current = read()
 apply()
@@ -29,7 +31,8 @@ function subscribe(listener: () => void): () => void {
 function change(changes: Partial<Preferences>): void {
   current = { ...current, ...changes }
   try {
-    localStorage.setItem(KEY, JSON.stringify(current))
+    const { name, ...others } = current
+    localStorage.setItem(KEY, JSON.stringify(name === guestName() ? others : current))
   } catch {
     // Private windows may refuse storage. Then the choice lasts as long as this page.
   }
@@ -54,6 +57,20 @@ function read(): Preferences {
   return {
     lang: lang === 'ja' || lang === 'en' ? lang : navigator.language.startsWith('ja') ? 'ja' : 'en',
     theme: theme === 'light' || theme === 'dark' ? theme : 'auto',
-    name: typeof name === 'string' && name !== '' ? name : `Guest ${Math.floor(Math.random() * 900) + 100}`,
+    name: typeof name === 'string' && name !== '' ? name : guestName(),
   }
+}
+
+function guestName(): string {
+  try {
+    const name = sessionStorage.getItem(GUEST_KEY) ?? randomGuest()
+    sessionStorage.setItem(GUEST_KEY, name)
+    return name
+  } catch {
+    return randomGuest()
+  }
+}
+
+function randomGuest(): string {
+  return `Guest ${Math.floor(Math.random() * 900) + 100}`
 }
