@@ -4,7 +4,7 @@ import { postgresError } from '../clients/postgres-errors.ts'
 import { grantAccess } from '../clients/postgres-migration.ts'
 import { identifier } from '../clients/sql-text.ts'
 import { migratePostgres } from '../stores/postgres/index.ts'
-import { postgresAudit, postgresDocuments, postgresSecrets } from './postgres.ts'
+import { createVersions, postgresAudit, postgresDocuments, postgresSecrets } from './postgres.ts'
 import { versionsTable } from './sql.ts'
 
 export interface MigrateServerOptions {
@@ -40,6 +40,7 @@ export async function migrateServer(
   const database = postgresDatabase(client)
   await migratePostgres(client, { ...(schema !== undefined && { schema }), table: leases })
   const within = (table: string) => (schema === undefined ? table : `${schema}.${table}`)
+  await createVersions(database, within(documents))
   // A check creates and upgrades first.
   await postgresDocuments(client, { table: within(documents) }).check?.()
   await postgresAudit(client, { table: within(audit) }).check?.()

@@ -39,18 +39,7 @@ function postgresDialect(client: PostgresClient): Dialect {
     serial: 'bigint generated always as identity primary key',
     now: '(extract(epoch from clock_timestamp()) * 1000)::bigint',
     look: (table) => calls.run(() => look(database, table)),
-    async migrate(table, steps) {
-      try {
-        await runMigration(database, {
-          lock: versionsTable(table),
-          body: migrationScript(table, steps),
-          problem: `${table} does not exist, or is of an older version`,
-          migrate: 'migrateServer',
-        })
-      } catch (error) {
-        throw postgresError(error)
-      }
-    },
+    migrate: (table, steps) => migrateTable(database, table, migrationScript(table, steps)),
     checkAccess: (table) => calls.run(() => checkAccess(database, [table])),
   }
 }
@@ -70,21 +59,39 @@ async function look(database: PostgresDatabase, table: string): ReturnType<Diale
   return { exists: exists === true, version: versionIn(row) }
 }
 
-/** Looks again: another node may have migrated while this one waited for its turn. */
-function migrationScript(table: string, steps: MigrationSteps): string {
-  const versions = versionsTable(table)
-  const name = literal(bareName(table))
+/** Creates the table that records the versions, in the schema of this table. Tables of the first version lack it. */
+export async function createVersions(database: PostgresDatabase, table: string): Promise<void> {
+  await migrateTable(database, table, `begin ${versionsScript(table)} end`)
+}
+
+async function migrateTable(database: PostgresDatabase, table: string, body: string): Promise<void> {
+  try {
+    const problem = `${table} does not exist, or is of an older version`
+    await runMigration(database, { lock: versionsTable(table), body, problem, migrate: 'migrateServer' })
+  } catch (error) {
+    throw postgresError(error)
+  }
+}
+
+function versionsScript(table: string): string {
   const [schema] = table.includes('.') ? table.split('.') : []
   const createSchema = schema
     ? `if to_regnamespace(${literal(schema)}) is null then create schema ${schema}; end if;`
     : ''
+  return `${createSchema}
+  create table if not exists ${versionsTable(table)} (
+    name text primary key not null, version integer not null, oldest integer not null);`
+}
+
+/** Looks again: another node may have migrated while this one waited for its turn. */
+function migrationScript(table: string, steps: MigrationSteps): string {
+  const versions = versionsTable(table)
+  const name = literal(bareName(table))
   return `
 declare
   installed integer;
 begin
-  ${createSchema}
-  create table if not exists ${versions} (
-    name text primary key not null, version integer not null, oldest integer not null);
+  ${versionsScript(table)}
   select version into installed from ${versions} where name = ${name};
   if installed > ${steps.length} then
     return;

@@ -1,7 +1,8 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { type DocumentStore, postgresDocuments } from '../../src/server/index.ts'
+import { type DocumentStore, migrateServer, postgresDocuments } from '../../src/server/index.ts'
 import { sqliteDocuments } from '../../src/server/node/index.ts'
+import { SCHEMA_VERSION } from '../../src/stores/postgres/schema.ts'
 import { type Bed, makeBed } from '../stores/postgres/bed.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env
@@ -92,22 +93,24 @@ describe('the version of the leases on Postgres', () => {
     await bed[Symbol.asyncDispose]()
   })
   const ask = () => ({ resource: 'r', id: crypto.randomUUID(), owner: 'Mika', ttl: 60_000 })
+  const newer = SCHEMA_VERSION + 1
   const raise = (oldest: number) =>
-    bed.admin.query(`alter table ${bed.table}_meta add column oldest integer not null default ${oldest};
-      update ${bed.table}_meta set version = 3`)
+    bed.admin.query(`update ${bed.table}_meta set version = ${newer}, oldest = ${oldest}`)
 
   it('may be newer if the newer one says so, and is not lowered', async () => {
     const warnings = vi.spyOn(process, 'emitWarning').mockReturnValue()
     const running = bed.store()
     await running.read(['r'])
-    await raise(2)
+    await raise(SCHEMA_VERSION)
     await running.check?.()
     for (const store of [running, bed.store()]) {
       const asked = ask()
       expect(await store.acquire(asked)).toMatchObject({ granted: true })
       await store.release({ resource: 'r', id: asked.id })
     }
-    expect((await bed.admin.query(`select version from ${bed.table}_meta`)).rows).toEqual([{ version: 3 }])
+    expect((await bed.admin.query(`select version from ${bed.table}_meta`)).rows).toEqual([
+      { version: newer },
+    ])
     const told = warnings.mock.calls.filter(([message]) => String(message).includes(bed.schema))
     expect(told).toHaveLength(1)
   })
@@ -115,10 +118,10 @@ describe('the version of the leases on Postgres', () => {
   it('ends all grants if it is too new, also of a node that runs', async () => {
     const running = bed.store()
     await running.acquire(ask())
-    await raise(3)
+    await raise(newer)
     const refused = {
       code: 'store-failed',
-      message: expect.stringMatching(/version 3, and this holdfast knows 2/),
+      message: expect.stringContaining(`version ${newer}, and this holdfast knows ${SCHEMA_VERSION}`),
     }
     await expect(running.check?.()).rejects.toMatchObject(refused)
     for (const store of [running, bed.store()])
@@ -128,17 +131,36 @@ describe('the version of the leases on Postgres', () => {
   it('keeps an older node from repairing what a newer version has removed', async () => {
     const running = bed.store()
     await running.acquire(ask())
-    await raise(2)
+    await raise(SCHEMA_VERSION)
     await bed.admin.query(`drop function ${bed.table}_renew`)
     const refused = {
       code: 'store-failed',
-      message: expect.stringMatching(/_renew does not exist.*newer version 3/),
+      message: expect.stringMatching(/_renew does not exist.*newer version/),
     }
     for (const store of [running, bed.store()])
       await expect(store.renew({ ...ask() })).rejects.toMatchObject(refused)
     const left = `select from pg_proc where pronamespace = '${bed.schema}'::regnamespace and proname like '%\\_renew'`
     expect((await bed.admin.query(left)).rowCount).toBe(0)
   })
+})
+
+it('a migration of tables that the first version created needs no other table, and grants all of them', async () => {
+  const bed = await makeBed(url)
+  onTestFinished(() => bed[Symbol.asyncDispose]())
+  const role = `role_${bed.schema}`
+  const { schema } = bed
+  await bed.admin.query(`create role ${role}; create schema ${schema};
+    create table ${schema}.holdfast_documents (room text primary key not null, fence bigint not null,
+      holder text not null, content text, token bigint, saved_at bigint);
+    create table ${schema}.holdfast_audit (number bigint generated always as identity primary key,
+      resource text not null, entry text not null);
+    create table ${schema}.holdfast_secrets (name text primary key not null, secret text not null)`)
+  onTestFinished(async () => void (await bed.admin.query(`drop owned by ${role}; drop role ${role}`)))
+  const { tables } = await migrateServer(bed.pool(), { schema, grantTo: role })
+  for (const table of tables) {
+    const rights = `select has_table_privilege('${role}', '${table}', 'delete') as deletes`
+    expect([table, (await bed.admin.query(rights)).rows]).toEqual([table, [{ deletes: true }]])
+  }
 })
 
 async function onSqlite(): Promise<Place> {

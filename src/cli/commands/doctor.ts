@@ -15,8 +15,8 @@ const CHECK_LIMIT_MS = 10_000
 export const doctor: Command = {
   usage: 'doctor [options] [store]',
   description: `Checks a store: whether it can be reached and used, also by serve with its documents, audit and bus, its
-version and schema, its clock, whether it pushes changes, and how fast it is. Says how to fix each problem. Creates the file, directory, table or bucket if it is
-missing. Exits with ${EXIT.no} when a check failed.`,
+version and schema, its clock, whether it pushes changes, and how fast it is. Says how to fix each problem. Creates the
+file, directory, table or bucket if it is missing. Exits with ${EXIT.no} when a check failed.`,
   positionalCount: [0, 1],
   options: STORE_OPTIONS,
   examples: [

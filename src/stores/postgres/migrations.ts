@@ -65,7 +65,7 @@ export async function inspect(database: PostgresDatabase, names: Names): Promise
   )
   const missing: readonly string[] = JSON.parse(found ?? '[]')
   if (!missing.includes(meta)) {
-    // A version that older nodes may use has the column `oldest`.
+    // Versions 1 and 2 have no column `oldest`.
     const stored = await answerOf(
       database,
       `select json_build_object('version', version, 'oldest', to_json(meta) -> 'oldest')::text as answer

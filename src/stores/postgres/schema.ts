@@ -16,6 +16,8 @@ import { upkeep } from './upkeep.ts'
 
 /** Raise it with every change of a table or a function. */
 export const SCHEMA_VERSION = 3
+/** Nodes of this version and newer ones may use the tables. Raise it when older functions or columns are removed. */
+const OLDEST_VERSION = 2
 
 /** Functions that the store calls. Other processes may be calling them, so they are replaced and never dropped. */
 const CALLED = 'acquire renew release abandon sweep hear probe watch read list waiting'.split(' ')
@@ -74,7 +76,7 @@ begin
     execute statement;
   end loop;
   execute ${literal(functions)};
-  update ${meta} set version = ${SCHEMA_VERSION};
+  update ${meta} set version = ${SCHEMA_VERSION}, oldest = ${OLDEST_VERSION};
 end`
 }
 
@@ -124,6 +126,7 @@ function tables({ table, waiters, meta }: Names): string {
     watch_until bigint not null,
     watch_channel text not null
   );
+  alter table ${meta} add column if not exists oldest integer;
   insert into ${meta}
     select 0, coalesce(max(token), 0), 0, 0, 'holdfast_' || md5(random()::text || clock_timestamp()::text)
     from ${table} having not exists (select from ${meta});`

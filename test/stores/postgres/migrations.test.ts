@@ -60,7 +60,7 @@ describe('the migration of a Postgres store', () => {
 
   it('refuses tables of a newer version, and says what to do', async () => {
     await bed.store().read([])
-    await bed.admin.query(`update ${bed.table}_meta set version = 99`)
+    await bed.admin.query(`update ${bed.table}_meta set version = 99, oldest = 99`)
     const store = bed.store()
     for (let call = 0; call < 2; call++)
       await expect(store.acquire(ask())).rejects.toMatchObject({

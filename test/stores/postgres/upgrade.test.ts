@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { messageOf } from '../../../src/base/errors.ts'
 import { migrateServer, postgresDocuments } from '../../../src/server/index.ts'
+import { SCHEMA_VERSION } from '../../../src/stores/postgres/schema.ts'
 import { type Bed, makeBed } from './bed.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env
@@ -102,7 +103,7 @@ it('the upgrade from the first version keeps every promise while old and new nod
 
   expect(violations).toEqual([])
   const { rows } = await bed.admin.query(`select version from ${bed.table}_meta`)
-  expect(rows).toEqual([{ version: 2 }])
+  expect(rows).toEqual([{ version: SCHEMA_VERSION }])
   // A call of an old node that is under way during the upgrade may fail, and its repeat succeeds.
   expect(failures.length).toBeLessThanOrEqual(OLD_NODES)
   for (const failure of failures)
