@@ -22,6 +22,8 @@ export interface TracingApi {
     }
     // biome-ignore lint/suspicious/noExplicitAny: the same.
     setSpan(context: any, span: any): any
+    // biome-ignore lint/suspicious/noExplicitAny: the same.
+    getSpan(context: any): unknown
   }
   readonly context: {
     // biome-ignore lint/suspicious/noExplicitAny: the same.
@@ -55,7 +57,7 @@ export class Tracer {
   readonly #tracer: ReturnType<TracingApi['trace']['getTracer']>
 
   constructor(api: TracingApi) {
-    expectMethods('trace', api?.trace, 'the trace of @opentelemetry/api', 'getTracer', 'setSpan')
+    expectMethods('trace', api?.trace, 'the trace of @opentelemetry/api', 'getTracer', 'setSpan', 'getSpan')
     expectMethods('context', api.context, 'the context of @opentelemetry/api', 'active', 'with')
     expectMethods('propagation', api.propagation, 'that of @opentelemetry/api', 'inject', 'extract')
     this.#api = api
@@ -99,11 +101,23 @@ export class Tracer {
     }
   }
 
-  /** The same object with a span for each call of these methods. */
-  around<T extends object>(target: T, methods: readonly (keyof T & string)[], attributes: SpanAttributes): T {
+  /** The same object with a span for each call of these methods. `onlyInside`: only for calls within another span. */
+  around<T extends object>(
+    target: T,
+    methods: readonly (keyof T & string)[],
+    attributes: SpanAttributes,
+    onlyInside = false,
+  ): T {
     return aroundCalls(target, methods, (method, run) =>
-      this.inSpan(this.open(`holdfast.store.${method}`, attributes, 'client'), run),
+      onlyInside && !this.#isInside
+        ? run()
+        : this.inSpan(this.open(`holdfast.store.${method}`, attributes, 'client'), run),
     )
+  }
+
+  get #isInside(): boolean {
+    const { trace, context } = this.#api
+    return trace.getSpan(context.active()) !== undefined
   }
 
   /** The headers that continue the current trace at another server. */

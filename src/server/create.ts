@@ -103,7 +103,7 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
   const measuring = { meter, clock }
   const tracer = options.tracing && new Tracer(options.tracing)
   const attributes = { 'holdfast.backend': options.store.kind }
-  const traced = tracer ? tracer.around(options.store, STORE_CALLS, attributes) : options.store
+  const traced = tracer ? tracer.around(options.store, STORE_CALLS, attributes, true) : options.store
   const store = measured('store', traced, STORE_CALLS, measuring)
   const bus = measured('bus', options.bus ?? memoryBus(), ['publish'], measuring)
   const given = settingsOf(options.settings)

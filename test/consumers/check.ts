@@ -2,6 +2,7 @@
  * `npm run check:consumers`: installs the packed package beside Jest 30, Next 16 and Node 22.13, and uses it there.
  * These are large, so they are not part of `npm test`.
  */
+import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -86,8 +87,41 @@ async function checkNext(project: string): Promise<void> {
         return <LockBanner state={state} lock={lock} />
       }`,
   })
+  const page = readFileSync(join(root, 'docs/embedding.md'), 'utf8')
+  const [, handler = ''] = /^```ts next\n([\s\S]*?)^```/m.exec(page) ?? []
+  await write(project, { 'app/locks/[...path]/route.ts': handler })
   await run(project, 'node', 'node_modules/.bin/next', 'build')
   report("Next's app router")
+  await checkNextLocks(project)
+}
+
+/** The route handler of docs/embedding.md: one browser locks, another is refused and sees the release. */
+async function checkNextLocks(project: string): Promise<void> {
+  const arguments_ = ['node_modules/.bin/next', 'start', '--port', '0']
+  const next = spawn('node', arguments_, { cwd: project, stdio: ['ignore', 'pipe', 'inherit'] })
+  try {
+    const url = await new Promise<string>((resolve, reject) => {
+      let printed = ''
+      next.stdout.on('data', (text) => {
+        printed += text
+        const [address] = /http:\/\/localhost:\d+/.exec(printed) ?? []
+        if (address && printed.includes('Ready')) resolve(address)
+      })
+      next.once('exit', () => reject(new Error(`Next did not start: ${printed}`)))
+    })
+    const lock = `${url}/locks/api/documents/42/lock`
+    const headers = { 'content-type': 'application/json' }
+    const locked = await fetch(lock, { method: 'POST', headers, body: '{"name":"Mika"}' })
+    const cookie = locked.headers.get('set-cookie')?.split(';')[0] ?? ''
+    const refused = await fetch(lock, { method: 'POST' })
+    const released = await fetch(lock, { method: 'DELETE', headers: { cookie } })
+    const read = (await (await fetch(lock)).json()) as { is_locked?: boolean }
+    const seen = [locked.status, refused.status, released.status, read.is_locked].join()
+    if (seen !== '200,409,200,false') throw new Error(`Next answered ${seen}`)
+    report('the route handler of docs/embedding.md in Next')
+  } finally {
+    next.kill()
+  }
 }
 
 async function install(project: string, ...packages: string[]): Promise<void> {

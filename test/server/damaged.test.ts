@@ -28,6 +28,7 @@ beforeEach(async () => {
     store,
     documents: sqliteDocuments(database),
     audit: sqliteAudit(database),
+    clientOf: () => 'a client',
     log(level, message, fields) {
       if (level !== 'info') logged.push({ level, message, ...fields })
     },
