@@ -5,14 +5,19 @@ const LEFT = { text: 'typed before the crash', base: 7 }
 
 /** Its items are its own properties, as those of a browser are. */
 class FakeStorage {
+  [key: string]: unknown
+
   setItem(key: string, value: string): void {
-    Object.assign(this, { [key]: value })
+    this[key] = value
   }
+
   getItem(key: string): string | null {
-    return new Map(Object.entries<string>({ ...this })).get(key) ?? null
+    const value = this[key]
+    return typeof value === 'string' ? value : null
   }
+
   removeItem(key: string): void {
-    Reflect.deleteProperty(this, key)
+    delete this[key]
   }
 }
 
@@ -69,9 +74,9 @@ describe('the copy of unsaved text', () => {
 
   it('stays where it is if there is no room for another', async () => {
     leave('gone', LEFT)
-    storage.setItem = () => {
+    vi.spyOn(storage, 'setItem').mockImplementation(() => {
       throw new Error('full')
-    }
+    })
     expect(await createUnsavedCopy('plan').claim()).toEqual(LEFT)
     expect(Object.keys(storage).filter((key) => key.endsWith('gone'))).toHaveLength(1)
   })
