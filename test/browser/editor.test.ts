@@ -81,6 +81,35 @@ describe('the editor in windows of Chromium', () => {
     await page.close()
   })
 
+  it('works where the browser refuses storage, and keeps unsaved text while the page is open', async () => {
+    const page = await browser.newPage()
+    await page.addInitScript(() =>
+      Object.defineProperty(globalThis, 'localStorage', {
+        get() {
+          throw new DOMException('refused', 'SecurityError')
+        },
+      }),
+    )
+    await page.goto(`${server.url}/#no-storage`)
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    await page.route('**/api/documents/*', (route) =>
+      route.request().method() === 'PUT' ? route.abort() : route.continue(),
+    )
+    await page.locator('.paper .cm-content[contenteditable=true]').fill('not saved')
+    await page.waitForSelector('[data-status="dirty"]')
+    await page.evaluate(() => {
+      location.hash = 'another'
+    })
+    await page.getByRole('heading', { name: 'another' }).waitFor()
+    await page.unrouteAll()
+    await page.getByRole('link', { name: 'no-storage' }).click()
+    await page.waitForSelector('[data-status="kept"]')
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    await page.waitForSelector('[data-status="saved"][data-empty="false"]')
+    expect(await page.locator('.paper .cm-content').innerText()).toBe('not saved')
+    await page.close()
+  })
+
   it('gives the document to the waiters in the order of the queue', async () => {
     const [mika, ken, ria] = await open('Mika', 'Ken', 'Ria')
     if (!mika || !ken || !ria) throw new Error('no windows')

@@ -87,6 +87,16 @@ describe('the text of a document', () => {
     await settle()
   }
 
+  /** Types `mine`, loses the lock before that is saved, and another tab saves. */
+  const loseTo = async (theirs: string) => {
+    await edit()
+    lock.isOnline = false
+    draft.edit('mine')
+    lock.lose()
+    lock.anotherWrites(theirs)
+    lock.isOnline = true
+  }
+
   it('is loaded, edited and saved automatically', async () => {
     expect(draft.state).toMatchObject({ text: 'first', status: 'saved' })
     await edit()
@@ -196,12 +206,7 @@ describe('the text of a document', () => {
   })
 
   it('is replaced by the stored text when the user wants that, and can be brought back', async () => {
-    await edit()
-    lock.isOnline = false
-    draft.edit('mine')
-    lock.lose()
-    lock.anotherWrites('theirs')
-    lock.isOnline = true
+    await loseTo('theirs')
     await edit()
     await settle(5000)
     expect(draft.state).toMatchObject({ status: 'kept', isOutdated: true })
@@ -215,12 +220,7 @@ describe('the text of a document', () => {
   })
 
   it('can be merged by hand while it is kept, and is saved when the user says so', async () => {
-    await edit()
-    lock.isOnline = false
-    draft.edit('mine')
-    lock.lose()
-    lock.anotherWrites('theirs')
-    lock.isOnline = true
+    await loseTo('theirs')
     await edit()
     await settle(5000)
     draft.edit('theirs and mine')
@@ -232,12 +232,7 @@ describe('the text of a document', () => {
   })
 
   it('does not overwrite a version that the user has not seen', async () => {
-    await edit()
-    lock.isOnline = false
-    draft.edit('mine')
-    lock.lose()
-    lock.anotherWrites('theirs')
-    lock.isOnline = true
+    await loseTo('theirs')
     await settle(5000)
     expect(draft.state.stored).toBe('theirs')
     lock.anotherWrites('theirs, later')

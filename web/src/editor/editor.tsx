@@ -133,7 +133,8 @@ function useDraft(lock: DocumentLock | null, roomId: string): Draft | null {
     const stop = new AbortController()
     const { signal } = stop
     addEventListener('beforeunload', (event) => !opened.isSafe && event.preventDefault(), { signal })
-    addEventListener('pagehide', () => opened.onHidden(), { signal })
+    // Before the lock hears of it and is released: a waiter could get it before the save.
+    addEventListener('pagehide', () => opened.onHidden(), { signal, capture: true })
     document.addEventListener('visibilitychange', () => document.hidden && opened.onHidden(), { signal })
     return () => {
       stop.abort()

@@ -4,7 +4,8 @@ const KEY = 'holdfast:documents'
 /** As many as the server tells the locks of in one request. */
 const MAX_DOCUMENTS = 500
 const listeners = new Set<() => void>()
-let current = read()
+let current: readonly string[] = []
+current = read()
 addEventListener('storage', ({ key }) => {
   if (key !== KEY) return
   current = read()
@@ -45,6 +46,6 @@ function read(): readonly string[] {
     return Array.isArray(known) ? known.filter((name) => typeof name === 'string') : []
   } catch {
     // Damaged, or storage was refused.
-    return current ?? []
+    return current
   }
 }

@@ -43,12 +43,12 @@ export function createUnsavedCopy(roomId: string): UnsavedCopy {
     async claim() {
       announcePage()
       const open = await openPages()
-      for (const [from, page] of copiesOf(roomId)) {
-        if (open.has(page) && page !== pageId) continue
+      const pages = [pageId, ...pagesWithCopies(roomId).filter((page) => !open.has(page))]
+      for (const page of pages) {
+        const from = keyOf(roomId, page)
         const found = read(from)
         if (!found) continue
-        store(key, found)
-        if (from !== key) remove(from)
+        if (page !== pageId && store(key, found)) remove(from)
         return found
       }
       return null
@@ -64,8 +64,8 @@ export function createUnsavedCopy(roomId: string): UnsavedCopy {
   }
 }
 
-function keyOf(roomId: string): string {
-  return PREFIX + JSON.stringify([roomId, pageId])
+function keyOf(roomId: string, page = pageId): string {
+  return PREFIX + JSON.stringify(roomId) + page
 }
 
 function announcePage(): void {
@@ -80,16 +80,14 @@ async function openPages(): Promise<Set<string>> {
   return new Set(held.map(({ name = '' }) => name.slice(PREFIX.length)))
 }
 
-function copiesOf(roomId: string): [key: string, page: string][] {
+function pagesWithCopies(roomId: string): string[] {
+  const start = keyOf(roomId, '')
   try {
-    return [...inMemory.keys(), ...Object.keys(localStorage)].flatMap((key): [string, string][] => {
-      if (!key.startsWith(PREFIX)) return []
-      const [room, page] = JSON.parse(key.slice(PREFIX.length))
-      return room === roomId ? [[key, String(page)]] : []
-    })
+    const keys = Object.keys(localStorage).filter((key) => key.startsWith(start))
+    return keys.map((key) => key.slice(start.length))
   } catch {
-    // Storage is refused, or somebody else wrote such a key.
-    return [...inMemory.keys()].filter((key) => key === keyOf(roomId)).map((key) => [key, pageId])
+    // Storage is refused.
+    return []
   }
 }
 
@@ -104,14 +102,17 @@ function read(key: string): UnsavedText | null {
   }
 }
 
-function store(key: string, unsaved: UnsavedText): void {
+/** False: it is in memory only. */
+function store(key: string, unsaved: UnsavedText): boolean {
   const value = JSON.stringify(unsaved)
   try {
     localStorage.setItem(key, value)
     inMemory.delete(key)
+    return true
   } catch {
     // The page still asks before it is closed.
     inMemory.set(key, value)
+    return false
   }
 }
 
