@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { serviceBed } from '../../../test/server/service-bed.ts'
-import { isForService, nodeListener } from './listener.ts'
+import { isForService, nodeListener } from './node-listener.ts'
 
 it('the listener takes every path of the service, and leaves those of the host', async () => {
   await using bed = await serviceBed()
