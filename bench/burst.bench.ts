@@ -1,28 +1,34 @@
-/** Ten thousand acquisitions of different resources at once, beside the bare client, while one lease is held. */
+/** Thousands of acquisitions of different resources at once, beside the bare client, while leases are held. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { startServer } from '../scripts/services/index.ts'
 import { type DelayingProxy, delayingProxy } from './burst/delaying-proxy.ts'
 import type { Burst } from './burst/process.ts'
+import { startHoldfast } from './holdfast-server.ts'
 import { printTable } from './measure.ts'
 import { startBenchServer } from './redis/server.ts'
+import type { BenchFlags } from './run.ts'
 
-const COUNT = 10_000
 const DELAYS_MS = [0, 10]
+const STARTERS: Readonly<Record<string, () => Promise<Running>>> = { postgres, redis, nats, http }
 
-export async function run(): Promise<void> {
+export async function run({ stores, most = '10000' }: BenchFlags): Promise<void> {
   const rows: string[][] = []
-  for (const [kind, start] of Object.entries({ postgres, redis, http })) {
-    const server = await start()
-    for (const delayMs of DELAYS_MS) {
-      await using proxy = delayMs > 0 ? await delayingProxy(Number(server.url.port), delayMs) : undefined
-      rows.push(rowOf(`${kind}, ${delayMs} ms each way`, await burst(kind, server.url, proxy)))
-    }
+  for (const kind of stores?.split(',') ?? Object.keys(STARTERS)) {
+    const server = await STARTERS[kind]?.()
+    if (!server) throw new Error(`no store ${kind}; there are ${Object.keys(STARTERS).join(', ')}`)
+    for (const delayMs of DELAYS_MS)
+      for (const held of ['1', most]) {
+        const name = `${kind}, ${delayMs} ms each way, ${held} held`
+        console.log(`  ${name} …`)
+        await using proxy = delayMs > 0 ? await delayingProxy(Number(server.url.port), delayMs) : undefined
+        rows.push(rowOf(name, await burst(kind, server.url, proxy, most, held)))
+      }
     await server.stop()
   }
   const head = ['', 'seconds', '× bare', 'attempts', 'failed', 'lost', 'MB', 'release all, s']
-  printTable(`${COUNT} acquisitions at once, one lease held`, [head, ...rows])
+  printTable(`${most} acquisitions at once, while leases are held`, [head, ...rows])
 }
 
 interface Running {
@@ -40,19 +46,28 @@ async function redis(): Promise<Running> {
   return { url: new URL(server.url), stop: () => server[Symbol.asyncDispose]() }
 }
 
-async function http(): Promise<Running> {
-  const child = fork(join(import.meta.dirname, 'burst/server.ts'))
-  const [port] = await once(child, 'message')
-  return { url: new URL(`http://127.0.0.1:${port}`), stop: () => child.kill() }
+async function nats(): Promise<Running> {
+  const server = await startServer('nats')
+  return { url: new URL(server.address), stop: () => server.stop() }
 }
 
-async function burst(kind: string, url: URL, proxy: DelayingProxy | undefined): Promise<Burst> {
+async function http(): Promise<Running> {
+  const { url, stop } = await startHoldfast()
+  return { url: new URL(url), stop }
+}
+
+async function burst(
+  kind: string,
+  url: URL,
+  proxy: DelayingProxy | undefined,
+  ...counts: readonly string[]
+): Promise<Burst> {
   const through = new URL(url)
   if (proxy) through.port = String(proxy.port)
   const child = fork(join(import.meta.dirname, 'burst/process.ts'), [
     kind,
     through.href.replace(/\/$/, ''),
-    String(COUNT),
+    ...counts,
   ])
   const exited = once(child, 'exit').then(() =>
     Promise.reject(new Error(`the burst on ${kind} ended without a result`)),

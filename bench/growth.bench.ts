@@ -1,7 +1,4 @@
-/**
- * What grows: queues of up to 10 000 waiters, and 100 000 resources that were used once. `GROWTH=1000` limits the
- * longest queue, `STORES=redis,postgres` chooses the stores.
- */
+/** What grows: queues of up to 10 000 waiters, and 100 000 resources that were used once. */
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,11 +8,13 @@ import pg from 'pg'
 import { type ServerName, startServer } from '../scripts/services/index.ts'
 import { leaveBehind } from './growth/leftovers.ts'
 import { benchQueues } from './growth/queues.ts'
+import { startHoldfast } from './holdfast-server.ts'
 import { printTable } from './measure.ts'
+import type { BenchFlags } from './run.ts'
 
-const { GROWTH = '10000', STORES = 'memory,sqlite,redis,postgres,nats' } = process.env
-const COUNTS = [10, 100, 1000, 10_000].filter((count) => count <= Number(GROWTH))
-const RESOURCES = 10 * Number(GROWTH)
+const COUNTS = [10, 100, 1000, 10_000]
+/** So many resources are used once for each waiter of the longest queue. */
+const RESOURCES_PER_WAITER = 10
 const KB = 1000
 
 interface Subject {
@@ -32,22 +31,28 @@ const SUBJECTS: Readonly<Record<string, () => Promise<Subject>>> = {
   redis: () => onServer('redis', redisRemains),
   postgres: () => onServer('postgres', postgresRemains),
   nats: () => onServer('nats'),
+  async http() {
+    const { url, stop } = await startHoldfast()
+    return { address: url, crowds: [1, 5], stop }
+  },
 }
 
-export async function run(): Promise<void> {
+export async function run({ stores, most = '10000' }: BenchFlags): Promise<void> {
+  const counts = COUNTS.filter((count) => count <= Number(most))
+  const resources = RESOURCES_PER_WAITER * Number(most)
   const left: string[][] = []
-  for (const name of STORES.split(',')) {
+  for (const name of stores?.split(',') ?? Object.keys(SUBJECTS)) {
     const subject = await SUBJECTS[name]?.()
     if (!subject) throw new Error(`no store ${name}; there are ${Object.keys(SUBJECTS).join(', ')}`)
     const { address, crowds, remains, stop } = subject
     try {
-      await benchQueues(name, address, COUNTS, crowds)
-      if (remains) left.push(await leaveBehind(name, address, RESOURCES, remains))
+      await benchQueues(name, address, counts, crowds)
+      if (remains) left.push(await leaveBehind(name, address, resources, remains))
     } finally {
       await stop()
     }
   }
-  printTable(`${RESOURCES} resources, taken and released once`, [['', 's', 'rows or keys', 'kB'], ...left])
+  printTable(`${resources} resources, taken and released once`, [['', 's', 'rows or keys', 'kB'], ...left])
 }
 
 async function sqlite(): Promise<Subject> {

@@ -1,11 +1,25 @@
-/** `npm run bench -- sqlite redis` runs these; without names, all. Each prints its table beside the peers. */
+/**
+ * `npm run bench -- sqlite redis` runs these; without names, all. Each prints its table beside the peers. `growth` and
+ * `burst` take flags: `--stores redis,http` chooses the stores, and `--most 1000` limits the waiters, the held leases
+ * and the requests at once.
+ */
 import { readdirSync } from 'node:fs'
+import { parseArgs } from 'node:util'
 import { installPeers } from './install-peers.ts'
 
+export interface BenchFlags {
+  readonly stores?: string
+  readonly most?: string
+}
+
+const { values: flags, positionals: names } = parseArgs({
+  allowPositionals: true,
+  options: { stores: { type: 'string' }, most: { type: 'string' } },
+})
 const known = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith('.bench.ts'))
   .map((file) => file.slice(0, -'.bench.ts'.length))
-const wanted = process.argv.length > 2 ? process.argv.slice(2) : known
+const wanted = names.length > 0 ? names : known
 
 const unknown = wanted.filter((name) => !known.includes(name))
 if (unknown.length > 0) {
@@ -15,6 +29,6 @@ if (unknown.length > 0) {
 installPeers()
 for (const [index, name] of wanted.entries()) {
   console.log(`\n${name} (${index + 1} of ${wanted.length}) …`)
-  const { run } = (await import(`./${name}.bench.ts`)) as { run(): Promise<void> }
-  await run()
+  const { run } = (await import(`./${name}.bench.ts`)) as { run(flags: BenchFlags): Promise<void> }
+  await run(flags)
 }

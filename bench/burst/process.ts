@@ -1,10 +1,14 @@
 /** One burst, in a process of its own, so that its memory can be measured. */
+import { Kvm } from '@nats-io/kv'
+import { connect } from '@nats-io/transport-node'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { httpStore } from '../../src/client/http-store.ts'
 import { createLeases, type LeaseStore } from '../../src/core/index.ts'
+import { natsStore } from '../../src/stores/nats/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
+import { TOKEN } from '../holdfast-server.ts'
 
 export interface Burst {
   readonly bareMs: number
@@ -26,8 +30,10 @@ interface Backend {
 /** How many requests of the bare `fetch` are in flight: all at once, it would open a connection for each. */
 const BARE_FETCHES = 32
 const TTL_MS = 30_000
-/** Of `server.ts`. */
-const TOKEN = 'lease-token-of-a-bench'
+/** Of the held leases: a burst that delays their renewals for seconds loses them. */
+const HELD_TTL_MS = 5000
+/** Ten thousand leases with that TTL would need several thousand renewals a second. */
+const MANY_HELD_TTL_MS = 30_000
 
 const open: Record<string, (url: string) => Promise<Backend>> = {
   async postgres(url) {
@@ -50,13 +56,22 @@ const open: Record<string, (url: string) => Promise<Backend>> = {
       close: () => client.disconnect(),
     }
   },
+  async nats(url) {
+    const connection = await connect({ servers: url })
+    const bucket = await new Kvm(connection).create('bare')
+    return {
+      bare: (name) => bucket.create(name.replaceAll(/[ :]/g, '-'), 'bare'),
+      store: natsStore(connection),
+      close: () => connection.close(),
+    }
+  },
   async http(url) {
-    const bare = limited(BARE_FETCHES, async () => (await fetch(`${url}/health`)).text())
+    const bare = limited(BARE_FETCHES, async () => (await fetch(`${url}/healthz`)).text())
     return { bare, store: httpStore(url, { token: TOKEN }), close() {} }
   },
 }
 
-const [kind = '', url = '', count = '0'] = process.argv.slice(2)
+const [kind = '', url = '', count = '0', heldCount = '1'] = process.argv.slice(2)
 /** The names of an earlier burst may still be in the store. */
 const run = crypto.randomUUID()
 const names = Array.from({ length: Number(count) }, (_, n) => `${run}:${n}`)
@@ -74,20 +89,32 @@ const leases = createLeases(store, {
     if (type === 'attempt') attempts++
   },
 })
-const held = await leases.acquire('held', { ttl: 10_000 })
+const ttl = heldCount === '1' ? HELD_TTL_MS : MANY_HELD_TTL_MS
+const held = await Promise.all(
+  Array.from({ length: Number(heldCount) }, (_, n) => leases.acquire(`${run}:held:${n}`, { ttl })),
+)
 attempts = 0
 let failed = 0
 const leasesMs = await timed(() =>
   Promise.all(names.map((name) => leases.acquire(name, { ttl: TTL_MS }).catch(() => failed++))),
 )
-if (!held.held) lost ||= 1
+lost = Math.max(lost, held.filter((lease) => !lease.held).length)
+const [lostInBurst, attemptsInBurst] = [lost, attempts]
 const megabytes = process.resourceUsage().maxRSS / 1024
-const bareMs = await timed(() => Promise.all(names.map(bare)))
-const lostInBurst = lost
 const releaseMs = await timed(() => leases.close())
+// Without leases: renewals on the same connection would wait behind ten thousand bare requests.
+const bareMs = await timed(() => Promise.all(names.map(bare)))
 await store.close()
 await backend.close()
-const burst: Burst = { bareMs, leasesMs, failed, lost: lostInBurst, attempts, megabytes, releaseMs }
+const burst: Burst = {
+  bareMs,
+  leasesMs,
+  failed,
+  lost: lostInBurst,
+  attempts: attemptsInBurst,
+  megabytes,
+  releaseMs,
+}
 process.send?.(burst)
 process.disconnect?.()
 

@@ -1,5 +1,5 @@
 /** A child process with some waiters for one resource. The first member holds the resource until all of them wait. */
-import { createLeases } from '../../src/core/index.ts'
+import { createLeases, type HoldingStore } from '../../src/core/index.ts'
 import { now } from '../contention/rival.ts'
 import { openStore } from './open-store.ts'
 
@@ -12,8 +12,8 @@ export interface Orders {
 export type Report =
   | { readonly type: 'ready' }
   | { readonly type: 'waiting'; readonly ms: number; readonly bytes: number }
-  /** When each lease was granted, and when its release was called. */
-  | { readonly type: 'done'; readonly turns: readonly (readonly [number, number])[] }
+  /** When each lease was granted, and when its release was called; and the calls to the store. */
+  | { readonly type: 'done'; readonly turns: readonly (readonly [number, number])[]; readonly calls: number }
 
 const TTL_MS = 600_000
 
@@ -21,12 +21,30 @@ process.once('message', async ({ address, waiters, holds }: Orders) => {
   const report = (message: Report) => process.send?.(message)
   const next = () => new Promise((resolve) => process.once('message', resolve))
   const { store, close } = await openStore(address)
+  let calls = 0
+  const counted: HoldingStore = {
+    kind: store.kind,
+    supports: store.supports,
+    acquire: (ask, call) => {
+      calls++
+      return store.acquire(ask, call)
+    },
+    renew: (ask, call) => {
+      calls++
+      return store.renew(ask, call)
+    },
+    release: (by, call) => {
+      calls++
+      return store.release(by, call)
+    },
+    close,
+  }
   const waiting = Promise.withResolvers<void>()
   let standing = 0
-  const leases = createLeases(store, {
+  const leases = createLeases(counted, {
     ttl: TTL_MS,
-    onEvent: ({ type }) => {
-      if (type === 'waiting' && ++standing === waiters) waiting.resolve()
+    onEvent: (event) => {
+      if (event.type === 'waiting' && event.reason === 'held' && ++standing === waiters) waiting.resolve()
     },
   })
   const held = holds ? await leases.acquire('contended') : undefined
@@ -34,6 +52,7 @@ process.once('message', async ({ address, waiters, holds }: Orders) => {
   await next()
 
   globalThis.gc?.()
+  calls = 0
   const before = process.memoryUsage().rss
   const start = now()
   const turns = Promise.all(
@@ -49,7 +68,7 @@ process.once('message', async ({ address, waiters, holds }: Orders) => {
   await next()
 
   await held?.release()
-  report({ type: 'done', turns: (await turns).map(([granted, released]) => [granted, released]) })
+  report({ type: 'done', turns: (await turns).map(([granted, released]) => [granted, released]), calls })
   await leases.close()
   await close()
   process.disconnect()

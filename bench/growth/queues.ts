@@ -15,9 +15,13 @@ export async function benchQueues(
 ): Promise<void> {
   for (const processes of crowds) {
     const rows: string[][] = []
-    for (const waiters of counts) rows.push(await drain(address, waiters, processes))
-    printTable(`${title}, one resource, ${processes === 1 ? 'one process' : `${processes} processes`}`, [
-      ['waiters', 'join ms', 'drain ms', 'handoff p50 ms', 'p99 ms', 'MB'],
+    const where = processes === 1 ? 'one process' : `${processes} processes`
+    for (const waiters of counts) {
+      console.log(`  ${title}: ${waiters} waiters in ${where} …`)
+      rows.push(await drain(address, waiters, processes))
+    }
+    printTable(`${title}, one resource, ${where}`, [
+      ['waiters', 'join ms', 'drain ms', 'handoff p50 ms', 'p99 ms', 'calls each', 'MB'],
       ...rows,
     ])
   }
@@ -40,6 +44,7 @@ async function drain(address: string, waiters: number, processes: number): Promi
     ((turns.at(-1)?.[1] ?? 0) - (turns[0]?.[0] ?? 0)).toFixed(0),
     quantile(handoffs, 0.5).toFixed(2),
     quantile(handoffs, 0.99).toFixed(2),
+    (drained.reduce((total, { calls }) => total + calls, 0) / waiters).toFixed(1),
     (sum(({ bytes }) => bytes) / MB).toFixed(0),
   ]
 }

@@ -33,6 +33,9 @@ async function bundle(input: string, file: string, classic: boolean): Promise<vo
   await using build = await rolldown({
     input,
     platform: 'browser',
+    moduleTypes: { '.css': 'text' },
+    // Everything in a bundle runs in the client.
+    onLog: (level, log, report) => log.code !== 'MODULE_LEVEL_DIRECTIVE' && report(level, log),
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },
   })
   await build.write({ file, format: classic ? 'iife' : 'esm', codeSplitting: false })

@@ -1,4 +1,4 @@
-import { expectBoolean, expectOptions, expectWhole } from '../base/arguments.ts'
+import { expectBoolean, expectOptions } from '../base/arguments.ts'
 import type { ProjectLockLease } from '../project/index.ts'
 import { delayAfter } from '../project/retry-policy.ts'
 import { type Contents, createArchive } from './archive.ts'
@@ -6,13 +6,15 @@ import { EditTracker } from './edit-tracker.ts'
 import { AutoSaveError, asLockFailure, asWriteError, orLoadError } from './errors.ts'
 import { createPageJournal } from './journal.ts'
 import { checkOptions } from './options.ts'
-import { type Candidate, findRecoverable, listGenerations } from './recovery.ts'
+import { createReadOnly } from './read-only.ts'
+import { listGenerations } from './recovery.ts'
+import { createRestore } from './restore.ts'
 import { timeOf } from './save-file.ts'
 import { createSchedule, onPageLeft } from './schedule.ts'
 import { canTakeOver, maySave } from './state.ts'
 import { createStateStore } from './state-store.ts'
 import { connectTabs } from './tab-channel.ts'
-import type { AutoSave, AutoSaveOptions, AutoSavePhase, ReadOnlyReason, Recovery } from './types.ts'
+import type { AutoSave, AutoSaveOptions, AutoSavePhase } from './types.ts'
 import { writeSave } from './write-save.ts'
 import { createWriterLock } from './writer-lock.ts'
 
@@ -41,15 +43,20 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     ...settings,
     tracker,
     onWritten: (bytes) => emit({ type: 'autosave:journaled', bytes }),
-    onError: (cause) =>
-      emitError(
-        'journal',
-        new AutoSaveError('journal-failed', 'the journal cannot be read or written', cause),
-      ),
+    onError: (error) => emitError('journal', error),
   })
-  const lock = createWriterLock(settings, { onGranted, onRefused, onLost })
+  const readOnly = createReadOnly({
+    store,
+    isClosed,
+    joinQueue: () => lock.joinQueue(),
+    forgetContents: () => {
+      contents = null
+    },
+    saveAgain: () => void save(),
+  })
+  const lock = createWriterLock(settings, { onGranted, ...readOnly })
   const schedule = createSchedule(clock, settings, () => void save())
-  const tabs = connectTabs({ ...settings, lock, saveNow, onSaved, onHandedOver })
+  const tabs = connectTabs({ ...settings, ...readOnly, lock, saveNow, onSaved })
   const stopListening = onPageLeft(onLeave)
 
   /** Failed saves in a row. */
@@ -60,8 +67,6 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
   let closed: Promise<void> | undefined
   /** What the directory contains. Known only as long as no other tab may write there. */
   let contents: Contents | null = null
-  /** The id of the newest save that another tab has announced. */
-  let announced = ''
   const started = archive.scan().then(
     ({ current }) => tracker.setBase(current),
     () => {},
@@ -83,16 +88,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
       await saveNow()
       return store.state
     },
-    async restore(restoreOptions = {}) {
-      expectOptions(restoreOptions, { limit: 1, journals: 1 })
-      const { limit = Infinity, journals = true } = restoreOptions
-      if (limit !== Infinity) expectWhole('limit', limit, 0)
-      expectBoolean('journals', journals)
-      await started
-      const found = await orLoadError(findRecoverable<T>(archive, journals && journal, { limit, onLoad }))
-      reportSkipped(found)
-      return found
-    },
+    restore: createRestore({ archive, journal, tracker, store, started, isClosed }),
     async takeOver() {
       if (!canTakeOver(store.state)) return store.state
       dispatch({ type: 'taking-over', isOn: true })
@@ -109,6 +105,10 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     close,
     dispose: close,
     [Symbol.asyncDispose]: close,
+  }
+
+  function isClosed(): boolean {
+    return closed !== undefined
   }
 
   function changed(): void {
@@ -148,7 +148,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     try {
       lease = await lock.acquire()
     } catch (error) {
-      return onRefused(error)
+      return readOnly.onRefused(error)
     }
     try {
       await saveUnlessConflict(lease)
@@ -178,8 +178,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     const stale = tracker.isBehind(contents.current)
     dispatch({ type: 'granted', backend: lease.backend, stale, unsaved: tracker.isUnsaved })
     if (!stale || !tracker.isUnsaved) return true
-    const error = new AutoSaveError('conflict', 'another tab saved after this state was loaded')
-    enterReadOnly('conflict', error, false)
+    readOnly.onConflict()
     return false
   }
 
@@ -252,38 +251,10 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     if (hold === 'save' && store.state.phase !== 'debouncing') await releaseLock()
   }
 
-  function onRefused(cause: unknown): void {
-    if (closed) return
-    const { reason, error } = asLockFailure(cause)
-    emitError('acquire', error)
-    // A second refusal means that there is no queue to wait in.
-    enterReadOnly(reason, error, reason === 'held' && store.state.phase !== 'read-only')
-  }
-
-  function onLost(cause: Error & { readonly retryable?: boolean }): void {
-    contents = null
-    if (cause?.retryable) {
-      dispatch({ type: 'released' })
-      void save()
-    } else
-      enterReadOnly('lost', new AutoSaveError('lock-unavailable', 'the project lock was lost', cause), true)
-  }
-
   function onSaved(id: string): void {
-    announced = id
+    tracker.announced = id
     contents = null
-    if (id > (tracker.base ?? '')) dispatch({ type: 'outdated' })
-  }
-
-  function onHandedOver(): void {
-    contents = null
-    const error = new AutoSaveError('lock-unavailable', 'another tab asked for the project lock')
-    enterReadOnly('lost', error, true)
-  }
-
-  function enterReadOnly(reason: ReadOnlyReason, error: AutoSaveError, inLine: boolean): void {
-    dispatch({ type: 'locked-out', reason, error, inLine })
-    if (inLine) lock.joinQueue()
+    if (tracker.isOutdated) dispatch({ type: 'outdated' })
   }
 
   async function releaseLock(): Promise<void> {
@@ -298,24 +269,6 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     // If the base has changed, an own save has ended in the meantime, and it is newer than this scan.
     if (tracker.base === base) tracker.setBase(current)
     dispatch({ type: 'loaded', savedAt: store.state.savedAt, unsaved: tracker.isUnsaved })
-  }
-
-  function reportSkipped(found: Recovery<T>): void {
-    const best = found[0]?.id ?? ''
-    const skipped = found.skipped.filter(({ id }) => id > best)
-    dispatch({ type: 'searched', skipped })
-    for (const { id, reason } of skipped)
-      emitError('restore', new AutoSaveError('corrupt', `the save of ${id} is ${reason}, and was skipped`))
-  }
-
-  function onLoad({ source, save }: Candidate, current: string | null): void {
-    if (closed) return
-    tracker.onLoad(save, current, source === 'journal' ? save.ownChecksums : [])
-    if (source === 'journal') journal.include(save.key)
-    const savedAt = timeOf(tracker.base ?? '')
-    dispatch({ type: 'loaded', savedAt, unsaved: tracker.isUnsaved })
-    if (announced > (tracker.base ?? '')) dispatch({ type: 'outdated' })
-    emit({ type: 'autosave:restored', source })
   }
 
   function onLeave(): void {

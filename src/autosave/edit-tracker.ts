@@ -4,6 +4,8 @@ import type { SaveInfo } from './save-file.ts'
 export class EditTracker {
   /** The id of the save that was current when the state was last loaded or saved. */
   base: string | null = null
+  /** The id of the newest save that another tab has announced. */
+  announced = ''
   /** Checksums of the state that was last loaded or saved, and of the state that is being saved. */
   #own = new Set<string>()
   #edits = 0
@@ -15,6 +17,10 @@ export class EditTracker {
 
   get isUnsaved(): boolean {
     return this.#edits !== this.#savedEdits
+  }
+
+  get isOutdated(): boolean {
+    return this.announced > (this.base ?? '')
   }
 
   get ownChecksums(): readonly string[] {

@@ -5,6 +5,7 @@
 import type { Clock } from '../base/clock.ts'
 import { randomId } from '../base/random-id.ts'
 import type { EditTracker } from './edit-tracker.ts'
+import { AutoSaveError } from './errors.ts'
 import { decodeSave, encodeSave, type Save, serialize } from './save-file.ts'
 
 /** Storage for journals. Every call is synchronous. */
@@ -43,7 +44,7 @@ export interface PageJournalOptions {
   readonly read: () => unknown
   readonly tracker: Pick<EditTracker, 'isUnsaved' | 'base' | 'ownChecksums'>
   readonly onWritten: (bytes: number) => void
-  readonly onError: (error: unknown) => void
+  readonly onError: (error: AutoSaveError) => void
 }
 
 /** The journal of one page, and read access to those of the other pages. */
@@ -111,7 +112,7 @@ export function createPageJournal(options: PageJournalOptions): PageJournal {
     try {
       return call()
     } catch (error) {
-      onError(error)
+      onError(new AutoSaveError('journal-failed', 'the journal cannot be read or written', error))
       return undefined
     }
   }

@@ -6,6 +6,8 @@ import type { AutoSaveEvent, AutoSaveOperation, AutoSavePhase } from './types.ts
 
 type WithoutTime<E> = E extends unknown ? Omit<E, 'at'> : never
 
+export type StateStore = ReturnType<typeof createStateStore>
+
 /** The state of one AutoSave and its events. Every change of the state is an event. */
 export function createStateStore(
   clock: Clock,

@@ -20,19 +20,16 @@ export function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined):
 export class Stop {
   /** How long one call to a store may take, in milliseconds. */
   readonly timeout: number | undefined
-  readonly #parent: Stop | undefined
   #reason: LeaseError | undefined
   #listener: ((reason: LeaseError) => void) | undefined
   #controller: AbortController | undefined
 
-  /** `parent`: its reason counts here too. Signal and listener learn of it only by `abort`. */
-  constructor(parent?: Stop, timeout?: number) {
-    this.#parent = parent
+  constructor(timeout?: number) {
     this.timeout = timeout
   }
 
   get reason(): LeaseError | undefined {
-    return this.#reason ?? this.#parent?.reason
+    return this.#reason
   }
 
   get signal(): AbortSignal {

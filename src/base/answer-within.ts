@@ -5,34 +5,42 @@ import { LeaseError } from './errors.ts'
 /** The longest that a store may take to answer one call, unless `callTimeout` says otherwise. */
 export const CALL_TIMEOUT_MS = 5000
 
-export interface AnswerLimit {
+/**
+ * A timer that is later than this shows that the process was blocked or stopped. While a cold process loads code, it
+ * can neither send a request nor receive its answer, so that time does not count.
+ */
+export const BLOCKED_MS = 500
+
+export interface Asked {
   readonly clock: Clock
-  /** Milliseconds. A function is called again when that time has passed: the call may have got more time. */
-  readonly ms: number | (() => number)
-  /** Ends it early: it rejects with this reason. */
-  readonly stop?: Stop | undefined
-  readonly resource?: string | undefined
   /** Adds to the error why the store may be silent: see `HoldingStore`. */
-  readonly explain?: (error: LeaseError) => LeaseError
+  readonly store?: { explain?(error: LeaseError): LeaseError }
 }
 
-/** The answer of a store, or `store-unavailable` after some time. The call itself continues. */
+/**
+ * The answer of a store, or `store-unavailable` after `ms`. `stop` ends it early: it rejects with that reason. The call
+ * itself continues.
+ */
 export function answerWithin<T>(
   answer: Promise<T>,
-  { clock, ms, stop, resource, explain = (error) => error }: AnswerLimit,
+  ms: number,
+  { clock, store }: Asked,
+  resource?: string,
+  stop?: Stop,
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const started = clock.monotonic()
     let cancel = () => {}
     const wait = (left: number) => {
+      const due = clock.monotonic() + left
       cancel = clock.setTimer(() => {
-        const more = typeof ms === 'number' ? 0 : ms()
-        if (more > 0) return wait(more)
-        const silent = `no answer from the store within ${Math.ceil(clock.monotonic() - started)} ms`
-        reject(explain(new LeaseError('store-unavailable', silent, { resource })))
+        const late = clock.monotonic() - due
+        if (late > BLOCKED_MS) return wait(Math.min(late, left))
+        const message = `no answer from the store within ${Math.ceil(ms)} ms`
+        const error = new LeaseError('store-unavailable', message, { resource })
+        reject(store?.explain?.(error) ?? error)
       }, left)
     }
-    wait(typeof ms === 'number' ? ms : ms())
+    wait(ms)
     stop?.listen((reason) => {
       cancel()
       reject(reason)

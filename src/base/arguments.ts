@@ -55,6 +55,20 @@ export function expectOptions<T extends object>(options: T, known: Known<T>, pre
     if (!(name in known)) fail(`\`${prefix}${name}\`: unknown option, ${suggest(name, Object.keys(known))}`)
 }
 
+/** How to check each option of `T`: `check` throws, and may return what to use instead of the value. */
+export type Checks<T> = { readonly [Name in keyof T]-?: (option: string, value: unknown) => unknown }
+
+/** The options that are set, each checked. */
+export function checkEach<T extends object>(options: T, checks: Checks<T>): object {
+  expectOptions(options, checks)
+  const checked: Partial<Record<keyof T, unknown>> = {}
+  for (const name in checks) {
+    const value = options[name]
+    if (value !== undefined) checked[name] = checks[name](name, value) ?? value
+  }
+  return checked
+}
+
 export function expectFunction<T>(
   option: string,
   value: T,
@@ -64,7 +78,7 @@ export function expectFunction<T>(
 
 /** A non-empty string. */
 export function expectText(option: string, value: unknown): asserts value is string {
-  if (typeof value !== 'string' || value === '') refuse(option, 'a non-empty string', value)
+  if (typeof value !== 'string' || !value) refuse(option, 'a non-empty string', value)
 }
 
 export function expectBoolean(option: string, value: unknown): asserts value is boolean {

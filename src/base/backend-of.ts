@@ -1,7 +1,7 @@
 import { hasMethods } from './arguments.ts'
 
 /** A method by which the client of each backend is recognised. */
-const CLIENT_METHODS = {
+const CLIENT_METHODS: Readonly<Record<string, string>> = {
   sendCommand: 'redis',
   unsafe: 'postgres',
   connect: 'postgres',
@@ -19,7 +19,7 @@ export function suggestStore(value: unknown): string {
 
 /** The backend of a client, or of an address, that was given instead of a store; `undefined` if it is neither. */
 export function backendOf(value: unknown): string | undefined {
-  if (typeof value === 'string')
-    return /^(redis|postgres|nats|file|http)s?(ql)?:/.exec(value)?.[1] ?? 'sqlite'
-  return Object.entries(CLIENT_METHODS).find(([method]) => hasMethods(value, method))?.[1]
+  if (typeof value === 'string') return /^(redis|postgres|nats|file|http)\w*:/.exec(value)?.[1] ?? 'sqlite'
+  for (const method in CLIENT_METHODS) if (hasMethods(value, method)) return CLIENT_METHODS[method]
+  return undefined
 }

@@ -108,8 +108,8 @@ export function messageOf(error: unknown): string {
     readonly errors?: unknown
     readonly constructor?: { readonly name?: unknown }
   }
+  if (typeof message !== 'string') return `${typeof error} was thrown instead of an Error`
   // Node tried several addresses of a host: the first error says what the list does not.
-  if (message === '' && Array.isArray(errors) && errors.length > 0) return messageOf(errors[0])
-  if (message === '' && kind?.name) return String(kind.name)
-  return typeof message === 'string' ? message : `${typeof error} was thrown instead of an Error`
+  const [first] = Array.isArray(errors) ? errors : []
+  return message || (first ? messageOf(first) : String(kind?.name))
 }

@@ -1,27 +1,25 @@
 import { onAbort } from './abort.ts'
 import type { Clock } from './clock.ts'
 
-export interface PauseOptions {
-  /** Ends the pause early: it rejects with the signal's reason. */
-  readonly signal?: AbortSignal | undefined
-  /** Does not keep the process alive. Default false. */
-  readonly background?: boolean
+/** `background`: it does not keep the process alive. Default false. */
+export function pause(
+  clock: Clock,
+  ms: number,
+  { background = false }: { readonly background?: boolean } = {},
+): Promise<void> {
+  return new Promise((resolve) => void clock.setTimer(resolve, ms, background))
 }
 
-export function pause(clock: Clock, ms: number, options: PauseOptions = {}): Promise<void> {
-  const { signal, background } = options
-  return new Promise<void>((resolve, reject) => {
-    const cancel = clock.setTimer(
-      () => {
-        unlisten()
-        resolve()
-      },
-      ms,
-      background,
-    )
+/** A pause that the signal ends early: it then rejects with the signal's reason. */
+export function pauseUntilAborted(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.setTimer(() => {
+      unlisten()
+      resolve()
+    }, ms)
     const unlisten = onAbort(signal, () => {
       cancel()
-      reject(signal?.reason)
+      reject(signal.reason)
     })
   })
 }

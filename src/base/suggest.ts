@@ -4,9 +4,9 @@ export function suggest(name: string, known: readonly string[]): string {
   return near ? `did you mean \`${near}\`?` : `expected one of ${known.join(', ')}`
 }
 
-/** The known name with most of its letters in this one. A letter that is missing counts twice. */
+/** The known name with most of its letters in this one. A letter that is missing here counts twice. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const score = (other: string) =>
-    [...other].reduce((sum, letter) => (name.includes(letter) ? sum + 1 : sum - 2), 0)
+    3 * [...other].filter((letter) => name.includes(letter)).length - 2 * other.length
   return known.filter((other) => score(other) > 0).sort((a, b) => score(b) - score(a))[0]
 }

@@ -26,10 +26,10 @@ export class WakeSignal {
 
   /** Sleeps for `ms`, or less if it is woken. Rejects with the reason of `stop` when that aborts. */
   async sleep(ms: number, stop: AbortSignal): Promise<void> {
-    this.wake(ms)
+    const unlisten = onAbort(stop, () => this.wake())
     let cancel = () => {}
-    let unlisten = () => {}
-    await new Promise<void>((resolve, reject) => {
+    this.wake(ms)
+    await new Promise<void>((resolve) => {
       this.#rearm = () => {
         cancel()
         const left = this.#due - this.#clock.monotonic()
@@ -37,12 +37,11 @@ export class WakeSignal {
         if (left > 0) cancel = this.#clock.setTimer(resolve, left)
         else resolve()
       }
-      unlisten = onAbort(stop, () => reject(stop.reason))
       this.#rearm()
-    }).finally(() => {
-      cancel()
-      unlisten()
-      this.#rearm = () => {}
     })
+    this.#rearm = () => {}
+    cancel()
+    unlisten()
+    stop.throwIfAborted()
   }
 }

@@ -31,6 +31,10 @@ export const CATALOG: Readonly<Record<string, LazyCommand>> = {
     summary: 'check a store, and say what to repair',
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
+  migrate: {
+    summary: 'create or upgrade the tables of a store',
+    load: async () => (await import('./commands/migrate.ts')).migrate,
+  },
   bench: {
     summary: 'measure the speed of a store',
     load: async () => (await import('./commands/bench.ts')).bench,

@@ -49,9 +49,8 @@ async function help([name]: readonly string[], terminal: Terminal): Promise<numb
 }
 
 async function version(terminal: Terminal): Promise<number> {
-  const { readFileSync } = await import('node:fs')
-  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  terminal.print(JSON.parse(manifest).version)
+  const { readVersion } = await import('../configuration/version-node.ts')
+  terminal.print(readVersion())
   return EXIT.ok
 }
 

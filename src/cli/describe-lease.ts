@@ -1,4 +1,5 @@
 import type { LeaseRecord } from '../base/records.ts'
+import type { WaitingQueue } from '../core/index.ts'
 import { formatDuration } from './format-duration.ts'
 import { alignColumns, cut, printable, shareColumns, type Terminal, width } from './terminal.ts'
 
@@ -57,8 +58,12 @@ export function leaseTable(leases: readonly LeaseRecord[], terminal: Terminal): 
   return [terminal.style('dim', heading), ...lines]
 }
 
-/** Everything about one lease, one line for each fact. */
-export function leaseDetails(lease: LeaseRecord, terminal: Terminal): string[] {
+/** Everything about one lease, one line for each fact. `queue`: those who wait for it, if the store can tell. */
+export function leaseDetails(
+  lease: LeaseRecord,
+  terminal: Terminal,
+  queue: WaitingQueue | null = null,
+): string[] {
   const { acquiredAt, expiresAt } = leaseToJson(lease)
   const rows = [
     ['resource', printable(lease.resource)],
@@ -67,9 +72,16 @@ export function leaseDetails(lease: LeaseRecord, terminal: Terminal): string[] {
     ['lease id', printable(lease.id)],
     ['held for', `${heldFor(lease)}, since ${acquiredAt}`],
     ['left', `${timeLeft(lease)}${expiresAt ? `, until ${expiresAt} unless it is renewed` : ''}`],
+    ...(queue ? [['waiting', waitersText(queue)]] : []),
     ...metadataTexts(lease),
   ]
   return alignColumns(rows.map(([name = '', value = '']) => [terminal.style('dim', name), value]))
+}
+
+function waitersText({ count, first }: WaitingQueue): string {
+  if (count === 0) return 'nobody'
+  const owners = first.map(({ owner }) => printable(owner)).join(', ')
+  return `${count}: ${owners}${count > first.length ? ', …' : ''}`
 }
 
 /** How long the lease had been held when the store read it. Both times are of the store's clock. */

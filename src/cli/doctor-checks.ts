@@ -17,6 +17,8 @@ const READS = 10
 /** A remedy for a lease that disappeared, or a token that did not rise. */
 const ROWS_DELETED = 'find out what deletes the rows or keys of Holdfast'
 
+const MIGRATE = 'run holdfast migrate with the role that owns the tables'
+
 export interface Finding {
   readonly check: string
   readonly state: 'ok' | 'warning' | 'failure'
@@ -58,6 +60,24 @@ export const CHECKS: readonly Check[] = [
       await store.release({ resource, id: lease.id })
       if (!isRenewed) return [failure('permissions', 'a lease could not be renewed', ROWS_DELETED)]
       return [ok('permissions', 'a lease can be acquired, renewed and released')]
+    },
+  },
+  {
+    name: 'serve',
+    remedy: MIGRATE,
+    async run({ opened: { store, serverParts } }) {
+      // Beside a directory of leases, contents are in a file that only `serve` creates.
+      const parts = store.kind === 'file' ? undefined : await serverParts?.()
+      if (!parts) return []
+      const { checkDependencies } = await import('../server/index.ts')
+      const failures = await checkDependencies({ store, ...parts })
+      await parts.bus?.close()
+      const names = (['documents', 'audit', 'bus'] as const).filter((name) => parts[name] !== undefined)
+      return names.map((name) => {
+        const error = failures.find((failed) => failed.name === name)?.error
+        if (!error) return ok(name, 'holdfast serve can use it')
+        return failureOf(name, `holdfast serve cannot use it: ${error.message}`, MIGRATE)
+      })
     },
   },
   {
@@ -160,4 +180,10 @@ export function failure(check: string, text: string, remedy: string): Finding {
 
 function warning(check: string, text: string, remedy: string): Finding {
   return { check, state: 'warning', text, remedy }
+}
+
+/** The remedy in the error itself, after a semicolon, is more specific than the usual one of the check. */
+export function failureOf(check: string, message: string, usualRemedy: string): Finding {
+  const [text = '', ...remedy] = message.split('; ')
+  return failure(check, text, remedy.join('; ') || usualRemedy)
 }

@@ -11,5 +11,8 @@ if (major < 22 || (major === 22 && minor < 13)) {
 const { enableCompileCache } = await import('node:module')
 enableCompileCache()
 const { runCommandLine } = await import('./command-line.ts')
+const code = await runCommandLine(process.argv.slice(2))
+// An error of the last line, such as a full disk, comes after it: the listener of the terminal exits then.
+await new Promise((resolve) => process.stdout.write('', resolve))
 // Without this call, a client whose server does not answer would keep the process alive.
-process.exit(await runCommandLine(process.argv.slice(2)))
+process.exit(code)

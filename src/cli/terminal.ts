@@ -1,4 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
+import { EXIT } from './exit-codes.ts'
+import { signalExitCode } from './signals.ts'
 
 type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red'
 
@@ -29,6 +31,8 @@ export interface Terminal {
   /** A line on standard error. With `--json` it is a line of JSON, which also has the details. */
   remark(text: string, details?: RemarkDetails): void
   style(style: Style, text: string): string
+  /** From now on the command goes on when nobody reads its standard output. By default it exits then. */
+  outliveReader(): void
 }
 
 export function openTerminal(env: NodeJS.ProcessEnv, isJson: boolean): Terminal {
@@ -36,8 +40,14 @@ export function openTerminal(env: NodeJS.ProcessEnv, isJson: boolean): Terminal 
   const { TERM, NO_COLOR } = env
   const isInteractive = stdout.isTTY === true && TERM !== 'dumb'
   const hasColours = isInteractive && !NO_COLOR
-  // The reader of the pipe has ended, such as `head`. That is not a failure.
-  stdout.on('error', () => process.exit())
+  // The reader of the pipe has ended, such as `head`: exit as a process does that SIGPIPE ends. Never with 0, because
+  // the verdict of the command is not known yet.
+  let onOutputError = ({ code, message }: NodeJS.ErrnoException): void => {
+    if (code === 'EPIPE') process.exit(signalExitCode('SIGPIPE'))
+    stderr.write(`holdfast: standard output cannot be written: ${message}\n`)
+    process.exit(EXIT.failed)
+  }
+  stdout.on('error', (error) => onOutputError(error))
   // Without a listener, a closed standard error would end a command that runs.
   stderr.on('error', () => {})
   return {
@@ -50,6 +60,12 @@ export function openTerminal(env: NodeJS.ProcessEnv, isJson: boolean): Terminal 
     },
     print: (line) => void stdout.write(`${line}\n`),
     write: (text) => void stdout.write(text),
+    outliveReader() {
+      onOutputError = ({ message }) => {
+        onOutputError = () => {}
+        this.remark(`standard output cannot be written (${message}): log lines are lost, the command goes on`)
+      }
+    },
     remark(text, details) {
       const remark = { at: new Date().toISOString(), type: 'remark', text, ...details }
       stderr.write(isJson ? `${JSON.stringify(remark)}\n` : `holdfast: ${text}\n`)

@@ -1,6 +1,8 @@
+import { onAbort } from '../base/abort.ts'
 import { isObject, refuse, refuseClient, show } from '../base/arguments.ts'
+import { systemClock } from '../base/clock.ts'
 import { LeaseError, type LeaseErrorCode, messageOf } from '../base/errors.ts'
-import { CLIENT_HEADER, parseJson } from '../protocol/index.ts'
+import { CLIENT_HEADER, PROTOCOL_HEADER, PROTOCOL_VERSION, parseJson } from '../protocol/index.ts'
 
 /** A JSON object from the network: no field is known to exist, or to have the right type. */
 export type Body = Readonly<Partial<Record<FieldName, unknown>>>
@@ -99,18 +101,25 @@ export function areHeaders(headers: unknown): boolean {
   }
 }
 
+/** Tells the developer of a page, if there is one, why something does not work. */
+export function hint(url: string, about?: ApiResponse | 'polling'): void {
+  if (globalThis.document) import('./hints.ts').then((hints) => hints.explain(url, about)).catch(() => {})
+}
+
 /**
  * Sends requests to the server. Resolves with every response below 500. Rejects with a retryable
  * `store-unavailable` if the server does not answer, cannot serve now, or limits the rate, or if `signal` aborts.
  */
 export function createApi({ url, clientId, headers }: ApiOptions): Api {
   /** Tells the developer of a page what is missing, until the server has answered. */
-  let explain = (response?: ApiResponse) => {
-    if (globalThis.document)
-      import('./hints.ts').then((hints) => hints.explain(url, response)).catch(() => {})
-  }
+  let explain = (response?: ApiResponse) => hint(url, response)
   return async ({ method, path, body, signal, keepalive = false, limit = LIMIT_MS }) => {
     const own = await currentHeaders(headers)
+    // A signal of `AbortSignal.timeout` would keep the whole request in memory until its time is over.
+    const ending = new AbortController()
+    const end = (reason: unknown) => ending.abort(reason)
+    const cancel = systemClock.setTimer(() => end(Error(`no response within ${limit} ms`)), limit, true)
+    const unlisten = onAbort(signal, () => end(signal?.reason))
     const send = (keepalive: boolean) =>
       fetch(new URL(path, url), {
         method,
@@ -121,8 +130,9 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
         },
         credentials: 'include',
         keepalive,
-        body: body === undefined ? null : JSON.stringify(body),
-        signal: AbortSignal.any([AbortSignal.timeout(Math.ceil(limit)), ...(signal ? [signal] : [])]),
+        // `undefined` without a body.
+        body: JSON.stringify(body),
+        signal: ending.signal,
       })
     let response: Response
     let text: string
@@ -135,15 +145,24 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
       const { cause: reason = cause } = Object(cause) as { readonly cause?: unknown }
       const message = `the server cannot be reached: ${messageOf(reason)}`
       throw new LeaseError('store-unavailable', message, { cause: reason })
+    } finally {
+      cancel()
+      unlisten()
     }
     const { status } = response
-    const json = parseJson(text)
+    // An answer of a newer protocol is no answer that this client understands.
+    const json = Number(response.headers.get(PROTOCOL_HEADER)) > PROTOCOL_VERSION ? null : parseJson(text)
     const received: ApiResponse = isObject(json) ? { status, body: json } : { status, body: {}, text }
     if (status < 400 ? received.body === json : received.body.error && status !== 403) explain = () => {}
     else explain(received)
-    if (status >= 500 || status === 429) throw failure('store-unavailable', received)
-    return received
+    return available(received)
   }
+}
+
+/** The response, unless the server cannot serve now or limits the rate. */
+export function available(response: ApiResponse): ApiResponse {
+  if (response.status >= 500 || response.status === 429) throw failure('store-unavailable', response)
+  return response
 }
 
 async function currentHeaders(headers: ApiOptions['headers']): Promise<HeaderRecord> {
@@ -159,6 +178,11 @@ async function currentHeaders(headers: ApiOptions['headers']): Promise<HeaderRec
 /** The server does not know who sends the request: the token or the session has expired. */
 export function isSignedOut(error: unknown): boolean {
   return Object(Object(error).cause).status === 401
+}
+
+/** Whether the server has answered, though it did not serve. */
+export function isAnswered(error: unknown): boolean {
+  return Number.isInteger(Object(Object(error).cause).status)
 }
 
 /** For a response that the caller cannot use. */

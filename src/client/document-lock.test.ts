@@ -283,6 +283,38 @@ describe('without a WebSocket', () => {
     await eventually(() => expect(reader.state).toMatchObject({ phase: 'idle', connected: true }))
   })
 
+  it('tells the developer of a page, once', async () => {
+    await using bed = await serviceBed()
+    connect(bed, { sent: [], onRequest() {}, onResponse() {} })
+    vi.stubGlobal('document', Object.assign(new EventTarget(), { hidden: false, visibilityState: 'visible' }))
+    vi.stubGlobal('window', new EventTarget())
+    const warn = vi.spyOn(console, 'warn').mockReturnValue()
+    await using first = open(bed, { clientId: 'first' })
+    await eventually(() => expect(first.state.me).not.toBeNull())
+    await eventually(async () => {
+      await bed.clock.advance(10_000)
+      expect(sockets).toBeGreaterThan(3)
+    })
+    await eventually(() => expect(warn).toHaveBeenCalled())
+    expect(warn.mock.calls).toEqual([
+      [expect.stringContaining('no WebSocket opens at ws://holdfast.test/app/')],
+    ])
+  })
+
+  it('also sees within three seconds that the lock is free if the server refuses the channel', async () => {
+    await using bed = await serviceBed()
+    connect(bed, { sent: [], onRequest() {}, onResponse() {} })
+    vi.stubGlobal('WebSocket', RefusingSocket)
+    const holder = bed.browser('holder')
+    await holder.call('POST', LOCK)
+    await using reader = open(bed, { clientId: 'reader' })
+    await eventually(() => expect(reader.state).toMatchObject({ phase: 'read-only' }))
+    await eventually(() => expect(RefusingSocket.refused).toBe(true))
+    await holder.call('DELETE', LOCK)
+    await bed.clock.advance(3000)
+    await eventually(() => expect(reader.state).toMatchObject({ phase: 'idle' }))
+  })
+
   it('shows within three seconds what another tab has saved', async () => {
     await using bed = await serviceBed()
     connect(bed, { sent: [], onRequest() {}, onResponse() {} })
@@ -296,6 +328,30 @@ describe('without a WebSocket', () => {
     await eventually(() => expect(saved.state.content).toBe('second'))
   })
 })
+
+/** The socket of a server that does not allow the channel. */
+class RefusingSocket {
+  static refused = false
+  readonly readyState = 1
+  onmessage: ((message: { data: string }) => void) | undefined
+
+  constructor() {
+    setTimeout(() => this.#say('pusher:connection_established', { socket_id: '1.1', activity_timeout: 600 }))
+  }
+
+  send(text: string) {
+    const { event, data } = JSON.parse(text)
+    if (event !== 'pusher:subscribe') return
+    RefusingSocket.refused = true
+    this.#say('pusher:subscription_error', { status: 403 }, data.channel)
+  }
+
+  close() {}
+
+  #say(event: string, data: object, channel?: string) {
+    this.onmessage?.({ data: JSON.stringify({ event, data: JSON.stringify(data), channel }) })
+  }
+}
 
 describe('lock objects of one page for one document', () => {
   let bed: ServiceBed

@@ -8,12 +8,19 @@ const WHERE = 'Start a server with `npx holdfast serve`, or set the option `url`
 
 const explained = new Set<string>()
 
-/** `response`: one that is not Holdfast's; absent if none came. */
-export async function explain(url: string, response?: ApiResponse): Promise<void> {
-  if (explained.has(url)) return
-  explained.add(url)
-  const problem = response ? describe(url, response) : await whyNoResponse(url)
+/** A response that is not Holdfast's, or none, or `polling`: the server answers, but its WebSocket cannot be opened. */
+export async function explain(url: string, about?: ApiResponse | 'polling'): Promise<void> {
+  const key = about === 'polling' ? `${about} ${url}` : url
+  if (explained.has(key)) return
+  explained.add(key)
+  const problem =
+    about === 'polling' ? noSocket(url) : about ? describe(url, about) : await whyNoResponse(url)
   if (problem) console.warn(`Holdfast: ${problem}`)
+}
+
+function noSocket(url: string): string {
+  const { href } = new URL('app/', url.replace('http', 'ws'))
+  return `no WebSocket opens at ${href}, so the page asks the server every two seconds instead. On Node, attachSockets(server, locks.channels) opens it; a proxy must pass the Upgrade header on. Where sockets cannot work, as in Next, this is all there is.`
 }
 
 function describe(url: string, { status, body }: ApiResponse): string | undefined {

@@ -35,6 +35,20 @@ afterEach(async () => {
   vi.unstubAllGlobals()
 })
 
+it('an answer of a newer protocol is refused, whatever it says', async () => {
+  const answer = (version: string) => () =>
+    new Response(JSON.stringify({ granted: true, lease: leaseOf('a') }), {
+      headers: { 'X-Holdfast-Protocol': version },
+    })
+  serve(answer('1'))
+  expect(await store.acquire(ASK)).toMatchObject({ granted: true })
+  serve(answer('2'))
+  await expect(store.acquire(ASK)).rejects.toMatchObject({
+    code: 'store-failed',
+    message: expect.stringContaining('not a response of Holdfast'),
+  })
+})
+
 describe('an answer of a server that is not Holdfast', () => {
   const calls: [string, (store: LeaseStore) => Promise<unknown>][] = [
     ['acquire', (store) => store.acquire(ASK)],
@@ -127,26 +141,130 @@ describe('an acquisition that is aborted', () => {
 describe('many calls at once', () => {
   it('are not all sent at once, and renewals do not wait behind acquire requests', async () => {
     const few = httpStore(URL_OF_SERVER, { maxInFlight: 2 })
-    const sent: string[] = []
-    const waiting: (() => void)[] = []
-    serve(async (method, body) => {
-      sent.push(method)
-      await new Promise<void>((resolve) => waiting.push(resolve))
-      return method === 'PUT'
-        ? { ok: true, lease: leaseOf(String(body.id), 5) }
-        : { ended: null, holder: null }
-    })
+    const { sent, answerAll } = serveSlowly()
     const calls = Array.from({ length: 5 }, () => few.acquire({ ...ASK, id: crypto.randomUUID() }))
-    for (let n = 0; n < 5; n++) calls.push(few.renew(ASK) as never, few.release(ASK) as never)
+    for (let n = 0; n < 5; n++)
+      calls.push(few.renew({ ...ASK, id: `${n}` }) as never, few.release(ASK) as never)
     const outcomes = Promise.allSettled(calls)
     await expect.poll(() => sent.toSorted()).toEqual(['DELETE', 'POST', 'POST', 'PUT'])
-    while (sent.length < 15 || waiting.length > 0) {
-      waiting.shift()?.()
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-    await outcomes
-    expect(sent.filter((method) => method === 'POST')).toHaveLength(5)
+    await answerAll(outcomes)
+    expect(sent.toSorted()).toEqual(['DELETE', 'POST', 'POST', 'POST', 'POST', 'POST', 'PUT', 'batch of 8'])
   })
+
+  it('to renew and release: those that wait are sent together, and each gets its own answer', async () => {
+    const { store, sent, answerAll } = oneAtATime()
+    const renewing = Promise.all(Array.from({ length: 120 }, (_, n) => store.renew({ ...ASK, id: `${n}` })))
+    await answerAll(renewing)
+    expect(sent).toEqual(['PUT', 'batch of 50', 'batch of 50', 'batch of 19'])
+    const ids = (await renewing).map((renewal) => renewal.ok && renewal.lease.id)
+    expect(ids).toEqual(Array.from({ length: 120 }, (_, n) => `${n}`))
+  })
+
+  it('to renew one lease: another one waits for the answer to the first', async () => {
+    const { store, sent, answerAll } = oneAtATime()
+    const first = store.renew({ ...ASK, id: 'first' })
+    const copies = Promise.all(Array.from({ length: 3 }, () => store.renew(ASK)))
+    await answerAll(copies)
+    await first
+    expect(sent).toEqual(['PUT', 'PUT'])
+    expect(await copies).toMatchObject([{ ok: true }, { ok: true }, { ok: true }])
+  })
+
+  it('have their time limit from when they leave', async () => {
+    const { store, sent, answer } = oneAtATime()
+    const queued = vi.fn()
+    void store.renew({ ...ASK, id: 'first' })
+    const release = store.release(ASK, { queued })
+    expect(queued.mock.calls).toEqual([[true]])
+    await clock.advance(4900)
+    await answer()
+    await expect.poll(() => sent).toEqual(['PUT', 'DELETE'])
+    expect(queued.mock.calls).toEqual([[true], [false]])
+    await clock.advance(4900)
+    await answer()
+    expect(await release).toEqual({ ended: null, holder: null })
+    const silent = store.release(ASK).catch((error) => error)
+    await clock.advance(5100)
+    expect(await silent).toMatchObject({ code: 'store-unavailable', message: /no answer within 5000 ms/ })
+    await answer()
+  })
+
+  it('fail together if the server cannot be reached, and one by one if it answers', async () => {
+    const { store, fail, answer } = oneAtATime()
+    const renew = (id: string) =>
+      store.renew({ ...ASK, id }).then(
+        ({ ok }) => ok,
+        (error) => error.code,
+      )
+    const refused = [renew('a'), renew('b')]
+    await answer(new Response('{"error":"store_unavailable"}', { status: 503 }))
+    expect(await refused[0]).toBe('store-unavailable')
+    await answer()
+    expect(await refused[1]).toBe(true)
+    const outcomes = ['a', 'b', 'c'].map(renew)
+    await fail()
+    expect(await Promise.all(outcomes)).toEqual(Array(3).fill('store-unavailable'))
+  })
+
+  it('end when the store is closed', async () => {
+    const { store, sent, fail } = oneAtATime()
+    const outcomes = Promise.allSettled([
+      store.renew(ASK),
+      store.renew({ ...ASK, id: 'b' }),
+      store.release(ASK),
+    ])
+    const closing = store.close()
+    for (const outcome of await outcomes) expect(outcome).toMatchObject({ reason: { code: 'closed' } })
+    expect(sent).toEqual(['PUT'])
+    await fail()
+    await closing
+  })
+
+  function oneAtATime() {
+    store = httpStore(URL_OF_SERVER, { clock, maxInFlight: 1 })
+    return { store, ...serveSlowly() }
+  }
+
+  /** Answers a request only when it is told to. */
+  function serveSlowly() {
+    const sent: string[] = []
+    const waiting: { resolve(response?: Response): void; reject(error: unknown): void }[] = []
+    const answerOf = (method: string, { id }: { readonly id?: unknown }) => {
+      if (method === 'PUT') return { ok: true, lease: leaseOf(String(id), 5) }
+      return method === 'DELETE'
+        ? { ended: null, holder: null }
+        : { granted: true, lease: leaseOf(String(id), 5) }
+    }
+    serve(async (method, body, path) => {
+      const { calls } = body as { calls?: { method: string; body: object }[] }
+      sent.push(calls ? `batch of ${calls.length}` : method)
+      const { promise, resolve, reject } = Promise.withResolvers<Response | undefined>()
+      waiting.push({ resolve, reject })
+      const answers = calls?.map((call) => ({ status: 200, body: answerOf(call.method, call.body) }))
+      return (await promise) ?? (path === '/api/batch' ? { answers } : answerOf(method, body))
+    })
+    const next = () =>
+      vi.waitFor(() => {
+        const first = waiting.shift()
+        if (!first) throw new Error('no request is waiting')
+        return first
+      })
+    return {
+      sent,
+      answer: async (response?: Response) => (await next()).resolve(response),
+      fail: async () => (await next()).reject(new TypeError('fetch failed')),
+      async answerAll(outcomes: Promise<unknown>) {
+        let isOver = false
+        void outcomes.finally(() => {
+          isOver = true
+        })
+        while (!isOver) {
+          for (const { resolve } of waiting.splice(0)) resolve()
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+      },
+    }
+  }
 })
 
 describe('push', () => {

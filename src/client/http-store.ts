@@ -1,6 +1,6 @@
-import * as v from 'valibot'
+import type * as v from 'valibot'
 import { onAbort, type Stop } from '../base/abort.ts'
-import { expectOptions, expectText, refuseClient } from '../base/arguments.ts'
+import { expectFunction, expectOptions, expectText, refuseClient } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
@@ -18,6 +18,8 @@ import type {
   Renewal,
   StoreEvent,
   StoreLoad,
+  WaitingQuery,
+  WaitingQueue,
 } from '../core/index.ts'
 import {
   leaseGrant,
@@ -28,7 +30,7 @@ import {
   leasesRead,
   leasesSwept,
 } from '../protocol/index.ts'
-import { limitConcurrency } from '../stores/local/limit-concurrency.ts'
+import type { Running } from '../stores/local/calls.ts'
 import { LocalListeners } from '../stores/local/listeners.ts'
 import { StoreCalls } from '../stores/local/store-calls.ts'
 import {
@@ -36,11 +38,14 @@ import {
   type ApiRequest,
   type ApiResponse,
   areHeaders,
+  available,
   baseUrl,
   createApi,
   unexpected,
 } from './api.ts'
+import { type HolderRequest, HolderRequests, pathOf } from './holder-requests.ts'
 import { HttpPush } from './http-push.ts'
+import { expectBody, isValid } from './lease-answers.ts'
 
 /** How many names one request may read. */
 const READ_AT_ONCE = 100
@@ -56,6 +61,8 @@ export interface HttpStoreOptions {
   readonly key?: string | undefined
   /** How many acquire requests may be in flight. The others wait in this process, in order. Default 32. */
   readonly maxInFlight?: number | undefined
+  /** Further headers of each request, such as those that continue a trace. Called for each request. */
+  readonly headers?: (() => Readonly<Record<string, string>>) | undefined
   readonly clock?: Clock | undefined
 }
 
@@ -66,13 +73,15 @@ export interface HttpStoreOptions {
  * const leases = createLeases(httpStore('https://locks.example.com', { token }))
  */
 export function httpStore(url: string | URL, options: HttpStoreOptions = {}): LeaseStore {
-  expectOptions(options, { token: 1, key: 1, maxInFlight: 1, clock: 1 })
+  expectOptions(options, { token: 1, key: 1, maxInFlight: 1, headers: 1, clock: 1 })
   const { token, key = 'holdfast', maxInFlight = MAX_IN_FLIGHT, clock = systemClock } = options
   if (token !== undefined) expectText('token', token)
   expectText('key', key)
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
   if (!areHeaders(headers)) refuseClient('token', 'text that an HTTP header can contain', token)
-  return new HttpStore(baseUrl(url), headers, key, maxInFlight, clock)
+  const { headers: more } = options
+  if (more !== undefined) expectFunction('headers', more)
+  return new HttpStore(baseUrl(url), () => ({ ...more?.(), ...headers }), key, maxInFlight, clock)
 }
 
 class HttpStore implements LeaseStore {
@@ -81,20 +90,20 @@ class HttpStore implements LeaseStore {
   readonly #clientId = randomId()
   readonly #api: Api
   readonly #calls: StoreCalls
-  /** For renewals and releases. Thousands at once would open a connection each. */
-  readonly #whenFewAreSent: ReturnType<typeof limitConcurrency>
+  readonly #holderRequests: HolderRequests
   readonly #listeners: LocalListeners
   readonly #push: HttpPush
 
   constructor(
     url: string,
-    headers: Readonly<Record<string, string>>,
+    headers: () => Readonly<Record<string, string>>,
     key: string,
     maxInFlight: number,
     clock: Clock,
   ) {
     const clientId = this.#clientId
-    const api = explainingTokens(createApi({ url, clientId, headers: () => headers }))
+    const plainApi = createApi({ url, clientId, headers })
+    const api: Api = async (request) => explainToken(await plainApi(request))
     const listeners = new LocalListeners(clock)
     const read = (resources: readonly string[]) => this.read(resources)
     this.#api = api
@@ -105,7 +114,7 @@ class HttpStore implements LeaseStore {
       maxInFlight,
       isCalled: (id) => listeners.takeCall(id),
     })
-    this.#whenFewAreSent = limitConcurrency(maxInFlight)
+    this.#holderRequests = new HolderRequests(plainApi, clock, maxInFlight)
     this.#listeners = listeners
     this.#push = new HttpPush({ url, key, api, clientId, listeners, clock, read })
   }
@@ -119,13 +128,8 @@ class HttpStore implements LeaseStore {
   }
 
   async renew({ resource, id, ttl }: RenewAsk, call?: CallOptions): Promise<Renewal> {
-    const request = { method: 'PUT', path: pathOf(resource), body: { id, ttl } } as const
-    const work = (stop: Stop) =>
-      this.#whenFewAreSent(async () => {
-        stop.throwIfAborted()
-        return this.#api({ ...request, signal: stop.signal })
-      })
-    const response = await this.#calls.run(work, call, resource)
+    const request = { method: 'PUT', resource, body: { id, ttl } } as const
+    const response = await this.#calls.run((running) => this.#hold(request, running), call, resource)
     if (isValid(response, 409, leaseLost))
       return { ok: false, holder: response.body.holder as LeaseRecord | null }
     const { lease } = expectBody(response, leaseRenewed)
@@ -137,26 +141,24 @@ class HttpStore implements LeaseStore {
   release(by: ReleaseAsk, call?: CallOptions): Promise<Released> {
     const { resource, ...body } = by
     if ('id' in by) this.#listeners.forget(by.id)
-    const work = async () => {
-      const request = { method: 'DELETE', path: pathOf(resource), body, keepalive: true } as const
-      const response = await this.#whenFewAreSent(() => this.#api(request))
+    const work = async (running: Running) => {
+      const response = await this.#hold({ method: 'DELETE', resource, body }, running)
       return expectBody(response, leaseReleased) as Released
     }
     return this.#calls.release(by, work, call)
   }
 
   read(resources: readonly string[], call?: CallOptions): Promise<(LeaseRecord | null)[]> {
-    return this.#calls.run(async ({ signal }) => {
-      const found: (LeaseRecord | null)[] = []
-      for (let from = 0; from < resources.length; from += READ_AT_ONCE) {
-        const names = resources.slice(from, from + READ_AT_ONCE)
-        const query = new URLSearchParams(names.map((name) => ['resource', name]))
-        const response = await this.#api({ method: 'GET', path: `api/leases?${query}`, signal })
-        const { leases } = expectBody(response, leasesRead)
-        if (leases.length !== names.length) throw unexpected(response)
-        found.push(...(leases as (LeaseRecord | null)[]))
-      }
-      return found
+    return this.#calls.run(async (stop) => {
+      const parts = await this.#readParts(resources, stop)
+      return parts.flatMap(({ leases }) => leases as (LeaseRecord | null)[])
+    }, call)
+  }
+
+  waiting({ resources, limit }: WaitingQuery, call?: CallOptions): Promise<WaitingQueue[]> {
+    return this.#calls.run(async (stop) => {
+      const parts = await this.#readParts(resources, stop, { waiting: String(Math.min(limit, MOST_AT_ONCE)) })
+      return parts.flatMap(({ queues = [] }) => queues)
     }, call)
   }
 
@@ -181,9 +183,14 @@ class HttpStore implements LeaseStore {
 
   async close(): Promise<void> {
     const closing = this.#calls.close()
+    this.#holderRequests.close(new LeaseError('closed', 'this HTTP store was closed'))
     this.#listeners.clear()
     this.#push.close()
     await closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 
   /**
@@ -227,38 +234,39 @@ class HttpStore implements LeaseStore {
     return grant
   }
 
+  /** `asked`: what to tell beside the leases. */
+  async #readParts(
+    resources: readonly string[],
+    { signal }: Stop,
+    asked: { readonly waiting?: string } = {},
+  ) {
+    const parts: v.InferOutput<typeof leasesRead>[] = []
+    for (let from = 0; from < resources.length; from += READ_AT_ONCE) {
+      const names = resources.slice(from, from + READ_AT_ONCE)
+      const query = new URLSearchParams([
+        ...names.map((name) => ['resource', name]),
+        ...Object.entries(asked),
+      ])
+      const response = await this.#api({ method: 'GET', path: `api/leases?${query}`, signal })
+      const part = expectBody(response, leasesRead)
+      const lists = asked.waiting === undefined ? [part.leases] : [part.leases, part.queues]
+      if (lists.some((list) => list?.length !== names.length)) throw unexpected(response)
+      parts.push(part)
+    }
+    return parts
+  }
+
+  async #hold(request: HolderRequest, running: Running): Promise<ApiResponse> {
+    return explainToken(available(await this.#holderRequests.send(request, running)))
+  }
+
   #send(request: ApiRequest, call?: CallOptions, resource?: string): Promise<ApiResponse> {
     return this.#calls.run((stop) => this.#api({ ...request, signal: stop.signal }), call, resource)
   }
 }
 
-/** The name is not part of the path, because a path cannot contain `.` and `..` as names. */
-function pathOf(resource: string): string {
-  return `api/leases?${new URLSearchParams({ resource })}`
-}
-
-function explainingTokens(api: Api): Api {
-  return async (request) => {
-    const response = await api(request)
-    if (response.status !== 401 && response.status !== 403) return response
-    const { message, cause } = unexpected(response)
-    throw new LeaseError('store-failed', `${message}; give one of its leaseTokens as token`, { cause })
-  }
-}
-
-type Schema = v.GenericSchema<unknown, Record<string, unknown>>
-
-function isValid<S extends Schema>(
-  response: ApiResponse,
-  status: number,
-  schema: S,
-): response is ApiResponse & { readonly body: v.InferOutput<S> } {
-  return response.status === status && v.is(schema, response.body)
-}
-
-/** The body of a 200, without fields that the schema does not have. Anything else is not an answer of Holdfast. */
-function expectBody<S extends Schema>(response: ApiResponse, schema: S): v.InferOutput<S> {
-  const result = v.safeParse(schema, response.body)
-  if (response.status !== 200 || !result.success) throw unexpected(response)
-  return result.output
+function explainToken(response: ApiResponse): ApiResponse {
+  if (response.status !== 401 && response.status !== 403) return response
+  const { message, cause } = unexpected(response)
+  throw new LeaseError('store-failed', `${message}; give one of its leaseTokens as token`, { cause })
 }

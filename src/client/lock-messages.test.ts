@@ -96,7 +96,7 @@ describe('an event of the server', () => {
     expect(received('document.unlocked', { token: 7 }, locked).holder).toMatchObject({ token: 8 })
   })
 
-  it('says who waits, and the place of this tab', () => {
+  it('names the waiters, and the place of this tab', () => {
     const waiting = { ...INITIAL_STATE, phase: 'waiting' as const, me: ME }
     expect(received('document.line', { line: [other, you] }, waiting)).toMatchObject({
       waiting: 2,

@@ -1,7 +1,7 @@
 import { refuse } from '../base/arguments.ts'
 import { type Clock, type Moment, moment } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
-import { pause } from '../base/pause.ts'
+import { pauseUntilAborted } from '../base/pause.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import type { Renewal } from '../core/index.ts'
 import type { KeepStore } from '../core/keep-lease.ts'
@@ -122,7 +122,7 @@ export function createLockRequests(options: LockRequestsOptions): LockRequests {
         stop.throwIfAborted()
         // A server that is down, or lets nobody wait, answers at once.
         const rest = sentAt + SHORTEST_WAIT_MS - clock.monotonic()
-        if (rest > 0) await pause(clock, Math.min(left, rest), { signal: stop })
+        if (rest > 0) await pauseUntilAborted(clock, Math.min(left, rest), stop)
       }
     },
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { asLeaseError, type LeaseError } from '../base/errors.ts'
-import { type Body, isSignedOut } from './api.ts'
+import { type Body, hint, isSignedOut } from './api.ts'
 import type { LockRequests } from './lock-requests.ts'
 import type { LockView } from './lock-view.ts'
 import { createSocket, type Socket } from './socket.ts'
@@ -123,20 +123,22 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
         view.onEvent(event, data)
         onEvent(event, data)
       },
+      // Events before this were missed.
       onJoined() {
         onGap()
         void refresh()
       },
-      onConnection: (isOpen) => {
-        const isLost = isSocketOpen && !isOpen
+      onConnection(isOpen) {
+        const wasOpen = isSocketOpen
         isSocketOpen = isOpen
         if (isOpen) {
           setConnected(true)
           onAwake()
-        } else if (isLost && !isClosed) {
+        } else if (isClosed) return
+        else if (wasOpen) {
           setConnected(false)
           void refresh()
-        }
+        } else if (view.state.connected) hint(url, 'polling')
       },
     })
     socket.open()
@@ -146,9 +148,9 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
     cancelRead()
     const { holder } = view.state
     // Nobody looks at a hidden page, and it reads again when it is shown.
-    const isPolling = !isSocketOpen && view.terms !== null && !globalThis.document?.hidden
+    const isPolling = !socket?.isJoined && view.terms !== null && !globalThis.document?.hidden
     if (isClosed || ((!holder || holder.isMe) && failures === 0 && !isPolling)) return
-    const left = holder ? holder.expiresAt - clock.now() : 0
+    const left = holder ? holder.expiresAt - clock.now() : POLL_MS
     const half = (view.terms?.ttl_ms ?? 0) / 2
     const latest = isPolling ? POLL_MS : Infinity
     const soonest = SOONEST_READ_MS * 2 ** Math.min(failures, MOST_DOUBLINGS)
@@ -175,11 +177,11 @@ interface PageListeners {
 
 /** Listens to the page, if there is one. Returns a function that ends this. */
 function followPage({ onWake, onOffline, onLeave }: PageListeners): () => void {
-  if (typeof document === 'undefined') return () => {}
+  if (!globalThis.document) return () => {}
   const stop = new AbortController()
   const listen = (target: EventTarget, event: string, listener: () => void) =>
     target.addEventListener(event, listener, { signal: stop.signal })
-  listen(document, 'visibilitychange', () => document.visibilityState === 'visible' && onWake())
+  listen(document, 'visibilitychange', () => document.hidden || onWake())
   listen(document, 'resume', onWake)
   listen(window, 'pageshow', onWake)
   listen(window, 'online', onWake)

@@ -1,9 +1,8 @@
-import { orAborted } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
 import type { LossReason } from '../core/index.ts'
-import { type KeptLease, keepLease } from '../core/keep-lease.ts'
+import { type Keeper, keepLease } from '../core/keep-lease.ts'
 import { type HeadersOption, isSignedOut } from './api.ts'
 import type { DocumentLock } from './document-lock-types.ts'
 import { endsLease, type RoomTerms } from './lock-messages.ts'
@@ -11,6 +10,7 @@ import { createLockRequests, type Grant } from './lock-requests.ts'
 import type { Demand } from './lock-state.ts'
 import { followLock } from './lock-updates.ts'
 import { createLockView } from './lock-view.ts'
+import { isGrant, trackRequests } from './pending-requests.ts'
 
 /** For this long after an agreed hand-over, the end of the lock is not a loss. */
 const HANDING_OVER_MS = 5000
@@ -43,9 +43,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
   const { url, clock, name, headers } = options
   const sender = { name, headers }
   const users = new Set<object>()
-  let kept: KeptLease | undefined
-  /** Requests for the lock that are under way: at most one of `acquire`, and one of the two others. */
-  const pending = new Map<'acquire' | 'demand', AbortController>()
+  let kept: Keeper | undefined
   /** Lost because of the network or sleep, not to another tab: the server may still count it as this tab's. */
   let isResumable = false
   let isHandingOver = false
@@ -68,13 +66,14 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
       }
     },
   })
+  const pending = trackRequests(requests, () => kept?.isHeld() === true)
   const updates = followLock({
     url,
     clock,
     view,
     requests,
     onEvent(event, data) {
-      if (kept && endsLease(event, data, kept.lease.token)) kept.end()
+      if (kept && endsLease(event, data, kept.record.token)) kept.lose('ended')
     },
     onAwake: () => void resume(),
     onOffline: () => dispatch({ type: 'troubled', error: null }),
@@ -93,7 +92,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
     subscribe: view.subscribe,
 
     async acquire(waitMs) {
-      if (kept?.lease.held) return true
+      if (kept?.isHeld()) return true
       if (isClosed) return false
       const until = clock.monotonic() + waitMs
       const isWaiting = view.state.phase === 'waiting'
@@ -108,15 +107,15 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
 
     async release() {
       const ending = kept
-      const isPending = pending.size > 0
+      const isPending = pending.any()
       latest = undefined
-      stop('acquire')
-      stop('demand')
+      pending.stop('acquire')
+      pending.stop('demand')
       kept = undefined
       isResumable = false
       dispatch({ type: 'released' })
       if (isPending) await requests.withdraw().catch(() => {})
-      await ending?.lease[Symbol.asyncDispose]()
+      await ending?.release().catch(() => {})
     },
 
     load: requests.load,
@@ -128,7 +127,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
         await requests.save(content, token)
       } catch (cause) {
         const error = asLeaseError(cause)
-        if (error.code === 'stale-token' && kept?.lease.token === token) kept.end()
+        if (error.code === 'stale-token' && kept?.record.token === token) kept.lose('ended')
         onTrouble(error)
         // Shows whether the lock can still be renewed.
         if (view.state.phase !== 'held') void resume()
@@ -164,12 +163,12 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
 
   async function request(waitMs: number): Promise<boolean> {
     isResumable = false
-    const outcome = await run('acquire', (stop) => {
+    const outcome = await pending.run('acquire', (stop) => {
       dispatch({ type: 'acquiring' })
       return requests.acquire(waitMs, stop, () => dispatch({ type: 'waiting' }))
     })
     // It was given up, or replaced by a longer call, or by a take-over.
-    if (outcome === undefined) return latest?.outcome ?? kept?.lease.held === true
+    if (outcome === undefined) return latest?.outcome ?? kept?.isHeld() === true
     if (isGrant(outcome)) return keep(outcome)
     if (outcome) dispatch({ type: isSignedOut(outcome) ? 'signed-out' : 'error', error: outcome })
     else dispatch({ type: 'refused' })
@@ -178,7 +177,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
 
   /** False: the response took so long that the lock may have expired. */
   function keep({ lease, sent }: Grant): boolean {
-    if (kept?.lease.held && kept.lease.token === lease.token) return true
+    if (kept?.isHeld() && kept.record.token === lease.token) return true
     // Every request for the lock follows a read, which brings the terms.
     const { terms } = view
     const keeping =
@@ -219,54 +218,16 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
     else if (error.retryable) dispatch({ type: 'troubled', error })
   }
 
-  /**
-   * The outcome of a request, its error, or `undefined` if the request was stopped. A request that was stopped is not
-   * cut off, because the server may have granted it by then. Such a grant is given back, unless another call has it.
-   */
-  async function run<T>(
-    slot: 'acquire' | 'demand',
-    request: (signal: AbortSignal) => Promise<T | Grant>,
-  ): Promise<T | Grant | LeaseError | undefined> {
-    stop(slot)
-    const own = new AbortController()
-    const { signal } = own
-    pending.set(slot, own)
-    const response = request(signal)
-    const outcome = await orAborted(response, signal).catch(asLeaseError)
-    if (signal.aborted) {
-      const giveBack = (late: T | Grant) => {
-        if (isGrant(late) && !isWanted()) requests.release(late.lease).catch(() => {})
-      }
-      response.then(giveBack, () => {})
-      return undefined
-    }
-    pending.delete(slot)
-    // The server may have granted a request whose response was lost.
-    const isUnclear = outcome instanceof LeaseError && outcome.retryable
-    if (isUnclear && !isWanted()) requests.withdraw().catch(() => {})
-    return outcome
-  }
-
-  function stop(slot: 'acquire' | 'demand'): void {
-    pending.get(slot)?.abort()
-    pending.delete(slot)
-  }
-
-  /** Whether this tab has the lock, or a call that may get it. */
-  function isWanted(): boolean {
-    return pending.size > 0 || kept?.lease.held === true
-  }
-
   async function demandLock(how: 'takeover' | 'request', demand: Demand): Promise<boolean> {
     if (isClosed || pending.has('demand')) return false
-    const outcome = await run('demand', (stop) => {
+    const outcome = await pending.run('demand', (stop) => {
       dispatch({ type: 'changed', change: { demand } })
       return requests.demand(how, stop)
     })
     if (outcome === undefined) return false
     if (isGrant(outcome)) {
       latest = undefined
-      stop('acquire')
+      pending.stop('acquire')
       if (keep(outcome)) return true
     }
     dispatch({ type: 'changed', change: { demand: typeof outcome === 'string' ? outcome : 'failed' } })
@@ -283,17 +244,17 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
   }
 
   function onLeave(): void {
-    if (pending.size > 0) requests.withdraw().catch(() => {})
-    if (!kept?.lease.held) return
+    if (pending.any()) requests.withdraw().catch(() => {})
+    if (!kept?.isHeld()) return
     users.clear()
-    kept.lease.release().catch(() => {})
+    kept.release().catch(() => {})
     dispatch({ type: 'lost', error: null })
   }
 
   /** Renews what is held. Resumes a lock that the server still counts as this tab's. */
   async function resume(): Promise<void> {
     if (isClosed) return
-    if (kept?.lease.held) await kept.lease.renew().catch(() => {})
+    if (kept?.isHeld()) await kept.renew().catch(() => {})
     else if (isResumable) {
       // Without a response, the next call tries again.
       const grant = await requests.resume().catch(() => undefined)
@@ -303,8 +264,4 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
       else users.clear()
     }
   }
-}
-
-function isGrant(outcome: unknown): outcome is Grant {
-  return 'lease' in Object(outcome)
 }

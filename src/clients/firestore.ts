@@ -17,8 +17,7 @@ export interface FirestoreClient {
 }
 
 export interface Transaction {
-  get(document: DocumentReference | object): Promise<DocumentSnapshot>
-  update(document: DocumentReference | object, data: DocumentFields): unknown
+  update(document: DocumentReference | object, data: DocumentFields, condition?: Precondition): unknown
 }
 
 export interface Collection extends Query {

@@ -3,7 +3,7 @@ import { systemClock } from '../base/clock.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
 import { troubleOf } from './connection.ts'
 import type { ListenerHooks, PostgresDatabase, PostgresListener, SqlRow, SqlValue } from './postgres.ts'
-import { ANSWER_LIMIT_MS } from './postgres.ts'
+import { ANSWER_LIMIT_MS, AnswerLimit } from './postgres.ts'
 import { identifier } from './sql-text.ts'
 
 const SCRIPT_LIMIT_MS = 60_000
@@ -66,14 +66,21 @@ export function isPgClient(client: unknown): client is PgClient & {
 
 export function pgPool(pool: Pick<PgPool, 'query' | 'options'>): PostgresDatabase {
   const { max } = pool.options
-  return { connections: typeof max === 'number' && max >= 1 ? max : 10, ...pgQueries(pool) }
+  return {
+    connections: typeof max === 'number' && max >= 1 ? max : 10,
+    ...pgQueries(pool, new AnswerLimit()),
+  }
 }
 
-function pgQueries(pool: Pick<Queryable, 'query'>): Omit<PostgresDatabase, 'connections'> {
+function pgQueries(
+  pool: Pick<Queryable, 'query'>,
+  limit: AnswerLimit,
+): Omit<PostgresDatabase, 'connections'> {
   return {
+    limit,
     async query(text, values, name) {
       // Without a limit, a connection that died silently would stay in the pool until TCP gives up.
-      const limits = { query_timeout: ANSWER_LIMIT_MS, ...(name !== undefined && { name }) }
+      const limits = { query_timeout: limit.ms, ...(name !== undefined && { name }) }
       const { rows } = await pool.query({ ...limits, text, values: [...values] })
       return rows
     },
@@ -84,8 +91,8 @@ function pgQueries(pool: Pick<Queryable, 'query'>): Omit<PostgresDatabase, 'conn
 }
 
 /** A client runs one query at a time, and a future `pg` will reject queries that do not wait for their turn. */
-export function pgClient(client: PgClient): PostgresDatabase {
-  const { query, run } = pgQueries(client)
+export function pgClient(client: PgClient, limit = new AnswerLimit()): PostgresDatabase {
+  const { query, run } = pgQueries(client, limit)
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const begin = () => {
@@ -98,6 +105,7 @@ export function pgClient(client: PgClient): PostgresDatabase {
   }
   return {
     connections: 1,
+    limit,
     query: (text, values, name) => inTurn(() => query(text, values, name)),
     run: (script) => inTurn(() => run(script)),
   }
@@ -119,7 +127,7 @@ function expectConnected(client: PgClient): void {
 export async function pgListener(
   Client: PgClientClass,
   config: PgConfig,
-  { notified, dropped }: ListenerHooks,
+  { notified, dropped, limit }: ListenerHooks,
 ): Promise<PostgresListener> {
   const client = new Client(config)
   client.on('error', dropped)
@@ -132,7 +140,7 @@ export async function pgListener(
     true,
   )
   await client.connect().finally(cancelLimit)
-  const { query } = pgClient(client)
+  const { query } = pgClient(client, limit)
   return {
     pid: client.processID,
     query,

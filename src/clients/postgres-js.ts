@@ -1,5 +1,6 @@
 import { hasMethods } from '../base/arguments.ts'
 import type { ListenerHooks, PostgresDatabase, PostgresListener, SqlRow, SqlValue } from './postgres.ts'
+import { AnswerLimit } from './postgres.ts'
 
 export interface PostgresJs {
   unsafe(
@@ -26,6 +27,7 @@ export function postgresJs(sql: PostgresJs): PostgresDatabase {
   const { max } = Object(sql.options)
   return {
     connections: typeof max === 'number' && max >= 1 ? max : 10,
+    limit: new AnswerLimit(),
     query: queryOf(sql),
     async run(script) {
       await sql.unsafe(script)

@@ -35,10 +35,22 @@ export type SqlRow = Readonly<Record<string, unknown>>
 /** A driver takes longer to notice that a server has stopped, or tries to connect forever. */
 export const ANSWER_LIMIT_MS = 5000
 
+/** How long callers wait for an answer. A connection that is silent for longer is given up. */
+export class AnswerLimit {
+  ms = ANSWER_LIMIT_MS
+
+  /** Some callers wait longer than others, and they share connections, so the longest wait counts. */
+  allow(ms: number | undefined): void {
+    if (ms !== undefined && ms > this.ms) this.ms = ms
+  }
+}
+
 /** Both drivers behind one interface. Errors are those of the driver: pass them to `postgresError`. */
 export interface PostgresDatabase {
   /** How many statements it can run at once. */
   readonly connections: number
+  /** For `pg`. Queries of `postgres` have no limit. */
+  readonly limit: AnswerLimit
   /** One statement. `name`: prepared once per connection of `pg`, under this name. */
   query(text: string, values: readonly SqlValue[], name?: string): Promise<readonly SqlRow[]>
   /** Several statements in one transaction. */
@@ -52,6 +64,8 @@ export interface ListenerHooks {
   notified(channel: string, payload: string): void
   /** Something may have been missed, and nothing may arrive any more. */
   dropped(): void
+  /** Of statements on this connection. Default: `ANSWER_LIMIT_MS`. */
+  readonly limit?: AnswerLimit
 }
 
 export interface PostgresListener {

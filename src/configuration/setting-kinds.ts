@@ -1,5 +1,6 @@
 import { show } from '../base/arguments.ts'
 import { parseDuration, unitQuestion } from '../base/duration.ts'
+import { parseNetwork } from '../base/ip-address.ts'
 
 /** What a setting may be, whether it comes as text from the environment or as a value from a file. */
 export interface Setting<T> {
@@ -131,6 +132,28 @@ export function list(help: string): Setting<readonly string[]> {
     placeholder: '<a,b>',
     expected: 'a list of texts, or one text with commas',
     parse: parseList,
+    show,
+  }
+}
+
+const MOST_PROXIES = 20
+
+/** Which proxies are trusted: `false`, how many are in front of the server, or their networks. */
+export function proxies(help: string): Setting<false | number | readonly string[]> {
+  return {
+    default: false,
+    help,
+    usual: 'false',
+    placeholder: '<number|networks>',
+    expected: `false, the number of proxies (1 to ${MOST_PROXIES}), or their networks, such as 10.0.0.0/8`,
+    parse(value) {
+      const isTrusted = FLAGS.get(value)
+      if (isTrusted !== undefined) return isTrusted ? 1 : false
+      const count = parseWhole(value)
+      if (count !== undefined) return within(count, 1, MOST_PROXIES)
+      const networks = parseList(value)
+      return networks?.length && networks.every((text) => parseNetwork(text)) ? networks : undefined
+    },
     show,
   }
 }

@@ -8,6 +8,7 @@ import {
   flag,
   list,
   path,
+  proxies,
   type Setting,
   secret,
   secrets,
@@ -64,9 +65,13 @@ export const SETTINGS = {
   hosts: list(
     'names in the Host header; needed beside localhost on a loopback address, and empty is any elsewhere',
   ),
-  trustProxy: flag(
-    false,
-    'whether the last hop of X-Forwarded-For is the client, because your proxy wrote it',
+  trustProxy: proxies(
+    'proxies whose headers tell the client: how many are in front, or their networks, such as 10.0.0.0/8',
+  ),
+  proxyHeaders: choice(
+    'auto',
+    ['auto', 'x-forwarded', 'forwarded'],
+    'what those proxies write; auto: X-Forwarded-For and the like, or Forwarded where that is missing',
   ),
   maxBody: bytes(16_384, 1024, 1_048_576, 'the largest request in bytes'),
   maxDocument: bytes(1_048_576, 1024, 67_108_864, 'the largest request that saves a document, in bytes'),
@@ -80,12 +85,25 @@ export const SETTINGS = {
   maxWaitersOfAddress: whole(200, 1, 1_000_000, 'requests of one client address that wait at this node'),
   auditEntries: whole(10_000, 100, 10_000_000, 'entries of an audit trail in memory'),
   receiveWithin: duration('20s', '1s', '5m', 'how long a request may take to arrive'),
+  startWithin: duration(
+    '30s',
+    '0ms',
+    '1h',
+    'how long the server tries to reach its store when it starts; /readyz answers 503 meanwhile',
+  ),
+  drain: duration(
+    '0ms',
+    '0ms',
+    '10m',
+    'how long /readyz answers 503 before a server that stops closes its port; longer than a balancer takes to notice',
+  ),
   stopWithin: duration('10s', '0ms', '10m', 'how long requests may take to finish when the server stops'),
   logLevel: choice(
     'info',
     ['debug', 'info', 'warn', 'error', 'silent'],
-    'which lines are logged; debug includes heartbeats',
+    'which lines are logged; debug includes heartbeats and probes',
   ),
+  logRooms: flag(false, 'whether the log contains the paths of requests, and so the names of rooms'),
 } as const
 
 export type Settings = {

@@ -1,19 +1,22 @@
 import type { Stop } from '../base/abort.ts'
+import { answerWithin } from '../base/answer-within.ts'
 import { type Moment, moment, timeOfDay } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import { WakeSignal } from '../base/wake-signal.ts'
-import { answerOf, type Context } from './context.ts'
-import { HeldLease } from './held-lease.ts'
-import { isHeldHere } from './held-leases.ts'
+import type { Context } from './context.ts'
+import { isHeldHere, type Keeper, keepGrant } from './keeper.ts'
 import type { LocalQueue } from './local-queue.ts'
 import type { CheckedOptions } from './options.ts'
-import { FREE, type LeaseState, reduce } from './state.ts'
-import type { Answer, Ask, Grant, Refusal } from './store.ts'
+import type { Ask, Grant, Refusal } from './store.ts'
 
-/** A push may be lost, so a waiter asks again after this long in any case. */
+/**
+ * A push may be lost, so a waiter asks again after this long in any case, and the later the more are ahead: ten
+ * thousand waiters must not keep the store busy with asking.
+ */
 const POLL_BEHIND_PUSH_MS = 5000
+const POLL_LATER_PER_PLACE_MS = 100
 
 /**
  * One acquisition. Every attempt carries the same id, so that a repeat after a lost answer is harmless: the store
@@ -21,21 +24,18 @@ const POLL_BEHIND_PUSH_MS = 5000
  * expires, or, if the store cannot push, until the backoff ends.
  */
 export async function acquire(
-  shared: Context | Promise<Context>,
+  context: Context,
   options: CheckedOptions,
   stop: Stop,
   started: number,
-): Promise<HeldLease> {
-  const context = shared instanceof Promise ? await shared : shared
+): Promise<Keeper> {
   const { clock, store, queue, callTimeout, endsWithProcess, emit } = context
   const { resource, owner, ttl, metadata, wait, retry } = options
   const wakeSignal = new WakeSignal(clock)
-  let state: LeaseState = FREE
   let attempts = 0
-  let granted: HeldLease | undefined
+  let granted: Keeper | undefined
   let lastRefusal: Refusal | undefined
   let endedEarly = false
-  let over = false
   /** The store may keep a lease, a reservation or a place in the queue for our id. */
   let owing = false
   /** The attempt waits in this process, because too many requests are in flight. */
@@ -59,7 +59,7 @@ export async function acquire(
     },
     lost: () => {
       endedEarly = true
-      if (granted) HeldLease.endedByStore(granted)
+      granted?.lose('ended')
     },
   }
 
@@ -68,43 +68,37 @@ export async function acquire(
       if (queue) await localTurn(queue)
       queued = false
       sent = moment(clock)
-      state = reduce(state, { type: 'ask' })
-      emit(ask, { type: 'attempt', attempt: ++attempts }, sent.wall)
+      emit(ask, { type: 'attempt', attempt: ++attempts })
       // The answer covers earlier wake-ups. Later ones must be kept.
       wakeSignal.reset()
       const call = store.acquire(ask, stop)
       owing ||= !queued
-      let outcome: Answer | HeldLease | LeaseError
+      let outcome: Refusal | LeaseError
       try {
         // A store that queues requests limits the time of those that it has sent.
-        const limit = queued ? Infinity : callTimeout
-        outcome = await answerOf(context, call, Math.min(limit, wait ? left() : Infinity), resource, stop)
+        const limit = Math.min(queued ? Infinity : callTimeout, wait ? left() : Infinity)
+        const answer = await answerWithin(call, limit, context, resource, stop)
+        stop.throwIfAborted()
+        if (answer.granted) return onGranted(answer)
+        outcome = onRefused(answer)
       } catch (cause) {
         // Our release may overtake a slow request. What that request is granted later is released as well.
         call.then(
-          () => over && !granted && context.giveUp(ask.id, options),
+          () => stop.reason && context.giveUp(ask, options),
           () => {},
         )
-        outcome =
-          queued && left() === 0
-            ? new LeaseError('store-unavailable', `the store is busy: not sent within ${wait} ms`, {
-                resource,
-              })
-            : asLeaseError(cause, resource)
+        stop.throwIfAborted()
+        outcome = onFailed(cause)
       }
-      if (stop.reason) throw stop.reason
-      if (outcome instanceof LeaseError) onFailed(outcome)
-      else if (outcome.granted) outcome = onGranted(outcome)
-      else onRefused(outcome)
-      if (outcome instanceof HeldLease) return outcome
       await sleep(pauseAfter(outcome), outcome)
     }
-  } finally {
-    over = true
+  } catch (error) {
     // The store need not send what nobody waits for.
-    if (!granted) stop.abort(new LeaseError('aborted', 'the wait is over'))
+    stop.abort(error as LeaseError)
+    throw error
+  } finally {
     queue?.leave(resource, wakeSignal)
-    if (owing) context.giveUp(ask.id, options)
+    if (owing) context.giveUp(ask, options)
   }
 
   /** If the store keeps no queue, the manager does, first in, first out. Only its first waiter calls the store. */
@@ -118,29 +112,20 @@ export async function acquire(
       }
     } else if (queue.has(resource)) {
       const reading = store.read?.([resource]) ?? Promise.resolve([null])
-      const [holder = null] = await answerOf(context, reading, callTimeout, resource, stop)
+      const [holder = null] = await answerWithin(reading, callTimeout, context, resource, stop)
       throw reason({ granted: false, holder, place: null, retryIn: null })
     }
   }
 
-  function onGranted({ lease, replaced }: Grant): HeldLease | LeaseError {
-    const { expiresAt, remaining } = lease
-    const at = moment(clock)
-    state = reduce(state, { type: 'granted', sent, at, options, remaining })
-    if (state.phase !== 'held')
-      return onFailed(
-        new LeaseError('store-unavailable', 'the grant arrived after its own deadline', { resource }),
-      )
-    granted = new context.Lease(context, options, lease, state)
+  function onGranted({ lease, replaced }: Grant): Keeper {
+    if (replaced?.state === 'expired') emit(ask, { type: 'expired', lease: replaced })
+    granted = keepGrant(context, options, lease, sent, started, attempts)
     owing = false
-    if (replaced?.state === 'expired') emit(ask, { type: 'expired', lease: replaced }, at.wall)
-    emit(granted, { type: 'acquired', expiresAt, attempts, waited: at.mono - started }, at.wall)
-    if (endedEarly) HeldLease.endedByStore(granted)
+    if (endedEarly) granted.lose('ended')
     return granted
   }
 
   function onRefused(refusal: Refusal): Refusal {
-    state = reduce(state, { type: 'refused' })
     const { holder, place } = refusal
     owing = place !== null && store.supports.queue
     if (wait > 0) {
@@ -151,8 +136,11 @@ export async function acquire(
     return refusal
   }
 
-  function onFailed(error: LeaseError): LeaseError {
-    state = reduce(state, { type: 'refused' })
+  function onFailed(cause: unknown): LeaseError {
+    const error =
+      queued && left() === 0
+        ? new LeaseError('store-unavailable', `the store is busy: not sent within ${wait} ms`, { resource })
+        : asLeaseError(cause, resource)
     emit(ask, { type: 'error', operation: 'acquire', error })
     return error
   }
@@ -160,7 +148,10 @@ export async function acquire(
   /** The longest sleep before the next attempt. Throws if there is to be none. */
   function pauseAfter(outcome: Refusal | LeaseError): number {
     const failed = outcome instanceof LeaseError
-    const pause = !failed && store.supports.push ? POLL_BEHIND_PUSH_MS : retry(attempts)
+    const pause =
+      !failed && store.supports.push
+        ? POLL_BEHIND_PUSH_MS + POLL_LATER_PER_PLACE_MS * (outcome.place ?? 0)
+        : retry(attempts)
     if (pause === null || (failed && !outcome.retryable)) throw reason(outcome)
     return failed ? pause : Math.min(outcome.retryIn ?? Infinity, pause)
   }

@@ -1,7 +1,10 @@
 import type { Stop } from '../base/abort.ts'
+import { answerWithin } from '../base/answer-within.ts'
 import {
+  checkEach,
   expectFunction,
   expectMethods,
+  expectObject,
   expectOptions,
   expectWhole,
   hasMethods,
@@ -9,14 +12,15 @@ import {
 } from '../base/arguments.ts'
 import { suggestStore } from '../base/backend-of.ts'
 import { defaultOwner } from '../base/default-owner.ts'
+import type { LeaseError } from '../base/errors.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import { checkResource } from '../base/resource-name.ts'
-import { answerOf } from './context.ts'
 import type { Lease } from './lease.ts'
+import { LeaseHandle } from './lease-handle.ts'
 import { createManager, type Manager } from './manager.ts'
-import type { LeaseOptions, LeasesOptions } from './options.ts'
+import { ADOPT_CHECKS, expectOneAttempt, type LeaseOptions, type LeasesOptions } from './options.ts'
 import type { LookingStore, ManagedStore, WaitingRecord } from './store.ts'
-import { adopt, checkTicket, type LeaseTicket, TransferableLease } from './ticket.ts'
+import { adopt, checkTicket, type LeaseTicket } from './ticket.ts'
 
 export type AdoptOptions = Pick<LeaseOptions, 'ttl' | 'heartbeat' | 'retry' | 'signal'>
 
@@ -42,8 +46,8 @@ export interface Leases extends Pick<Manager, 'subscribe' | 'close'>, AsyncDispo
   /** All live leases of a resource, oldest first. */
   holders(resource: string): Promise<readonly LeaseRecord[]>
   /**
-   * Who waits for a resource, first in line first. Rejects with `invalid-argument` if the store cannot tell: see
-   * `supports.waiting`.
+   * The waiters of a resource, in the order of the queue: at most the first 1000. Rejects with `invalid-argument` if the
+   * store keeps no queue: see `supports.queue`.
    */
   waiting(resource: string): Promise<readonly WaitingRecord[]>
   /**
@@ -75,22 +79,24 @@ export function createLeases(
   store: ManagedStore | PromiseLike<ManagedStore>,
   options: LeasesOptions = {},
 ): Leases {
-  expectOptions(options, {
-    owner: 1,
-    ttl: 1,
-    heartbeat: 1,
-    wait: 1,
-    retry: 1,
-    clock: 1,
-    onEvent: 1,
-    callTimeout: 1,
-    endsWithProcess: 1,
-  })
-  const { owner = defaultOwner() } = options
-  const checked = 'then' in Object(store) ? Promise.resolve(store).then(expectStore) : expectStore(store)
-  const { run, check, ...manager } = createManager(checked, { ...options, owner }, TransferableLease)
+  const manager = createManager(store, options, defaultOwner(), expectStore)
+  const { run, check, subscribe, close } = manager
   const leases: Leases = {
-    ...manager,
+    subscribe,
+    close,
+    [Symbol.asyncDispose]: close,
+
+    acquire: async (resource, callOptions) => new LeaseHandle(await manager.acquire(resource, callOptions)),
+
+    async tryAcquire(resource, callOptions) {
+      expectOneAttempt(callOptions)
+      try {
+        return await leases.acquire(resource, { ...callOptions, wait: 0 })
+      } catch (error) {
+        if ((error as LeaseError).code === 'lease-held') return null
+        throw error
+      }
+    },
 
     async withLease(resource, work, callOptions) {
       expectFunction('work', work)
@@ -105,20 +111,18 @@ export function createLeases(
       return result
     },
 
-    async inspect(resource) {
-      const name = checkResource(resource)
-      const [lease] = await look('read', (store, stop) => store.read([name], stop))
-      return lease ?? null
-    },
+    inspect: async (resource) => (await leases.holders(resource))[0] ?? null,
 
     async holders(resource) {
-      const lease = await leases.inspect(resource)
+      const name = checkResource(resource)
+      const [lease] = await look('read', [name])
       return lease ? [lease] : []
     },
 
     async waiting(resource) {
-      const name = checkResource(resource)
-      return look('waiting', (store, stop) => (store as Required<LookingStore>).waiting(name, stop))
+      const query = { resources: [checkResource(resource)], limit: 1000 }
+      const [queue] = await look('waiting', query)
+      return queue?.first ?? []
     },
 
     release: (resource, by) =>
@@ -128,48 +132,59 @@ export function createLeases(
         expectWhole('token', token, 0, Number.MAX_SAFE_INTEGER)
         const { store, callTimeout, queue } = context
         const releasing = store.release({ resource: name, token }, stop)
-        const { ended } = await answerOf(context, releasing, callTimeout, name, stop)
+        const { ended } = await answerWithin(releasing, callTimeout, context, name, stop)
         queue?.wake(name)
         return ended?.state === 'released'
       }),
 
-    adopt: (ticket, own) =>
-      run(async (context, stop) => {
-        const checked = checkTicket(ticket, context.store.kind)
-        const { resource, ttl } = checked
-        return adopt(context, checked, check(resource, { ttl, ...own }), stop)
-      }, own?.signal),
+    async adopt(ticket, own = {}) {
+      const { signal } = checkEach<AdoptOptions>(own, ADOPT_CHECKS) as AdoptOptions
+      return run(
+        async (context, stop) => {
+          const checked = checkTicket(ticket, context.store.kind)
+          const { resource, ttl } = checked
+          return new LeaseHandle(await adopt(context, checked, check(resource, { ttl, ...own }), stop))
+        },
+        { signal },
+      )
+    },
 
     async list(query = {}) {
       expectOptions(query, { prefix: 1, limit: 1 })
       const { prefix = '', limit = 100 } = query
       expectWhole('limit', limit, 1)
       const found: LeaseRecord[] = []
-      for (let after: string | undefined; ; ) {
-        const rest = { prefix, limit: limit - found.length, ...(after && { after }) }
-        const page = await look('list', (store, stop) => store.list(rest, stop))
+      let after: string | undefined
+      do {
+        const rest = { prefix, limit: limit - found.length, after }
+        const page = await look('list', rest)
         found.push(...page.leases)
         after = page.next
-        if (!after || found.length >= limit) return found
-      }
+      } while (after && found.length < limit)
+      return found
     },
   }
   return leases
 
-  function look<T>(
-    method: keyof LookingStore,
-    ask: (store: LookingStore, stop: Stop) => Promise<T>,
-  ): Promise<T> {
-    return run((context, stop) => {
+  function look<M extends 'read' | 'waiting' | 'list'>(
+    method: M,
+    query: Parameters<Looking[M]>[0],
+  ): Promise<Awaited<ReturnType<Looking[M]>>> {
+    return run(async (context, stop) => {
       const { store, callTimeout } = context
-      expectMethods('store', store, 'a LeaseStore with the looking half', method)
-      return answerOf(context, ask(store as LookingStore, stop), callTimeout, '', stop)
+      const half = method === 'waiting' ? 'that keeps a queue' : 'with the looking half'
+      expectMethods('store', store, `a LeaseStore ${half}`, method)
+      // The compiler cannot see that the query and the answer belong to the same method.
+      const asked = store as unknown as Record<M, (query: unknown, stop: Stop) => Promise<never>>
+      return answerWithin(asked[method](query, stop), callTimeout, context, '', stop)
     })
   }
 }
 
-function expectStore<S>(store: S): S & ManagedStore {
+type Looking = Required<LookingStore>
+
+function expectStore(store: ManagedStore): void {
   if (!hasMethods(store, 'acquire', 'renew', 'release'))
     refuseClient('store', `a LeaseStore such as ${suggestStore(store)}`, store)
-  return store as S & ManagedStore
+  expectObject('store.supports', store.supports)
 }

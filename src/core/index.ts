@@ -25,6 +25,8 @@ export type {
   StoreEvent,
   StoreLoad,
   StoreSupport,
+  WaitingQuery,
+  WaitingQueue,
   WaitingRecord,
 } from './store.ts'
 export type { LeaseTicket } from './ticket.ts'

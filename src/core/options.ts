@@ -1,6 +1,16 @@
-import { expectFunction, expectOptions, expectText, refuse } from '../base/arguments.ts'
-import type { Clock } from '../base/clock.ts'
+import { CALL_TIMEOUT_MS } from '../base/answer-within.ts'
+import {
+  checkEach,
+  expectBoolean,
+  expectFunction,
+  expectOptions,
+  expectSignal,
+  expectText,
+  refuse,
+} from '../base/arguments.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration, expectHeartbeat, expectTtl, parseDuration } from '../base/duration.ts'
+import { backoffMs } from '../base/pause.ts'
 import type { JsonObject } from '../base/records.ts'
 import { checkResource, isLonger } from '../base/resource-name.ts'
 import type { LeaseListener } from './lease.ts'
@@ -51,46 +61,91 @@ export interface CheckedOptions {
   readonly wait: number
   readonly retry: (failures: number) => number | null
   readonly metadata?: JsonObject | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
 const MAX_METADATA_BYTES = 4096
-const ONE_ATTEMPT = { ttl: 1, heartbeat: 1, retry: 1, owner: 1, metadata: 1, signal: 1 } as const
+
+/** `heartbeat` is checked together with the TTL. */
+export const ADOPT_CHECKS = {
+  ttl: (_: string, ttl: unknown) => expectTtl(ttl),
+  heartbeat: () => {},
+  retry: expectFunction,
+  signal: expectSignal,
+}
+const ONE_ATTEMPT_CHECKS = { ...ADOPT_CHECKS, owner: expectText, metadata: checkMetadata }
+const wait = (option: string, value: unknown) =>
+  value === Infinity ? value : expectDuration(option, value, 0)
+const LEASE_CHECKS = { ...ONE_ATTEMPT_CHECKS, wait }
 
 /** `tryAcquire` has no `wait`. */
 export function expectOneAttempt(options: Omit<LeaseOptions, 'wait'> = {}): void {
-  expectOptions(options, ONE_ATTEMPT)
+  expectOptions(options, ONE_ATTEMPT_CHECKS)
+}
+
+/** The options of `createLeases`, with every default filled in and every value checked. */
+export interface Defaults
+  extends Omit<CheckedOptions, 'resource' | 'heartbeat' | 'retry' | 'metadata' | 'signal'> {
+  readonly heartbeat?: LeaseOptions['heartbeat']
+  readonly retry: Retry
+  readonly callTimeout: number
+  readonly endsWithProcess: boolean
+  readonly clock: Clock
+  readonly onEvent?: LeaseListener | undefined
+}
+
+/** `owner`: if the options name none. */
+export function checkDefaults(options: LeasesOptions, owner: string): Defaults {
+  const { ttl, heartbeat, retry } = ADOPT_CHECKS
+  const checked: Partial<Defaults> = checkEach<LeasesOptions>(options, {
+    owner: expectText,
+    ttl,
+    heartbeat,
+    wait,
+    retry,
+    callTimeout: (option, value) => expectDuration(option, value, 1),
+    endsWithProcess: expectBoolean,
+    clock: () => {},
+    onEvent: expectFunction,
+  })
+  const { clock = systemClock } = options
+  return {
+    owner,
+    ttl: 30_000,
+    wait: 10_000,
+    retry: (failures) => backoffMs(clock, failures),
+    callTimeout: CALL_TIMEOUT_MS,
+    endsWithProcess: true,
+    clock,
+    ...checked,
+  }
 }
 
 export function checkOptions(
   resource: string,
-  defaults: LeasesOptions,
+  defaults: Defaults,
   options: LeaseOptions = {},
 ): CheckedOptions {
-  expectOptions(options, { ...ONE_ATTEMPT, wait: 1 })
-  const { metadata } = options
-  const ttl = expectTtl(options.ttl ?? defaults.ttl ?? 30_000)
-  const heartbeat = options.heartbeat ?? defaults.heartbeat ?? Math.floor(ttl / 3)
-  const wait = options.wait ?? defaults.wait ?? 10_000
-  const owner = options.owner ?? defaults.owner
-  expectText('owner', owner)
-  const retry = options.retry ?? defaults.retry
-  expectFunction('retry', retry)
+  const own = checkEach(options, LEASE_CHECKS) as Partial<CheckedOptions>
+  const merged = { ...defaults, ...own }
+  const { owner, wait, ttl, heartbeat = Math.floor(ttl / 3), retry, metadata, signal } = merged
   return {
     resource: checkResource(resource),
     owner,
+    wait,
+    metadata,
+    signal,
     ttl,
     heartbeat: heartbeat === false ? Infinity : expectHeartbeat(heartbeat, ttl),
-    wait: wait === Infinity ? wait : expectDuration('wait', wait, 0),
     retry(failures) {
       const pause = parseDuration(retry(failures))
       return pause >= 0 ? pause : null
     },
-    metadata: metadata === undefined ? metadata : checkMetadata(metadata),
   }
 }
 
 /** A copy, so that others see exactly what was checked. */
-function checkMetadata(metadata: JsonObject): JsonObject {
+function checkMetadata(option: string, metadata: unknown): JsonObject {
   let text: string | undefined
   try {
     text = JSON.stringify(metadata)
@@ -98,6 +153,6 @@ function checkMetadata(metadata: JsonObject): JsonObject {
     // A cycle or a BigInt: rejected below, like any other value that JSON cannot carry.
   }
   if (text?.[0] !== '{' || isLonger(text, MAX_METADATA_BYTES))
-    refuse('metadata', `a JSON object of at most ${MAX_METADATA_BYTES} bytes`, metadata)
+    refuse(option, `a JSON object of at most ${MAX_METADATA_BYTES} bytes`, metadata)
   return JSON.parse(text)
 }

@@ -1,7 +1,8 @@
+import { answerWithin } from '../base/answer-within.ts'
 import { asLeaseError } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
 import type { LeaseRecord } from '../base/records.ts'
-import { answerOf, type Context } from './context.ts'
+import type { About, Context } from './context.ts'
 import type { CheckedOptions } from './options.ts'
 
 /**
@@ -11,21 +12,27 @@ import type { CheckedOptions } from './options.ts'
  */
 export async function releaseInTime(
   context: Context,
-  id: string,
-  options: CheckedOptions,
+  about: About,
+  { ttl, retry }: Pick<CheckedOptions, 'ttl' | 'retry'>,
 ): Promise<LeaseRecord['state'] | undefined> {
-  const { clock, store, emit } = context
-  const { resource, owner } = options
-  const giveUpAt = clock.monotonic() + Math.min(context.callTimeout, options.ttl)
+  const { clock, store, callTimeout, emit } = context
+  const { resource, id } = about
+  const inTime = () => clock.monotonic() + Math.min(callTimeout, ttl)
+  let giveUpAt = inTime()
   for (let failures = 0; ; ) {
     try {
-      const call = store.release({ resource, id }, { timeout: context.callTimeout })
-      const { ended } = await answerOf(context, call, giveUpAt - clock.monotonic(), resource)
+      // The time counts from when the request first leaves. The store limits the time of what it has sent.
+      const queued = (waits: boolean) => {
+        if (!failures) giveUpAt = waits ? Infinity : inTime()
+      }
+      const call = store.release({ resource, id }, { timeout: callTimeout, queued })
+      const { ended } = await answerWithin(call, giveUpAt - clock.monotonic(), context, resource)
       return failures ? 'released' : ended?.state
     } catch (cause) {
       const error = asLeaseError(cause, resource)
-      const pauseMs = options.retry(++failures)
-      emit({ resource, owner, id }, { type: 'error', operation: 'release', error })
+      const pauseMs = retry(++failures)
+      giveUpAt = Math.min(giveUpAt, inTime())
+      emit(about, { type: 'error', operation: 'release', error })
       if (!error.retryable || pauseMs === null || clock.monotonic() + pauseMs >= giveUpAt) throw error
       await pause(clock, pauseMs)
       // The pause may have taken longer.

@@ -1,108 +1,87 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Moment } from '../base/clock.ts'
-import { type Action, FREE, hasPassed, type LeaseState, nextDue, reduce } from './state.ts'
+import { type Granted, type Held, hasPassed, hold, nextDue } from './state.ts'
 
 const TTL = 1000
 const moment = fc
   .record({ mono: fc.integer({ min: 0, max: 5000 }), wall: fc.integer({ min: 0, max: 5000 }) })
   .map((at): Moment => at)
-const options = fc.constantFrom({ ttl: TTL, heartbeat: 300 })
-const remaining = fc.constantFrom(TTL, 2 * TTL, TTL / 2, null)
-const action: fc.Arbitrary<Action> = fc.oneof(
-  fc.constant<Action>({ type: 'ask' }),
-  fc.constant<Action>({ type: 'refused' }),
-  fc.record({
-    type: fc.constant('granted' as const),
-    sent: moment,
-    at: moment,
-    options,
-    remaining,
-  }),
-  fc.record({ type: fc.constant('beat' as const), at: moment, again: fc.integer({ min: 0, max: 5000 }) }),
-  fc.constant<Action>({ type: 'warned' }),
-  fc.record({ type: fc.constant('tick' as const), at: moment }),
-  fc.constant<Action>({ type: 'end', reason: 'refused' }),
-  fc.constant<Action>({ type: 'release' }),
-)
+const granted: fc.Arbitrary<Granted> = fc.record({
+  sent: moment,
+  at: moment,
+  ttl: fc.constant(TTL),
+  heartbeat: fc.constant(300),
+  remaining: fc.constantFrom(TTL, 2 * TTL, TTL / 2, null),
+})
 
-describe('the life of a lease', () => {
-  it('ends for good when it is lost or released', () => {
+describe('the time that a lease has left', () => {
+  it('begins only with an answer that came in time', () => {
     fc.assert(
-      fc.property(fc.array(action), fc.array(action), (before, after) => {
-        const state = run(before)
-        if (state.phase === 'lost' || state.phase === 'released') expect(run(after, state)).toEqual(state)
+      fc.property(granted, (grant) => {
+        const held = hold(grant)
+        if (held) expect(hasPassed(held, grant.at)).toBe(false)
+        else expect(endOf(grant)).toBeLessThanOrEqual(Math.max(grant.at.mono + 2, grant.at.wall))
       }),
     )
   })
 
-  it('is held only by an answer that came in time', () => {
+  it('ends for good: no answer continues a lease that has ended', () => {
+    fc.assert(fc.property(granted, (grant) => hold(grant, null) === null))
+  })
+
+  it('is moved by acknowledged requests only, each from its own send time, and never back', () => {
     fc.assert(
-      fc.property(fc.array(action), (actions) => {
-        let state: LeaseState = FREE
-        for (const next of actions) {
-          const before = state
-          state = reduce(state, next)
-          if (state.phase !== 'held' || before.phase === 'held') continue
-          expect(next.type).toBe('granted')
-          if (next.type === 'granted') expect(hasPassed(state, next.at)).toBe(false)
+      fc.property(fc.array(granted), (grants) => {
+        let held = hold(grantAt(0))
+        for (const grant of grants) {
+          const before = held
+          held = hold(grant, held)
+          if (!before || !held) continue
+          expect(held.until.mono).toBeGreaterThanOrEqual(before.until.mono)
+          if (held.until.mono > before.until.mono) expect(held.until.mono).toBe(monoEndOf(grant))
         }
       }),
     )
   })
 
-  it('moves its deadline by acknowledged requests only, each from its own send time, and never back', () => {
+  it('is over by the first answer after its deadline', () => {
     fc.assert(
-      fc.property(fc.array(action), (actions) => {
-        let state: LeaseState = FREE
-        for (const next of actions) {
-          const before = state
-          state = reduce(state, next)
-          if (before.phase !== 'held' || state.phase !== 'held') continue
-          expect(state.until.mono).toBeGreaterThanOrEqual(before.until.mono)
-          if (state.until.mono === before.until.mono) continue
-          expect(next.type).toBe('granted')
-          if (next.type !== 'granted') continue
-          const granted = next.remaining === null ? Infinity : Math.min(TTL, next.remaining)
-          expect(state.until.mono).toBe(next.sent.mono + granted * 0.98)
-        }
+      fc.property(granted, granted, (first, second) => {
+        const held = hold(first)
+        if (held && hasPassed(held, second.at)) expect(hold(second, held)).toBeNull()
       }),
     )
   })
 
-  it('is lost by the first moment after its deadline that it learns of', () => {
-    fc.assert(
-      fc.property(fc.array(action), moment, (actions, at) => {
-        const state = run(actions)
-        if (state.phase === 'held' && hasPassed(state, at))
-          expect(reduce(state, { type: 'tick', at })).toEqual({ phase: 'lost', reason: 'deadline' })
-      }),
-    )
-  })
-
-  it('beats no more than it was told to, also where it has no end', () => {
-    const at = { mono: 0, wall: 0 }
-    const granted: Action = {
-      type: 'granted',
-      sent: at,
-      at,
-      options: { ttl: TTL, heartbeat: Infinity },
-      remaining: null,
-    }
-    const state = run([granted, { type: 'beat', at, again: 100 }, granted])
-    expect(state.phase === 'held' && nextDue(state)).toBe(Infinity)
+  it('has a heartbeat no sooner than it was told, also where it has no end', () => {
+    const endless = { ...grantAt(0), heartbeat: Infinity, remaining: null }
+    const held = hold(endless)
+    const renewed = held && hold(endless, { ...held, beatAt: 100 })
+    expect(renewed && nextDue(renewed)).toBe(Infinity)
   })
 
   it('always has a time at which it wants attention, unless it never ends', () => {
     fc.assert(
-      fc.property(fc.array(action), (actions) => {
-        const state = run(actions)
-        if (state.phase === 'held') expect(nextDue(state)).toBeLessThanOrEqual(state.until.mono)
+      fc.property(granted, granted, (first, second) => {
+        const held = hold(second, hold(first))
+        if (held) expect(nextDue(held)).toBeLessThanOrEqual(held.until.mono)
       }),
     )
   })
 })
 
-function run(actions: readonly Action[], from: LeaseState = FREE): LeaseState {
-  return actions.reduce(reduce, from)
+function grantAt(time: number): Granted {
+  const at = { mono: time, wall: time }
+  return { sent: at, at, ttl: TTL, heartbeat: 300, remaining: TTL }
+}
+
+function monoEndOf({ sent, remaining }: Granted): Held['until']['mono'] {
+  return sent.mono + (remaining === null ? Infinity : Math.min(TTL, remaining)) * 0.98
+}
+
+/** The earlier end on the two clocks. */
+function endOf(grant: Granted): number {
+  const span = monoEndOf(grant) - grant.sent.mono
+  return Math.min(grant.sent.mono, grant.sent.wall) + span
 }

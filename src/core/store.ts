@@ -6,7 +6,7 @@ import type { JsonObject, LeaseRecord } from '../base/records.ts'
  * own clock only, makes each call atomic, and rejects with a `LeaseError`: `store-unavailable` (retryable) when the
  * backend did not answer, `store-failed` when a retry cannot help, `closed` after `close()`.
  */
-export interface LeaseStore extends HoldingStore, LookingStore {}
+export interface LeaseStore extends HoldingStore, LookingStore, AsyncDisposable {}
 
 /** All that a manager needs. */
 export interface HoldingStore {
@@ -50,11 +50,20 @@ export interface LookingStore {
   /** The live leases of these resources, in the same order; `null` for a resource without one. */
   read(resources: readonly string[], call?: CallOptions): Promise<readonly (LeaseRecord | null)[]>
 
-  /** Those who wait for this resource, first in line first. Only if `supports.waiting`. */
-  waiting?(resource: string, call?: CallOptions): Promise<readonly WaitingRecord[]>
+  /**
+   * The waiters of these resources, in the same order. A waiter that the store knows to be dead is left out. Absent if
+   * the store keeps no queue: see `supports.queue`.
+   */
+  waiting?(query: WaitingQuery, call?: CallOptions): Promise<readonly WaitingQueue[]>
 
   /** Live leases ordered by resource; `next`, where present, is the `after` of the following page. */
   list(query: ListQuery, call?: CallOptions): Promise<LeasePage>
+
+  /**
+   * Rejects if leases cannot be acquired now, such as for lack of rights, tables of a newer version or a file that
+   * was deleted. Changes no lease. Absent: a `read` tells enough.
+   */
+  check?(call?: CallOptions): Promise<void>
 
   /** Marks expired leases and returns each to at most one caller, ever. Also deletes rows that nobody needs. */
   sweep(query: { readonly limit: number }, call?: CallOptions): Promise<readonly LeaseRecord[]>
@@ -70,7 +79,7 @@ export interface LookingStore {
 export type ManagedStore = HoldingStore & Partial<LookingStore>
 
 export interface StoreSupport {
-  /** The store keeps the queue of waiters, first in, first out, across processes. */
+  /** The store keeps the queue of waiters, first in, first out, across processes. `waiting` shows it. */
   readonly queue: boolean
   /** `watch` and `wake` are pushed. Otherwise waiters retry with backoff. */
   readonly push: boolean
@@ -78,11 +87,22 @@ export interface StoreSupport {
   readonly expiry: boolean
   /** `list` works. */
   readonly list: boolean
-  /** `waiting` works. Absent: it does not. */
-  readonly waiting?: boolean
 }
 
-/** Somebody who waits for a resource. */
+export interface WaitingQuery {
+  readonly resources: readonly string[]
+  /** How many of each queue are described. 0: they are only counted. */
+  readonly limit: number
+}
+
+/** The queue of one resource. */
+export interface WaitingQueue {
+  readonly count: number
+  /** First in line first. */
+  readonly first: readonly WaitingRecord[]
+}
+
+/** A waiter of a resource. */
 export interface WaitingRecord {
   readonly id: string
   readonly owner: string
@@ -107,6 +127,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** How long the caller waits for the answer, in milliseconds. Default 5 s. */
   readonly timeout?: number | undefined
+  /** For renewals and releases: as `queued` of `Ask`. The time that they wait in this process is not limited. */
+  readonly queued?: (isQueued: boolean) => void
 }
 
 export interface Ask {
@@ -180,7 +202,7 @@ export interface ListQuery {
   readonly prefix?: string
   readonly limit: number
   /** Only resources that sort after this one. */
-  readonly after?: string
+  readonly after?: string | undefined
 }
 
 export interface LeasePage {

@@ -1,13 +1,11 @@
 import type { Stop } from '../base/abort.ts'
-import { expectOptions, refuse } from '../base/arguments.ts'
+import { answerWithin } from '../base/answer-within.ts'
+import { refuse } from '../base/arguments.ts'
 import { moment } from '../base/clock.ts'
-import { type Duration, expectTtl } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
-import { answerOf, type Context } from './context.ts'
-import { HeldLease } from './held-lease.ts'
-import type { Lease } from './lease.ts'
+import type { Context } from './context.ts'
+import { type Keeper, keepGrant } from './keeper.ts'
 import type { CheckedOptions } from './options.ts'
-import { FREE, reduce } from './state.ts'
 
 /**
  * A lease on its way to another process, as plain JSON. Whoever has it can renew and release the lease. It contains no
@@ -24,35 +22,17 @@ export interface LeaseTicket {
   readonly ttl: number
 }
 
-/** A lease that can be handed over to another process. */
-export class TransferableLease extends HeldLease implements Lease {
-  readonly #context: Context
-  readonly #ttl: number
-
-  constructor(...args: ConstructorParameters<typeof HeldLease>) {
-    super(...args)
-    const [context, { ttl }] = args
-    this.#context = context
-    this.#ttl = ttl
-  }
-
-  override async renew(options: { readonly ttl?: Duration | undefined } = {}): Promise<void> {
-    expectOptions(options, { ttl: 1 })
-    const { ttl } = options
-    return ttl === undefined ? super.renew() : this.renewNow({ ttl: expectTtl(ttl) })
-  }
-
-  async detach(): Promise<LeaseTicket> {
-    const { resource, id, token, expiresAt } = this
-    const { store, emit } = this.#context
-    if (expiresAt === null)
-      throw new LeaseError('store-failed', `${resource} cannot be detached: it ends with this page`, {
-        resource,
-      })
-    await this.renewNow({ endsWithProcess: false })
-    emit(this, { type: 'released', heldFor: this.letGo() })
-    return { type: 'holdfast-lease', store: store.kind, resource, id, token, ttl: this.#ttl }
-  }
+/** Renews the lease for the next process, and stops its heartbeat here. */
+export async function detach(keeper: Keeper): Promise<LeaseTicket> {
+  const { record, context, options } = keeper
+  const { resource, id, token } = record
+  if (keeper.expiresAt() === null)
+    throw new LeaseError('store-failed', `${resource} cannot be detached: it ends with this page`, {
+      resource,
+    })
+  await keeper.renewWith({ endsWithProcess: false })
+  context.emit(record, { type: 'released', heldFor: keeper.letGo() })
+  return { type: 'holdfast-lease', store: context.store.kind, resource, id, token, ttl: options.ttl }
 }
 
 /** `kind`: of the store that is to continue the lease. */
@@ -69,23 +49,12 @@ export async function adopt(
   { resource, id, token }: LeaseTicket,
   options: CheckedOptions,
   stop: Stop,
-): Promise<TransferableLease> {
+): Promise<Keeper> {
   const { store, clock, callTimeout, endsWithProcess } = context
-  const { ttl } = options
   const sent = moment(clock)
-  const renewing = store.renew({ resource, id, ttl, endsWithProcess }, stop)
-  const renewal = await answerOf(context, renewing, callTimeout, resource, stop)
+  const renewing = store.renew({ resource, id, ttl: options.ttl, endsWithProcess }, stop)
+  const renewal = await answerWithin(renewing, callTimeout, context, resource, stop)
   if (!renewal.ok || renewal.lease.token !== token)
     throw new LeaseError('lease-lost', `the lease of ${resource} ended before it was adopted`, { resource })
-  const { lease } = renewal
-  const at = moment(clock)
-  const state = reduce(FREE, { type: 'granted', sent, at, options, remaining: lease.remaining })
-  if (state.phase !== 'held')
-    throw new LeaseError('store-unavailable', 'the answer arrived after the deadline of the lease', {
-      resource,
-    })
-  const held = new TransferableLease(context, options, lease, state)
-  const { expiresAt } = lease
-  context.emit(held, { type: 'acquired', expiresAt, attempts: 1, waited: at.mono - sent.mono }, at.wall)
-  return held
+  return keepGrant(context, options, renewal.lease, sent, sent.mono, 1)
 }

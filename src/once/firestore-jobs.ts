@@ -1,6 +1,9 @@
 import { expectOptions, expectText, hasMethods, refuseClient, show } from '../base/arguments.ts'
+import { systemClock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
+import { pause } from '../base/pause.ts'
 import {
+  type DocumentFields,
   type DocumentReference,
   type DocumentSnapshot,
   type FirestoreClient,
@@ -8,13 +11,14 @@ import {
   type Timestamp,
   type Transaction,
 } from '../clients/firestore.ts'
-import { firestoreError, isAlreadyThere } from '../clients/firestore-errors.ts'
+import { firestoreError, isAlreadyThere, isConflict } from '../clients/firestore-errors.ts'
 import { type DocumentDecision, documentJobs, type JobDocument, type JobDocuments } from './document-jobs.ts'
 import type { JobStore } from './job-store.ts'
 import { DOCUMENT_FIELDS, fieldsOf, type JobFields, type JobStatuses, statusesOf } from './naming.ts'
 
-/** Many transactions on one document make each other run again. The client's own default is 5. */
-const MAX_TRANSACTION_ATTEMPTS = 20
+/** A write fails only if another one came first, so this many in a row are many other workers. */
+const MAX_WRITES = 20
+const MAX_PAUSE_MS = 50
 
 export interface FirestoreJobsOptions {
   /** The path of the collection. Default `analyses`. */
@@ -53,13 +57,18 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
     read: (id) => explained(id, async () => jobDocument(await documentOf(id).get())),
     transact: <T>(id: string, decide: (document: JobDocument | null) => DocumentDecision<T>) =>
       explained(id, async () => {
-        const document = documentOf(id)
-        const body = async (transaction: Transaction) => {
-          const { answer, fields: changed } = decide(jobDocument(await transaction.get(document)))
-          if (changed) transaction.update(document, changed)
-          return answer
+        for (let writes = 1; ; writes++) {
+          const snapshot = await documentOf(id).get()
+          const { answer, fields: changed } = decide(jobDocument(snapshot))
+          if (!changed) return answer
+          try {
+            await update(id, changed, snapshot)
+            return answer
+          } catch (error) {
+            if (!isConflict(error) || writes === MAX_WRITES) throw error
+          }
+          await pause(systemClock, systemClock.random() * MAX_PAUSE_MS)
         }
-        return firestore.runTransaction(body, { maxAttempts: MAX_TRANSACTION_ATTEMPTS })
       }),
     watch(id, on) {
       try {
@@ -71,6 +80,16 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
     },
   }
   return documentJobs(documents, fieldsOf('fields', DOCUMENT_FIELDS, fields), statusesOf(statuses))
+
+  /**
+   * A transaction that only writes takes no lock, so its condition is that the document is as it was read. With locks,
+   * twenty workers on one job would block each other for seconds, and one that dies would block the others for longer.
+   */
+  function update(id: string, fields: DocumentFields, { updateTime }: DocumentSnapshot): Promise<unknown> {
+    const condition = updateTime && { lastUpdateTime: updateTime }
+    const body = async (transaction: Transaction) => transaction.update(documentOf(id), fields, condition)
+    return firestore.runTransaction(body, { maxAttempts: 1 })
+  }
 
   async function explained<T>(id: string, work: () => Promise<T>): Promise<T> {
     try {

@@ -44,6 +44,9 @@ export interface JobStore {
    */
   watch?(id: string, on: () => void): () => void
 
+  /** Callers wait this long for an answer, in milliseconds, so the store must not give up earlier by itself. */
+  allow?(callTimeout: number): void
+
   /** Adds to an error why the backend may be silent, as in `LeaseStore`. */
   explain?(error: LeaseError): LeaseError
 }

@@ -69,6 +69,7 @@ export function createOnce(jobs: JobStore, options: OnceOptions = {}): Once {
   if (onEvent !== undefined) expectFunction('onEvent', onEvent)
   if (onWarning !== undefined) expectFunction('onWarning', onWarning)
   const callTimeout = expectDuration('callTimeout', options.callTimeout ?? CALL_TIMEOUT_MS, 1)
+  jobs.allow?.(callTimeout)
   const closing = new AbortController()
   const underWay = new Set<Promise<unknown>>()
   const requests = new Set<Promise<unknown>>()
@@ -102,7 +103,7 @@ export function createOnce(jobs: JobStore, options: OnceOptions = {}): Once {
       // A run that ends may start a release.
       while (underWay.size > 0) await Promise.allSettled(underWay)
       // A client such as Firestore's must not be closed before it has answered.
-      await answerWithin(Promise.allSettled(requests), { clock, ms: CLOSE_LIMIT_MS }).catch(() => {})
+      await answerWithin(Promise.allSettled(requests), CLOSE_LIMIT_MS, { clock }).catch(() => {})
     },
     [Symbol.asyncDispose]: () => once.close(),
   }
@@ -120,6 +121,7 @@ function following(jobs: JobStore, follow: <T>(request: Promise<T>) => Promise<T
     release: (...args) => follow(jobs.release(...args)),
     read: (...args) => follow(jobs.read(...args)),
     ...(jobs.watch && { watch: (...args) => (jobs as Required<JobStore>).watch(...args) }),
+    allow: (callTimeout) => jobs.allow?.(callTimeout),
     explain: (error) => jobs.explain?.(error) ?? error,
   }
 }

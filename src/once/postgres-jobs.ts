@@ -61,6 +61,7 @@ export function postgresJobs(client: PostgresClient, options: PostgresJobsOption
   return {
     kind: 'postgres',
     explain,
+    allow: (callTimeout) => database.limit.allow(callTimeout),
     async add(id) {
       expectId(id)
       await query(queries.add, [id])

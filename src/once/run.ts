@@ -4,7 +4,7 @@ import { expectFunction, expectOptions, expectSignal } from '../base/arguments.t
 import type { Clock } from '../base/clock.ts'
 import { type Duration, expectDuration, expectHeartbeat, expectTtl } from '../base/duration.ts'
 import { isRetryable, LeaseError } from '../base/errors.ts'
-import { backoffMs, pause } from '../base/pause.ts'
+import { backoffMs, pauseUntilAborted } from '../base/pause.ts'
 import type { JsonValue } from '../base/records.ts'
 import { createLeases, type Lease, type LeaseListener } from '../core/index.ts'
 import { expectAttempts, expectId } from './job-arguments.ts'
@@ -91,6 +91,7 @@ export async function runJob<T>(
   expectId(id)
   expectFunction('work', work)
   const { ttl, heartbeat, maxAttempts, signal, callTimeout = context.callTimeout } = checkRunOptions(options)
+  jobs.allow?.(callTimeout)
   const lock = jobLock(jobs, id, { worker, maxAttempts })
   const leases = createLeases(lock.store, { clock, ttl, heartbeat, callTimeout, onEvent })
   const stop = new AbortController()
@@ -153,7 +154,7 @@ export async function runJob<T>(
       } catch (error) {
         if (lease.held && !isRetryable(error)) throw error
       }
-      await pause(clock, backoffMs(clock, tries), { signal: lease.signal }).catch(() => {})
+      await pauseUntilAborted(clock, backoffMs(clock, tries), lease.signal).catch(() => {})
     }
     throw lost(cause)
   }
@@ -175,8 +176,7 @@ export function answerOfJobs<T>(
 ): Promise<T> {
   const stop = new Stop()
   const unlisten = onAbort(signal, () => stop.abort(signal.reason))
-  const explain = (error: LeaseError) => jobs.explain?.(error) ?? error
-  return answerWithin(answer, { clock, ms: callTimeout, stop, resource, explain }).finally(unlisten)
+  return answerWithin(answer, callTimeout, { clock, store: jobs }, resource, stop).finally(unlisten)
 }
 
 /** A copy, as the store would return it. */

@@ -5,7 +5,7 @@
 import { expectBoolean, expectOneOf, expectOptions, expectSignal } from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
 import type { LeaseError, LockErrorCode } from '../base/errors.ts'
-import { pause } from '../base/pause.ts'
+import { pauseUntilAborted } from '../base/pause.ts'
 import type { Manager } from '../core/manager.ts'
 import { nameOf } from '../stores/browser/index.ts'
 import { type Claim, STANDBY_POLL_MS } from './claim.ts'
@@ -87,7 +87,7 @@ export async function acquireClaim(
       throw error
     }
     claim.emitRetry(attempt++, delay, reason)
-    await pause(clock, delay, { signal })
+    await pauseUntilAborted(clock, delay, signal)
   }
 }
 

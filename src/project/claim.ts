@@ -8,7 +8,7 @@
 import { orAborted } from '../base/abort.ts'
 import { type LeaseError, messageOf } from '../base/errors.ts'
 import type { LeaseEvent, LossReason } from '../core/index.ts'
-import type { HeldLease } from '../core/manager.ts'
+import type { Keeper } from '../core/manager.ts'
 import { nameOf } from '../stores/browser/index.ts'
 import { LockError, notHeld } from './errors.ts'
 import type { EventFields, EventName, LockEvents } from './events.ts'
@@ -44,7 +44,7 @@ export function createClaim(
   const { id, scope } = requested
   let backend = requested.backend
   /** The core's lease, once it is granted. */
-  let lease: HeldLease | undefined
+  let lease: Keeper | undefined
   let loss: LockError | undefined
   let released: Promise<void> | undefined
   /** Created on first use, because most leases end before anybody reads their signal. */
@@ -84,7 +84,7 @@ export function createClaim(
   }
 
   function isHeld(): boolean {
-    return !!lease?.held && !isUnconfirmed
+    return !!lease?.isHeld() && !isUnconfirmed
   }
 
   /** Aborts when the lease is lost. */
@@ -100,7 +100,10 @@ export function createClaim(
   }
 
   function snapshot(): ProjectLockLease {
-    const granted = lease && { acquiredAt: lease.acquiredAt, ttlExpiresAt: lease.expiresAt ?? Infinity }
+    const granted = lease && {
+      acquiredAt: lease.record.acquiredAt,
+      ttlExpiresAt: lease.expiresAt() ?? Infinity,
+    }
     return { ...requested, backend, ...granted }
   }
 
@@ -132,7 +135,7 @@ export function createClaim(
       emit('renew-scheduled', { lease: snapshot(), nextHeartbeatInMs: HEARTBEAT_MS })
   }
 
-  function onGranted(granted: HeldLease, attempt: number, tookMs: number): void {
+  function onGranted(granted: Keeper, attempt: number, tookMs: number): void {
     lease = granted
     if (backend === 'fallback') {
       emit('fallback-engaged', { lease: snapshot() })

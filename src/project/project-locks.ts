@@ -12,7 +12,7 @@ import {
 } from '../base/arguments.ts'
 import { type Clock, expectClock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
-import { pause } from '../base/pause.ts'
+import { pauseUntilAborted } from '../base/pause.ts'
 import { randomId } from '../base/random-id.ts'
 import type { LeaseEvent } from '../core/index.ts'
 import { createManager } from '../core/manager.ts'
@@ -67,21 +67,12 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   const fileStore = lockFileStore(() => openProject(directory), clock, claims)
   const backends: Backends = {
     clock,
-    web: createManager(webStore, {
-      owner: namespace,
-      clock,
-      onEvent,
-      heartbeat: false,
-      wait: WEB_LOCK_WAIT_MS,
-    }),
-    fallback: createManager(fileStore, {
-      owner: namespace,
-      clock,
-      onEvent,
-      ttl: TTL_MS,
-      heartbeat: HEARTBEAT_MS,
-      wait: 0,
-    }),
+    web: createManager(webStore, { clock, onEvent, heartbeat: false, wait: WEB_LOCK_WAIT_MS }, namespace),
+    fallback: createManager(
+      fileStore,
+      { clock, onEvent, ttl: TTL_MS, heartbeat: HEARTBEAT_MS, wait: 0 },
+      namespace,
+    ),
   }
   const closing = new AbortController()
   for (const type of ['pageshow', 'resume'])
@@ -180,7 +171,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
       } finally {
         await release(claim)
       }
-      await pause(clock, delay, { signal: request.signal })
+      await pauseUntilAborted(clock, delay, request.signal)
     }
   }
 

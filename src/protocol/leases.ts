@@ -54,19 +54,56 @@ export const leaseLost = v.object({
 })
 export const leaseRelease = v.union([v.object({ id: name }), v.object({ token })])
 export const leaseReleased = v.object({ ended: v.nullable(leaseRecord), holder: v.nullable(leaseRecord) })
+const place = v.pipe(v.number(), v.integer(), v.minValue(0))
+/** Who waits for one resource: how many, and the first of them. */
+const waitingQueue = v.object({
+  count: place,
+  first: v.array(v.object({ id: v.string(), owner: v.string(), place })),
+})
+/** How many renewals and releases one request may contain. */
+export const MAX_LEASE_BATCH = 50
+export const leaseBatch = v.object({
+  calls: v.pipe(
+    v.array(
+      v.variant('method', [
+        v.object({ method: v.literal('PUT'), resource: v.string(), body: leaseRenewal }),
+        v.object({ method: v.literal('DELETE'), resource: v.string(), body: leaseRelease }),
+      ]),
+    ),
+    v.minLength(1),
+    v.maxLength(MAX_LEASE_BATCH),
+  ),
+})
+export const leaseBatchAnswers = v.object({
+  answers: v.array(v.object({ status: v.number(), body: v.record(v.string(), v.unknown()) })),
+})
 export const leasesRead = v.object({
   leases: v.array(v.nullable(leaseRecord)),
+  /** In the order of the leases, if the request asked for them. */
+  queues: v.exactOptional(v.array(waitingQueue)),
   next: v.exactOptional(v.string()),
 })
 export const sweepQuery = v.object({
   limit: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)),
 })
 export const leasesSwept = v.object({ leases: v.array(leaseRecord) })
-export const locksListed = v.object({ locks: v.array(observedLease), next: v.exactOptional(v.string()) })
+/** How many wait, as far as the store knows. `null`: it keeps no queue. */
+const waiting = v.nullable(place)
+export const locksListed = v.object({
+  locks: v.array(v.object({ ...observed, waiting })),
+  next: v.exactOptional(v.string()),
+})
+/** One resource: its live lease, and those who wait for it, first in line first, without their ids. */
+export const lockShown = v.object({
+  lock: v.nullable(observedLease),
+  waiting,
+  queue: v.array(v.object({ owner: v.string(), place })),
+})
 
 export const leaseChangeEvent = v.object({ lease: observedLease })
 export const leaseWakeEvent = v.object({ resource: v.string(), id: v.string(), in_ms: v.number() })
 export const leaseLostEvent = v.object({ resource: v.string(), id: v.string() })
 
 export type LeaseAsk = v.InferOutput<typeof leaseAsk>
+export type LeaseBatch = v.InferOutput<typeof leaseBatch>
 export type ObservedLease = v.InferOutput<typeof observedLease>

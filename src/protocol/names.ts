@@ -3,9 +3,18 @@
 /** The header with the client's id, so that a second tab of a session cannot edit with the lock of the first. */
 export const CLIENT_HEADER = 'X-Holdfast-Client'
 
+/** The header of every answer with the version of the protocol. Raised when older clients could misread an answer. */
+export const PROTOCOL_HEADER = 'X-Holdfast-Protocol'
+export const PROTOCOL_VERSION = 1
+
 /** The public name of a room's channel. Its other forms begin with `private-` or `presence-`. */
 export function roomChannel(roomId: string): string {
   return `document.${roomId}`
+}
+
+/** The room of a channel in any of its forms; `null` if it belongs to no room. */
+export function roomOfChannel(channel: string): string | null {
+  return /^(?:private-|presence-)?document\.(.+)$/s.exec(channel)?.[1] ?? null
 }
 
 /** The channel with every change of every lease, without ids. For observers, and for `watch`. */

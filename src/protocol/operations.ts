@@ -9,6 +9,8 @@ export const auditEntry = v.object({
   token,
   /** The owner of the lease, or who deleted the content: a public id. */
   owner: v.string(),
+  /** The name that the owner showed to others. */
+  owner_name: v.exactOptional(v.string()),
   /** Who did it, if it was not the owner: a public id. */
   by: v.exactOptional(v.string()),
 })
@@ -19,13 +21,15 @@ const count = v.number()
 export const statsBucket = v.object({
   at: instant,
   grants: count,
-  /** Requests at this node that were not granted. */
+  /** Requests that this node has answered: granted, or refused without a place in the queue. */
+  answered: count,
+  /** Those of them that were refused. */
   refusals: count,
   ends: count,
   expiries: count,
   /** Leases that were taken over. */
   lost: count,
-  /** How many milliseconds the requests waited that were granted by this node in these ten seconds. */
+  /** How many milliseconds the requests waited that this node granted in this time. */
   waits: v.object({
     count,
     p50: v.nullable(v.number()),
@@ -36,12 +40,14 @@ export const statsBucket = v.object({
 export const stats = v.object({
   /** All live leases. */
   live: count,
-  /** Requests that wait at this node. */
-  waiters: count,
+  /** All that wait, as far as the store knows. `null`: it could not be read. */
+  waiters: v.nullable(count),
+  /** The resources for which most wait, the longest queue first. */
+  queues: v.array(v.object({ resource: v.string(), waiting: count })),
   /** The key of the WebSocket. */
   channel_key: v.string(),
   bucket_ms: count,
-  /** The last 15 minutes, oldest first. */
+  /** Oldest first. The last one is not complete. */
   buckets: v.array(statsBucket),
 })
 

@@ -34,4 +34,5 @@ export const pusherTriggered = v.object({
   channels: v.exactOptional(v.record(v.string(), v.object(info))),
 })
 export const pusherBatchTriggered = v.object({ batch: v.exactOptional(v.array(v.object(info))) })
+export const pusherTerminated = v.object({})
 export const pusherUsers = v.object({ users: v.array(v.object({ id: v.string() })) })

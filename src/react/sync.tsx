@@ -54,7 +54,8 @@ export function useEntity<E extends object>(id: string): E | undefined {
 /** All entities with their ids, in the order of the index. The component renders again when any of them changes. */
 export function useEntities<E extends object>(): SyncState<E, SyncSettings>['entries'] {
   const sync = useLoadedSync<E>()
-  return useSnapshot(sync.subscribe, () => sync.state.entries)
+  useSnapshot(sync.subscribe, () => versionsOf(sync).entities)
+  return sync.state.entries
 }
 
 /**
@@ -66,17 +67,36 @@ export function useEntities<E extends object>(): SyncState<E, SyncSettings>['ent
  */
 export function useEntityIds(): readonly string[] {
   const sync = useLoadedSync()
-  const ids = useMemo(() => {
-    let last: readonly string[] = []
-    return () => {
-      const { entries } = sync.state
-      const same = entries.length === last.length && entries.every(([id], index) => id === last[index])
-      if (!same) last = entries.map(([id]) => id)
-      return last
-    }
-  }, [sync])
-  return useSnapshot(sync.subscribe, ids)
+  const version = useSnapshot(sync.subscribe, () => versionsOf(sync).ids)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the ids are new when their version is
+  return useMemo(() => sync.state.entries.map(([id]) => id), [sync, version])
 }
+
+interface Versions {
+  /** Changes with every entity that is added, changed or removed. */
+  entities: number
+  /** Changes with every entity that is added or removed. */
+  ids: number
+}
+
+/**
+ * React asks for a snapshot at every change, and thousands of entities may change at once. A number is there at
+ * once; the list is built when the component renders.
+ */
+function versionsOf<E extends object>(sync: Sync<E>): Versions {
+  const known = versionsBySync.get(sync)
+  if (known) return known
+  const versions: Versions = { entities: 0, ids: 0 }
+  versionsBySync.set(sync, versions)
+  sync.subscribe((change) => {
+    if (change.type === 'settings' || change.type === 'status') return
+    versions.entities++
+    if (change.type !== 'entity' || !change.previous) versions.ids++
+  })
+  return versions
+}
+
+const versionsBySync = new WeakMap<object, Versions>()
 
 /** The settings. The component renders again when they change. */
 export function useSyncSettings<S extends object = SyncSettings>(): S {

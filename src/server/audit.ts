@@ -1,9 +1,12 @@
+import * as v from 'valibot'
 import { expectWhole } from '../base/arguments.ts'
-import type { AuditEntry, AuditPage } from '../protocol/index.ts'
+import { type AuditEntry, type AuditPage, auditEntry } from '../protocol/index.ts'
 
 /** Who locked, unlocked and took over which resource. It is limited in size: the oldest entries are deleted first. */
 export interface AuditLog {
   append(entry: AuditEntry): Promise<void>
+  /** Rejects if it cannot be read and written now. Changes nothing. Absent: a `read` tells enough. */
+  check?(): Promise<void>
   /** The newest first. */
   read(query: AuditQuery): Promise<AuditReading>
 }
@@ -41,6 +44,16 @@ export function memoryAudit(maxEntries = 10_000): AuditLog {
         .reverse()
       return pageOf(found, limit)
     },
+  }
+}
+
+/** `null`: damaged, or written by another version. */
+export function parseEntry(text: string): AuditEntry | null {
+  try {
+    const entry: unknown = JSON.parse(text)
+    return v.is(auditEntry, entry) ? entry : null
+  } catch {
+    return null
   }
 }
 

@@ -13,6 +13,8 @@ export interface Bus {
    * disposed.
    */
   subscribe(on: (message: BusMessage) => void): Promise<AsyncDisposable>
+  /** Rejects if a message of this node does not come back to it. Absent: the bus cannot tell. */
+  check?(): Promise<void>
   /** Closes what the bus itself opened, never the client that it was given. */
   close(): Promise<void>
 }

@@ -104,7 +104,8 @@ it('a meter and a log that throw do not affect a request', async () => {
   }
   const meter = {
     request: fail,
-    transition: fail,
+    lease: fail,
+    call: fail,
     observe() {},
     text: async () => ({ body: '', contentType: 'text/plain' }),
   }

@@ -2,8 +2,11 @@ import type { Hono } from 'hono'
 import { expectFunction, expectMethods, expectOptions, hasMethods, refuseClient } from '../base/arguments.ts'
 import { suggestStore } from '../base/backend-of.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
+import { notify } from '../base/notify.ts'
+import { Tracer, type TracingApi } from '../base/tracing.ts'
 import { type GivenSettings, type Settings, settingsOf } from '../configuration/settings.ts'
 import type { LeaseStore } from '../core/index.ts'
+import { roomOfChannel } from '../protocol/index.ts'
 import { Announcer } from './announcer.ts'
 import { type AuditLog, memoryAudit } from './audit.ts'
 import type { Bus } from './bus.ts'
@@ -12,14 +15,15 @@ import { type ChannelsHub, createChannels } from './channels/index.ts'
 import { type DocumentStore, memoryDocuments } from './documents.ts'
 import { Handover } from './handover.ts'
 import { createApp } from './http/app.ts'
-import { Authenticator } from './http/authentication.ts'
-import { hostCheck } from './http/hosts.ts'
+import { Authenticator, channelCheck } from './http/authentication.ts'
 import { HttpError, Stopping } from './http/http-error.ts'
-import { RequestHandler } from './http/request-handler.ts'
+import { type ClientOf, RequestHandler } from './http/request-handler.ts'
 import { type Authorize, defaultAuthorize, type Identify, roomResource } from './identity.ts'
 import { LeaseFeed } from './lease-feed.ts'
 import { Locks } from './locks.ts'
-import { describeError, jsonLog, type Log } from './log.ts'
+import { errorFields, jsonLog, type Log } from './log.ts'
+import { measured } from './measured.ts'
+import { checkDependencies, sharedCheck } from './readiness.ts'
 import { type RoomTerms, termsOf as roomTermsOf } from './room-terms.ts'
 import { type SecretStore, withSecrets } from './secrets.ts'
 import type { OnError, OnTelemetry, Service } from './service.ts'
@@ -45,12 +49,19 @@ export interface LockServerOptions {
   readonly settings?: GivenSettings
   /** Who sent a request. Default: the signed session cookie. */
   readonly identify?: Identify
+  /**
+   * Whom the limits count. Default: the address of the connection, which a plain fetch handler does not know, and what
+   * `trustProxy` allows. Without an address, each session is counted, and all who have none together.
+   */
+  readonly clientOf?: ClientOf
   /** Who may do what. Default: sessions may use documents; everything else needs a token of the settings. */
   readonly authorize?: Authorize
   readonly onTelemetry?: OnTelemetry
   /** Another ttl and heartbeat for some rooms. Default: those of the settings. */
   readonly roomTerms?: RoomTerms
   readonly meter?: Meter
+  /** `@opentelemetry/api`, for a span of each request and each call of the store. Default: none. */
+  readonly tracing?: TracingApi
   /** Default: one line of JSON for each request, written with `console.log`. */
   readonly log?: Log
   readonly clock?: Clock
@@ -66,6 +77,8 @@ export interface LockServer extends AsyncDisposable {
   /** The WebSocket side, for `attachSockets`. */
   readonly channels: ChannelsHub
   readonly settings: Settings
+  /** From now on `/readyz` answers 503, so that a balancer sends no more requests here. All else goes on. */
+  drain(): void
   /** Ends waiting requests and sockets. The leases stay as they are, and the store and the bus stay open. */
   close(): Promise<void>
   /** @deprecated Use `close()`. */
@@ -75,6 +88,7 @@ export interface LockServer extends AsyncDisposable {
 /** How much longer than the longest wait the waiters of another node are remembered. */
 const WAITING_LIST_SLACK_MS = 30_000
 const SWEEP_AT_ONCE = 500
+const STORE_CALLS = ['acquire', 'renew', 'release', 'read', 'list', 'sweep'] as const
 
 /**
  * The document lock service as a fetch handler, without a port of its own.
@@ -85,14 +99,33 @@ const SWEEP_AT_ONCE = 500
  */
 export async function createLockServer(options: LockServerOptions): Promise<LockServer> {
   checkOptions(options)
-  const { store, bus = memoryBus(), clock = systemClock, meter, onTelemetry } = options
+  const { clock = systemClock, meter, onTelemetry } = options
+  const measuring = { meter, clock }
+  const tracer = options.tracing && new Tracer(options.tracing)
+  const attributes = { 'holdfast.backend': options.store.kind }
+  const traced = tracer ? tracer.around(options.store, STORE_CALLS, attributes) : options.store
+  const store = measured('store', traced, STORE_CALLS, measuring)
+  const bus = measured('bus', options.bus ?? memoryBus(), ['publish'], measuring)
   const given = settingsOf(options.settings)
   const log = options.log ?? jsonLog((line) => console.log(line), given.logLevel, clock)
   const settings = await withSecrets(given, log, options.secrets)
-  const { documents = defaultDocuments(store, clock), audit = memoryAudit(settings.auditEntries) } = options
+  const documents = measured(
+    'documents',
+    options.documents ?? defaultDocuments(store, clock),
+    ['fence', 'read', 'save', 'remove', 'sweep'],
+    measuring,
+  )
+  const audit = measured(
+    'audit',
+    options.audit ?? memoryAudit(settings.auditEntries),
+    ['append', 'read'],
+    measuring,
+  )
   const authorize = options.authorize ?? defaultAuthorize(settings)
-  const onError: OnError = (operation, error) => log('error', operation, { error: describeError(error) })
+  const onError: OnError = (operation, error) => log('error', operation, errorFields(error))
+  const draining = new AbortController()
   const stopping = new AbortController()
+  const authenticator = await Authenticator.create(settings, clock, options.identify)
 
   const channels = createChannels({
     key: settings.channelKey,
@@ -106,7 +139,11 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     ...(options.listensOn !== undefined && { listensOn: options.listensOn }),
     limits: { socketsPerClient: settings.maxSockets },
     webhook: settings.webhook,
-    onError: (error) => onError('webhook', error),
+    trustProxy: settings.trustProxy,
+    proxyHeaders: settings.proxyHeaders,
+    onError: (error) => onError('channels', error),
+    // By default every session may hear every room, so nobody needs to be identified.
+    ...((options.authorize || options.identify) && { allows: channelCheck(authenticator, authorize) }),
     bus,
     clock,
   })
@@ -129,7 +166,18 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
   })
   const { grace, answerWithin, unanswered } = settings
   const onWaited = (ms: number) => stats.onWaited(ms)
-  const locks = new Locks({ store, documents, audit, feed, waitingList, clock, termsOf, onWaited, onError })
+  const locks = new Locks({
+    store,
+    documents,
+    audit,
+    feed,
+    waitingList,
+    clock,
+    termsOf,
+    onWaited,
+    onError,
+    onChange: (change) => meter && notify(() => meter.lease(change)),
+  })
   const handover = new Handover({ locks, feed, announcer, bus, clock, grace, answerWithin, unanswered })
   const service: Service = {
     store,
@@ -151,11 +199,22 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     locks,
     handover,
     stats,
+    failures: sharedCheck(() => checkDependencies({ store, documents, audit, bus }, clock)),
+    draining: draining.signal,
     stop: stopping.signal,
   }
-  const authenticator = await Authenticator.create(settings, clock, options.identify)
-  const isOwnHost = hostCheck(settings.hosts, options.listensOn)
-  const app = createApp(service, new RequestHandler({ ...service, authenticator, isOwnHost }))
+  const { isOwnHost, senderOf } = channels
+  const app = createApp(
+    service,
+    new RequestHandler({
+      ...service,
+      authenticator,
+      isOwnHost,
+      senderOf,
+      clientOf: options.clientOf,
+      tracer,
+    }),
+  )
 
   let subscription: AsyncDisposable | undefined
   let stopSweeping = () => {}
@@ -165,11 +224,13 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     return closing
   }
   async function shutDown(): Promise<void> {
+    notify(log, 'info', 'stopping', { sockets: channels.sockets, waiters: waitingList.size })
     stopping.abort(new Stopping())
     stopSweeping()
     await channels.close()
     await subscription?.[Symbol.asyncDispose]()
     await feed.close()
+    notify(log, 'info', 'stopped')
   }
   try {
     subscription = await bus.subscribe((message) => {
@@ -185,7 +246,6 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
   announcer.follow(feed)
   feed.subscribe((transition) => stats.onTransition(transition))
   if (meter) {
-    feed.subscribe((transition) => meter.transition(transition))
     meter.observe(() => ({
       locks: feed.live,
       waiters: waitingList.size,
@@ -194,11 +254,13 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     }))
   }
   stopSweeping = sweepRegularly(service)
+  notify(log, 'info', 'started', { store: store.kind })
   return {
     fetch: (request, env) => app.fetch(request, env),
     app,
     channels,
     settings,
+    drain: () => draining.abort(new Stopping()),
     close,
     stop: close,
     [Symbol.asyncDispose]: close,
@@ -231,14 +293,15 @@ function checkOptions(options: LockServerOptions): void {
     settings: 1,
     identify: 1,
     authorize: 1,
+    clientOf: 1,
     onTelemetry: 1,
     meter: 1,
+    tracing: 1,
     log: 1,
     clock: 1,
   })
   const { store, documents, audit, bus, secrets, meter, clock } = options
-  const storeMethods = ['acquire', 'renew', 'release', 'read', 'list', 'sweep', 'watch']
-  if (!hasMethods(store, ...storeMethods) || !store.supports?.expiry)
+  if (!hasMethods(store, ...STORE_CALLS, 'watch') || !store.supports?.expiry)
     refuseClient('store', `a LeaseStore whose leases expire, such as ${suggestStore(store)}`, store)
   if (documents !== undefined)
     expectMethods('documents', documents, 'a DocumentStore', 'fence', 'read', 'save', 'remove')
@@ -246,16 +309,16 @@ function checkOptions(options: LockServerOptions): void {
   if (bus !== undefined) expectMethods('bus', bus, 'a Bus', 'publish', 'subscribe')
   if (secrets !== undefined) expectMethods('secrets', secrets, 'a SecretStore', 'keep')
   if (meter !== undefined)
-    expectMethods('meter', meter, 'a Meter', 'request', 'transition', 'observe', 'text')
+    expectMethods('meter', meter, 'a Meter', 'request', 'lease', 'call', 'observe', 'text')
   if (clock !== undefined) expectMethods('clock', clock, 'a Clock', 'now', 'monotonic', 'setTimer', 'random')
-  for (const name of ['identify', 'authorize', 'onTelemetry', 'roomTerms', 'log'] as const)
+  for (const name of ['identify', 'authorize', 'clientOf', 'onTelemetry', 'roomTerms', 'log'] as const)
     if (options[name] !== undefined) expectFunction(name, options[name])
 }
 
 /** The resources of the room that a channel belongs to. */
 function resourcesOf(channel: string): string[] {
-  const prefix = 'document.'
-  return channel.startsWith(prefix) ? [roomResource(channel.slice(prefix.length))] : []
+  const room = roomOfChannel(channel)
+  return room === null ? [] : [roomResource(room)]
 }
 
 /** Sweeps, one sweep after the other, until the returned function is called. Does not keep the process alive. */

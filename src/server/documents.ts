@@ -24,6 +24,8 @@ export interface DocumentStore {
   save(room: string, grant: Grant, content: JsonValue, revision?: number): Promise<Saving>
   /** Deletes the content on the same conditions. `grant` is `null` for an administrator, who passes the fence. */
   remove(room: string, grant: Grant | null, revision?: number): Promise<Removal>
+  /** Rejects if it cannot be read and written now. Changes nothing. Absent: a `read` tells enough. */
+  check?(): Promise<void>
   /** Deletes fences of rooms without a content that are older than `KEEP_FENCE_MS`. Called every minute. */
   sweep?(): Promise<void>
 }
@@ -101,6 +103,7 @@ export function memoryDocuments(options: { readonly clock?: Clock } = {}): Docum
   }
   let lastRevision = 0
   return {
+    async check() {},
     async fence(room, grant) {
       if ((fences.get(room)?.token ?? -1) >= grant.token) return false
       fences.set(room, grant)

@@ -1,26 +1,30 @@
 import type { Settings } from '../configuration/settings.ts'
 import { digest } from './signer.ts'
 
-/** Who sent a request. */
-export interface Identity {
-  /** A secret of the server and the sender: whoever shows it holds what this identity has locked. */
-  readonly id: string
+/** Who sent a request: what your `identify` returned, with its claims, and what others see of it. */
+export interface Identity extends IdentifyResult {
   /** What others see: the `session_id`, and the owner of its leases. */
   readonly publicId: string
-  /** Shown to others beside a lock. */
-  readonly name?: string
   /** `lease` and `admin` sent a token of the settings. `lease` may use the lease API; `admin` may do everything. */
-  readonly role: 'session' | 'lease' | 'admin'
+  readonly role: Role
 }
 
 /** What your `identify` returns for a request. */
 export interface IdentifyResult {
-  /** Stays the same for a user or a session. */
+  /**
+   * Stays the same for a user or a session. A secret of the server and the sender: whoever shows it holds what this
+   * identity has locked.
+   */
   readonly id: string
-  readonly name?: string
+  /** Shown to others beside a lock. */
+  readonly name?: string | undefined
   /** Default `session`. */
-  readonly role?: Identity['role']
+  readonly role?: Role | undefined
+  /** Claims of your own, for your `authorize`. They go nowhere else. */
+  readonly [claim: string]: unknown
 }
+
+export type Role = 'session' | 'lease' | 'admin'
 
 /** `null`: the request is refused with 401. */
 export type Identify = (request: Request) => IdentifyResult | null | Promise<IdentifyResult | null>
@@ -28,6 +32,8 @@ export type Identify = (request: Request) => IdentifyResult | null | Promise<Ide
 export type Action =
   /** See a lock, a content, and the events of a room. */
   | 'read'
+  /** Hear a public channel that is not the channel of a room. The resource is the channel. */
+  | 'subscribe'
   /** Lock, renew, unlock, ask for a handover. */
   | 'lock'
   | 'save'
@@ -41,7 +47,10 @@ export type Action =
   /** Force a release, read the audit trail. */
   | 'admin'
 
-/** `resource`: the room, or for `lease` the resource; empty if the action is about all of them. */
+/**
+ * `resource`: the room, for `lease` the resource, for `subscribe` the channel; empty if the action is about all of
+ * them.
+ */
 export type Authorize = (identity: Identity, action: Action, resource: string) => boolean | Promise<boolean>
 
 /** The leases of documents have their own prefix, so that rooms and the lease API share one store. */

@@ -38,6 +38,7 @@ export {
   type Saving,
   UnreadableContent,
 } from './documents.ts'
+export type { ClientOf } from './http/request-handler.ts'
 export {
   type Action,
   type Authorize,
@@ -45,15 +46,30 @@ export {
   type Identify,
   type IdentifyResult,
   type Identity,
+  type Role,
 } from './identity.ts'
 export { jsonLog, type Log, type LogLevel } from './log.ts'
+export { type MigrateServerOptions, migrateServer } from './migrate-server.ts'
 export { type NatsPartsOptions, natsDocuments, natsSecrets } from './nats.ts'
+export { type NatsAuditOptions, natsAudit } from './nats-audit.ts'
 export { postgresAudit, postgresDocuments, postgresSecrets } from './postgres.ts'
-export { type RedisPartsOptions, redisDocuments, redisSecrets } from './redis.ts'
+export {
+  checkDependencies,
+  type Dependencies,
+  type DependencyFailure,
+  type DependencyName,
+} from './readiness.ts'
+export {
+  type RedisAuditOptions,
+  type RedisPartsOptions,
+  redisAudit,
+  redisDocuments,
+  redisSecrets,
+} from './redis.ts'
 export type { RoomTerms } from './room-terms.ts'
 export type { SecretStore } from './secrets.ts'
 export type { OnTelemetry } from './service.ts'
 export type { SqlAuditOptions } from './sql-audit.ts'
 export type { SqlDocumentsOptions } from './sql-documents.ts'
 export type { SqlSecretsOptions } from './sql-secrets.ts'
-export type { CurrentFigures, Meter } from './stats.ts'
+export type { CurrentFigures, LeaseChange, Meter, Part } from './stats.ts'

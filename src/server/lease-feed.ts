@@ -63,6 +63,11 @@ export class LeaseFeed {
     return this.#live.size
   }
 
+  /** The resources of the live leases. */
+  get resources(): Iterable<string> {
+    return this.#live.keys()
+  }
+
   /** Resolves when it receives changes. */
   async start(): Promise<void> {
     const { store } = this.#options

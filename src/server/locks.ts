@@ -5,12 +5,15 @@
 import type { LeaseRecord } from '../base/records.ts'
 import type { Ask, Grant, Refusal, Renewal } from '../core/index.ts'
 import type { AuditEntry, Person } from '../protocol/index.ts'
+import { personOf } from './announcer.ts'
 import type { AuditLog } from './audit.ts'
 import type { DocumentStore } from './documents.ts'
 import { roomOf, roomResource } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
+import { setLimited } from './limited-map.ts'
 import type { Terms } from './room-terms.ts'
 import type { OnError } from './service.ts'
+import type { LeaseChange } from './stats.ts'
 import { WaitingRequests, type WaitingRequestsOptions } from './waiting-requests.ts'
 
 /** What may hold a lock: a browser tab or another client of an identity. */
@@ -27,6 +30,8 @@ export interface LocksOptions extends WaitingRequestsOptions {
   readonly feed: LeaseFeed
   readonly termsOf: (room: string) => Terms
   readonly onError: OnError
+  /** Called when this node has granted or ended a lease. */
+  readonly onChange?: (change: LeaseChange) => void
 }
 
 export type LockResult = { readonly granted: true; readonly lease: LeaseRecord } | Refusal
@@ -38,11 +43,19 @@ export interface LockOptions {
   readonly replace?: number
 }
 
+const MAX_REMEMBERED_GRANTS = 20_000
+const CHANGES: Partial<Record<AuditEntry['action'], LeaseChange>> = {
+  'take-over': 'taken-over',
+  expired: 'expired',
+}
+
 export type UnlockResult = 'released' | 'none' | 'not-yours' | 'stale'
 
 export class Locks {
   readonly #options: LocksOptions
   readonly #waiting: WaitingRequests
+  /** The token of the latest grant of each resource, by this node. */
+  readonly #granted = new Map<string, number>()
 
   constructor(options: LocksOptions) {
     this.#options = options
@@ -150,13 +163,22 @@ export class Locks {
       await store.release({ resource, token }).catch(() => {})
       throw error
     }
+    this.#countGrant(lease)
     feed.observe(lease)
   }
 
   /** Must be called for every lease that ended, whoever ended it. */
   ended(lease: LeaseRecord, action: AuditEntry['action'], by?: string): void {
     this.#options.feed.observe(lease)
+    this.#options.onChange?.(CHANGES[action] ?? 'released')
     this.#record(action, lease, by)
+  }
+
+  /** A repeated request is granted again with the same token. */
+  #countGrant({ resource, token }: LeaseRecord): void {
+    if (this.#granted.get(resource) === token) return
+    setLimited(this.#granted, resource, token, MAX_REMEMBERED_GRANTS)
+    this.#options.onChange?.('granted')
   }
 
   recordDeletion(room: string, by: string): void {
@@ -167,9 +189,18 @@ export class Locks {
    * Of other leases than those of documents, only a forced release is recorded: there are too many of them. If the
    * record fails, the lock stays as it is.
    */
-  #record(action: AuditEntry['action'], { resource, token, owner }: LeaseRecord, by?: string): void {
+  #record(action: AuditEntry['action'], lease: LeaseRecord, by?: string): void {
+    const { resource, token, owner } = lease
     if (roomOf(resource) === null && action !== 'force-release') return
-    this.#append({ action, resource, token, owner, ...(by !== undefined && by !== owner && { by }) })
+    const { name } = personOf(lease)
+    this.#append({
+      action,
+      resource,
+      token,
+      owner,
+      ...(name !== undefined && { owner_name: name }),
+      ...(by !== undefined && by !== owner && { by }),
+    })
   }
 
   #append(entry: Omit<AuditEntry, 'at'>): void {

@@ -20,7 +20,15 @@ export function jsonLog(write: (line: string) => void, from: Settings['logLevel'
   }
 }
 
-/** Whatever was thrown, as a field of the log. */
-export function describeError(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : messageOf(error)
+/** Whatever was thrown, as fields of the log. */
+export function errorFields(error: unknown, withStack = false): { error: string; stack?: string } {
+  if (!(error instanceof Error)) return { error: messageOf(error) }
+  const text = `${error.name}: ${error.message}`
+  return { error: text, ...(withStack && { stack: stackOf(error) }) }
+}
+
+/** With the stacks of its causes. */
+function stackOf(error: Error): string {
+  const stack = error.stack ?? error.message
+  return error.cause instanceof Error ? `${stack}\ncaused by: ${stackOf(error.cause)}` : stack
 }

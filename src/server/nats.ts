@@ -54,7 +54,7 @@ type Decision =
 /** A message of NATS has at most 1 MiB by default, and a character at most three bytes. */
 const PART_LENGTH = 256 * 1024
 /** Several nodes raise the fence of one room at once only if its lock changes hands that fast. */
-const MAX_TRIES = 50
+export const MAX_TRIES = 50
 
 /**
  * Contents in a bucket of NATS JetStream. A save uploads the content under a new name, and then compares and sets the
@@ -187,7 +187,8 @@ export function natsSecrets(connection: NatsConnection, options: NatsPartsOption
   }
 }
 
-function openBucket(connection: NatsConnection, options: NatsPartsOptions): Bucket {
+/** Opens it with the first request. */
+export function openBucket(connection: NatsConnection, options: NatsPartsOptions): Bucket {
   expectNatsConnection('connection', connection)
   expectOptions(options, { bucket: 1, replicas: 1 })
   const { bucket: name = 'holdfast-documents', replicas = 1 } = options

@@ -1,10 +1,12 @@
-import { type PostgresClient, postgresDatabase } from '../clients/postgres.ts'
-import { isCreatedByAnother, postgresError } from '../clients/postgres-errors.ts'
+import { type PostgresClient, type PostgresDatabase, postgresDatabase } from '../clients/postgres.ts'
+import { postgresError } from '../clients/postgres-errors.ts'
+import { checkAccess, runMigration } from '../clients/postgres-migration.ts'
+import { literal } from '../clients/sql-text.ts'
 import { Calls } from '../stores/local/calls.ts'
 import type { AuditLog } from './audit.ts'
 import type { DocumentStore } from './documents.ts'
 import type { SecretStore } from './secrets.ts'
-import type { Dialect } from './sql.ts'
+import { bareName, type Dialect, type MigrationSteps, versionIn, versionsTable } from './sql.ts'
 import { type SqlAuditOptions, sqlAudit } from './sql-audit.ts'
 import { type SqlDocumentsOptions, sqlDocuments } from './sql-documents.ts'
 import { type SqlSecretsOptions, sqlSecrets } from './sql-secrets.ts'
@@ -33,16 +35,63 @@ function postgresDialect(client: PostgresClient): Dialect {
   const database = postgresDatabase(client)
   const calls = new Calls({ backend: 'Postgres', explain: postgresError })
   return {
-    sql: (text, values) =>
-      calls.run(async () => {
-        try {
-          return await database.query(text.replace(/\?(\d)/g, '$$$1'), values)
-        } catch (error) {
-          if (text.startsWith('create') && isCreatedByAnother(error)) return []
-          throw error
-        }
-      }),
+    sql: (text, values) => calls.run(() => database.query(text.replace(/\?(\d)/g, '$$$1'), values)),
     serial: 'bigint generated always as identity primary key',
     now: '(extract(epoch from clock_timestamp()) * 1000)::bigint',
+    look: (table) => calls.run(() => look(database, table)),
+    async migrate(table, steps) {
+      try {
+        await runMigration(database, {
+          lock: versionsTable(table),
+          body: migrationScript(table, steps),
+          problem: `${table} does not exist, or is of an older version`,
+          migrate: 'migrateServer',
+        })
+      } catch (error) {
+        throw postgresError(error)
+      }
+    },
+    checkAccess: (table) => calls.run(() => checkAccess(database, [table])),
   }
+}
+
+async function look(database: PostgresDatabase, table: string): ReturnType<Dialect['look']> {
+  const versions = versionsTable(table)
+  // Looked up first, because a statement that fails would cost a pool its connection.
+  const [found] = await database.query(
+    'select to_regclass($1) is not null as "table", to_regclass($2) is not null as versions',
+    [table, versions],
+  )
+  const { table: exists = false, versions: isRecorded = false } = { ...found }
+  if (isRecorded !== true) return { exists: exists === true, version: null }
+  const [row] = await database.query(`select version, oldest from ${versions} where name = $1`, [
+    bareName(table),
+  ])
+  return { exists: exists === true, version: versionIn(row) }
+}
+
+/** Looks again: another node may have migrated while this one waited for its turn. */
+function migrationScript(table: string, steps: MigrationSteps): string {
+  const versions = versionsTable(table)
+  const name = literal(bareName(table))
+  const [schema] = table.includes('.') ? table.split('.') : []
+  const createSchema = schema
+    ? `if to_regnamespace(${literal(schema)}) is null then create schema ${schema}; end if;`
+    : ''
+  return `
+declare
+  installed integer;
+begin
+  ${createSchema}
+  create table if not exists ${versions} (
+    name text primary key not null, version integer not null, oldest integer not null);
+  select version into installed from ${versions} where name = ${name};
+  if installed > ${steps.length} then
+    return;
+  end if;
+  installed := case when to_regclass(${literal(table)}) is null then 0 else coalesce(installed, 1) end;
+  ${steps.map((step, version) => `if installed <= ${version} then ${step.join(';\n')}; end if;`).join('\n  ')}
+  insert into ${versions} values (${name}, ${steps.length}, ${steps.length})
+    on conflict (name) do update set version = excluded.version, oldest = excluded.oldest;
+end`
 }

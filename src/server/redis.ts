@@ -1,7 +1,9 @@
-import { expectOptions, refuse } from '../base/arguments.ts'
+import { expectOptions, expectWhole, refuse } from '../base/arguments.ts'
 import { type RedisClient, redisDatabase } from '../clients/redis.ts'
 import { redisError } from '../clients/redis-errors.ts'
+import type { AuditEntry } from '../protocol/index.ts'
 import { Calls } from '../stores/local/calls.ts'
+import { type AuditLog, pageOf, parseEntry } from './audit.ts'
 import { type DocumentStore, KEEP_FENCE_MS, type SaveRefusal, savedDocument } from './documents.ts'
 import type { SecretStore } from './secrets.ts'
 
@@ -43,6 +45,9 @@ return { 'saved', savedAt }
 
 const READ = `return redis.call('HMGET', KEYS[1], 'content', 'token', 'saved_at')`
 
+/** A replica, and a server that cannot save, refuse to write. */
+const CHECK = `return redis.call('SET', KEYS[1], '', 'PX', 1000)`
+
 const KEEP_SECRET = `
 redis.call('SET', KEYS[1], ARGV[1], 'NX')
 return redis.call('GET', KEYS[1])
@@ -66,6 +71,9 @@ export function redisDocuments(client: RedisClient, options: RedisPartsOptions =
   }
 
   return {
+    async check() {
+      await run(CHECK, `${prefix}:check`, [])
+    },
     async fence(room, { token, holder }) {
       return (await run(FENCE, keyOf(room), [String(token), holder])) === 1
     },
@@ -92,6 +100,62 @@ export function redisSecrets(client: RedisClient, options: RedisPartsOptions = {
   const { run, prefix } = redisScripts(client, options)
   return {
     keep: async (name, secret) => String(await run(KEEP_SECRET, `${prefix}:secret:${name}`, [secret])),
+  }
+}
+
+export interface RedisAuditOptions extends RedisPartsOptions {
+  /** Older entries are deleted. Default 10 000. */
+  readonly maxEntries?: number
+}
+
+/** The ids of the entries are their numbers, so `MAXLEN` must leave at least one. */
+const APPEND_ENTRY = `
+local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
+local number = last[1] and tonumber(string.match(last[1][1], '^%d+')) + 1 or 1
+local id = string.format('%.0f-0', number)
+redis.call('XADD', KEYS[1], 'MAXLEN', ARGV[3], id, 'resource', ARGV[1], 'entry', ARGV[2])
+return 1
+`
+
+/** Looks at so many entries before a number, and replies with those of the resource and the last number it saw. */
+const READ_ENTRIES = `
+local from = ARGV[1] == '' and '+' or '(' .. ARGV[1] .. '-0'
+local found, last = {}, ''
+for _, each in ipairs(redis.call('XREVRANGE', KEYS[1], from, '-', 'COUNT', ARGV[2])) do
+  last = string.match(each[1], '^%d+')
+  local fields = each[2]
+  if ARGV[3] == '' or fields[2] == ARGV[3] then
+    found[#found + 1] = last
+    found[#found + 1] = fields[4] or ''
+  end
+end
+return { last, found }
+`
+const LOOK_AT_ONCE = 1000
+
+/** The audit trail in a stream of Redis, one for all nodes. It uses your client and leaves it open. */
+export function redisAudit(client: RedisClient, options: RedisAuditOptions = {}): AuditLog {
+  const { maxEntries = 10_000, ...parts } = options
+  expectWhole('maxEntries', maxEntries, 1)
+  const { run, prefix } = redisScripts(client, parts)
+  const key = `${prefix}:audit`
+  return {
+    async append(entry) {
+      await run(APPEND_ENTRY, key, [entry.resource, JSON.stringify(entry), String(maxEntries)])
+    },
+    async read({ limit, before, resource = '' }) {
+      const found: { readonly number: number; readonly entry: AuditEntry | null }[] = []
+      // Every entry is looked at to find those of a resource.
+      const count = String(resource === '' ? limit + 1 : LOOK_AT_ONCE)
+      for (let from = before === undefined ? '' : String(before); found.length <= limit; ) {
+        const [last, entries] = (await run(READ_ENTRIES, key, [from, count, resource])) as [string, string[]]
+        for (let n = 0; n < entries.length; n += 2)
+          found.push({ number: Number(entries[n]), entry: parseEntry(entries[n + 1] ?? '') })
+        if (last === '') break
+        from = last
+      }
+      return pageOf(found, limit)
+    },
   }
 }
 

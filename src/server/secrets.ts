@@ -7,6 +7,8 @@ import type { Log } from './log.ts'
 export interface SecretStore {
   /** Keeps the secret if there is none of this name yet. Returns the one that is kept, the same for all nodes. */
   keep(name: string, secret: string): Promise<string>
+  /** Rejects if secrets cannot be kept now. Changes nothing. */
+  check?(): Promise<void>
 }
 
 const LEAST_LENGTH = 16

@@ -11,6 +11,7 @@ import type { Authorize, Identity } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
 import type { Locks } from './locks.ts'
 import type { Log } from './log.ts'
+import type { DependencyFailure } from './readiness.ts'
 import type { Terms } from './room-terms.ts'
 import type { Meter, StatsWindow } from './stats.ts'
 import type { WaiterLimits } from './waiter-limits.ts'
@@ -37,6 +38,10 @@ export interface Service {
   readonly locks: Locks
   readonly handover: Handover
   readonly stats: StatsWindow
+  /** What the service depends on and cannot use now. */
+  readonly failures: () => Promise<readonly DependencyFailure[]>
+  /** Aborts when no more requests should come to this node. Those that come are answered. */
+  readonly draining: AbortSignal
   /** Aborts when the service stops. */
   readonly stop: AbortSignal
 }

@@ -12,7 +12,7 @@ describe('a session cookie', () => {
     const { read } = await cookies([NEW])
     const { id, setCookie = '' } = await read(undefined, false)
     expect(setCookie).toMatch(/^holdfast_session=[\w.-]+; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Lax$/)
-    expect(await read(`theme=dark; ${valueIn(setCookie)}; other=1`, false)).toEqual({ id })
+    expect(await read(`theme=dark; ${valueIn(setCookie)}; other=1`, false)).toEqual({ id, isNew: false })
   })
 
   it('is secure if the connection is', async () => {
@@ -32,7 +32,7 @@ describe('a session cookie', () => {
     const { read, clock } = await cookies([NEW])
     const { id, setCookie } = await read(undefined, false)
     await clock.advance(14 * DAY_MS)
-    expect(await read(valueIn(setCookie), false)).toEqual({ id })
+    expect(await read(valueIn(setCookie), false)).toEqual({ id, isNew: false })
     await clock.advance(2 * DAY_MS)
     expect(await read(valueIn(setCookie), false)).toMatchObject({ id, setCookie: expect.any(String) })
     await clock.advance(14 * DAY_MS)

@@ -8,6 +8,8 @@ import { Signer } from './signer.ts'
 export interface Session {
   /** Nobody can guess it. */
   readonly id: string
+  /** The request had no valid cookie. */
+  readonly isNew: boolean
   /** A cookie to set: the request had none, or its cookie is old or signed with an old secret. */
   readonly setCookie?: string
 }
@@ -44,8 +46,10 @@ export function sessionCookies(
       const value = cookieHeader === undefined ? undefined : cookieIn(cookieHeader, cookieName)
       const known = value === undefined ? undefined : (remembered.get(value) ?? (await verify(value)))
       const age = known ? clock.now() - known.issuedAt : Infinity
-      if (!known || age >= cookieMaxAge) return issue(randomId(), isSecure)
-      return known.byFirstSecret && age < cookieMaxAge / 2 ? { id: known.id } : issue(known.id, isSecure)
+      if (!known || age >= cookieMaxAge) return { ...(await issue(randomId(), isSecure)), isNew: true }
+      const { id, byFirstSecret } = known
+      const isFresh = byFirstSecret && age < cookieMaxAge / 2
+      return { ...(isFresh ? { id } : await issue(id, isSecure)), isNew: false }
     },
   }
 
@@ -61,7 +65,7 @@ export function sessionCookies(
     return undefined
   }
 
-  async function issue(id: string, isSecure: boolean): Promise<Session> {
+  async function issue(id: string, isSecure: boolean) {
     const content = `${id}.${clock.now().toString(36)}`
     const signature = await signer.sign(content)
     const secure = cookieSecure === 'always' || (cookieSecure === 'auto' && isSecure)

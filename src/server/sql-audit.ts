@@ -1,8 +1,6 @@
-import * as v from 'valibot'
 import { expectOptions, expectWhole } from '../base/arguments.ts'
-import { type AuditEntry, auditEntry } from '../protocol/index.ts'
-import { type AuditLog, pageOf } from './audit.ts'
-import { checkTable, type Dialect, indexOf, prepared } from './sql.ts'
+import { type AuditLog, pageOf, parseEntry } from './audit.ts'
+import { checkTable, type Dialect, indexOf, sqlTable } from './sql.ts'
 
 export interface SqlAuditOptions {
   /** Created if it is missing. Default `holdfast_audit`. */
@@ -20,11 +18,14 @@ export function sqlAudit(dialect: Dialect, options: SqlAuditOptions): AuditLog {
   const table = checkTable(options.table ?? 'holdfast_audit')
   const { maxEntries = 10_000 } = options
   expectWhole('maxEntries', maxEntries, 1)
-  const sql = prepared(dialect, [
-    `create table if not exists ${table} (number ${dialect.serial}, resource text not null, entry text not null)`,
-    `create index if not exists ${indexOf(table, 'resource')} on ${table} (resource, number)`,
+  const { sql, check } = sqlTable(dialect, table, [
+    [
+      `create table if not exists ${table} (number ${dialect.serial}, resource text not null, entry text not null)`,
+      `create index if not exists ${indexOf(table, 'resource')} on ${table} (resource, number)`,
+    ],
   ])
   return {
+    check,
     async append(entry) {
       const [row] = await sql(`insert into ${table} (resource, entry) values (?1, ?2) returning number`, [
         entry.resource,
@@ -47,15 +48,5 @@ export function sqlAudit(dialect: Dialect, options: SqlAuditOptions): AuditLog {
       }))
       return pageOf(found, limit)
     },
-  }
-}
-
-/** `null`: damaged, or written by another version. */
-function parseEntry(text: string): AuditEntry | null {
-  try {
-    const entry: unknown = JSON.parse(text)
-    return v.is(auditEntry, entry) ? entry : null
-  } catch {
-    return null
   }
 }

@@ -6,7 +6,7 @@ import {
   type SaveRefusal,
   savedDocument,
 } from './documents.ts'
-import { checkTable, type Dialect, indexOf, prepared, type SqlRow } from './sql.ts'
+import { checkTable, type Dialect, indexOf, type SqlRow, sqlTable } from './sql.ts'
 
 export interface SqlDocumentsOptions {
   /** Created if it is missing. Default `holdfast_documents`. */
@@ -23,10 +23,12 @@ const REVISION = 'case when content is null then 0 else saved_at end'
 export function sqlDocuments(dialect: Dialect, options: SqlDocumentsOptions): DocumentStore {
   expectOptions(options, { table: 1 })
   const table = checkTable(options.table ?? 'holdfast_documents')
-  const sql = prepared(dialect, [
-    `create table if not exists ${table} (room text primary key not null, fence bigint not null,
-      holder text not null, content text, token bigint, saved_at bigint)`,
-    `create index if not exists ${indexOf(table, 'empty')} on ${table} (fence) where content is null`,
+  const { sql, check } = sqlTable(dialect, table, [
+    [
+      `create table if not exists ${table} (room text primary key not null, fence bigint not null,
+        holder text not null, content text, token bigint, saved_at bigint)`,
+      `create index if not exists ${indexOf(table, 'empty')} on ${table} (fence) where content is null`,
+    ],
   ])
   const firstRow = async (text: string, values: readonly string[]): Promise<SqlRow | undefined> =>
     (await sql(text, values))[0]
@@ -67,6 +69,7 @@ export function sqlDocuments(dialect: Dialect, options: SqlDocumentsOptions): Do
   }
 
   return {
+    check,
     async fence(room, { token, holder }) {
       const raised = await firstRow(
         `insert into ${table} (room, fence, holder) values (?1, cast(?2 as bigint), ?3)

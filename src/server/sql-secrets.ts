@@ -1,6 +1,6 @@
 import { expectOptions } from '../base/arguments.ts'
 import type { SecretStore } from './secrets.ts'
-import { checkTable, type Dialect, prepared } from './sql.ts'
+import { checkTable, type Dialect, sqlTable } from './sql.ts'
 
 export interface SqlSecretsOptions {
   /** Created if it is missing. Default `holdfast_secrets`. */
@@ -10,10 +10,11 @@ export interface SqlSecretsOptions {
 export function sqlSecrets(dialect: Dialect, options: SqlSecretsOptions): SecretStore {
   expectOptions(options, { table: 1 })
   const table = checkTable(options.table ?? 'holdfast_secrets')
-  const sql = prepared(dialect, [
-    `create table if not exists ${table} (name text primary key not null, secret text not null)`,
+  const { sql, check } = sqlTable(dialect, table, [
+    [`create table if not exists ${table} (name text primary key not null, secret text not null)`],
   ])
   return {
+    check,
     async keep(name, secret) {
       await sql(`insert into ${table} (name, secret) values (?1, ?2) on conflict (name) do nothing`, [
         name,

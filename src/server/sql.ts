@@ -1,4 +1,5 @@
 import { refuse } from '../base/arguments.ts'
+import { isNewer, type SchemaVersion } from '../clients/schema-version.ts'
 
 /** Runs one statement. Its parameters are `?1`, `?2`, … in all dialects. Rejects with a `LeaseError`. */
 export type Sql = (text: string, values: readonly string[]) => Promise<readonly SqlRow[]>
@@ -23,7 +24,19 @@ export interface Dialect {
   readonly serial: string
   /** Milliseconds since 1970, by the database's clock. */
   readonly now: string
+  /** Looks, and changes nothing. `version` is `null` if none is recorded. */
+  look(table: string): Promise<{ readonly exists: boolean; readonly version: SchemaVersion | null }>
+  /** Runs the steps that the table lacks and records its version, in one transaction. Several nodes may do it at once. */
+  migrate(table: string, steps: MigrationSteps): Promise<void>
+  /** Rejects if this user may not read and write the table. */
+  checkAccess(table: string): Promise<void>
 }
+
+/** The first step creates the table. Step `n` brings it from version `n` to `n + 1`. Append only. */
+export type MigrationSteps = readonly (readonly string[])[]
+
+/** Tables that were created before versions were recorded. */
+export const FIRST_VERSION: SchemaVersion = { version: 1, oldest: 1 }
 
 /** A table's name cannot be a parameter of a statement. */
 const TABLE = /^([a-z_]\w{0,59}\.)?[a-z_]\w{0,53}$/i
@@ -33,23 +46,72 @@ export function checkTable(table: string): string {
   refuse('table', '1 to 54 letters, digits and underscores that do not start with a digit', table)
 }
 
+/** The table's name without its schema, as Postgres and SQLite store it. */
+export function bareName(table: string): string {
+  return table.replace(/^.*\./, '').toLowerCase()
+}
+
 /** The name of an index of the table. It is in the table's schema. */
 export function indexOf(table: string, name: string): string {
   return `${table.replace(/^.*\./, '')}_${name}`
 }
 
-/** Creates the table before the first statement. After a failure it tries again before the next one. */
-export function prepared({ sql }: Dialect, create: readonly string[]): Sql {
+/** A row of the table of versions. */
+export function versionIn(row: Readonly<Record<string, unknown>> | undefined): SchemaVersion | null {
+  if (!row) return null
+  const { version, oldest } = row
+  return { version: Number(version), oldest: Number(oldest) }
+}
+
+/** The table that records the versions of the tables in the same schema. */
+export function versionsTable(table: string): string {
+  return table.replace(/[^.]+$/, 'holdfast_versions')
+}
+
+export interface SqlTable {
+  /** Creates or upgrades the table first, if it lacks something. No DDL is sent otherwise. */
+  readonly sql: Sql
+  /** Rejects if the table cannot be read and written, or is of a version that this code may not use. */
+  check(): Promise<void>
+}
+
+export function sqlTable(dialect: Dialect, table: string, steps: MigrationSteps): SqlTable {
   let ready: Promise<void> | undefined
-  const prepare = async () => {
-    for (const text of create) await sql(text, [])
+
+  async function prepare(): Promise<void> {
+    const { exists, version } = await dialect.look(table)
+    const stored = version ?? FIRST_VERSION
+    // Also if the table is missing: a newer version may have another name for it.
+    if (isNewer(table, exists ? stored : { ...stored, oldest: null }, steps.length)) return
+    if (!exists || stored.version < steps.length) await dialect.migrate(table, steps)
   }
-  return async (text, values) => {
+
+  function prepareOnce(): Promise<void> {
     ready ??= prepare()
-    await ready.catch((error) => {
+    return ready.catch((error) => {
       ready = undefined
       throw error
     })
-    return sql(text, values)
+  }
+
+  return {
+    async sql(text, values) {
+      await prepareOnce()
+      try {
+        return await dialect.sql(text, values)
+      } catch (error) {
+        // Somebody may have dropped or upgraded the table. The next call looks again.
+        ready = undefined
+        throw error
+      }
+    },
+    async check() {
+      await prepare().catch((error) => {
+        // From now on every statement looks first, and fails as this check.
+        ready = undefined
+        throw error
+      })
+      await dialect.checkAccess(table)
+    },
   }
 }

@@ -25,12 +25,13 @@ describe('the figures', () => {
     for (const state of ['released', 'expired', 'taken-over', 'expired'] as const)
       stats.onTransition({ phase: 'ended', lease: { ...LEASE, state } })
     for (let ms = 1; ms <= 100; ms++) stats.onWaited(ms)
-    stats.onRefused()
-    const { buckets, live, waiters } = stats.read(3, 2)
-    expect([live, waiters, buckets.length]).toEqual([3, 2, 90])
+    for (const granted of [true, true, false]) stats.onAnswered(granted)
+    const { buckets } = stats.read('15m')
+    expect(buckets).toHaveLength(90)
     expect(buckets.at(-2)).toMatchObject({ at: '2030-01-01T00:00:00.000Z', grants: 1, ends: 0 })
     expect(buckets.at(-1)).toMatchObject({
       grants: 0,
+      answered: 3,
       refusals: 1,
       ends: 1,
       expiries: 2,
@@ -38,12 +39,24 @@ describe('the figures', () => {
       waits: { count: 100, p50: 51, p95: 96, p99: 100 },
     })
     await clock.advance(15 * 60_000)
-    expect(stats.read(0, 0).buckets.every(({ grants, ends }) => grants + ends === 0)).toBe(true)
+    expect(stats.read('15m').buckets.every(({ grants, ends }) => grants + ends === 0)).toBe(true)
+  })
+
+  it('are kept for a day in buckets of five minutes', async () => {
+    const clock = new FakeClock()
+    const stats = new StatsWindow(clock)
+    stats.onTransition({ phase: 'started', lease: LEASE })
+    await clock.advance(23 * 3_600_000)
+    const { buckets, bucket_ms } = stats.read('24h')
+    expect([buckets.length, bucket_ms]).toEqual([288, 300_000])
+    expect(buckets.filter(({ grants }) => grants === 1)).toMatchObject([{ at: '2030-01-01T00:00:00.000Z' }])
+    await clock.advance(3_600_000)
+    expect(stats.read('24h').buckets.every(({ grants }) => grants === 0)).toBe(true)
   })
 
   it('keep a limited number of waits', () => {
     const stats = new StatsWindow(new FakeClock())
     for (let n = 0; n < 5000; n++) stats.onWaited(7)
-    expect(stats.read(0, 0).buckets.at(-1)?.waits).toEqual({ count: 5000, p50: 7, p95: 7, p99: 7 })
+    expect(stats.read('15m').buckets.at(-1)?.waits).toEqual({ count: 5000, p50: 7, p95: 7, p99: 7 })
   })
 })

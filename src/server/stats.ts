@@ -5,30 +5,46 @@ import type { Transition } from './lease-feed.ts'
 
 /** Where figures go. `holdfast/server/node` has one for Prometheus. */
 export interface Meter {
-  request(route: string, method: string, status: number, seconds: number): void
-  transition(transition: Transition): void
+  /** `isLong`: it stayed open until something happened, such as the end of a lock. */
+  request(route: string, method: string, status: number, seconds: number, isLong: boolean): void
+  /** This node has granted a lease, or ended one. Over all nodes, these add up. */
+  lease(change: LeaseChange): void
+  /** A call of the store, of the documents, of the audit trail, or of the bus. `code`: of the error, if it failed. */
+  call(part: Part, operation: string, seconds: number, code?: string): void
   /** `read` returns the current figures. Call it when they are requested. */
   observe(read: () => CurrentFigures): void
   /** All figures as text, for `GET /metrics`. */
   text(): Promise<{ readonly body: string; readonly contentType: string }>
 }
 
+export type LeaseChange = 'granted' | 'released' | 'expired' | 'taken-over'
+export type Part = 'store' | 'documents' | 'audit' | 'bus'
+
 export interface CurrentFigures {
+  /** Of all nodes. */
   readonly locks: number
+  /** Of this node, and so are the others. */
   readonly waiters: number
   readonly sockets: number
   /** How busy the store is, if it tells. */
   readonly store: StoreLoad | undefined
 }
 
-const BUCKET_MS = 10_000
-const BUCKETS = 90
-/** Enough for quantiles. Further waits in the same ten seconds replace earlier ones at random. */
+/** How the figures of a time range are grouped. */
+const RANGES = {
+  '15m': { bucketMs: 10_000, buckets: 90 },
+  '24h': { bucketMs: 300_000, buckets: 288 },
+} as const
+export type StatsRange = keyof typeof RANGES
+export const statsRanges = Object.keys(RANGES) as StatsRange[]
+
+/** Enough for quantiles. Further waits in the same bucket replace earlier ones at random. */
 const SAMPLES = 500
 
 interface Bucket {
   readonly number: number
   grants: number
+  answered: number
   refusals: number
   ends: number
   expiries: number
@@ -38,67 +54,95 @@ interface Bucket {
 }
 
 /**
- * The last 15 minutes in buckets of ten seconds. Every node counts all leases, but only the waits and refusals of its
- * own requests.
+ * The figures of the last 15 minutes and of the last day. Every node counts all leases, but only the waits, grants and
+ * refusals of its own requests.
  */
 export class StatsWindow {
   readonly #clock: Clock
-  readonly #buckets: Bucket[] = []
+  readonly #windows: Record<StatsRange, Window>
 
   constructor(clock: Clock) {
     this.#clock = clock
+    this.#windows = { '15m': new Window(RANGES['15m']), '24h': new Window(RANGES['24h']) }
   }
 
   onTransition({ phase, lease }: Transition): void {
     if (phase === 'renewed') return
-    const bucket = this.#current()
-    if (phase === 'started') bucket.grants++
-    else if (lease.state === 'expired') bucket.expiries++
-    else if (lease.state === 'taken-over') bucket.lost++
-    else bucket.ends++
+    this.#count((bucket) => {
+      if (phase === 'started') bucket.grants++
+      else if (lease.state === 'expired') bucket.expiries++
+      else if (lease.state === 'taken-over') bucket.lost++
+      else bucket.ends++
+    })
   }
 
-  onRefused(): void {
-    this.#current().refusals++
+  /** A request at this node was granted, or refused without a place in the queue. */
+  onAnswered(granted: boolean): void {
+    this.#count((bucket) => {
+      bucket.answered++
+      if (!granted) bucket.refusals++
+    })
   }
 
   onWaited(ms: number): void {
-    const bucket = this.#current()
-    const index = bucket.waited++ < SAMPLES ? bucket.waits.length : Math.floor(this.#clock.random() * SAMPLES)
-    bucket.waits[index] = ms
-  }
-
-  read(live: number, waiters: number): Omit<Stats, 'channel_key'> {
-    const last = this.#current().number
-    const byNumber = new Map(this.#buckets.map((bucket) => [bucket.number, bucket]))
-    const buckets = Array.from({ length: BUCKETS }, (_, n) => {
-      const number = last - BUCKETS + 1 + n
-      return summaryOf(byNumber.get(number) ?? emptyBucket(number))
+    this.#count((bucket) => {
+      const index =
+        bucket.waited++ < SAMPLES ? bucket.waits.length : Math.floor(this.#clock.random() * SAMPLES)
+      bucket.waits[index] = ms
     })
-    return { live, waiters, bucket_ms: BUCKET_MS, buckets }
   }
 
-  #current(): Bucket {
-    const number = Math.floor(this.#clock.now() / BUCKET_MS)
+  read(range: StatsRange): Pick<Stats, 'bucket_ms' | 'buckets'> {
+    return { bucket_ms: RANGES[range].bucketMs, buckets: this.#windows[range].read(this.#clock.now()) }
+  }
+
+  #count(change: (bucket: Bucket) => void): void {
+    const now = this.#clock.now()
+    for (const window of Object.values(this.#windows)) change(window.at(now))
+  }
+}
+
+/** The latest buckets of one length. */
+class Window {
+  readonly #bucketMs: number
+  readonly #length: number
+  readonly #buckets: Bucket[] = []
+
+  constructor({ bucketMs, buckets }: { readonly bucketMs: number; readonly buckets: number }) {
+    this.#bucketMs = bucketMs
+    this.#length = buckets
+  }
+
+  at(now: number): Bucket {
+    const number = Math.floor(now / this.#bucketMs)
     const last = this.#buckets.at(-1)
     // If the clock has stepped back, the last bucket is used.
     if (last && last.number >= number) return last
     const bucket = emptyBucket(number)
     this.#buckets.push(bucket)
-    if (this.#buckets.length > BUCKETS) this.#buckets.shift()
+    if (this.#buckets.length > this.#length) this.#buckets.shift()
     return bucket
+  }
+
+  read(now: number): StatsBucket[] {
+    const last = this.at(now).number
+    const byNumber = new Map(this.#buckets.map((bucket) => [bucket.number, bucket]))
+    return Array.from({ length: this.#length }, (_, n) => {
+      const number = last - this.#length + 1 + n
+      return summaryOf(byNumber.get(number) ?? emptyBucket(number), this.#bucketMs)
+    })
   }
 }
 
 function emptyBucket(number: number): Bucket {
-  return { number, grants: 0, refusals: 0, ends: 0, expiries: 0, lost: 0, waited: 0, waits: [] }
+  return { number, grants: 0, answered: 0, refusals: 0, ends: 0, expiries: 0, lost: 0, waited: 0, waits: [] }
 }
 
-function summaryOf({ number, waited, waits, ...counts }: Bucket): StatsBucket {
+function summaryOf({ number, waited, waits, ...counts }: Bucket, bucketMs: number): StatsBucket {
   const sorted = waits.toSorted((a, b) => a - b)
   const quantile = (q: number) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? null
   return {
-    at: new Date(number * BUCKET_MS).toISOString(),
+    at: new Date(number * bucketMs).toISOString(),
     ...counts,
     waits: { count: waited, p50: quantile(0.5), p95: quantile(0.95), p99: quantile(0.99) },
   }

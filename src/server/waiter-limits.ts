@@ -1,7 +1,10 @@
 import type { Settings } from '../configuration/settings.ts'
 import { HttpError } from './http/http-error.ts'
+import type { RouteRequest } from './http/route.ts'
 
 const RETRY_AFTER_S = 5
+
+type WaitingRequest = Pick<RouteRequest<unknown>, 'room' | 'limitKey' | 'isLong'>
 
 /** Counts the requests that stay open at this node, by room and by client address. */
 export class WaiterLimits {
@@ -14,10 +17,11 @@ export class WaiterLimits {
   }
 
   /** Runs the work as a request that waits, or refuses it. */
-  async run<T>(room: string, address: string, work: () => Promise<T>): Promise<T> {
-    const leaveRoom = this.#ofRoom.enter(room)
+  async run<T>(request: WaitingRequest, work: () => Promise<T>): Promise<T> {
+    request.isLong = true
+    const leaveRoom = this.#ofRoom.enter(request.room)
     try {
-      const leaveAddress = this.#ofAddress.enter(address)
+      const leaveAddress = this.#ofAddress.enter(request.limitKey)
       try {
         return await work()
       } finally {

@@ -183,7 +183,33 @@ describe('a request that waits', () => {
     expect((await answer).body.error).toBe('store_unavailable')
   })
 
-  it('is refused if too many wait, by room and by address', async () => {
+  it('is refused if too many of one address wait, whatever their rooms and sessions are', async () => {
+    const clientOf = (request: Request) => request.headers.get('x-address') ?? undefined
+    await using narrow = await serviceBed({ clientOf, settings: { maxWaitersOfAddress: 1 } })
+    const wait = (address: string, room: string, path = '?wait=30') =>
+      narrow
+        .browser(`tab-${room}`)
+        .call('POST', `/api/documents/${room}/lock${path}`, undefined, { headers: { 'X-Address': address } })
+    for (const room of ['a', 'b']) await narrow.browser('holder').call('POST', `/api/documents/${room}/lock`)
+    const answers = [wait('1.1.1.1', 'a')]
+    const waiting = async (room: string) =>
+      expect((await narrow.browser().call('GET', `/api/documents/${room}/lock`)).body).toMatchObject({
+        waiting_count: 1,
+      })
+    await eventually(() => waiting('a'))
+    for (const path of ['?wait=30', '/takeover', '/request'])
+      expect(await wait('1.1.1.1', 'b', path)).toMatchObject({
+        status: 429,
+        body: { error: 'too_many_waiters', message: expect.stringContaining('from your address') },
+      })
+    answers.push(wait('2.2.2.2', 'b'))
+    await eventually(() => waiting('b'))
+    await narrow.clock.advance(30_000)
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200])
+    expect((await wait('1.1.1.1', 'c')).status).toBe(200)
+  })
+
+  it('is refused if too many wait for one room', async () => {
     await using narrow = await serviceBed({ settings: { maxWaiters: 1 } })
     await narrow.browser('holder').call('POST', LOCK)
     const [first, second] = [narrow.browser('first'), narrow.browser('second')]

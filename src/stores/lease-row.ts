@@ -10,7 +10,7 @@
  * of the end of the reservation when it is made, so a dead first waiter costs one second.
  */
 import type { JsonObject, LeaseRecord } from '../base/records.ts'
-import type { Answer, Ask, Released, Renewal, WaitingRecord } from '../core/index.ts'
+import type { Answer, Ask, Released, Renewal, WaitingQueue } from '../core/index.ts'
 
 /** How long a free resource is kept for the first waiter. */
 export const RESERVATION_MS = 1000
@@ -133,9 +133,10 @@ export function liveRecord(row: LeaseRow, now: number): LeaseRecord | null {
   return lease && describe(row, lease, 'held', now)
 }
 
-/** Those who wait, first in line first. */
-export function waitingIn({ queue }: LeaseRow): WaitingRecord[] {
-  return queue.map(({ id, owner = '' }, place) => ({ id, owner, place }))
+/** The first waiters, in the order of the queue. */
+export function waitingIn(queue: readonly Omit<Waiter, 'channel'>[], limit: number): WaitingQueue {
+  const first = queue.slice(0, limit).map(({ id, owner = '' }, place) => ({ id, owner, place }))
+  return { count: queue.length, first }
 }
 
 /** Whether nobody needs the row any more. A store that deletes it keeps the highest deleted token as its floor. */

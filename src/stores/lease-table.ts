@@ -8,7 +8,8 @@ import type {
   Released,
   RenewAsk,
   Renewal,
-  WaitingRecord,
+  WaitingQuery,
+  WaitingQueue,
 } from '../core/index.ts'
 import {
   ask,
@@ -59,9 +60,8 @@ export class LeaseTable {
     })
   }
 
-  waiting(resource: string): WaitingRecord[] {
-    const row = this.rows.get(resource)
-    return row ? waitingIn(row) : []
+  waiting({ resources, limit }: WaitingQuery): WaitingQueue[] {
+    return resources.map((resource) => waitingIn(this.rows.get(resource)?.queue ?? [], limit))
   }
 
   list(query: ListQuery, now: number): LeasePage {

@@ -4,7 +4,6 @@ import { describeStore, FakeClock } from '../testing/index.ts'
 import { memoryStore } from './memory.ts'
 
 describeStore('memory', {
-  supports: { waiting: true },
   runner: { describe, it },
   create: async () => {
     const clock = new FakeClock()

@@ -30,7 +30,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): LeaseStore {
 
   return {
     kind: 'memory',
-    supports: { queue: true, push: true, expiry: true, list: true, waiting: true },
+    supports: { queue: true, push: true, expiry: true, list: true },
 
     async acquire(request) {
       const answer = transact((now, effects) => {
@@ -59,8 +59,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): LeaseStore {
       return transact((now) => table.read(resources, now))
     },
 
-    async waiting(resource) {
-      return transact(() => table.waiting(resource))
+    async waiting(query) {
+      return transact(() => table.waiting(query))
     },
 
     async list(query) {
@@ -79,10 +79,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): LeaseStore {
       return transact(() => listeners.watch(on, prefix))
     },
 
-    async close() {
-      closed = true
-      listeners.clear()
-    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  async function close(): Promise<void> {
+    closed = true
+    listeners.clear()
   }
 
   function transact<T>(step: (now: number, effects: Effects) => T): T {

@@ -5,7 +5,6 @@
 import type { Clock } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
-import { placeOf } from './fold.ts'
 import { expectFormat, type Format, readMeta, show } from './format.ts'
 import type { Layout } from './layout.ts'
 import { createStamps, type LogRecord, type Operation } from './log.ts'
@@ -15,7 +14,7 @@ import { settingsAfter } from './settings.ts'
 import { logOf, type StorageAdapter, type StorageListener } from './storage.ts'
 import type { View } from './view.ts'
 import type { Warn } from './warnings.ts'
-import type { Outcome } from './writer.ts'
+import type { Outcome, StorageWriter } from './writer.ts'
 
 /**
  * Up to this number of entities, a write is acknowledged when the index contains it. A larger index is changed when
@@ -37,10 +36,10 @@ export interface AppendOptions<E extends object, S extends object> {
   /** Whether the bootstrap has ended. */
   readonly isReady: () => boolean
   /** `undefined`: this context has no lock, and the coordinator carries out its records. */
-  readonly carryOut: (() => Promise<Outcome>) | undefined
+  readonly carryOut: StorageWriter['carryOut'] | undefined
   readonly schedule: Schedule
-  /** Reads again whether the record is carried out. */
-  readonly readAgain: (key: string) => void
+  /** Resolves when these keys are shown as they are stored. */
+  readonly read: (keys: readonly string[]) => Promise<void>
   readonly announce: (message: SyncMessage) => void
 }
 
@@ -53,14 +52,13 @@ export interface Append {
 /** The writes of one turn. */
 interface Turn {
   readonly key: string
-  readonly operations: Operation[]
   readonly stored: Promise<Outcome | undefined>
 }
 
 export function createAppend<E extends object, S extends object>(options: AppendOptions<E, S>): Append {
   const { storage, layout, format, defaults, view, clock, warn, carryOut, schedule } = options
   const log = logOf(storage)
-  const stamps = createStamps(clock, layout.keys.logPrefix)
+  const nextKey = createStamps(clock, layout.keys.logPrefix)
   /** By key of a record: called when the record is carried out. */
   const waiting = new Map<string, () => void>()
   let turn: Turn | undefined
@@ -68,11 +66,10 @@ export function createAppend<E extends object, S extends object>(options: Append
   return {
     async write(operation) {
       turn ??= startTurn()
-      const { key, operations, stored } = turn
-      const place = placeOf(key, operations.push(operation) - 1)
-      view.add(key, place, operation)
+      const { key, stored } = turn
+      const place = view.add(key, operation)
       const outcome = await stored
-      const refusal = outcome?.records.has(key) ? outcome.refused.get(place) : refusalOf(operation)
+      const refusal = outcome ? outcome.results.get(place) : refusalOf(operation)
       if (refusal) throw refusal
       const { delta = [], patch } = operation
       const shown = patch && view.get(patch[0])
@@ -84,7 +81,6 @@ export function createAppend<E extends object, S extends object>(options: Append
     onChanged(changes) {
       for (const [key, change] of Object.entries(changes ?? {})) {
         if (!key.startsWith(layout.keys.logPrefix)) continue
-        stamps.seen(key)
         if (change.newValue) schedule.soon()
         else waiting.get(key)?.()
       }
@@ -92,72 +88,78 @@ export function createAppend<E extends object, S extends object>(options: Append
   }
 
   function startTurn(): Turn {
-    const key = stamps.next()
-    const operations: Operation[] = []
+    const key = nextKey(view.records)
     const stored = Promise.resolve().then(() => {
       turn = undefined
-      return store(key, operations)
+      return store(key, view.operationsOf(key) ?? [])
     })
-    return { key, operations, stored }
+    return { key, stored }
   }
 
-  async function store(key: string, operations: readonly Operation[]): Promise<Outcome | undefined> {
+  /** Resolves with the outcome if this context has carried the record out. */
+  async function store(key: string, ops: readonly Operation[]): Promise<Outcome | undefined> {
     const soon = !carryOut && view.size <= SMALL_INDEX
-    const record: LogRecord = { format: show(format), ops: operations, ...(soon && { soon }) }
-    const carriedOut = soon ? nextDone(key) : undefined
-    // The bootstrap checks the format, and may migrate. Whoever carries out the record checks it, too.
-    const unchecked = options.isReady() && (!carryOut || view.size > SMALL_INDEX)
+    const record: LogRecord = { format: show(format), ops, ...(soon && { soon }) }
+    const carriedOut = soon && new Promise<void>((resolve) => waiting.set(key, resolve))
     try {
-      // All of them start in this turn.
-      const [, head] = await Promise.all([
+      // All of them start in this turn, the record first.
+      const [, outcome] = await Promise.all([
         log.set({ [key]: record }),
-        unchecked ? storage.get([layout.keys.meta]) : {},
-        options.bootstrap(),
+        options.isReady() ? finish(key) : options.bootstrap().then(() => finish(key)),
       ])
-      expectFormat(readMeta(head, layout.keys), format)
-      if (carryOut && (view.size <= SMALL_INDEX || storage.log)) return await carryOutNow(key, carryOut)
       if (carriedOut) await Promise.race([carriedOut, pause(clock, COORDINATOR_MS, { background: true })])
-      else schedule.soon()
-      return undefined
+      return outcome
     } catch (error) {
       const failure = asLeaseError(error)
-      view.drop(key)
       if (failure.code !== 'closed') await log.remove([key]).catch(() => {})
-      throw failure
+      try {
+        if (failure.code !== 'store-failed' || !carryOut || !ops.every(frees)) throw failure
+        // The storage may have no space for the record. Afterwards it has more.
+        const outcome = await carryOut(key, ops)
+        await options.read(layout.indexKeys)
+        return outcome
+      } finally {
+        view.drop(key)
+      }
     } finally {
       waiting.delete(key)
     }
   }
 
-  async function carryOutNow(key: string, carryOut: () => Promise<Outcome>): Promise<Outcome | undefined> {
+  /** What else a write needs, if anybody waits for it: the format is checked, and the index contains the write. */
+  async function finish(key: string): Promise<Outcome | undefined> {
+    if (carryOut && (view.size <= SMALL_INDEX || storage.log)) return carryOutNow(key, carryOut)
+    // Whoever carries the record out checks the format, too.
+    expectFormat(readMeta(await storage.get([layout.keys.meta]), layout.keys), format)
+    schedule.soon()
+    return undefined
+  }
+
+  async function carryOutNow(key: string, carryOut: StorageWriter['carryOut']): Promise<Outcome | undefined> {
     try {
-      const outcome = await carryOut()
-      const failure = outcome.failed?.get(key)
-      if (failure) throw failure
-      options.readAgain(key)
-      return outcome
+      const outcome = await carryOut(key)
+      const result = outcome.results.get(key)
+      if (result) throw result
+      if (result === null) return outcome
     } catch (error) {
       const { retryable, message } = asLeaseError(error)
       if (!retryable) throw error
       warn('write-postponed', message, error)
-      schedule.soon()
-      return undefined
     }
-  }
-
-  function nextDone(key: string): Promise<void> {
-    return new Promise((resolve) => waiting.set(key, resolve))
+    schedule.soon()
+    return undefined
   }
 
   /** As far as this context knows: somebody else carries the operation out. */
   function refusalOf({ patch, settings }: Operation): LeaseError | undefined {
     if (patch && !view.get(patch[0]))
       return new LeaseError('not-found', `entity ${patch[0]} does not exist`, { resource: patch[0] })
-    try {
-      if (settings) settingsAfter(view.settings, settings, defaults)
-      return undefined
-    } catch (error) {
-      return asLeaseError(error)
-    }
+    const after = settings && settingsAfter(view.settings, settings, defaults)
+    return after instanceof LeaseError ? after : undefined
   }
+}
+
+/** It only removes entities, so the storage needs less space afterwards. */
+function frees({ reset, delta }: Operation): boolean {
+  return reset === true || delta?.every(([, entity]) => entity === null) === true
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
-import { changesOf, fakeExtension, opened } from '../../test/sync/fake-extension.ts'
+import { changesOf, fakeExtension, type Item, opened } from '../../test/sync/fake-extension.ts'
 import { FakeClock, fakeBrowser } from '../testing/index.ts'
-import { chromeContext, chromeMessenger, chromeStorage, createSync, webLocks } from './index.ts'
+import { chromeContext, chromeMessenger, chromeStorage, createSync, STORAGE_KEYS, webLocks } from './index.ts'
 
 describe('the area', () => {
   it.each(['local', 'session', 'sync'] as const)('%s is used, and no other', async (area) => {
@@ -136,6 +136,26 @@ describe('a page that returns from the back/forward cache', () => {
     await clock.advance(1000)
     expect(sync.state.entries).toEqual([['a', { n: 2 }]])
     expect(sync.settings.themeToken).toBe('#000')
+  })
+
+  it('shows and carries out a write of a page that was closed meanwhile', async () => {
+    const extension = fakeExtension()
+    const { api, clock } = extension.browser.openPage()
+    const returns: ((event: { persisted: boolean }) => void)[] = []
+    vi.stubGlobal('addEventListener', (_type: string, listener: () => void) => returns.push(listener))
+    const onChanged = { addListener() {}, removeListener() {} }
+    const storage = chromeStorage('local', { ...api, storage: { ...api.storage, onChanged } })
+    const page = createSync<Item>({ storage, clock })
+    vi.unstubAllGlobals()
+    const [closed] = await opened(extension, 'Tab')
+    await extension.resolved(page.bootstrap())
+    void closed.setEntity('a', { n: 1 })
+    await extension.settle()
+    closed.context.kill()
+    for (const returned of returns) returned({ persisted: true })
+    await extension.settle()
+    expect(page.get('a')).toEqual({ n: 1 })
+    expect(extension.browser.items()).toMatchObject({ [STORAGE_KEYS.index]: { ids: ['a'] } })
   })
 })
 

@@ -3,8 +3,8 @@ import { expectObject, expectOptions, expectText, hasMethods, isObject, refuse }
 import { LeaseError, messageOf } from '../base/errors.ts'
 import { webLocks } from './locks.ts'
 import type { Messenger } from './messenger.ts'
+import type { SyncOptions } from './options.ts'
 import { type Items, onPageReturn, type StorageAdapter } from './storage.ts'
-import type { SyncOptions } from './sync.ts'
 
 /** The part of `chrome.*` and `browser.*` that is used. A fake fits as well. */
 export interface ChromeApi {

@@ -3,9 +3,9 @@ import { isObject } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 import { withChanges } from './json.ts'
 import type { Layout } from './layout.ts'
-import { DONE, type Operation, readRecord } from './log.ts'
+import { DONE, type Operation, placeOf, readRecord } from './log.ts'
 import { settingsAfter } from './settings.ts'
-import type { Items } from './storage.ts'
+import type { Items, StorageAdapter } from './storage.ts'
 
 /** An operation, and its place in the log. */
 export type Logged = readonly [place: string, operation: Operation]
@@ -15,11 +15,10 @@ export interface Records {
   readonly operations: readonly Logged[]
   /** The keys of these records, and of those that were carried out before. */
   readonly keys: readonly string[]
-  /** Malformed records, and those of other formats. They stay where they are. */
-  readonly ignored: readonly string[]
 }
 
-export function readRecords(items: Items, prefix: string, format: string): Records {
+/** `ignored`: malformed records, and those of other formats. They stay where they are. */
+export function readRecords(items: Items, prefix: string, format: string) {
   const operations: Logged[] = []
   const keys: string[] = []
   const ignored: string[] = []
@@ -36,10 +35,6 @@ export function readRecords(items: Items, prefix: string, format: string): Recor
   return { operations, keys, ignored }
 }
 
-export function placeOf(key: string, at: number): string {
-  return `${key}/${String(at).padStart(6, '0')}`
-}
-
 export interface Base {
   readonly indexed: ReadonlySet<string>
   readonly revision: number
@@ -49,50 +44,53 @@ export interface Base {
   readonly defaults: object
 }
 
-export interface Folded {
-  /** Ids that left the index. Those that are also in `values` were added again afterwards. */
-  readonly removed: ReadonlySet<string>
-  readonly values: Map<string, object>
-  readonly settings: object | undefined
-  /** By place in the log: operations that could not be carried out. */
-  readonly refused: ReadonlyMap<string, LeaseError>
-  entity(id: string): object | undefined
-}
+export type Fold = ReturnType<typeof createFold>
 
-export function fold(operations: readonly Logged[], base: Base): Folded {
+/** What operations make of stored data. Apply them in their order. */
+export function createFold(base: Base) {
+  /** Ids that left the index. Those that are also in `values` were added again afterwards. */
   const removed = new Set<string>()
   const values = new Map<string, object>()
+  /** By place in the log: operations that could not be carried out. */
   const refused = new Map<string, LeaseError>()
   let settings: object | undefined
 
-  for (const [place, { delta = [], seenAt, patch, reset, settings: changes }] of operations) {
-    if (reset) {
-      values.clear()
-      for (const id of base.indexed) removed.add(id)
-    }
-    for (const [id, value] of delta) {
-      // Somebody has changed the index, or set the entity, since this removal was decided.
-      if (seenAt !== undefined && (base.revision > seenAt || values.has(id))) continue
-      if (value) values.set(id, value)
-      else {
-        values.delete(id)
-        removed.add(id)
+  return {
+    removed,
+    values,
+    refused,
+    entity,
+    /** `undefined`: as they are stored. */
+    get settings() {
+      return settings
+    },
+    apply([place, { delta = [], seenAt, patch, reset, settings: changes }]: Logged): void {
+      if (reset) {
+        values.clear()
+        for (const id of base.indexed) removed.add(id)
       }
-    }
-    if (patch) {
-      const [id, ...fields] = patch
-      const current = entity(id)
-      if (current) values.set(id, withChanges(current, fields))
-      else refused.set(place, new LeaseError('not-found', `entity ${id} does not exist`, { resource: id }))
-    }
-    if (changes)
-      try {
-        settings = settingsAfter(settings ?? base.settings, changes, base.defaults)
-      } catch (error) {
-        refused.set(place, error as LeaseError)
+      for (const [id, value] of delta) {
+        // Somebody has changed the index, or set the entity, since this removal was decided.
+        if (seenAt !== undefined && (base.revision > seenAt || values.has(id))) continue
+        if (value) values.set(id, value)
+        else {
+          values.delete(id)
+          removed.add(id)
+        }
       }
+      if (patch) {
+        const [id, ...fields] = patch
+        const current = entity(id)
+        if (current) values.set(id, withChanges(current, fields))
+        else refused.set(place, new LeaseError('not-found', `entity ${id} does not exist`, { resource: id }))
+      }
+      if (changes) {
+        const after = settingsAfter(settings ?? base.settings, changes, base.defaults)
+        if (after instanceof LeaseError) refused.set(place, after)
+        else settings = after
+      }
+    },
   }
-  return { removed, values, settings, refused, entity }
 
   function entity(id: string): object | undefined {
     const stored = base.indexed.has(id) && !removed.has(id) ? base.find(id) : undefined
@@ -100,8 +98,23 @@ export function fold(operations: readonly Logged[], base: Base): Folded {
   }
 }
 
-/** The index with those entities whose keys exist although it does not name them. Other devices may have added them. */
-export function adopt(items: Items, keys: readonly string[], layout: Layout): Items {
-  const found = keys.flatMap((key) => layout.idOf(key) ?? []).map((id) => [id, {}] as const)
-  return { ...items, ...layout.change(items, [], found).index }
+/**
+ * Reads these keys. In a storage that several devices share, an entity is in the index as soon as its key exists:
+ * another device may have added it.
+ */
+export async function readHead(
+  { storage, layout }: { readonly storage: StorageAdapter; readonly layout: Layout },
+  keys = layout.headKeys,
+): Promise<Items> {
+  const items = await storage.get(keys)
+  if (!storage.shared) return items
+  const found = (await storage.keys()).flatMap((key) => layout.idOf(key) ?? [])
+  return {
+    ...items,
+    ...layout.change(
+      items,
+      [],
+      found.map((id) => [id, {}]),
+    ).index,
+  }
 }

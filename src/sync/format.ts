@@ -1,7 +1,7 @@
 /** The format of the stored data, and its record in the storage. */
 import { isObject } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
-import type { StorageKeys } from './layout.ts'
+import type { Layout, StorageKeys } from './layout.ts'
 import type { Items } from './storage.ts'
 
 /** A context must not write into a storage of another format. */
@@ -51,4 +51,15 @@ export function expectSameFormat(found: string, format: Format, whose = 'the sen
       'other-format',
       `${whose} has another format: ${found}; this context expects ${show(format)}`,
     )
+}
+
+/** Whether the storage must be migrated first. Throws if it has a format that this context cannot migrate. */
+export function needsMigration(items: Items, { keys, inIndex }: Layout, format: Format): boolean {
+  const meta = readMeta(items, keys)
+  if (!meta) return format.schemaVersion > 1
+  const newer = meta.schemaVersion > format.schemaVersion || (meta.option === 'B' && format.option === 'A')
+  if (newer) expectFormat(meta, format)
+  const all = items[keys.all]
+  const leftOver = !inIndex && isObject(all) && Object.keys(all).length > 0
+  return show(meta) !== show(format) || leftOver
 }

@@ -20,10 +20,10 @@ export { memoryMessengers, memoryStorage } from './memory.ts'
 export { type EntityDelta, type EntityPatch, SYNC_ACTIONS, type SyncMessage } from './messages.ts'
 export type { MessageListener, Messenger } from './messenger.ts'
 export type { Migrations, StoredState } from './migrate.ts'
-export type { SyncBaseOptions } from './options.ts'
+export type { SyncBaseOptions, SyncOptions } from './options.ts'
 export { DEFAULT_SETTINGS, type SyncSettings, settingsProblems } from './settings.ts'
 export type { Items, StorageAdapter, StorageChange, StorageListener } from './storage.ts'
-export { createSync, type Sync, type SyncOptions } from './sync.ts'
+export { createSync, type Sync } from './sync.ts'
 export {
   type ExportedCollection,
   exportCollection,

@@ -1,7 +1,7 @@
 /** Which keys of the storage contain what. All functions are pure: they compute what to read and what to write. */
 import { isObject } from '../base/arguments.ts'
 import { isId } from './json.ts'
-import type { Items } from './storage.ts'
+import type { Items, StorageAdapter } from './storage.ts'
 
 export type StorageKeys = Readonly<
   Record<'settings' | 'index' | 'entityPrefix' | 'all' | 'meta' | 'logPrefix', string>
@@ -33,6 +33,8 @@ export interface Layout {
   readonly keys: StorageKeys
   /** The keys that contain the index. */
   readonly indexKeys: readonly string[]
+  /** The keys of everything but the entities and the log. */
+  readonly headKeys: readonly string[]
   /** An index without entities. */
   readonly empty: Items
   /** Whether the index contains the entities themselves. If not, each entity has a key of its own. */
@@ -41,7 +43,10 @@ export interface Layout {
   entityKeys(ids: Iterable<string>): string[]
   /** The id of the entity whose key this is. */
   idOf(key: string): string | undefined
-  /** The ids in the index, in the order in which they were added. `null` if the index is damaged. */
+  /**
+   * The ids in the index, in the order in which they were added. `null` if the index is damaged: it is not a list, or
+   * it is missing although it was written once.
+   */
   ids(items: Items): readonly string[] | null
   /** Finds entities in items that were read. */
   lookup(items: Items): (id: string) => unknown
@@ -57,23 +62,33 @@ export interface LayoutOptions {
   readonly namespace: string
   readonly option: 'A' | 'B'
   readonly shards: number
-  /** The log is in another storage, which may have a log of its own. */
-  readonly separateLog: boolean
+  readonly storage: StorageAdapter
 }
 
-export function createLayout({ namespace, option, shards, separateLog }: LayoutOptions): Layout {
-  const keys = storageKeys(namespace, separateLog ? 'shared-log' : 'log')
-  return option === 'A' ? optionA(keys) : optionB(keys, shards)
+export function createLayout({ namespace, option, shards, storage }: LayoutOptions): Layout {
+  // The storage of a separate log may have a log of its own.
+  const keys = storageKeys(namespace, storage.log ? 'shared-log' : 'log')
+  const layout = option === 'A' ? optionA(keys) : optionB(keys, shards)
+  const isMissing = (items: Items) =>
+    !storage.shared && isObject(items[keys.meta]) && layout.indexKeys.some((key) => !(key in items))
+  return {
+    ...layout,
+    keys,
+    // A context also looks for data of the other option.
+    headKeys: [...new Set([keys.meta, keys.settings, keys.all, keys.index, ...layout.indexKeys])],
+    ids: (items) => (isMissing(items) ? null : layout.ids(items)),
+  }
 }
+
+type IndexLayout = Omit<Layout, 'keys' | 'headKeys'>
 
 /** Option A, for small sets: all entities in one key. */
-function optionA(keys: StorageKeys): Layout {
+function optionA(keys: StorageKeys): IndexLayout {
   const readAll = (items: Items) => {
     const all = items[keys.all] ?? {}
     return isObject(all) ? new Map(Object.entries(all)) : null
   }
   return {
-    keys,
     indexKeys: [keys.all],
     empty: { [keys.all]: {} },
     inIndex: true,
@@ -103,12 +118,11 @@ function optionA(keys: StorageKeys): Layout {
 type Shard = Map<string, number>
 
 /** Option B: one key for each entity, and an index in one key or in several (`shards`). */
-function optionB(keys: StorageKeys, shards: number): Layout {
+function optionB(keys: StorageKeys, shards: number): IndexLayout {
   const indexKeys = Array.from({ length: shards }, (_, at) => (at ? `${keys.index}:${at}` : keys.index))
   const entityKey = (id: string) => keys.entityPrefix + id
   const read = (items: Items) => indexKeys.map((key) => readShard(items[key]))
   return {
-    keys,
     indexKeys,
     empty: Object.fromEntries(indexKeys.map((key) => [key, { ids: [] }])),
     inIndex: false,

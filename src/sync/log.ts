@@ -57,21 +57,26 @@ const isDelta = (pair: unknown) =>
 
 const isChanges = (value: unknown) => Array.isArray(value) && isObject(value[0]) && Array.isArray(value[1])
 
-/** The keys of records, in the order of their writes: after every record that this context has seen. */
-export function createStamps(clock: Clock, prefix: string) {
+/** The place of an operation in the log. */
+export function placeOf(key: string, at: number): string {
+  return `${key}/${String(at).padStart(6, '0')}`
+}
+
+/** The ids of the entities that an operation sets, removes or changes. A reset names none. */
+export function idsIn({ delta = [], patch }: Operation): readonly string[] {
+  return patch ? [patch[0]] : delta.map(([id]) => id)
+}
+
+/** The keys of records, in the order of their writes: after the records that this context shows, in `known`. */
+export function createStamps(clock: Clock, prefix: string): (known: readonly string[]) => string {
   const own = randomId()
   let last = ''
   const digits = (value: number, count: number) => String(value).padStart(count, '0')
-  return {
-    next(): string {
-      const [time = '', count = ''] = last.split('.')
-      const now = digits(Math.floor(clock.now()), 15)
-      last = now > time ? `${now}.${digits(0, 6)}` : `${time}.${digits(Number(count) + 1, 6)}`
-      return `${prefix}${last}.${own}`
-    },
-    seen(key: string): void {
-      const stamp = key.slice(prefix.length)
-      if (/^\d{15}\.\d{6}\./.test(stamp) && stamp > last) last = stamp.slice(0, 22)
-    },
+  return (known) => {
+    const stamps = known.map((key) => key.slice(prefix.length)).filter((key) => /^\d{15}\.\d{6}\./.test(key))
+    const [time = '', count = ''] = [last, ...stamps].sort().at(-1)?.split('.') ?? []
+    const now = digits(Math.floor(clock.now()), 15)
+    last = now > time ? `${now}.${digits(0, 6)}` : `${time}.${digits(Number(count) + 1, 6)}`
+    return `${prefix}${last}.${own}`
   }
 }

@@ -1,8 +1,8 @@
 /** The migration of all stored data from an older format. */
 import { isObject, refuse } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
-import { adopt, fold, readRecords } from './fold.ts'
-import { expectFormat, type Format, readMeta, show } from './format.ts'
+import { createFold, readHead, readRecords } from './fold.ts'
+import { type Format, needsMigration, readMeta, show } from './format.ts'
 import { createLayout, type Layout } from './layout.ts'
 import { DONE } from './log.ts'
 import { type Items, logOf, type StorageAdapter } from './storage.ts'
@@ -25,17 +25,6 @@ export interface MigrateOptions {
   readonly defaults: object
 }
 
-/** Whether the storage needs `migrate`. Throws if it has a format that this context cannot migrate. */
-export function needsMigration(items: Items, { keys, inIndex }: Layout, format: Format): boolean {
-  const meta = readMeta(items, keys)
-  if (!meta) return format.schemaVersion > 1
-  const newer = meta.schemaVersion > format.schemaVersion || (meta.option === 'B' && format.option === 'A')
-  if (newer) expectFormat(meta, format)
-  const all = items[keys.all]
-  const leftOver = !inIndex && isObject(all) && Object.keys(all).length > 0
-  return show(meta) !== show(format) || leftOver
-}
-
 /**
  * Migrates all stored data in one write, so that a crash leaves it either migrated or unchanged. The write replaces
  * what it migrates, so it needs no more space than its result. Call it under the lock.
@@ -44,24 +33,26 @@ export async function migrate(options: MigrateOptions): Promise<void> {
   const { storage, layout, format, namespace, migrations, defaults } = options
   const { keys } = layout
   const log = logOf(storage)
-  const head = await storage.get([keys.meta, keys.settings, keys.all, keys.index])
+  const head = await storage.get(layout.headKeys)
   if (!needsMigration(head, layout, format)) return
   const meta = readMeta(head, keys) ?? { ...format, schemaVersion: 1, revision: 0 }
   const hasOptionA = isObject(head[keys.all])
   const sources = (
     meta.option === 'B' && hasOptionA ? [meta, { ...meta, option: 'A' as const }] : [meta]
-  ).map(({ option, shards }) => createLayout({ namespace, option, shards, separateLog: false }))
+  ).map(({ option, shards }) => createLayout({ namespace, option, shards, storage }))
 
   const logKeys = (await log.keys()).filter((key) => key.startsWith(keys.logPrefix))
   const records = readRecords(await log.get(logKeys), keys.logPrefix, show(meta))
   const stored = await load(storage, sources)
-  const { removed, values, settings } = fold(records.operations, {
+  const folded = createFold({
     indexed: new Set(stored.keys()),
     revision: meta.revision,
     find: (id) => stored.get(id),
     settings: head[keys.settings],
     defaults,
   })
+  records.operations.forEach(folded.apply)
+  const { removed, values, settings } = folded
   const before = new Map([...stored].filter(([id]) => !removed.has(id)).concat([...values]))
   const state = upgrade(
     { settings: settings ?? head[keys.settings], entities: Object.fromEntries(before) },
@@ -91,8 +82,7 @@ export async function migrate(options: MigrateOptions): Promise<void> {
 async function load(storage: StorageAdapter, sources: readonly Layout[]): Promise<Map<string, unknown>> {
   const entities = new Map<string, unknown>()
   for (const source of sources) {
-    const read = await storage.get(source.indexKeys)
-    const items = storage.shared ? adopt(read, await storage.keys(), source) : read
+    const items = await readHead({ storage, layout: source }, source.indexKeys)
     const ids = source.ids(items)
     if (!ids)
       throw new LeaseError(

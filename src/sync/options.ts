@@ -15,9 +15,9 @@ import type { SyncLocks } from './locks.ts'
 import { createAnnounce } from './messages.ts'
 import type { Messenger } from './messenger.ts'
 import type { Migrations } from './migrate.ts'
-import { DEFAULT_SETTINGS, expectSettings } from './settings.ts'
+import { DEFAULT_SETTINGS, expectSettings, type SyncSettings } from './settings.ts'
 import type { StorageAdapter } from './storage.ts'
-import type { SyncOptions } from './sync.ts'
+import type { SyncSchemas } from './validate.ts'
 import { createWarn, type SyncWarning } from './warnings.ts'
 import { storageWriter } from './writer.ts'
 
@@ -51,10 +51,20 @@ export interface SyncBaseOptions<S extends object = object> {
   readonly clock?: Clock
 }
 
+export interface SyncOptions<E extends object = never, S extends object = SyncSettings>
+  extends SyncBaseOptions<S> {
+  /** `coordinator`: for a content script, whose locks belong to the host page. Default `here`. */
+  readonly writes?: 'here' | 'coordinator'
+  /** The number of entities in one read. Default 1 000. */
+  readonly batch?: number
+  /** Standard Schemas that check what is written and read, and give entities and settings their types. */
+  readonly validate?: SyncSchemas<E, S>
+}
+
 /** Checks the options, and creates the parts that a sync and a coordinator have in common. */
-export function assemble<S extends object>(options: SyncBaseOptions<S>) {
+export function assemble<E extends object, S extends object>(options: SyncOptions<E, S>) {
   // A coordinator takes the result of `chromeContext`, so it accepts the options of a sync.
-  expectOptions<SyncOptions<never, S>>(options, {
+  expectOptions(options, {
     storage: 1,
     messenger: 1,
     locks: 1,
@@ -73,7 +83,7 @@ export function assemble<S extends object>(options: SyncBaseOptions<S>) {
   })
   const { storage, messenger, locks, option = 'B', shards = 1, ackTimeout = 200, resend = 1 } = options
   const { clock = systemClock, onWarning = console.warn, schema = { version: 1, migrations: {} } } = options
-  const { namespace = '' } = options
+  const { namespace = '', writes = 'here', batch = 1000 } = options
   expectMethods('storage', storage, 'a StorageAdapter', 'get', 'set', 'remove', 'keys', 'subscribe')
   if (messenger !== undefined) expectMethods('messenger', messenger, 'a Messenger', 'send', 'subscribe')
   if (locks !== undefined) expectMethods('locks', locks, 'locks such as webLocks()', 'withLease')
@@ -85,6 +95,10 @@ export function assemble<S extends object>(options: SyncBaseOptions<S>) {
   expectWhole('shards', shards, 1, option === 'A' ? 1 : MAX_SHARDS)
   const ackTimeoutMs = expectDuration('ackTimeout', ackTimeout, MIN_ACK_TIMEOUT_MS, MAX_ACK_TIMEOUT_MS)
   expectWhole('resend', resend, 0, 10)
+  expectWhole('batch', batch, 1, 1_000_000)
+  expectOneOf('writes', writes, ['here', 'coordinator'])
+  if (writes === 'coordinator' && !messenger)
+    refuse('messenger', 'a Messenger to reach the coordinator', messenger)
   const { version, migrations } = checkSchema(schema)
   const defaults = {
     ...DEFAULT_SETTINGS,
@@ -92,7 +106,7 @@ export function assemble<S extends object>(options: SyncBaseOptions<S>) {
   } as unknown as S
   expectSettings(defaults, 'defaults.')
 
-  const layout = createLayout({ namespace, option, shards, separateLog: storage.log !== undefined })
+  const layout = createLayout({ namespace, option, shards, storage })
   const format = { option, shards, schemaVersion: version }
   const lockName = `holdfast:${layout.keys.all}`
   const warn = createWarn(onWarning)
@@ -101,7 +115,7 @@ export function assemble<S extends object>(options: SyncBaseOptions<S>) {
   const announce = createAnnounce({ ...ports, ackTimeoutMs, resend })
   const common = { storage, layout, format, defaults, warn }
   const writer = storageWriter({ ...common, namespace, locks, migrations, lockName })
-  return { ...common, messenger, namespace, clock, closing, announce, writer }
+  return { ...common, messenger, namespace, batch, clock, closing, announce, writer }
 }
 
 function checkSchema(schema: NonNullable<SyncBaseOptions['schema']>) {

@@ -7,6 +7,7 @@ import { randomId } from '../base/random-id.ts'
 import { type Format, show } from './format.ts'
 import { SYNC_ACTIONS } from './messages.ts'
 import { type Messenger, request, TIMED_OUT } from './messenger.ts'
+import type { StorageAdapter } from './storage.ts'
 import type { Writer } from './writer.ts'
 
 /** A sleeping worker needs time to start. A worker that dies during the operation never answers. */
@@ -35,12 +36,13 @@ export interface RemoteWriterOptions {
   readonly format: Format
   readonly clock: Clock
   readonly closing: AbortSignal
+  readonly storage: StorageAdapter
   /** The entity as this context shows it. */
   readonly shown: (id: string) => object | undefined
 }
 
 export function remoteWriter(options: RemoteWriterOptions): Writer {
-  const { messenger, namespace, format, clock, closing, shown } = options
+  const { messenger, namespace, format, clock, closing, storage, shown } = options
   return {
     async prepare() {
       await send('prepare')
@@ -67,6 +69,8 @@ export function remoteWriter(options: RemoteWriterOptions): Writer {
       if (isAnswer(answer)) return resultOf(answer)
       if (answer !== TIMED_OUT) await pause(clock, PAUSE_MS)
     }
+    // After a reload of the extension, this says so.
+    await storage.get([])
     throw new LeaseError(
       'store-unavailable',
       'the coordinator did not answer; it may or may not have carried out the write',

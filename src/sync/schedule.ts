@@ -15,12 +15,18 @@ export interface Schedule {
   cancel(): void
 }
 
-export function createSchedule(carryOut: () => Promise<unknown>, clock: Clock, warn: Warn): Schedule {
+/** Without `carryOut` nothing is ever done: this context leaves it to others. */
+export function createSchedule(
+  carryOut: (() => Promise<unknown>) | undefined,
+  clock: Clock,
+  warn: Warn,
+): Schedule {
   let cancelTimer: (() => void) | undefined
   let latest = 0
 
   return {
     soon(now = false) {
+      if (!carryOut) return
       if (!cancelTimer) latest = clock.monotonic() + LONGEST_WAIT_MS
       // Contexts that wait for the same records do not all ask for the lock at the same moment.
       const idleMs = Math.min(IDLE_MS * (1 + clock.random()), latest - clock.monotonic())
@@ -45,7 +51,7 @@ export function createSchedule(carryOut: () => Promise<unknown>, clock: Clock, w
   async function run(): Promise<void> {
     cancel()
     try {
-      await carryOut()
+      await carryOut?.()
     } catch (error) {
       const { code, message, retryable } = asLeaseError(error)
       if (code === 'closed') return

@@ -1,4 +1,5 @@
 import { isObject, refuse } from '../base/arguments.ts'
+import { asLeaseError, type LeaseError } from '../base/errors.ts'
 import { type FieldChanges, isDeepEqual, isId, withChanges } from './json.ts'
 
 /** The settings of the whole extension. Other fields are kept as they are. */
@@ -47,19 +48,27 @@ export function expectSettings(settings: object, prefix = '', before?: object): 
   }
 }
 
-/** The stored settings with the changes. Throws if a change makes a field invalid. */
-export function settingsAfter(stored: unknown, changes: FieldChanges, defaults: object): object {
-  const before = { ...defaults, ...(isObject(stored) && stored) }
+/** The stored settings with the changes, or an error if a change makes a field invalid. */
+export function settingsAfter(stored: unknown, changes: FieldChanges, defaults: object): object | LeaseError {
+  const before = isObject(stored) ? { ...defaults, ...stored } : defaults
   const settings = withChanges(before, changes)
-  expectSettings(settings, '', before)
-  return settings
+  try {
+    expectSettings(settings, '', before)
+    return settings
+  } catch (error) {
+    return asLeaseError(error)
+  }
 }
 
-/** The stored settings, with the default in place of every invalid field. */
-export function usableSettings<S extends object>(stored: unknown, defaults: S): S {
-  const settings: S = { ...defaults, ...(isObject(stored) && stored) }
-  const invalid = Object.keys(settingsProblems(settings))
+/** The stored settings, with the default in place of every invalid field, and the problems of these fields. */
+export function usableSettings<S extends object>(stored: unknown, defaults: S) {
+  if (stored !== undefined && !isObject(stored))
+    return { settings: defaults, problems: settingsProblems(stored) }
+  const settings: S = { ...defaults, ...stored }
+  const problems = settingsProblems(settings)
+  const invalid = Object.keys(problems)
   // Without its target, `specific` is invalid too.
   const fields = invalid.includes('scopeTargetId') ? [...invalid, 'scopeMode'] : invalid
-  return { ...settings, ...Object.fromEntries(fields.map((field) => [field, defaults[field as keyof S]])) }
+  for (const field of fields as (keyof S)[]) settings[field] = defaults[field]
+  return { settings, problems }
 }

@@ -1,30 +1,21 @@
-import { onAbort } from '../base/abort.ts'
-import { expectFunction, expectOneOf, expectWhole, refuse } from '../base/arguments.ts'
+import { expectFunction, refuse } from '../base/arguments.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { createAppend } from './append.ts'
 import { type ChangeListener, createChanges, type SyncStatus } from './changes.ts'
+import { readHead } from './fold.ts'
+import { needsMigration } from './format.ts'
+import { createHints } from './hints.ts'
 import { expectId, fieldChanges, jsonCopy, withChanges } from './json.ts'
 import type { Operation } from './log.ts'
-import { type Hint, messageAbout, readMessage, SYNC_ACTIONS } from './messages.ts'
-import { needsMigration } from './migrate.ts'
-import { assemble, type SyncBaseOptions } from './options.ts'
-import { createReader, type Stale } from './reader.ts'
+import { messageAbout } from './messages.ts'
+import { assemble, type SyncOptions } from './options.ts'
+import { createReader } from './reader.ts'
 import { remoteWriter } from './remote-writer.ts'
-import { createSchedule, type Schedule } from './schedule.ts'
+import { createSchedule } from './schedule.ts'
 import { type SyncSettings, settingsAfter } from './settings.ts'
-import { type Items, logOf, type StorageListener } from './storage.ts'
-import { createValidate, type SyncSchemas } from './validate.ts'
+import { logOf, type StorageListener } from './storage.ts'
+import { createValidate } from './validate.ts'
 import { createView, type SyncState } from './view.ts'
-
-export interface SyncOptions<E extends object = never, S extends object = SyncSettings>
-  extends SyncBaseOptions<S> {
-  /** `coordinator`: for a content script, whose locks belong to the host page. Default `here`. */
-  readonly writes?: 'here' | 'coordinator'
-  /** The number of entities in one read. Default 1 000. */
-  readonly batch?: number
-  /** Standard Schemas that check what is written and read, and give entities and settings their types. */
-  readonly validate?: SyncSchemas<E, S>
-}
 
 export interface Sync<E extends object, S extends object = SyncSettings> extends AsyncDisposable {
   /** Reads all stored data. The first write calls it by itself. After a failure it can be called again. */
@@ -79,61 +70,51 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   options: SyncOptions<E, S>,
 ): Sync<E, S> {
   const parts = assemble(options)
-  const { writes = 'here', batch = 1000 } = options
   const { storage, messenger, namespace, layout, format, defaults, clock, warn, closing, announce } = parts
   const { keys } = layout
-  expectWhole('batch', batch, 1, 1_000_000)
-  expectOneOf('writes', writes, ['here', 'coordinator'])
-  const isRemote = writes === 'coordinator'
-  if (isRemote && !messenger) refuse('messenger', 'a Messenger to reach the coordinator', messenger)
+  const isRemote = options.writes === 'coordinator'
 
   const validate = createValidate(options.validate ?? {})
   const changes = createChanges<E, S>()
-  const view = createView<E, S>({
-    defaults,
-    emit: (change) => !closing.signal.aborted && changes.emit(change),
-    changeSettings: (settings, change) => attempt(() => settingsAfter(settings, change, defaults) as S),
-  })
-  const reader = createReader({
-    storage,
-    layout,
-    format,
-    view,
-    defaults,
-    validate,
-    batch,
-    clock,
-    warn,
-    invalidated,
-  })
+  const view = createView<E, S>(defaults, (change) => !closing.signal.aborted && changes.emit(change))
+  const reader = createReader({ ...parts, view, validate, invalidated })
   const writer =
     isRemote && messenger
-      ? remoteWriter({ messenger, namespace, format, clock, closing: closing.signal, shown: view.get })
+      ? remoteWriter({
+          messenger,
+          namespace,
+          format,
+          clock,
+          closing: closing.signal,
+          storage,
+          shown: view.get,
+        })
       : parts.writer
   // Without locks of the extension, records are left to others.
-  const schedule = isRemote ? IDLE : createSchedule(parts.writer.carryOut, clock, warn)
+  const carryOut = isRemote ? undefined : parts.writer.carryOut
+  const schedule = createSchedule(carryOut, clock, warn)
   const append = createAppend({
     ...parts,
     view,
     bootstrap,
     isReady: () => status === 'ready',
-    carryOut: isRemote ? undefined : parts.writer.carryOut,
+    carryOut,
     schedule,
-    readAgain: (key) => reader.stale({ records: [key] }),
+    read: reader.read,
   })
+  const hints = createHints({ ...parts, view, reader, isReady: () => status === 'ready', write })
   const log = logOf(storage)
 
   let status: SyncStatus = 'loading'
   let isClosing = false
   let bootstrapping: Promise<void> | undefined
-  const pendingMessages: Hint[] = []
   const unfinished = new Set<Promise<unknown>>()
 
   // Subscribe before the first read, so that no change is missed.
   const stops = [
     storage.subscribe(onChanged),
     log === storage ? undefined : log.subscribe(onLogChanged),
-    messenger?.subscribe(receive),
+    messenger?.subscribe(hints.receive),
   ]
 
   const sync: Sync<E, S> = {
@@ -184,7 +165,9 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     },
     async updateSettings(fields) {
       const changes = fieldChanges('settings', fields)
-      if (sync.isBootstrapped) validate.settings('settings', settingsAfter(view.settings, changes, defaults))
+      const after = settingsAfter(view.settings, changes, defaults)
+      if (sync.isBootstrapped && after instanceof LeaseError) throw after
+      if (sync.isBootstrapped) validate.settings('settings', after)
       await write({ settings: changes })
     },
     reset: () => write({ reset: true }),
@@ -215,30 +198,22 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   }
 
   async function loadAll(): Promise<void> {
-    let head = await readHead()
+    let head = await readHead(parts)
     if (needsMigration(head, layout, format)) {
       await writer.prepare()
-      head = await readHead()
+      head = await readHead(parts)
     }
     // The log is listed while the entities are read. What was carried out in between is reported as a change.
-    const [, found] = await Promise.all([reader.readAll(head), log.keys()])
-    const records = found.filter((key) => key.startsWith(keys.logPrefix))
-    await readAgain({ records })
+    await Promise.all([reader.readAll(head), readLog()])
     if (status === 'loading') setStatus('ready')
+    hints.followAll()
+  }
+
+  /** Shows the records of the log, and has them carried out. */
+  async function readLog(): Promise<void> {
+    const records = (await log.keys()).filter((key) => key.startsWith(keys.logPrefix))
+    await reader.read(records)
     if (records.length > 0) schedule.soon()
-    for (const hint of pendingMessages.splice(0)) follow(hint)
-  }
-
-  function readHead(): Promise<Items> {
-    return storage.get([...new Set([keys.meta, keys.settings, keys.all, keys.index, ...layout.indexKeys])])
-  }
-
-  /** Resolves when this, and everything that was stale before, is shown. */
-  function readAgain(stale: Stale): Promise<void> {
-    return new Promise((resolve) => {
-      reader.stale({ ...stale, afterRead: resolve })
-      onAbort(closing.signal, resolve)
-    })
   }
 
   async function write(operation: Operation): Promise<void> {
@@ -269,7 +244,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
       updated = checked(id, change(entity as E | undefined))
       return updated
     })
-    await readAgain({ ids: [id], index: !view.indexes(id) })
+    await reader.read(view.indexes(id) ? reader.keysOf([id]) : layout.indexKeys)
     if (updated) announce(messageAbout([[id, updated]], undefined))
   }
 
@@ -311,40 +286,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   function onChanged(changes: Parameters<StorageListener>[0]): void {
     append.onChanged(changes)
     reader.onChanged(changes)
-  }
-
-  function receive(message: unknown): unknown {
-    const hint = readMessage(message, namespace)
-    if (hint === null) warn('malformed-message', 'a malformed message was ignored', message)
-    if (!hint) return undefined
-    if (sync.isBootstrapped) follow(hint)
-    else pendingMessages.push(hint)
-    return { action: SYNC_ACTIONS.ack }
-  }
-
-  /** A message is a hint and may be old: read the storage, which decides. */
-  function follow({ changed, removed, revision }: Hint): void {
-    reader.stale({ ids: changed })
-    if (removed.length > 0) reader.stale({ index: true, afterRead: () => removeLeftOvers(removed, revision) })
-  }
-
-  /** A foreign sender leaves it to the receivers to remove ids from the index. */
-  function removeLeftOvers(removed: readonly string[], revision = view.revision): void {
-    const left = removed.filter((id) => view.indexes(id) && view.get(id))
-    if (left.length === 0 || revision < view.revision) return
-    write({ delta: left.map((id) => [id, null]), seenAt: revision }).catch((error) =>
-      warn('remove-failed', `could not remove ${left.join(', ')} from the index`, error),
-    )
-  }
-}
-
-/** For a context that carries out nothing. */
-const IDLE: Schedule = { soon() {}, cancel() {}, finish: async () => {} }
-
-function attempt<T>(work: () => T): T | undefined {
-  try {
-    return work()
-  } catch {
-    return undefined
+    // Anything may have happened, also writes of pages that are closed now.
+    if (!changes) readLog().catch(failed)
   }
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import type { SyncChange } from './index.ts'
-import { withChanges } from './json.ts'
 import { createView } from './view.ts'
 
 interface Item {
@@ -9,15 +8,11 @@ interface Item {
 
 function open() {
   const changes: SyncChange[] = []
-  const view = createView<Item, { theme: string }>({
-    defaults: { theme: 'light' },
-    emit: (change) => changes.push(change),
-    changeSettings: withChanges,
-  })
+  const view = createView<Item, { theme: string }>({ theme: 'light' }, (change) => changes.push(change))
   const emitted = () => changes.splice(0)
   view.applyIndex(['a', 'b'], 1)
-  view.applyEntityState('a', { n: 1 })
-  view.applyEntityState('b', { n: 2 })
+  view.applyEntities([['a', { n: 1 }]])
+  view.applyEntities([['b', { n: 2 }]])
   view.applySettings({ theme: 'dark' })
   expect(emitted().map(({ type }) => type)).toEqual(['entity', 'entity', 'settings'])
   return { view, emitted }
@@ -28,7 +23,7 @@ describe('apply', () => {
     const { view, emitted } = open()
     for (let time = 0; time < 2; time++) {
       view.applyIndex(['b', 'a'], 2)
-      view.applyEntityState('a', { n: 1 })
+      view.applyEntities([['a', { n: 1 }]])
       view.applySettings({ theme: 'dark' })
     }
     expect(emitted()).toEqual([])
@@ -41,7 +36,7 @@ describe('apply', () => {
     const { view, emitted } = open()
     view.applyIndex(['a'], 2)
     emitted()
-    view.applyEntityState('b', { n: 3 })
+    view.applyEntities([['b', { n: 3 }]])
     expect(emitted()).toEqual([])
     expect(view.get('b')).toBeUndefined()
   })
@@ -68,12 +63,12 @@ describe('apply', () => {
     const { view } = open()
     const before = view.state
     view.applyIndex(['a', 'b'], 2)
-    view.applyEntityState('a', { n: 1 })
+    view.applyEntities([['a', { n: 1 }]])
     expect(view.state).toBe(before)
     view.applySettings({ theme: 'blue' })
     expect(view.state).not.toBe(before)
     expect(view.state.entries).toBe(before.entries)
-    view.applyEntityState('a', { n: 2 })
+    view.applyEntities([['a', { n: 2 }]])
     expect(view.state.entries).not.toBe(before.entries)
   })
 
@@ -91,8 +86,8 @@ describe('a record', () => {
       ['a', { n: 10 }],
       ['new', { n: 20 }],
     ] as const
-    view.add('r', 'r/0', { delta })
-    view.applyEntityState('a', { n: 3 })
+    view.add('r', { delta })
+    view.applyEntities([['a', { n: 3 }]])
     expect(view.state.entries).toEqual([
       ['a', { n: 10 }],
       ['b', { n: 2 }],
@@ -108,11 +103,11 @@ describe('a record', () => {
 
   it('has its place in the order of all records, however late it comes', () => {
     const { view } = open()
-    view.add('r2', 'r2/0', { patch: ['a', { n: 20 }, []] })
-    view.add('r1', 'r1/0', { delta: [['a', { n: 10 }]] })
+    view.add('r2', { patch: ['a', { n: 20 }, []] })
+    view.add('r1', { delta: [['a', { n: 10 }]] })
     expect(view.get('a')).toEqual({ n: 20 })
-    view.add('r3', 'r3/0', { delta: [['a', null]] })
-    view.add('r4', 'r4/0', { delta: [['a', { n: 40 }]] })
+    view.add('r3', { delta: [['a', null]] })
+    view.add('r4', { delta: [['a', { n: 40 }]] })
     expect(view.state.entries).toEqual([
       ['b', { n: 2 }],
       ['a', { n: 40 }],
@@ -123,7 +118,7 @@ describe('a record', () => {
 
   it('that resets is one change, and shows all entities again when it is dropped', () => {
     const { view, emitted } = open()
-    view.add('r', 'r/0', { reset: true })
+    view.add('r', { reset: true })
     expect(emitted().map(({ type }) => type)).toEqual(['cleared'])
     view.drop('r')
     expect(emitted().length).toBe(2)
@@ -131,7 +126,7 @@ describe('a record', () => {
 
   it('of settings stays on top of the stored settings', () => {
     const { view, emitted } = open()
-    view.add('r', 'r/0', { settings: [{ theme: 'blue' }, []] })
+    view.add('r', { settings: [{ theme: 'blue' }, []] })
     view.applySettings({ theme: 'light' })
     expect(view.state.settings).toEqual({ theme: 'blue' })
     view.drop('r')

@@ -6,8 +6,9 @@
  * shown data differs afterwards.
  */
 import type { SyncChange } from './changes.ts'
-import { isDeepEqual, withChanges } from './json.ts'
-import type { Operation } from './log.ts'
+import { createFold, type Fold } from './fold.ts'
+import { isDeepEqual } from './json.ts'
+import { idsIn, type Operation, placeOf } from './log.ts'
 
 /** A snapshot of the shown data. It is the same object until something changes. */
 export interface SyncState<E extends object, S extends object> {
@@ -16,36 +17,21 @@ export interface SyncState<E extends object, S extends object> {
   readonly settings: S
 }
 
-/** One operation on one entity, or on the settings. */
-interface Edit<T> {
-  readonly place: string
-  readonly apply: (stored: T | undefined) => T | undefined
-  /** It removes the entity. If another edit adds it again, it comes to the end of the list. */
-  readonly removes?: boolean
-}
-
-export interface ViewOptions<E extends object, S extends object> {
-  readonly defaults: S
-  readonly emit: (change: SyncChange<E, S>) => void
-  /** The settings after a change, or `undefined` if they would not be valid. */
-  readonly changeSettings: (settings: S, changes: NonNullable<Operation['settings']>) => S | undefined
-}
-
 export type View<E extends object, S extends object> = ReturnType<typeof createView<E, S>>
 
-export function createView<E extends object, S extends object>(options: ViewOptions<E, S>) {
-  const { defaults, emit, changeSettings } = options
+export function createView<E extends object, S extends object>(
+  defaults: S,
+  emit: (change: SyncChange<E, S>) => void,
+) {
   let index = new Set<string>()
   let revision = 0
   const stored = new Map<string, E>()
   const shown = new Map<string, E>()
-  const edits = new Map<string, Edit<E>[]>()
-  const resets: Edit<E>[] = []
-  const settingsEdits: Edit<S>[] = []
-  /** The records on top by key, with functions that take their edits back. */
-  const records = new Map<string, { readonly operations: Operation[]; readonly undo: (() => void)[] }>()
+  /** The operations on top, by the key of their record. */
+  const records = new Map<string, Operation[]>()
   let storedSettings = defaults
   let shownSettings = defaults
+  let top = foldAgain()
   let state: SyncState<E, S> = { entries: [], settings: defaults }
   let entriesAreOld = false
 
@@ -57,54 +43,43 @@ export function createView<E extends object, S extends object>(options: ViewOpti
       revision = newRevision
       entriesAreOld = true
       for (const id of gone) stored.delete(id)
-      // Entities with edits stay shown. Without edits nothing is left: report that as one change.
-      if (gone.length > 0 && ids.length === 0 && edits.size === 0) showNone()
-      else for (const id of gone) show(id)
+      showAgain(gone, gone.length > 0 && ids.length === 0)
     },
-    /** Ignores an entity that is not in the index. `undefined`: the key of the entity is missing. */
-    applyEntityState(id: string, entity: E | undefined): void {
-      if (!index.has(id)) return
-      if (entity) stored.set(id, entity)
-      else stored.delete(id)
-      show(id)
+    /** Ignores entities that are not in the index. `undefined`: the key of the entity is missing. */
+    applyEntities(entities: readonly (readonly [id: string, entity: E | undefined])[]): void {
+      const known = entities.filter(([id]) => index.has(id))
+      for (const [id, entity] of known) {
+        if (entity) stored.set(id, entity)
+        else stored.delete(id)
+      }
+      showAgain(known.map(([id]) => id))
     },
     applySettings(settings: S): void {
       storedSettings = settings
-      showSettings()
+      showAgain([])
     },
 
-    /** Puts an operation of a record on top. */
-    add(key: string, place: string, operation: Operation): void {
-      const { delta = [], patch, settings, reset } = operation
-      const { operations, undo } = records.get(key) ?? { operations: [], undo: [] }
-      records.set(key, { operations, undo })
-      operations.push(operation)
-      if (reset) {
-        const take = insert(resets, { place, apply: () => undefined, removes: true })
-        undo.push(() => take(showAll))
-        showAll()
-      }
-      for (const [id, entity] of delta)
-        addEdit(undo, id, { place, apply: () => (entity as E) ?? undefined, removes: !entity })
-      if (patch) {
-        const [id, ...changes] = patch
-        addEdit(undo, id, { place, apply: (entity) => entity && withChanges(entity, changes) })
-      }
-      if (settings) {
-        const apply = (before: S = defaults) => changeSettings(before, settings) ?? before
-        const take = insert(settingsEdits, { place, apply })
-        undo.push(() => take(showSettings))
-        showSettings()
-      }
+    /** Puts the next operation of a record on top. Returns its place in the log. */
+    add(key: string, operation: Operation): string {
+      const operations = records.get(key) ?? []
+      const isLast = [...records.keys()].every((other) => other <= key)
+      records.set(key, operations)
+      const place = placeOf(key, operations.push(operation) - 1)
+      if (isLast) {
+        top.apply([place, operation])
+        show(idsIn(operation), operation.reset)
+      } else showAgain(idsIn(operation), operation.reset)
+      return place
     },
     /** Takes a record away: it is carried out, or has failed. */
     drop(key: string): void {
-      const undo = records.get(key)?.undo ?? []
+      const operations = records.get(key) ?? []
       records.delete(key)
-      for (const take of undo) take()
+      const all = operations.some(({ reset }) => reset) ? [...index, ...shown.keys()] : []
+      showAgain(new Set([...all, ...operations.flatMap(idsIn)]))
     },
     /** The operations of a record that is on top. */
-    operationsOf: (key: string): readonly Operation[] | undefined => records.get(key)?.operations,
+    operationsOf: (key: string): readonly Operation[] | undefined => records.get(key),
     get records(): readonly string[] {
       return [...records.keys()]
     },
@@ -133,23 +108,35 @@ export function createView<E extends object, S extends object>(options: ViewOpti
     },
   }
 
-  function addEdit(undo: (() => void)[], id: string, edit: Edit<E>): void {
-    const list = edits.get(id) ?? []
-    edits.set(id, list)
-    const take = insert(list, edit)
-    undo.push(() =>
-      take(() => {
-        if (list.length === 0) edits.delete(id)
-        show(id)
-      }),
-    )
-    show(id)
+  function foldAgain(): Fold {
+    const fold = createFold({
+      indexed: index,
+      revision,
+      find: (id) => stored.get(id),
+      settings: storedSettings,
+      defaults,
+    })
+    for (const [key, operations] of [...records].sort(([one], [other]) => (one < other ? -1 : 1)))
+      for (const [at, operation] of operations.entries()) fold.apply([placeOf(key, at), operation])
+    return fold
   }
 
-  function show(id: string): void {
-    const list = edits.get(id) ?? []
-    const all = resets.length > 0 ? [...list, ...resets].sort(byPlace) : list
-    const next = all.reduce((entity, { apply }) => apply(entity), stored.get(id))
+  /** After a change below or between the records. */
+  function showAgain(ids: Iterable<string>, clears?: boolean): void {
+    top = foldAgain()
+    show(ids, clears)
+  }
+
+  /** `clears`: if nothing is left, that is one change, not one for each entity. */
+  function show(ids: Iterable<string>, clears = false): void {
+    if (clears && top.values.size === 0) showNone()
+    else
+      for (const id of clears ? [...shown.keys(), ...ids] : ids)
+        showEntity(id, top.entity(id) as E | undefined)
+    showSettings((top.settings ?? storedSettings) as S)
+  }
+
+  function showEntity(id: string, next: E | undefined): void {
     const previous = shown.get(id)
     if (isDeepEqual(previous, next)) return
     entriesAreOld = true
@@ -162,13 +149,6 @@ export function createView<E extends object, S extends object>(options: ViewOpti
     }
   }
 
-  /** After a reset. */
-  function showAll(): void {
-    if (edits.size === 0 && resets.length > 0) showNone()
-    else for (const id of new Set([...index, ...shown.keys(), ...edits.keys()])) show(id)
-  }
-
-  /** Removes all entities as one change, not one change for each. */
   function showNone(): void {
     if (shown.size === 0) return
     const previous = [...shown]
@@ -177,8 +157,7 @@ export function createView<E extends object, S extends object>(options: ViewOpti
     emit({ type: 'cleared', previous })
   }
 
-  function showSettings(): void {
-    const next = settingsEdits.reduce((settings, { apply }) => apply(settings) ?? settings, storedSettings)
+  function showSettings(next: S): void {
     const previous = shownSettings
     if (isDeepEqual(previous, next)) return
     shownSettings = next
@@ -188,8 +167,8 @@ export function createView<E extends object, S extends object>(options: ViewOpti
   /** The present array if it is still correct. */
   function renewedEntries(): SyncState<E, S>['entries'] {
     const { entries } = state
-    const stays = (id: string) => !edits.get(id)?.some(({ removes }) => removes)
-    const first = resets.length > 0 ? [] : [...index].filter(stays)
+    // An entity that was removed and added again comes to the end of the list.
+    const first = [...index].filter((id) => !top.removed.has(id))
     const next = [...new Set([...first, ...shown.keys()])].flatMap((id) => {
       const entity = shown.get(id)
       return entity ? [[id, entity] as const] : []
@@ -197,17 +176,5 @@ export function createView<E extends object, S extends object>(options: ViewOpti
     const isSame = ([id, entity]: readonly [string, E], position: number) =>
       entries[position]?.[0] === id && entries[position][1] === entity
     return next.length === entries.length && next.every(isSame) ? entries : next
-  }
-}
-
-const byPlace = (one: { place: string }, other: { place: string }) => (one.place < other.place ? -1 : 1)
-
-/** Returns a function that removes the edit. */
-function insert<T>(list: Edit<T>[], edit: Edit<T>): (then: () => void) => void {
-  list.push(edit)
-  if (list.length > 1) list.sort(byPlace)
-  return (then) => {
-    list.splice(list.indexOf(edit), 1)
-    then()
   }
 }

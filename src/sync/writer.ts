@@ -3,13 +3,12 @@
  * removed id leaves the index before its entity is removed: a writer that dies in between leaves at most an orphaned
  * key, and the records, which are carried out again.
  */
-import { isObject } from '../base/arguments.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
-import { adopt, fold, type Records, readRecords } from './fold.ts'
+import { createFold, type Records, readHead, readRecords } from './fold.ts'
 import { expectFormat, type Format, readMeta, show } from './format.ts'
 import type { Layout } from './layout.ts'
 import type { SyncLocks } from './locks.ts'
-import { DONE } from './log.ts'
+import { DONE, type Operation } from './log.ts'
 import { type Migrations, migrate } from './migrate.ts'
 import { type Items, logOf, type StorageAdapter } from './storage.ts'
 import type { Warn } from './warnings.ts'
@@ -28,22 +27,23 @@ export interface Writer {
 
 /** What became of the records that were carried out. */
 export interface Outcome {
-  readonly records: ReadonlySet<string>
-  /** The new revision of the index, if it changed. */
-  readonly revision?: number
-  /** By place in the log: operations that could not be carried out. */
-  readonly refused: ReadonlyMap<string, LeaseError>
+  /**
+   * By key of a record: `null` if it was carried out, or why the storage refused it. By place in the log: why an
+   * operation could not be carried out.
+   */
+  readonly results: Map<string, LeaseError | null>
   /** The ids that are not in the index any more. */
-  readonly gone: ReadonlySet<string>
-  /** By key: records that the storage refused. They stay in the log. */
-  readonly failed?: ReadonlyMap<string, LeaseError>
+  readonly gone: Set<string>
+  /** The new revision of the index, if it changed. */
+  revision?: number
 }
 
-const NOTHING: Outcome = { records: new Set(), refused: new Map(), gone: new Set() }
-
 export interface StorageWriter extends Writer {
-  /** Carries out all records that are in storage when the lock is free. */
-  carryOut(): Promise<Outcome>
+  /**
+   * Carries out all records that are in storage when the lock is free. `key`: a record that the caller has appended
+   * before. With `unlogged`, it could not be appended, and these are its operations. Resolves when the result is stored.
+   */
+  carryOut(key?: string, unlogged?: readonly Operation[]): Promise<Outcome>
 }
 
 export interface StorageWriterOptions {
@@ -60,31 +60,49 @@ export interface StorageWriterOptions {
   readonly warn: Warn
 }
 
+interface Work {
+  /** Records that the callers have appended before. */
+  readonly expected?: Iterable<string>
+  /** Operations that are in no record. */
+  readonly unlogged?: readonly Operation[]
+  readonly update?: { readonly id: string; readonly change: Update }
+  /** Called when the result is stored, and only removals are left to do. */
+  readonly stored?: (outcome: Outcome) => void
+}
+
+const NO_LOCKS: SyncLocks = {
+  async withLease(_resource, work) {
+    await undefined
+    return work()
+  },
+}
+
 export function storageWriter(options: StorageWriterOptions): StorageWriter {
-  const { storage, locks, layout, format, lockName, warn } = options
+  const { storage, locks = NO_LOCKS, layout, format, lockName, warn } = options
   const { keys, indexKeys } = layout
   const log = logOf(storage)
   const reported = new Set<string>()
-  let waiting: Promise<Outcome> | undefined
+  /** The next turn. Those who ask before the lock is free share it. */
+  let turn: { readonly outcome: Promise<Outcome>; readonly expected: Set<string> } | undefined
 
   return {
-    carryOut() {
-      // Those who ask before the lock is free share one turn.
-      waiting ??= takeTurn()
-      return waiting
+    carryOut(key, unlogged) {
+      if (unlogged) return exclusively(() => carryOutAll({ unlogged }))
+      turn ??= takeTurn()
+      if (key) turn.expected.add(key)
+      return turn.outcome
     },
 
     prepare: () => exclusively(() => migrate(options)),
 
     async update(id, change) {
-      await exclusively(async () => carryOut(await readLog(), { id, change }))
+      await exclusively(() => carryOutAll({ update: { id, change } }))
     },
 
     cleanup: (ids) =>
       exclusively(async () => {
-        await carryOutAll()
-        const items = await storage.get([keys.meta, ...indexKeys])
-        expectFormat(readMeta(items, keys), format)
+        await carryOutAll({})
+        const items = await readBase()
         const indexed = indexedIds(items)
         // A missing index says nothing, and another device's index may come later than its entities.
         if (storage.shared || indexKeys.some((key) => !(key in items))) return []
@@ -95,124 +113,129 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
       }),
   }
 
-  async function takeTurn(): Promise<Outcome> {
-    // Without locks the work starts at once: let the caller note the turn first.
-    await undefined
-    try {
-      return await exclusively(() => {
-        waiting = undefined
-        return carryOutAll()
+  function takeTurn(): NonNullable<typeof turn> {
+    const expected = new Set<string>()
+    const outcome = new Promise<Outcome>((resolve, reject) => {
+      exclusively(() => {
+        turn = undefined
+        return carryOutAll({ expected, stored: resolve })
+      }).catch((error) => {
+        turn = undefined
+        reject(error)
       })
-    } catch (error) {
-      waiting = undefined
-      throw error
-    }
-  }
-
-  /** All records together. If that fails, one by one, so that a record that does not fit stops no other. */
-  async function carryOutAll(): Promise<Outcome> {
-    const records = await readLog()
-    try {
-      return await carryOut(records)
-    } catch (error) {
-      const { code, retryable } = asLeaseError(error)
-      if (code !== 'store-failed' || retryable || records.keys.length < 2) throw error
-    }
-    const outcomes: Outcome[] = []
-    const failed = new Map<string, LeaseError>()
-    for (const key of records.keys) {
-      const own = records.operations.filter(([place]) => place.startsWith(key))
-      const outcome = await carryOut({ ...records, keys: [key], operations: own }).catch(asLeaseError)
-      if (outcome instanceof LeaseError) failed.set(key, outcome)
-      else outcomes.push(outcome)
-    }
-    const { revision } = outcomes.findLast((outcome) => outcome.revision) ?? {}
-    return {
-      records: new Set(outcomes.flatMap((outcome) => [...outcome.records])),
-      refused: new Map(outcomes.flatMap((outcome) => [...outcome.refused])),
-      // What is removed by one record may be added by the next: receivers learn it from the storage.
-      gone: new Set(),
-      failed,
-      ...(revision && { revision }),
-    }
+    })
+    return { outcome, expected }
   }
 
   async function exclusively<T>(work: () => Promise<T>): Promise<T> {
     try {
-      return await (locks ? locks.withLease(lockName, work) : work())
+      return await locks.withLease(lockName, work)
     } catch (error) {
       throw asLeaseError(error)
     }
   }
 
+  /** All records together. If that fails, one by one, so that a record that does not fit stops no other. */
+  async function carryOutAll({ expected = [], unlogged = [], update, stored }: Work): Promise<Outcome> {
+    const { records, base } = await readStored([...expected])
+    const operations = [...records.operations, ...unlogged.map((operation) => ['', operation] as const)]
+    const outcome: Outcome = { results: new Map(), gone: new Set() }
+    try {
+      await carryOut({ ...records, operations }, outcome, base, update)
+    } catch (error) {
+      const { code, retryable } = asLeaseError(error)
+      const alone = records.keys.length < 2 || unlogged.length > 0 || update
+      if (alone || code !== 'store-failed' || retryable) throw error
+      for (const key of records.keys) {
+        const own = records.operations.filter(([place]) => place.startsWith(key))
+        await carryOut({ keys: [key], operations: own }, outcome, await readBase()).catch((error) =>
+          outcome.results.set(key, asLeaseError(error)),
+        )
+      }
+    }
+    const done = records.keys.filter((key) => outcome.results.get(key) === null)
+    const orphans = layout.entityKeys(outcome.gone)
+    // If this fails, somebody else removes the keys later.
+    const removed = Promise.allSettled(
+      log === storage ? [remove(log, [...done, ...orphans])] : [remove(log, done), remove(storage, orphans)],
+    )
+    stored?.(outcome)
+    await removed
+    return outcome
+  }
+
   async function carryOut(
-    records: Records,
-    update?: { readonly id: string; readonly change: Update },
-  ): Promise<Outcome> {
-    const { operations } = records
-    if (records.keys.length === 0 && !update) return NOTHING
-    const touched = [
-      ...operations.flatMap(([, { patch }]) => patch?.[0] ?? []),
-      ...(update ? [update.id] : []),
-    ]
-    const items = await readBase(layout.entityKeys(touched))
-    const meta = readMeta(items, keys)
-    expectFormat(meta, format)
+    { keys: recordKeys, operations }: Records,
+    outcome: Outcome,
+    base: Items,
+    update?: Work['update'],
+  ): Promise<void> {
+    const touched = operations.flatMap(([, { patch }]) => patch?.[0] ?? []).concat(update?.id ?? [])
+    const items = touched.length > 0 ? { ...base, ...(await storage.get(layout.entityKeys(touched))) } : base
     const resets = operations.some(([, { reset }]) => reset)
     // A reset repairs a damaged index.
     const indexed = resets ? new Set(layout.ids(items)) : indexedIds(items)
-    const folded = fold(operations, {
+    const before = readMeta(items, keys)?.revision ?? 0
+    const folded = createFold({
       indexed,
-      revision: meta?.revision ?? 0,
+      revision: before,
       find: layout.lookup(items),
       settings: items[keys.settings],
       defaults: options.defaults,
     })
+    operations.forEach(folded.apply)
     const { removed, values, settings, refused } = folded
     const updated = update?.change(folded.entity(update.id))
     if (update && updated) values.set(update.id, updated)
 
-    const change = layout.change(items, removed, [...values])
-    const indexChanged = resets || Object.keys(change.index).length > 0
-    const revision = indexChanged ? (meta?.revision ?? 0) + 1 : undefined
+    const { entities, index } = layout.change(items, removed, [...values])
+    const indexChanged = resets || Object.keys(index).length > 0
     // A shard that is missing later is damaged, so all of them are written.
     const missing = Object.entries(layout.empty).filter(([key]) => resets || !(key in items))
-    const index = { ...Object.fromEntries(missing), ...change.index }
     const result: Items = {
       ...(settings && { [keys.settings]: settings }),
-      ...(revision && { ...index, [keys.meta]: { ...format, revision } }),
+      ...(indexChanged && {
+        ...Object.fromEntries(missing),
+        ...index,
+        [keys.meta]: { ...format, revision: before + 1 },
+      }),
       // Together with their result, so that no record is carried out twice.
-      ...(log === storage && Object.fromEntries(records.keys.map((key) => [key, DONE]))),
+      ...(log === storage && Object.fromEntries(recordKeys.map((key) => [key, DONE]))),
     }
     const added = layout.entityKeys([...values.keys()].filter((id) => !indexed.has(id)))
-    await store(change.entities, result, added)
-    const gone = new Set([...removed].filter((id) => !values.has(id)))
-    const orphans = layout.entityKeys(gone)
-    // If this fails, somebody else removes the keys later.
-    if (log !== storage) await remove(log, records.keys).catch(() => {})
-    await remove(storage, log === storage ? [...records.keys, ...orphans] : orphans).catch(() => {})
-    return { records: new Set(records.keys), refused, gone, ...(revision && { revision }) }
+    await store(entities, result, added)
+    if (indexChanged) outcome.revision = before + 1
+    for (const id of removed) outcome.gone.add(id)
+    for (const id of values.keys()) outcome.gone.delete(id)
+    for (const key of recordKeys) outcome.results.set(key, null)
+    for (const [place, error] of refused) outcome.results.set(place, error)
   }
 
-  async function readLog(): Promise<Records> {
-    const found = (await log.keys()).filter((key) => key.startsWith(keys.logPrefix))
-    const records = readRecords(found.length > 0 ? await log.get(found) : {}, keys.logPrefix, show(format))
-    for (const key of records.ignored.filter((key) => !reported.has(key))) {
+  /** `expected`: records that are probably there. They are read while the others are listed. */
+  async function readStored(expected: readonly string[]) {
+    const [listed, base, logged] = await Promise.all([
+      log.keys(),
+      readBase(log === storage ? expected : []),
+      log === storage || expected.length === 0 ? {} : log.get(expected),
+    ])
+    const others = listed.filter((key) => key.startsWith(keys.logPrefix) && !expected.includes(key))
+    const items = { ...base, ...logged, ...(others.length > 0 && (await log.get(others))) }
+    const { ignored, ...records } = readRecords(items, keys.logPrefix, show(format))
+    for (const key of ignored.filter((key) => !reported.has(key))) {
       reported.add(key)
       warn('malformed-record', `${key} is malformed or has another format; it is not carried out`)
     }
-    return records
+    return { records, base }
   }
 
-  async function readBase(more: readonly string[]): Promise<Items> {
-    const items = await storage.get([keys.meta, keys.settings, keys.all, ...indexKeys, ...more])
-    return storage.shared ? adopt(items, await storage.keys(), layout) : items
+  async function readBase(more: readonly string[] = []): Promise<Items> {
+    const items = await readHead(options, [...layout.headKeys, ...more])
+    expectFormat(readMeta(items, keys), format)
+    return items
   }
 
-  /** Throws if the index is damaged: it is not a list, or it is missing although it was written once. */
   function indexedIds(items: Items): ReadonlySet<string> {
-    const missing = isObject(items[keys.meta]) && indexKeys.some((key) => !(key in items))
-    const ids = missing && !storage.shared ? null : layout.ids(items)
+    const ids = layout.ids(items)
     if (ids) return new Set(ids)
     throw new LeaseError(
       'store-failed',

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { eventually } from '../../test/eventually.ts'
-import { changesOf, fakeExtension, type Item, opened } from '../../test/sync/fake-extension.ts'
+import { changesOf, fakeExtension, type Item, opened, type Surface } from '../../test/sync/fake-extension.ts'
 import { createLeases } from '../core/index.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { FakeClock } from '../testing/index.ts'
@@ -68,6 +68,48 @@ describe('a write', () => {
     expect(seen.map((change) => change.type)).toEqual(['entity', 'entity', 'entity', 'removed'])
     await extension.resolved(page.setEntity('small', { n: 4 }))
     expect(other.state.entries.length).toBe(1)
+  })
+
+  it.each([
+    ['removal', (page: Surface) => page.removeEntity('a', 'c')],
+    ['reset', (page: Surface) => page.reset()],
+  ])('that is a %s is carried out although the storage is full', async (_what, write) => {
+    const quotaBytes = 400
+    const extension = fakeExtension({ quotaBytes })
+    const [page, other] = await opened(extension, 'Page', 'Page')
+    for (const id of ['a', 'b', 'c']) await extension.resolved(page.setEntity(id, { n: 1 }))
+    await extension.settle()
+    const used = Object.entries(extension.browser.items())
+      .flat()
+      .map((part) => JSON.stringify(part))
+      .join('').length
+    const { local } = extension.browser.openPage().api.storage
+    for (let left = quotaBytes - used; left > 0; left--)
+      await extension.resolved(local.set({ filler: 'x'.repeat(left) })).then(
+        () => (left = 0),
+        () => {},
+      )
+    await expect(extension.resolved(page.setEntity('d', { n: 1 }))).rejects.toMatchObject({
+      code: 'store-failed',
+    })
+    await extension.resolved(write(page))
+    await extension.settle()
+    for (const surface of [page, other]) expect(surface.get('a')).toBeUndefined()
+    const stored = Object.keys(extension.browser.items())
+    expect(stored).not.toContain('trackedEntity:a')
+    expect(stored.filter((key) => key.includes('log'))).toEqual([])
+  })
+
+  it('comes after every record that is shown, although the clock was set back', async () => {
+    const extension = fakeExtension()
+    const [tab] = await opened(extension, 'Tab')
+    await extension.resolved(tab.setEntity('a', { n: 1 }))
+    extension.clock.jump(-3_600_000)
+    const later = extension.openTab()
+    await extension.resolved(later.bootstrap())
+    await extension.resolved(later.setEntity('a', { n: 2 }))
+    await extension.settle()
+    for (const surface of [tab, later]) expect(surface.get('a')).toEqual({ n: 2 })
   })
 
   it('of one field keeps the fields that another context sets', async () => {

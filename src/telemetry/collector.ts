@@ -56,6 +56,8 @@ export interface CollectorOptions {
 export interface ListenOptions {
   /** The events were recorded earlier: durations come from their `at`, not from the clock. Default false. */
   readonly recorded?: boolean
+  /** The backend of events that do not name theirs: the `kind` of the store, such as `sqlite`. */
+  readonly backend?: string
 }
 
 export interface Collector extends AsyncDisposable {
@@ -97,10 +99,11 @@ export function createCollector(options: CollectorOptions): Collector {
   const collector: Collector = {
     listen(stream, listenOptions = {}) {
       expectOneOf('stream', stream, STREAMS)
-      expectOptions(listenOptions, { recorded: 1 })
-      const { recorded = false } = listenOptions
+      expectOptions(listenOptions, { recorded: 1, backend: 1 })
+      const { recorded = false, backend } = listenOptions
       expectBoolean('recorded', recorded)
-      const queue = createEventQueue(stream, encodeOptions, clock, recorded)
+      if (backend !== undefined) expectText('backend', backend)
+      const queue = createEventQueue(stream, { ...encodeOptions, backend }, clock, recorded)
       eventQueues.push(queue)
       return (event) => {
         if (closed || typeof event?.type !== 'string') return

@@ -52,11 +52,13 @@ export interface EncodeOptions {
   /** Fields whose names are written as they are. All other names are written as pseudonyms. */
   readonly reveal: ReadonlySet<string>
   readonly pseudonym: (name: string) => string
+  /** Of events that do not name theirs. */
+  readonly backend?: string | undefined
 }
 
 /** The record of an event; `undefined` if the event's type is not a valid code. */
 export function encodeEvent(
-  { source, reveal, pseudonym }: EncodeOptions,
+  { source, reveal, pseudonym, backend }: EncodeOptions,
   stream: StreamName,
   event: TelemetryEvent,
   at: string,
@@ -73,7 +75,7 @@ export function encodeEvent(
     resource: name('resource', event.resource ?? event.room_id),
     owner: name('owner', event.owner ?? event.session_id),
     scope: event.scope,
-    backend: event.backend ?? fieldOf(event.lease, 'backend'),
+    backend: event.backend ?? fieldOf(event.lease, 'backend') ?? backend,
     strategy: event.strategy,
     operation: event.operation ?? tracked.operation,
     code: fieldOf(event.error, 'code') ?? fieldOf(event.lastError, 'code'),

@@ -3,3 +3,4 @@ export { type FileSink, type FileSinkOptions, fileSink } from './file-sink-node.
 export type { MonitorResult } from './monitor-node.ts'
 export { type ReportOptions, report } from './report-node.ts'
 export { type Progress, type ScoreOptions, score } from './score-node.ts'
+export { openTelemetryTracing, type Tracing, type TracingOptions } from './tracing-node.ts'

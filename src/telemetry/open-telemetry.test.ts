@@ -42,7 +42,7 @@ it('updates the instruments of the OpenTelemetry SDK', async () => {
   expect(read).toEqual({
     'holdfast.lock.acquires 1': [
       ['project granted web', 1],
-      ['lease granted store', 1],
+      ['lease granted unknown', 1],
       ['project refused fallback', 1],
     ],
     'holdfast.lock.attempts 1': [

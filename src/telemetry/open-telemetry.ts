@@ -78,7 +78,7 @@ export function openTelemetrySink(meter: MeterLike): Sink {
   }
 
   function addAcquire(outcome: string, record: TelemetryRecord, attributes: Attributes): void {
-    acquires.add(1, { ...attributes, outcome, backend: record.backend ?? 'store' })
+    acquires.add(1, { ...attributes, outcome, backend: record.backend ?? 'unknown' })
     attempts.add(record.attempts ?? 1, attributes)
     waited(record.waitedMs, attributes)
   }

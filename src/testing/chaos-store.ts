@@ -7,6 +7,7 @@ import {
   type LeaseStore,
   type StoreEvent,
   systemClock,
+  type WaitingQuery,
 } from '../core/index.ts'
 
 /** Probabilities from 0 to 1, and delays. */
@@ -115,12 +116,15 @@ export function chaosStore(store: LeaseStore, options: ChaosOptions = {}): Chaos
       read(`read ${JSON.stringify(resources)}`, () => store.read(resources, options)),
     list: (query, options) => read(`list ${JSON.stringify(query)}`, () => store.list(query, options)),
     ...(store.waiting && {
-      waiting: (resource: string, options?: CallOptions) =>
-        read(`waiting ${resource}`, () => (store as Required<LeaseStore>).waiting(resource, options)),
+      waiting: (query: WaitingQuery, options?: CallOptions) =>
+        read(`waiting ${JSON.stringify(query)}`, () =>
+          (store as Required<LeaseStore>).waiting(query, options),
+        ),
     }),
     explain: (error) => store.explain?.(error) ?? error,
     watch: (on, query) => call(() => store.watch(push<[StoreEvent]>(on), query)),
     close: () => store.close(),
+    [Symbol.asyncDispose]: () => store.close(),
   }
   return chaos
 }

@@ -5,10 +5,10 @@ import { contentionCases } from './conformance/contention.ts'
 import { expiryCases } from './conformance/expiry.ts'
 import { failureCases } from './conformance/failure.ts'
 import { holdingCases } from './conformance/holding.ts'
-import { lineCases } from './conformance/line.ts'
 import { listingCases } from './conformance/listing.ts'
 import { managingCases } from './conformance/managing.ts'
 import { namingCases } from './conformance/naming.ts'
+import { queueCases } from './conformance/queue.ts'
 import { takeOverCases } from './conformance/take-over.ts'
 import { tokenCases } from './conformance/token.ts'
 import { watchCases } from './conformance/watch.ts'
@@ -60,7 +60,7 @@ export function describeStore<H extends StoreHarness>(name: string, options: Des
   const runner = options.runner ?? (globalThis as unknown as NonNullable<typeof options.runner>)
   if (typeof runner.describe !== 'function' || typeof runner.it !== 'function')
     throw new TypeError('describeStore: expected global describe and it, or the option runner')
-  const supports = { queue: true, push: true, expiry: true, list: true, waiting: false, ...options.supports }
+  const supports = { queue: true, push: true, expiry: true, list: true, ...options.supports }
   const { contention = 300 } = options
   const ttl = expectTtl(options.ttl ?? 400)
 
@@ -106,7 +106,7 @@ const CASES: readonly Case[] = [
   ...expiryCases,
   ...takeOverCases,
   ...managingCases,
-  ...lineCases,
+  ...queueCases,
   ...contentionCases,
   ...watchCases,
   ...listingCases,

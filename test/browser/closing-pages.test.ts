@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../eventually.ts'
 import { type Site, serveModule } from './chromium.ts'
 import { contentScript, type LoadedExtension, loadExtension } from './loaded-extension.ts'
+import type { Probe } from './probe/probe.ts'
 import { runProbe } from './run-probe.ts'
 
 const ROUNDS = 5
@@ -44,6 +45,27 @@ describe('a write survives', () => {
     await eventually(async () => expect(await shown()).toEqual(ids('fresh', 'ready')))
   })
 
+  it.each([
+    ['popup', 'POPUP'],
+    ['side panel', 'SIDE_PANEL'],
+  ] as const)('the end of a real %s in the same turn', async (_, type) => {
+    await observer.bringToFront()
+    const isOpen = async () => (await contextsOf(observer, type)) === 1
+    for (let n = 0; n < ROUNDS; n++) {
+      // The script of the page creates its sync, writes and closes in one turn.
+      await openSurface[type](observer, `page.html#fresh${n}`)
+      await eventually(async () => expect(await shown()).toContain(`fresh${n}`))
+      await eventually(async () => expect(await isOpen()).toBe(false))
+
+      await openSurface[type](observer, 'page.html')
+      await eventually(async () => expect(await isOpen()).toBe(true))
+      await observer.evaluate(bootstrapSurface)
+      await observer.evaluate(writeAndCloseSurface, `ready${n}`)
+      await eventually(async () => expect(await isOpen()).toBe(false))
+    }
+    await eventually(async () => expect(await shown()).toEqual(ids('fresh', 'ready')))
+  })
+
   it('the navigation of a content script in the same turn, also the second of two writes', async () => {
     for (let n = 0; n < ROUNDS; n++) {
       const page = await extension.browser.newPage()
@@ -68,3 +90,38 @@ describe('a write survives', () => {
     await eventually(async () => expect(await shown()).toEqual(['asleep']))
   })
 })
+
+/** Playwright has no access to these pages. Another page of the extension opens them and reaches their windows. */
+const openSurface = {
+  POPUP: (page: Page, path: string) =>
+    page.evaluate(async (popup) => {
+      await chrome.action.setPopup({ popup })
+      // It rejects if the page has closed itself before it was shown.
+      await chrome.action.openPopup().catch(() => {})
+    }, path),
+  SIDE_PANEL: (page: Page, path: string) =>
+    page.evaluate(async (path) => {
+      await chrome.sidePanel.setOptions({ path, enabled: true })
+      const { id = 0 } = await chrome.windows.getCurrent()
+      await chrome.sidePanel.open({ windowId: id })
+    }, path),
+}
+
+function contextsOf(page: Page, type: 'POPUP' | 'SIDE_PANEL'): Promise<number> {
+  return page.evaluate(
+    async (type) => (await chrome.runtime.getContexts({ contextTypes: [type] })).length,
+    type as chrome.runtime.ContextType,
+  )
+}
+
+type ProbedWindow = Window & { readonly probe: Probe }
+
+async function bootstrapSurface(): Promise<void> {
+  const surface = chrome.extension.getViews().find((view) => view !== window)
+  await (surface as ProbedWindow).probe.bootstrap()
+}
+
+function writeAndCloseSurface(id: string): void {
+  const surface = chrome.extension.getViews().find((view) => view !== window)
+  ;(surface as ProbedWindow).probe.writeAndClose(id)
+}

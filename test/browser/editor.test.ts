@@ -110,7 +110,7 @@ describe('the editor in windows of Chromium', () => {
     await page.close()
   })
 
-  it('gives the document to those who wait in line, in their order', async () => {
+  it('gives the document to the waiters in the order of the queue', async () => {
     const [mika, ken, ria] = await open('Mika', 'Ken', 'Ria')
     if (!mika || !ken || !ria) throw new Error('no windows')
     await mika.edit()

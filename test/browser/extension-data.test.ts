@@ -105,6 +105,20 @@ describe('stored data', () => {
     expect(moved).toEqual([120, false, 7])
   })
 
+  it('that fills the quota can be removed', async () => {
+    const codes = await page.evaluate(`(async () => {
+      const sync = createSync({ ...chromeContext(), ...quiet })
+      for (const id of ['x', 'y', 'z']) await sync.setEntity(id, { n: 1 })
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      const { local } = chrome.storage
+      const left = local.QUOTA_BYTES - (await local.getBytesInUse()) - 'filler""'.length
+      await local.set({ filler: 'x'.repeat(left) })
+      const codes = [await codeOf(sync.setEntity('w', { n: 1 })), await codeOf(sync.removeEntity('x'))]
+      return [...codes, await codeOf(sync.reset()), await chrome.storage.local.get('trackedEntities:index')]
+    })()`)
+    expect(codes).toEqual(['store-failed', 'resolved', 'resolved', { 'trackedEntities:index': { ids: [] } }])
+  })
+
   it('with one invalid setting lets all others be saved', async () => {
     const [code, stored] = (await page.evaluate(`(async () => {
       await chrome.storage.local.set({ syncSettings: { featureEnabled: true, scopeMode: 'all', themeToken: 'mauve' } })
@@ -170,12 +184,19 @@ it('a content script whose extension is reloaded stops, and says so once', async
   )
   await evaluate(`orphan.subscribe(({ type, status }) => type === 'status' && statuses.push(status)); 0`)
   await evaluate(`orphan.bootstrap()`)
+  await evaluate(
+    `globalThis.counter = createSync({ ...chromeContext(), onWarning() {} }); counter.bootstrap()`,
+  )
   await extension.worker.evaluate(`chrome.runtime.reload()`).catch(() => {})
   await eventually(async () =>
     expect(await evaluate(`orphan.setEntity('x', {}).then(() => 'resolved', ({ code }) => code)`)).toBe(
       'closed',
     ),
   )
+  const counted = await evaluate(
+    `counter.updateEntity('x', () => ({})).catch(({ code }) => [code, counter.status])`,
+  )
+  expect(counted).toEqual(['closed', 'invalidated'])
   // Longer than the pause between two reads.
   await new Promise((resolve) => setTimeout(resolve, 1200))
   expect(await evaluate(`[warnings, statuses, orphan.status]`)).toEqual([

@@ -12,6 +12,8 @@ import { EXTENSION_ID, EXTENSION_ORIGIN, type Firefox, type FirefoxPage, launchF
 import type { scenarios as autosaveScenarios } from './pages/autosave.ts'
 import type { scenarios as projectScenarios } from './pages/project.ts'
 import type { scenarios as storeScenarios } from './pages/web-stores.ts'
+import type { PassedOn } from './probe/content.ts'
+import type { Probe } from './probe/probe.ts'
 import { runProbe } from './run-probe.ts'
 
 let firefox: Firefox
@@ -273,6 +275,15 @@ describe('the sync in an extension of Firefox', () => {
     return page
   }
 
+  /** A page with the content script, which starts some time after the page has loaded. */
+  async function openTab(site: Site): Promise<FirefoxPage> {
+    const tab = await firefox.open(site.url)
+    const isReady = `document.documentElement.dataset.probe === 'ready'`
+    await eventually(async () => expect(await tab.evaluate(isReady)).toBe(true))
+    await inContentScript(tab, 'bootstrap')
+    return tab
+  }
+
   it('loses none of 100 concurrent writes of two pages', async () => {
     const [one, two] = [await openPage(), await openPage()]
     await Promise.all([runProbe(one, 'add', 'one', 50), runProbe(two, 'add', 'two', 50)])
@@ -282,5 +293,71 @@ describe('the sync in an extension of Firefox', () => {
     expect((await runProbe(late, 'look')).codes).toEqual([])
     await runProbe(one, 'reset')
     await eventually(async () => expect((await runProbe(late, 'look')).ids).toEqual([]))
+    for (const page of [one, two, late]) await page.close()
+  })
+
+  it('carries out the writes of a content script in the background, and shows it those of a page', async () => {
+    await using site = await serveModule(join(import.meta.dirname, 'pages/empty.ts'))
+    const tab = await openTab(site)
+    await inContentScript(tab, 'add', 'tab', 20)
+    // No other page of the extension has a sync.
+    const blank = await firefox.open(`${EXTENSION_ORIGIN}/blank.html`)
+    const stored = (key: string) => blank.evaluate(`browser.storage.local.get(null).then((all) => ${key})`)
+    await eventually(async () =>
+      expect(await stored(`all['trackedEntities:index'].ids`)).toEqual(
+        Array.from({ length: 20 }, (_, n) => `tab${n}`),
+      ),
+    )
+    await eventually(async () =>
+      expect(await stored(`Object.keys(all).filter((key) => key.includes(':log:'))`)).toEqual([]),
+    )
+    const page = await openPage()
+    await runProbe(page, 'add', 'page', 1)
+    await runProbe(page, 'remove', 'tab0')
+    await runProbe(page, 'paint', '#112233')
+    await eventually(async () => {
+      const { ids, theme, codes } = await inContentScript(tab, 'look')
+      expect({ first: ids[0], last: ids.at(-1), theme, codes }).toEqual({
+        ...{ first: 'tab1', last: 'page0', theme: '#112233' },
+        codes: [],
+      })
+    })
+    await runProbe(page, 'reset')
+    for (const opened of [tab, blank, page]) await opened.close()
+  })
+
+  it('keeps both writes of a content script whose page is left in the same turn', async () => {
+    await using site = await serveModule(join(import.meta.dirname, 'pages/empty.ts'))
+    const page = await openPage()
+    const written: string[] = []
+    for (let n = 0; n < 5; n++) {
+      const tab = await openTab(site)
+      const pair = [`first${n}`, `second${n}`]
+      // No answer comes from a page that has been left.
+      inContentScript(tab, 'writeAndLeave', pair)
+      written.push(...pair)
+      await eventually(async () => expect((await runProbe(page, 'look')).ids).toEqual(written))
+      await tab.close()
+    }
   })
 })
+
+function inContentScript<N extends keyof Probe>(
+  tab: FirefoxPage,
+  name: N,
+  ...args: Parameters<Probe[N]>
+): ReturnType<Probe[N]> {
+  return tab.evaluate(`(${passOn})('${name}', ${JSON.stringify(args)})`) as ReturnType<Probe[N]>
+}
+
+/** Runs in the page. */
+function passOn(operation: PassedOn['operation'], args: readonly unknown[]): Promise<unknown> {
+  return new Promise((resolve) => {
+    addEventListener('message', function listen({ data }) {
+      if ('operation' in data) return
+      removeEventListener('message', listen)
+      resolve(data.result)
+    })
+    postMessage({ operation, args })
+  })
+}

@@ -19,6 +19,17 @@ export interface LoadedExtension extends AsyncDisposable {
 export async function loadExtension(source: string): Promise<LoadedExtension> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-extension-'))
   await buildExtension(source, directory)
+  const loaded = await loadUnpacked(directory)
+  return {
+    ...loaded,
+    async [Symbol.asyncDispose]() {
+      await loaded[Symbol.asyncDispose]()
+      await rm(directory, { recursive: true })
+    },
+  }
+}
+
+export async function loadUnpacked(directory: string): Promise<LoadedExtension> {
   const browser = await launchChromium({ extensions: [directory] })
   const worker = browser.serviceWorkers()[0] ?? (await browser.waitForEvent('serviceworker'))
   const origin = `chrome-extension://${new URL(worker.url()).host}`
@@ -38,10 +49,7 @@ export async function loadExtension(source: string): Promise<LoadedExtension> {
           await session.send('Target.closeTarget', { targetId })
       await session.detach()
     },
-    async [Symbol.asyncDispose]() {
-      await browser.close()
-      await rm(directory, { recursive: true })
-    },
+    [Symbol.asyncDispose]: () => browser.close(),
   }
 }
 

@@ -28,8 +28,8 @@ export interface PagesServer extends AsyncDisposable {
   sockets(): number
   /** What was saved of the room cannot be read any more. */
   damage(room: string): void
-  /** Stops it, and starts another one on the same port and data. */
-  restart(): Promise<void>
+  /** Stops it, and starts another one on the same port and data. `meanwhile` runs while there is none. */
+  restart(meanwhile?: () => Promise<void>): Promise<void>
 }
 
 /** The server with its pages, as `holdfast serve` runs it, on a clock of its own. */
@@ -81,8 +81,9 @@ export async function servePages(): Promise<PagesServer> {
     damage(room) {
       database.prepare(`update holdfast_documents set content = '{"text":' where room = ?`).run(room)
     },
-    async restart() {
+    async restart(meanwhile) {
       await server.stop()
+      await meanwhile?.()
       server = await start(port)
     },
     async [Symbol.asyncDispose]() {

@@ -39,6 +39,12 @@ describe('the hooks of the sync', () => {
     expect((await run('failed')).renders).toEqual({})
   })
 
+  it('read the whole list a few times, not once for each of many changes', async () => {
+    const { shown, reads } = await run('many')
+    expect(shown).toEqual(['500 500', '500 1000', '499 998', '0 0'])
+    expect(reads).toBeLessThan(50)
+  })
+
   it('work in strict mode, and unsubscribe with the component', async () => {
     expect(await run('strict')).toEqual({ textContent: 'new 1', rows: 101, left: 0 })
   })

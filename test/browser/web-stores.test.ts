@@ -76,6 +76,25 @@ describe('the web stores in Chromium', () => {
     },
   )
 
+  it('shows who waits in other tabs, and no longer when such a tab is closed', async () => {
+    const [a, b, c] = [await openTab('locks'), await openTab('locks'), await openTab('locks')]
+    await a.run('acquire', 'Mika')
+    for (const [tab, owner] of [
+      [b, 'Ren'],
+      [c, 'Aoi'],
+    ] as const) {
+      tab.run('acquire', owner).catch(() => {})
+      await eventually(async () => expect(await a.run('waiters')).toContain(tab === b ? '0 Ren' : '1 Aoi'))
+    }
+    expect(await c.run('waiters')).toEqual(['0 Ren', '1 Aoi'])
+    await b.page.close()
+    await eventually(async () => expect(await a.run('waiters')).toEqual(['0 Aoi']))
+    await a.run('release')
+    await eventually(async () => expect(await a.run('holder')).toBe('Aoi'))
+    expect(await a.run('waiters')).toEqual([])
+    await Promise.all([a.page.close(), c.page.close()])
+  })
+
   it('tells a tab that its Web Lock was taken by force', async () => {
     const [a, b] = [await openTab('locks'), await openTab('locks')]
     await a.run('acquire', 'Mika')

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { closedPort } from '../closed-port.ts'
 import { holdfast, temporaryDirectory } from './holdfast.ts'
 import { kindsOfStores } from './stores.ts'
 
@@ -35,7 +36,6 @@ describe.each(kindsOfStores({ redis, postgres, nats }))('%s', (_, storeIn) => {
 
 describe('holdfast doctor', () => {
   it.each([
-    ['no server', 'redis://127.0.0.1:1', /✗ reachable .*ECONNREFUSED.*\n +→ check that it is running/],
     [
       'no directory',
       'sqlite:./none/holdfast.db',
@@ -54,6 +54,20 @@ describe('holdfast doctor', () => {
     expect(stdout).toMatch(finding)
     expect(code).toBe(1)
   })
+
+  it.each(['redis', 'rediss', 'postgres', 'nats', 'http', 'https'])(
+    'shows why no server can be reached at an address of %s, but no password',
+    async (scheme) => {
+      const user = scheme.startsWith('http') ? '' : 'mika:secret@'
+      const address = `${scheme}://${user}127.0.0.1:${await closedPort()}`
+      const { code, stdout } = await holdfast(['doctor', address])
+      expect(stdout).toMatch(
+        /✗ reachable .*(ECONNREFUSED 127|connection refused).*\n +→ check that it is running/,
+      )
+      expect(stdout).not.toContain('secret')
+      expect(code).toBe(1)
+    },
+  )
 
   it('says which table of Postgres is missing, and creates it again', async () => {
     const schema = `doctor_${process.pid}`

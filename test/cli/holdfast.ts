@@ -18,6 +18,8 @@ export interface ProcessOptions {
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
   readonly input?: string
+  /** A file that is its standard output. */
+  readonly stdout?: number
 }
 
 export interface Ended {
@@ -36,11 +38,11 @@ export class Holdfast {
   readonly ended: Promise<Ended>
   readonly #process: ChildProcess
 
-  constructor(args: readonly string[], { cwd, env, input }: ProcessOptions = {}) {
+  constructor(args: readonly string[], { cwd, env, input, stdout = -1 }: ProcessOptions = {}) {
     this.#process = spawn(process.execPath, [MAIN, ...args], {
       cwd,
       env: { ...CLEAN_ENVIRONMENT, ...env },
-      stdio: ['pipe', 'pipe', 'pipe'],
+      stdio: ['pipe', stdout < 0 ? 'pipe' : stdout, 'pipe'],
     })
     this.#process.stdin?.end(input)
     this.#process.stdout?.on('data', (text) => {
@@ -61,6 +63,11 @@ export class Holdfast {
 
   get pid(): number {
     return this.#process.pid ?? 0
+  }
+
+  /** As when the reader of its pipe ends. */
+  closeOutput(): void {
+    this.#process.stdout?.destroy()
   }
 
   signal(signal: NodeJS.Signals): void {

@@ -94,7 +94,7 @@ describe('holdfast run', () => {
     await expect.poll(() => running.stdout.length).toBeGreaterThan(before)
   })
 
-  it('shows its owner and metadata to others', async () => {
+  it('shows its owner and metadata to others, and who waits', async () => {
     const holder = run(
       'job',
       shell('echo here; exec sleep 600'),
@@ -104,7 +104,15 @@ describe('holdfast run', () => {
       '{"ticket":7}',
     )
     await expect.poll(() => holder.stdout).toBe('here\n')
-    const { stdout } = await holdfast(['inspect', '--json', '--store', store, 'job'])
-    expect(JSON.parse(stdout)).toMatchObject({ resource: 'job', owner: 'mika', metadata: { ticket: 7 } })
+    run('job', ['true'], '--owner', 'ren', '--wait', '1h')
+    const inspect = async (...flags: string[]) =>
+      (await holdfast(['inspect', ...flags, '--store', store, 'job'])).stdout
+    await expect.poll(() => inspect()).toMatch(/^waiting +1: ren$/m)
+    expect(JSON.parse(await inspect('--json'))).toMatchObject({
+      resource: 'job',
+      owner: 'mika',
+      metadata: { ticket: 7 },
+      waiting: { count: 1, first: [{ owner: 'ren', place: 0 }] },
+    })
   })
 })

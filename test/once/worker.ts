@@ -31,7 +31,7 @@ server.listen(0, '127.0.0.1', () => report({ type: 'ready', port: (server.addres
 async function work({ id, token, attempt }: RunningJob): Promise<object> {
   await report({ type: 'started', id, attempt })
   if (attempt === 1 && id.startsWith('hang')) await new Promise(() => {})
-  // The process stops itself: a signal from outside could come within a transaction that blocks the others.
+  // The process stops itself: a signal from outside could come before or after the work.
   if (attempt === 1 && id.startsWith('late')) process.kill(process.pid, 'SIGSTOP')
   else await sleep(Math.random() * 4)
   const allowed = effects.apply(id, token, name)

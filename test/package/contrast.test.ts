@@ -23,6 +23,12 @@ const sheets = [
     ),
     button: ['--on-accent', '--accent'],
   },
+  {
+    sheet: 'examples/extension/src/tokens.css',
+    grounds: ['--card', '--page', '--sunken'],
+    texts: ['text', 'quiet', 'accent', 'held', 'pending', 'lost', 'unknown'].map((name) => `--${name}`),
+    button: ['--on-accent', '--accent'],
+  },
 ] as const
 
 describe.each(sheets)('the colours of $sheet', ({ sheet, grounds, texts, button: [label, surface] }) => {

@@ -5,18 +5,18 @@ import { describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run-tool.ts'
 
 /**
- * Bytes, minified and compressed, of what somebody who imports these names has to load. `goal` is what these parts
- * should weigh. All of them weigh more now, and none may get heavier.
+ * Bytes, minified and compressed, of what somebody who imports these names has to load. A `goal` is what a part should
+ * weigh: it weighs more now, and may not get heavier.
  */
 const budgets = [
-  { part: 'core', names: ['createLeases'], bytes: 7600, goal: 6500 },
-  { part: 'project', names: ['createProjectLocks'], bytes: 11_700, goal: 11_000 },
-  { part: 'client', names: ['createDocumentLock'], bytes: 10_700, goal: 9000 },
+  { part: 'core', names: ['createLeases'], bytes: 6900, goal: 6500 },
+  { part: 'project', names: ['createProjectLocks'], bytes: 11_000 },
+  { part: 'client', names: ['createDocumentLock'], bytes: 10_250, goal: 9000 },
   { part: 'sync', names: ['createSync', 'chromeContext'], bytes: 13_200, goal: 9000 },
 ]
 
 describe('the size, minified and compressed', () => {
-  it.each(budgets)('of $part is at most $bytes bytes', async ({ part, names, bytes, goal }) => {
+  it.each(budgets)('of $part is at most $bytes bytes', async ({ part, names, bytes, goal = bytes }) => {
     const size = await sizeOf(`export { ${names} } from '${join(root, 'src', part, 'index.ts')}'`)
     console.log(`${part}: ${size} bytes of ${bytes}, the goal is ${goal}`)
     expect(size).toBeLessThanOrEqual(bytes)

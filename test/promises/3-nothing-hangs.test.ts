@@ -88,7 +88,7 @@ describe('promise 3, nothing hangs', () => {
     expect(asks()).toBe(1)
   })
 
-  it('leaves no place in line and no timer behind', async () => {
+  it('leaves no place in the queue and no timer behind', async () => {
     const { clock, leases, another, store } = setUp()
     const holder = await another().acquire('r', { heartbeat: false, ttl: 60_000 })
     const timers = clock.pending

@@ -3,7 +3,7 @@ import { createLeases, type LeaseStore, type StoreEvent } from '../../src/core/i
 import { setUp } from './set-up.ts'
 
 describe('promise 4, waiting is woken', () => {
-  it('wakes the next in line when the holder releases', async () => {
+  it('wakes the first waiter when the holder releases', async () => {
     const { clock, leases, another } = setUp()
     const holder = await another().acquire('r')
     let granted = false
@@ -62,6 +62,28 @@ describe('promise 4, waiting is woken', () => {
     expect((await acquiring).held).toBe(true)
   })
 
+  it('asks the more rarely the longer the queue before it, so that thousands of waiters cost little', async () => {
+    const { clock, store } = setUp()
+    const asksWithin = async (place: number) => {
+      let asks = 0
+      const full: LeaseStore = {
+        ...store,
+        acquire: async () => {
+          asks++
+          return { granted: false, holder: null, place, retryIn: 3_600_000 }
+        },
+      }
+      const leases = createLeases(full, { clock })
+      void leases.acquire('r', { wait: Infinity }).catch(() => {})
+      await clock.advance(60_000)
+      await leases.close()
+      return asks
+    }
+    expect(await asksWithin(0)).toBe(13)
+    expect(await asksWithin(100)).toBe(5)
+    expect(await asksWithin(10_000)).toBe(1)
+  })
+
   it('serves its waiters first in, first out', async () => {
     const { clock, leases } = setUp()
     const holder = await leases.acquire('r')
@@ -116,7 +138,7 @@ describe('promise 4, waiting is woken', () => {
       expect((await acquiring).held).toBe(true)
     })
 
-    it('does not let tryAcquire jump the line', async () => {
+    it('does not let tryAcquire overtake the queue', async () => {
       const { clock, leases, another } = setUp({ queue: false })
       await another().acquire('r', { owner: 'Mika' })
       const waiting = leases.acquire('r', { wait: 1000 }).catch(() => {})

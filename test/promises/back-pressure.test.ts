@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { asLeaseError, LeaseError } from '../../src/base/errors.ts'
 import { createLeases, type LeaseEvent, type LeaseStore } from '../../src/core/index.ts'
+import type { Running } from '../../src/stores/local/calls.ts'
 import { StoreCalls } from '../../src/stores/local/store-calls.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { FakeClock } from '../../src/testing/index.ts'
@@ -112,5 +113,77 @@ describe('a timer', () => {
     await clock.advance(1000)
     expect(await failure).toBe('no answer')
     expect(times.filter((ms) => ms < 0)).toEqual([])
+  })
+})
+
+describe('a renewal or release that waits in this process', () => {
+  /** A store whose renewals and releases leave when `leave` is called. */
+  function setUpWaiting(takesMs: number) {
+    const clock = new FakeClock()
+    const memory = memoryStore({ clock })
+    const calls = new StoreCalls({ backend: 'Toy', explain: asLeaseError, clock })
+    const { promise: left, resolve: leave } = Promise.withResolvers<void>()
+    const later =
+      <T>(work: () => Promise<T>) =>
+      async (running: Running) => {
+        running.hold()
+        await left
+        running.leave(clock.monotonic())
+        await new Promise<void>((resolve) => clock.setTimer(resolve, takesMs))
+        return work()
+      }
+    const store: LeaseStore = {
+      ...memory,
+      renew: (ask, call) =>
+        calls.run(
+          later(() => memory.renew(ask)),
+          call,
+        ),
+      release: (by, call) =>
+        calls.release(
+          by,
+          later(() => memory.release(by)),
+          call,
+        ),
+    }
+    const events: LeaseEvent[] = []
+    const leases = createLeases(store, { clock, ttl: 60_000, onEvent: (event) => events.push(event) })
+    return { clock, memory, leases, leave, events }
+  }
+
+  it('is not given up: its time counts from when it leaves', async () => {
+    const { clock, memory, leases, leave, events } = setUpWaiting(4000)
+    const lease = await leases.acquire('r', { heartbeat: false })
+    const releasing = lease.release()
+    await clock.advance(8000)
+    leave()
+    await clock.advance(4000)
+    await releasing
+    expect(events.map(({ type }) => type)).toEqual(['attempt', 'acquired', 'released'])
+    expect(await memory.read(['r'])).toEqual([null])
+  })
+
+  it('is given up if the store does not answer after it left', async () => {
+    const { clock, leases, leave } = setUpWaiting(1e9)
+    const lease = await leases.acquire('r', { heartbeat: false })
+    const failure = lease.release().catch((error) => error)
+    await clock.advance(8000)
+    leave()
+    await clock.advance(6000)
+    expect(await failure).toMatchObject({ code: 'store-unavailable' })
+  })
+
+  it('extends the lease from when it left, and the next heartbeat follows a whole interval later', async () => {
+    const { clock, leases, leave, events } = setUpWaiting(0)
+    const lease = await leases.acquire('r', { heartbeat: 10_000 })
+    await clock.advance(25_000)
+    leave()
+    await clock.advance(9000)
+    expect(events.filter(({ type }) => type === 'renewed').length).toBeGreaterThan(0)
+    const renewed = events.length
+    await clock.advance(500)
+    expect(events).toHaveLength(renewed)
+    expect(lease.expiresAt).toBe(lease.acquiredAt + 25_000 + 60_000)
+    expect(lease.held).toBe(true)
   })
 })

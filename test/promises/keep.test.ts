@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { moment } from '../../src/base/clock.ts'
-import { type KeepOptions, keepLease } from '../../src/core/keep-lease.ts'
+import { type KeepLeaseOptions, keepLease } from '../../src/core/keep-lease.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { chaosStore, FakeClock } from '../../src/testing/index.ts'
 
@@ -9,8 +9,8 @@ describe('a lease that was granted elsewhere', () => {
     const { clock, memory, keep } = await setUp()
     const kept = keep()
     await clock.advance(60_000)
-    expect(kept?.lease.held).toBe(true)
-    await kept?.lease.release()
+    expect(kept?.isHeld()).toBe(true)
+    await kept?.release()
     expect(await memory.read(['r'])).toEqual([null])
   })
 
@@ -21,7 +21,7 @@ describe('a lease that was granted elsewhere', () => {
     const kept = keep({ sent })
     network.faults = { loseRequest: 1 }
     await clock.advance(10_000)
-    expect(kept?.lease.held).toBe(false)
+    expect(kept?.isHeld()).toBe(false)
     expect(lostAt() - sent.mono).toBeLessThanOrEqual(3000 * 0.98)
   })
 
@@ -35,8 +35,8 @@ describe('a lease that was granted elsewhere', () => {
   it('is lost at once when the other side ends it', async () => {
     const { keep, events } = await setUp()
     const kept = keep()
-    kept?.end()
-    expect(kept?.lease.held).toBe(false)
+    kept?.lose('ended')
+    expect(kept?.isHeld()).toBe(false)
     expect(events()).toMatchObject([{ type: 'lost', reason: 'ended' }])
   })
 })
@@ -48,7 +48,7 @@ async function setUp() {
   const answer = await memory.acquire({ resource: 'r', id: 'a', owner: 'me', ttl: 3000 })
   if (!answer.granted) throw new Error('not granted')
   let lost = Number.NaN
-  const onEvent = vi.fn<KeepOptions['onEvent']>(({ type }) => {
+  const onEvent = vi.fn<KeepLeaseOptions['onEvent']>(({ type }) => {
     if (type === 'lost') lost = clock.monotonic()
   })
   return {

@@ -44,6 +44,23 @@ describe('a lease that is handed over', () => {
     expect(await late).toMatchObject({ code: 'store-unavailable' })
   })
 
+  it('may have a heartbeat that only its own TTL allows', async () => {
+    const { leases, another } = setUp()
+    const ticket = await (await another().acquire('r', { ttl: '10m' })).detach()
+    const lease = await leases.adopt(ticket, { heartbeat: '2m' })
+    expect(lease.held).toBe(true)
+  })
+
+  it.each([null, { signal: 'stop' }, { signal: null }, { heartbeat: 'soon' }])(
+    'is not adopted with wrong options: %#',
+    async (options) => {
+      const { leases, another } = setUp()
+      const ticket = await (await another().acquire('r')).detach()
+      const adopting = leases.adopt(ticket, options as never)
+      await expect(adopting).rejects.toMatchObject({ code: 'invalid-argument' })
+    },
+  )
+
   it('keeps its heartbeat after its adoption, and is released by close', async () => {
     const { clock, store, leases, another } = setUp()
     const ticket = await (await another().acquire('r', { ttl: 3000 })).detach()
@@ -144,14 +161,14 @@ describe('a release by token', () => {
   })
 })
 
-describe('who waits', () => {
-  it('cannot be told by a store that does not know', async () => {
+describe('the waiters of a resource', () => {
+  it('cannot be told by a store that keeps no queue', async () => {
     const { store, clock } = setUp()
     const { waiting: _, ...silent } = store
-    const leases = createLeases({ ...silent, supports: { ...store.supports, waiting: false } }, { clock })
+    const leases = createLeases({ ...silent, supports: { ...store.supports, queue: false } }, { clock })
     await expect(leases.waiting('r')).rejects.toMatchObject({
       code: 'invalid-argument',
-      message: expect.stringContaining('with waiting'),
+      message: 'store: expected a LeaseStore that keeps a queue (with waiting), got an object',
     })
   })
 })

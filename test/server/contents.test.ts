@@ -15,11 +15,13 @@ import {
   type DocumentStore,
   memoryAudit,
   memoryDocuments,
+  natsAudit,
   natsDocuments,
   natsSecrets,
   postgresAudit,
   postgresDocuments,
   postgresSecrets,
+  redisAudit,
   redisDocuments,
   redisSecrets,
   type SecretStore,
@@ -71,6 +73,9 @@ const AUDITS: readonly (readonly [string, () => AuditLog])[] = [
   ['SQLite', () => sqliteAudit(database, { table: place(), maxEntries: MAX_ENTRIES })],
   ['pg', () => postgresAudit(pool, { table: place(), maxEntries: MAX_ENTRIES })],
   ['postgres.js', () => postgresAudit(sql, { table: place(), maxEntries: MAX_ENTRIES })],
+  ['ioredis', () => redisAudit(ioRedis, { prefix: place(), maxEntries: MAX_ENTRIES })],
+  ['redis', () => redisAudit(nodeRedis, { prefix: place(), maxEntries: MAX_ENTRIES })],
+  ['NATS', () => natsAudit(nats, { bucket: place(), maxEntries: MAX_ENTRIES })],
 ]
 const LARGE = '文🔒'.repeat(300_000)
 const NOON = Date.UTC(2030, 0, 1, 12) * 1000
@@ -265,6 +270,39 @@ describe.each(AUDITS)('the audit trail in %s', (_, audit) => {
     const { entries } = await log.read({ limit: 1000 })
     expect(entries.length).toBeLessThanOrEqual(MAX_ENTRIES)
     expect(entries[0]?.token).toBe(400)
+    const older = await log.read({ limit: 1000, before: 400, resource: 'a' })
+    expect(older.entries.map(({ token }) => token)).toEqual(
+      Array.from({ length: older.entries.length }, (_, n) => 399 - n),
+    )
+  })
+
+  it('keeps every entry that nodes append at once', async () => {
+    const log = audit()
+    await Promise.all(Array.from({ length: 20 }, (_, n) => log.append(entry(n, 'a'))))
+    const { entries } = await log.read({ limit: 100 })
+    expect(tokens(entries).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n))
+  })
+})
+
+describe('an entry of the audit trail that cannot be read', () => {
+  it('in Redis is skipped and reported by its number', async () => {
+    const prefix = place()
+    const log = redisAudit(ioRedis, { prefix })
+    await log.append(entry(1, 'a'))
+    await ioRedis.xadd(`${prefix}:audit`, '2-0', 'resource', 'a', 'entry', '{"at":')
+    await log.append(entry(3, 'a'))
+    expect(await log.read({ limit: 9 })).toEqual({ entries: [entry(3, 'a'), entry(1, 'a')], damaged: [2] })
+  })
+
+  it('in NATS is skipped and reported by its number', async () => {
+    const bucket = place()
+    const log = natsAudit(nats, { bucket })
+    for (let n = 1; n <= 3; n++) await log.append(entry(n, 'a'))
+    const kv = await new Kvm(nats).open(bucket)
+    await kv.put('audit.2', '{"number":2,"entry":"{"}')
+    expect(await log.read({ limit: 9 })).toEqual({ entries: [entry(3, 'a'), entry(1, 'a')], damaged: [2] })
+    await kv.put('audit.head', 'seven')
+    await expect(log.append(entry(4, 'a'))).rejects.toThrow('cannot be read')
   })
 })
 

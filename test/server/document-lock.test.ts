@@ -126,7 +126,7 @@ describe('the lock of a document, outside of a browser', () => {
     await eventually(() => expect(lock.state.connected).toBe(true))
   })
 
-  it('does not wait unless told to, and leaves the line when released', async () => {
+  it('does not wait unless told to, and leaves the queue when released', async () => {
     await using mika = open('Mika')
     await using ken = open('Ken')
     await mika.acquire()
@@ -184,7 +184,7 @@ describe('the lock of a document, outside of a browser', () => {
     await phase(mika, 'lost')
   })
 
-  it('takes over from within the line, whoever else stands there', async () => {
+  it('takes over while it waits in the queue, whoever else waits', async () => {
     await using mika = open('Mika')
     await using ken = open('Ken')
     await using ria = open('Ria')

@@ -111,6 +111,21 @@ describe('the package pusher', () => {
     })
   })
 
+  it('ends the sockets of a user on all nodes, and no others', async () => {
+    const [user, stranger] = [browser(1), browser(1)]
+    user.signin()
+    await user.user.signinDonePromise
+    const id = user.user.user_data?.id ?? ''
+    await subscribed(stranger, 'news')
+    const answer = await backend().terminateUserConnections(id)
+    expect(answer.status).toBe(200)
+    await eventually(() => expect(user.connection.state).toMatch(/^(failed|disconnected)$/))
+    expect(stranger.connection.state).toBe('connected')
+    await expect(backend({ secret: 'not-the-secret' }).terminateUserConnections(id)).rejects.toMatchObject({
+      status: 401,
+    })
+  })
+
   it.each([
     ['another secret', { secret: 'not-the-secret' }, 401],
     ['another key', { key: 'other-key' }, 401],

@@ -1,20 +1,36 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
 import { root } from '../../scripts/run-tool.ts'
+import { eventually } from '../eventually.ts'
 import { docsExamples, portOf, runExample } from './docs-example.ts'
 import { browserAt, joinRoom } from './node-client.ts'
 import { serviceBed } from './service-bed.ts'
 
-const EXAMPLES = docsExamples('docs/server.md', 'run')
+const JSON_BODY = { headers: { 'Content-Type': 'application/json' } }
 
-describe('the page on the server', () => {
+const EXAMPLES = ['docs/server.md', 'docs/embedding.md'].flatMap((page) => docsExamples(page, 'run'))
+
+describe('the pages on the server', () => {
   it.each(EXAMPLES)('has an example that serves locks and sockets: %#', async ({ code }) => {
     const [, path = ''] = /path: '(.*)\/app'/.exec(code) ?? []
     const url = `http://127.0.0.1:${await portOf(runExample(code, 0))}${path}`
     const socket = await joinRoom(url, '42')
-    const answer = await browserAt(url).call('POST', '/api/documents/42/lock')
-    expect(answer.status).toBe(200)
+    const browser = browserAt(url)
+    const { status, body } = await browser.call('POST', '/api/documents/42/lock', { name: 'Mika' }, JSON_BODY)
+    expect([status, body.you]).toEqual([200, expect.objectContaining({ name: 'Mika' })])
+    await eventually(() => expect(socket.heard).toEqual(['document.locked']))
+    const form = await browser.call(
+      'POST',
+      '/broadcasting/auth',
+      'socket_id=1.1&channel_name=private-document.42',
+      {
+        headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+      },
+    )
+    expect(form.body).toMatchObject({ auth: expect.any(String) })
     socket.close()
   })
 
@@ -27,6 +43,16 @@ describe('the page on the server', () => {
       expect(await textOf('/none')).not.toContain('there is nothing here')
     },
   )
+
+  it('has an example beside another WebSocket server', async () => {
+    const [example] = EXAMPLES.filter(({ code }) => code.includes('/chat'))
+    const port = await portOf(runExample(example?.code ?? '', 0))
+    const chat = new WebSocket(`ws://127.0.0.1:${port}/chat`)
+    await once(chat, 'open')
+    chat.send('hi')
+    expect((await once(chat, 'message')).map(String)).toEqual(['echo: hi', 'false'])
+    chat.close()
+  })
 
   it('has a table of the lease API that agrees with the OpenAPI document', async () => {
     await using bed = await serviceBed()

@@ -86,12 +86,12 @@ describe('a server on SQLite', () => {
     for (const line of [
       'holdfast_http_requests_total{route="/api/documents/{roomId}/lock",method="POST",status="200"} 1',
       'holdfast_http_request_seconds_count{route="/api/documents/{roomId}/lock",method="POST"} 1',
-      'holdfast_live_locks 1',
+      'holdfast_cluster_live_locks 1',
       'holdfast_waiters 0',
       'holdfast_sockets 1',
       'holdfast_store_in_flight 0',
       'holdfast_store_queued 0',
-      'holdfast_store_call_seconds 0',
+      'holdfast_store_call_seconds_count{operation="acquire"} 1',
       'holdfast_grants_total 1',
       'holdfast_expiries_total 0',
       'holdfast_takeovers_total 0',
@@ -100,15 +100,33 @@ describe('a server on SQLite', () => {
     socket.close()
   })
 
-  it('logs each request once, without secrets', async () => {
+  it('logs its start, each request once, and its end, without secrets and names of rooms', async () => {
     const lines: object[] = []
-    await using server = await start({
-      log: (level, message, fields) => lines.push({ level, message, ...fields }),
-    })
-    const browser = browserAt(server.url)
-    await browser.call('POST', `${LOCK}?wait=0`)
+    {
+      await using server = await start({
+        log: (level, message, fields) => lines.push({ level, message, ...fields }),
+      })
+      const browser = browserAt(server.url)
+      await browser.call('POST', `${LOCK}?wait=0`, undefined, { headers: { 'X-Request-Id': 'r-1' } })
+      expect(lines.splice(0)).toEqual([
+        { level: 'info', message: 'started', store: 'sqlite' },
+        { level: 'info', message: 'listening', url: server.url },
+        {
+          level: 'info',
+          message: 'request',
+          request_id: 'r-1',
+          method: 'POST',
+          route: '/api/documents/{roomId}/lock',
+          status: 200,
+          client: '127.0.0.1',
+          user: expect.stringMatching(/^[\w-]{16}$/),
+          ms: expect.any(Number),
+        },
+      ])
+    }
     expect(lines).toEqual([
-      { level: 'info', message: 'request', method: 'POST', path: LOCK, status: 200, ms: expect.any(Number) },
+      { level: 'info', message: 'stopping', sockets: 0, waiters: 0 },
+      { level: 'info', message: 'stopped' },
     ])
   })
 

@@ -136,6 +136,7 @@ export class SimProcess implements Clock {
       sweep: (query) => through(store.sweep(query)),
       watch: (on, query) => through(store.watch((event: StoreEvent) => this.deliver(() => on(event)), query)),
       close: () => store.close(),
+      [Symbol.asyncDispose]: () => store.close(),
     }
   }
 }

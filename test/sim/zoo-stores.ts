@@ -154,8 +154,8 @@ export const storeBugs: readonly StoreBug[] = [
     },
   },
   {
-    name: 'a newcomer that jumps the line',
-    caughtBy: 'keeps a freed resource for the first in line',
+    name: 'a newcomer that overtakes the queue',
+    caughtBy: 'keeps a freed resource for the first waiter',
     plant: (store) => {
       const line = new Map<string, string>()
       return {

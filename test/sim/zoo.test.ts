@@ -4,7 +4,7 @@
  */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { LeaseStore } from '../../src/core/index.ts'
-import type { Held, LeaseState } from '../../src/core/state.ts'
+import type { Held } from '../../src/core/state.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import {
   type DescribeStoreOptions,
@@ -27,7 +27,6 @@ describe('the conformance suite', () => {
   it('passes a store whose answers take longer than the TTL', async () => {
     const failed = await failuresOf({
       create: async () => ({ store: slowed(memoryStore(), 15) }),
-      supports: { waiting: true },
       ttl: 20,
       contention: 10,
     })
@@ -68,10 +67,7 @@ describe('the simulation, with a part of the core replaced', () => {
   type State = typeof import('../../src/core/state.ts')
 
   it('catches: a deadline that is counted from the answer', async () => {
-    await replaceState(({ reduce }) => ({
-      reduce: (state, action) =>
-        reduce(state, action.type === 'granted' ? { ...action, sent: action.at } : action),
-    }))
+    await replaceHold((hold) => (granted, held) => hold({ ...granted, sent: granted.at }, held))
     expect(await firstViolationOfReplaced()).toMatch(/hold .* at the same time|after its deadline/)
   })
 
@@ -94,10 +90,7 @@ describe('the simulation, with a part of the core replaced', () => {
   })
 
   it('catches: a lost lease that a late answer revives', async () => {
-    await replaceState(({ reduce, FREE }) => ({
-      reduce: (state, action) =>
-        reduce(state.phase === 'lost' && action.type === 'granted' ? FREE : state, action),
-    }))
+    await replaceHold((hold) => (granted, held) => hold(granted, held ?? undefined))
     expect(await firstViolationOfReplaced()).toBeDefined()
   })
 
@@ -133,20 +126,18 @@ describe('the simulation, with a part of the core replaced', () => {
     expect(await firstViolationOfReplaced()).toBeDefined()
   })
 
-  async function replaceState(replace: (real: State) => Partial<State>): Promise<void> {
+  async function replaceHold(replace: (hold: State['hold']) => State['hold']): Promise<void> {
     vi.doMock('../../src/core/state.ts', async (original) => {
       const real = await original<State>()
-      return { ...real, ...replace(real) }
+      return { ...real, hold: replace(real.hold) }
     })
   }
 
-  function replaceHeld(change: (held: Held) => LeaseState): Promise<void> {
-    return replaceState(({ reduce }) => ({
-      reduce: (state, action) => {
-        const next = reduce(state, action)
-        return next.phase === 'held' && action.type === 'granted' && next !== state ? change(next) : next
-      },
-    }))
+  function replaceHeld(change: (held: Held) => Held): Promise<void> {
+    return replaceHold((hold) => (granted, held) => {
+      const next = hold(granted, held)
+      return next && change(next)
+    })
   }
 
   async function replaceWakeSignal(
@@ -183,7 +174,6 @@ function failedCases(plant: (store: LeaseStore) => LeaseStore, only?: string): P
       const clock = new FakeClock()
       return { clock, store: plant(memoryStore({ clock })) }
     },
-    supports: { waiting: true },
     pass: ({ clock }, ms) => clock.advance(ms),
     stepClock: ({ clock }, ms) => clock.jump(ms),
   }

@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { Firestore } from '@google-cloud/firestore'
 import { connect } from '@nats-io/transport-node'
 import { Cluster, Redis } from 'ioredis'
@@ -14,6 +12,7 @@ import { firestoreStore } from '../../src/stores/firestore/index.ts'
 import { natsStore } from '../../src/stores/nats/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
+import { closedPort } from '../closed-port.ts'
 import { eventually } from '../eventually.ts'
 import { cuttableProxy } from './cuttable-proxy.ts'
 import { freshPrefix } from './redis/clients.ts'
@@ -27,16 +26,6 @@ const {
 interface Opened {
   readonly store: LeaseStore
   close(): unknown
-}
-
-/** A port where nobody listens. */
-async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 const host = '127.0.0.1'

@@ -12,7 +12,6 @@ interface Harness extends StoreHarness {
 }
 
 describeStore('sqlite', {
-  supports: { waiting: true },
   ...suiteOn((file, clock) => () => file.store({ clock })),
   outage: async ({ file, clock }) => {
     const other = file.connect()
@@ -26,7 +25,6 @@ describeStore('sqlite', {
 })
 
 describeStore('sqlite, on one connection of the application', {
-  supports: { waiting: true },
   ...suiteOn((file, clock) => {
     const connection = file.connect()
     connection.exec('PRAGMA synchronous = OFF')

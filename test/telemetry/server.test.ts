@@ -6,7 +6,21 @@ import { createServer } from '../../src/server/node/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { createCollector, httpSink, receiveTelemetry } from '../../src/telemetry/index.ts'
 import { fileSink, score } from '../../src/telemetry/index-node.ts'
+import { serviceBed } from '../server/service-bed.ts'
 import { NOON, WINDOW } from './records.ts'
+
+it.each([
+  ['all', undefined, 3],
+  ['as many as it says', 2, 2],
+  ['none', 0, 0],
+])('the sender is told how many events of a batch were kept: %s', async (_, kept, accepted) => {
+  await using bed = await serviceBed({ onTelemetry: () => kept, settings: { openTelemetry: true } })
+  const events = [1, 2, 3].map((at) => ({ type: 'acquired', at }))
+  expect(await bed.browser().call('POST', '/telemetry', { events })).toMatchObject({
+    status: 202,
+    body: { accepted },
+  })
+})
 
 it('events of a page reach the scored files through a server', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-telemetry-'))

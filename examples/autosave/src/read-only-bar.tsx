@@ -11,7 +11,10 @@ export interface ReadOnlyBarProps {
 
 /** Says why the story cannot be edited here, and what to do. While it can be edited, the bar stays as an empty line. */
 export function ReadOnlyBar({ snapshot, autosave, words, onRestore }: ReadOnlyBarProps) {
-  const { readOnly, backend } = snapshot
+  const { readOnly, backend, unsaved } = snapshot
+  const reason = readOnly ? words[readOnly] : backend ? '' : words.asking
+  // A conflict says it itself.
+  const isKept = readOnly !== null && readOnly !== 'conflict' && unsaved
   const takeTheirs = async () => {
     const saves = (await autosave?.restore()) ?? []
     const theirs = saves.find(({ source }) => source === 'current')
@@ -19,7 +22,7 @@ export function ReadOnlyBar({ snapshot, autosave, words, onRestore }: ReadOnlyBa
   }
   return (
     <div className="bar" data-alarm={readOnly !== null && readOnly !== 'held'}>
-      <p>{readOnly ? words[readOnly] : backend ? '' : words.asking}</p>
+      <p>{isKept ? `${reason} ${words.unsaved}` : reason}</p>
       {readOnly === 'conflict' && (
         <>
           <button type="button" onClick={() => void takeTheirs()}>

@@ -1,5 +1,15 @@
-/** A runtime surface: the checklist in the side panel. */
+/** The side panel: the list, as high as the window. */
+import { StatusLine } from './activity.tsx'
 import { Checklist } from './checklist.tsx'
 import { show } from './surface.tsx'
+import { texts } from './texts.ts'
 
-await show(<Checklist />)
+show(
+  <>
+    <header>
+      <h1>{texts.app}</h1>
+    </header>
+    <Checklist autoFocus />
+    <StatusLine />
+  </>,
+)

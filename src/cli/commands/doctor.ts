@@ -3,7 +3,7 @@ import { LeaseError, messageOf } from '../../base/errors.ts'
 import { pause } from '../../base/pause.ts'
 import { randomId } from '../../base/random-id.ts'
 import { type Command, STORE_OPTIONS } from '../command.ts'
-import { CHECKS, type Finding, failure, ok } from '../doctor-checks.ts'
+import { CHECKS, type Finding, failureOf, ok } from '../doctor-checks.ts'
 import { EXIT } from '../exit-codes.ts'
 import { asFailure } from '../failure.ts'
 import { openStore, storeAddress, withoutPassword } from '../stores/index.ts'
@@ -14,8 +14,8 @@ const CHECK_LIMIT_MS = 10_000
 
 export const doctor: Command = {
   usage: 'doctor [options] [store]',
-  description: `Checks a store: whether it can be reached and used, its version and schema, its clock, whether it pushes
-changes, and how fast it is. Says how to fix each problem. Creates the file, directory, table or bucket if it is
+  description: `Checks a store: whether it can be reached and used, also by serve with its documents, audit and bus, its
+version and schema, its clock, whether it pushes changes, and how fast it is. Says how to fix each problem. Creates the file, directory, table or bucket if it is
 missing. Exits with ${EXIT.no} when a check failed.`,
   positionalCount: [0, 1],
   options: STORE_OPTIONS,
@@ -68,12 +68,6 @@ async function runChecks(address: string, report: (found: readonly Finding[]) =>
   await withLimit(opened.close()).catch(() => {})
 }
 
-/** The remedy in the error itself, after a semicolon, is more specific than the usual one of the check. */
-function failureOf(check: string, message: string, usualRemedy: string): Finding {
-  const [text = '', ...remedy] = message.split('; ')
-  return failure(check, text, remedy.join('; ') || usualRemedy)
-}
-
 function withLimit<T>(work: Promise<T>): Promise<T> {
   const limit = pause(systemClock, CHECK_LIMIT_MS, { background: true }).then(() => {
     throw new Error(`no answer within ${CHECK_LIMIT_MS / 1000} s`)
@@ -83,7 +77,11 @@ function withLimit<T>(work: Promise<T>): Promise<T> {
 
 function summary(findings: readonly Finding[]): string {
   const count = (state: Finding['state']) => findings.filter((finding) => finding.state === state).length
-  if (count('failure') > 0) return 'This store cannot be used: see the failure.'
+  const failed = findings.filter(({ state }) => state === 'failure')
+  const isForLeases = failed.every(({ check }) => ['documents', 'audit', 'bus'].includes(check))
+  if (failed.length > 0 && isForLeases)
+    return 'Leases can be used, holdfast serve cannot be run here: see the failures.'
+  if (failed.length > 0) return 'This store cannot be used: see the failure.'
   return count('warning') > 0 ? 'This store can be used; see the warnings.' : 'This store can be used.'
 }
 

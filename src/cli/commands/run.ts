@@ -3,11 +3,13 @@ import type { Command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { Failure } from '../failure.ts'
 import { RUN_OPTIONS, readRunOptions } from '../run/options.ts'
+import { reapOrphans } from '../run/reaper.ts'
 import { createReport } from '../run/report.ts'
 import { supervise } from '../run/supervise.ts'
 import { trackExpiry } from '../run/track-expiry.ts'
 import { RunSignals, signalExitCode } from '../signals.ts'
 import { storeAddress, withStore } from '../stores/index.ts'
+import type { OpenedStore } from '../stores/opened-store.ts'
 
 export const run: Command = {
   usage: 'run [options] <resource> -- <command> [argument…]',
@@ -37,17 +39,25 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
   async run({ positionals: [resource = ''], childCommand: command, settings, terminal }) {
     if (process.platform === 'win32')
       throw new Failure(EXIT.failed, 'run needs process groups, which Windows does not have; use WSL')
-    const { graceMs, ...options } = readRunOptions(settings)
+    const unreaped = reapOrphans()
+    if (unreaped !== null) terminal.remark(unreaped)
+    const { graceMs, retryFor, ...options } = readRunOptions(settings)
     const report = createReport({ settings, terminal })
     const signals = new RunSignals()
-    return withStore(storeAddress(settings), async (opened) => {
+    const startedAt = performance.now()
+    const waitLeft = () => Math.max(0, Math.ceil(options.wait - (performance.now() - startedAt)))
+    const hold = async (opened: OpenedStore): Promise<number> => {
       const { store, remaining, onExtended } = trackExpiry(opened.store)
       const leases = createLeases(store, {
         onEvent: report.event,
         // If this process is killed, its guard ends the command. The lease must outlive the command.
         endsWithProcess: false,
       })
-      const lease = await acquire(leases, resource, { ...options, signal: signals.endOfWait })
+      const lease = await acquire(leases, resource, {
+        ...options,
+        wait: waitLeft(),
+        signal: signals.endOfWait,
+      })
       if (!lease) return signalExitCode(signals.endOfWait.reason)
       try {
         // A slow grant has used up part of the TTL. The command should start with most of it.
@@ -66,7 +76,16 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
         await lease.release().catch(report.unreleased)
         await leases.close()
       }
-    })
+    }
+    try {
+      const reaching = { retryFor, signal: signals.endOfWait, onRetry: report.unreached }
+      return await withStore(storeAddress(settings), hold, reaching)
+    } catch (error) {
+      // A signal ended the tries to reach the store.
+      if (signals.endOfWait.aborted && error === signals.endOfWait.reason)
+        return signalExitCode(signals.endOfWait.reason)
+      throw error
+    }
   },
 }
 

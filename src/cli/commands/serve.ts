@@ -1,16 +1,18 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { systemClock } from '../../base/clock.ts'
 import { loadSettings, settingFlags } from '../../configuration/load-node.ts'
 import { flagOf, SETTINGS, type SettingName } from '../../configuration/settings.ts'
-import type { OnTelemetry } from '../../server/index.ts'
-import { createServer, type HoldfastServer } from '../../server/node/index.ts'
+import { checkDependencies, jsonLog, type OnTelemetry } from '../../server/index.ts'
+import { createServer, type HoldfastServer, Listener } from '../../server/node/index.ts'
 import { receiveTelemetry, type Sink } from '../../telemetry/index.ts'
 import { fileSink } from '../../telemetry/index-node.ts'
 import { type Command, type Options, STORE_OPTIONS, settingOption } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
-import { Failure, usageFailure } from '../failure.ts'
+import { asFailure, Failure, usageFailure } from '../failure.ts'
+import { formatDuration } from '../format-duration.ts'
 import { nextSignal, signalExitCode } from '../signals.ts'
-import { withoutPassword, withStore } from '../stores/index.ts'
+import { untilReached, withoutPassword, withStore } from '../stores/index.ts'
 import type { OpenedStore } from '../stores/opened-store.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -20,8 +22,8 @@ const PAGES = join(import.meta.dirname, '../../web')
 export const serve: Command = {
   usage: 'serve [options]',
   description: `Runs the document lock service: HTTP and WebSocket, with a dashboard and a demo editor. Every setting may also be
-in the environment (HOLDFAST_PORT) or in the file. Contents, and secrets that are not set, are where the locks are;
-the audit trail too, except on Redis and NATS, where it is in memory. SIGTERM and Ctrl-C close the service after the
+in the environment (HOLDFAST_PORT) or in the file. Contents, the audit trail, and secrets that are not set are where
+the locks are. SIGTERM and Ctrl-C close the service after the
 current requests; locks stay in the store.`,
   positionalCount: [0, 0],
   options: {
@@ -48,35 +50,64 @@ current requests; locks stay in the store.`,
     const { file } = settings
     // An empty secret is left out, so that the server generates one.
     const { channelSecret, ...others } = loadSettings({ flags, ...(file && { file }) })
+    terminal.outliveReader()
+    const signalled = new AbortController()
+    const stopped = nextSignal('SIGINT', 'SIGTERM').then(() => signalled.abort())
+    const log = jsonLog((line) => console.log(line), others.logLevel, systemClock)
+    const listener = new Listener({ ...others, channelSecret }, log)
+    await listener.listen().catch(failToListen)
+    const shown = withoutPassword(others.store)
+    const giveUpAt = performance.now() + others.startWithin
+    const start = {
+      isServed: true,
+      get retryFor() {
+        return giveUpAt - performance.now()
+      },
+      signal: signalled.signal,
+      onRetry: ({ message }: Error) =>
+        terminal.remark(`${message}; trying for ${formatDuration(others.startWithin)}, /readyz answers 503`),
+    }
+    let isRunning = false
     const serve = async ({ store, serverParts }: OpenedStore) => {
-      if (!serverParts)
-        throw usageFailure(
-          `serve needs a store of its own; ${withoutPassword(others.store)} is another server`,
-        )
+      if (!serverParts) throw usageFailure(`serve needs a store of its own; ${shown} is another server`)
       const { secretsFile = '', ...parts } = await serverParts()
+      await untilReached(start, async () => {
+        const [failure] = await checkDependencies({ store, ...parts })
+        if (failure) throw asFailure(failure.error, `${shown}, ${failure.name}`)
+      })
       const folder = settings.text('telemetry')
       const telemetry = folder ? fileSink(folder) : undefined
-      const running = await createServer({
-        store,
-        ...parts,
-        settings: {
-          ...others,
-          secretsFile: others.secretsFile || secretsFile,
-          ...(channelSecret && { channelSecret }),
+      const running = await createServer(
+        {
+          store,
+          ...parts,
+          log,
+          settings: {
+            ...others,
+            secretsFile: others.secretsFile || secretsFile,
+            ...(channelSecret && { channelSecret }),
+          },
+          ...(existsSync(PAGES) && { assets: PAGES }),
+          ...(telemetry && { onTelemetry: writeTo(telemetry) }),
         },
-        ...(existsSync(PAGES) && { assets: PAGES }),
-        ...(telemetry && { onTelemetry: writeTo(telemetry) }),
-      }).catch(failToListen)
-      const signalled = nextSignal('SIGINT', 'SIGTERM')
+        listener,
+      )
+      isRunning = true
       if (settings.is('json')) printJson(terminal, running)
       else print(terminal, running)
-      await signalled
+      await stopped
       // A second signal does not wait for the requests that are under way.
       void nextSignal('SIGINT', 'SIGTERM').then((signal) => process.exit(signalExitCode(signal)))
       await running.close()
       return EXIT.ok
     }
-    return withStore(others.store, serve, { isServed: true })
+    try {
+      return await withStore(others.store, serve, start)
+    } catch (error) {
+      // It was asked to stop before it could start.
+      if (signalled.signal.aborted && !isRunning) return EXIT.ok
+      throw error
+    }
   },
 }
 

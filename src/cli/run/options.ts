@@ -16,7 +16,7 @@ export const RUN_OPTIONS: Options = {
     type: 'string',
     value: '<duration>',
     setting: 'environment',
-    help: 'the longest wait for the lease (default: no limit)',
+    help: 'the longest wait for the lease, and for a store that cannot be reached (default: no limit for the lease)',
   },
   'if-available': { type: 'boolean', help: `do not wait: exit with ${EXIT.held} if another holds the lease` },
   ttl: {
@@ -48,6 +48,8 @@ export const RUN_OPTIONS: Options = {
 export interface RunOptions {
   readonly ttl: number
   readonly wait: number
+  /** How long to try to reach the store. Without `--wait` the first failure counts: the address may be wrong. */
+  readonly retryFor: number
   readonly owner: string
   readonly metadata?: JsonObject
   readonly graceMs: number
@@ -63,9 +65,11 @@ export function readRunOptions(settings: CommandSettings): RunOptions {
     throw usageFailure(`--grace: expected ${expected}, got ${graceMs} ms; ${remedy}`)
   }
   const metadata = settings.all('metadata')
+  const wait = readWait(settings)
   return {
     ttl,
-    wait: readWait(settings),
+    wait,
+    retryFor: wait === Number.POSITIVE_INFINITY ? 0 : wait,
     owner: settings.text('owner') ?? `${userName()}@${hostname()}:${process.pid}`,
     ...(metadata.length > 0 && { metadata: readMetadata(metadata) }),
     graceMs,

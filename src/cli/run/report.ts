@@ -9,6 +9,8 @@ import type { EndSignal } from './countdown.ts'
 /** Prints on standard error what happens to the lease. Standard output is the command's. */
 export interface Report {
   event(event: LeaseEvent): void
+  /** The store cannot be reached, and is tried again until the wait is over. */
+  unreached(failure: Error): void
   /** The command was sent this signal, because its lease ends. */
   ending(signal: EndSignal, graceMs: number): void
   unguarded(): void
@@ -57,6 +59,9 @@ export function createReport({ settings, terminal }: Pick<Invocation, 'settings'
           return print('lost', `the lease of ${name} was lost: ${reason}`, details)
         }
       }
+    },
+    unreached({ message }) {
+      if (!isQuiet) print('unavailable', `${message}; trying again`)
     },
     ending(signal, graceMs) {
       const text =

@@ -1,5 +1,7 @@
+import { orAborted } from '../../base/abort.ts'
 import { systemClock } from '../../base/clock.ts'
-import { pause } from '../../base/pause.ts'
+import { isRetryable } from '../../base/errors.ts'
+import { backoffMs, pause, pauseUntilAborted } from '../../base/pause.ts'
 import { SETTINGS } from '../../configuration/settings.ts'
 import { asFailure, usageFailure } from '../failure.ts'
 import type { CommandSettings } from '../settings.ts'
@@ -57,12 +59,34 @@ export async function openStore(address: string, options: OpenOptions = {}): Pro
       `${shown} is not the address of a store; expected one that begins with ${schemes.join(', ')}`,
     )
   }
-  try {
-    return await open(address, options)
-  } catch (error) {
-    if (error instanceof TypeError && (error as { code?: string }).code === 'ERR_INVALID_URL')
-      throw usageFailure(`${shown} is not a valid URL; expected one such as redis://localhost:6379`)
-    throw asFailure(error, shown)
+  return untilReached(options, async () => {
+    try {
+      return await open(address, options)
+    } catch (error) {
+      if (error instanceof TypeError && (error as { code?: string }).code === 'ERR_INVALID_URL')
+        throw usageFailure(`${shown} is not a valid URL; expected one such as redis://localhost:6379`)
+      throw asFailure(error, shown)
+    }
+  })
+}
+
+/** Repeats the work while it fails because the server cannot be reached, for as long as the options say. */
+export async function untilReached<T>(
+  { retryFor = 0, signal, onRetry }: OpenOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  const giveUpAt = systemClock.monotonic() + retryFor
+  for (let tries = 1; ; tries++) {
+    try {
+      return await orAborted(work(), signal)
+    } catch (error) {
+      signal?.throwIfAborted()
+      const left = giveUpAt - systemClock.monotonic()
+      if (left <= 0 || !isRetryable((error as Error).cause)) throw error
+      if (tries === 1) onRetry?.(error as Error)
+      const ms = Math.min(left, backoffMs(systemClock, tries))
+      await (signal ? pauseUntilAborted(systemClock, ms, signal) : pause(systemClock, ms))
+    }
   }
 }
 

@@ -45,10 +45,11 @@ export async function openNats(url: URL): Promise<OpenedStore> {
       warnings: [],
     }),
     async serverParts() {
-      const { natsBus, natsDocuments, natsSecrets } = await import('../../server/index.ts')
+      const { natsAudit, natsBus, natsDocuments, natsSecrets } = await import('../../server/index.ts')
       const parts = { ...options, ...optional('bucket', bucket && `${bucket}-documents`) }
       return {
         documents: natsDocuments(connection, parts),
+        audit: natsAudit(connection, parts),
         secrets: natsSecrets(connection, parts),
         bus: natsBus(connection, optional('subject', bucket && `${bucket}.bus`)),
       }

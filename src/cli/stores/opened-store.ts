@@ -14,6 +14,8 @@ export interface OpenedStore {
   backendInfo(): Promise<BackendInfo>
   /** For `serve`: the parts of the server on the same backend. Absent: it cannot be used for a server. */
   serverParts?(): Promise<ServerParts>
+  /** For `migrate`. Absent: opening the store and using its parts creates what they need. */
+  migrate?(options: { readonly grantTo?: string }): Promise<{ readonly tables: readonly string[] }>
   close(): Promise<void>
 }
 
@@ -46,6 +48,12 @@ export interface OpenOptions {
   readonly mustExist?: boolean
   /** Clients on other machines outlive a power failure here, so no granted lease may be forgotten. */
   readonly isServed?: boolean
+  /** Try again for so many milliseconds if the server cannot be reached. Default 0. */
+  readonly retryFor?: number
+  /** Ends the tries: opening rejects with its reason. */
+  readonly signal?: AbortSignal
+  /** Called with the first failure that is retried. */
+  readonly onRetry?: (failure: Error) => void
 }
 
 /** Loads the first of these packages that is installed. */

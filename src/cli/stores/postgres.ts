@@ -46,15 +46,27 @@ export async function openPostgres(url: URL): Promise<OpenedStore> {
     if (INVALID_AUTHORIZATION.test(codeOf(cause))) throw accessDenied(messageOf(cause), 'postgres', cause)
     throw error
   })
+  const nameOf = (part: string) => `${table ?? 'holdfast'}_${part}`
   return {
     store,
     close,
+    async migrate(options) {
+      const { migrateServer } = await import('../../server/index.ts')
+      return migrateServer(client, {
+        ...optional('schema', schema),
+        ...optional('leases', table),
+        documents: nameOf('documents'),
+        audit: nameOf('audit'),
+        secrets: nameOf('secrets'),
+        ...options,
+      })
+    },
     async serverParts() {
       const { postgresAudit, postgresBus, postgresDocuments, postgresSecrets } = await import(
         '../../server/index.ts'
       )
       const tableFor = (part: string) => ({
-        table: `${schema === undefined ? '' : `${schema}.`}${table ?? 'holdfast'}_${part}`,
+        table: `${schema === undefined ? '' : `${schema}.`}${nameOf(part)}`,
       })
       const channel = [schema, table ?? 'holdfast', 'bus'].filter(Boolean).join('_')
       return {

@@ -40,10 +40,11 @@ export async function openRedis(url: URL): Promise<OpenedStore> {
       }
     },
     async serverParts() {
-      const { redisBus, redisDocuments, redisSecrets } = await import('../../server/index.ts')
+      const { redisAudit, redisBus, redisDocuments, redisSecrets } = await import('../../server/index.ts')
       const options = optional('prefix', prefix)
       return {
         documents: redisDocuments(client, options),
+        audit: redisAudit(client, options),
         secrets: redisSecrets(client, options),
         bus: redisBus(client, optional('channel', prefix && `${prefix}:bus`)),
       }

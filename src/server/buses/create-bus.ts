@@ -2,6 +2,7 @@ import { expectFunction, expectObject, expectText } from '../../base/arguments.t
 import type { Clock } from '../../base/clock.ts'
 import { LeaseError, messageOf } from '../../base/errors.ts'
 import { notify } from '../../base/notify.ts'
+import { randomId } from '../../base/random-id.ts'
 import { Calls } from '../../stores/local/calls.ts'
 import type { Bus, BusMessage } from '../bus.ts'
 
@@ -32,6 +33,10 @@ export interface TransportContext {
   readonly isNeeded: () => boolean
 }
 
+/** Raise it when older nodes could misread a message. They skip messages of a newer version. */
+const MESSAGE_VERSION = 1
+const CHECK_TOPIC = 'holdfast.check'
+
 /** A bus over a transport: the listeners of this node, the format of the messages, and `close`. */
 export function createBus(
   { name, explain, clock }: BusBackend,
@@ -59,30 +64,39 @@ export function createBus(
     if (closed) throw new LeaseError('closed', `this ${name} bus was closed`)
   }
 
-  return {
-    async publish(message) {
-      throwIfClosed()
-      await transport.send(format(message))
-    },
-    async subscribe(on) {
-      throwIfClosed()
-      expectFunction('listener', on)
-      const listener = { on }
-      listeners.add(listener)
-      const end = async () => {
-        if (listeners.delete(listener) && listeners.size === 0) await transport.unlisten()
-      }
-      try {
-        await transport.listen()
-      } catch (error) {
-        await end()
-        throw error
-      }
-      return { [Symbol.asyncDispose]: end }
-    },
-    close,
-    [Symbol.asyncDispose]: close,
+  async function publish(message: BusMessage): Promise<void> {
+    throwIfClosed()
+    await transport.send(format(message))
   }
+
+  async function subscribe(on: (message: BusMessage) => void): Promise<AsyncDisposable> {
+    throwIfClosed()
+    expectFunction('listener', on)
+    const listener = { on }
+    listeners.add(listener)
+    const end = async () => {
+      if (listeners.delete(listener) && listeners.size === 0) await transport.unlisten()
+    }
+    try {
+      await transport.listen()
+    } catch (error) {
+      await end()
+      throw error
+    }
+    return { [Symbol.asyncDispose]: end }
+  }
+
+  async function check(): Promise<void> {
+    const id = randomId()
+    const returned = Promise.withResolvers<void>()
+    await using _ = await subscribe(({ topic, data: { id: received } }) => {
+      if (topic === CHECK_TOPIC && received === id) returned.resolve()
+    })
+    await publish({ topic: CHECK_TOPIC, data: { id } })
+    await calls.run(() => returned.promise)
+  }
+
+  return { publish, subscribe, check, close, [Symbol.asyncDispose]: close }
 }
 
 function format(message: BusMessage): string {
@@ -90,7 +104,7 @@ function format(message: BusMessage): string {
   expectText('message.topic', message.topic)
   expectObject('message.data', message.data)
   try {
-    return JSON.stringify(message)
+    return JSON.stringify({ version: MESSAGE_VERSION, ...message })
   } catch (error) {
     throw new LeaseError('invalid-argument', `message.data: expected JSON; ${messageOf(error)}`, {
       cause: error,
@@ -98,11 +112,13 @@ function format(message: BusMessage): string {
   }
 }
 
-/** `null`: malformed, or a message of another version. */
+/** `null`: malformed, or of a newer version. */
 function parse(text: string): BusMessage | null {
   try {
-    const { topic, data } = JSON.parse(text)
-    return typeof topic === 'string' && typeof data === 'object' && data !== null ? { topic, data } : null
+    // Messages had no version before the first one that needed it.
+    const { version = MESSAGE_VERSION, topic, data } = JSON.parse(text)
+    const isKnown = version <= MESSAGE_VERSION && typeof topic === 'string'
+    return isKnown && typeof data === 'object' && data !== null ? { topic, data } : null
   } catch {
     return null
   }

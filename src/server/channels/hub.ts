@@ -1,5 +1,6 @@
 import {
   expectBoolean,
+  expectFunction,
   expectMethods,
   expectOneOf,
   expectOptions,
@@ -10,10 +11,12 @@ import { type Clock, systemClock } from '../../base/clock.ts'
 import { expectDuration } from '../../base/duration.ts'
 import { pause } from '../../base/pause.ts'
 import type { JsonValue } from '../../base/records.ts'
+import { settingsOf } from '../../configuration/settings.ts'
 import { formatFrame, PUSHER_CLOSE, PUSHER_PROTOCOL } from '../../protocol/index.ts'
 import type { Bus, BusMessage } from '../bus.ts'
 import { type HostCheck, hostCheck } from '../http/hosts.ts'
 import { originRefusal } from '../http/origins.ts'
+import { type SenderOf, trustedProxies } from '../http/proxies.ts'
 import type {
   ChannelsHub,
   ChannelsOptions,
@@ -35,6 +38,7 @@ import { Webhooks } from './webhooks.ts'
 /** The query parameter `client` of Holdfast's own client. */
 const OWN_LIBRARY = 'holdfast'
 const CLIENT_EVENT = 'client-event'
+const TERMINATE = 'terminate'
 /** A control character, which the name of a channel cannot contain. */
 const OCCUPIED = '\0'
 const FORMS = ['', 'private-', 'presence-']
@@ -47,6 +51,7 @@ const MIN_ACTIVITY_TIMEOUT_MS = 1000
 export class Hub implements ChannelsHub {
   readonly origins: readonly string[]
   readonly isOwnHost: HostCheck
+  readonly senderOf: SenderOf
   readonly #key: string
   readonly #bus: Bus
   readonly #clock: Clock
@@ -72,6 +77,8 @@ export class Hub implements ChannelsHub {
     const { key, secret, bus, clock = systemClock, naming = 'plain', activityTimeout = 30_000 } = options
     this.origins = options.origins ?? []
     this.isOwnHost = hostCheck(options.hosts ?? [], options.listensOn)
+    const { trustProxy, proxyHeaders } = options
+    this.senderOf = trustedProxies(settingsOf({ trustProxy, proxyHeaders }))
     this.#key = key
     this.#bus = bus
     this.#clock = clock
@@ -92,6 +99,8 @@ export class Hub implements ChannelsHub {
       clock,
       limits: this.#limits,
       publicChannels: options.publicChannels ?? true,
+      allows: options.allows,
+      onError: options.onError ?? (() => {}),
       clientEvents: options.clientEvents ?? false,
       relay: (channel, text, sender) => this.#relay(channel, text, sender),
     }
@@ -131,6 +140,10 @@ export class Hub implements ChannelsHub {
     await this.#bus.publish({ topic: CLIENT_EVENT, data: { channel, text, sender: except ?? '' } })
   }
 
+  async terminate(user: string): Promise<void> {
+    await this.#bus.publish({ topic: TERMINATE, data: { user } })
+  }
+
   occupied(prefix: string): Promise<ReadonlyMap<string, number>> {
     return this.#occupancy.count(prefix)
   }
@@ -153,10 +166,10 @@ export class Hub implements ChannelsHub {
       closeWithError(connection, ...refusal)
       return null
     }
-    const { client, library } = request
+    const { client, library, request: opened } = request
     const isOwn = library === OWN_LIBRARY
     const naming = isOwn ? 'plain' : this.#naming
-    const socket = new Socket(randomSocketId(), { naming, isOwn }, connection, this.#context)
+    const socket = new Socket(randomSocketId(), { naming, isOwn, request: opened }, connection, this.#context)
     this.#sockets.add(socket)
     this.#count(client, 1)
     const activity_timeout = Math.ceil(this.#activityTimeoutMs / 1000)
@@ -241,10 +254,17 @@ export class Hub implements ChannelsHub {
   #receive(message: BusMessage): void {
     if (message.topic === PRESENCE) this.#presence.receive(message)
     this.#occupancy.receive(message)
+    if (message.topic === TERMINATE) this.#terminate(message.data)
     if (message.topic !== CLIENT_EVENT) return
     const { channel, text, sender } = message.data
     const isMeant = ({ id }: Socket) => id !== sender
     this.#subscribers.send(String(channel), () => String(text), isMeant)
+  }
+
+  #terminate({ user }: BusMessage['data']): void {
+    for (const socket of this.#sockets)
+      if (socket.user !== null && socket.user === user)
+        socket.end(PUSHER_CLOSE.forbidden, 'the connections of this user were ended')
   }
 
   #relay(channel: string, text: string, sender: string): void {
@@ -293,8 +313,11 @@ function checkOptions(options: ChannelsOptions): void {
     listensOn: 1,
     webhook: 1,
     onError: 1,
+    allows: 1,
+    trustProxy: 1,
+    proxyHeaders: 1,
   })
-  const { key, secret, bus, clock, naming, publicChannels, clientEvents, origins, hosts } = options
+  const { key, secret, bus, clock, naming, publicChannels, clientEvents, origins, hosts, allows } = options
   if (typeof key !== 'string' || !/^[\w-]+$/.test(key)) refuse('key', 'letters, digits, - and _', key)
   // Never shown: it is a secret.
   if (typeof secret !== 'string' || secret === '') refuseClient('secret', 'a non-empty string', secret)
@@ -303,6 +326,7 @@ function checkOptions(options: ChannelsOptions): void {
   if (naming !== undefined) expectOneOf('naming', naming, ['plain', 'laravel'])
   if (publicChannels !== undefined) expectBoolean('publicChannels', publicChannels)
   if (clientEvents !== undefined) expectBoolean('clientEvents', clientEvents)
+  if (allows !== undefined) expectFunction('allows', allows)
   if (origins !== undefined && !Array.isArray(origins)) refuse('origins', 'an array', origins)
   if (hosts !== undefined && !Array.isArray(hosts)) refuse('hosts', 'an array', hosts)
 }

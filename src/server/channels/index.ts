@@ -3,6 +3,7 @@ import type { Duration } from '../../base/duration.ts'
 import type { JsonValue } from '../../base/records.ts'
 import type { Bus } from '../bus.ts'
 import type { HostCheck } from '../http/hosts.ts'
+import type { SenderOf } from '../http/proxies.ts'
 import { Hub } from './hub.ts'
 import type { ChannelLimits } from './limits.ts'
 
@@ -24,6 +25,8 @@ export interface Channels {
    * as it is.
    */
   publish(channel: string, event: string, data: string, except?: string): Promise<void>
+  /** Ends the sockets that have signed in as this user, on all nodes. They may not come back by themselves. */
+  terminate(userId: string): Promise<void>
   /** How many sockets on all nodes have subscribed to each channel that begins with the prefix. */
   occupied(prefix: string): Promise<ReadonlyMap<string, number>>
   /** The members of a presence channel, on all nodes. */
@@ -40,6 +43,8 @@ export interface ChannelsHub extends Channels, AsyncDisposable {
   readonly origins: readonly string[]
   /** Whether sockets may connect to this `Host`. */
   readonly isOwnHost: HostCheck
+  /** Who connects, and to which name, by the address of the connection and the headers of trusted proxies. */
+  readonly senderOf: SenderOf
   /** How many sockets are open. */
   readonly sockets: number
   /** `null`: the connection was refused, and was told why. */
@@ -65,6 +70,8 @@ export interface ConnectionRequest {
   readonly refusedOrigin?: string | undefined
   /** What the limit of sockets counts, such as an address. */
   readonly client: string
+  /** The request that opened the connection, for `allows`. */
+  readonly request?: Request
 }
 
 /** What the binding calls for a connection that was accepted. */
@@ -90,6 +97,11 @@ export interface ChannelsOptions {
   readonly naming?: EventNaming
   /** Whether a socket may subscribe without a signature. Default true. */
   readonly publicChannels?: boolean
+  /**
+   * Whether the sender of this request may subscribe to a public channel. Asked once for each subscription. Default:
+   * yes. Without a request nobody may.
+   */
+  readonly allows?: (channel: string, request: Request) => boolean | Promise<boolean>
   /** Whether sockets may send events to each other. Default false. */
   readonly clientEvents?: boolean
   /** The silence after which a socket is pinged. Default `30s`. */
@@ -100,9 +112,13 @@ export interface ChannelsOptions {
   readonly hosts?: readonly string[]
   /** The address that the server listens on. On a loopback address, names of this machine are enough. */
   readonly listensOn?: string
+  /** Proxies whose headers tell the address of a client: how many are in front, or their networks. Default: none. */
+  readonly trustProxy?: boolean | number | string | readonly string[]
+  /** What those proxies write. Default `auto`: `X-Forwarded-For` and the like, or `Forwarded` where that is missing. */
+  readonly proxyHeaders?: 'auto' | 'x-forwarded' | 'forwarded'
   /** The address that is told when channels are occupied and vacated, and members come and go. Default: none. */
   readonly webhook?: string
-  /** Called when a webhook could not be delivered. */
+  /** Called when a webhook could not be delivered, or `allows` has failed. */
   readonly onError?: (error: unknown) => void
   readonly limits?: Partial<ChannelLimits>
 }

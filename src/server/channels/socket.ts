@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { JsonValue } from '../../base/records.ts'
 import { formatFrame, PUSHER_CLOSE, type PusherFrame, parseFrame, parseJson } from '../../protocol/index.ts'
-import type { Connection, EventNaming } from './index.ts'
+import type { ChannelsOptions, Connection, EventNaming } from './index.ts'
 import { type ChannelLimits, PerSecond } from './limits.ts'
 import type { Presence } from './presence.ts'
 import { isPresence, isSigned, isUserChannel, type Signing, userChannel } from './signing.ts'
@@ -15,6 +15,8 @@ export interface SocketContext {
   readonly clock: Clock
   readonly limits: ChannelLimits
   readonly publicChannels: boolean
+  readonly allows: ChannelsOptions['allows']
+  readonly onError: (error: unknown) => void
   readonly clientEvents: boolean
   /** To the subscribers of exactly this channel on all nodes, except the sender. */
   relay(channel: string, text: string, sender: string): void
@@ -45,6 +47,7 @@ export class Socket {
   readonly naming: EventNaming
   /** A socket of Holdfast's own client. */
   readonly isOwn: boolean
+  readonly #request: Request | undefined
   readonly #connection: Connection
   readonly #context: SocketContext
   readonly #subscriptions = new Map<string, Subscription>()
@@ -53,23 +56,28 @@ export class Socket {
   #activeAt: number
   #pingedAt: number | null = null
   #ended = false
-  /** Who has signed in. */
   #user: string | null = null
 
   constructor(
     id: string,
-    { naming, isOwn }: { readonly naming: EventNaming; readonly isOwn: boolean },
+    { naming, isOwn, request }: Pick<Socket, 'naming' | 'isOwn'> & { readonly request: Request | undefined },
     connection: Connection,
     context: SocketContext,
   ) {
     this.id = id
     this.naming = naming
     this.isOwn = isOwn
+    this.#request = request
     this.#connection = connection
     this.#context = context
     this.#activeAt = context.clock.monotonic()
     this.#frames = new PerSecond(context.limits.framesPerSecond)
     this.#clientEvents = new PerSecond(context.limits.clientEventsPerSecond)
+  }
+
+  /** Who has signed in. */
+  get user(): string | null {
+    return this.#user
   }
 
   send(text: string): void {
@@ -134,14 +142,37 @@ export class Socket {
     const refusal = this.#refusalOf(channel, channelData, subscription)
     if (refusal) return this.#refuse(channel, refusal)
     this.#subscriptions.set(channel, subscription)
-    if (!isSigned(channel)) return this.#join(channel, subscription)
-    void this.#context.signing.verify(auth, this.id, channel, channelData).then((valid) => {
-      // It may have unsubscribed or closed meanwhile.
-      if (this.#subscriptions.get(channel) !== subscription) return
-      if (valid) return this.#join(channel, subscription)
-      this.#subscriptions.delete(channel)
-      this.#refuse(channel, { status: 401, error: 'the signature is not valid' })
-    })
+    const { signing, allows } = this.#context
+    if (isSigned(channel)) {
+      const verified = signing.verify(auth, this.id, channel, channelData)
+      void this.#joinIf(verified, channel, subscription, { status: 401, error: 'the signature is not valid' })
+    } else if (allows && !isUserChannel(channel)) {
+      const forbidden = { status: 403, error: 'you may not hear this channel' }
+      void this.#joinIf(this.#isAllowed(channel, allows), channel, subscription, forbidden)
+    } else this.#join(channel, subscription)
+  }
+
+  async #joinIf(
+    verdict: Promise<boolean>,
+    channel: string,
+    subscription: Subscription,
+    refusal: SubscriptionRefusal,
+  ): Promise<void> {
+    const isAllowed = await verdict
+    // It may have unsubscribed or closed meanwhile.
+    if (this.#subscriptions.get(channel) !== subscription) return
+    if (isAllowed) return this.#join(channel, subscription)
+    this.#subscriptions.delete(channel)
+    this.#refuse(channel, refusal)
+  }
+
+  async #isAllowed(channel: string, allows: NonNullable<ChannelsOptions['allows']>): Promise<boolean> {
+    try {
+      return this.#request !== undefined && (await allows(channel, this.#request)) === true
+    } catch (error) {
+      this.#context.onError(error)
+      return false
+    }
   }
 
   #signIn({ auth, user_data }: Record<string, unknown>) {

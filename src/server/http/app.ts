@@ -52,18 +52,18 @@ export function createApp(service: Service, handler: RequestHandler): Hono {
 
   const patterns = routes.map(({ path, method }) => ({
     method,
+    path,
     pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
   }))
   app.notFound((context) => {
-    const allowed = patterns
-      .filter(({ pattern }) => pattern.test(context.req.path))
-      .map(({ method }) => method)
-    if (allowed.length === 0)
+    const found = patterns.filter(({ pattern }) => pattern.test(context.req.path))
+    if (found.length === 0)
       return handler.refuse(context, new HttpError(404, 'not_found', 'there is nothing here'))
-    const headers = { Allow: [...new Set(allowed)].join(', ') }
+    const headers = { Allow: [...new Set(found.map(({ method }) => method))].join(', ') }
     return handler.refuse(
       context,
       new HttpError(405, 'method_not_allowed', `expected ${headers.Allow}`, { headers }),
+      found[0]?.path,
     )
   })
   return app

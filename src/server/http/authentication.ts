@@ -1,27 +1,36 @@
+import { show } from '../../base/arguments.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Settings } from '../../configuration/settings.ts'
+import { roomOfChannel } from '../../protocol/index.ts'
 import {
+  type Authorize,
   clientKeyOf,
   type Identify,
   type IdentifyResult,
   type Identity,
   publicClientIdOf,
   publicIdOf,
+  type Role,
   tokenHashOf,
 } from '../identity.ts'
 import { setLimited } from '../limited-map.ts'
 import type { LockClient } from '../locks.ts'
 import { type SessionCookies, sessionCookies } from '../session-cookie.ts'
 import { HttpError } from './http-error.ts'
-import type { HeaderOf } from './request-headers.ts'
+import { type HeaderOf, headerOf } from './request-headers.ts'
 
-/** An identity with its clients. They are kept, because hashing would be the largest part of a heartbeat. */
-export interface KnownIdentity extends Identity {
+/** What the server remembers of an identity, because hashing would be the largest part of a heartbeat. */
+interface Known {
+  readonly publicId: string
   readonly clients: Map<string, LockClient>
 }
 
 export interface Authentication {
-  readonly identity: KnownIdentity
+  readonly identity: Identity
+  /** One client of the identity. `clientId` is empty if the request names none. */
+  client(clientId: string): Promise<LockClient>
+  /** A session that begins with this request. Anybody can have as many of them as they like. */
+  readonly isNew: boolean
   readonly setCookie?: string
   /** By a token in a header, which a page of another site cannot make a browser send. */
   readonly byToken: boolean
@@ -32,6 +41,7 @@ interface TokenRole {
   readonly role: 'lease' | 'admin'
 }
 
+const ROLES: readonly Role[] = ['session', 'lease', 'admin']
 const UNKNOWN_TOKEN =
   'unknown token; send one of the adminTokens or leaseTokens of the server, or no Authorization header'
 const MAX_IDENTITIES = 20_000
@@ -42,7 +52,7 @@ export class Authenticator {
   readonly #tokens: readonly TokenRole[]
   readonly #cookies: SessionCookies
   readonly #identify: Identify | undefined
-  readonly #identities = new Map<string, KnownIdentity>()
+  readonly #known = new Map<string, Known>()
 
   private constructor(tokens: readonly TokenRole[], cookies: SessionCookies, identify: Identify | undefined) {
     this.#tokens = tokens
@@ -58,11 +68,12 @@ export class Authenticator {
     return new Authenticator(tokens, sessionCookies(settings, clock), identify)
   }
 
-  async authenticate(request: Request, header: HeaderOf): Promise<Authentication> {
+  /** `isSecure`: whether the client called over HTTPS. */
+  async authenticate(request: Request, header: HeaderOf, isSecure: boolean): Promise<Authentication> {
     const authorization = header('authorization')
     if (authorization !== undefined) {
-      const identity = await this.#identityOfToken(authorization)
-      if (identity) return { identity, byToken: true }
+      const result = await this.#byToken(authorization)
+      if (result) return this.#authentication(result, { byToken: true, isNew: false })
       // An unknown token may be for `identify`. Without one it is refused: the session must not silently replace it.
       if (!this.#identify && /^Bearer /i.test(authorization))
         throw new HttpError(401, 'unauthenticated', UNKNOWN_TOKEN)
@@ -70,44 +81,68 @@ export class Authenticator {
     if (this.#identify) {
       const result = await this.#identify(request)
       if (!result) throw new HttpError(401, 'unauthenticated', 'the server could not identify the sender')
-      return { identity: await this.#identityOf(result), byToken: false }
+      checkResult(result)
+      return this.#authentication(result, { byToken: false, isNew: false })
     }
-    const isSecure = request.url.startsWith('https:') || header('x-forwarded-proto') === 'https'
-    const { id, setCookie } = await this.#cookies.read(header('cookie'), isSecure)
-    const identity = await this.#identityOf({ id })
-    return { identity, byToken: false, ...(setCookie !== undefined && { setCookie }) }
+    const { id, isNew, setCookie } = await this.#cookies.read(header('cookie'), isSecure)
+    const cookie = setCookie === undefined ? {} : { setCookie }
+    return this.#authentication({ id }, { byToken: false, isNew, ...cookie })
   }
 
-  async #identityOfToken(authorization: string): Promise<KnownIdentity | undefined> {
+  async #byToken(authorization: string): Promise<IdentifyResult | undefined> {
     const [, token] = /^Bearer (\S+)$/i.exec(authorization) ?? []
     if (token === undefined) return undefined
     const hash = await tokenHashOf(token)
     const found = this.#tokens.filter((known) => isSame(known.hash, hash))[0]
-    return found && this.#identityOf({ id: hash, role: found.role })
+    return found && { id: hash, role: found.role }
   }
 
-  async #identityOf({ id, name, role = 'session' }: IdentifyResult): Promise<KnownIdentity> {
-    const known = this.#identities.get(id)
-    if (known && known.name === name && known.role === role) return known
-    const publicId = await publicIdOf(id)
-    const identity = { id, publicId, role, clients: new Map(), ...(name !== undefined && { name }) }
-    setLimited(this.#identities, id, identity, MAX_IDENTITIES)
-    return identity
+  async #authentication(
+    result: IdentifyResult,
+    how: Pick<Authentication, 'byToken' | 'isNew' | 'setCookie'>,
+  ): Promise<Authentication> {
+    const { id, role = 'session' } = result
+    const known = this.#known.get(id) ?? { publicId: await publicIdOf(id), clients: new Map() }
+    setLimited(this.#known, id, known, MAX_IDENTITIES)
+    // The claims are those of this request: what `identify` says may change from one request to the next.
+    const identity: Identity = { ...result, role, publicId: known.publicId }
+    return { identity, client: (clientId) => clientOf(known.clients, identity, clientId), ...how }
   }
 }
 
-/** One client of an identity. `clientId` is empty if the request names none. */
-export async function clientOf(identity: KnownIdentity, clientId: string): Promise<LockClient> {
-  const known = identity.clients.get(clientId)
-  if (known) return known
-  const { id, publicId, name } = identity
+/** Whether the sender of a request that opens a socket may hear a public channel: by the same rule as over HTTP. */
+export function channelCheck(authenticator: Authenticator, authorize: Authorize) {
+  return async (channel: string, request: Request): Promise<boolean> => {
+    const { identity } = await authenticator.authenticate(request, headerOf(request), false)
+    const room = roomOfChannel(channel)
+    return room === null ? authorize(identity, 'subscribe', channel) : authorize(identity, 'read', room)
+  }
+}
+
+/** Without an id of its own, every sender would be the same holder. A mistake here is not the caller's. */
+function checkResult({ id, name, role }: IdentifyResult): void {
+  const refuse = (field: string, expected: string, received: unknown) => {
+    throw new TypeError(`identify: expected ${field} to be ${expected}, got ${show(received)}`)
+  }
+  if (typeof id !== 'string' || id === '') refuse('id', 'a non-empty string', id)
+  if (name !== undefined && typeof name !== 'string') refuse('name', 'a string', name)
+  if (role !== undefined && !ROLES.includes(role)) refuse('role', `one of ${ROLES.join(', ')}`, role)
+}
+
+async function clientOf(
+  clients: Map<string, LockClient>,
+  { id, publicId, name }: Identity,
+  clientId: string,
+): Promise<LockClient> {
+  const known = clients.get(clientId)
+  if (known && known.person.name === name) return known
   const person = {
     session_id: publicId,
     ...(clientId !== '' && { client_id: await publicClientIdOf(id, clientId) }),
     ...(name !== undefined && { name }),
   }
   const client = { key: await clientKeyOf(id, clientId), person }
-  setLimited(identity.clients, clientId, client, MAX_CLIENTS_OF_IDENTITY)
+  setLimited(clients, clientId, client, MAX_CLIENTS_OF_IDENTITY)
   return client
 }
 

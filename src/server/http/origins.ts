@@ -1,14 +1,14 @@
-import { CLIENT_HEADER } from '../../protocol/index.ts'
+import { CLIENT_HEADER, PROTOCOL_HEADER } from '../../protocol/index.ts'
 import type { HeaderOf } from './request-headers.ts'
 
 /**
  * Whether a page of this origin may send the request. Browsers send `Origin`, or at least `Sec-Fetch-Site`, with
  * every request that changes something. Programs send neither.
  */
-export function isAllowedOrigin(header: HeaderOf, url: string, origins: readonly string[]): boolean {
+export function isAllowedOrigin(header: HeaderOf, host: string, origins: readonly string[]): boolean {
   const origin = header('origin')
   if (origin === undefined) return !['cross-site', 'same-site'].includes(header('sec-fetch-site') ?? '')
-  return isTrustedOrigin(origin, hostOf(header, url), origins)
+  return isTrustedOrigin(origin, host, origins)
 }
 
 /** Only a well-formed origin is repeated in the message, so that the message is safe wherever it is shown. */
@@ -26,15 +26,15 @@ export function originRefusal(origin: string | undefined, verb: 'call' | 'connec
 /** For pages of another origin that is in the settings. */
 export function crossOriginHeaders(
   header: HeaderOf,
-  url: string,
+  host: string,
   origins: readonly string[],
 ): Readonly<Record<string, string>> {
   const origin = header('origin')
-  if (origin === undefined || !origins.includes(origin) || isOwnOrigin(origin, hostOf(header, url))) return {}
+  if (origin === undefined || !origins.includes(origin) || isOwnOrigin(origin, host)) return {}
   return {
     'Access-Control-Allow-Origin': origin,
     'Access-Control-Allow-Credentials': 'true',
-    'Access-Control-Expose-Headers': 'ETag, Retry-After',
+    'Access-Control-Expose-Headers': `ETag, Retry-After, X-Request-Id, ${PROTOCOL_HEADER}`,
     Vary: 'Origin',
   }
 }
@@ -61,9 +61,6 @@ export function isTrustedOrigin(origin: string, host: string, origins: readonly 
 
 /** The scheme is ignored, because a proxy may terminate TLS. */
 function isOwnOrigin(origin: string, host: string): boolean {
-  return origin === `http://${host}` || origin === `https://${host}`
-}
-
-export function hostOf(header: HeaderOf, url: string): string {
-  return header('host') ?? new URL(url).host
+  const name = host.toLowerCase()
+  return origin === `http://${name}` || origin === `https://${name}`
 }

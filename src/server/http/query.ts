@@ -42,3 +42,15 @@ export function text(maxLength: number, description: string): QueryParameter<str
     },
   }
 }
+
+export function oneOf<T extends string>(values: readonly T[], description: string): QueryParameter<T> {
+  return {
+    schema: { type: 'string', enum: values },
+    description,
+    parse(name, text) {
+      const value = values.find((value) => value === text)
+      if (value !== undefined) return value
+      throw new HttpError(400, 'invalid_query', `${name}: expected ${values.join(' or ')}`)
+    },
+  }
+}

@@ -1,20 +1,27 @@
 import type { Context } from 'hono'
 import type { Clock } from '../../base/clock.ts'
 import { notify } from '../../base/notify.ts'
+import type { Tracer } from '../../base/tracing.ts'
 import type { Settings } from '../../configuration/settings.ts'
+import { PROTOCOL_HEADER, PROTOCOL_VERSION } from '../../protocol/index.ts'
 import type { Authorize } from '../identity.ts'
-import { describeError, type Log } from '../log.ts'
+import { errorFields, type Log } from '../log.ts'
 import type { Meter } from '../stats.ts'
 import type { Authentication, Authenticator } from './authentication.ts'
 import { parseBody, readForm, readText, refuseIfTooLarge, validated } from './body.ts'
 import { type HostCheck, misdirected } from './hosts.ts'
 import { asHttpError, disconnected, forbidden, HttpError } from './http-error.ts'
-import { crossOriginHeaders, hostOf, isAllowedOrigin, originRefusal, preflightHeaders } from './origins.ts'
+import { crossOriginHeaders, isAllowedOrigin, originRefusal, preflightHeaders } from './origins.ts'
+import type { Sender, SenderOf } from './proxies.ts'
 import { PusherSignatures } from './pusher-signature.ts'
-import { RateLimit } from './rate-limit.ts'
+import { RateLimits } from './rate-limit.ts'
 import { IncomingRequest } from './request.ts'
-import { type HeaderOf, headersOf } from './request-headers.ts'
+import { connectionOf, type HeaderOf, headersOf } from './request-headers.ts'
+import { RequestLog, requestIdOf } from './request-log.ts'
 import type { Reply, Route } from './route.ts'
+
+/** Whom the limits count, if you know better than the connection: an address, or a name of your own. */
+export type ClientOf = (request: Request, env: unknown) => string | undefined
 
 export interface RequestHandlerOptions {
   readonly settings: Settings
@@ -24,6 +31,9 @@ export interface RequestHandlerOptions {
   readonly log: Log
   readonly meter?: Meter | undefined
   readonly isOwnHost: HostCheck
+  readonly senderOf: SenderOf
+  readonly clientOf?: ClientOf | undefined
+  readonly tracer?: Tracer | undefined
   /** Aborts when the server stops. */
   readonly stop: AbortSignal
 }
@@ -35,86 +45,128 @@ const HEADERS = {
   'Referrer-Policy': 'no-referrer',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'Cross-Origin-Resource-Policy': 'same-origin',
+  [PROTOCOL_HEADER]: String(PROTOCOL_VERSION),
 }
 
 /** Checks each request before its route handles it, and sends every answer. */
 export class RequestHandler {
   readonly #options: RequestHandlerOptions
-  readonly #requests: RateLimit
-  readonly #telemetry: RateLimit
+  readonly #limits: RateLimits
   readonly #signatures: PusherSignatures
+  readonly #log: RequestLog
 
   constructor(options: RequestHandlerOptions) {
     const { settings, clock } = options
     this.#options = options
-    this.#requests = new RateLimit(settings.rate, settings.burst, clock)
+    this.#limits = new RateLimits(options)
     this.#signatures = new PusherSignatures(settings, clock)
-    this.#telemetry = new RateLimit(settings.telemetryRate, settings.telemetryRate * 4, clock)
+    this.#log = new RequestLog(options)
   }
 
-  async handle(route: Route, context: Context): Promise<Response> {
-    const { clock, settings, meter, log } = this.#options
+  handle(route: Route, context: Context): Promise<Response> {
+    const { tracer } = this.#options
+    // Traces of heartbeats and probes would hide all others.
+    if (!tracer || route.isFrequent) return this.#handle(route, context)
+    const attributes = { 'http.request.method': route.method, 'http.route': route.path }
+    const opened = tracer.open(`${route.method} ${route.path}`, attributes, 'server', headersOf(context))
+    return tracer.inSpan(opened, async () => {
+      const response = await this.#handle(route, context)
+      opened.span.setAttributes({ 'http.response.status_code': response.status })
+      return response
+    })
+  }
+
+  async #handle(route: Route, context: Context): Promise<Response> {
+    const { clock, settings } = this.#options
     const startedAt = clock.monotonic()
-    const headers: Record<string, string> = {}
+    const header = headersOf(context)
+    const headers: Record<string, string> = { 'X-Request-Id': requestIdOf(header) }
+    const request = new IncomingRequest(context, header, this.#senderOf(context, header), this.#options.stop)
     let failure: unknown
-    let isStopping = false
     let reply: Reply
     try {
-      reply = await this.#reply(route, context, headers)
+      reply = await this.#reply(route, request, context, headers)
     } catch (error) {
       failure = error
-      const refusal = refusalOf(error, context.req.raw)
-      isStopping = refusal.code === 'stopping'
-      reply = replyOf(refusal)
+      reply = replyOf(refusalOf(error, context.req.raw))
     }
-    if (settings.origins.length > 0)
-      Object.assign(headers, crossOriginHeaders(headersOf(context), context.req.url, settings.origins))
-    const { status = 200 } = reply
-    const ms = clock.monotonic() - startedAt
-    if (meter) notify(() => meter.request(route.path, route.method, status, ms / 1000))
-    const fields = { method: route.method, path: context.req.path, status, ms: Math.round(ms * 100) / 100 }
-    if (status >= 500 && !isStopping)
-      notify(log, 'error', 'request', { ...fields, error: describeError(failure) })
-    else notify(log, route.id === 'beat' ? 'debug' : 'info', 'request', fields)
+    const { origins } = settings
+    if (origins.length > 0) Object.assign(headers, crossOriginHeaders(header, request.sender.host, origins))
+    this.#log.answered(route, request, {
+      id: headers['X-Request-Id'] ?? '',
+      path: context.req.path,
+      status: reply.status ?? 200,
+      ms: clock.monotonic() - startedAt,
+      failure,
+    })
     return respond(reply, headers)
   }
 
   /** Before a page of another origin sends a request that a form could not send, its browser asks. */
   preflight(context: Context): Response {
-    const { settings } = this.#options
+    const { settings, isOwnHost } = this.#options
     const header = headersOf(context)
-    const { url } = context.req
-    if (!this.#isOwnHost(header, url)) return this.refuse(context, misdirected())
-    const allowed = crossOriginHeaders(header, url, settings.origins)
+    const { host } = this.#senderOf(context, header)
+    if (!isOwnHost(host)) return this.refuse(context, misdirected())
+    const allowed = crossOriginHeaders(header, host, settings.origins)
     const isAllowed = 'Access-Control-Allow-Origin' in allowed
     const headers = isAllowed ? { ...allowed, ...preflightHeaders(settings.headers) } : {}
     return new Response(null, { status: 204, headers })
   }
 
-  /** For a request without a route. */
-  refuse(context: Context, reason: HttpError): Response {
-    const error = this.#isOwnHost(headersOf(context), context.req.url) ? reason : misdirected()
-    this.#options.log('info', 'request', {
-      method: context.req.method,
-      path: context.req.path,
-      status: error.status,
-    })
-    return respond(replyOf(error), {})
+  /** For a request without a route. `path`: of the route that has other methods. */
+  refuse(context: Context, reason: HttpError, path?: string): Response {
+    const header = headersOf(context)
+    const sender = this.#senderOf(context, header)
+    const error = this.#options.isOwnHost(sender.host) ? reason : misdirected()
+    const id = requestIdOf(header)
+    const { method, path: asked } = context.req
+    this.#log.refused({ id, method, route: path, path: asked, status: error.status, sender })
+    return respond(replyOf(error), { 'X-Request-Id': id })
   }
 
-  async #reply(route: Route, context: Context, headers: Record<string, string>): Promise<Reply> {
-    const { settings, authenticator, authorize, stop } = this.#options
+  #senderOf(context: Context, header: HeaderOf): Sender {
+    const { senderOf, clientOf } = this.#options
+    const { raw, url } = context.req
+    const sender = senderOf(header, connectionOf(context))
+    return {
+      ...sender,
+      address: clientOf ? this.#clientOf(clientOf, raw, context.env) : sender.address,
+      host: sender.host || new URL(url).host,
+    }
+  }
+
+  #clientOf(clientOf: ClientOf, request: Request, env: unknown): string {
+    try {
+      return clientOf(request, env) ?? ''
+    } catch (error) {
+      notify(this.#options.log, 'error', 'clientOf', errorFields(error, true))
+      return ''
+    }
+  }
+
+  async #reply(
+    route: Route,
+    request: IncomingRequest,
+    context: Context,
+    headers: Record<string, string>,
+  ): Promise<Reply> {
+    const { settings, authorize, isOwnHost } = this.#options
     const { raw } = context.req
-    const request = new IncomingRequest(context, stop, settings.trustProxy)
     const { header } = request
-    if (!this.#isOwnHost(header, raw.url)) throw misdirected()
-    if (route.rate !== 'none') this.#checkRate(route, request.address)
+    if (!isOwnHost(request.sender.host)) throw misdirected()
+    const authorization = header('authorization') ?? ''
+    if (request.limitKey !== '') this.#limits.check(route, request.limitKey, authorization)
     if (route.signed) await this.#readSigned(route, request, raw)
-    if (route.action === null) return route.handle(request)
-    const authentication = await authenticator.authenticate(raw, header)
+    if (route.action === null) {
+      if (request.limitKey === '') this.#limits.checkUnknown(route, route.id)
+      return route.handle(request)
+    }
+    const authentication = await this.#authenticate(route, request, raw)
+    if (authentication.byToken) this.#limits.trust(authorization)
+    request.authentication = authentication
     if (authentication.setCookie !== undefined) headers['Set-Cookie'] = authentication.setCookie
-    this.#checkOrigin(route, authentication, header, raw.url)
-    request.identity = authentication.identity
+    this.#checkOrigin(route, authentication, request)
     const resource = request.checkNames(settings.maxRoomBytes)
     if (route.action !== 'identified' && !(await authorize(request.identity, route.action, resource)))
       throw forbidden(route.action)
@@ -129,6 +181,27 @@ export class RequestHandler {
     return route.handle(request)
   }
 
+  /**
+   * Where addresses are not known, each session has its own limit, and whoever has none yet shares one with all
+   * others. So nobody can stop those who have a session, and an invented cookie is no session.
+   */
+  async #authenticate(route: Route, request: IncomingRequest, raw: Request): Promise<Authentication> {
+    const { authenticator } = this.#options
+    const { header, sender } = request
+    const isSecure = sender.isSecure ?? raw.url.startsWith('https:')
+    const authenticating = authenticator.authenticate(raw, header, isSecure)
+    if (request.limitKey !== '') return authenticating
+    const authentication = await authenticating.catch((error: unknown) => {
+      this.#limits.checkUnknown(route, 'strangers')
+      throw error
+    })
+    const { isNew, identity, byToken } = authentication
+    if (byToken) return authentication
+    request.limitKey = isNew ? 'strangers' : `session ${identity.id}`
+    this.#limits.checkUnknown(route, request.limitKey)
+    return authentication
+  }
+
   async #readSigned(route: Route, request: IncomingRequest, raw: Request): Promise<void> {
     const { settings } = this.#options
     const { method, url } = raw
@@ -138,24 +211,10 @@ export class RequestHandler {
     if (route.body) request.body = validated(route.body, parseBody(body, settings.maxDepth)) as never
   }
 
-  #isOwnHost(header: HeaderOf, url: string): boolean {
-    return this.#options.isOwnHost(hostOf(header, url))
-  }
-
-  #checkRate(route: Route, address: string): void {
-    const waitMs = Math.max(
-      this.#requests.take(address),
-      route.rate === 'telemetry' ? this.#telemetry.take(address) : 0,
-    )
-    if (waitMs === 0) return
-    const headers = { 'Retry-After': String(Math.ceil(waitMs / 1000)) }
-    throw new HttpError(429, 'too_many_requests', `too many requests; retry in ${waitMs} ms`, { headers })
-  }
-
   /** A browser sends the cookie whatever page makes it call, but not a token in a header. */
-  #checkOrigin(route: Route, { byToken }: Authentication, header: HeaderOf, url: string): void {
+  #checkOrigin(route: Route, { byToken }: Authentication, { header, sender }: IncomingRequest): void {
     if (route.method === 'GET' || byToken) return
-    if (isAllowedOrigin(header, url, this.#options.settings.origins)) return
+    if (isAllowedOrigin(header, sender.host, this.#options.settings.origins)) return
     throw new HttpError(403, 'origin_not_allowed', originRefusal(header('origin'), 'call'))
   }
 }

@@ -7,18 +7,17 @@ export type HeaderOf = (name: string) => string | undefined
 export function headersOf(context: Context): HeaderOf {
   const { incoming } = Object(context.env) as { incoming?: { headers?: Record<string, unknown> } }
   const parsed = incoming?.headers
-  if (!parsed) return (name) => context.req.raw.headers.get(name) ?? undefined
+  if (!parsed) return headerOf(context.req.raw)
   return (name) => parsed[name] as string | undefined
 }
 
-/** What the limits count. Without a connection, browsers are told apart by their cookies. */
-export function addressOf(context: Context, header: HeaderOf, trustProxy: boolean): string {
-  const { incoming } = Object(context.env) as { incoming?: { socket?: { remoteAddress?: string } } }
-  const forwarded = trustProxy ? header('x-forwarded-for') : undefined
-  return lastHop(forwarded) || incoming?.socket?.remoteAddress || header('cookie') || ''
+/** The same for a request without its connection. */
+export function headerOf({ headers }: Request): HeaderOf {
+  return (name) => headers.get(name) ?? undefined
 }
 
-/** The entry of `X-Forwarded-For` that the nearest proxy wrote. A client can invent the entries before it. */
-export function lastHop(forwarded: string | undefined): string {
-  return forwarded?.split(',').at(-1)?.trim() ?? ''
+/** The address of the connection, where the server around it tells. */
+export function connectionOf(context: Context): string | undefined {
+  const { incoming } = Object(context.env) as { incoming?: { socket?: { remoteAddress?: string } } }
+  return incoming?.socket?.remoteAddress
 }

@@ -1,33 +1,42 @@
 import type { Context } from 'hono'
+import { limitKeyOf } from '../../base/ip-address.ts'
 import { checkResource, isLonger } from '../../base/resource-name.ts'
 import { CLIENT_HEADER } from '../../protocol/index.ts'
-import { roomOf, roomResource } from '../identity.ts'
+import { type Identity, roomOf, roomResource } from '../identity.ts'
 import type { LockClient } from '../locks.ts'
-import { clientOf, type KnownIdentity } from './authentication.ts'
+import type { Authentication } from './authentication.ts'
 import { HttpError } from './http-error.ts'
+import type { Sender } from './proxies.ts'
 import type { QueryParameter } from './query.ts'
-import { addressOf, type HeaderOf, headersOf } from './request-headers.ts'
+import type { HeaderOf } from './request-headers.ts'
 import type { RouteRequest } from './route.ts'
 
 const CLIENT = CLIENT_HEADER.toLowerCase()
-const UNIDENTIFIED: KnownIdentity = { id: '', publicId: '', role: 'session', clients: new Map() }
+const UNIDENTIFIED: Identity = { id: '', publicId: '', role: 'session' }
 
 /** A request on its way to its handler. The checks fill in the identity, the names and the body. */
 export class IncomingRequest implements RouteRequest<never> {
-  identity = UNIDENTIFIED
+  authentication: Authentication | undefined
   body = undefined as never
   room = ''
   resource = ''
   readonly header: HeaderOf
-  readonly address: string
+  readonly sender: Sender
+  limitKey: string
+  isLong = false
   readonly #context: Context
   readonly #stop: AbortSignal
 
-  constructor(context: Context, stop: AbortSignal, trustProxy: boolean) {
-    this.header = headersOf(context)
-    this.address = addressOf(context, this.header, trustProxy)
+  constructor(context: Context, header: HeaderOf, sender: Sender, stop: AbortSignal) {
+    this.header = header
+    this.sender = sender
+    this.limitKey = limitKeyOf(sender.address)
     this.#context = context
     this.#stop = stop
+  }
+
+  get identity(): Identity {
+    return this.authentication?.identity ?? UNIDENTIFIED
   }
 
   get appId(): string {
@@ -36,6 +45,10 @@ export class IncomingRequest implements RouteRequest<never> {
 
   get channel(): string {
     return this.#context.req.param('channel') ?? ''
+  }
+
+  get user(): string {
+    return this.#context.req.param('user') ?? ''
   }
 
   get signal(): AbortSignal {
@@ -60,14 +73,15 @@ export class IncomingRequest implements RouteRequest<never> {
     return this.resource
   }
 
-  client(clientId = this.header(CLIENT) ?? ''): Promise<LockClient> {
+  async client(clientId = this.header(CLIENT) ?? ''): Promise<LockClient> {
     if (!/^[\w-]{0,64}$/.test(clientId))
       throw new HttpError(
         400,
         'invalid_client',
         `${CLIENT_HEADER}: expected up to 64 letters, digits, - and _`,
       )
-    return clientOf(this.identity, clientId)
+    if (!this.authentication) throw new TypeError('this route identifies nobody')
+    return this.authentication.client(clientId)
   }
 
   query<T>(name: string, parameter: QueryParameter<T>): T | undefined {

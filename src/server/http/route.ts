@@ -24,8 +24,13 @@ export interface Route {
   readonly form?: true
   /** The setting that limits the body. Default `maxBody`. */
   readonly limit?: 'maxBody' | 'maxDocument'
-  /** `telemetry`: a limit of requests in addition to the usual one. `none`: no limit. */
-  readonly rate?: 'telemetry' | 'none'
+  /** It comes every few seconds, so it is logged at the level `debug`. */
+  readonly isFrequent?: true
+  /**
+   * `holder`: a limit of its own, so that no other requests of an address cost it its leases. `telemetry`: a limit in
+   * addition to the usual one. `none`: no limit.
+   */
+  readonly rate?: 'holder' | 'telemetry' | 'none'
   /** By status; `null` is plain text. Every error that is not listed is `errorBody`. */
   readonly answers: Readonly<Record<number, v.GenericSchema | null>>
   readonly handle: (request: RouteRequest<never>) => Reply | Promise<Reply>
@@ -41,9 +46,13 @@ export interface RouteRequest<Body> {
   readonly resource: string
   readonly appId: string
   readonly channel: string
+  /** The user in the path of the Pusher protocol. */
+  readonly user: string
   readonly body: Body
-  /** What the limits count. */
-  readonly address: string
+  /** What the limits count: an address, or a session where addresses are not known. */
+  readonly limitKey: string
+  /** Set for a request that stays open until something happens, so that it is measured apart. */
+  isLong: boolean
   /** The name is in lower case. */
   readonly header: HeaderOf
   query<T>(name: string, parameter: QueryParameter<T>): T | undefined

@@ -286,6 +286,64 @@ const CALLS: readonly (readonly [
     200,
     { leases: [{ id: 'ask-1' }] },
   ],
+  [
+    'who waits for a lease',
+    [
+      ['lease', 'POST', LEASE, ASK],
+      ['lease', 'POST', LEASE, { ...ASK, id: 'ask-2', wait: true }],
+    ],
+    ['lease', 'GET', `${LEASE}?waiting=10`],
+    200,
+    { leases: [{}], queues: [{ count: 1, first: [{ id: 'ask-2', owner: 'worker', place: 0 }] }] },
+  ],
+  [
+    'who waits for leases by prefix',
+    [
+      ['lease', 'POST', LEASE, ASK],
+      ['lease', 'POST', LEASE, { ...ASK, id: 'ask-2', wait: true }],
+      ['lease', 'POST', '/api/leases/other', ASK],
+    ],
+    ['lease', 'GET', '/api/leases?prefix=&waiting=0'],
+    200,
+    {
+      leases: [{}, {}],
+      queues: [
+        { count: 1, first: [] },
+        { count: 0, first: [] },
+      ],
+    },
+  ],
+  [
+    'a renewal and two releases at once, each with its own answer',
+    [['lease', 'POST', LEASE, ASK]],
+    [
+      'lease',
+      'POST',
+      '/api/batch',
+      {
+        calls: [
+          { method: 'PUT', resource: 'job', body: { id: 'ask-1', ttl: 20_000 } },
+          { method: 'DELETE', resource: '\n', body: { id: 'ask-1' } },
+          { method: 'DELETE', resource: 'job', body: { id: 'ask-1' } },
+        ],
+      },
+    ],
+    200,
+    {
+      answers: [
+        { status: 200, body: { ok: true, lease: { id: 'ask-1' } } },
+        { status: 400, body: { error: 'invalid_argument' } },
+        { status: 200, body: { ended: { id: 'ask-1', state: 'released' } } },
+      ],
+    },
+  ],
+  [
+    'a batch is closed to sessions, for each of its resources',
+    [['lease', 'POST', LEASE, ASK]],
+    ['user', 'POST', '/api/batch', { calls: [{ method: 'DELETE', resource: 'job', body: { id: 'ask-1' } }] }],
+    200,
+    { answers: [{ status: 403, body: { error: 'forbidden' } }] },
+  ],
   ['a sweep', [], ['lease', 'POST', '/api/sweep', { limit: 10 }], 200, { leases: [] }],
   ['the lease API is closed to sessions', [], ['user', 'POST', LEASE, ASK], 403, { error: 'forbidden' }],
   [
@@ -293,7 +351,31 @@ const CALLS: readonly (readonly [
     [['user', 'POST', LOCK]],
     ['lease', 'GET', '/api/locks'],
     200,
-    { locks: [{ resource: 'document:room-1' }] },
+    { locks: [{ resource: 'document:room-1', waiting: 0 }] },
+  ],
+  [
+    'one of the list',
+    [
+      ['lease', 'POST', LEASE, ASK],
+      ['lease', 'POST', LEASE, { ...ASK, id: 'ask-2', wait: true }],
+    ],
+    ['lease', 'GET', '/api/locks/job'],
+    200,
+    { lock: { resource: 'job', owner: 'worker' }, waiting: 1, queue: [{ owner: 'worker', place: 0 }] },
+  ],
+  [
+    'one that nobody holds',
+    [],
+    ['lease', 'GET', '/api/locks/job'],
+    200,
+    { lock: null, waiting: 0, queue: [] },
+  ],
+  [
+    'one of the list is closed to sessions',
+    [],
+    ['user', 'GET', '/api/locks/job'],
+    403,
+    { error: 'forbidden' },
   ],
   ['the list is closed to sessions', [], ['user', 'GET', '/api/locks'], 403, { error: 'forbidden' }],
   [

@@ -2,10 +2,10 @@ import { statSync } from 'node:fs'
 import { serveStatic } from '@hono/node-server/serve-static'
 import { Hono } from 'hono'
 import { expectText, refuse } from '../../base/arguments.ts'
+import type { ChannelsHub } from '../channels/index.ts'
 import type { LockServer } from '../create.ts'
-import type { HostCheck } from '../http/hosts.ts'
-import { hostOf } from '../http/origins.ts'
-import { headersOf } from '../http/request-headers.ts'
+import { connectionOf, headersOf } from '../http/request-headers.ts'
+import { isForService } from './node-listener.ts'
 
 /** Pages may load only their own files. A worker may be created from a blob. */
 const PAGE_POLICY =
@@ -23,7 +23,7 @@ export function expectAssets(directory: string): void {
 export function assetHandler(
   directory: string,
   service: LockServer['fetch'],
-  isOwnHost: HostCheck,
+  { isOwnHost, senderOf }: Pick<ChannelsHub, 'isOwnHost' | 'senderOf'>,
 ): LockServer['fetch'] {
   const app = new Hono()
   const files = serveStatic({
@@ -37,13 +37,10 @@ export function assetHandler(
     },
   })
   app.get('*', (context, next) => {
-    const isPage = !isForService(context.req.path) && isOwnHost(hostOf(headersOf(context), context.req.url))
+    const { host } = senderOf(headersOf(context), connectionOf(context))
+    const isPage = !isForService(context.req.path) && isOwnHost(host || new URL(context.req.url).host)
     return isPage ? files(context, next) : next()
   })
   app.all('*', (context) => service(context.req.raw, Object(context.env)))
   return (request, env) => app.fetch(request, env)
-}
-
-function isForService(path: string): boolean {
-  return /^\/(api|apps|broadcasting|telemetry|healthz|readyz|metrics|openapi\.json)(\/|$)/.test(path)
 }

@@ -1,40 +1,67 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { CurrentFigures, Meter } from '../stats.ts'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { readVersion } from '../../configuration/version-node.ts'
+import type { CurrentFigures, LeaseChange, Meter } from '../stats.ts'
 
-const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60]
+const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+const WAIT_SECONDS = [0.05, 0.25, 1, 2.5, 5, 10, 15, 30, 60, 120, 600]
+const CALL_SECONDS = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1, 2.5, 5]
 
-/** Figures for Prometheus. Pass your own registry to have them among your own figures. */
-export function prometheusMeter(registry = new Registry()): Meter {
-  const common = { registers: [registry] }
-  const requests = new Counter({
+/**
+ * Figures for Prometheus. Pass your own registry to have them among your own figures; then the figures of the process
+ * are yours to collect, with `collectDefaultMetrics` of `prom-client`.
+ *
+ * Counters count what this node has done, so that the sum over all nodes is right. What every node sees of all of
+ * them is called `holdfast_cluster_…`.
+ */
+export function prometheusMeter(registry?: Registry): Meter {
+  const own = registry ?? new Registry()
+  const common = { registers: [own] }
+  const counter = <T extends string>(name: string, help: string, labelNames: T[] = []) =>
+    new Counter({ ...common, name: `holdfast_${name}_total`, help, labelNames })
+  const histogram = <T extends string>(name: string, help: string, buckets: number[], labelNames: T[]) =>
+    new Histogram({ ...common, name: `holdfast_${name}_seconds`, help, buckets, labelNames })
+
+  new Gauge({
     ...common,
-    name: 'holdfast_http_requests_total',
-    help: 'Requests answered',
-    labelNames: ['route', 'method', 'status'],
-  })
-  const latencies = new Histogram({
-    ...common,
-    name: 'holdfast_http_request_seconds',
-    help: 'From the request to its answer, including the time in the queue',
-    labelNames: ['route', 'method'],
-    buckets: SECONDS,
-  })
-  const counter = (name: string, help: string) =>
-    new Counter({ ...common, name: `holdfast_${name}_total`, help })
-  const grants = counter('grants', 'Leases granted on all nodes, as seen by this node')
-  const releases = counter('releases', 'Leases released')
-  const expiries = counter('expiries', 'Leases that expired')
-  const takeovers = counter('takeovers', 'Leases that were taken over')
-  const endings = { released: releases, expired: expiries, 'taken-over': takeovers, held: expiries }
+    name: 'holdfast_build_info',
+    help: 'Always 1. The labels tell the version',
+    labelNames: ['version', 'node_version'],
+  }).set({ version: readVersion(), node_version: process.versions.node }, 1)
+  const requests = counter('http_requests', 'Requests answered', ['route', 'method', 'status'])
+  const short = histogram(
+    'http_request',
+    'From a request to its answer, except requests that wait',
+    REQUEST_SECONDS,
+    ['route', 'method'],
+  )
+  const long = histogram('http_wait', 'How long requests stayed open that wait for a lock', WAIT_SECONDS, [
+    'route',
+    'method',
+  ])
+  const leases: Readonly<Record<LeaseChange, Counter>> = {
+    granted: counter('grants', 'Leases that this node has granted'),
+    released: counter('releases', 'Leases that this node has released'),
+    expired: counter('expiries', 'Expired leases that this node has ended'),
+    'taken-over': counter('takeovers', 'Leases that this node has ended by a takeover'),
+  }
+  const calls = {
+    store: callFigures('store'),
+    documents: callFigures('documents'),
+    audit: callFigures('audit'),
+    bus: callFigures('bus'),
+  }
 
   return {
-    request(route, method, status, seconds) {
+    request(route, method, status, seconds, isLong) {
       requests.inc({ route, method, status })
-      latencies.observe({ route, method }, seconds)
+      const histogramOfKind = isLong ? long : short
+      histogramOfKind.observe({ route, method }, seconds)
     },
-    transition({ phase, lease }) {
-      if (phase === 'started') grants.inc()
-      if (phase === 'ended') endings[lease.state].inc()
+    lease: (change) => leases[change].inc(),
+    call(part, operation, seconds, code) {
+      const { latencies, errors } = calls[part]
+      latencies.observe({ operation }, seconds)
+      if (code !== undefined) errors.inc({ operation, code })
     },
     observe(read) {
       const gauge = (name: string, help: string, value: (figures: CurrentFigures) => number) =>
@@ -46,22 +73,44 @@ export function prometheusMeter(registry = new Registry()): Meter {
             this.set(value(read()))
           },
         })
-      gauge('live_locks', 'Live leases', ({ locks }) => locks)
+      gauge('cluster_live_locks', 'Live leases of all nodes', ({ locks }) => locks)
       gauge('waiters', 'Clients that wait in the queue at this node', ({ waiters }) => waiters)
       gauge('sockets', 'Open WebSockets of this node', ({ sockets }) => sockets)
       gauge(
         'store_in_flight',
-        'Acquire requests that the store has not answered',
+        'Acquire requests of this node that the store has not answered',
         ({ store }) => store?.inFlight ?? 0,
       )
       gauge(
         'store_queued',
-        'Acquire requests that wait until they may be sent',
+        'Acquire requests that wait at this node until they may be sent',
         ({ store }) => store?.queued ?? 0,
       )
-      const callTime = 'Mean duration of the latest calls of the store'
-      gauge('store_call_seconds', callTime, ({ store }) => (store?.callTime ?? 0) / 1000)
     },
-    text: async () => ({ body: await registry.metrics(), contentType: registry.contentType }),
+    async text() {
+      const all = registry ? own : Registry.merge([own, processRegistry()])
+      return { body: await all.metrics(), contentType: all.contentType }
+    },
   }
+
+  function callFigures(part: string) {
+    return {
+      latencies: histogram(`${part}_call`, `Calls of this node to its ${part}`, CALL_SECONDS, ['operation']),
+      errors: counter(`${part}_errors`, `Calls of this node to its ${part} that failed`, [
+        'operation',
+        'code',
+      ]),
+    }
+  }
+}
+
+let ofProcess: Registry | undefined
+
+/** CPU, memory and event loop. One for all servers of a process, because it observes the process until its end. */
+function processRegistry(): Registry {
+  if (!ofProcess) {
+    ofProcess = new Registry()
+    collectDefaultMetrics({ register: ofProcess })
+  }
+  return ofProcess
 }

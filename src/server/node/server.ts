@@ -1,19 +1,16 @@
-import { once } from 'node:events'
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
-import { createAdaptorServer } from '@hono/node-server'
 import { expectOptions } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
-import { LeaseError, messageOf } from '../../base/errors.ts'
+import { notify } from '../../base/notify.ts'
+import { pause } from '../../base/pause.ts'
+import type { TracingApi } from '../../base/tracing.ts'
 import { type Settings, settingsOf } from '../../configuration/settings.ts'
 import { createLockServer, type LockServer, type LockServerOptions } from '../create.ts'
-import { lastHop } from '../http/request-headers.ts'
+import { jsonLog } from '../log.ts'
 import { assetHandler, expectAssets } from './assets.ts'
 import { withKeptSecrets } from './kept-secrets.ts'
+import { Listener } from './listener.ts'
 import { prometheusMeter } from './prometheus.ts'
-import { attachSockets } from './sockets.ts'
-import { followCertificate, readCertificate } from './tls.ts'
+import { attachSockets, requestOf } from './sockets.ts'
 
 export interface ServerOptions extends LockServerOptions {
   /** A directory of pages, served at `/`. The first page is its `index.html`. */
@@ -27,8 +24,9 @@ export interface HoldfastServer extends AsyncDisposable {
   readonly settings: Settings
   readonly locks: LockServer
   /**
-   * Accepts no new requests, tells the sockets, ends waiting requests and lets the other requests finish, all within
-   * `stopWithin`. The leases stay in the store, which stays open.
+   * Answers 503 to `/readyz` for the time of `drain`. Then it accepts no new requests, tells the sockets, ends waiting
+   * requests and lets the other requests finish, all within `stopWithin`. The leases stay in the store, which stays
+   * open.
    */
   close(): Promise<void>
   /** @deprecated Use `close()`. */
@@ -36,12 +34,12 @@ export interface HoldfastServer extends AsyncDisposable {
 }
 
 /**
- * The service on a port, with its WebSockets and `/metrics`.
+ * The service on a port, with its WebSockets and `/metrics`. `listening`: a port that already listens and answers 503.
  *
  * @example
  * const server = await createServer({ store: sqliteStore('./holdfast.db'), settings: { port: 8080 } })
  */
-export async function createServer(options: ServerOptions): Promise<HoldfastServer> {
+export async function createServer(options: ServerOptions, listening?: Listener): Promise<HoldfastServer> {
   expectOptions(options, {
     assets: 1,
     store: 1,
@@ -54,49 +52,42 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
     settings: 1,
     identify: 1,
     authorize: 1,
+    clientOf: 1,
     onTelemetry: 1,
     meter: 1,
+    tracing: 1,
     log: 1,
     clock: 1,
   })
   const { assets, ...rest } = options
   if (assets !== undefined) expectAssets(assets)
   const settings = withKeptSecrets(settingsOf(rest.settings))
-  const { host: listensOn, receiveWithin } = settings
-  const certificate = settings.tlsCert === '' ? undefined : readCertificate(settings)
-  const locks = await createLockServer({ meter: prometheusMeter(), listensOn, ...rest, settings })
-  const { isOwnHost } = locks.channels
-  const fetch = assets === undefined ? locks.fetch : assetHandler(assets, locks.fetch, isOwnHost)
-  const serverOptions = {
-    requestTimeout: receiveWithin,
-    headersTimeout: receiveWithin,
-    connectionsCheckingInterval: Math.ceil(receiveWithin / 4),
-  }
-  const server = createAdaptorServer(
-    certificate
-      ? { fetch, createServer: createHttpsServer, serverOptions: { ...serverOptions, ...certificate } }
-      : { fetch, serverOptions },
-  ) as Server
-  const unfollow = certificate
-    ? followCertificate(server as HttpsServer, settings, (error) => console.error(messageOf(error)))
-    : () => {}
-  const pending = new PendingResponses()
-  server.on('request', (_, response) => pending.add(response))
+  const { clock = systemClock, clientOf } = rest
+  const log = rest.log ?? jsonLog((line) => console.log(line), settings.logLevel, clock)
+  const listener = listening ?? new Listener(settings, log)
+  const { server } = listener
+  const tracing = await loadTracing()
+  const locks = await createLockServer({
+    meter: prometheusMeter(),
+    ...(tracing && { tracing }),
+    listensOn: settings.host,
+    ...rest,
+    log,
+    settings,
+  })
+  listener.serve(assets === undefined ? locks.fetch : assetHandler(assets, locks.fetch, locks.channels))
   const sockets = attachSockets(
     server,
     locks.channels,
-    settings.trustProxy ? { clientOf: forwardedAddress } : {},
+    clientOf ? { clientOf: (incoming) => clientOf(requestOf(incoming), { incoming }) ?? '' } : {},
   )
-  try {
-    server.listen(settings.port, settings.host)
-    await once(server, 'listening')
-  } catch (error) {
-    unfollow()
-    await locks.close()
-    throw cannotListen(settings, error)
-  }
-  const { port } = server.address() as AddressInfo
-  const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host
+  if (!listening)
+    await listener.listen().catch(async (error) => {
+      await locks.close()
+      throw error
+    })
+  const { url, port } = listener
+  notify(log, 'info', 'listening', { url })
   let closing: Promise<void> | undefined
   const close = () => {
     closing ??= shutDown()
@@ -104,7 +95,7 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
   }
 
   return {
-    url: `${certificate ? 'https' : 'http'}://${host}:${port}`,
+    url,
     port,
     settings: locks.settings,
     locks,
@@ -114,49 +105,21 @@ export async function createServer(options: ServerOptions): Promise<HoldfastServ
   }
 
   async function shutDown(): Promise<void> {
-    unfollow()
-    const closed = once(server, 'close')
-    server.close()
-    const cancel = systemClock.setTimer(() => server.closeAllConnections(), settings.stopWithin)
+    locks.drain()
+    listener.drain()
+    if (settings.drain > 0) await pause(clock, settings.drain)
+    const { closed } = listener.stopListening()
     await locks.close()
     await sockets.close()
-    await pending.none()
-    // Clients keep the remaining connections alive, but no request uses them.
-    server.closeAllConnections()
-    await closed
-    cancel()
+    await closed()
   }
 }
 
-function cannotListen({ host, port }: Settings, error: unknown): LeaseError {
-  const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-  const message = isTaken
-    ? `port: ${port} of ${host} is in use; stop the program that listens there, or choose another port (0 is any)`
-    : `host and port: cannot listen on port ${port} of ${host}: ${messageOf(error)}`
-  return new LeaseError('invalid-argument', message, { cause: error })
-}
-
-/** Requests that are not answered yet. */
-class PendingResponses {
-  #count = 0
-  #onNone: () => void = () => {}
-
-  add(response: ServerResponse): void {
-    this.#count++
-    response.once('close', () => {
-      this.#count--
-      if (this.#count === 0) this.#onNone()
-    })
+/** Without the package there are no traces. With it there are some if the process has set up an SDK. */
+async function loadTracing(): Promise<TracingApi | undefined> {
+  try {
+    return await import('@opentelemetry/api')
+  } catch {
+    return undefined
   }
-
-  async none(): Promise<void> {
-    if (this.#count > 0)
-      await new Promise<void>((resolve) => {
-        this.#onNone = resolve
-      })
-  }
-}
-
-function forwardedAddress({ headers, socket }: IncomingMessage): string {
-  return lastHop(String(headers['x-forwarded-for'] ?? '')) || (socket.remoteAddress ?? '')
 }

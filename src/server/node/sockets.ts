@@ -11,8 +11,10 @@ import {
   refuse,
 } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
+import { limitKeyOf } from '../../base/ip-address.ts'
 import type { ChannelsHub, Connection } from '../channels/index.ts'
 import { isTrustedOrigin } from '../http/origins.ts'
+import type { HeaderOf } from '../http/request-headers.ts'
 
 /** How long a client has to answer a close before its connection is cut. */
 const CLOSE_LIMIT_MS = 2000
@@ -29,7 +31,7 @@ export interface SocketsOptions {
   readonly maxPayload?: number
   /** How many bytes may be buffered for a client that does not read. With more it is disconnected. Default 1 MiB. */
   readonly maxBuffered?: number
-  /** What the limit of sockets counts. Default: the address of the connection. */
+  /** What the limit of sockets counts. Default: the address of the client, as far as `trustProxy` lets it be known. */
   readonly clientOf?: (request: IncomingMessage) => string
 }
 
@@ -51,7 +53,6 @@ export function attachSockets(
 ): AttachedSockets {
   checkArguments(server, hub, options)
   const { path = '/app', origins = hub.origins, maxPayload = 16_384, maxBuffered = 1_048_576 } = options
-  const { clientOf = (request) => request.socket.remoteAddress ?? '' } = options
   const webSockets = new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false })
   const frameOf = frameEncoder()
 
@@ -63,15 +64,24 @@ export function attachSockets(
       if (server.listenerCount('upgrade') === 1) refuseUpgrade(stream, '404 Not Found')
       return
     }
-    if (!hub.isOwnHost(request.headers.host ?? '')) return refuseUpgrade(stream, '421 Misdirected Request')
+    const headerOf: HeaderOf = (name) => request.headers[name] as string | undefined
+    const { address, host } = hub.senderOf(headerOf, request.socket.remoteAddress)
+    if (!hub.isOwnHost(host)) return refuseUpgrade(stream, '421 Misdirected Request')
+    let client: string
+    try {
+      client = limitKeyOf(options.clientOf?.(request) ?? address)
+    } catch {
+      return refuseUpgrade(stream, '500 Internal Server Error')
+    }
     webSockets.handleUpgrade(request, stream, head, (webSocket) => {
       const connection = connect(webSocket, stream, frameOf, maxBuffered)
       const handler = hub.accept(connection, {
         key,
         protocol: url.searchParams.get('protocol'),
         library: url.searchParams.get('client'),
-        refusedOrigin: refusedOrigin(request.headers, origins),
-        client: clientOf(request),
+        refusedOrigin: refusedOrigin(request.headers.origin, host, origins),
+        client,
+        request: requestOf(request),
       })
       // After an invalid frame `ws` closes the socket with a code that says what was wrong.
       webSocket.on('error', () => {})
@@ -145,7 +155,13 @@ function refuseUpgrade(stream: Duplex, status: string): void {
   stream.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
 }
 
-function refusedOrigin({ origin, host = '' }: IncomingMessage['headers'], origins: readonly string[]) {
+/** The request that opens a socket, for `identify` and `clientOf`. */
+export function requestOf({ url = '', headers }: IncomingMessage): Request {
+  const { href = 'http://server' } = URL.parse(url, `http://${headers.host}`) ?? {}
+  return new Request(href, { headers: headers as Record<string, string> })
+}
+
+function refusedOrigin(origin: string | undefined, host: string, origins: readonly string[]) {
   return origin === undefined || isTrustedOrigin(origin, host, origins) ? undefined : origin
 }
 

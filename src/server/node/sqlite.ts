@@ -2,11 +2,20 @@ import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { expectText } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
-import { BUSY_LIMIT_MS, busyPauseMs, expectSqlite, unlessBusy } from '../../clients/sqlite.ts'
+import { BUSY_LIMIT_MS, busyPauseMs, expectSqlite, inTransaction, unlessBusy } from '../../clients/sqlite.ts'
 import { isBusy, sqliteError } from '../../clients/sqlite-errors.ts'
+import { fileCheck } from '../../stores/local/database-file-node.ts'
 import type { AuditLog } from '../audit.ts'
 import type { DocumentStore } from '../documents.ts'
-import type { Dialect, SqlRow } from '../sql.ts'
+import {
+  bareName,
+  type Dialect,
+  FIRST_VERSION,
+  type MigrationSteps,
+  type SqlRow,
+  versionIn,
+  versionsTable,
+} from '../sql.ts'
 import { type SqlAuditOptions, sqlAudit } from '../sql-audit.ts'
 import { type SqlDocumentsOptions, sqlDocuments } from '../sql-documents.ts'
 
@@ -69,14 +78,47 @@ function changeToWal(database: DatabaseSync): void {
 function sqliteDialect(database: DatabaseSync): Dialect {
   expectSqlite('database', database)
   const statements = new Map<string, StatementSync>()
+  const expectFile = fileCheck(database)
+  const run = <T>(work: () => T) =>
+    unlessBusy(() => {
+      expectFile()
+      return work()
+    })
   return {
     sql: (text, values) =>
-      unlessBusy(() => {
+      run(() => {
         const statement = statements.get(text) ?? database.prepare(text)
         statements.set(text, statement)
         return statement.all(...values) as SqlRow[]
       }),
     serial: 'integer primary key autoincrement',
     now: `cast(unixepoch('subsec') * 1000 as integer)`,
+    look: (table) => run(() => look(database, table)),
+    migrate: (table, steps) => run(() => inTransaction(database, () => migrate(database, table, steps))),
+    // A transaction that may write can begin.
+    checkAccess: () => run(() => inTransaction(database, () => {})),
   }
+}
+
+function look(database: DatabaseSync, table: string): Awaited<ReturnType<Dialect['look']>> {
+  const find = database.prepare(`select 1 from sqlite_schema where type = 'table' and lower(name) = ?`)
+  const versions = versionsTable(table)
+  const row = find.get(bareName(versions))
+    ? database.prepare(`select version, oldest from ${versions} where name = ?`).get(bareName(table))
+    : undefined
+  return { exists: find.get(bareName(table)) !== undefined, version: versionIn(row) }
+}
+
+/** Looks again: another process may have migrated before this transaction began. */
+function migrate(database: DatabaseSync, table: string, steps: MigrationSteps): void {
+  const { exists, version } = look(database, table)
+  const recorded = (version ?? FIRST_VERSION).version
+  if (recorded > steps.length) return
+  for (const statement of steps.slice(exists ? recorded : 0).flat()) database.exec(statement)
+  const versions = versionsTable(table)
+  database.exec(`create table if not exists ${versions} (
+    name text primary key not null, version integer not null, oldest integer not null)`)
+  database
+    .prepare(`insert or replace into ${versions} values (?, ?, ?)`)
+    .run(bareName(table), steps.length, steps.length)
 }

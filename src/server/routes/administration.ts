@@ -1,29 +1,68 @@
-import { auditPage, errorBody, locksListed, stats as statsSchema, success } from '../../protocol/index.ts'
+import {
+  auditPage,
+  errorBody,
+  lockShown,
+  locksListed,
+  stats as statsSchema,
+  success,
+} from '../../protocol/index.ts'
 import { observed } from '../announcer.ts'
-import { integer, text } from '../http/query.ts'
+import { integer, oneOf, text } from '../http/query.ts'
 import { type Route, route } from '../http/route.ts'
-import type { Log } from '../log.ts'
+import { roomOf } from '../identity.ts'
+import { errorFields, type Log } from '../log.ts'
+import { QueueCensus } from '../queue-census.ts'
 import type { Service } from '../service.ts'
+import { statsRanges } from '../stats.ts'
 import { after, limit, listQuery, prefix } from './leases.ts'
 import { lockNotFound } from './lock-replies.ts'
 
 const before = integer(1, Number.MAX_SAFE_INTEGER, 'The `next` of the previous page.')
 const resource = text(512, 'Only entries about this resource.')
+const range = oneOf(statsRanges, 'The time that the buckets cover. Default 15m.')
 
 /** For the people who run the service, and for the dashboard. */
 export function administrationRoutes(service: Service): Route[] {
-  const { store, locks, waitingList, audit, stats, feed, settings, log } = service
+  const { store, locks, audit, stats, feed, settings, clock, log } = service
   const warnOfDamaged = damagedWarning(log)
+  const census = new QueueCensus({
+    clock,
+    resources: () => feed.resources,
+    count: async (resources) => (await queuesOf(service, resources, 0)).map((queue) => queue?.count ?? null),
+  })
   return [
     route('GET', '/api/locks', {
       id: 'listLocks',
       action: 'observe',
-      summary: 'All live leases, of rooms and others, without their ids.',
+      summary: 'All live leases, of rooms and others, without their ids, and how many wait for each.',
       query: { prefix, after, limit },
       answers: { 200: locksListed },
       async handle(request) {
         const { leases, ...page } = await store.list(listQuery(request))
-        return { body: { locks: leases.map(observed), ...page } }
+        const resources = leases.map(({ resource }) => resource)
+        const queues = await queuesOf(service, resources, 0).catch((error: unknown) => {
+          // One queue that cannot be read must not hide the leases.
+          log('warn', 'waiting', errorFields(error))
+          return []
+        })
+        const shown = leases.map((lease, n) => ({ ...observed(lease), waiting: queues[n]?.count ?? null }))
+        return { body: { locks: shown, ...page } }
+      },
+    }),
+    route('GET', '/api/locks/{resource}', {
+      id: 'showLock',
+      action: 'observe',
+      summary: 'The live lease of a resource, and who waits for it, without their ids.',
+      query: { limit },
+      answers: { 200: lockShown },
+      async handle(request) {
+        const { resource } = request
+        const [[lease], [queue]] = await Promise.all([
+          store.read([resource]),
+          queuesOf(service, [resource], request.query('limit', limit) ?? 100),
+        ])
+        const shown = queue?.first.map(({ owner, place }) => ({ owner, place })) ?? []
+        return { body: { lock: lease ? observed(lease) : null, waiting: queue?.count ?? null, queue: shown } }
       },
     }),
     route('DELETE', '/api/locks/{resource}', {
@@ -56,13 +95,45 @@ export function administrationRoutes(service: Service): Route[] {
     route('GET', '/api/stats', {
       id: 'readStats',
       action: 'observe',
-      summary: 'The last 15 minutes in buckets of ten seconds.',
+      summary: 'The last 15 minutes in buckets of ten seconds, or the last day in buckets of five minutes.',
+      query: { range },
       answers: { 200: statsSchema },
-      handle: () => ({
-        body: { ...stats.read(feed.live, waitingList.size), channel_key: settings.channelKey },
-      }),
+      async handle(request) {
+        const figures = stats.read(request.query('range', range) ?? '15m')
+        const { total, queues } = await census.read().catch((error: unknown) => {
+          log('warn', 'waiting', errorFields(error))
+          return { total: null, queues: [] }
+        })
+        const { channelKey: channel_key } = settings
+        return { body: { live: feed.live, waiters: total, queues, ...figures, channel_key } }
+      },
     }),
   ]
+}
+
+/** Those who wait for a resource, without their ids. */
+interface ShownQueue {
+  readonly count: number
+  readonly first: readonly { readonly owner: string; readonly place: number }[]
+}
+
+/**
+ * Who waits for these resources, in one call to the store. If the store keeps no queue, only the rooms are known, by
+ * what the nodes have told each other.
+ */
+async function queuesOf(
+  { store, waitingList }: Service,
+  resources: readonly string[],
+  limit: number,
+): Promise<readonly (ShownQueue | null)[]> {
+  if (store.waiting) return store.waiting({ resources, limit })
+  return resources.map((resource) => {
+    const room = roomOf(resource)
+    if (room === null) return null
+    const { first, count } = waitingList.of(room)
+    const shown = first.slice(0, limit).map(({ session_id }, place) => ({ owner: session_id, place }))
+    return { count, first: shown }
+  })
 }
 
 /** Warns once about each entry, because a dashboard reads the trail every few seconds. */

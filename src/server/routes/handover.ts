@@ -26,9 +26,7 @@ export function handoverRoutes(service: Service): Route[] {
       async handle(request) {
         const { room } = request
         const client = named(await request.client(), request.body.name)
-        const taken = waiterLimits.run(room, request.address, () =>
-          handover.takeOver(room, client, request.signal),
-        )
+        const taken = waiterLimits.run(request, () => handover.takeOver(room, client, request.signal))
         return replies.lock(await taken, { room, client })
       },
     }),
@@ -42,9 +40,7 @@ export function handoverRoutes(service: Service): Route[] {
       async handle(request) {
         const { room } = request
         const client = named(await request.client(), request.body.name)
-        const result = await waiterLimits.run(room, request.address, () =>
-          handover.request(room, client, request.signal),
-        )
+        const result = await waiterLimits.run(request, () => handover.request(room, client, request.signal))
         if (typeof result === 'object') return replies.lock(result, { room, client })
         const message = result === 'declined' ? 'the holder declined' : 'the holder did not answer'
         throw new HttpError(409, `handover_${result}`, message)

@@ -1,9 +1,12 @@
 import type { JsonObject } from '../../base/records.ts'
 import { checkResource, isLonger } from '../../base/resource-name.ts'
-import type { Ask, LeasePage, ListQuery } from '../../core/index.ts'
+import type { Ask, ListQuery, ReleaseAsk, RenewAsk, WaitingQueue } from '../../core/index.ts'
 import {
   type LeaseAsk,
+  type LeaseBatch,
   leaseAsk,
+  leaseBatch,
+  leaseBatchAnswers,
   leaseGrant,
   leaseLost,
   leaseRefusal,
@@ -15,10 +18,11 @@ import {
   leasesSwept,
   sweepQuery,
 } from '../../protocol/index.ts'
-import { forbidden, HttpError } from '../http/http-error.ts'
+import { asHttpError, forbidden, HttpError } from '../http/http-error.ts'
 import { integer, text } from '../http/query.ts'
-import { type Route, type RouteRequest, route } from '../http/route.ts'
-import { describeError } from '../log.ts'
+import { type Reply, type Route, type RouteRequest, route } from '../http/route.ts'
+import type { Identity } from '../identity.ts'
+import { errorFields } from '../log.ts'
 import type { Service } from '../service.ts'
 
 const PATH = '/api/leases/{resource}'
@@ -30,6 +34,7 @@ const MAX_METADATA_BYTES = 4096
 const resource = text(512, 'The resource, if its name cannot be part of a path: `.` and `..`.')
 export const prefix = text(512, 'Only resources that begin with this text.')
 export const after = text(512, 'Only resources that sort after this one: the `next` of the previous page.')
+const waiting = integer(0, 1000, 'Also tell who waits for each resource: how many, and the first so many.')
 export const limit = integer(1, 1000, 'The largest number of results. Default 100.')
 
 /**
@@ -47,21 +52,38 @@ export function leaseRoutes(service: Service): Route[] {
       id: 'readLease',
       action: 'lease',
       summary: 'The live lease of a resource.',
+      query: { waiting },
       answers: { 200: leasesRead },
-      handle: async (request) => ({ body: { leases: await store.read([request.resource]) } }),
+      async handle(request) {
+        const names = [request.resource]
+        return { body: await withQueues(service, request, { leases: await store.read(names) }, names) }
+      },
     }),
     route('GET', COLLECTION, {
       id: 'readLeases',
       action: 'lease',
       summary:
         'The live leases of these resources, in their order. Without names: all live leases, in pages.',
-      query: { resource, prefix, after, limit },
+      query: { resource, prefix, after, limit, waiting },
       answers: { 200: leasesRead },
       async handle(request) {
         const names = request.queries('resource')
         const body =
           names.length > 0 ? await readNamed(service, request, names) : await listAllowed(service, request)
         return { body }
+      },
+    }),
+    route('POST', '/api/batch', {
+      id: 'keepLeases',
+      action: 'identified',
+      rate: 'holder',
+      summary: 'Renew and release many leases. Each has its own answer, in their order.',
+      body: leaseBatch,
+      limit: 'maxDocument',
+      answers: { 200: leaseBatchAnswers },
+      async handle({ body, identity }) {
+        const answers = body.calls.map((call) => answerInBatch(service, call, identity))
+        return { body: { answers: await Promise.all(answers) } }
       },
     }),
     route('POST', '/api/sweep', {
@@ -86,8 +108,9 @@ function resourceRoutes(service: Service): Route[] {
       answers: { 200: leaseGrant, 409: leaseRefusal },
       async handle(request) {
         const answer = await store.acquire(askOf(service, request))
+        // A request that joined the queue has no result yet.
+        if (answer.granted || answer.place === null) stats.onAnswered(answer.granted)
         if (!answer.granted) {
-          stats.onRefused()
           return {
             status: 409,
             body: { error: 'lease_held', message: 'another id holds the lease', ...answer },
@@ -100,32 +123,63 @@ function resourceRoutes(service: Service): Route[] {
     route('PUT', PATH, {
       id: 'renewLease',
       action: 'lease',
+      rate: 'holder',
       summary: 'Renew a live lease by its id.',
       body: leaseRenewal,
       answers: { 200: leaseRenewed, 409: leaseLost },
-      async handle({ resource, body }) {
-        const renewal = await store.renew({ resource, ...body })
-        if (renewal.ok) return { body: renewal }
-        return {
-          status: 409,
-          body: { error: 'lease_lost', message: 'this id does not hold the lease', ...renewal },
-        }
-      },
+      handle: ({ resource, body }) => renewLease(service, { resource, ...body }),
     }),
     route('DELETE', PATH, {
       id: 'releaseLease',
       action: 'lease',
+      rate: 'holder',
       summary: 'Release whatever the id has, or end the lease with this token by force.',
       body: leaseRelease,
       answers: { 200: leaseReleased },
-      async handle({ resource, body, identity }) {
-        const released = await store.release({ resource, ...body })
-        const action = 'id' in body ? 'unlock' : 'force-release'
-        if (released.ended) locks.ended(released.ended, action, identity.publicId)
-        return { body: released }
-      },
+      handle: ({ resource, body, identity }) => releaseLease(service, { resource, ...body }, identity),
     }),
   ]
+}
+
+async function renewLease({ store }: Service, ask: RenewAsk): Promise<Reply> {
+  const renewal = await store.renew(ask)
+  if (renewal.ok) return { body: renewal }
+  return {
+    status: 409,
+    body: { error: 'lease_lost', message: 'this id does not hold the lease', ...renewal },
+  }
+}
+
+async function releaseLease(
+  { store, locks }: Service,
+  by: ReleaseAsk,
+  { publicId }: Identity,
+): Promise<Reply> {
+  const released = await store.release(by)
+  const action = 'id' in by ? 'unlock' : 'force-release'
+  if (released.ended) locks.ended(released.ended, action, publicId)
+  return { body: released }
+}
+
+/** The status and body that the same call gets by itself. One that fails does not affect the others. */
+async function answerInBatch(
+  service: Service,
+  { method, resource: name, body }: LeaseBatch['calls'][number],
+  identity: Identity,
+): Promise<{ status: number; body: object | string }> {
+  try {
+    const resource = checkResource(name)
+    if (!(await service.authorize(identity, 'lease', resource))) throw forbidden('lease')
+    const reply =
+      method === 'PUT'
+        ? await renewLease(service, { resource, ...body })
+        : await releaseLease(service, { resource, ...body }, identity)
+    return { status: 200, ...reply }
+  } catch (error) {
+    const { status, code, message } = asHttpError(error)
+    if (status >= 500) service.log('error', 'batch', { resource: name, ...errorFields(error) })
+    return { status, body: { error: code, message } }
+  }
 }
 
 /** The same route with the resource in the query. */
@@ -142,26 +196,42 @@ function byQuery(original: Route): Route {
   }
 }
 
-async function readNamed(
-  { store, authorize }: Service,
-  { identity }: RouteRequest<unknown>,
-  names: readonly string[],
-) {
+async function readNamed(service: Service, request: RouteRequest<unknown>, names: readonly string[]) {
+  const { store, authorize } = service
   if (names.length > READ_AT_ONCE)
     throw new HttpError(400, 'invalid_query', `resource: expected at most ${READ_AT_ONCE}`)
-  for (const name of names) if (!(await authorize(identity, 'lease', name))) throw forbidden('lease')
-  return { leases: await store.read(names.map(checkResource)) }
+  for (const name of names) if (!(await authorize(request.identity, 'lease', name))) throw forbidden('lease')
+  const resources = names.map(checkResource)
+  return withQueues(service, request, { leases: await store.read(resources) }, resources)
 }
 
-async function listAllowed(
-  { store, authorize }: Service,
-  request: RouteRequest<unknown>,
-): Promise<LeasePage> {
+async function listAllowed(service: Service, request: RouteRequest<unknown>) {
+  const { store, authorize } = service
   const page = await store.list(listQuery(request))
   const allowed = await Promise.all(
     page.leases.map((lease) => authorize(request.identity, 'lease', lease.resource)),
   )
-  return { ...page, leases: page.leases.filter((_, n) => allowed[n]) }
+  const leases = page.leases.filter((_, n) => allowed[n])
+  return withQueues(
+    service,
+    request,
+    { ...page, leases },
+    leases.map(({ resource }) => resource),
+  )
+}
+
+/** Adds who waits for these resources, if the request asks for that. */
+async function withQueues<Body extends object>(
+  { store }: Service,
+  request: RouteRequest<unknown>,
+  body: Body,
+  resources: readonly string[],
+): Promise<Body & { readonly queues?: readonly WaitingQueue[] }> {
+  const count = request.query('waiting', waiting)
+  if (count === undefined) return body
+  const queues = await store.waiting?.({ resources, limit: count })
+  if (queues) return { ...body, queues }
+  throw new HttpError(400, 'no_queue', `the store of this server (${store.kind}) keeps no queue of waiters`)
 }
 
 export function listQuery(request: RouteRequest<unknown>): ListQuery {
@@ -182,7 +252,7 @@ function askOf({ announcer, log }: Service, { resource, body }: RouteRequest<Lea
     // If a push fails, the client still asks again by itself.
     announcer
       .publishToClient(client, name, { resource, id: ask.id, ...more })
-      .catch((error: unknown) => log('warn', 'push', { error: describeError(error) }))
+      .catch((error: unknown) => log('warn', 'push', errorFields(error)))
   }
   return {
     resource,

@@ -37,18 +37,20 @@ export function lockRoutes(service: Service): Route[] {
         const { room } = request
         const client = named(await request.client(), request.body.name)
         const ms = (request.query('wait', wait) ?? 0) * 1000
-        const { address, signal } = request
+        const { signal } = request
         const result =
           ms > 0
-            ? await waiterLimits.run(room, address, () => locks.lock(room, client, { wait: { ms, signal } }))
+            ? await waiterLimits.run(request, () => locks.lock(room, client, { wait: { ms, signal } }))
             : await locks.lock(room, client)
-        if (!result.granted) stats.onRefused()
+        stats.onAnswered(result.granted)
         return replies.lock(result, { room, client })
       },
     }),
     route('PUT', LOCK_PATH, {
       id: 'beat',
+      isFrequent: true,
       action: 'lock',
+      rate: 'holder',
       summary: 'Heartbeat: the lock lives for its whole TTL from now.',
       answers: { 200: lockRenewed, 403: errorBody, 404: errorBody },
       async handle(request) {
@@ -60,6 +62,7 @@ export function lockRoutes(service: Service): Route[] {
     route('DELETE', LOCK_PATH, {
       id: 'unlock',
       action: 'lock',
+      rate: 'holder',
       summary: 'Unlock, or leave the queue. It also succeeds if there is no lock.',
       query: { token },
       answers: { 200: success, 403: errorBody, 409: errorBody },
@@ -73,6 +76,7 @@ export function lockRoutes(service: Service): Route[] {
     route('POST', `${LOCK_PATH}/release`, {
       id: 'unlockByBeacon',
       action: 'lock',
+      rate: 'holder',
       summary: 'Unlock by a beacon, which cannot set a header and may arrive late.',
       body: releaseBody,
       answers: { 200: success, 403: errorBody, 409: errorBody },
@@ -84,7 +88,7 @@ export function lockRoutes(service: Service): Route[] {
     route('GET', LOCK_PATH, {
       id: 'readLock',
       action: 'read',
-      summary: 'Whether the room is locked, by whom, and who waits.',
+      summary: 'The lock of the room: whether it is held, the holder, and the queue.',
       answers: { 200: lockState },
       async handle(request) {
         const { room } = request

@@ -4,7 +4,8 @@ import {
   channelAuthRequest,
   errorBody,
   LEASES_CHANNEL,
-  publicNameOf,
+  roomChannel,
+  roomOfChannel,
   telemetryAccepted,
   telemetryBatch,
   userAuth,
@@ -13,13 +14,14 @@ import {
 import { HttpError } from '../http/http-error.ts'
 import { type Reply, type Route, type RouteRequest, route } from '../http/route.ts'
 import type { Action } from '../identity.ts'
+import type { DependencyFailure } from '../readiness.ts'
 import type { Service } from '../service.ts'
 
 const status = v.object({ status: v.string() })
 
 /** Channel authorization, telemetry, and the routes for an operator's tools. */
 export function operationRoutes(service: Service): Route[] {
-  const { store, meter, onTelemetry, stop } = service
+  const { meter, onTelemetry, draining, stop } = service
   return [
     route('POST', '/broadcasting/auth', {
       id: 'authorizeChannel',
@@ -61,6 +63,7 @@ export function operationRoutes(service: Service): Route[] {
     }),
     route('GET', '/healthz', {
       id: 'health',
+      isFrequent: true,
       action: null,
       // It costs nothing, and a supervisor that gets no answer restarts the process.
       rate: 'none',
@@ -70,17 +73,22 @@ export function operationRoutes(service: Service): Route[] {
     }),
     route('GET', '/readyz', {
       id: 'readiness',
+      isFrequent: true,
       action: null,
-      summary: 'The store answers, and the server is not stopping.',
+      summary: 'Leases, documents, audit and bus can be used, and the server is not stopping.',
       answers: { 200: status, 503: errorBody },
       async handle() {
         stop.throwIfAborted()
-        await store.read(['holdfast:ready'])
-        return { body: { status: 'ready' } }
+        draining.throwIfAborted()
+        const failures = await service.failures()
+        if (failures.length === 0) return { body: { status: 'ready' } }
+        for (const { name, error } of failures) service.onError(`readiness: ${name}`, error)
+        throw notReady(failures)
       },
     }),
     route('GET', '/metrics', {
       id: 'metrics',
+      isFrequent: true,
       action: null,
       summary: 'Figures for Prometheus.',
       answers: { 200: null, 404: errorBody },
@@ -91,6 +99,16 @@ export function operationRoutes(service: Service): Route[] {
       },
     }),
   ]
+}
+
+/** Names what failed, and not why: the log says that. */
+function notReady(failures: readonly DependencyFailure[]): HttpError {
+  const failed = Object.fromEntries(failures.map(({ name, error }) => [name, error.code]))
+  const named = failures.map(({ name }) => name).join(', ')
+  return new HttpError(503, 'not_ready', `${named}: cannot be used now; the log of the server says why`, {
+    details: { failed },
+    headers: { 'Retry-After': '1' },
+  })
 }
 
 async function signChannel(
@@ -113,7 +131,7 @@ async function signChannel(
 function neededFor(channel: string): readonly [Action, string] {
   if (channel === LEASES_CHANNEL) return ['observe', '']
   if (channel.startsWith('private-holdfast.client.')) return ['lease', '']
-  const [, room] = /^document\.(.+)$/s.exec(publicNameOf(channel)) ?? []
-  if (room !== undefined && channel !== publicNameOf(channel)) return ['read', room]
+  const room = roomOfChannel(channel)
+  if (room !== null && channel !== roomChannel(room)) return ['read', room]
   throw new HttpError(403, 'forbidden', 'there is no such channel')
 }

@@ -6,6 +6,7 @@ import {
   pusherChannel,
   pusherChannels,
   pusherEvent,
+  pusherTerminated,
   pusherTriggered,
   pusherUsers,
 } from '../../protocol/index.ts'
@@ -136,6 +137,17 @@ export function pusherApiRoutes(service: Service): Route[] {
         if (!channel.startsWith('presence-'))
           throw new HttpError(400, 'invalid_channel', 'expected a channel that begins with presence-')
         return { body: { users: [...channels.members(channel).keys()].map((id) => ({ id })) } }
+      },
+    }),
+    route('POST', `${PATH}/users/{user}/terminate_connections`, {
+      ...common,
+      id: 'terminateUser',
+      summary: 'End all sockets that have signed in as a user, on all nodes.',
+      answers: { 200: pusherTerminated, 401: errorBody },
+      async handle(request) {
+        checkApp(request)
+        await channels.terminate(request.user)
+        return { body: {} }
       },
     }),
   ]

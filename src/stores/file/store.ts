@@ -134,13 +134,16 @@ export function openStore(directory: LeaseDirectory, clock: Clock): LeaseStore {
 
     watch: (on, { prefix } = {}) => calls.scan((stop) => push.watch(on, prefix, stop)),
 
-    async close() {
-      const closing = calls.close()
-      push.close()
-      listeners.clear()
-      await closing
-      await tidying
-    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  async function close(): Promise<void> {
+    const closing = calls.close()
+    push.close()
+    listeners.clear()
+    await closing
+    await tidying
   }
 
   /** Creates the resource if there is none, unless there is an answer for that case. */

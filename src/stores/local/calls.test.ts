@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { BlockedClock } from '../../../test/blocked-clock.ts'
 import { Stop } from '../../base/abort.ts'
 import { CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
 import { asLeaseError, LeaseError } from '../../base/errors.ts'
 import { FakeClock } from '../../testing/index.ts'
-import { Calls } from './calls.ts'
+import { Calls, type Running } from './calls.ts'
 
 function setUp() {
   const clock = new FakeClock()
@@ -55,6 +56,35 @@ describe('a call', () => {
     expect(await code).toBe('store-unavailable')
     expect(() => stop?.throwIfAborted()).toThrow('Toy: no answer within 5000 ms')
     expect(clock.pending).toBe(0)
+  })
+
+  it('that waits in this process has its limit from when it leaves', async () => {
+    const { clock, calls } = setUp()
+    const queued: boolean[] = []
+    let running: Running | undefined
+    const work = (given: Running) => {
+      running = given
+      given.hold()
+      return never()
+    }
+    const code = codeOf(calls.run(work, { queued: (isQueued) => queued.push(isQueued) }))
+    await clock.advance(10 * CALL_TIMEOUT_MS)
+    running?.leave(clock.monotonic())
+    await clock.advance(CALL_TIMEOUT_MS - 100)
+    expect(running?.reason).toBeUndefined()
+    await clock.advance(200)
+    expect(await code).toBe('store-unavailable')
+    expect(queued).toEqual([true, false])
+  })
+
+  it('is given the time for which the process was blocked', async () => {
+    const clock = new BlockedClock()
+    const calls = new Calls({ backend: 'Toy', explain: asLeaseError, clock })
+    const answer = new Promise((resolve) => clock.setTimer(() => resolve('answer'), CALL_TIMEOUT_MS - 100))
+    const [late, silent] = [calls.run(() => answer), codeOf(calls.run(never))]
+    clock.blockedMs = 2 * CALL_TIMEOUT_MS
+    await clock.advance(CALL_TIMEOUT_MS + 100)
+    expect([await late, await silent]).toEqual(['answer', 'store-unavailable'])
   })
 
   it('ends at once when its signal aborts, and soon when a manager stops', async () => {

@@ -1,5 +1,5 @@
 import { onAbort, Stop } from '../../base/abort.ts'
-import { CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
+import { BLOCKED_MS, CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
 import { pause } from '../../base/pause.ts'
@@ -25,13 +25,13 @@ export interface CallsOptions {
 }
 
 /** Work of several steps checks `stop` before each one, so that it writes nothing for a caller that has gone. */
-export type Work<T> = (stop: Stop) => T | Promise<T>
+export type Work<T> = (stop: Running) => T | Promise<T>
 
 /** One call that is under way. Aborting it rejects the caller. The request itself continues. */
-class Running extends Stop {
+export class Running extends Stop {
   readonly call: CallOptions | undefined
-  /** Monotonic time of its start. */
-  readonly started: number
+  /** Monotonic time of its start; `Infinity` while it waits in this process. */
+  started: number
   /** How long its caller waits for the answer. */
   readonly limitMs: number
   work: Promise<unknown> | undefined
@@ -39,11 +39,27 @@ class Running extends Stop {
   index = -1
 
   constructor(call: CallOptions | undefined, started: number, limitMs: number) {
-    // The reason of a manager's call counts at once. The check rejects its caller.
-    super(call instanceof Stop ? call : undefined)
+    super()
     this.call = call
     this.started = started
     this.limitMs = limitMs
+  }
+
+  /** The reason of a manager's call counts at once. The check rejects its caller. */
+  override get reason(): LeaseError | undefined {
+    return super.reason ?? (this.call instanceof Stop ? this.call.reason : undefined)
+  }
+
+  /** The request waits in this process. Its time limit counts from when it leaves. */
+  hold(): void {
+    this.started = Infinity
+    this.call?.queued?.(true)
+  }
+
+  leave(now: number): void {
+    if (this.started !== Infinity) return
+    this.started = now
+    this.call?.queued?.(false)
   }
 }
 
@@ -173,7 +189,7 @@ export class Calls {
   #end(running: Running): void {
     this.#remove(running)
     if (running.work) this.#abandoned.delete(running.work)
-    if (running.limitMs === Infinity) return
+    if (running.limitMs === Infinity || running.started === Infinity) return
     const ms = this.clock.monotonic() - running.started
     this.#meanMs = this.#meanMs === null ? ms : this.#meanMs + LATEST_SHARE * (ms - this.#meanMs)
   }
@@ -195,10 +211,12 @@ export class Calls {
   }
 
   #checkLater(): () => void {
+    const due = this.clock.monotonic() + CHECK_EVERY_MS
     return this.clock.setTimer(
       () => {
         this.#cancelCheck = undefined
         const now = this.clock.monotonic()
+        if (now - due > BLOCKED_MS) for (const running of this.#running) running.started += now - due
         for (const running of [...this.#running]) this.#check(running, now)
         if (this.#running.length > 0) this.#cancelCheck = this.#checkLater()
       },

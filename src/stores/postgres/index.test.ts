@@ -2,6 +2,8 @@ import pg from 'pg'
 import postgres from 'postgres'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
+import { createLeases } from '../../core/index.ts'
+import { createOnce, postgresJobs } from '../../once/index.ts'
 import { migratePostgres, type PostgresStoreOptions, postgresStore } from './index.ts'
 
 const NOWHERE = 'postgres://mika:secret@127.0.0.1:1/none'
@@ -41,6 +43,21 @@ describe('the client of a Postgres store', () => {
       expect(message).toBe(`client: expected a Pool or Client of pg, or the sql of postgres, got ${received}`)
       expect(message).not.toMatch(SECRET)
     }
+  })
+
+  it('may take as long to answer as the caller waits', async () => {
+    const limits: unknown[] = []
+    const pool = new pg.Pool({ connectionString: NOWHERE })
+    pool.query = (async ({ query_timeout }: { query_timeout: number }) => {
+      limits.push(query_timeout)
+      throw Object.assign(new Error('no server'), { code: 'ECONNREFUSED' })
+    }) as never
+    const store = postgresStore(pool)
+    await expect(store.read(['r'])).rejects.toMatchObject({ code: 'store-unavailable' })
+    await expect(createLeases(store, { callTimeout: '20s' }).tryAcquire('r')).rejects.toThrow('no server')
+    await expect(createOnce(postgresJobs(pool), { callTimeout: '40s' }).run('r', () => 1)).rejects.toThrow()
+    expect([...new Set(limits)]).toEqual([5000, 20_000, 40_000])
+    await store.close()
   })
 
   it('has to be connected if it is a Client', async () => {

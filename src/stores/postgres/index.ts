@@ -2,6 +2,7 @@ import type { Stop } from '../../base/abort.ts'
 import { expectBoolean, expectOptions } from '../../base/arguments.ts'
 import { followConnection } from '../../clients/connection.ts'
 import {
+  type OpenListener,
   openListenerOf,
   type PgConfig,
   type PostgresClient,
@@ -9,6 +10,7 @@ import {
   postgresDatabase,
 } from '../../clients/postgres.ts'
 import { isMissing, postgresError } from '../../clients/postgres-errors.ts'
+import { checkAccess } from '../../clients/postgres-migration.ts'
 import type { Answer, Ask, CallOptions, LeaseStore } from '../../core/index.ts'
 import { StoreCalls } from '../local/store-calls.ts'
 import { findNames, type InstalledState, inspect, install, type TablePlace } from './migrations.ts'
@@ -59,7 +61,8 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
   const place = placeOf(options)
   const { listen, migrate = true, maxInFlight = database.connections } = options
   expectBoolean('migrate', migrate)
-  const openListener = openListenerOf(client, listen)
+  const listener = openListenerOf(client, listen)
+  const openListener: OpenListener = (hooks) => listener({ ...hooks, limit: database.limit })
   const connection = followConnection(client)
   const explain = (error: unknown, resource?: string) => connection.explain(postgresError(error, resource))
   const calls = new StoreCalls({
@@ -79,6 +82,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
     call?: CallOptions,
     resource?: string,
   ): Promise<T> {
+    database.limit.allow(call?.timeout)
     return calls.run(installedFirst(work), call, resource)
   }
 
@@ -125,12 +129,14 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
       return calls.load
     },
 
-    acquire: (ask, call) =>
-      calls.acquire(
+    acquire(ask, call) {
+      database.limit.allow(call?.timeout)
+      return calls.acquire(
         ask,
         installedFirst((queries, stop) => acquire(ask, queries, stop)),
         call,
-      ),
+      )
+    },
 
     renew(ask, call) {
       const work = async (queries: Queries) => {
@@ -143,6 +149,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
 
     release(ask, call) {
       if ('id' in ask) push.forget(ask.id)
+      database.limit.allow(call?.timeout)
       return calls.release(
         ask,
         installedFirst((queries) => queries.release(ask)),
@@ -152,6 +159,8 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
 
     read: (resources, call) => run((queries) => queries.read(resources), call),
 
+    waiting: (query, call) => run((queries) => queries.waiting(query), call),
+
     async list(query, call) {
       const limit = Math.min(query.limit, MAX_PAGE)
       const found = await run((queries) => queries.list({ ...query, limit: limit + 1 }), call)
@@ -159,6 +168,16 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
       const next = found.length > limit ? leases.at(-1)?.resource : undefined
       return { leases, ...(next !== undefined && { next }) }
     },
+
+    check: (call) =>
+      calls.run(async () => {
+        const { table, waiters, meta } = await install(database, place, migrate).catch((error) => {
+          // From now on every call looks first, and fails as this one.
+          installed.forget()
+          throw error
+        })
+        await checkAccess(database, [table, waiters, meta])
+      }, call),
 
     sweep: ({ limit }, call) => run((queries) => queries.sweep(Math.min(limit, MAX_PAGE)), call),
 
@@ -170,12 +189,15 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
         return watch
       }),
 
-    async close() {
-      // Releases may be under way on the connection on which the store listens.
-      await calls.close()
-      await push.close()
-      connection.stop()
-    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  async function close(): Promise<void> {
+    // Releases may be under way on the connection on which the store listens.
+    await calls.close()
+    await push.close()
+    connection.stop()
   }
 }
 
@@ -237,8 +259,9 @@ function onceSuccessful<T extends object>(work: () => Promise<T>) {
     )
     return result
   }
-  const forget = (value: T) => {
-    if (result === value) result = undefined
+  /** `value`: forget only this result. */
+  const forget = (value?: T) => {
+    if (value === undefined || result === value) result = undefined
   }
   return Object.assign(get, { forget })
 }

@@ -1,11 +1,10 @@
 import { LeaseError } from '../../base/errors.ts'
 import type { PostgresDatabase } from '../../clients/postgres.ts'
-import { INSUFFICIENT_PRIVILEGE } from '../../clients/postgres-errors.ts'
-import { literal } from '../../clients/sql-text.ts'
-import { codeOf } from '../../clients/store-error.ts'
+import { runMigration } from '../../clients/postgres-migration.ts'
+import { isNewer, type SchemaVersion } from '../../clients/schema-version.ts'
 import { type Names, namesOf } from './names.ts'
 import { answerOf } from './queries.ts'
-import { functionNames, installScript, SCHEMA_VERSION } from './schema.ts'
+import { functionNames, installScript, isInternal, SCHEMA_VERSION } from './schema.ts'
 
 export interface TablePlace {
   /** Default: the first schema of the connection's search path. */
@@ -27,7 +26,12 @@ export async function install(
       'store-failed',
       `Postgres: ${problem}, and the option migrate is false: call migratePostgres first`,
     )
-  await runScript(database, names, problem)
+  await runMigration(database, {
+    lock: names.table,
+    body: installScript(names),
+    problem,
+    migrate: 'migratePostgres',
+  })
   return names
 }
 
@@ -42,7 +46,8 @@ export async function findNames(database: PostgresDatabase, { schema, table }: T
 
 /** Whether the tables and functions are there, and of this version. */
 export interface InstalledState {
-  readonly state: 'complete' | 'absent' | 'outdated' | 'damaged'
+  /** `newer`: a newer package has upgraded them, and this one may still use them. */
+  readonly state: 'complete' | 'newer' | 'absent' | 'outdated' | 'damaged'
   /** What is missing or outdated, in words; `null` if everything is there. */
   readonly problem: string | null
 }
@@ -60,12 +65,20 @@ export async function inspect(database: PostgresDatabase, names: Names): Promise
   )
   const missing: readonly string[] = JSON.parse(found ?? '[]')
   if (!missing.includes(meta)) {
-    const version = Number(await answerOf(database, `select max(version)::text as answer from ${meta}`))
-    if (version > SCHEMA_VERSION)
-      throw new LeaseError(
-        'store-failed',
-        `Postgres: ${table} is of version ${version}, and this holdfast knows ${SCHEMA_VERSION}: update the package`,
-      )
+    // A version that older nodes may use has the column `oldest`.
+    const stored = await answerOf(
+      database,
+      `select json_build_object('version', version, 'oldest', to_json(meta) -> 'oldest')::text as answer
+        from ${meta} meta order by version desc limit 1`,
+    )
+    const { version = 0, oldest = null } = JSON.parse(stored ?? '{}') as Partial<SchemaVersion>
+    if (isNewer(`Postgres: ${table}`, { version, oldest }, SCHEMA_VERSION)) {
+      const lacking = missing.filter((name) => !isInternal(names, name))
+      if (lacking.length === 0) return { state: 'newer', problem: null }
+      // A repair by this version would install older functions than the tables have.
+      const what = `${lacking.join(', ')} does not exist, and ${table} is of the newer version ${version}`
+      throw new LeaseError('store-failed', `Postgres: ${what}: update the package`)
+    }
     if (0 < version && version < SCHEMA_VERSION)
       return {
         state: 'outdated',
@@ -78,22 +91,4 @@ export async function inspect(database: PostgresDatabase, names: Names): Promise
   return isAbsent
     ? { state: 'absent', problem: `${table} does not exist` }
     : { state: 'damaged', problem: `${missing.join(', ')} does not exist` }
-}
-
-/** Several nodes may do this at once. They take turns by a lock that ends with the transaction. */
-async function runScript(database: PostgresDatabase, names: Names, problem: string): Promise<void> {
-  const { table } = names
-  try {
-    await database.run(`set transaction isolation level read committed;
-select pg_advisory_xact_lock(hashtext(${literal(table)}), hashtext('holdfast'));
-do ${literal(installScript(names))}`)
-  } catch (error) {
-    if (codeOf(error) !== INSUFFICIENT_PRIVILEGE) throw error
-    throw new LeaseError(
-      'store-failed',
-      `Postgres: ${problem}, and this role may not create or change it: grant it CREATE on the schema, or call ` +
-        'migratePostgres with the role that owns the tables, and set the option migrate to false',
-      { cause: error },
-    )
-  }
 }

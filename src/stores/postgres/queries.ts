@@ -9,6 +9,8 @@ import type {
   Released,
   RenewAsk,
   Renewal,
+  WaitingQuery,
+  WaitingQueue,
 } from '../../core/index.ts'
 import type { Names } from './names.ts'
 
@@ -32,6 +34,7 @@ export function queriesOf(
   const abandon = call('abandon', 2)
   const read = call('read', 1)
   const list = call('list', 3)
+  const waiting = call('waiting', 2)
   const sweep = call('sweep', 1)
   const register = call('hear', 2)
   const probe = call('probe', 3)
@@ -54,6 +57,8 @@ export function queriesOf(
     /** Gives back the place of a waiter that has gone, but never a lease. */
     abandon: (resource: string, id: string): Promise<void> => abandon(resource, id),
     read: (resources: readonly string[]): Promise<(LeaseRecord | null)[]> => read(JSON.stringify(resources)),
+    waiting: ({ resources, limit }: WaitingQuery): Promise<WaitingQueue[]> =>
+      waiting(JSON.stringify(resources), limit),
     list: ({ prefix = '', after = '', limit }: ListQuery): Promise<LeaseRecord[]> =>
       list(prefix, after, limit),
     sweep: (limit: number): Promise<LeaseRecord[]> => sweep(limit),

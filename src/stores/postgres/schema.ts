@@ -15,10 +15,10 @@ import { CLOCK, PLACE_WITHOUT_CONNECTION } from './units.ts'
 import { upkeep } from './upkeep.ts'
 
 /** Raise it with every change of a table or a function. */
-export const SCHEMA_VERSION = 2
+export const SCHEMA_VERSION = 3
 
 /** Functions that the store calls. Other processes may be calling them, so they are replaced and never dropped. */
-const CALLED = 'acquire renew release abandon sweep hear probe watch read list'.split(' ')
+const CALLED = 'acquire renew release abandon sweep hear probe watch read list waiting'.split(' ')
 /** Functions that only other functions call. Their parameters differ between versions. */
 const INTERNAL = 'is_sound describe tell announce prune make is_dead dismiss settle leave'.split(' ')
 
@@ -30,6 +30,11 @@ export function functionNames(
   return names.map((name) => `${bare.table}_${name}`)
 }
 
+/** Whether only other functions call the function of this bare name: another version may not have it. */
+export function isInternal(names: Names, name: string): boolean {
+  return functionNames(names, INTERNAL).includes(name)
+}
+
 /** The body of a `do` statement. */
 export function installScript(names: Names): string {
   const { schema, table, waiters, meta } = names
@@ -39,10 +44,10 @@ declare
   statement text;
   installed integer;
 begin
-  -- Another node may have done it while this one waited for its turn.
-  if ${isInstalled(names)} then
+  -- Another node may have done it while this one waited for its turn, also a newer one.
+  if to_regclass(${literal(meta)}) is not null then
     select max(version) into installed from ${meta};
-    if installed = ${SCHEMA_VERSION} then
+    if installed > ${SCHEMA_VERSION} or (installed = ${SCHEMA_VERSION} and ${isInstalled(names)}) then
       return;
     end if;
   end if;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { PostgresDatabase, SqlRow, SqlValue } from '../../clients/postgres.ts'
+import { AnswerLimit, type PostgresDatabase, type SqlRow, type SqlValue } from '../../clients/postgres.ts'
 import { settled } from '../../testing/fake-clock.ts'
 import { UrgentQueries } from './urgent-queries.ts'
 
@@ -40,7 +40,12 @@ function setUp() {
   const own = connection()
   const pool = connection()
   const open = { query: own.query as PostgresDatabase['query'] | undefined }
-  const database: PostgresDatabase = { connections: 10, query: pool.query, run: async () => {} }
+  const database: PostgresDatabase = {
+    connections: 10,
+    limit: new AnswerLimit(),
+    query: pool.query,
+    run: async () => {},
+  }
   const urgent = new UrgentQueries(database, () => open.query)
   const renew = (resource: string) =>
     urgent.query('select renew($1, $2) as answer', [resource, 5]).then(

@@ -18,12 +18,14 @@ import type {
   Renewal,
   StoreEvent,
   StoreLoad,
+  WaitingQuery,
+  WaitingQueue,
 } from '../../core/index.ts'
 import { RESERVATION_MS } from '../lease-row.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { StoreCalls } from '../local/store-calls.ts'
 import { Batches, type Reply } from './batches.ts'
-import { Keys, packId, packLease, packSpan, unpack, unpackEnded, unpackLive } from './layout.ts'
+import { Keys, packId, packLease, packOwner, packSpan, unpack, unpackEnded, unpackLive } from './layout.ts'
 import { Listing } from './listing.ts'
 import { Push } from './push.ts'
 
@@ -133,6 +135,10 @@ class RedisStore implements LeaseStore {
     return this.#calls.run((stop) => this.#listing.read(resources, stop), call)
   }
 
+  waiting(query: WaitingQuery, call?: CallOptions): Promise<WaitingQueue[]> {
+    return this.#calls.run((stop) => this.#listing.waiting(query, stop), call)
+  }
+
   list(query: ListQuery, call?: CallOptions): Promise<LeasePage> {
     return this.#calls.run((stop) => this.#listing.list(query, stop), call)
   }
@@ -155,14 +161,17 @@ class RedisStore implements LeaseStore {
     this.#connection.stop()
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
   #acquire(ask: Ask, stop: Stop): Promise<Answer> {
     return ask.wake && !this.#push.isOpen ? this.#requestThenListen(ask, stop) : this.#request(ask, stop)
   }
 
   /** Most resources are free. Only a caller that has to wait must listen, and must do so before it is queued. */
   async #requestThenListen(ask: Ask, stop: Stop): Promise<Answer> {
-    const { wake: _, ...immediate } = ask
-    const answer = await this.#request(immediate, stop)
+    const answer = await this.#request(ask, stop, false)
     if (answer.granted) return answer
     stop.throwIfAborted()
     await this.#push.open()
@@ -170,10 +179,14 @@ class RedisStore implements LeaseStore {
     return this.#request(ask, stop)
   }
 
-  async #request(ask: Ask, stop: Stop): Promise<Answer> {
-    const { resource, id, wake, lost, replace } = ask
+  async #request(ask: Ask, stop: Stop, mayJoin = true): Promise<Answer> {
+    const { resource, id, owner, wake, lost, replace } = ask
     const lease = packLease(ask, this.#push.channel)
-    const reply = this.#run(resource, ['acquire', lease, wake ? 'wait' : '', String(replace ?? '')], stop)
+    const reply = this.#run(
+      resource,
+      ['acquire', lease, wake && mayJoin ? packOwner(owner) : '', String(replace ?? '')],
+      stop,
+    )
     // Its wake-up or its loss may arrive before the answer.
     this.#listeners.expect(ask)
     const answer = this.#parseAnswer(ask, await reply)

@@ -3,7 +3,7 @@
  * that it shares with the other resources of its shard. All times are microseconds of the server's clock.
  *
  *     row      string  the state of the resource, see `FREE_ROW` and `LEASE`
- *     queue    zset    two members with the same score for each waiter, `<id>` and `<id> <channel>`
+ *     queue    zset    two members with the same score for each waiter, `<id>` and `<id> <channel> <owner>`
  *     index    zset    `name:<resource>`, `due:<time> <resource>` and `floor:<token>`, ordered by bytes
  *     watched  string  exists while somebody watches
  *
@@ -44,10 +44,14 @@ export const LEASE = '(%d+) (%d+) (%d+) (%S+) (%S+)'
 export const UNWAITED_FREE_ROW = 'F (%d+) (%d+)'
 export const UNWAITED_HELD_ROW = '(F %d+ %d+) %d+ ((%d+) (%d+)) (%S+ %S+) '
 
+/** The channel of a waiter, in the second of its members. */
+export const WAITER_CHANNEL = '^%S+ (%S+)'
+
 const FREE_TEXT = regExp(FREE_ROW)
 const HELD_TEXT = regExp(`${FREE_ROW} ${LEASE} (.+)`)
 /** The answer to a release by the process that holds the lease and knows the rest of it: since and span. */
 const ENDED_TIMES = regExp('(%d+) (%d+)')
+const WAITER = regExp('(%S+) %S+ (.+)')
 const CHANGE = /^(held|released|expired|taken-over) (.+)$/s
 
 /**
@@ -111,6 +115,22 @@ export function packLease(ask: Ask, channel: string): string {
 /** What others are shown of a lease, besides its times and its token. */
 export function packAbout({ resource, id, owner, metadata }: Ask): string {
   return JSON.stringify({ resource, id, owner, metadata })
+}
+
+/** As JSON, which keeps every text. */
+export function packOwner(owner: string): string {
+  return JSON.stringify(owner)
+}
+
+/** The second member of a waiter. `null` if it is malformed. */
+export function unpackWaiter(member: unknown): { readonly id: string; readonly owner: string } | null {
+  const [, id = '', packed = ''] = WAITER.exec(String(member)) ?? []
+  try {
+    const owner: unknown = JSON.parse(packed)
+    return typeof owner === 'string' ? { id: decodeURIComponent(id), owner } : null
+  } catch {
+    return null
+  }
 }
 
 /** The lease in a row at `now`, or at the time of its last change. */

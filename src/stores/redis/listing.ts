@@ -1,9 +1,18 @@
 import type { Stop } from '../../base/abort.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import { redisError } from '../../clients/redis-errors.ts'
-import type { LeasePage, ListQuery } from '../../core/index.ts'
+import type { LeasePage, ListQuery, WaitingQuery, WaitingQueue } from '../../core/index.ts'
 import type { Batches } from './batches.ts'
-import { ALL_SHARDS, compareBytes, indexOf, Keys, SHARDS, unpack, unpackLive } from './layout.ts'
+import {
+  ALL_SHARDS,
+  compareBytes,
+  indexOf,
+  Keys,
+  SHARDS,
+  unpack,
+  unpackLive,
+  unpackWaiter,
+} from './layout.ts'
 
 const MAX_TIDIED = 256
 
@@ -26,6 +35,10 @@ export class Listing {
 
   async read(resources: readonly string[], stop: Stop): Promise<(LeaseRecord | null)[]> {
     return Promise.all(resources.map((resource) => this.#readOne(resource, stop)))
+  }
+
+  waiting({ resources, limit }: WaitingQuery, stop: Stop): Promise<WaitingQueue[]> {
+    return Promise.all(resources.map((resource) => this.#waitingFor(resource, limit, stop)))
   }
 
   async list({ prefix = '', limit, after = '' }: ListQuery, stop: Stop): Promise<LeasePage> {
@@ -70,6 +83,15 @@ export class Listing {
     const { shard, row } = new Keys(this.#prefix, resource)
     const { now, value } = await this.#batches.run({ shard, keys: [row], args: ['read'] }, stop)
     return unpackLive(String(value), now)
+  }
+
+  async #waitingFor(resource: string, limit: number, stop: Stop): Promise<WaitingQueue> {
+    const { shard, queue } = new Keys(this.#prefix, resource)
+    const args = ['waiting', String(limit)]
+    const { value } = await this.#batches.run({ shard, keys: [queue], args }, stop)
+    const [count, ...members] = value
+    const waiters = members.map(unpackWaiter).filter((waiter) => waiter !== null)
+    return { count: Number(count), first: waiters.map((waiter, place) => ({ ...waiter, place })) }
   }
 
   /** Skips a value that is not a lease. A caller that asks for that resource gets the error. */

@@ -4,8 +4,11 @@
  * computed number is printed with `%.0f`.
  */
 import { KEEP_FREE_MS } from '../lease-row.ts'
-import { UNWAITED_FREE_ROW, UNWAITED_HELD_ROW } from './layout.ts'
+import { UNWAITED_FREE_ROW, UNWAITED_HELD_ROW, WAITER_CHANNEL } from './layout.ts'
 import { TRANSITIONS } from './transitions.ts'
+
+/** How many waiters of a queue are checked for dead processes: the server does nothing else meanwhile. */
+const CHECKED_WAITERS = 1000
 
 const HEAD = `
 local call, match, sub = redis.call, string.match, string.sub
@@ -48,10 +51,14 @@ end
 
 /** `ARG_COUNT`: how many arguments each operation takes, its name included. */
 const operations = (shortPath: string) => `
+-- In a cluster (the channel begins with an asterisk) a process may listen on another node.
+local function mayListenElsewhere(channel) return sub(channel, 1, 1) == '*' end
+
 ${TRANSITIONS}
 
 local ARG_COUNT = {
   acquire = 4, release = 2, ['end'] = 2, force = 2, renew = 3, expire = 3, read = 1, names = 4, due = 2, watch = 2,
+  waiting = 2,
 }
 local nextKey, nextArg, transitions = 1, 1, nil
 
@@ -64,6 +71,22 @@ local SIMPLE = {
   end,
   due = function(key, limit)
     return call('ZRANGEBYLEX', key, '[due:', '(due:' .. string.format('%.0f', now + 1), 'LIMIT', 0, limit)
+  end,
+  -- How many wait, and the first of them. Those of dead processes are left out.
+  waiting = function(key, limit)
+    local found, listens = call('ZRANGE', key, 0, ${2 * CHECKED_WAITERS - 1}), {}
+    local first, dead = {}, 0
+    for n = 2, #found, 2 do
+      local channel = match(found[n], '${WAITER_CHANNEL}') or ''
+      if listens[channel] == nil then
+        -- An error means that this user may not ask.
+        local count = redis.pcall('PUBSUB', 'NUMSUB', PREFIX .. ':wake:' .. channel)[2] or 1
+        listens[channel] = count > 0 or mayListenElsewhere(channel)
+      end
+      if not listens[channel] then dead = dead + 1
+      elseif #first < tonumber(limit) then first[#first + 1] = found[n] end
+    end
+    return { call('ZCARD', key) / 2 - dead, unpack(first) }
   end,
   watch = function(key, ms)
     local isKnown = call('EXISTS', key) == 1

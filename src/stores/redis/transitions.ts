@@ -1,5 +1,5 @@
 import { RESERVATION_MS } from '../lease-row.ts'
-import { FREE_ROW, LEASE } from './layout.ts'
+import { FREE_ROW, LEASE, WAITER_CHANNEL } from './layout.ts'
 
 /**
  * `lease-row.ts` in Lua: everything that is not the short path, because somebody waits, or because a row is new, taken
@@ -72,9 +72,8 @@ local function createTransitions()
     if row.isWatched then call('PUBLISH', PREFIX .. ':changes', state .. ' ' .. pack(row)) end
   end
 
-  -- Returns how many listen. In a cluster (the channel begins with an asterisk) they may listen on another node.
+  -- Returns how many listen.
   local function send(channel, message) return call('PUBLISH', PREFIX .. ':wake:' .. channel, message) end
-  local function mayListenElsewhere(channel) return sub(channel, 1, 1) == '*' end
 
   -- by: the channel of the process that ends the lease. It need not be told.
   local function endLease(row, state, by)
@@ -88,7 +87,7 @@ local function createTransitions()
   local function waiters(row, first, last)
     local found, list = call('ZRANGE', row.keys.queue, 2 * first, 2 * last + 1), {}
     for n = 1, #found, 2 do
-      list[#list + 1] = { id = found[n], channel = sub(found[n + 1], #found[n] + 2) }
+      list[#list + 1] = { id = found[n], channel = match(found[n + 1], '${WAITER_CHANNEL}') }
     end
     return list
   end
@@ -180,17 +179,18 @@ local function createTransitions()
     return verb, replaced
   end
 
-  local function enqueue(row, id, channel)
+  local function enqueue(row, id, channel, owner)
     local queue = row.keys.queue
     local score = call('ZSCORE', queue, id)
     if score then call('ZREMRANGEBYSCORE', queue, score, score)
     else score = (call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')[2] or 0) + 1 end
-    call('ZADD', queue, score, id, score, id .. ' ' .. channel)
+    call('ZADD', queue, score, id, score, id .. ' ' .. channel .. ' ' .. owner)
     row.waits = true
   end
 
-  local function refuse(row, id, channel, wait)
-    if wait == 'wait' then enqueue(row, id, channel) end
+  -- owner: empty if the caller does not wait.
+  local function refuse(row, id, channel, owner)
+    if owner ~= '' then enqueue(row, id, channel, owner) end
     local freeIn = isLive(row) and expiry(row) - now or row.reservedFor and row.reservedUntil - now or 0
     if row.waits then call('PEXPIREAT', row.keys.queue, digits((now + freeIn + 2 * KEEP_FREE) / 1000)) end
     local rank = call('ZRANK', row.keys.queue, id)
@@ -199,7 +199,7 @@ local function createTransitions()
 
   local transitions = {}
 
-  function transitions.acquire(keys, lease, wait, replace)
+  function transitions.acquire(keys, lease, owner, replace)
     local row = load(keys)
     local span, channel, id = match(lease, '^(%S+) (%S+) (%S+) ')
     followClock(row)
@@ -210,7 +210,7 @@ local function createTransitions()
     elseif isHeld and row.token == replace or not isHeld and (not row.reservedFor or row.reservedFor == id) then
       verb, more = grant(row, lease)
     else
-      verb, more = refuse(row, id, channel, wait)
+      verb, more = refuse(row, id, channel, owner)
     end
     if row.id then keepDue(row) end
     if verb ~= 'refused' then tellWatchers(row, 'held') end

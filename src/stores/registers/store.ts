@@ -149,10 +149,13 @@ export function registerStore<R extends Register>(
 
     watch: (on, { prefix = '' } = {}) => calls.run((stop) => push.watch(on, prefix, stop)),
 
-    async close() {
-      await Promise.all([calls.close(), push.close()])
-      registers.close()
-    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  async function close(): Promise<void> {
+    await Promise.all([calls.close(), push.close()])
+    registers.close()
   }
 
   async function look(resource: string, stop: Stop) {

@@ -1,7 +1,17 @@
 import { DatabaseSync } from 'node:sqlite'
 import { inTransaction } from '../../clients/sqlite.ts'
+import { fileCheck } from '../local/database-file-node.ts'
+import { DiskSync } from './disk-sync.ts'
 import { Queries } from './queries.ts'
 import { migrate, tableNames } from './schema.ts'
+
+interface OpenDatabase {
+  readonly db: DatabaseSync
+  readonly queries: Queries
+  readonly sync: DiskSync | undefined
+  /** Throws if the file was deleted or replaced. */
+  expectFile(): void
+}
 
 /** The database of a store. It is opened by the first call, so that this call fails if the file cannot be used. */
 export class Connection {
@@ -11,26 +21,29 @@ export class Connection {
   readonly name: string
   readonly #source: string | DatabaseSync
   readonly #table: string
-  readonly #synchronous: string
-  #open: { readonly db: DatabaseSync; readonly queries: Queries } | undefined
+  readonly #waitsForDisk: boolean
+  #open: OpenDatabase | undefined
 
   constructor(source: string | DatabaseSync, table: string, synchronous: 'normal' | 'full') {
     this.shared = typeof source !== 'string'
     this.name = typeof source === 'string' ? `the database ${source}` : 'the database'
     this.#source = source
     this.#table = table
-    this.#synchronous = synchronous
+    this.#waitsForDisk = synchronous === 'full'
   }
 
   get queries(): Queries {
-    this.#open ??= this.#connect()
-    return this.#open.queries
+    return this.#opened().queries
   }
 
   transaction<T>(work: (queries: Queries) => T): T {
-    this.#open ??= this.#connect()
-    const { db, queries } = this.#open
+    const { db, queries } = this.#opened()
     return inTransaction(db, () => work(queries))
+  }
+
+  /** Resolves when all that was committed is on the disk. `undefined`: nobody wants to wait for that. */
+  synced(): Promise<void> | undefined {
+    return this.#open?.sync?.finished()
   }
 
   close(): void {
@@ -38,19 +51,34 @@ export class Connection {
     this.#open = undefined
   }
 
-  #connect() {
+  #opened(): OpenDatabase {
+    this.#open ??= this.#connect()
+    this.#open.expectFile()
+    return this.#open
+  }
+
+  #connect(): OpenDatabase {
     const db = typeof this.#source === 'string' ? new DatabaseSync(this.#source) : this.#source
     try {
-      // A busy timeout would block the whole event loop. `BusyQueue` retries by a timer instead.
-      if (!this.shared)
-        db.exec(
-          `PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL; PRAGMA synchronous = ${this.#synchronous}`,
-        )
+      const sync = this.shared ? undefined : this.#setUp(db)
       migrate(db, this.#table)
-      return { db, queries: new Queries(db, tableNames(this.#table), this.shared) }
+      const queries = new Queries(db, tableNames(this.#table), this.shared)
+      return { db, queries, sync, expectFile: fileCheck(db) }
     } catch (error) {
       if (!this.shared) db.close()
       throw error
     }
+  }
+
+  /** Where SQLite cannot keep a write-ahead log, it waits for the disk itself. */
+  #setUp(db: DatabaseSync): DiskSync | undefined {
+    // A busy timeout would block the whole event loop. `BusyQueue` retries by a timer instead.
+    db.exec('PRAGMA busy_timeout = 0')
+    const { journal_mode } = Object(db.prepare('PRAGMA journal_mode = WAL').get())
+    const isLogged = journal_mode === 'wal'
+    db.exec(`PRAGMA synchronous = ${this.#waitsForDisk && !isLogged ? 'full' : 'normal'}`)
+    if (!this.#waitsForDisk || !isLogged) return undefined
+    const { file } = Object(db.prepare('PRAGMA database_list').get())
+    return DiskSync.ofLog(String(file))
   }
 }

@@ -10,7 +10,7 @@ export interface SqliteStoreOptions {
   /** Default `holdfast_leases`. Three more tables have this name with `_waiters`, `_meta` and `_changes` after it. */
   readonly table?: string
   /**
-   * `full` waits for the disk with every change: for servers whose clients are on other machines. Default
+   * `full` waits for the disk before it grants or renews: for servers whose clients are on other machines. Default
    * `normal`. A connection of yours keeps its own setting.
    */
   readonly synchronous?: 'normal' | 'full'

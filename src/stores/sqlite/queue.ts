@@ -27,7 +27,7 @@ export function loadRow(queries: Queries, stored: StoredRow, id: string | null, 
   const row = decodeRow(stored, now)
   if (stored.line === null) return { row, waiters: new Map(), unread: 0 }
   const { resource, reserved, processes } = row
-  const gone = new Set([...processes].filter(([, process]) => isGone(process)).map(([channel]) => channel))
+  const gone = goneChannels(row)
   const isWhole = gone.size > 0 || (reserved !== null && reserved.until <= now)
   const { waiters, unread } = isWhole
     ? { waiters: queries.waiters(resource), unread: 0 }
@@ -41,6 +41,12 @@ export function loadRow(queries: Queries, stored: StoredRow, id: string | null, 
     if (!row.queue.some((waiter) => waiter.id === reserved?.id)) row.reserved = null
   }
   return { row, waiters: new Map(waiters.map((waiter) => [waiter.id, waiter])), unread }
+}
+
+/** Without those whose processes are gone. */
+export function liveWaiters(queries: Queries, row: SqliteRow): StoredWaiter[] {
+  const gone = goneChannels(row)
+  return queries.waiters(row.resource).filter(({ channel }) => !gone.has(channel))
 }
 
 /** The answer to a caller that does not know of the waiters that were not read. */
@@ -68,6 +74,10 @@ export function saveQueue(queries: Queries, { row, waiters }: LoadedRow): void {
   for (const { id, channel, owner = '' } of queue)
     if (!waiters.has(id))
       queries.join(resource, { place: queries.lastPlace(resource) + 1, id, channel, owner })
+}
+
+function goneChannels({ processes }: SqliteRow): Set<string> {
+  return new Set([...processes].filter(([, process]) => isGone(process)).map(([channel]) => channel))
 }
 
 function readPart(queries: Queries, resource: string, id: string | null) {

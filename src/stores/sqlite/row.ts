@@ -95,7 +95,7 @@ export class DamagedRows {
   }
 
   /** `null`: the row is damaged. */
-  decode(stored: StoredRow, now: number): LeaseRow | null {
+  decode(stored: StoredRow, now: number): SqliteRow | null {
     try {
       return decodeRow(stored, now)
     } catch (error) {

@@ -16,9 +16,10 @@ import type {
   RenewAsk,
   Renewal,
   StoreEvent,
-  WaitingRecord,
+  WaitingQuery,
+  WaitingQueue,
 } from '../../core/index.ts'
-import { ask, liveRecord, release } from '../lease-row.ts'
+import { ask, liveRecord, release, waitingIn } from '../lease-row.ts'
 import { Calls } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { checkedSoon, ownProcess, withProcess } from '../local/process-node.ts'
@@ -26,7 +27,7 @@ import { BusyQueue } from './busy-queue.ts'
 import { ChangeLog } from './change-log.ts'
 import type { Connection } from './connection.ts'
 import { Push } from './push.ts'
-import { countUnread } from './queue.ts'
+import { countUnread, liveWaiters } from './queue.ts'
 import { Renewals } from './renewals.ts'
 import { DamagedRows, type StoredRow } from './row.ts'
 import { type Step, Transitions } from './transitions.ts'
@@ -38,7 +39,7 @@ const PRUNE_MORE_AFTER_MS = 1000
 /** The port on SQLite. Each call is synchronous, unless the database is busy. */
 export class SqliteStore implements LeaseStore {
   readonly kind = 'sqlite'
-  readonly supports = { queue: true, push: true, expiry: true, list: true, waiting: true }
+  readonly supports = { queue: true, push: true, expiry: true, list: true }
   readonly #connection: Connection
   readonly #clock: Clock
   readonly #calls: Calls
@@ -75,11 +76,11 @@ export class SqliteStore implements LeaseStore {
   }
 
   acquire(request: Ask, call?: CallOptions): Promise<Answer> {
-    return this.#write(() => this.#acquire(request), call, request.resource)
+    return this.#keep(() => this.#acquire(request), call, request.resource)
   }
 
   async renew(request: RenewAsk, call?: CallOptions): Promise<Renewal> {
-    const renewing = (stop: Stop) => this.#renewals.renew(request, stop)
+    const renewing = (stop: Stop) => this.#onDisk(this.#renewals.renew(request, stop))
     const renewal = await this.#calls.run(renewing, call, request.resource)
     if (renewal.ok) this.#listeners.renewed(renewal.lease)
     return renewal
@@ -98,11 +99,17 @@ export class SqliteStore implements LeaseStore {
     }, call)
   }
 
-  waiting(resource: string, call?: CallOptions): Promise<readonly WaitingRecord[]> {
-    return this.#read(
-      () => this.#connection.queries.waiters(resource).map(({ id, owner }, place) => ({ id, owner, place })),
-      call,
-    )
+  waiting({ resources, limit }: WaitingQuery, call?: CallOptions): Promise<readonly WaitingQueue[]> {
+    return this.#read(() => {
+      const { queries } = this.#connection
+      const awaited = queries.read(resources).filter(({ line }) => line !== null)
+      const now = this.#clock.now()
+      const rows = new Map(awaited.map((stored) => [stored.resource, this.#damaged.decode(stored, now)]))
+      return resources.map((resource) => {
+        const row = rows.get(resource)
+        return waitingIn(row ? liveWaiters(queries, row) : [], limit)
+      })
+    }, call)
   }
 
   list({ prefix = '', limit, after = '' }: ListQuery, call?: CallOptions): Promise<LeasePage> {
@@ -116,8 +123,13 @@ export class SqliteStore implements LeaseStore {
     }, call)
   }
 
+  /** A transaction that may write can begin, on the file that others open too, and knows the version. */
+  check(call?: CallOptions): Promise<void> {
+    return this.#write(() => this.#connection.transaction((queries) => void queries.meta()), call)
+  }
+
   sweep({ limit }: { readonly limit: number }, call?: CallOptions): Promise<readonly LeaseRecord[]> {
-    return this.#write(
+    return this.#keep(
       () =>
         this.#transitions.transact((transaction) => {
           const swept = transaction.sweep(this.#damaged, limit)
@@ -144,8 +156,24 @@ export class SqliteStore implements LeaseStore {
     this.#connection.close()
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
   #write<T>(work: () => T, call?: CallOptions, resource?: string): Promise<T> {
     return this.#calls.run((stop) => this.#queue.write(work, stop), call, resource)
+  }
+
+  /** For what must not be forgotten once it was told. A release is not among it: it is safe to lose one. */
+  #keep<T>(work: () => T, call?: CallOptions, resource?: string): Promise<T> {
+    return this.#calls.run((stop) => this.#onDisk(this.#queue.write(work, stop)), call, resource)
+  }
+
+  /** A refusal has changed nothing that matters. */
+  #onDisk<T>(answer: T | Promise<T>): T | Promise<T> {
+    if (answer instanceof Promise) return answer.then((later) => this.#onDisk(later))
+    if (Object(answer).granted === false) return answer
+    return this.#connection.synced()?.then(() => answer) ?? answer
   }
 
   #read<T>(work: () => T, call?: CallOptions): Promise<T> {

@@ -89,6 +89,8 @@ export function directoryStore(directory: DirectorySource, options: DirectorySto
 
     read: (resources, call) => look((table, now) => table.read(resources, now), call),
 
+    waiting: (query, call) => look((table) => table.waiting(query), call),
+
     list: (query, call) => look((table, now) => table.list(query, now), call),
 
     sweep: ({ limit }, call) =>
@@ -104,12 +106,15 @@ export function directoryStore(directory: DirectorySource, options: DirectorySto
 
     watch: (on, { prefix } = {}) => calls.run(() => listeners.watch(on, prefix)),
 
-    async close() {
-      const closing = calls.close()
-      push.close()
-      listeners.clear()
-      await closing
-    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  async function close(): Promise<void> {
+    const closing = calls.close()
+    push.close()
+    listeners.clear()
+    await closing
   }
 
   /** Only with `create`, a missing file is created. */

@@ -12,6 +12,7 @@ import { Calls } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { tabPush } from './push.ts'
 import { indexedDbRecords, type StoredRecord } from './records.ts'
+import { waiterLocks } from './waiter-locks.ts'
 
 /** A waiter is woken when its turn comes. In case that fails, it asks again after this long. */
 const ASK_AGAIN_MS = 5000
@@ -49,6 +50,7 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
   const granted = new WeakSet<Hold>()
   /** By the id of a waiter: how many were ahead of it when it last asked. */
   const places = new Map<string, number>()
+  const waiters = waiterLocks(locks, prefix, clock)
 
   return {
     kind: 'web-locks',
@@ -58,8 +60,12 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
       calls.run(
         async (stop) => {
           if (ask.replace !== undefined) return (await takeOver(ask, stop)) ?? refusal(ask)
+          const wasQueued = ownLocks.holds.has(ask.id)
           const hold = await ownLocks.ask(ask)
-          if (!hold) return refusal(ask)
+          if (!hold) {
+            if (!wasQueued && ownLocks.holds.has(ask.id)) await waiters.join(ask)
+            return refusal(ask)
+          }
           const granting = gated(ask.resource, async (found) => {
             // A caller that has gone would keep the lock forever: it has no TTL.
             stop.throwIfAborted()
@@ -88,7 +94,7 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
         async () => {
           const hold = 'id' in by ? ownLocks.holds.get(by.id) : undefined
           const isOurs = hold?.phase === 'held'
-          if ('id' in by) places.delete(by.id)
+          if ('id' in by) leaveQueue(by.id)
           try {
             return await gated(by.resource, async (found) => {
               const holder = found && isOurs ? describe(found) : await liveLease(found)
@@ -116,6 +122,8 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
         call,
       ),
 
+    waiting: (query, call) => calls.run(() => waiters.waiting(query), call),
+
     list: (query, call) =>
       calls.run(async () => {
         const found = (await records.all()).filter(({ resource }) => isListed(resource, query))
@@ -136,14 +144,18 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     watch: (on, { prefix: watched } = {}) => calls.run(() => listeners.watch(on, watched)),
 
     /** Also ends the locks that are held or waited for: a Web Lock has no TTL, so they would never end. */
-    async close() {
-      const closing = calls.close()
-      for (const hold of [...ownLocks.holds.values()]) hold.letGo()
-      push.close()
-      listeners.clear()
-      await closing
-      records.close()
-    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  async function close(): Promise<void> {
+    const closing = calls.close()
+    for (const hold of [...ownLocks.holds.values()]) hold.letGo()
+    waiters.close()
+    push.close()
+    listeners.clear()
+    await closing
+    records.close()
   }
 
   /** Runs the work while nobody else can change the record of the resource. */
@@ -178,7 +190,7 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     if (hold.phase !== 'held') return null
     hold.onStolen = () => ask.lost?.()
     granted.add(hold)
-    places.delete(id)
+    leaveQueue(id)
     const lease = describe(record)
     if (!found?.lease) {
       push.publish({ changes: [lease] })
@@ -187,6 +199,11 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     const replaced = describe(found, ask.replace === found.token ? 'taken-over' : 'expired')
     push.publish({ changes: [replaced, lease] })
     return { granted: true, lease, replaced }
+  }
+
+  function leaveQueue(id: string): void {
+    places.delete(id)
+    waiters.leave(id)
   }
 
   async function refusal(ask: Ask): Promise<Answer> {

@@ -28,7 +28,7 @@ export interface Case {
 /** A TTL that no test outlives. */
 export const LONG_MS = 600_000
 
-/** How long a freed resource is kept for the first in line. */
+/** How long a freed resource is kept for the first waiter. */
 const RESERVATION_MS = 1000
 
 /** Only a store that hangs takes this long, however busy the machine is. */
@@ -87,7 +87,7 @@ export function whileHeld<T>(
   return inTime(under, ttls, (ttl, attempt, restart) => steps(`${resource}-${attempt}`, ttl, restart))
 }
 
-/** The same for steps that must be through before the reservation of the first in line runs out. */
+/** The same for steps that must be through before the reservation of the first waiter runs out. */
 export function whileReserved(
   under: StoreUnderTest,
   resource: string,

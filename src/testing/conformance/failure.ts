@@ -36,7 +36,7 @@ export const failureCases: readonly Case[] = [
     },
   },
   {
-    title: 'refuses every call after close',
+    title: 'refuses every call after close, and may be closed again',
     async run({ store }) {
       await store.close()
       for (const [what, call] of [
@@ -53,7 +53,7 @@ export const failureCases: readonly Case[] = [
           `${what} rejects as closed, got ${error}`,
         )
       }
-      await store.close()
+      await store[Symbol.asyncDispose]()
     },
   },
 ]

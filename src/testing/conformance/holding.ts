@@ -6,7 +6,8 @@ export const holdingCases: readonly Case[] = [
     title: 'says what it supports',
     async run({ store, supports }) {
       check(store.kind.length > 0, 'the store has a kind')
-      checkEqual({ ...store.supports, waiting: store.supports.waiting ?? false }, supports, 'supports')
+      checkEqual(store.supports, supports, 'supports')
+      checkEqual('waiting' in store, supports.queue, 'whether it can tell who waits')
     },
   },
   {
@@ -40,7 +41,7 @@ export const holdingCases: readonly Case[] = [
           { id: lease.id, owner: 'Mika', token: lease.token, metadata: { host: 'a' } },
           'the holder',
         )
-        check(answer.place === null, 'who does not wait has no place in line')
+        check(answer.place === null, 'a caller that does not wait has no place in the queue')
       }
     },
   },

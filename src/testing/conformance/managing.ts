@@ -1,5 +1,5 @@
 import { createLeases, type LeaseError } from '../../core/index.ts'
-import { asking, type Case, grab, LONG_MS } from './case.ts'
+import { asking, type Case, eventually, grab, granted, LONG_MS, whileReserved } from './case.ts'
 import { check, checkEqual } from './check.ts'
 
 /** What a manager offers beyond waiting and holding, with one manager for each of the two stores. */
@@ -87,8 +87,8 @@ export const managingCases: readonly Case[] = [
     },
   },
   {
-    title: 'tells who waits for a resource, first in line first',
-    needs: ['queue', 'waiting'],
+    title: 'lists the waiters of a resource, in the order of the queue',
+    needs: ['queue'],
     async run({ store, peer }) {
       const leases = createLeases(peer)
       checkEqual((await leases.waiting('awaited')).length, 0, 'nobody waits')
@@ -107,6 +107,54 @@ export const managingCases: readonly Case[] = [
         'those who still wait',
       )
       await leases.close()
+    },
+  },
+  {
+    title: 'tells who waits for several resources at once, and how many they are',
+    needs: ['queue'],
+    async run({ store, peer }) {
+      const waitFor = (resource: string, owner: string) =>
+        store.acquire(asking(resource, { owner, wake: () => {} }))
+      for (const resource of ['one', 'two', 'none']) await grab(store, resource)
+      // A name and an owner that a store might have to escape.
+      const odd = 'Ann "The ☂" O\'Hara\n%20 \\ {}'
+      for (const owner of [odd, 'Ben', 'Cleo']) await waitFor('one', owner)
+      await waitFor('two', 'Dora')
+      const waiting = async (limit: number, ...resources: string[]) => {
+        const queues = await peer.waiting?.({ resources, limit })
+        return queues?.map(({ count, first }) => [count, first.map(({ owner }) => owner)])
+      }
+      checkEqual(
+        await waiting(2, 'two', 'unknown', 'one', 'none'),
+        [
+          [1, ['Dora']],
+          [0, []],
+          [3, [odd, 'Ben']],
+          [0, []],
+        ],
+        'the queues',
+      )
+      checkEqual(await waiting(0, 'one'), [[3, []]], 'the queue that is only counted')
+      checkEqual(await waiting(1), [], 'the queues of no resource')
+    },
+  },
+  {
+    title: 'does not show a waiter that was granted the lease',
+    needs: ['queue'],
+    async run(under) {
+      const { store, peer } = under
+      await whileReserved(under, 'served', async (resource, restart) => {
+        const holder = await grab(store, resource)
+        let woken = false
+        const ask = asking(resource, { wake: () => (woken = true) })
+        await peer.acquire(ask)
+        restart()
+        await store.release({ resource, id: holder.id })
+        await eventually(under, 'the waiter is woken', () => woken)
+        granted(await peer.acquire(ask))
+        const queues = await store.waiting?.({ resources: [resource], limit: 10 })
+        checkEqual(queues, [{ count: 0, first: [] }], 'those who wait')
+      })
     },
   },
 ]

@@ -81,7 +81,6 @@ export const scenarios = {
         ),
       )
     describeStore('memory', {
-      supports: { waiting: true },
       // All at once, on a machine that may be busy.
       ttl: 2000,
       runner: { describe, it },

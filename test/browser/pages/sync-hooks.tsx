@@ -100,6 +100,39 @@ export const scenarios = {
     return { textContent, rows, left: host.childElementCount }
   },
 
+  /** How often the hooks read the whole list while many entities are set, changed and removed at once. */
+  async many() {
+    const sync = createSync<Item>({ storage: memoryStorage() })
+    let reads = 0
+    const counting: Sync<Item> = Object.create(sync, {
+      state: {
+        get() {
+          reads++
+          return sync.state
+        },
+      },
+    })
+    const host = document.createElement('div')
+    const root = createRoot(host)
+    flushSync(() =>
+      root.render(
+        <SyncProvider sync={counting}>
+          <List />
+          <Sum />
+        </SyncProvider>,
+      ),
+    )
+    const set = (n: number) => sync.setEntities(Array.from({ length: 500 }, (_, at) => [`m${at}`, { n }]))
+    const shown: (string | null | undefined)[] = []
+    for (const act of [() => set(1), () => set(2), () => sync.removeEntity('m0'), () => sync.reset()]) {
+      await act()
+      await quiet()
+      shown.push(`${host.querySelectorAll('li').length} ${host.querySelector('output')?.textContent}`)
+    }
+    root.unmount()
+    return { shown, reads }
+  },
+
   /** The first hook bootstraps the sync; the status follows it. */
   async bootstrap() {
     const storage = memoryStorage()

@@ -48,6 +48,10 @@ export const scenarios = {
     return (await leases.inspect('page'))?.owner ?? null
   },
 
+  async waiters() {
+    return (await leases.waiting('page')).map(({ owner, place }) => `${place} ${owner}`)
+  },
+
   async force() {
     const [store, lease] = [webLockStore({ prefix: 'shared:' }), await leases.inspect('page')]
     await store.release({ resource: 'page', token: lease?.token ?? 0 })

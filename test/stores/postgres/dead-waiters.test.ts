@@ -74,6 +74,22 @@ describe('waiters that died before they listened', () => {
 })
 
 describe('a process that died', () => {
+  it('is not shown as waiting, and neither is a waiter that has not asked in time', async () => {
+    await ghost('dead', 'dead 999999 1')
+    await ghost('late', 'channel')
+    const next = await enqueue(store)
+    await ghost('polls', 'channel')
+    const waiting = async () => (await store.waiting?.({ resources: ['r'], limit: 5 }))?.[0]
+    const { id, owner } = next.ask
+    const shown = { id, owner, place: 1 }
+    expect(await waiting()).toMatchObject({ count: 3, first: [{ id: 'late' }, shown, { id: 'polls' }] })
+    await bed.passClock(900)
+    await ghost('polls', 'channel')
+    await bed.passClock(200)
+    const polls = { id: 'polls', owner: 'ghost', place: 1 }
+    expect(await waiting()).toEqual({ count: 2, first: [{ ...shown, place: 0 }, polls] })
+  })
+
   it('loses all its places at once, also those in the middle', async () => {
     await ghost('first', 'dead 999999 1')
     const next = await enqueue(store)

@@ -65,7 +65,7 @@ describe('the migration of a Postgres store', () => {
     for (let call = 0; call < 2; call++)
       await expect(store.acquire(ask())).rejects.toMatchObject({
         code: 'store-failed',
-        message: expect.stringContaining('is of version 99, and this holdfast knows 2: update the package'),
+        message: expect.stringContaining('is of version 99, and this holdfast knows 3: update the package'),
       })
   })
 
@@ -122,7 +122,7 @@ describe('tables of version 1', () => {
     const read1 = await Promise.all(stores.map((store) => store.read(['held'])))
     for (const [lease] of read1) expect(lease).toMatchObject({ id: 'holder', metadata: { n: 1 } })
     expect(await read(`select resource, token from ${bed.table} order by resource`)).toEqual(tokens)
-    expect(await read(`select version, floor from ${bed.table}_meta`)).toEqual([{ version: 2, floor: '7' }])
+    expect(await read(`select version, floor from ${bed.table}_meta`)).toEqual([{ version: 3, floor: '7' }])
     expect(
       await read(`select resource, id, pid, reserved_until is not null as reserved from ${bed.table}_waiters
         order by resource, place`),

@@ -29,8 +29,12 @@ describe.each(clientNames)('the queue on %s', (client) => {
     const holder = granted(await live.store.acquire(asking('r')))
     for (let n = 0; n < 3; n++) await enqueue(dead.store, 'r')
     const next = await enqueue(live.store, 'r')
+    const queueOf = async (limit: number) => (await live.store.waiting?.({ resources: ['r'], limit }))?.[0]
+    expect(await queueOf(0)).toEqual({ count: 4, first: [] })
     proxy.cut()
     await subscriberGone(dead.name)
+    const { id, owner } = next.ask
+    expect(await queueOf(9)).toEqual({ count: 1, first: [{ id, owner, place: 0 }] })
     await live.store.release({ resource: 'r', id: holder.id })
     await expect.poll(() => next.wakes).toHaveLength(1)
     // Behind a waiter that may be alive, it would be told to ask in a second.

@@ -10,6 +10,10 @@ interface AuditTrailProps {
   readonly words: DashboardTexts
 }
 
+export function timeOf(at: string): string {
+  return new Date(at).toLocaleString(LIKE_ISO)
+}
+
 /** Who locked, unlocked and took over, and whose lease was released by force. */
 export function AuditTrail({ entries, words }: AuditTrailProps) {
   if (entries === null || entries.length === 0)
@@ -25,14 +29,18 @@ export function AuditTrail({ entries, words }: AuditTrailProps) {
           </tr>
         </thead>
         <tbody>
-          {entries.map(({ at, action, resource, token, owner, by }) => (
+          {entries.map(({ at, action, resource, token, owner, owner_name, by }) => (
             <tr key={`${at} ${action} ${resource} ${token}`}>
-              <td className="mono">{new Date(at).toLocaleString(LIKE_ISO)}</td>
+              <td className="mono">{timeOf(at)}</td>
               <td>{words.actions[action]}</td>
-              <td className="name">{resource}</td>
+              <td className="name" title={resource}>
+                {resource}
+              </td>
               <td className="mono quiet">{token}</td>
-              <td className="name mono">{owner}</td>
-              <td className="name mono">{by}</td>
+              <td className="name" title={owner}>
+                {owner_name ?? owner}
+              </td>
+              <td className="name">{by}</td>
             </tr>
           ))}
         </tbody>

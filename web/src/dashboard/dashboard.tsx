@@ -1,11 +1,13 @@
-import { useEffect, useState, useSyncExternalStore } from 'react'
+import { useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { PageHeader } from '../ui/page-header.tsx'
 import { usePreferences } from '../ui/preferences.ts'
 import { AuditTrail } from './audit-trail.tsx'
 import { EventStream } from './event-stream.tsx'
-import { Figures, Plots } from './figures.tsx'
+import { Figures } from './figures.tsx'
+import { LeaseDrawer } from './lease-drawer.tsx'
 import { LeaseTable } from './lease-table.tsx'
 import { type LiveLease, LiveLeases, LOADING } from './live-leases.ts'
+import { Plots } from './plots.tsx'
 import { ReleaseDialog } from './release-dialog.tsx'
 import { SignIn, useToken } from './sign-in.tsx'
 import { dashboardTexts } from './texts.ts'
@@ -17,11 +19,16 @@ export function Dashboard() {
   const words = dashboardTexts[lang]
   const [token, setToken] = useToken()
   const live = useLiveLeases(token)
-  const { phase, isLoaded, leases, events, stats, audit } = useSyncExternalStore(
+  const { phase, isLoaded, leases, events, stats, plotted, range, audit } = useSyncExternalStore(
     (listener) => live?.subscribe(listener) ?? (() => {}),
     () => live?.state ?? LOADING,
   )
+  const waiting = useMemo(
+    () => new Map(stats?.queues.map(({ resource, waiting }) => [resource, waiting])),
+    [stats],
+  )
   const [tab, setTab] = useState<(typeof TABS)[number]>('leases')
+  const [selected, setSelected] = useState<string | null>(null)
   const [releasing, setReleasing] = useState<LiveLease | null>(null)
   return (
     <>
@@ -45,18 +52,45 @@ export function Dashboard() {
             </div>
             {tab === 'leases' && (
               <div className="columns">
-                <LeaseTable leases={leases} isLoading={!isLoaded} words={words} onRelease={setReleasing} />
-                <EventStream events={events} words={words} />
+                <LeaseTable
+                  leases={leases}
+                  waiting={waiting}
+                  isLoading={!isLoaded}
+                  selected={selected}
+                  words={words}
+                  onSelect={setSelected}
+                />
+                {selected !== null && live ? (
+                  <LeaseDrawer
+                    resource={selected}
+                    live={live}
+                    leases={leases}
+                    events={events}
+                    waiting={waiting.get(selected) ?? 0}
+                    words={words}
+                    onRelease={setReleasing}
+                    onClose={() => setSelected(null)}
+                  />
+                ) : (
+                  <EventStream events={events} words={words} onSelect={setSelected} />
+                )}
               </div>
             )}
-            {tab === 'plots' && <Plots stats={stats} words={words} />}
+            {tab === 'plots' && (
+              <Plots
+                stats={plotted}
+                range={range}
+                words={words}
+                onRange={(range) => live?.showRange(range)}
+              />
+            )}
             {tab === 'audit' && <AuditTrail entries={audit} words={words} />}
           </>
         )}
       </main>
       {releasing !== null && live && (
         <ReleaseDialog
-          resource={releasing.resource}
+          lease={releasing}
           words={words}
           onConfirm={() => live.release(releasing)}
           onClose={() => setReleasing(null)}

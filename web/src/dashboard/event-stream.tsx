@@ -1,17 +1,18 @@
 import { useState } from 'react'
+import { EventList } from './event-list.tsx'
 import type { DashboardEvent } from './live-leases.ts'
 import type { DashboardTexts } from './texts.ts'
 
 const SHOWN = 100
 
-/** What happens to the leases, the latest on top. */
-export function EventStream({
-  events,
-  words,
-}: {
+interface EventStreamProps {
   readonly events: readonly DashboardEvent[]
   readonly words: DashboardTexts
-}) {
+  readonly onSelect: (resource: string) => void
+}
+
+/** What happens to the leases, the latest on top. */
+export function EventStream({ events, words, onSelect }: EventStreamProps) {
   const [filter, setFilter] = useState('')
   const [withRenewals, setWithRenewals] = useState(false)
   const wanted = filter.trim().toLowerCase()
@@ -22,7 +23,7 @@ export function EventStream({
     )
     .slice(0, SHOWN)
   return (
-    <section className="card events">
+    <section className="card events" aria-label={words.events}>
       <div className="bar">
         <h2 className="grow">{words.events}</h2>
         <label className="quiet">
@@ -41,22 +42,12 @@ export function EventStream({
         value={filter}
         onChange={({ target }) => setFilter(target.value)}
       />
-      <ol>
-        {shown.length === 0 && <li className="quiet empty">{wanted ? words.noMatch : words.noEvents}</li>}
-        {shown.map(({ id, at, what, lease }) => (
-          <li key={id}>
-            <time className="mono quiet" dateTime={new Date(at).toISOString()}>
-              {new Date(at).toLocaleTimeString([], { hour12: false })}
-            </time>
-            <span className="what" data-what={what}>
-              {words.what[what]}
-            </span>
-            <span className="name" title={lease.resource}>
-              {lease.resource}
-            </span>
-          </li>
-        ))}
-      </ol>
+      <EventList
+        events={shown}
+        words={words}
+        empty={wanted ? words.noMatch : words.noEvents}
+        onSelect={onSelect}
+      />
     </section>
   )
 }

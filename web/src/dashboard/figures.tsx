@@ -1,5 +1,5 @@
 import type { Stats, StatsBucket } from '../../../src/protocol/index.ts'
-import { Plot, Sparkline } from './plot.tsx'
+import { Sparkline } from './plot.tsx'
 import type { DashboardTexts } from './texts.ts'
 import { useWaiters } from './waiters.ts'
 
@@ -32,11 +32,6 @@ export function Figures({ live, stats, words }: FiguresProps) {
   )
 }
 
-function grantedShare({ grants, refusals }: StatsBucket): number | null {
-  const asked = grants + refusals
-  return asked === 0 ? null : (100 * grants) / asked
-}
-
 /** Counted back from now: a lease granted in a bucket did not exist before it, and one that ended in it did. */
 function liveOverTime(live: number, buckets: readonly StatsBucket[]): number[] {
   let before = live
@@ -60,49 +55,6 @@ function Figure(props: {
       <h2>{props.title}</h2>
       <span className="value mono">{props.value.toLocaleString()}</span>
       <Sparkline values={props.values} />
-    </div>
-  )
-}
-
-export function Plots({ stats, words }: Omit<FiguresProps, 'live'>) {
-  const buckets = stats?.buckets ?? []
-  const shared = { times: buckets.map(({ at }) => at), empty: words.noPlot }
-  return (
-    <div className="plots">
-      <Plot
-        {...shared}
-        title={words.waits}
-        unit="ms"
-        lines={[
-          { name: 'p50', colour: 'held', values: buckets.map(({ waits }) => waits.p50) },
-          { name: 'p95', colour: 'waiting', values: buckets.map(({ waits }) => waits.p95) },
-          { name: 'p99', colour: 'lost', values: buckets.map(({ waits }) => waits.p99) },
-        ]}
-      />
-      <Plot
-        {...shared}
-        title={words.success}
-        unit="%"
-        lines={[{ name: words.share, colour: 'held', values: buckets.map(grantedShare) }]}
-      />
-      <Plot
-        {...shared}
-        title={words.flow}
-        unit=""
-        lines={[
-          { name: words.what.granted, colour: 'held', values: buckets.map(({ grants }) => grants) },
-          { name: words.what.released, colour: 'pending', values: buckets.map(({ ends }) => ends) },
-        ]}
-      />
-      <Plot
-        {...shared}
-        title={words.trouble}
-        unit=""
-        lines={[
-          { name: words.what.expired, colour: 'lost', values: buckets.map(({ expiries }) => expiries) },
-          { name: words.what['taken-over'], colour: 'waiting', values: buckets.map(({ lost }) => lost) },
-        ]}
-      />
     </div>
   )
 }

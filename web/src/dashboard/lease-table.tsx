@@ -1,29 +1,49 @@
-import { useDeferredValue, useMemo, useRef, useState } from 'react'
-import { useFrames } from '../../../src/react/use-frames.ts'
+import { type SortingState, useTable } from '@tanstack/react-table'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import {
+  memo,
+  type ReactNode,
+  type RefObject,
+  useDeferredValue,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
+import { type ColumnName, columnsFor, features, HeaderCell } from './lease-columns.tsx'
 import type { LiveLease } from './live-leases.ts'
+import { Age, TimeLeft } from './live-times.tsx'
+import { holderName, metadataLine } from './people.ts'
 import type { DashboardTexts } from './texts.ts'
-import { useVirtualRows } from './virtual-rows.ts'
 
 interface LeaseTableProps {
   readonly leases: readonly LiveLease[]
+  /** How many wait for a resource, by its name. */
+  readonly waiting: ReadonlyMap<string, number>
   readonly isLoading: boolean
+  readonly selected: string | null
   readonly words: DashboardTexts
-  readonly onRelease: (lease: LiveLease) => void
+  readonly onSelect: (resource: string) => void
 }
 
-export function LeaseTable({ leases, isLoading, words, onRelease }: LeaseTableProps) {
+const NARROW = '(max-width: 840px)'
+const ROW_HEIGHT = { wide: 40, narrow: 116 }
+const BY_NAME: SortingState = [{ id: 'resource', desc: false }]
+
+/** All live leases: filtered, sorted by any column, and drawn only where they are seen. */
+export function LeaseTable(props: LeaseTableProps) {
+  const { leases, waiting, isLoading, selected, words, onSelect } = props
   const [filter, setFilter] = useState('')
   const wanted = useDeferredValue(filter.trim().toLowerCase())
-  const shown = useMemo(() => {
-    const found = wanted ? leases.filter((lease) => textOf(lease).includes(wanted)) : leases
-    return found.toSorted((a, b) => (a.resource < b.resource ? -1 : 1))
-  }, [leases, wanted])
-  const { viewport, above, below, first, last, onScroll } = useVirtualRows(shown.length)
+  const data = useMemo(
+    () => (wanted ? leases.filter((lease) => textOf(lease).includes(wanted)) : [...leases]),
+    [leases, wanted],
+  )
   return (
-    <section className="card leases">
+    <section className="card leases" aria-label={words.leases}>
       <div className="bar">
         <h2 className="grow">
-          {words.leases} <span className="mono">{shown.length.toLocaleString()}</span>
+          {words.leases} <span className="mono">{data.length.toLocaleString()}</span>
         </h2>
         <input
           type="search"
@@ -33,102 +53,142 @@ export function LeaseTable({ leases, isLoading, words, onRelease }: LeaseTablePr
           onChange={({ target }) => setFilter(target.value)}
         />
       </div>
-      {shown.length === 0 ? (
+      {data.length === 0 ? (
         <EmptyLeases isFiltered={leases.length > 0} isLoading={isLoading} words={words} />
       ) : (
-        <table aria-rowcount={shown.length + 1}>
-          <thead>
-            <tr className="row head" aria-rowindex={1}>
-              {[words.resource, words.holder, words.token, words.age, words.left, words.action].map(
-                (title) => (
-                  <th key={title}>{title}</th>
-                ),
-              )}
-            </tr>
-          </thead>
-          <tbody className="rows" ref={viewport} onScroll={onScroll}>
-            <Filler height={above} />
-            {shown.slice(first, last).map((lease, at) => (
-              <LeaseRow
-                key={lease.resource}
-                lease={lease}
-                index={first + at + 2}
-                words={words}
-                onRelease={onRelease}
-              />
-            ))}
-            <Filler height={below} />
-          </tbody>
-        </table>
+        <Rows data={data} waiting={waiting} selected={selected} words={words} onSelect={onSelect} />
       )}
     </section>
   )
 }
 
-interface LeaseRowProps extends Omit<LeaseTableProps, 'leases' | 'isLoading'> {
-  readonly lease: LiveLease
-  readonly index: number
+type RowsProps = Pick<LeaseTableProps, 'waiting' | 'selected' | 'words' | 'onSelect'> & {
+  readonly data: LiveLease[]
 }
 
-function LeaseRow({ lease, index, words, onRelease }: LeaseRowProps) {
-  const { resource, owner, token, metadata, since } = lease
-  const { name } = Object(metadata)
+function Rows({ data, waiting, selected, words, onSelect }: RowsProps) {
+  const viewport = useRef<HTMLDivElement>(null)
+  const { width, isNarrow } = useSize(viewport)
+  const columns = useMemo(() => columnsFor(width, waiting), [width, waiting])
+  const table = useTable({
+    features,
+    columns,
+    data,
+    getRowId: ({ resource, token }) => `${token} ${resource}`,
+    initialState: { sorting: BY_NAME },
+    enableSortingRemoval: false,
+    columnResizeMode: 'onChange',
+  })
+  const { rows } = table.getRowModel()
+  const headers = table.getHeaderGroups()[0]?.headers ?? []
+  const tracks = headers.map((header) => `${header.getSize()}px`).join(' ')
+  const rowHeight = isNarrow ? ROW_HEIGHT.narrow : ROW_HEIGHT.wide
   return (
-    <tr className="row" aria-rowindex={index}>
-      <td className="name" title={resource}>
-        {resource}
-      </td>
-      <td className="name" title={owner}>
-        {typeof name === 'string' ? name : owner}
-      </td>
-      <td className="mono quiet">{token}</td>
-      <td className="mono" data-title={words.age}>
-        <Age since={since} words={words} />
-      </td>
-      <td className="mono">
-        <TimeLeft lease={lease} words={words} />
-      </td>
-      <td>
-        <button type="button" className="danger" onClick={() => onRelease(lease)}>
-          {words.release}
-          <span className="visually-hidden"> {resource}</span>
-        </button>
-      </td>
-    </tr>
+    <div className="viewport" ref={viewport}>
+      <table aria-rowcount={rows.length + 1} style={{ '--tracks': tracks } as object}>
+        <thead>
+          <tr className="row head" aria-rowindex={1}>
+            {headers.map((header) => (
+              <HeaderCell key={header.id} header={header} words={words} />
+            ))}
+          </tr>
+        </thead>
+        <VirtualBody
+          key={rowHeight}
+          count={rows.length}
+          rowHeight={rowHeight}
+          viewport={viewport}
+          row={(index, top) => {
+            const row = rows[index]
+            return (
+              row && (
+                <LeaseRow
+                  key={row.id}
+                  lease={row.original}
+                  waiting={waiting.get(row.original.resource) ?? 0}
+                  isSelected={row.original.resource === selected}
+                  index={index}
+                  top={top}
+                  words={words}
+                  onSelect={onSelect}
+                />
+              )
+            )
+          }}
+        />
+      </table>
+    </div>
   )
 }
 
-/** Takes the place of the rows that are not drawn. */
-function Filler({ height }: { readonly height: number }) {
-  return <tr className="filler" ref={(element) => element?.style.setProperty('height', `${height}px`)} />
+interface VirtualBodyProps {
+  readonly count: number
+  readonly rowHeight: number
+  readonly viewport: RefObject<HTMLElement | null>
+  readonly row: (index: number, top: number) => ReactNode
 }
 
-function Age({ since, words }: { readonly since: number; readonly words: DashboardTexts }) {
-  const element = useRef<HTMLSpanElement>(null)
-  useFrames(() => show(element.current, span(Math.max(0, Date.now() - since), words)))
-  return <span ref={element} />
-}
-
-function TimeLeft({ lease: { endsAt, span: full }, words }: Pick<LeaseRowProps, 'lease' | 'words'>) {
-  const text = useRef<HTMLSpanElement>(null)
-  const bar = useRef<HTMLSpanElement>(null)
-  useFrames(() => {
-    const left = endsAt === null ? null : Math.max(0, endsAt - Date.now())
-    show(text.current, left === null ? words.noEnd : span(left, words))
-    const share = left === null || !full ? 1 : Math.min(1, left / full)
-    if (!bar.current) return
-    bar.current.style.transform = `scaleX(${share})`
-    bar.current.toggleAttribute('data-low', share < 1 / 3)
+/** Draws only the rows that can be seen. */
+function VirtualBody({ count, rowHeight, viewport, row }: VirtualBodyProps) {
+  const virtual = useVirtualizer({
+    count,
+    getScrollElement: () => viewport.current,
+    estimateSize: () => rowHeight,
+    overscan: 8,
   })
   return (
-    <span className="ttl">
-      <span ref={text} />
-      <span className="track">
-        <span className="fill" ref={bar} />
-      </span>
-    </span>
+    <tbody style={{ height: virtual.getTotalSize() }}>
+      {virtual.getVirtualItems().map(({ index, start }) => row(index, start))}
+    </tbody>
   )
 }
+
+interface LeaseRowProps extends Pick<LeaseTableProps, 'words' | 'onSelect'> {
+  readonly lease: LiveLease
+  readonly waiting: number
+  readonly isSelected: boolean
+  readonly index: number
+  readonly top: number
+}
+
+const LeaseRow = memo(function LeaseRow(props: LeaseRowProps) {
+  const { lease, waiting, isSelected, index, top, words, onSelect } = props
+  const { resource, owner, token, since } = lease
+  const cell = (name: ColumnName, content: ReactNode, title?: string) => (
+    <td className={`cell-${name}`} data-title={words[name]} title={title}>
+      {content}
+    </td>
+  )
+  return (
+    // The button in the first cell does the same by keyboard.
+    <tr
+      className="row"
+      aria-rowindex={index + 2}
+      aria-current={isSelected || undefined}
+      style={{ transform: `translateY(${top}px)` }}
+      onClick={() => onSelect(resource)}
+    >
+      {cell(
+        'resource',
+        <button type="button" className="link">
+          {resource}
+        </button>,
+        resource,
+      )}
+      {cell(
+        'holder',
+        <>
+          {holderName(lease)} <span className="quiet">{metadataLine(lease)}</span>
+        </>,
+        [owner, metadataLine(lease)].filter(Boolean).join('\n'),
+      )}
+      {cell('waiting', <span className={waiting > 0 ? 'some-wait' : 'quiet'}>{waiting}</span>)}
+      {cell('token', token)}
+      {cell('age', <Age since={since} words={words} />)}
+      {cell('left', <TimeLeft lease={lease} words={words} />)}
+    </tr>
+  )
+})
 
 interface EmptyLeasesProps extends Pick<LeaseTableProps, 'isLoading' | 'words'> {
   readonly isFiltered: boolean
@@ -153,19 +213,15 @@ function textOf({ resource, owner, metadata }: LiveLease): string {
   return `${resource} ${owner} ${metadata ? JSON.stringify(metadata) : ''}`.toLowerCase()
 }
 
-function show(element: HTMLElement | null, text: string): void {
-  if (element && element.textContent !== text) element.textContent = text
-}
-
-/** At most two numbers: `4 s`, `3 min 20 s`, `2 h 05 min`. */
-function span(ms: number, { units: [h, min, sec] }: DashboardTexts): string {
-  const seconds = Math.floor(ms / 1000)
-  if (seconds < 60) return `${seconds} ${sec}`
-  const minutes = Math.floor(seconds / 60)
-  if (minutes < 60) return `${minutes} ${min} ${pad(seconds % 60)} ${sec}`
-  return `${Math.floor(minutes / 60)} ${h} ${pad(minutes % 60)} ${min}`
-}
-
-function pad(value: number): string {
-  return String(value).padStart(2, '0')
+function useSize(element: { readonly current: HTMLElement | null }) {
+  const [size, setSize] = useState({ width: 0, isNarrow: matchMedia(NARROW).matches })
+  useLayoutEffect(() => {
+    if (!element.current) return
+    const observer = new ResizeObserver(([entry]) => {
+      if (entry) setSize({ width: entry.contentRect.width, isNarrow: matchMedia(NARROW).matches })
+    })
+    observer.observe(element.current)
+    return () => observer.disconnect()
+  }, [element])
+  return size
 }

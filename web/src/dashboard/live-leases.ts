@@ -1,18 +1,28 @@
+import * as v from 'valibot'
 import { randomId } from '../../../src/base/random-id.ts'
-import { type Api, createApi, unexpected } from '../../../src/client/api.ts'
+import { type Api, type ApiRequest, createApi, unexpected } from '../../../src/client/api.ts'
 import { createSocket, type Socket } from '../../../src/client/socket.ts'
 import { systemClock } from '../../../src/core/index.ts'
 import {
   type AuditEntry,
+  auditPage,
   LEASES_CHANNEL,
+  leaseChangeEvent,
+  lockShown,
+  locksListed,
   type ObservedLease,
   type Stats,
+  stats as statsSchema,
 } from '../../../src/protocol/index.ts'
+import { UpdatePace } from './update-pace.ts'
 import { WhileVisible } from './while-visible.ts'
 
 const PAGE = 1000
 const TRY_AGAIN_MS = 2000
 const EVENTS_KEPT = 500
+
+export const RANGES = ['15m', '24h'] as const
+export type Range = (typeof RANGES)[number]
 
 /** A lease as the table shows it. Its times are on this machine's clock. */
 export interface LiveLease extends ObservedLease {
@@ -26,7 +36,14 @@ export interface DashboardEvent {
   readonly id: number
   readonly at: number
   readonly lease: ObservedLease
-  readonly what: 'granted' | 'renewed' | 'released' | 'expired' | 'taken-over'
+  readonly what: 'granted' | 'renewed' | 'released' | 'expired' | 'taken-over' | 'forced'
+}
+
+export interface Queue {
+  /** `null`: the store keeps no queue. */
+  readonly count: number | null
+  /** First in line first. */
+  readonly first: readonly { readonly owner: string; readonly place: number }[]
 }
 
 export interface DashboardState {
@@ -35,7 +52,11 @@ export interface DashboardState {
   readonly isLoaded: boolean
   readonly leases: readonly LiveLease[]
   readonly events: readonly DashboardEvent[]
+  /** The last 15 minutes. */
   readonly stats: Stats | null
+  /** The time range of the plots. `null` until it has been read. */
+  readonly plotted: Stats | null
+  readonly range: Range
   /** `null`: the server does not show it. */
   readonly audit: readonly AuditEntry[] | null
 }
@@ -46,14 +67,17 @@ export const LOADING: DashboardState = {
   leases: [],
   events: [],
   stats: null,
+  plotted: null,
+  range: '15m',
   audit: [],
 }
 
-/** Everything that the dashboard shows: read once, then updated by push. Listeners are called once per frame. */
+/** Everything that the dashboard shows: read once, then updated by push. */
 export class LiveLeases {
   readonly #api: Api
   readonly #leases = new Map<string, LiveLease>()
   readonly #listeners = new Set<() => void>()
+  readonly #pace = new UpdatePace(() => this.#showLeases())
   /** Changes that arrived while the list was read: they are newer than the list. */
   #changesDuringRead: Map<string, LiveLease | null> | undefined
   #isClosed = false
@@ -62,7 +86,6 @@ export class LiveLeases {
   #state: DashboardState = LOADING
   #events: DashboardEvent[] = []
   #lastId = 0
-  #frame = 0
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(token: string) {
@@ -80,6 +103,25 @@ export class LiveLeases {
     return () => this.#listeners.delete(listener)
   }
 
+  /** The plots cover this time from now on. */
+  showRange(range: Range): void {
+    this.#change({ range, plotted: range === '15m' ? this.#state.stats : null })
+    void this.#readStats()
+  }
+
+  /** Who waits for a resource, first in line first. */
+  async queueOf(resource: string): Promise<Queue> {
+    const path = `api/locks/${encodeURIComponent(resource)}`
+    const { waiting, queue } = await this.#ask(lockShown, { method: 'GET', path })
+    return { count: waiting, first: queue }
+  }
+
+  /** What the audit trail knows of one resource, newest first. */
+  async history(resource: string): Promise<readonly AuditEntry[]> {
+    const query = new URLSearchParams({ resource, limit: '50' })
+    return (await this.#ask(auditPage, { method: 'GET', path: `api/audit?${query}` })).entries
+  }
+
   /** Ends this lease, never a later one of the resource. */
   async release({ resource, token }: ObservedLease): Promise<void> {
     const path = `api/leases?${new URLSearchParams({ resource })}`
@@ -92,15 +134,17 @@ export class LiveLeases {
     this.#isClosed = true
     clearTimeout(this.#timer)
     this.#figures?.close()
-    cancelAnimationFrame(this.#frame)
+    this.#pace.close()
     this.#listeners.clear()
     this.#socket?.close()
   }
 
   async #start(): Promise<void> {
-    const stats = await this.#readStats()
+    await this.#readStats()
     if (this.#isOver) return
+    const { stats } = this.#state
     if (!stats) {
+      this.#change({ phase: 'offline' })
       this.#timer = setTimeout(() => void this.#start(), TRY_AGAIN_MS)
       return
     }
@@ -153,17 +197,15 @@ export class LiveLeases {
     for (const [resource, lease] of changes)
       if (lease) this.#leases.set(resource, lease)
       else this.#leases.delete(resource)
-    this.#updateSoon()
+    this.#pace.updateSoon()
   }
 
   async #list(): Promise<LiveLease[]> {
     const found: LiveLease[] = []
     for (let after: string | undefined; ; ) {
       const query = new URLSearchParams({ limit: String(PAGE), ...(after !== undefined && { after }) })
-      const answer = await this.#api({ method: 'GET', path: `api/locks?${query}` })
-      if (answer.status !== 200) throw unexpected(answer)
-      const page = answer.body as { locks?: ObservedLease[]; next?: string }
-      found.push(...(page.locks ?? []).map(liveLease))
+      const page = await this.#ask(locksListed, { method: 'GET', path: `api/locks?${query}` })
+      found.push(...page.locks.map(liveLease))
       after = page.next
       if (after === undefined) return found
     }
@@ -175,12 +217,16 @@ export class LiveLeases {
     else await this.#readAudit()
   }
 
-  async #readStats(): Promise<Stats | null> {
-    const answer = await this.#api({ method: 'GET', path: 'api/stats' }).catch(() => null)
-    const stats = answer?.status === 200 ? (answer.body as Stats) : null
-    if (stats) this.#change({ stats })
-    else if (answer) this.#change({ phase: 'signed-out' })
-    return stats
+  async #readStats(): Promise<void> {
+    const { range } = this.#state
+    const read = (range: Range) => this.#ask(statsSchema, { method: 'GET', path: `api/stats?range=${range}` })
+    try {
+      const stats = await read('15m')
+      const plotted = range === '15m' ? stats : await read(range)
+      this.#change({ stats, ...(this.#state.range === range && { plotted }) })
+    } catch (error) {
+      if (error instanceof NotAllowed) this.#change({ phase: 'signed-out' })
+    }
   }
 
   get #isOver(): boolean {
@@ -188,16 +234,46 @@ export class LiveLeases {
   }
 
   async #readAudit(): Promise<void> {
-    const answer = await this.#api({ method: 'GET', path: 'api/audit' }).catch(() => null)
-    if (!answer) return
-    const { entries = [] } = answer.body as { entries?: AuditEntry[] }
-    this.#change({ audit: answer.status === 200 ? entries : null })
+    try {
+      const { entries } = await this.#ask(auditPage, { method: 'GET', path: 'api/audit' })
+      this.#markForced(entries)
+      this.#change({ audit: entries, events: this.#events })
+    } catch (error) {
+      if (error instanceof NotAllowed) this.#change({ audit: null })
+    }
+  }
+
+  /** The push says only that a lease was released. The audit trail says who did it. */
+  #markForced(entries: readonly AuditEntry[]): void {
+    const key = (resource: string, token: number) => `${token} ${resource}`
+    const forced = new Set(
+      entries.flatMap(({ action, resource, token }) =>
+        action === 'force-release' ? key(resource, token) : [],
+      ),
+    )
+    this.#events = this.#events.map((event) =>
+      event.what === 'released' && forced.has(key(event.lease.resource, event.lease.token))
+        ? { ...event, what: 'forced' }
+        : event,
+    )
+  }
+
+  /** The response, checked. Rejects with `NotAllowed` if the server does not accept the token. */
+  async #ask<Schema extends v.GenericSchema>(
+    schema: Schema,
+    request: ApiRequest,
+  ): Promise<v.InferOutput<Schema>> {
+    const answer = await this.#api(request)
+    if (answer.status === 401 || answer.status === 403) throw new NotAllowed()
+    const { success, output } = v.safeParse(schema, answer.body)
+    if (answer.status !== 200 || !success) throw unexpected(answer)
+    return output
   }
 
   #onEvent(event: string, data: object): void {
     if (event === 'lease.gap') void this.#readAll()
-    if (event !== 'lease.change') return
-    const { lease } = data as { lease: ObservedLease }
+    if (event !== 'lease.change' || !v.is(leaseChangeEvent, data)) return
+    const { lease } = data
     const before = this.#leases.get(lease.resource)
     // A late event about an older lease must not hide a newer one.
     if (before && before.token > lease.token) return
@@ -211,16 +287,12 @@ export class LiveLeases {
       0,
       EVENTS_KEPT,
     )
-    this.#updateSoon()
+    this.#pace.updateSoon()
   }
 
-  /** Thousands of changes per second become one update per frame. */
-  #updateSoon(): void {
-    this.#frame ||= requestAnimationFrame(() => {
-      this.#frame = 0
-      const isLoaded = this.#changesDuringRead === undefined
-      this.#change({ leases: [...this.#leases.values()], events: this.#events, isLoaded })
-    })
+  #showLeases(): void {
+    const isLoaded = this.#changesDuringRead === undefined
+    this.#change({ leases: [...this.#leases.values()], events: this.#events, isLoaded })
   }
 
   #change(change: Partial<DashboardState>): void {
@@ -228,6 +300,8 @@ export class LiveLeases {
     for (const listener of this.#listeners) listener()
   }
 }
+
+class NotAllowed extends Error {}
 
 function liveLease(lease: ObservedLease): LiveLease {
   const { remaining, acquiredAt, expiresAt } = lease

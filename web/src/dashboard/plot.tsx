@@ -1,4 +1,6 @@
-import { type RefObject, useLayoutEffect, useRef, useState } from 'react'
+import { useLayoutEffect, useMemo, useRef } from 'react'
+import UPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
 
 export interface Line {
   readonly name: string
@@ -9,147 +11,152 @@ export interface Line {
 
 interface PlotProps {
   readonly title: string
+  /** What the numbers are, for the axis: `ms`, `%`, `per minute`. */
   readonly unit: string
   /** ISO 8601, one for each value. */
   readonly times: readonly string[]
   readonly lines: readonly Line[]
   readonly empty: string
+  /** The word for the moment under the pointer. */
+  readonly when: string
+  /** The theme and language. The plot is drawn anew when it changes. */
+  readonly look: string
 }
 
-const HEIGHT = 194
-const LEFT = 48
-/** Space for half a line of text. */
-const TOP = 10
-const BOTTOM = 24
+const HEIGHT = 200
+/** The pointer over one plot shows the same moment in all of them. */
+const SYNC_KEY = 'holdfast'
 
-/** Values over the last minutes, with the numbers under the pointer. */
-export function Plot({ title, unit, times, lines, empty }: PlotProps) {
-  const [at, setAt] = useState<number | null>(null)
-  const figure = useRef<HTMLElement>(null)
-  const width = useInnerWidth(figure)
-  const highest = Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)))
-  const top = niceCeiling(highest)
-  const x = (index: number) => LEFT + ((width - LEFT) * index) / Math.max(1, times.length - 1)
-  const y = (value: number) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / top)
-  const shownAt = at ?? times.length - 1
+/** Values over time, with the numbers under the pointer. */
+export function Plot({ title, unit, times, lines, empty, when, look }: PlotProps) {
+  const host = useRef<HTMLDivElement>(null)
+  const plot = useRef<UPlot | null>(null)
+  const isEmpty = lines.every(({ values }) => values.every((value) => !value))
+  const data = useMemo(
+    (): UPlot.AlignedData => [
+      times.map((time) => Date.parse(time) / 1000),
+      ...lines.map(({ values }) => [...values]),
+    ],
+    [times, lines],
+  )
+  const latest = useRef({ data, lines, unit, when })
+  latest.current = { data, lines, unit, when }
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `look` changes the colours that the style sheet gives.
+  useLayoutEffect(() => {
+    const element = host.current
+    if (isEmpty || !element) return
+    const { data } = latest.current
+    const drawn = new UPlot(optionsOf(element, latest.current), data, element)
+    plot.current = drawn
+    const observer = new ResizeObserver(() => drawn.setSize({ width: element.clientWidth, height: HEIGHT }))
+    observer.observe(element)
+    return () => {
+      observer.disconnect()
+      drawn.destroy()
+      plot.current = null
+    }
+  }, [isEmpty, look])
+  useLayoutEffect(() => plot.current?.setData(data), [data])
+  const now = lines.map(({ name, values }) => `${name} ${format(values.at(-1) ?? null, unit)}`).join(', ')
   return (
-    <figure ref={figure} className="card plot">
-      <figcaption className="bar">
-        <h2 className="grow">{title}</h2>
-        {lines.map(({ name, colour, values }) => (
-          <span key={name} className="key" data-colour={colour}>
-            {name} <span className="mono">{format(values[shownAt] ?? null, unit)}</span>
-          </span>
-        ))}
+    <figure className="card plot">
+      <figcaption>
+        <h2>
+          {title} <span className="unit">{unit}</span>
+        </h2>
       </figcaption>
-      {highest === 0 ? (
+      {isEmpty ? (
         <p className="quiet empty">{empty}</p>
       ) : (
-        <svg
-          viewBox={`0 0 ${width} ${HEIGHT}`}
-          role="img"
-          aria-label={`${title}: ${lines.map(({ name, values }) => `${name} ${format(values.at(-1) ?? null, unit)}`).join(', ')}`}
-          onPointerMove={({ clientX, currentTarget }) => {
-            const { left } = currentTarget.getBoundingClientRect()
-            const share = (clientX - left - LEFT) / (width - LEFT)
-            const index = Math.round(share * (times.length - 1))
-            setAt(Math.min(times.length - 1, Math.max(0, index)))
-          }}
-          onPointerLeave={() => setAt(null)}
-        >
-          {[0, 0.5, 1].map((share) => (
-            <g key={share}>
-              <line className="grid" x1={LEFT} x2={width} y1={y(top * share)} y2={y(top * share)} />
-              <text x={LEFT - 6} y={y(top * share) + 4} textAnchor="end">
-                {format(top * share, '')}
-              </text>
-            </g>
-          ))}
-          {[0, Math.floor((times.length - 1) / 2), times.length - 1].map((index, n) => (
-            <text
-              key={times[index]}
-              x={x(index)}
-              y={HEIGHT - 4}
-              textAnchor={(['start', 'middle', 'end'] as const)[n]}
-            >
-              {clockOf(times[index])}
-            </text>
-          ))}
-          {lines.map(({ name, colour, values }) => (
-            <g key={name} data-colour={colour}>
-              <path className="line" d={pathOf(values, x, y)} />
-              {values.map((value, index) =>
-                value === null || !standsAlone(values, index) ? null : (
-                  <circle key={times[index]} cx={x(index)} cy={y(value)} r="2.5" />
-                ),
-              )}
-            </g>
-          ))}
-          {at !== null && <line className="cursor" x1={x(at)} x2={x(at)} y1={TOP} y2={HEIGHT - BOTTOM} />}
-        </svg>
+        <div ref={host} role="img" aria-label={`${title}: ${now}`} />
       )}
     </figure>
   )
 }
 
-/** The plot is drawn at the size at which it is shown. Scaled, its text would be too small on a phone. */
-function useInnerWidth(element: RefObject<HTMLElement | null>): number {
-  const [width, setWidth] = useState(640)
-  useLayoutEffect(() => {
-    if (!element.current) return
-    const observer = new ResizeObserver(([entry]) => entry && setWidth(entry.contentRect.width))
-    observer.observe(element.current)
-    return () => observer.disconnect()
-  }, [element])
-  return width
+function optionsOf(
+  element: HTMLElement,
+  { lines, unit, when }: Pick<PlotProps, 'lines' | 'unit' | 'when'>,
+): UPlot.Options {
+  const axis = {
+    stroke: colourOf(element, 'quiet'),
+    font: `12px ${getComputedStyle(element).getPropertyValue('--mono')}`,
+    grid: { stroke: colourOf(element, 'line'), width: 1 },
+    ticks: { show: false },
+  }
+  return {
+    width: element.clientWidth,
+    height: HEIGHT,
+    cursor: { sync: { key: SYNC_KEY }, drag: { x: false, y: false } },
+    scales: { y: { range: (_, _low, high) => [0, unit === '%' ? 100 : Math.max(1, high * 1.1)] } },
+    axes: [
+      { ...axis, space: 90, values: (_, seconds) => seconds.map(clockOf) },
+      { ...axis, size: 56, values: (_, values) => values.map((value) => format(value, '')) },
+    ],
+    series: [
+      { label: when, value: (_, seconds) => (seconds === null ? '' : clockOf(seconds)) },
+      ...lines.map(({ name, colour }) => ({
+        label: name,
+        stroke: colourOf(element, colour),
+        width: 1.5,
+        value: (_: UPlot, value: number | null) => format(value, unit),
+        points: { size: 5, filter: (plot: UPlot, series: number) => lonely(plot.data[series] ?? []) },
+      })),
+    ],
+    // Without a pointer, the latest values are shown.
+    hooks: { setCursor: [showLatest], setData: [showLatest], ready: [showLatest] },
+  }
 }
 
+function showLatest(plot: UPlot): void {
+  if (plot.cursor.idx == null) plot.setLegend({ idx: plot.data[0].length - 1 }, false)
+}
+
+/** The indexes of values between two gaps, which a line cannot show. */
+function lonely(values: ArrayLike<number | null | undefined>): number[] {
+  const isGap = (index: number) => (values[index] ?? null) === null
+  return Array.from(values, (_, index) => index).filter(
+    (index) => !isGap(index) && isGap(index - 1) && isGap(index + 1),
+  )
+}
+
+/** A colour of the style sheet as a canvas understands it. */
+function colourOf(element: HTMLElement, name: string): string {
+  const probe = element.appendChild(document.createElement('span'))
+  probe.style.color = `var(--${name})`
+  const { color } = getComputedStyle(probe)
+  probe.remove()
+  return color
+}
+
+/** The last minutes of a figure, small. */
 export function Sparkline({ values }: { readonly values: readonly (number | null)[] }) {
   const top = Math.max(1, ...values.map((value) => value ?? 0))
-  const x = (index: number) => (index * 96) / Math.max(1, values.length - 1)
+  const x = (index: number) => ((index * 96) / Math.max(1, values.length - 1)).toFixed(1)
+  const y = (value: number) => (22 - (20 * value) / top).toFixed(1)
+  const path = values.map((value, index) => {
+    if (value === null) return ''
+    const isStart = (values[index - 1] ?? null) === null
+    return `${isStart ? 'M' : 'L'}${x(index)} ${y(value)}${isStart ? 'h0' : ''}`
+  })
   return (
     <svg className="spark" viewBox="0 0 96 24" aria-hidden="true">
-      <path className="line" d={pathOf(values, x, (value) => 22 - (20 * value) / top)} />
+      <path className="line" d={path.join('')} />
     </svg>
   )
 }
 
-function standsAlone(values: readonly (number | null)[], index: number): boolean {
-  return (values[index - 1] ?? null) === null && (values[index + 1] ?? null) === null
-}
-
-/** A missing value is a gap, and a value between two gaps is a dot. */
-function pathOf(
-  values: readonly (number | null)[],
-  x: (index: number) => number,
-  y: (value: number) => number,
-): string {
-  let pen = 'M'
-  return values
-    .map((value, index) => {
-      if (value === null) {
-        pen = 'M'
-        return ''
-      }
-      const step = `${pen}${x(index).toFixed(1)} ${y(value).toFixed(1)}${pen === 'M' ? 'h0' : ''}`
-      pen = 'L'
-      return step
-    })
-    .join('')
-}
-
-function niceCeiling(value: number): number {
-  const power = 10 ** Math.floor(Math.log10(Math.max(value, 1e-9)))
-  return ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10) * power
-}
-
 function format(value: number | null, unit: string): string {
   if (value === null) return '–'
-  return `${value >= 100 || Number.isInteger(value) ? Math.round(value).toLocaleString() : value.toFixed(1)}${unit && ` ${unit}`}`
+  const rounded =
+    value >= 100 || Number.isInteger(value) ? Math.round(value).toLocaleString() : value.toFixed(1)
+  return unit ? `${rounded} ${unit}` : rounded
 }
 
-function clockOf(time: string | undefined): string {
-  return time
-    ? new Date(time).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hour12: false })
-    : ''
+function clockOf(seconds: number): string {
+  return new Date(seconds * 1000).toLocaleTimeString([], {
+    hour: '2-digit',
+    minute: '2-digit',
+    hour12: false,
+  })
 }

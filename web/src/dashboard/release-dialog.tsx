@@ -1,18 +1,26 @@
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useId, useRef, useState } from 'react'
+import type { LiveLease } from './live-leases.ts'
+import { holderName } from './people.ts'
 import type { DashboardTexts } from './texts.ts'
 
 interface ReleaseDialogProps {
-  readonly resource: string
+  readonly lease: LiveLease
   readonly words: DashboardTexts
   readonly onConfirm: () => Promise<void>
   readonly onClose: () => void
 }
 
-export function ReleaseDialog({ resource, words, onConfirm, onClose }: ReleaseDialogProps) {
+/** Asks before a lease is ended by force. The safe answer has the focus. */
+export function ReleaseDialog({ lease, words, onConfirm, onClose }: ReleaseDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
+  const cancel = useRef<HTMLButtonElement>(null)
+  const title = useId()
   const [failure, setFailure] = useState('')
   const [isRunning, setIsRunning] = useState(false)
-  useEffect(() => dialog.current?.showModal(), [])
+  useEffect(() => {
+    dialog.current?.showModal()
+    cancel.current?.focus()
+  }, [])
   const confirm = async () => {
     setIsRunning(true)
     try {
@@ -24,19 +32,20 @@ export function ReleaseDialog({ resource, words, onConfirm, onClose }: ReleaseDi
     }
   }
   return (
-    <dialog ref={dialog} className="card" onClose={onClose}>
-      <p>{words.releaseQuestion(resource)}</p>
-      {failure && (
-        <p className="failure" role="alert" title={failure}>
-          {words.notReleased}
-        </p>
-      )}
+    <dialog ref={dialog} className="card" aria-labelledby={title} onClose={onClose}>
+      <h2 id={title}>{words.releaseTitle}</h2>
+      <p className="full-name mono">{lease.resource}</p>
+      <p>{words.releaseQuestion(holderName(lease))}</p>
+      <p className="failure" role="alert" title={failure}>
+        {failure && words.notReleased}
+      </p>
       <div className="bar">
+        <span className="grow" />
+        <button ref={cancel} type="button" onClick={() => dialog.current?.close()}>
+          {words.cancel}
+        </button>
         <button type="button" className="danger" disabled={isRunning} onClick={() => void confirm()}>
           {words.releaseNow}
-        </button>
-        <button type="button" onClick={() => dialog.current?.close()}>
-          {words.cancel}
         </button>
       </div>
     </dialog>

@@ -7,7 +7,7 @@ const SHOWN = 4
 function statsIn(n: number, waiters: number): Pick<Stats, 'waiters' | 'buckets'> {
   const buckets = Array.from({ length: SHOWN }, (_, index) => ({
     at: `bucket ${n - SHOWN + 1 + index}`,
-    ...{ grants: 9, refusals: 0, ends: 9, expiries: 0, lost: 0 },
+    ...{ grants: 9, answered: 0, refusals: 0, ends: 9, expiries: 0, lost: 0 },
     waits: { count: 9, p50: 1, p95: 1, p99: 1 },
   }))
   return { waiters, buckets }

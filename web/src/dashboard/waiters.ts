@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import type { Stats } from '../../../src/protocol/index.ts'
 
 /** The number of waiters that the page read last, by the start of the bucket in which it read. */
-type Looks = ReadonlyMap<string, number>
+type Looks = ReadonlyMap<string, number | null>
 
 /** The server reports only how many wait now, so earlier values are what this page has read. `null`: no read. */
 export function useWaiters(stats: Stats | null): readonly (number | null)[] {

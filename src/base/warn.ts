@@ -1,0 +1,6 @@
+/** Tells the operator about something that works, but should be changed. On Node it is a `HoldfastWarning`. */
+export function warn(message: string): void {
+  const { process } = globalThis as { process?: { emitWarning?(message: string, name: string): void } }
+  if (process?.emitWarning) process.emitWarning(message, 'HoldfastWarning')
+  else console.warn(`HoldfastWarning: ${message}`)
+}

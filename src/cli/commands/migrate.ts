@@ -1,0 +1,48 @@
+import { checkDependencies } from '../../server/index.ts'
+import { type Command, STORE_OPTIONS } from '../command.ts'
+import { EXIT } from '../exit-codes.ts'
+import { usageFailure } from '../failure.ts'
+import { storeAddress, withoutPassword, withStore } from '../stores/index.ts'
+
+export const migrate: Command = {
+  usage: 'migrate [options] [store]',
+  description: `Creates or upgrades everything that commands and serve keep in the store: the tables of leases, documents, audit
+and secrets, or a bucket. Run it before a deployment, with the role that owns the tables. It may run again, and on
+several machines at once. Nodes of the version before go on. Redis and files need no migration.`,
+  positionalCount: [0, 1],
+  options: {
+    grant: {
+      type: 'string',
+      value: '<role>',
+      help: 'a role of Postgres that gets what a node needs: usage, select, insert, update, delete',
+    },
+    ...STORE_OPTIONS,
+  },
+  examples: [
+    {
+      line: 'holdfast migrate --store postgres://owner@db/app --grant app',
+      text: 'then serve with postgres://app@db/app',
+    },
+  ],
+
+  async run({ positionals, settings, terminal }) {
+    const address = positionals[0] ?? storeAddress(settings)
+    const grantTo = settings.text('grant')
+    const tables = await withStore(address, async ({ store, migrate, serverParts }) => {
+      if (migrate) return (await migrate(grantTo === undefined ? {} : { grantTo })).tables
+      if (grantTo !== undefined)
+        throw usageFailure(`--grant: expected a store of Postgres, got ${withoutPassword(address)}`)
+      const parts = await serverParts?.()
+      const [failure] = await checkDependencies({ store, documents: { read: async () => null }, ...parts })
+      if (failure) throw failure.error
+      return []
+    })
+    const shown = withoutPassword(address)
+    if (settings.is('json')) terminal.print(JSON.stringify({ store: shown, tables }, null, 2))
+    else for (const table of tables) terminal.print(table)
+    terminal.remark(
+      `${shown} is ready for this version${grantTo === undefined ? '' : ` and the role ${grantTo}`}`,
+    )
+    return EXIT.ok
+  },
+}

@@ -1,0 +1,74 @@
+import { LeaseError } from '../base/errors.ts'
+import type { PostgresDatabase } from './postgres.ts'
+import { INSUFFICIENT_PRIVILEGE } from './postgres-errors.ts'
+import { identifier, literal } from './sql-text.ts'
+import { codeOf } from './store-error.ts'
+
+export interface PostgresMigration {
+  /** Nodes that migrate the same thing take turns. */
+  readonly lock: string
+  /** The body of a `do` statement. It must look again: another node may have done it meanwhile. */
+  readonly body: string
+  /** What is wrong, for the error of a role that may not change it. */
+  readonly problem: string
+  /** The function that migrates with another role. */
+  readonly migrate: string
+}
+
+/** Runs a migration in one transaction. Several nodes may do this at once. */
+export async function runMigration(
+  database: PostgresDatabase,
+  { lock, body, problem, migrate }: PostgresMigration,
+): Promise<void> {
+  try {
+    await database.run(`${inTurn(lock)} do ${literal(body)}`)
+  } catch (error) {
+    if (codeOf(error) !== INSUFFICIENT_PRIVILEGE) throw error
+    throw new LeaseError(
+      'store-failed',
+      `Postgres: ${problem}, and this role may not create or change it: grant it CREATE on the schema, or call ` +
+        `${migrate} or run holdfast migrate with the role that owns the tables`,
+      { cause: error },
+    )
+  }
+}
+
+/** Takes a lock that ends with the transaction. */
+function inTurn(lock: string): string {
+  return `set transaction isolation level read committed;
+select pg_advisory_xact_lock(hashtext(${literal(lock)}), hashtext('holdfast'));`
+}
+
+/** What a node does with each table. */
+const RIGHTS = ['select', 'insert', 'update', 'delete'] as const
+
+/** Rejects if this role may not read and write the tables, or the server accepts no writes. */
+export async function checkAccess(database: PostgresDatabase, tables: readonly string[]): Promise<void> {
+  const [row] = await database.query(
+    `select current_setting('transaction_read_only') = 'on' as read_only, (
+      select string_agg(missing || ' on ' || name, ', ')
+      from json_array_elements_text($1::text::json) name, json_array_elements_text($2::text::json) missing
+      where not has_table_privilege(name, missing)) as missing`,
+    [JSON.stringify(tables), JSON.stringify(RIGHTS)],
+  )
+  const { read_only, missing } = Object(row) as { readonly read_only?: unknown; readonly missing?: unknown }
+  if (typeof missing === 'string')
+    throw new LeaseError(
+      'store-failed',
+      `Postgres: this role lacks ${missing}: grant it, or run holdfast migrate with --grant`,
+    )
+  if (read_only === true)
+    throw new LeaseError('store-unavailable', 'Postgres: this server is a standby, or accepts no writes')
+}
+
+/** Gives a role what a node needs, and nothing more. */
+export async function grantAccess(
+  database: PostgresDatabase,
+  schema: string,
+  tables: readonly string[],
+  role: string,
+): Promise<void> {
+  // Postgres refuses two grants on one table at the same moment.
+  await database.run(`${inTurn(schema)} grant usage on schema ${schema} to ${identifier(role)};
+grant ${RIGHTS.join(', ')} on ${tables.join(', ')} to ${identifier(role)}`)
+}

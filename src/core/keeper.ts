@@ -1,0 +1,244 @@
+import { Stop } from '../base/abort.ts'
+import { answerWithin } from '../base/answer-within.ts'
+import { type Moment, moment } from '../base/clock.ts'
+import { asLeaseError, LeaseError } from '../base/errors.ts'
+import type { LeaseRecord } from '../base/records.ts'
+import type { Context } from './context.ts'
+import type { LossReason } from './lease.ts'
+import type { CheckedOptions } from './options.ts'
+import { releaseInTime } from './release.ts'
+import { type Held, hasPassed, hold, nextDue } from './state.ts'
+import type { RenewAsk } from './store.ts'
+
+export type KeepOptions = Pick<CheckedOptions, 'ttl' | 'heartbeat' | 'retry'>
+
+/** Keeps a granted lease alive by its heartbeat, until it is released or lost. */
+export interface Keeper {
+  /** The lease as it was granted. */
+  readonly record: LeaseRecord
+  readonly context: Context
+  readonly options: KeepOptions
+  isHeld(): boolean
+  /** By the store's clock; moves with every renewal. */
+  expiresAt(): number | null
+  /** Aborts when the lease is lost. */
+  signal(): AbortSignal
+  /** Renews now, in addition to the heartbeat. Calls at the same time share one renewal. */
+  renew(): Promise<void>
+  /** Sends one renewal, and waits for its answer. */
+  renewWith(changes?: Partial<RenewAsk>): Promise<void>
+  /** Rejects only if the store could not be reached; the lease then ends with its TTL. */
+  release(): Promise<void>
+  /** Stops the heartbeat. A later release does nothing. Returns how long the lease was held. */
+  letGo(): number
+  /** The lease can no longer be trusted. */
+  lose(reason: LossReason): void
+  /** The work is told before the lease is released. */
+  close(error: LeaseError): Promise<void>
+}
+
+/** The ids of the leases that this process holds. */
+const heldHere = new Set<string>()
+
+/** Whether this process holds the lease with this id. */
+export function isHeldHere(id: string): boolean {
+  return heldHere.has(id)
+}
+
+/** Keeps what the store has just granted. Throws if the answer came after its own deadline. */
+export function keepGrant(
+  context: Context,
+  options: KeepOptions,
+  lease: LeaseRecord,
+  sent: Moment,
+  started: number,
+  attempts: number,
+): Keeper {
+  const { resource, remaining, expiresAt } = lease
+  const at = moment(context.clock)
+  const held = hold({ ...options, sent, at, remaining })
+  if (!held)
+    throw new LeaseError('store-unavailable', 'the grant arrived after its own deadline', { resource })
+  const keeper = createKeeper(context, options, lease, held)
+  context.emit(lease, { type: 'acquired', expiresAt, attempts, waited: at.mono - started })
+  return keeper
+}
+
+export function createKeeper(
+  context: Context,
+  options: KeepOptions,
+  record: LeaseRecord,
+  granted: Held,
+): Keeper {
+  const { clock, store, callTimeout, queue, emit } = context
+  const { ttl, heartbeat, retry } = options
+  const { resource, id } = record
+  const since = clock.monotonic()
+  const loss = new Stop()
+  /** `null`: lost or released, for good. */
+  let held: Held | null
+  let { expiresAt } = record
+  /** Renewals that failed since the last one that succeeded. */
+  let failures = 0
+  let lastFailure: LeaseError | undefined
+  /** A renewal was sent, and none was answered since. */
+  let isUnanswered = false
+  let cancelTimer = () => {}
+  let renewal: Promise<void> | undefined
+  let released: Promise<void> | undefined
+
+  const keeper: Keeper = {
+    record,
+    context,
+    options,
+    isHeld: () => heldAt(moment(clock)) !== null,
+    expiresAt: () => expiresAt,
+    signal: () => loss.signal,
+
+    renew() {
+      renewal ??= renewWith().finally(() => (renewal = undefined))
+      return renewal
+    },
+
+    renewWith,
+
+    release() {
+      released ??= release()
+      return released
+    },
+
+    letGo() {
+      released = Promise.resolve()
+      return end()
+    },
+
+    lose,
+
+    close(error) {
+      loss.abort(error)
+      return keeper.release().catch(() => {})
+    },
+  }
+  context.held.add(keeper)
+  heldHere.add(id)
+  set(granted)
+  return keeper
+
+  function set(next: Held | null): void {
+    held = next
+    cancelTimer()
+    const due = next ? nextDue(next) : Infinity
+    if (due < Infinity) cancelTimer = clock.setTimer(onTimer, Math.max(0, due - clock.monotonic()), true)
+  }
+
+  /** The state at this moment. A lease whose deadline has passed is lost. */
+  function heldAt(at: Moment): Held | null {
+    if (held && hasPassed(held, at)) lose('deadline')
+    return held
+  }
+
+  function onTimer(): void {
+    const at = moment(clock)
+    const now = heldAt(at)
+    if (!now) return
+    const isInDanger = at.mono >= now.dangerAt
+    set(isInDanger ? { ...now, dangerAt: Infinity } : now)
+    if (at.mono >= now.beatAt) beat().catch(() => {})
+    const left = now.until.mono - at.mono
+    if (isInDanger) emit(record, { type: 'warning', code: 'lease-in-danger', left })
+  }
+
+  async function renewWith(changes?: Partial<RenewAsk>): Promise<void> {
+    if (!keeper.isHeld())
+      throw loss.reason ?? new LeaseError('lease-lost', `${resource} was released`, { resource })
+    await answerWithin(beat(changes), callTimeout, context, resource, loss)
+    // The store may have refused, or another caller may have ended the lease meanwhile.
+    loss.throwIfAborted()
+  }
+
+  /** Sends one renewal. Its answer counts from its own send time, whenever it comes. */
+  async function beat(changes?: Partial<RenewAsk>): Promise<void> {
+    const ask = { resource, id, ttl, ...changes }
+    let sent = moment(clock)
+    const queued = () => {
+      sent = moment(clock)
+    }
+    // Without an answer the next renewal is sent after this long, so that several fit before the deadline.
+    beatIn(Math.min(callTimeout, ttl / 6))
+    isUnanswered = true
+    try {
+      const answer = await store.renew(ask, { timeout: callTimeout, queued })
+      if (answer.ok) onRenewed(sent, ask.ttl, answer.lease)
+      else lose('refused')
+    } catch (cause) {
+      const error = asLeaseError(cause, resource)
+      if (held) onFailed(error)
+      throw error
+    }
+  }
+
+  function beatIn(ms: number): void {
+    if (held) set({ ...held, beatAt: clock.monotonic() + ms })
+  }
+
+  function onRenewed(sent: Moment, renewedTtl: number, lease: LeaseRecord): void {
+    const at = moment(clock)
+    const before = heldAt(at)
+    const next = hold({ sent, at, ttl: renewedTtl, heartbeat, remaining: lease.remaining }, before)
+    if (!next) return
+    set(next)
+    failures = 0
+    lastFailure = undefined
+    isUnanswered = false
+    expiresAt = lease.expiresAt
+    const left = (before ?? next).until.mono - at.mono
+    emit(record, { type: 'renewed', expiresAt, left: left === Infinity ? null : left })
+  }
+
+  function onFailed(error: LeaseError): void {
+    lastFailure = error
+    emit(record, { type: 'error', operation: 'renew', error })
+    const pause = retry(++failures)
+    if (pause === null) lose('gave-up')
+    else beatIn(pause)
+  }
+
+  function lose(reason: LossReason): void {
+    if (!held) return
+    end()
+    onLost(reason)
+  }
+
+  function onLost(reason: LossReason): void {
+    if (reason === 'deadline' && isUnanswered && !lastFailure) {
+      const silence = new LeaseError('store-unavailable', 'no renewal was answered')
+      lastFailure = store.explain?.(silence) ?? silence
+    }
+    const why = lastFailure ? `: ${lastFailure.message}` : ''
+    const error = new LeaseError('lease-lost', `the lease of ${resource} was lost (${reason})${why}`, {
+      resource,
+      cause: lastFailure,
+    })
+    queue?.wake(resource)
+    loss.abort(error)
+    emit(record, { type: 'lost', reason, error, heldFor: clock.monotonic() - since })
+  }
+
+  /** Returns how long the lease was held. */
+  function end(): number {
+    set(null)
+    context.held.delete(keeper)
+    heldHere.delete(id)
+    return clock.monotonic() - since
+  }
+
+  async function release(): Promise<void> {
+    // The store may still count a lost lease as live.
+    if (!keeper.isHeld()) return context.giveUp(record, options)
+    const heldFor = end()
+    const ended = await releaseInTime(context, record, options)
+    if (ended === 'released') emit(record, { type: 'released', heldFor })
+    else onLost('refused')
+    queue?.wake(resource)
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * Messages about writes. Each is a hint, which may be late, doubled or false: it only says what to read. Those that
+ * arrive before the bootstrap has ended wait for it.
+ */
+import type { Layout } from './layout.ts'
+import type { Operation } from './log.ts'
+import { type Hint, readMessage, SYNC_ACTIONS } from './messages.ts'
+import type { Reader } from './reader.ts'
+import type { View } from './view.ts'
+import type { Warn } from './warnings.ts'
+
+export interface HintsOptions {
+  readonly namespace: string
+  readonly layout: Layout
+  readonly view: View<object, object>
+  readonly reader: Reader
+  readonly warn: Warn
+  readonly isReady: () => boolean
+  readonly write: (operation: Operation) => Promise<void>
+}
+
+export function createHints({ namespace, layout, view, reader, warn, isReady, write }: HintsOptions) {
+  const pending: Hint[] = []
+  return {
+    receive(message: unknown): unknown {
+      const hint = readMessage(message, namespace)
+      if (hint === null) warn('malformed-message', 'a malformed message was ignored', message)
+      if (!hint) return undefined
+      pending.push(hint)
+      if (isReady()) followAll()
+      return { action: SYNC_ACTIONS.ack }
+    },
+    followAll,
+  }
+
+  function followAll(): void {
+    pending.splice(0).forEach(follow)
+  }
+
+  async function follow({ changed, removed, revision }: Hint): Promise<void> {
+    await reader.read([...reader.keysOf(changed), ...(removed.length > 0 ? layout.indexKeys : [])])
+    removeLeftOvers(removed, revision)
+  }
+
+  /** A foreign sender leaves it to the receivers to remove ids from the index. */
+  function removeLeftOvers(removed: readonly string[], revision = view.revision): void {
+    const left = removed.filter((id) => view.indexes(id) && view.get(id))
+    if (left.length === 0 || revision < view.revision) return
+    write({ delta: left.map((id) => [id, null]), seenAt: revision }).catch((error) =>
+      warn('remove-failed', `could not remove ${left.join(', ')} from the index`, error),
+    )
+  }
+}

@@ -1,0 +1,136 @@
+import { expectFunction } from '../base/arguments.ts'
+import { aroundCalls } from '../base/around-calls.ts'
+import { type OpenSpan, type SpanAttributes, Tracer, type TracingApi } from '../base/tracing.ts'
+import type { Lease, LeaseEvent, LeaseOptions, LeaseStore, Leases } from '../core/index.ts'
+
+export interface TracingOptions {
+  /** Whether spans contain the names of resources and jobs. Default true. */
+  readonly names?: boolean
+}
+
+export interface Tracing {
+  /** The same store with a span for each call: `holdfast.store.acquire` and so on. */
+  store<T extends LeaseStore>(store: T): T
+  /**
+   * The same leases with a span for each wait and each hold: `holdfast.wait`, `holdfast.hold`. The work of `withLease`
+   * runs in the context of its hold.
+   */
+  leases(leases: Leases): Leases
+  /** The same runs with a span for each: `holdfast.run`. The work runs in its context. */
+  once<T extends RunsOnce>(once: T): T
+  /** The same handler in a span that continues the trace of its request, such as a task handler of `holdfast/once`. */
+  handler<T extends RequestListener>(handler: T, name?: string): T
+  /** The headers that continue the current trace, for `httpStore(url, { headers: tracing.headers })`. */
+  headers(): Record<string, string>
+}
+
+interface RunsOnce {
+  run(id: string, ...rest: never[]): Promise<{ readonly ran: boolean }>
+}
+
+type RequestListener = (request: Request, ...rest: never[]) => Response | Promise<Response>
+
+const STORE_CALLS = ['acquire', 'renew', 'release', 'read', 'list', 'sweep'] as const
+
+/**
+ * Spans of OpenTelemetry for leases, stores and runs.
+ *
+ * @example
+ * import * as api from '@opentelemetry/api'
+ * const tracing = openTelemetryTracing(api)
+ * const leases = tracing.leases(createLeases(tracing.store(store)))
+ */
+export function openTelemetryTracing(api: TracingApi, { names = true }: TracingOptions = {}): Tracing {
+  const tracer = new Tracer(api)
+  const about = (key: string, name: string): SpanAttributes => (names ? { [`holdfast.${key}`]: name } : {})
+
+  return {
+    store: (store) => tracer.around(store, STORE_CALLS, { 'holdfast.backend': store.kind }),
+    leases: (leases) => tracedLeases(leases, tracer, (resource) => about('resource', resource)),
+    once: (once) =>
+      aroundRun(once, (id, run) => {
+        const opened = tracer.open('holdfast.run', about('job', id))
+        return tracer.inSpan(opened, async () => {
+          const result = await run()
+          opened.span.setAttributes({ 'holdfast.ran': result.ran })
+          return result
+        })
+      }),
+    handler(handler, name = 'holdfast.request') {
+      const traced = (request: Request, ...rest: never[]) => {
+        const header = (name: string) => request.headers.get(name) ?? undefined
+        const opened = tracer.open(name, { 'http.request.method': request.method }, 'server', header)
+        return tracer.inSpan(opened, async () => {
+          const response = await handler(request, ...rest)
+          opened.span.setAttributes({ 'http.response.status_code': response.status })
+          return response
+        })
+      }
+      return traced as unknown as typeof handler
+    },
+    headers: () => tracer.headers(),
+  }
+}
+
+function aroundRun<T extends RunsOnce>(
+  once: T,
+  around: (id: string, run: () => ReturnType<T['run']>) => unknown,
+): T {
+  const run = (id: string, ...rest: never[]) =>
+    around(id, () => once.run(id, ...rest) as ReturnType<T['run']>)
+  return { ...once, run }
+}
+
+function tracedLeases(leases: Leases, tracer: Tracer, about: (resource: string) => SpanAttributes): Leases {
+  const holds = new Map<string, OpenSpan>()
+  const endHold = (id: string, error?: unknown) => {
+    holds.get(id)?.end(error)
+    holds.delete(id)
+  }
+  leases.subscribe((event: LeaseEvent) => {
+    if (event.type === 'released') endHold(event.leaseId)
+    else if (event.type === 'lost') endHold(event.leaseId, event.error)
+  })
+  const openWait = (resource: string) => tracer.open('holdfast.wait', about(resource))
+  const hold = ({ resource, id, token }: Lease) => {
+    const opened = tracer.open('holdfast.hold', { ...about(resource), 'holdfast.token': token })
+    holds.set(id, opened)
+    return opened
+  }
+  /** A lease that was handed over is not held here any more, but neither released nor lost. */
+  const held = (lease: Lease) => {
+    hold(lease)
+    return aroundCalls(lease, ['detach'], async (_, detach) => {
+      const ticket = await detach()
+      endHold(lease.id)
+      return ticket
+    })
+  }
+
+  const traced: Leases = {
+    ...leases,
+    async acquire(resource, options) {
+      return held(await tracer.inSpan(openWait(resource), () => leases.acquire(resource, options)))
+    },
+    async tryAcquire(resource, options) {
+      const lease = await tracer.inSpan(openWait(resource), () => leases.tryAcquire(resource, options))
+      return lease && held(lease)
+    },
+    async adopt(ticket, options) {
+      return held(await leases.adopt(ticket, options))
+    },
+    async withLease<T>(resource: string, work: (lease: Lease) => T | PromiseLike<T>, options?: LeaseOptions) {
+      expectFunction('work', work)
+      const lease = await tracer.inSpan(openWait(resource), () => leases.acquire(resource, options))
+      let result: T
+      try {
+        result = await hold(lease).run(() => work(lease))
+      } finally {
+        await lease[Symbol.asyncDispose]()
+      }
+      lease.signal.throwIfAborted()
+      return result
+    },
+  }
+  return traced
+}

@@ -1,0 +1,111 @@
+import type { BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { launchChromium } from './chromium.ts'
+import { ADMIN_TOKEN, type PagesServer, servePages } from './pages-server.ts'
+import { accessibilityProblems, keepPictures } from './screens.ts'
+
+const LONG_NAME = `export:${'a-long-part/'.repeat(15)}end`
+const TTL_MS = 3_600_000
+
+describe('every state of the dashboard', () => {
+  let browser: BrowserContext
+  let server: PagesServer
+  let page: Page
+  beforeAll(async () => {
+    server = await servePages()
+    browser = await launchChromium()
+    page = await browser.newPage()
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await page.emulateMedia({ reducedMotion: 'reduce' })
+    await page.goto(`${server.url}/dashboard`)
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await server?.[Symbol.asyncDispose]()
+  })
+
+  const drawer = () => page.getByRole('complementary', { name: 'Details of the resource' })
+  async function isAccessible(name: string): Promise<void> {
+    for (const theme of ['light', 'dark']) {
+      await page.getByLabel('Theme').selectOption(theme)
+      expect(await accessibilityProblems(page)).toEqual([])
+    }
+    await keepPictures(page, `dashboard-${name}`)
+  }
+
+  it('signed out', async () => {
+    await page.getByLabel('Administrator token').fill('not it')
+    await page.getByRole('button', { name: 'Enter' }).click()
+    await page.getByText('The server does not know this token').waitFor()
+    await isAccessible('signed-out')
+  })
+
+  it('empty', async () => {
+    await page.getByLabel('Administrator token').fill(ADMIN_TOKEN)
+    await page.getByRole('button', { name: 'Enter' }).click()
+    await page.getByText('No lease is held now').waitFor()
+    await isAccessible('empty')
+  })
+
+  it('leases, some with a queue, and one with a long name', async () => {
+    for (const [n, resource] of ['invoice:4711', 'document:minutes', 'job:nightly', LONG_NAME].entries())
+      await server.store.acquire({
+        resource,
+        id: resource,
+        owner: `build-${n}:${4242 + n}`,
+        ttl: TTL_MS * (n + 1),
+        metadata: { name: ['Mika', 'Jonas', 'Aiko', 'Olga'][n] ?? '', host: `build-${n}` },
+      })
+    for (const owner of ['web-1:77', 'web-2:78'])
+      await server.store.acquire({ resource: 'document:minutes', id: owner, owner, ttl: TTL_MS, wake() {} })
+    await page.locator('.cell-waiting', { hasText: '2' }).waitFor()
+    await isAccessible('leases')
+  })
+
+  it('the details of one, from the keyboard, which goes back to where it was', async () => {
+    const name = page.getByRole('button', { name: 'document:minutes' }).first()
+    await name.press('Enter')
+    await drawer().getByText('web-2:78').waitFor()
+    await isAccessible('details')
+    await page.getByRole('heading', { name: 'document:minutes' }).press('Escape')
+    await drawer().waitFor({ state: 'detached' })
+    await expect.poll(() => name.evaluate((button) => button === document.activeElement)).toBe(true)
+  })
+
+  it('the question before a forced end', async () => {
+    await page.getByRole('button', { name: 'invoice:4711' }).first().click()
+    await drawer().getByRole('button', { name: 'End this lease' }).click()
+    await page.getByRole('dialog').waitFor()
+    expect(await accessibilityProblems(page)).toEqual([])
+    await page.getByRole('button', { name: 'End the lease' }).click()
+    await drawer().locator('.what', { hasText: 'ended by force' }).waitFor()
+    await isAccessible('forced')
+    await drawer().getByRole('button', { name: 'Close' }).click()
+  })
+
+  it('plots', async () => {
+    await page.getByRole('button', { name: 'Plots' }).click()
+    await page.getByRole('img', { name: /Grants and ends/ }).waitFor()
+    await isAccessible('plots')
+  })
+
+  it('the audit trail', async () => {
+    await page.getByRole('button', { name: 'Audit trail' }).click()
+    await page.locator('tr', { hasText: 'ended by force' }).filter({ hasText: 'Mika' }).waitFor()
+    await isAccessible('audit')
+    await page.getByRole('button', { name: 'Leases' }).click()
+  })
+
+  it('no connection, and no server that can answer', async () => {
+    await server.restart(async () => {
+      await page.getByText('No connection. Trying again.').waitFor()
+      await isAccessible('offline')
+    })
+    const other = await browser.newPage()
+    await other.route('**/api/**', (asked) => asked.fulfill({ status: 200, body: '<html>portal</html>' }))
+    await other.goto(`${server.url}/dashboard#token=${ADMIN_TOKEN}`)
+    // A proxy's page is no reason to ask for the token again.
+    await other.getByText('No connection. Trying again.').waitFor()
+    await other.close()
+  })
+})

@@ -1,0 +1,100 @@
+import {
+  columnResizingFeature,
+  columnSizingFeature,
+  createColumnHelper,
+  createSortedRowModel,
+  type Header,
+  rowSortingFeature,
+  sortFn_basic,
+  tableFeatures,
+} from '@tanstack/react-table'
+import type { LiveLease } from './live-leases.ts'
+import { holderName } from './people.ts'
+import type { DashboardTexts } from './texts.ts'
+
+export const features = tableFeatures({
+  rowSortingFeature,
+  columnSizingFeature,
+  columnResizingFeature,
+  sortedRowModel: createSortedRowModel(),
+  sortFns: { basic: sortFn_basic },
+})
+type LeaseHeader = Header<typeof features, LiveLease, unknown>
+export type ColumnName = 'resource' | 'holder' | 'waiting' | 'token' | 'age' | 'left'
+
+const COLUMNS: readonly { readonly name: ColumnName; readonly width: number }[] = [
+  { name: 'resource', width: 200 },
+  { name: 'holder', width: 168 },
+  { name: 'waiting', width: 80 },
+  { name: 'token', width: 156 },
+  { name: 'age', width: 84 },
+  { name: 'left', width: 116 },
+]
+const MIN_WIDTH = 64
+const KEY_STEP = 16
+
+/** The width that the other columns leave belongs to the names. */
+export function columnsFor(width: number, waiting: ReadonlyMap<string, number>) {
+  const helper = createColumnHelper<typeof features, LiveLease>()
+  const others = COLUMNS.slice(1).reduce((sum, column) => sum + column.width, 0)
+  const sortValues: Record<ColumnName, (lease: LiveLease) => string | number> = {
+    resource: ({ resource }) => resource,
+    holder: (lease) => holderName(lease).toLowerCase(),
+    waiting: ({ resource }) => waiting.get(resource) ?? 0,
+    token: ({ token }) => token,
+    age: ({ since }) => -since,
+    left: ({ endsAt }) => endsAt ?? Infinity,
+  }
+  return helper.columns(
+    COLUMNS.map(({ name, width: own }) =>
+      helper.accessor(sortValues[name], {
+        id: name,
+        size: name === 'resource' ? Math.max(own, width - others) : own,
+        minSize: MIN_WIDTH,
+        sortFn: 'basic',
+        sortDescFirst: name === 'waiting',
+      }),
+    ),
+  )
+}
+
+export function HeaderCell({
+  header,
+  words,
+}: {
+  readonly header: LeaseHeader
+  readonly words: DashboardTexts
+}) {
+  const { column } = header
+  const title = words[column.id as ColumnName]
+  const sorted = column.getIsSorted()
+  const resizeBy = (step: number) =>
+    header.getContext().table.setColumnSizing((sizes) => ({
+      ...sizes,
+      [column.id]: Math.max(MIN_WIDTH, column.getSize() + step),
+    }))
+  return (
+    <th aria-sort={sorted === 'asc' ? 'ascending' : sorted === 'desc' ? 'descending' : 'none'}>
+      <button type="button" className="sort" onClick={() => column.toggleSorting()}>
+        {title}
+        <span aria-hidden="true">{sorted === 'asc' ? ' ↑' : sorted === 'desc' ? ' ↓' : ''}</span>
+      </button>
+      {/* biome-ignore lint/a11y/useSemanticElements: a separator that can be moved is a widget, and <hr> is not. */}
+      <span
+        role="separator"
+        tabIndex={0}
+        className="resizer"
+        aria-label={words.widthOf(title)}
+        aria-orientation="vertical"
+        aria-valuenow={column.getSize()}
+        aria-valuemin={MIN_WIDTH}
+        onPointerDown={header.getResizeHandler()}
+        onDoubleClick={() => column.resetSize()}
+        onKeyDown={({ key }) => {
+          if (key === 'ArrowLeft') resizeBy(-KEY_STEP)
+          if (key === 'ArrowRight') resizeBy(KEY_STEP)
+        }}
+      />
+    </th>
+  )
+}
