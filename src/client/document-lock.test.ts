@@ -303,13 +303,19 @@ describe('without a WebSocket', () => {
 
   it('also sees within three seconds that the lock is free if the server refuses the channel', async () => {
     await using bed = await serviceBed()
-    connect(bed, { sent: [], onRequest() {}, onResponse() {} })
+    const sent: string[] = []
+    connect(bed, { sent, onRequest() {}, onResponse() {} })
     vi.stubGlobal('WebSocket', RefusingSocket)
     const holder = bed.browser('holder')
     await holder.call('POST', LOCK)
     await using reader = open(bed, { clientId: 'reader' })
     await eventually(() => expect(reader.state).toMatchObject({ phase: 'read-only' }))
     await eventually(() => expect(RefusingSocket.refused).toBe(true))
+    const reads = () => sent.filter((name) => name.startsWith('GET')).length
+    for (const before of [reads(), reads() + 1, reads() + 2]) {
+      await bed.clock.advance(3000)
+      await eventually(() => expect(reads()).toBeGreaterThan(before))
+    }
     await holder.call('DELETE', LOCK)
     await bed.clock.advance(3000)
     await eventually(() => expect(reader.state).toMatchObject({ phase: 'idle' }))

@@ -98,6 +98,23 @@ describe('everything that ends', () => {
   })
 })
 
+it('two nodes with one SecretStore accept the sessions of each other', async () => {
+  const kept = new Map<string, string>()
+  const secrets = {
+    async keep(name: string, secret: string) {
+      if (!kept.has(name)) kept.set(name, secret)
+      return kept.get(name) ?? ''
+    },
+  }
+  const store = memoryStore()
+  await using one = await createLockServer({ store, secrets, log: () => {} })
+  await using two = await createLockServer({ store, secrets, log: () => {} })
+  const send = async (server: typeof one, method: string, cookie = '') =>
+    server.fetch(new Request('http://a.test/api/documents/1/lock', { method, headers: { cookie } }))
+  const [cookie] = (await send(one, 'POST')).headers.get('set-cookie')?.split(';') ?? []
+  expect((await send(two, 'PUT', cookie)).status).toBe(200)
+})
+
 it('a meter and a log that throw do not affect a request', async () => {
   const fail = () => {
     throw new Error('a bad meter')
