@@ -33,10 +33,14 @@ export async function runMigration(
   }
 }
 
-/** Takes a lock that ends with the transaction. */
+/**
+ * Takes a lock that ends with the transaction. The read of a catalog after it makes the session notice what others
+ * created while it waited: `to_regclass` and `to_regnamespace` answer from a cache.
+ */
 function inTurn(lock: string): string {
   return `set transaction isolation level read committed;
-select pg_advisory_xact_lock(hashtext(${literal(lock)}), hashtext('holdfast'));`
+select pg_advisory_xact_lock(hashtext(${literal(lock)}), hashtext('holdfast'));
+select from pg_namespace limit 0;`
 }
 
 /** What a node does with each table. */

@@ -22,6 +22,20 @@ describe('the migration of a Postgres store', () => {
     expect(answers.filter((answer) => answer.granted)).toHaveLength(1)
   })
 
+  it('notices what another node created while it waited for its turn', async () => {
+    // A connection that has migrated before has all catalogs in its cache.
+    const pool = bed.pool({ max: 1 })
+    await bed.storeOn(pool).read(['r'])
+    await bed.admin.query(`drop schema ${bed.schema} cascade`)
+    await bed.admin.query(`begin;
+      select pg_advisory_xact_lock(hashtext('"${bed.schema}"."holdfast_leases"'), hashtext('holdfast'))`)
+    const acquiring = bed.storeOn(pool).acquire(ask())
+    acquiring.catch(() => {})
+    await bed.blocked()
+    await bed.admin.query(`create schema ${bed.schema}; commit`)
+    expect(await acquiring).toMatchObject({ granted: true })
+  })
+
   it('runs once when the connections are serializable by default', async () => {
     const options = '-c default_transaction_isolation=serializable'
     const stores = Array.from({ length: 8 }, () => bed.storeOn(bed.pool({ options })))
