@@ -15,6 +15,7 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
   try {
     return await dispatch(args, terminal)
   } catch (error) {
+    terminal.step('')
     const { message, exitCode } = asFailure(error)
     if (isJson) process.stderr.write(`${JSON.stringify({ error: { message, exitCode } })}\n`)
     else terminal.remark(message)

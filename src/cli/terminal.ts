@@ -1,5 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
+import { systemClock } from '../base/clock.ts'
 import { EXIT } from './exit-codes.ts'
+import { ProgressLine } from './progress-line.ts'
 import { signalExitCode } from './signals.ts'
 
 type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red'
@@ -31,6 +33,8 @@ export interface Terminal {
   /** A line on standard error. With `--json` it is a line of JSON, which also has the details. */
   remark(text: string, details?: RemarkDetails): void
   style(style: Style, text: string): string
+  /** What the command does now, shown on a terminal while it takes longer than a second. Empty: it prints its result. */
+  step(text: string): void
   /** From now on the command goes on when nobody reads its standard output. By default it exits then. */
   outliveReader(): void
 }
@@ -42,6 +46,8 @@ export function openTerminal(env: NodeJS.ProcessEnv, isJson: boolean): Terminal 
   const hasColours = isInteractive && !NO_COLOR
   // The reader of the pipe has ended, such as `head`: exit as a process does that SIGPIPE ends. Never with 0, because
   // the verdict of the command is not known yet.
+  const isWatched = isInteractive && stderr.isTTY === true && !isJson
+  const progress = new ProgressLine((text) => void stderr.write(text), systemClock)
   let onOutputError = ({ code, message }: NodeJS.ErrnoException): void => {
     if (code === 'EPIPE') process.exit(signalExitCode('SIGPIPE'))
     stderr.write(`holdfast: standard output cannot be written: ${message}\n`)
@@ -58,8 +64,15 @@ export function openTerminal(env: NodeJS.ProcessEnv, isJson: boolean): Terminal 
     get rows() {
       return stdout.rows || 24
     },
-    print: (line) => void stdout.write(`${line}\n`),
-    write: (text) => void stdout.write(text),
+    print(line) {
+      progress.clear()
+      stdout.write(`${line}\n`)
+    },
+    write(text) {
+      progress.clear()
+      stdout.write(text)
+    },
+    step: (text) => isWatched && progress.show(text),
     outliveReader() {
       onOutputError = ({ message }) => {
         onOutputError = () => {}
@@ -67,6 +80,7 @@ export function openTerminal(env: NodeJS.ProcessEnv, isJson: boolean): Terminal 
       }
     },
     remark(text, details) {
+      progress.clear()
       const remark = { at: new Date().toISOString(), type: 'remark', text, ...details }
       stderr.write(isJson ? `${JSON.stringify(remark)}\n` : `holdfast: ${text}\n`)
     },

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { Holdfast, holdfast, temporaryDirectory } from './holdfast.ts'
@@ -44,6 +46,16 @@ describe('on a terminal', () => {
     expect((await holder.ended).code).toBe(76)
     terminal.type('q')
     expect(await terminal.ended).toBe(0)
+  })
+
+  it('a command says what it waits for when that takes longer than a second', async () => {
+    await using silent = createServer((socket) => socket.resume()).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const { port } = silent.address() as AddressInfo
+    const terminal = new PseudoTerminal(`ls --store redis://127.0.0.1:${port}`)
+    await expect.poll(() => terminal.output).toContain(`redis://127.0.0.1:${port} (1 s)`)
+    terminal.type('\x03')
+    await terminal.ended
   })
 
   it('ls and watch keep every line within the terminal, whatever the names', async () => {

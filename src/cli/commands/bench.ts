@@ -3,6 +3,7 @@ import { createLeases, type Leases } from '../../core/index.ts'
 import { type Command, STORE_OPTIONS } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { openStore, storeAddress, withoutPassword, withStore } from '../stores/index.ts'
+import type { OpenedStore } from '../stores/opened-store.ts'
 import { alignColumns } from '../terminal.ts'
 
 const DEFAULT_DURATION_MS = 1000
@@ -36,24 +37,29 @@ long as those of other released leases.`,
     const duration = settings.duration('duration') ?? DEFAULT_DURATION_MS
     const isJson = settings.is('json')
     if (!isJson) terminal.print(terminal.style('bold', withoutPassword(address)))
-    const measurements = await withStore(address, async ({ store }) => {
+    const step = (what: string) => terminal.step(`measuring ${what}`)
+    const measureAll = async ({ store }: OpenedStore) => {
       const leases = createLeases(store)
       const other = await openStore(address)
       try {
-        return [
-          await measure('acquire + release', duration, [cycle(leases)]),
-          await measure(
-            `acquire + release, ${PARALLEL} at once`,
-            duration,
-            Array.from({ length: PARALLEL }, () => cycle(leases)),
-          ),
-          await measureRenewals(leases, duration),
-          await measureHandOver([leases, createLeases(other.store)], duration),
-        ]
+        step('acquire + release')
+        const alone = await measure('acquire + release', duration, [cycle(leases)])
+        step(`acquire + release, ${PARALLEL} at once`)
+        const together = await measure(
+          `acquire + release, ${PARALLEL} at once`,
+          duration,
+          Array.from({ length: PARALLEL }, () => cycle(leases)),
+        )
+        step('renew')
+        const renewals = await measureRenewals(leases, duration)
+        step('handing over')
+        const handovers = await measureHandOver([leases, createLeases(other.store)], duration)
+        return [alone, together, renewals, handovers]
       } finally {
         await other.close()
       }
-    })
+    }
+    const measurements = await withStore(address, measureAll, { onStep: terminal.step })
     if (isJson) terminal.print(JSON.stringify({ store: withoutPassword(address), measurements }, null, 2))
     else {
       const figures = measurements.map(({ what, perSecond, p50Ms, p99Ms }) => [

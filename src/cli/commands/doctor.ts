@@ -34,7 +34,8 @@ file, directory, table or bucket if it is missing. Exits with ${EXIT.no} when a 
         for (const line of found.flatMap((finding) => describe(finding, terminal))) terminal.print(line)
     }
     if (!isJson) terminal.print(terminal.style('bold', withoutPassword(address)))
-    await runChecks(address, report)
+    await runChecks(address, report, terminal)
+    terminal.step('')
     const hasFailed = findings.some(({ state }) => state === 'failure')
     if (isJson) terminal.print(JSON.stringify({ store: withoutPassword(address), findings }, null, 2))
     else terminal.print(summary(findings))
@@ -42,7 +43,12 @@ file, directory, table or bucket if it is missing. Exits with ${EXIT.no} when a 
   },
 }
 
-async function runChecks(address: string, report: (found: readonly Finding[]) => void): Promise<void> {
+async function runChecks(
+  address: string,
+  report: (found: readonly Finding[]) => void,
+  terminal: Terminal,
+): Promise<void> {
+  terminal.step('connecting')
   const started = performance.now()
   const reached = () => ok('reachable', `in ${(performance.now() - started).toFixed(0)} ms`)
   let opened: OpenedStore
@@ -58,6 +64,7 @@ async function runChecks(address: string, report: (found: readonly Finding[]) =>
   const resource = `holdfast-doctor-${randomId()}`
   for (const { name, remedy, run } of CHECKS) {
     try {
+      terminal.step(`checking ${name}`)
       report(await withLimit(run({ opened, resource })))
     } catch (error) {
       // The checks after it need what this one checks.

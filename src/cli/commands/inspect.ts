@@ -22,6 +22,7 @@ export const inspect: Command = {
     const name = checkResource(resource)
     const { lease, queue } = await withStore(storeAddress(settings), ({ store }) => look(store, name), {
       mustExist: true,
+      onStep: terminal.step,
     })
     const shown = lease && { ...leaseToJson(lease), waiting: queue }
     if (settings.is('json')) terminal.print(JSON.stringify(shown, null, 2))

@@ -5,8 +5,11 @@ import { leaseTable, leaseToJson, NOTHING_HELD } from '../describe-lease.ts'
 import { EXIT } from '../exit-codes.ts'
 import { listLeases } from '../list-leases.ts'
 import { storeAddress, withStore } from '../stores/index.ts'
+import type { Terminal } from '../terminal.ts'
 
 const DEFAULT_LIMIT = 100
+/** Progress is shown after every so many leases. */
+const STEP_EVERY = 1000
 
 export const ls: Command = {
   usage: 'ls [options] [prefix]',
@@ -28,8 +31,8 @@ export const ls: Command = {
     // One more than is printed, to know whether there are more.
     const found = await withStore(
       storeAddress(settings),
-      ({ store }) => firstLeases(store, prefix, limit + 1),
-      { mustExist: true },
+      ({ store }) => firstLeases(store, prefix, limit + 1, terminal),
+      { mustExist: true, onStep: terminal.step },
     )
     const leases = found.slice(0, limit)
     if (settings.is('json')) terminal.print(JSON.stringify(leases.map(leaseToJson), null, 2))
@@ -43,10 +46,16 @@ export const ls: Command = {
   },
 }
 
-async function firstLeases(store: LookingStore, prefix: string, count: number): Promise<LeaseRecord[]> {
+async function firstLeases(
+  store: LookingStore,
+  prefix: string,
+  count: number,
+  terminal: Terminal,
+): Promise<LeaseRecord[]> {
   const leases: LeaseRecord[] = []
   for await (const lease of listLeases(store, prefix, count)) {
     leases.push(lease)
+    if (leases.length % STEP_EVERY === 0) terminal.step(`${leases.length.toLocaleString('en')} leases read`)
     if (leases.length === count) break
   }
   return leases

@@ -3,6 +3,7 @@ import { type Command, STORE_OPTIONS } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { usageFailure } from '../failure.ts'
 import { storeAddress, withoutPassword, withStore } from '../stores/index.ts'
+import type { OpenedStore } from '../stores/opened-store.ts'
 
 export const migrate: Command = {
   usage: 'migrate [options] [store]',
@@ -28,7 +29,8 @@ several machines at once. Nodes of the version before go on. Redis and files nee
   async run({ positionals, settings, terminal }) {
     const address = positionals[0] ?? storeAddress(settings)
     const grantTo = settings.text('grant')
-    const tables = await withStore(address, async ({ store, migrate, serverParts }) => {
+    const migrateStore = async ({ store, migrate, serverParts }: OpenedStore) => {
+      terminal.step(`migrating ${withoutPassword(address)}`)
       if (migrate) return (await migrate(grantTo === undefined ? {} : { grantTo })).tables
       if (grantTo !== undefined)
         throw usageFailure(`--grant: expected a store of Postgres, got ${withoutPassword(address)}`)
@@ -36,7 +38,8 @@ several machines at once. Nodes of the version before go on. Redis and files nee
       const [failure] = await checkDependencies({ store, documents: { read: async () => null }, ...parts })
       if (failure) throw failure.error
       return []
-    })
+    }
+    const tables = await withStore(address, migrateStore, { onStep: terminal.step })
     const shown = withoutPassword(address)
     if (settings.is('json')) terminal.print(JSON.stringify({ store: shown, tables }, null, 2))
     else for (const table of tables) terminal.print(table)

@@ -6,7 +6,6 @@ import { EXIT } from '../exit-codes.ts'
 import { Failure, usageFailure } from '../failure.ts'
 import type { CommandSettings } from '../settings.ts'
 import { nextSignal } from '../signals.ts'
-import type { Terminal } from '../terminal.ts'
 
 type OnProgress = NonNullable<ScoreOptions['onProgress']>
 
@@ -95,9 +94,12 @@ with ${EXIT.no} when one of them could not be notified.`,
       throw usageFailure(
         `unknown action ${show(name)} of monitor; expected one of ${Object.keys(ACTIONS).join(', ')}`,
       )
-    const progress = new ProgressLine(terminal)
-    const { exitCode, stdout, stderr } = await action(files, settings, (read) => progress.show(read))
-    progress.clear()
+    const onProgress: OnProgress = ({ bytesRead, bytesTotal, lines }) => {
+      const share = Math.floor((100 * bytesRead) / Math.max(1, bytesTotal))
+      terminal.step(`${share} %, ${lines.toLocaleString('en')} lines`)
+    }
+    const { exitCode, stdout, stderr } = await action(files, settings, onProgress)
+    terminal.step('')
     terminal.write(stdout)
     if (exitCode === EXIT.badInput)
       throw new Failure(
@@ -107,28 +109,6 @@ with ${EXIT.no} when one of them could not be notified.`,
     for (const line of stderr.split('\n').filter((text) => text !== '')) terminal.remark(line)
     return exitCode
   },
-}
-
-/** One line on a terminal that shows how much was read, until it is cleared. */
-class ProgressLine {
-  readonly #isShown: boolean
-
-  constructor({ isInteractive }: Terminal) {
-    this.#isShown = isInteractive && process.stderr.isTTY
-  }
-
-  show({ bytesRead, bytesTotal, lines }: Parameters<OnProgress>[0]): void {
-    const share = Math.floor((100 * bytesRead) / Math.max(1, bytesTotal))
-    this.#write(`\r${share} %, ${lines.toLocaleString('en')} lines`)
-  }
-
-  clear(): void {
-    this.#write('\r\x1b[K')
-  }
-
-  #write(text: string): void {
-    if (this.#isShown) process.stderr.write(text)
-  }
 }
 
 function scoreOptions(files: readonly string[], settings: CommandSettings) {

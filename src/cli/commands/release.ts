@@ -40,6 +40,7 @@ other holders aborts, and a resource that checks tokens refuses theirs. On a ter
           print(`Nobody holds ${printable(name)}.`, null)
           return EXIT.no
         }
+        terminal.step('')
         if (!settings.is('yes') && !(await confirm(lease, terminal))) return EXIT.no
         // By its token, so that it cannot end the lease of the next holder.
         const { ended } = await store.release({ resource: lease.resource, token: lease.token })
@@ -51,7 +52,7 @@ other holders aborts, and a resource that checks tokens refuses theirs. On a ter
         )
         return ended ? EXIT.ok : EXIT.no
       },
-      { mustExist: true },
+      { mustExist: true, onStep: terminal.step },
     )
   },
 }

@@ -38,12 +38,16 @@ export async function withStore<T>(
   work: (opened: OpenedStore) => Promise<T>,
   options: OpenOptions = {},
 ): Promise<T> {
+  const { onStep = () => {} } = options
+  onStep(`connecting to ${withoutPassword(address)}`)
   const opened = await openStore(address, options)
+  onStep(`waiting for ${withoutPassword(address)}`)
   try {
     return await work(opened)
   } catch (error) {
     throw asFailure(error, withoutPassword(address))
   } finally {
+    onStep('')
     const limit = pause(systemClock, CLOSE_LIMIT_MS, { background: true })
     await Promise.race([opened.close().catch(() => {}), limit])
   }

@@ -52,6 +52,8 @@ export interface OpenOptions {
   readonly retryFor?: number
   /** Ends the tries: opening rejects with its reason. */
   readonly signal?: AbortSignal
+  /** Called with what takes time now, and with an empty text when nothing does. */
+  readonly onStep?: (text: string) => void
   /** Called with the first failure that is retried. */
   readonly onRetry?: (failure: Error) => void
 }
