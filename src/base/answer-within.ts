@@ -6,10 +6,10 @@ import { LeaseError } from './errors.ts'
 export const CALL_TIMEOUT_MS = 5000
 
 /**
- * A timer that is later than this shows that the process was blocked or stopped. While a cold process loads code, it
- * can neither send a request nor receive its answer, so that time does not count.
+ * The limit is counted in so many ticks. A process that is blocked or stopped, such as a cold one that loads code, can
+ * neither send a request nor receive its answer: it loses one tick, however long that takes.
  */
-export const BLOCKED_MS = 500
+const TICKS = 5
 
 export interface Asked {
   readonly clock: Clock
@@ -24,23 +24,25 @@ export interface Asked {
 export function answerWithin<T>(
   answer: Promise<T>,
   ms: number,
-  asked: Asked,
+  { clock, store }: Asked,
   resource?: string,
   stop?: Stop,
 ): Promise<T> {
-  const { clock, store } = asked
   return new Promise<T>((resolve, reject) => {
-    const due = clock.monotonic() + ms
-    const cancel = clock.setTimer(() => {
-      const message = `no answer from the store within ${Math.ceil(ms)} ms`
-      const error = new LeaseError('store-unavailable', message, { resource })
-      if (clock.monotonic() - due > BLOCKED_MS) resolve(answerWithin(answer, ms, asked, resource, stop))
-      else reject(store?.explain?.(error) ?? error)
-    }, ms)
+    let cancel = () => {}
+    const tick = (left: number) => {
+      cancel = clock.setTimer(() => {
+        const message = `no answer from the store within ${Math.ceil(ms)} ms`
+        const error = new LeaseError('store-unavailable', message, { resource })
+        if (left > 1) tick(left - 1)
+        else reject(store?.explain?.(error) ?? error)
+      }, ms / TICKS)
+    }
+    tick(TICKS)
     stop?.listen((reason) => {
       cancel()
       reject(reason)
     })
-    answer.then(resolve, reject).then(cancel)
+    answer.then(resolve, reject).then(() => cancel())
   })
 }

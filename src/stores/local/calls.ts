@@ -1,5 +1,5 @@
 import { onAbort, Stop } from '../../base/abort.ts'
-import { BLOCKED_MS, CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
+import { CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
 import { pause } from '../../base/pause.ts'
@@ -7,6 +7,8 @@ import type { CallOptions } from '../../core/index.ts'
 
 /** One timer serves all calls: a timer and a listener for each would cost as much as a fast call itself. */
 const CHECK_EVERY_MS = 50
+/** A timer that is later than this shows that the process was blocked or stopped. That time does not count. */
+const BLOCKED_MS = 500
 /** How long `close` waits for requests that are under way, unless the store needs longer. */
 const CLOSE_LIMIT_MS = 1000
 /** How much the latest call counts in the mean duration of a call. */
