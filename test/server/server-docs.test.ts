@@ -89,7 +89,7 @@ interface Schema {
 /** By operation: the fields of its bodies, and of its answers by status. */
 function leaseTable(): [call: string, fields: object][] {
   const page = readFileSync(join(root, 'docs/server.md'), 'utf8')
-  const rows = page.matchAll(/^\| `(\w+ \/api\/(?:leases|sweep)[^`]*)` \| (.*?) ?\| (.*) \|$/gm)
+  const rows = page.matchAll(/^\| `(\w+ \/api\/(?:leases|batch|sweep)[^`]*)` \| (.*?) ?\| (.*) \|$/gm)
   return Array.from(rows, ([, call = '', body = '', answers = '']) => {
     const fields = answers.matchAll(/(\d{3}) `\{ (.*?) \}`/g)
     return [
