@@ -27,7 +27,7 @@ export function LeaseDrawer(props: LeaseDrawerProps) {
   const lastEvent = own[0]?.id
   const history = useLatest(() => live.history(resource), `${resource} ${lastEvent}`)
   const queue = useLatest(() => live.queueOf(resource), `${resource} ${lastEvent} ${waiting}`)
-  useFocusReturn()
+  useFocusReturn(resource)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another resource is another page for a reader.
   useEffect(() => heading.current?.focus(), [resource])
   return (
@@ -137,14 +137,14 @@ function Field({ name, value }: { readonly name: string; readonly value: ReactNo
   )
 }
 
-/** Afterwards the focus goes back to where it was. */
-function useFocusReturn(): void {
-  useEffect(() => {
-    const before = document.activeElement
-    return () => {
-      if (before instanceof HTMLElement) before.focus()
-    }
-  }, [])
+/** Afterwards the focus goes back to the row of the resource. It may have been drawn anew, or the list may be long. */
+function useFocusReturn(resource: string): void {
+  useEffect(
+    () => () => {
+      document.querySelector<HTMLElement>(`[data-resource="${CSS.escape(resource)}"]`)?.focus()
+    },
+    [resource],
+  )
 }
 
 /** What `read` found last, read again when `reason` changes. `undefined`: nothing yet, or the server refused. */

@@ -170,7 +170,7 @@ const LeaseRow = memo(function LeaseRow(props: LeaseRowProps) {
     >
       {cell(
         'resource',
-        <button type="button" className="link">
+        <button type="button" className="link" data-resource={resource}>
           {resource}
         </button>,
         resource,
