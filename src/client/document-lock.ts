@@ -74,6 +74,7 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
       const waitMs = wait === Infinity ? wait : expectDuration('wait', wait, 0)
       if (isClosed) return false
       const own = {}
+      room.dropLost()
       users.add(own).delete(use)
       use = own
       giveUp()

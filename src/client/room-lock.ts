@@ -36,6 +36,8 @@ export interface RoomLock extends Omit<DocumentLock, 'acquire' | 'rename' | type
   readonly objects: Set<DocumentLock>
   /** Their uses of the lock: calls that wait for it, and those that were granted. Empty after a loss. */
   readonly users: Set<object>
+  /** Ends the uses of a lock that was lost, and does not resume it. */
+  dropLost(): void
   acquire(waitMs: number): Promise<boolean>
 }
 
@@ -90,6 +92,11 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
     },
 
     subscribe: view.subscribe,
+
+    dropLost() {
+      if (isResumable) users.clear()
+      isResumable = false
+    },
 
     async acquire(waitMs) {
       if (kept?.isHeld()) return true
@@ -162,7 +169,6 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
   return lock
 
   async function request(waitMs: number): Promise<boolean> {
-    isResumable = false
     const outcome = await pending.run('acquire', (stop) => {
       dispatch({ type: 'acquiring' })
       return requests.acquire(waitMs, stop, () => dispatch({ type: 'waiting' }))
