@@ -115,9 +115,10 @@ export function release(
   } else if ('id' in by) {
     row.queue.delete(by.id)
     if (row.reserved?.id === by.id) row.reserved = null
-    effects.wakes.delete(by.id)
   }
   settle(row, now, effects)
+  // The caller need not be told.
+  if ('id' in by) effects.wakes.delete(by.id)
   return { ended, holder: liveRecord(row, now) }
 }
 
