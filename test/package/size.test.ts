@@ -11,7 +11,7 @@ import { root } from '../../scripts/run-tool.ts'
 const budgets = [
   { part: 'core', names: ['createLeases'], bytes: 7020, goal: 6500 },
   { part: 'project', names: ['createProjectLocks'], bytes: 11_050, goal: 11_000 },
-  { part: 'client', names: ['createDocumentLock'], bytes: 10_370, goal: 9000 },
+  { part: 'client', names: ['createDocumentLock'], bytes: 10_400, goal: 9000 },
   { part: 'sync', names: ['createSync', 'chromeContext'], bytes: 13_000, goal: 9000 },
 ]
 
