@@ -32,7 +32,7 @@ export class HolderRequests {
   readonly #maxInFlight: number
   #inFlight = 0
   readonly #queue: Pending[] = []
-  /** By id. Another renewal of the same lease waits for the answer to the first one. */
+  /** Another renewal of the same lease for the same time waits for the answer to the first one. */
   readonly #queuedRenewals = new Map<string, Promise<ApiResponse>>()
   readonly #closing = new AbortController()
 
@@ -43,8 +43,7 @@ export class HolderRequests {
   }
 
   send(request: HolderRequest, call: Running): Promise<ApiResponse> {
-    const { method, body } = request
-    const renewed = method === 'PUT' ? body.id : undefined
+    const renewed = request.method === 'PUT' ? renewalKey(request) : undefined
     const queued = renewed === undefined ? undefined : this.#queuedRenewals.get(renewed)
     const { promise, resolve, reject } = Promise.withResolvers<ApiResponse>()
     if (queued || this.#inFlight >= this.#maxInFlight) call.hold()
@@ -91,7 +90,7 @@ export class HolderRequests {
 
   #dequeue(count: number): Pending[] {
     const taken = this.#queue.splice(0, count)
-    for (const { method, body } of taken) if (method === 'PUT') this.#queuedRenewals.delete(body.id ?? '')
+    for (const request of taken) this.#queuedRenewals.delete(renewalKey(request))
     return taken
   }
 
@@ -111,6 +110,10 @@ export class HolderRequests {
     if (answers.length !== calls.length) throw unexpected(response)
     return answers
   }
+}
+
+function renewalKey({ body }: HolderRequest): string {
+  return `${body.ttl} ${body.id}`
 }
 
 /** The name is not part of the path, because a path cannot contain `.` and `..` as names. */

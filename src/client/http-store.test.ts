@@ -170,6 +170,15 @@ describe('many calls at once', () => {
     expect(await copies).toMatchObject([{ ok: true }, { ok: true }, { ok: true }])
   })
 
+  it('to renew one lease for different times are sent each', async () => {
+    const { store, sent, answerAll } = oneAtATime()
+    const first = store.renew({ ...ASK, id: 'first' })
+    const both = Promise.all([store.renew(ASK), store.renew({ ...ASK, ttl: 600_000 })])
+    await answerAll(both)
+    await first
+    expect(sent).toEqual(['PUT', 'batch of 2'])
+  })
+
   it('have their time limit from when they leave', async () => {
     const { store, sent, answer } = oneAtATime()
     const queued = vi.fn()
