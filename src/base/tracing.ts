@@ -13,29 +13,30 @@ export interface SpanLike {
   end(): void
 }
 
+/** A context or span of the API, whose types are not imported. */
+// biome-ignore lint/suspicious/noExplicitAny: what the API accepts must be given back to it as it is.
+type Opaque = any
+
 /** The part of `@opentelemetry/api` that is used. */
 export interface TracingApi {
   readonly trace: {
     getTracer(name: string): {
-      // biome-ignore lint/suspicious/noExplicitAny: a context belongs to the API, whose types are not imported.
-      startSpan(name: string, options: { kind?: number; attributes: SpanAttributes }, context: any): SpanLike
+      startSpan(
+        name: string,
+        options: { kind?: number; attributes: SpanAttributes },
+        context: Opaque,
+      ): SpanLike
     }
-    // biome-ignore lint/suspicious/noExplicitAny: the same.
-    setSpan(context: any, span: any): any
-    // biome-ignore lint/suspicious/noExplicitAny: the same.
-    getSpan(context: any): unknown
+    setSpan(context: Opaque, span: Opaque): Opaque
+    getSpan(context: Opaque): unknown
   }
   readonly context: {
-    // biome-ignore lint/suspicious/noExplicitAny: the same.
-    active(): any
-    // biome-ignore lint/suspicious/noExplicitAny: the same.
-    with<T>(context: any, run: () => T): T
+    active(): Opaque
+    with<T>(context: Opaque, run: () => T): T
   }
   readonly propagation: {
-    // biome-ignore lint/suspicious/noExplicitAny: the same.
-    inject(context: any, carrier: Record<string, string>): void
-    // biome-ignore lint/suspicious/noExplicitAny: the same.
-    extract(context: any, carrier: Record<string, string>): any
+    inject(context: Opaque, carrier: Record<string, string>): void
+    extract(context: Opaque, carrier: Record<string, string>): Opaque
   }
 }
 

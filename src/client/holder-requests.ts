@@ -69,7 +69,7 @@ export class HolderRequests {
       for (const [n, response] of (await this.#request(batch)).entries()) batch[n]?.resolve(response)
     } catch (error) {
       for (const { reject } of batch) reject(error)
-      // Nobody answers, so those who wait would wait in vain, each for as long.
+      // No server answers. The queued requests fail at once instead of one timeout after the other.
       if (!isAnswered(error)) for (const { reject } of this.#dequeue(Infinity)) reject(error)
     } finally {
       this.#inFlight--
