@@ -11,10 +11,12 @@ import {
   refuseClient,
 } from '../base/arguments.ts'
 import { suggestStore } from '../base/backend-of.ts'
+import { systemClock } from '../base/clock.ts'
 import { defaultOwner } from '../base/default-owner.ts'
-import type { LeaseError } from '../base/errors.ts'
+import { LeaseError } from '../base/errors.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import { checkResource } from '../base/resource-name.ts'
+import { acquireAll, checkResources, type LeaseGroup } from './acquire-all.ts'
 import type { Lease } from './lease.ts'
 import { LeaseHandle } from './lease-handle.ts'
 import { createManager, type Manager } from './manager.ts'
@@ -22,6 +24,7 @@ import { ADOPT_CHECKS, expectOneAttempt, type LeaseOptions, type LeasesOptions }
 import type { LookingStore, ManagedStore, WaitingRecord } from './store.ts'
 import { adopt, checkTicket, type LeaseTicket } from './ticket.ts'
 
+export type LeadOptions = Omit<LeaseOptions, 'wait'>
 export type AdoptOptions = Pick<LeaseOptions, 'ttl' | 'heartbeat' | 'retry' | 'signal'>
 
 export interface Leases extends Pick<Manager, 'subscribe' | 'close'>, AsyncDisposable {
@@ -41,6 +44,23 @@ export interface Leases extends Pick<Manager, 'subscribe' | 'close'>, AsyncDispo
   acquire(resource: string, options?: LeaseOptions): Promise<Lease>
   /** One attempt; `null` if another caller holds it. */
   tryAcquire(resource: string, options?: Omit<LeaseOptions, 'wait'>): Promise<Lease | null>
+  /**
+   * Several leases at once, all or none. They are acquired in sorted order, so that two callers never wait for each
+   * other. `wait` covers the whole call.
+   *
+   * @example
+   * await using both = await leases.acquireAll(['account:1', 'account:2'])
+   */
+  acquireAll(resources: readonly string[], options?: LeaseOptions): Promise<LeaseGroup>
+  /**
+   * Leader election: waits in the queue without a time limit, and runs `work` while it holds the lease. After a loss it
+   * waits again and runs `work` again. Resolves with what `work` returns. Rejects when `work` throws, or when `signal`
+   * aborts: at once while it waits, and otherwise when `work` has ended, because until then it holds the lease.
+   *
+   * @example
+   * await leases.lead('scheduler', async (lease) => runSchedule(lease.signal), { signal })
+   */
+  lead<T>(resource: string, work: (lease: Lease) => T | PromiseLike<T>, options?: LeadOptions): Promise<T>
   /** The live lease of a resource, whoever holds it. */
   inspect(resource: string): Promise<LeaseRecord | null>
   /** All live leases of a resource, oldest first. */
@@ -109,6 +129,31 @@ export function createLeases(
       }
       lease.signal.throwIfAborted()
       return result
+    },
+
+    async acquireAll(resources, callOptions) {
+      const names = checkResources(resources)
+      const checked = check(names[0] ?? '', callOptions)
+      return acquireAll(leases, options.clock ?? systemClock, names, checked, callOptions)
+    },
+
+    async lead(resource, work, callOptions) {
+      expectFunction('work', work)
+      expectOneAttempt(callOptions)
+      for (;;) {
+        const lease = await leases.acquire(resource, { ...callOptions, wait: Infinity })
+        try {
+          const result = await work(lease)
+          const { signal } = callOptions ?? {}
+          if (signal?.aborted)
+            throw new LeaseError('aborted', 'leading was aborted', { cause: signal.reason })
+          if (!lease.signal.aborted) return result
+        } catch (error) {
+          if (!lease.signal.aborted) throw error
+        } finally {
+          await lease[Symbol.asyncDispose]()
+        }
+      }
     },
 
     inspect: async (resource) => (await leases.holders(resource))[0] ?? null,
