@@ -37,6 +37,9 @@ declare global {
   const project: unknown
 
   function analyse(...input: unknown[]): Promise<unknown>
+  function transfer(tokens: readonly number[], signal: AbortSignal): Promise<void>
+  function runSchedule(signal: AbortSignal): Promise<void>
+  const signal: AbortSignal
   function applyTheme(color: string): void
   function build(options: { signal: AbortSignal }): Promise<void>
   function draw(options: { signal: AbortSignal }): Promise<void>
