@@ -47,7 +47,7 @@ describe('promise 2, loss is a signal', () => {
     const lease = await leases.acquire('r', { ttl: 30_000 })
     network.faults = { loseRequest: 1 }
     await clock.advance(29_400)
-    expect([lease.held, (await store.read(['r']))[0]?.id]).toEqual([false, lease.id])
+    expect([lease.held, (await store.read(['r']))[0]?.[0]?.id]).toEqual([false, lease.id])
     network.faults = {}
     await lease.release()
     await clock.advance(0)

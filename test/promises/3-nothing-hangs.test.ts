@@ -153,7 +153,7 @@ describe('promise 3, nothing hangs', () => {
     let told: unknown
     const working = leases.withLease('r', async (lease) => {
       lease.signal.addEventListener('abort', async () => {
-        told = [lease.signal.reason.code, (await store.read(['r']))[0]?.id === lease.id]
+        told = [lease.signal.reason.code, (await store.read(['r']))[0]?.[0]?.id === lease.id]
       })
       await new Promise((resolve) => clock.setTimer(resolve as () => void, 1000))
     })

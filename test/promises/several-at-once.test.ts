@@ -48,7 +48,7 @@ describe('several leases at once', () => {
     const last = await another().acquire('b', { ttl: '1h' })
     const failing = leases.acquireAll(['a', 'b'], { wait: Infinity }).catch((error) => error)
     await clock.advance(10)
-    const [held] = await store.read(['a'])
+    const [[held] = []] = await store.read(['a'])
     await store.release({ resource: 'a', token: held?.token ?? 0 })
     await clock.advance(10)
     expect(await failing).toMatchObject({ code: 'lease-lost', resource: 'a' })

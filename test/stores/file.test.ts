@@ -78,7 +78,7 @@ describe('a file store', () => {
     const held = ask('held')
     await fresh.store.acquire(held)
     await rm(fresh.directory, { recursive: true })
-    expect(await fresh.store.renew(held)).toEqual({ ok: false, holder: null })
+    expect(await fresh.store.renew(held)).toEqual({ ok: false, holders: [] })
     expect(await fresh.store.acquire(ask('held'))).toMatchObject({ granted: true })
   })
 

@@ -18,6 +18,7 @@ const lease: LeaseRecord = {
   owner: 'Mika',
   token: 5,
   metadata: null,
+  share: null,
   acquiredAt: 0,
   expiresAt: 60_000,
   remaining: 60_000,
@@ -61,7 +62,7 @@ let clock: FakeClock
 let server: FakeServer
 let listeners: LocalListeners
 let push: Push
-let found: (LeaseRecord | null)[]
+let found: LeaseRecord[][]
 beforeEach(() => {
   clock = new FakeClock()
   server = new FakeServer()

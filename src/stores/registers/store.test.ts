@@ -47,7 +47,7 @@ describe('a lease on registers', () => {
   it('is not revived by a renewal that was delayed until after the expiry', async () => {
     const { lease } = await grab(store, 'a')
     registers.beforeWrite = () => registers.clock.advance(TTL)
-    expect(await store.renew({ resource: 'r', id: 'a', ttl: TTL })).toEqual({ ok: false, holder: null })
+    expect(await store.renew({ resource: 'r', id: 'a', ttl: TTL })).toEqual({ ok: false, holders: [] })
     registers.beforeWrite = () => {}
     expect(await peer.read(['r'])).toEqual([null])
     expect(await peer.sweep({ limit: 10 })).toMatchObject([{ id: 'a', token: lease.token, state: 'expired' }])
@@ -73,7 +73,7 @@ describe('a lease on registers', () => {
       await grab(peer, 'b')
     }
     const answer = await store.acquire({ resource: 'r', id: 'c', owner: 'c', ttl: TTL })
-    expect(answer).toMatchObject({ granted: false, holder: { id: 'b' } })
+    expect(answer).toMatchObject({ granted: false, holders: [{ id: 'b' }] })
   })
 
   it('ends as expired if its release was delayed until after the expiry', async () => {
@@ -97,7 +97,7 @@ describe('a lease on registers', () => {
       return { ...written, isOvertaken: true }
     }
     const answer = await store.acquire({ resource: 'r', id: 'a', owner: 'a', ttl: TTL })
-    expect(answer).toMatchObject({ granted: false, holder: { id: 'b' } })
+    expect(answer).toMatchObject({ granted: false, holders: [{ id: 'b' }] })
   })
 
   it('is granted again with the same token if the answer was lost and the same id repeats its request', async () => {
@@ -106,7 +106,7 @@ describe('a lease on registers', () => {
     }
     await expect(grab(store, 'a')).rejects.toThrow('the answer was lost')
     registers.afterWrite = (written) => written
-    const [held] = await peer.read(['r'])
+    const [[held] = []] = await peer.read(['r'])
     const { lease } = await grab(store, 'a')
     expect(lease).toMatchObject({ id: 'a', token: held?.token })
   })
