@@ -133,7 +133,7 @@ describe('an acquisition that is aborted', () => {
     await clock.advance(100)
     deliver()
     await expect.poll(() => released.mock.calls.length).toBe(2)
-    expect(await backend.read(['r'])).toEqual([null])
+    expect(await backend.read(['r'])).toEqual([[]])
     await leases.close()
   })
 })

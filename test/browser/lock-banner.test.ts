@@ -60,7 +60,7 @@ describe('the banner of a document, in strict mode and from another origin', () 
     await page.getByRole('button', { name: 'Write' }).click()
     await page.getByText('You are editing').waitFor()
     await expect.poll(sockets).toBe(1)
-    expect(await store.read(['document:plan'])).toMatchObject([{ metadata: { name: 'Mika' } }])
+    expect(await store.read(['document:plan'])).toMatchObject([[{ metadata: { name: 'Mika' } }]])
   })
 
   it('keeps the lock when the name changes', async () => {
@@ -72,11 +72,11 @@ describe('the banner of a document, in strict mode and from another origin', () 
 
   it('releases the lock when it shows another document, and when it is unmounted', async () => {
     await show('other', 'Mika')
-    await expect.poll(() => store.read(['document:plan'])).toEqual([null])
+    await expect.poll(() => store.read(['document:plan'])).toEqual([[]])
     await page.getByRole('button', { name: 'Write' }).click()
     await page.getByText('You are editing').waitFor()
     await run('unmount')
-    await expect.poll(() => store.read(['document:other'])).toEqual([null])
+    await expect.poll(() => store.read(['document:other'])).toEqual([[]])
     await expect.poll(sockets).toBe(0)
   })
 

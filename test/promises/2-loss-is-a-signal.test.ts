@@ -51,7 +51,7 @@ describe('promise 2, loss is a signal', () => {
     network.faults = {}
     await lease.release()
     await clock.advance(0)
-    expect(await store.read(['r'])).toEqual([null])
+    expect(await store.read(['r'])).toEqual([[]])
   })
 
   it('warns when a third of the TTL is left, and only once', async () => {

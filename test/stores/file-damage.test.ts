@@ -53,7 +53,7 @@ describe('a damaged generation', () => {
         owner: 'an unreadable lease file',
         metadata: { file: expect.stringContaining('n-damaged') },
       }
-      expect(await peer.read(['damaged'])).toMatchObject([shown])
+      expect(await peer.read(['damaged'])).toMatchObject([[shown]])
       expect((await peer.list({ limit: 10 })).leases).toMatchObject([shown])
       for (const by of [peer, store])
         await expect(grab(by, 'damaged')).rejects.toThrow('held by an unreadable lease file')
@@ -64,7 +64,7 @@ describe('a damaged generation', () => {
       clock.pass(1)
       const next = await grab(peer, 'damaged')
       expect(next.token).toBeGreaterThan(lease.token + 1)
-      expect(await store.read(['damaged'])).toMatchObject([{ id: next.id }])
+      expect(await store.read(['damaged'])).toMatchObject([[{ id: next.id }]])
     },
   )
 

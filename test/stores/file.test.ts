@@ -65,7 +65,7 @@ describe('a file store', () => {
 
   it('creates its directory for the first lease; until then it reads no leases', async () => {
     await using fresh = await freshStore()
-    expect(await fresh.store.read(['x'])).toEqual([null])
+    expect(await fresh.store.read(['x'])).toEqual([[]])
     expect(await fresh.store.list({ limit: 10 })).toEqual({ leases: [] })
     expect(await fresh.store.sweep({ limit: 10 })).toEqual([])
     await expect(readdir(fresh.directory)).rejects.toThrow('ENOENT')

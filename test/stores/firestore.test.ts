@@ -81,7 +81,7 @@ describe('a lease in a document of Firestore', () => {
       '': 1,
     }
     await grab(store, 'a', { metadata })
-    expect(await peer.read(['r'])).toMatchObject([{ metadata }])
+    expect(await peer.read(['r'])).toMatchObject([[{ metadata }]])
   })
 
   it('is granted, renewed and released once, even if the client sends each write twice', async () => {

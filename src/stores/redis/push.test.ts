@@ -197,7 +197,7 @@ describe('an opened connection', () => {
     listeners.expect({ ...ask, lost: () => heard.push('lost') })
     await watch(({ type }) => heard.push(type))
     listeners.granted(lease)
-    found = [{ ...lease, id: 'another' }]
+    found = [[{ ...lease, id: 'another' }]]
     server.hooks?.broken()
     await clock.advance(100)
     expect(heard).toEqual(['wake 0', 'gap', 'lost'])
@@ -208,7 +208,7 @@ describe('an opened connection', () => {
     listeners.expect({ ...ask, lost: () => lost++ })
     listeners.granted(lease)
     push.openForHolder()
-    found = [null]
+    found = [[]]
     await clock.advance(1000)
     expect(lost).toBe(1)
   })

@@ -49,7 +49,7 @@ describe('a lease on registers', () => {
     registers.beforeWrite = () => registers.clock.advance(TTL)
     expect(await store.renew({ resource: 'r', id: 'a', ttl: TTL })).toEqual({ ok: false, holders: [] })
     registers.beforeWrite = () => {}
-    expect(await peer.read(['r'])).toEqual([null])
+    expect(await peer.read(['r'])).toEqual([[]])
     expect(await peer.sweep({ limit: 10 })).toMatchObject([{ id: 'a', token: lease.token, state: 'expired' }])
     expect((await grab(peer, 'b')).replaced).toBeUndefined()
   })
@@ -124,7 +124,7 @@ describe('a lease on registers', () => {
   it('shows no more than its TTL after the clock stepped back', async () => {
     await grab(store, 'a')
     registers.clock.jump(-3_600_000)
-    expect(await peer.read(['r'])).toMatchObject([{ id: 'a', remaining: TTL }])
+    expect(await peer.read(['r'])).toMatchObject([[{ id: 'a', remaining: TTL }]])
   })
 
   it('is not swept as expired if the clock stepped back before its end was written', async () => {
@@ -162,7 +162,7 @@ describe('a lease on registers', () => {
     await expect(grab(store, 'a')).rejects.toMatchObject(damaged)
     await expect(store.renew({ resource: 'r', id: 'a', ttl: TTL })).rejects.toMatchObject(damaged)
     await expect(store.release({ resource: 'r', token: 1 })).rejects.toMatchObject(damaged)
-    expect(await store.read(['r'])).toEqual([null])
+    expect(await store.read(['r'])).toEqual([[]])
     expect((await store.list({ limit: 10 })).leases).toEqual([])
     expect(await store.sweep({ limit: 10 })).toEqual([])
     expect(registers.contents.get('r')?.text).toBe(text)

@@ -149,7 +149,7 @@ describe('a corrupt row', () => {
         await expect(call()).rejects.toMatchObject({ code: 'store-failed', resource: 'damaged' })
       const { leases } = await store.list({ limit: 10 })
       expect(leases.map((lease) => lease.resource)).toEqual(['sound'])
-      expect(await store.read(['damaged', 'sound'])).toMatchObject([null, { resource: 'sound' }])
+      expect(await store.read(['damaged', 'sound'])).toMatchObject([[], [{ resource: 'sound' }]])
     },
   )
 
