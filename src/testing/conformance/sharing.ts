@@ -158,8 +158,8 @@ export const sharingCases: readonly Case[] = [
       await under.pass(ttl * 1.2)
       const swept = [
         ...(await store.sweep({ limit: 2 })),
-        ...(await peer.sweep({ limit: 2 })),
-        ...(await store.sweep({ limit: 2 })),
+        ...(await peer.sweep({ limit: 100 })),
+        ...(await store.sweep({ limit: 100 })),
       ].filter(({ resource }) => resource === name)
       checkEqual(
         swept.map(({ id }) => id).toSorted(),
