@@ -13,6 +13,7 @@ export const failureCases: readonly Case[] = [
       for (const [what, call] of [
         ['acquire', () => store.acquire(asking('other'))],
         ['renew', () => store.renew({ resource: 'out', id, ttl: LONG_MS })],
+        ['read', () => store.read(['out'])],
       ] as const) {
         const error = await checkRejects(call(), what)
         check(error instanceof LeaseError, `${what} rejects with a LeaseError, got ${error}`)
