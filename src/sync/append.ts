@@ -7,7 +7,7 @@ import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
 import { expectFormat, type Format, readMeta, show } from './format.ts'
 import type { Layout } from './layout.ts'
-import { createStamps, type LogRecord, type Operation } from './log.ts'
+import { createStamps, type LogRecord, type Operation, placeOf } from './log.ts'
 import { messageAbout, type SyncMessage } from './messages.ts'
 import type { Schedule } from './schedule.ts'
 import { settingsAfter } from './settings.ts'
@@ -67,7 +67,8 @@ export function createAppend<E extends object, S extends object>(options: Append
     async write(operation) {
       turn ??= startTurn()
       const { key, stored } = turn
-      const place = view.add(key, operation)
+      view.apply({ add: [[key, operation]] })
+      const place = placeOf(key, (view.operationsOf(key)?.length ?? 1) - 1)
       const outcome = await stored
       const refusal = outcome ? outcome.results.get(place) : refusalOf(operation)
       if (refusal) throw refusal
@@ -119,7 +120,7 @@ export function createAppend<E extends object, S extends object>(options: Append
         await options.read(layout.indexKeys)
         return outcome
       } finally {
-        view.drop(key)
+        view.apply({ drop: [key] })
       }
     } finally {
       waiting.delete(key)

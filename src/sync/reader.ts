@@ -7,11 +7,11 @@ import { asLeaseError } from '../base/errors.ts'
 import { readHead } from './fold.ts'
 import { expectFormat, type Format, readMeta, show } from './format.ts'
 import type { Layout } from './layout.ts'
-import { DONE, idsIn, readRecord } from './log.ts'
+import { DONE, idsIn, type Operation, readRecord } from './log.ts'
 import { usableSettings } from './settings.ts'
 import { type Items, logOf, type StorageAdapter, type StorageListener } from './storage.ts'
 import type { Validate } from './validate.ts'
-import type { View } from './view.ts'
+import type { View, ViewUpdate } from './view.ts'
 import type { Warn } from './warnings.ts'
 
 const RETRY_MS = 500
@@ -142,56 +142,64 @@ export function createReader<E extends object, S extends object>(options: Reader
     const readsSettings = wanted.has(keys.settings)
     const headKeys = readsIndex ? layout.headKeys : readsSettings ? [keys.settings] : []
     const items = head ?? (headKeys.length > 0 ? await readHead(options, headKeys) : {})
-    if (readsSettings) applySettings(items[keys.settings])
-    if (readsIndex) for (const id of applyIndex(items)) ids.add(id)
+    const update: ViewUpdate<E, S> = {
+      ...(readsSettings && settingsIn(items)),
+      ...(readsIndex && indexIn(items)),
+    }
+    view.apply(update)
+    for (const id of update.ids ?? []) if (layout.inIndex || !view.holds(id)) ids.add(id)
     await loadEntities([...ids].filter(view.indexes), items)
-    done.forEach(view.drop)
+    view.apply({ drop: done })
   }
 
   /** Returns the keys of records that were carried out. What they changed is read next, and is then in the storage. */
   async function loadRecords(wanted: Set<string>): Promise<readonly string[]> {
     const found = [...wanted].filter(isRecord).sort()
     const items = found.length > 0 ? await log.get(found) : {}
-    return found.filter((key) => {
+    const add: (readonly [string, Operation])[] = []
+    const done: string[] = []
+    for (const key of found) {
       const record = readRecord(items[key])
       const known = view.operationsOf(key)
-      if (record && record.format === show(format) && !known) for (const op of record.ops) view.add(key, op)
-      if (record !== DONE || !known) return false
+      if (record && record.format === show(format) && !known)
+        add.push(...record.ops.map((operation) => [key, operation] as const))
+      if (record !== DONE || !known) continue
+      done.push(key)
       for (const operation of known) {
         if (operation.settings) wanted.add(keys.settings)
-        const ids = idsIn(operation)
-        for (const key of keysOf(ids)) wanted.add(key)
+        for (const key of keysOf(idsIn(operation))) wanted.add(key)
         const changesIndex = operation.delta?.some(([id, entity]) => view.indexes(id) !== (entity !== null))
         if (operation.reset || changesIndex) for (const key of indexKeys) wanted.add(key)
       }
-      return true
-    })
+    }
+    view.apply({ add })
+    return done
   }
 
-  function applySettings(stored: unknown): void {
-    const { settings, problems } = usableSettings(stored, defaults)
+  function settingsIn(items: Items): ViewUpdate<E, S> {
+    const { settings, problems } = usableSettings(items[keys.settings], defaults)
     const invalid = Object.entries(problems).map((problem) => problem.join(': '))
     if (invalid.length > 0) warn('malformed-settings', invalid.join(', '))
     try {
-      view.applySettings(validate.settings('settings', settings))
+      return { settings: validate.settings('settings', settings) }
     } catch (error) {
       warn('malformed-settings', asLeaseError(error).message)
+      return {}
     }
   }
 
-  /** Returns the ids whose entities must be read. */
-  function applyIndex(items: Items): readonly string[] {
+  function indexIn(items: Items): ViewUpdate<E, S> {
     const meta = readMeta(items, keys)
     try {
       expectFormat(meta, format)
     } catch (error) {
       warn('other-format', asLeaseError(error).message)
-      return []
+      return {}
     }
     const ids = layout.ids(items)
-    if (ids) view.applyIndex(ids, meta?.revision ?? 0)
-    else warn('malformed-index', `${indexKeys[0]} does not contain a list of ids`)
-    return (ids ?? []).filter((id) => layout.inIndex || !view.holds(id))
+    if (ids) return { ids, revision: meta?.revision ?? 0 }
+    warn('malformed-index', `${indexKeys[0]} does not contain a list of ids`)
+    return {}
   }
 
   async function loadEntities(ids: readonly string[], head: Items): Promise<void> {
@@ -204,7 +212,9 @@ export function createReader<E extends object, S extends object>(options: Reader
       const lookup = layout.lookup(await next)
       // The next batch is read while this one is applied.
       next = readBatch(start + batch)
-      view.applyEntities(ids.slice(start, start + batch).map((id) => [id, usableEntity(id, lookup(id))]))
+      view.apply({
+        entities: ids.slice(start, start + batch).map((id) => [id, usableEntity(id, lookup(id))]),
+      })
     }
   }
 

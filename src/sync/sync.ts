@@ -76,7 +76,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
 
   const validate = createValidate(options.validate ?? {})
   const changes = createChanges<E, S>()
-  const view = createView<E, S>(defaults, (change) => !closing.signal.aborted && changes.emit(change))
+  const view = createView<E, S>(defaults, (news) => !closing.signal.aborted && changes.emit(news))
   const reader = createReader({ ...parts, view, validate, invalidated })
   const writer =
     isRemote && messenger
@@ -274,7 +274,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
 
   function setStatus(next: SyncStatus): void {
     status = next
-    changes.emit({ type: 'status', status })
+    changes.emit([{ type: 'status', status }])
   }
 
   /** The storage of the log may have other keys that look like ours. */
