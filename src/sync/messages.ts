@@ -8,8 +8,6 @@ import type { Warn } from './warnings.ts'
 export const SYNC_ACTIONS = {
   entityDelta: 'entityDelta',
   entityPatch: 'entityPatch',
-  /** A write that the coordinator carries out for a context without locks of its own. */
-  entityWrite: 'entityWrite',
   /** The answer to `entityDelta` and `entityPatch`. */
   ack: 'entityAck',
 } as const

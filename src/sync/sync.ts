@@ -1,16 +1,15 @@
 import { expectFunction, refuse } from '../base/arguments.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
-import { createAppend } from './append.ts'
+import { COORDINATOR_MS, createAppend } from './append.ts'
 import { type ChangeListener, createChanges, type SyncStatus } from './changes.ts'
-import { readHead } from './fold.ts'
-import { needsMigration } from './format.ts'
+import { readHead, storedIds } from './fold.ts'
+import { expectFormat, needsMigration, readMeta } from './format.ts'
 import { createHints } from './hints.ts'
 import { expectId, fieldChanges, jsonCopy, withChanges } from './json.ts'
 import type { Operation } from './log.ts'
 import { messageAbout } from './messages.ts'
 import { assemble, type SyncOptions } from './options.ts'
 import { createReader } from './reader.ts'
-import { remoteWriter } from './remote-writer.ts'
 import { createSchedule } from './schedule.ts'
 import { type SyncSettings, settingsAfter } from './settings.ts'
 import { logOf, type StorageListener } from './storage.ts'
@@ -70,35 +69,22 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   options: SyncOptions<E, S>,
 ): Sync<E, S> {
   const parts = assemble(options)
-  const { storage, messenger, namespace, layout, format, defaults, clock, warn, closing, announce } = parts
+  const { storage, messenger, layout, format, defaults, clock, warn, closing, announce } = parts
   const { keys } = layout
-  const isRemote = options.writes === 'coordinator'
 
   const validate = createValidate(options.validate ?? {})
   const changes = createChanges<E, S>()
   const view = createView<E, S>(defaults, (news) => !closing.signal.aborted && changes.emit(news))
   const reader = createReader({ ...parts, view, validate, invalidated })
-  const writer =
-    isRemote && messenger
-      ? remoteWriter({
-          messenger,
-          namespace,
-          format,
-          clock,
-          closing: closing.signal,
-          storage,
-          shown: view.get,
-        })
-      : parts.writer
   // Without locks of the extension, records are left to others.
-  const carryOut = isRemote ? undefined : parts.writer.carryOut
-  const schedule = createSchedule(carryOut, clock, warn)
+  const writer = options.writes === 'coordinator' ? undefined : parts.writer
+  const schedule = createSchedule(writer?.carryOut, clock, warn)
   const append = createAppend({
     ...parts,
     view,
     bootstrap,
     isReady: () => status === 'ready',
-    carryOut,
+    writer,
     schedule,
     read: reader.read,
   })
@@ -152,7 +138,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
       const changes = fieldChanges(`fields of ${id}`, fields)
       const entity = view.get(id)
       if (entity) validate.entity(`entity ${id}`, withChanges(entity, changes))
-      await write({ patch: [id, ...changes] })
+      await write({ id, patch: changes })
     },
     async updateEntity(id, change) {
       expectId(id)
@@ -174,7 +160,9 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     cleanupOrphans: () =>
       tracked(async () => {
         await bootstrap()
-        return writer.cleanup()
+        const orphans = (await storedIds(parts)).filter((id) => !view.indexes(id))
+        const { gone } = await append.perform({ orphans })
+        return orphans.filter((id) => gone.has(id))
       }),
     async close() {
       if (isClosing) return
@@ -200,8 +188,9 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   async function loadAll(): Promise<void> {
     let head = await readHead(parts)
     if (needsMigration(head, layout, format)) {
-      await writer.prepare()
+      await (writer?.carryOut() ?? append.perform({}, COORDINATOR_MS).catch(() => {}))
       head = await readHead(parts)
+      expectFormat(readMeta(head, keys), format)
     }
     // The log is listed while the entities are read. What was carried out in between is reported as a change.
     await Promise.all([reader.readAll(head), readLog()])
@@ -239,13 +228,24 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     const earlier = [...unfinished]
     await bootstrap()
     await Promise.allSettled(earlier)
-    let updated: E | undefined
-    await writer.update(id, (entity) => {
-      updated = checked(id, change(entity as E | undefined))
-      return updated
-    })
-    await reader.read(view.indexes(id) ? reader.keysOf([id]) : layout.indexKeys)
-    if (updated) announce(messageAbout([[id, updated]], undefined))
+    const next = (entity: object | undefined) => checked(id, change(entity as E | undefined))
+    let hasChanged: boolean
+    do {
+      const entity = view.get(id)
+      const operation: Operation = writer
+        ? { id, update: next }
+        : { id, swap: [entity ?? null, next(entity)] }
+      hasChanged = await append.perform(operation).then(
+        () => false,
+        (error) => {
+          if (writer || error.code !== 'conflict') throw error
+          return true
+        },
+      )
+      await reader.read(view.indexes(id) ? reader.keysOf([id]) : layout.indexKeys)
+    } while (hasChanged)
+    const stored = view.get(id)
+    if (stored) announce(messageAbout([[id, stored]], undefined))
   }
 
   function checked(id: string, entity: unknown): E {

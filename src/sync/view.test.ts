@@ -103,7 +103,7 @@ describe('a record', () => {
 
   it('has its place in the order of all records, however late it comes', () => {
     const { view } = open()
-    view.apply({ add: [['r2', { patch: ['a', { n: 20 }, []] }]] })
+    view.apply({ add: [['r2', { id: 'a', patch: [{ n: 20 }, []] }]] })
     view.apply({ add: [['r1', { delta: [['a', { n: 10 }]] }]] })
     expect(view.get('a')).toEqual({ n: 20 })
     view.apply({ add: [['r3', { delta: [['a', null]] }]] })

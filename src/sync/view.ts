@@ -106,6 +106,8 @@ export function createView<E extends object, S extends object>(
     },
     /** The operations of a record that is on top. */
     operationsOf: (key: string): readonly Operation[] | undefined => records.get(key),
+    /** Why an operation on top has no effect, by its place in the log. */
+    refusal: (place: string) => top.refused.get(place),
     get records(): readonly string[] {
       return [...records.keys()]
     },

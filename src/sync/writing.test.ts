@@ -245,6 +245,14 @@ describe('locks', () => {
     await leases.close()
   })
 
+  it('may call the work at once', async () => {
+    const storage = memoryStorage()
+    const locks = { withLease: <T>(_name: string, work: () => Promise<T>) => work() }
+    const sync = createSync<Item>({ storage, locks })
+    for (const id of ['a', 'b']) await sync.setEntity(id, { n: 1 })
+    expect(await storage.get([STORAGE_KEYS.index])).toEqual({ [STORAGE_KEYS.index]: { ids: ['a', 'b'] } })
+  })
+
   it('that are not free in time postpone the change of the index; the write is in the log', async () => {
     const extension = fakeExtension()
     const [page] = await opened(extension, 'Page')
