@@ -134,7 +134,7 @@ export function createAppend<E extends object, S extends object>(options: Append
         if (failure.code !== 'store-failed' || !writer || !ops.every(frees)) throw failure
         // The storage may have no space for the record. Afterwards it has more.
         const outcome = await writer.perform(ops)
-        await options.read(layout.indexKeys)
+        if (options.isReady()) await options.read(layout.indexKeys)
         return outcome
       } finally {
         view.apply({ drop: [key] })

@@ -185,6 +185,18 @@ describe('stored data', () => {
     },
   )
 
+  it.each([[{ shards: 1e9 }], [{ schemaVersion: 7, shards: -1 }], [{ option: 'A', shards: 1e9 }]])(
+    'with %j as its format is refused, and stays as it is',
+    async (format) => {
+      const items = { ...valid, [STORAGE_KEYS.meta]: { revision: 1, ...format } }
+      const storage = memoryStorage(items)
+      const sync = createSync<Item>({ storage, onWarning: () => {} })
+      for (const call of [sync.bootstrap(), sync.setEntity('b', { n: 1 })])
+        await expect(call).rejects.toMatchObject({ code: 'other-format' })
+      expect(await storage.get(await storage.keys())).toEqual(items)
+    },
+  )
+
   it('with invalid ids in the index is read without them', async () => {
     const { sync } = await read({ [STORAGE_KEYS.index]: { ids: [7, 'a', null, '', 'a', { id: 'a' }] } })
     expect(sync.state.entries).toEqual([['a', { n: 1 }]])

@@ -37,16 +37,15 @@ export function createHints({ namespace, layout, view, reader, warn, isReady, wr
     pending.splice(0).forEach(follow)
   }
 
-  async function follow({ changed, removed, revision }: Hint): Promise<void> {
-    await reader.read([...reader.keysOf(changed), ...(removed.length > 0 ? layout.indexKeys : [])])
-    removeLeftOvers(removed, revision)
-  }
-
-  /** A foreign sender leaves it to the receivers to remove ids from the index. */
-  function removeLeftOvers(removed: readonly string[], revision = view.revision): void {
+  async function follow({ entries, revision }: Hint): Promise<void> {
+    const ids = entries.map(([id]) => id)
+    const removed = entries.filter(([, entity]) => !entity).map(([id]) => id)
+    await reader.read([...reader.keysOf(ids), ...(removed.length > 0 ? layout.indexKeys : [])])
+    // A foreign sender leaves it to the receivers to remove ids from the index.
     const left = removed.filter((id) => view.indexes(id) && view.get(id))
-    if (left.length === 0 || revision < view.revision) return
-    write({ delta: left.map((id) => [id, null]), seenAt: revision }).catch((error) =>
+    const seenAt = revision ?? view.revision
+    if (left.length === 0 || seenAt < view.revision) return
+    write({ delta: left.map((id) => [id, null]), seenAt }).catch((error) =>
       warn('remove-failed', `could not remove ${left.join(', ')} from the index`, error),
     )
   }

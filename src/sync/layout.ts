@@ -30,6 +30,8 @@ export const STORAGE_KEYS: StorageKeys = storageKeys('')
 
 export type EntityEntries = readonly (readonly [id: string, entity: object])[]
 
+export const MAX_SHARDS = 1024
+
 export interface LayoutOptions {
   readonly namespace: string
   readonly option: 'A' | 'B'
@@ -45,11 +47,12 @@ type Part = Map<string, unknown>
 
 export type Layout = ReturnType<typeof createLayout>
 
-export function createLayout({ namespace, option, shards, storage }: LayoutOptions) {
+export function createLayout({ namespace, option, shards: wanted, storage }: LayoutOptions) {
   // The storage of a separate log may have a log of its own.
   const keys = storageKeys(namespace, storage.log ? 'shared-log' : 'log')
   /** Whether the index contains the entities themselves. If not, each entity has a key of its own. */
   const inIndex = option === 'A'
+  const shards = inIndex ? 1 : wanted
   const indexKeys = Array.from({ length: shards }, (_, at) =>
     inIndex ? keys.all : at ? `${keys.index}:${at}` : keys.index,
   )

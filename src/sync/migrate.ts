@@ -2,7 +2,7 @@
 import { isObject, refuse } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 import { createFold, readHead, readRecords } from './fold.ts'
-import { type Format, needsMigration, readMeta, show } from './format.ts'
+import { type Format, readMeta, show } from './format.ts'
 import { createLayout, type Layout } from './layout.ts'
 import { DONE } from './log.ts'
 import { type Items, logOf, type StorageAdapter } from './storage.ts'
@@ -27,22 +27,20 @@ export interface MigrateOptions {
 
 /**
  * Migrates all stored data in one write, so that a crash leaves it either migrated or unchanged. The write replaces
- * what it migrates, so it needs no more space than its result. Call it under the lock.
+ * what it migrates, so it needs no more space than its result. Call it under the lock, with what the head keys and the
+ * log contain.
  */
-export async function migrate(options: MigrateOptions): Promise<void> {
+export async function migrate(options: MigrateOptions, head: Items, logged: Items): Promise<void> {
   const { storage, layout, format, namespace, migrations, defaults } = options
   const { keys } = layout
   const log = logOf(storage)
-  const head = await storage.get(layout.headKeys)
-  if (!needsMigration(head, layout, format)) return
   const meta = readMeta(head, keys) ?? { ...format, schemaVersion: 1, revision: 0 }
   const hasOptionA = isObject(head[keys.all])
   const sources = (
     meta.option === 'B' && hasOptionA ? [meta, { ...meta, option: 'A' as const }] : [meta]
   ).map(({ option, shards }) => createLayout({ namespace, option, shards, storage }))
 
-  const logKeys = (await log.keys()).filter((key) => key.startsWith(keys.logPrefix))
-  const records = readRecords(await log.get(logKeys), keys.logPrefix, show(meta))
+  const records = readRecords(logged, keys.logPrefix, show(meta))
   const stored = await load(storage, sources)
   const folded = createFold({
     indexed: new Set(stored.keys()),

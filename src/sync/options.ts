@@ -10,7 +10,7 @@ import {
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
 import { jsonCopy } from './json.ts'
-import { createLayout } from './layout.ts'
+import { createLayout, MAX_SHARDS } from './layout.ts'
 import type { SyncLocks } from './locks.ts'
 import { createAnnounce } from './messages.ts'
 import type { Messenger } from './messenger.ts'
@@ -23,7 +23,6 @@ import { storageWriter } from './writer.ts'
 
 const MIN_ACK_TIMEOUT_MS = 150
 const MAX_ACK_TIMEOUT_MS = 300
-const MAX_SHARDS = 1024
 
 /** The ports of a context, and the options that must be the same in every context of an application. */
 export interface SyncBaseOptions<S extends object = object> {

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../base/clock.ts'
 import { asLeaseError } from '../base/errors.ts'
+import { pause } from '../base/pause.ts'
 import { readHead } from './fold.ts'
 import { expectFormat, type Format, readMeta, show } from './format.ts'
 import type { Layout } from './layout.ts'
@@ -27,6 +28,7 @@ export interface ReaderOptions<E extends object, S extends object> {
   readonly batch: number
   readonly clock: Clock
   readonly warn: Warn
+  readonly closing: AbortController
   /** The storage cannot be read any more. */
   readonly invalidated: (error: unknown) => void
 }
@@ -35,32 +37,32 @@ export interface Reader {
   /** Reads everything, and rejects if that fails. Data that became stale meanwhile is read afterwards. */
   readAll(head: Items): Promise<void>
   /**
-   * Reads these keys again, and what depends on them. Resolves when they are shown, or when the reader is closed.
-   * Before the first `readAll` has succeeded, the request waits.
+   * Reads these keys again, and what depends on them. Resolves when they are shown, or when the sync is closed. Before
+   * the first `readAll` has succeeded, the request waits.
    */
   read(keys: Iterable<string>): Promise<void>
   /** The keys that contain these entities. */
   keysOf(ids: Iterable<string>): readonly string[]
   readonly onChanged: StorageListener
-  close(): void
 }
 
 export function createReader<E extends object, S extends object>(options: ReaderOptions<E, S>): Reader {
-  const { storage, layout, format, view, defaults, validate, batch, clock, warn } = options
+  const { storage, layout, format, view, defaults, validate, batch, clock, warn, closing } = options
   const { keys, indexKeys } = layout
   const log = logOf(storage)
-  let pending = new Set<string>()
+  let begin = () => {}
+  /** The end of the last read. The first one is `readAll`. */
+  let last = new Promise<void>((resolve) => {
+    begin = resolve
+  })
   let reading = new Set<string>()
-  /** Those who wait until `pending` is read. */
-  let waiting: (() => void)[] = []
-  let state: 'new' | 'idle' | 'reading' | 'closed' = 'new'
-  let cancelRetry = () => {}
+  /** The next read. Those who ask before it begins share it. */
+  let next: { readonly keys: Set<string>; readonly done: Promise<void> } | undefined
 
   return {
     async readAll(head) {
       await load(new Set([keys.settings, ...indexKeys]), head)
-      if (state === 'new') state = 'idle'
-      void readPending()
+      begin()
     },
     read,
     keysOf,
@@ -70,11 +72,6 @@ export function createReader<E extends object, S extends object>(options: Reader
         : // Anything may have changed.
           [keys.settings, ...indexKeys, ...keysOf(view.state.entries.map(([id]) => id)), ...view.records]
       void read(changed)
-    },
-    close() {
-      state = 'closed'
-      cancelRetry()
-      for (const resolve of waiting) resolve()
     },
   }
 
@@ -93,44 +90,30 @@ export function createReader<E extends object, S extends object>(options: Reader
   }
 
   function read(wanted: Iterable<string>): Promise<void> {
-    for (const key of wanted) pending.add(key)
-    return new Promise((resolve) => {
-      waiting.push(resolve)
-      if (state === 'closed') resolve()
-      void readPending()
+    next ??= startRead()
+    for (const key of wanted) next.keys.add(key)
+    return next.done
+  }
+
+  function startRead(): NonNullable<typeof next> {
+    const keys = new Set<string>()
+    last = last.then(() => {
+      next = undefined
+      reading = keys
+      return loadUntilDone(keys)
     })
+    return { keys, done: last }
   }
 
-  async function readPending(): Promise<void> {
-    while (state === 'idle' && waiting.length > 0) {
-      state = 'reading'
-      const resolves = waiting
-      reading = pending
-      pending = new Set()
-      waiting = []
+  async function loadUntilDone(wanted: ReadonlySet<string>): Promise<void> {
+    while (!closing.signal.aborted)
       try {
-        await load(new Set(reading))
-        for (const resolve of resolves) resolve()
-        if (state === 'reading') state = 'idle'
+        return await load(new Set(wanted))
       } catch (error) {
-        pending = new Set([...reading, ...pending])
-        waiting.push(...resolves)
-        tryLater(error)
+        if (closing.signal.aborted || asLeaseError(error).code === 'closed') return options.invalidated(error)
+        warn('read-failed', 'the storage could not be read; the read is repeated', error)
+        await pause(clock, RETRY_MS, { background: true })
       }
-    }
-  }
-
-  function tryLater(error: unknown): void {
-    if (state === 'closed') return
-    if (asLeaseError(error).code === 'closed') {
-      options.invalidated(error)
-      return
-    }
-    warn('read-failed', 'the storage could not be read; the read is repeated', error)
-    cancelRetry = clock.setTimer(() => {
-      state = 'idle'
-      void readPending()
-    }, RETRY_MS)
   }
 
   /** Reads what is wanted. `head`: the index and the settings, if the caller has already read them. */

@@ -267,7 +267,6 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   function stop(end: SyncStatus): void {
     for (const stop of stops) stop?.()
     schedule.cancel()
-    reader.close()
     setStatus(end)
     closing.abort()
   }

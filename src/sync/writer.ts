@@ -91,7 +91,7 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
   ): Promise<Outcome> {
     const [base, logged] = await Promise.all([readHead(options), readLog(expected)])
     if (needsMigration(base, layout, format)) {
-      await migrate(options)
+      await migrate(options, base, logged)
       return carryOutAll(expected, unlogged, stored)
     }
     const records = readRecords(logged, keys.logPrefix, show(format))

@@ -100,6 +100,16 @@ describe('a write', () => {
     expect(stored.filter((key) => key.includes('log'))).toEqual([])
   })
 
+  it('that only removes ends although the bootstrap fails', async () => {
+    const storage = memoryStorage({ [STORAGE_KEYS.index]: { ids: ['a'] }, 'trackedEntity:a': { n: 1 } })
+    const sync = createSync<Item>({ storage, onWarning: () => {} })
+    vi.spyOn(storage, 'get').mockRejectedValueOnce(new Error('asleep'))
+    await sync.removeEntity('a')
+    expect(await storage.get([STORAGE_KEYS.index])).toEqual({ [STORAGE_KEYS.index]: { ids: [] } })
+    await sync.bootstrap()
+    expect(sync.state.entries).toEqual([])
+  })
+
   it('comes after every record that is shown, although the clock was set back', async () => {
     const extension = fakeExtension()
     const [tab] = await opened(extension, 'Tab')
