@@ -100,7 +100,7 @@ export function createAppend<E extends object, S extends object>(options: Append
     onChanged(changes) {
       for (const [key, change] of Object.entries(changes ?? {})) {
         if (!key.startsWith(layout.keys.logPrefix)) continue
-        if (readRecord(change.newValue) === DONE) waiting.get(key)?.(change.newValue)
+        if (readRecord(change?.newValue) === DONE) waiting.get(key)?.(change?.newValue)
         else schedule.soon()
       }
     },

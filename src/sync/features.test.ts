@@ -181,6 +181,29 @@ describe('the list', () => {
 })
 
 describe('a collection', () => {
+  it('with an entity or a setting that a schema refuses is not imported at all', async () => {
+    const sync = createSync({
+      storage: memoryStorage(),
+      validate: {
+        entity: v.object({ n: v.number() }),
+        settings: v.object({ themeToken: v.string(), volume: v.number() }),
+      },
+      defaults: { themeToken: '#fff', volume: 1 },
+    })
+    await sync.setEntity('old', { n: 0 })
+    const before = sync.state
+    const settings = { ...before.settings, themeToken: '#000' }
+    for (const bad of [
+      { settings, entities: [['a', { n: 1 }] as const, ['b', { n: 'two' }] as const] },
+      { settings: { ...settings, volume: 'loud' }, entities: [['a', { n: 1 }] as const] },
+    ])
+      await expect(importCollection(sync, bad as never, { replace: true })).rejects.toMatchObject({
+        code: 'invalid-argument',
+      })
+    await sync.removeEntity('none')
+    expect(sync.state).toBe(before)
+  })
+
   it('is exported and imported as a whole, in one write', async () => {
     const [from, to] = [0, 1].map(() => createSync<Item>({ storage: memoryStorage() })) as [
       ReturnType<typeof createSync<Item>>,

@@ -6,7 +6,7 @@ import type { Items } from './storage.ts'
 
 /** A context must not write into a storage of another format. */
 export interface Format {
-  readonly option: 'A' | 'B'
+  readonly option: string
   readonly schemaVersion: number
   readonly shards: number
 }
@@ -24,7 +24,7 @@ export function readMeta(items: Items, keys: StorageKeys): Meta | undefined {
     option ?? (keys.index in items || isObject(stored) ? 'B' : isObject(items[keys.all]) ? 'A' : undefined)
   if (!found) return undefined
   return {
-    option: found === 'A' ? 'A' : 'B',
+    option: String(found),
     revision: atLeast(0, revision),
     schemaVersion: atLeast(1, schemaVersion),
     shards: atLeast(1, shards),
@@ -52,11 +52,11 @@ export function expectFormat(meta: Meta | undefined, format: Format): void {
 export function needsMigration(items: Items, { keys, inIndex }: Layout, format: Format): boolean {
   const meta = readMeta(items, keys)
   if (!meta) return format.schemaVersion > 1
-  const newer =
-    meta.schemaVersion > format.schemaVersion ||
-    meta.shards > MAX_SHARDS ||
-    (meta.option === 'B' && format.option === 'A')
-  if (newer) expectFormat(meta, format)
+  const isOlder =
+    meta.schemaVersion <= format.schemaVersion &&
+    meta.shards <= MAX_SHARDS &&
+    (meta.option === 'A' || (meta.option === 'B' && format.option === 'B'))
+  if (!isOlder) expectFormat(meta, format)
   const all = items[keys.all]
   const leftOver = !inIndex && isObject(all) && Object.keys(all).length > 0
   return show(meta) !== show(format) || leftOver

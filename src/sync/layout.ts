@@ -34,7 +34,7 @@ export const MAX_SHARDS = 1024
 
 export interface LayoutOptions {
   readonly namespace: string
-  readonly option: 'A' | 'B'
+  readonly option: string
   readonly shards: number
   readonly storage: StorageAdapter
 }

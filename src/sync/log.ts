@@ -88,21 +88,30 @@ export function placeOf(key: string, at: number): string {
   return `${key}/${String(at).padStart(6, '0')}`
 }
 
+/** Whether it is the place of an operation of this record. */
+export function isOf(key: string, place: string): boolean {
+  return place.startsWith(`${key}/`)
+}
+
 /** The ids of the entities that an operation sets, removes or changes. A reset names none. */
 export function idsIn({ delta = [], id }: Operation): readonly string[] {
   return id ? [id] : delta.map(([id]) => id)
 }
 
+/** A record of a context whose clock is this far ahead does not count. */
+const LAST_STAMP = 2 ** 52
+
 /** The keys of records, in the order of their writes: after the records that this context shows, in `known`. */
 export function createStamps(clock: Clock, prefix: string): (known: readonly string[]) => string {
   const own = randomId()
-  let last = ''
-  const digits = (value: number, count: number) => String(value).padStart(count, '0')
+  /** Microseconds since 1970: so many records of the same millisecond have an order. */
+  let last = 0
   return (known) => {
-    const stamps = known.map((key) => key.slice(prefix.length)).filter((key) => /^\d{15}\.\d{6}\./.test(key))
-    const [time = '', count = ''] = [last, ...stamps].sort().at(-1)?.split('.') ?? []
-    const now = digits(Math.floor(clock.now()), 15)
-    last = now > time ? `${now}.${digits(0, 6)}` : `${time}.${digits(Number(count) + 1, 6)}`
-    return `${prefix}${last}.${own}`
+    for (const key of known) {
+      const stamp = Number(/^(\d{18})\./.exec(key.slice(prefix.length))?.[1])
+      if (stamp < LAST_STAMP) last = Math.max(last, stamp)
+    }
+    last = Math.max(last + 1, Math.floor(clock.now()) * 1000)
+    return `${prefix}${String(last).padStart(18, '0')}.${own}`
   }
 }

@@ -36,9 +36,9 @@ export async function migrate(options: MigrateOptions, head: Items, logged: Item
   const log = logOf(storage)
   const meta = readMeta(head, keys) ?? { ...format, schemaVersion: 1, revision: 0 }
   const hasOptionA = isObject(head[keys.all])
-  const sources = (
-    meta.option === 'B' && hasOptionA ? [meta, { ...meta, option: 'A' as const }] : [meta]
-  ).map(({ option, shards }) => createLayout({ namespace, option, shards, storage }))
+  const sources = (meta.option === 'B' && hasOptionA ? [meta, { ...meta, option: 'A' }] : [meta]).map(
+    ({ option, shards }) => createLayout({ namespace, option, shards, storage }),
+  )
 
   const records = readRecords(logged, keys.logPrefix, show(meta))
   const stored = await load(storage, sources)

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../base/clock.ts'
 import { asLeaseError } from '../base/errors.ts'
-import { pause } from '../base/pause.ts'
+import { backoffMs, pause } from '../base/pause.ts'
 import { readHead } from './fold.ts'
 import { expectFormat, type Format, readMeta, show } from './format.ts'
 import type { Layout } from './layout.ts'
@@ -14,8 +14,6 @@ import { type Items, logOf, type StorageAdapter, type StorageListener } from './
 import type { Validate } from './validate.ts'
 import type { View, ViewUpdate } from './view.ts'
 import type { Warn } from './warnings.ts'
-
-const RETRY_MS = 500
 
 export interface ReaderOptions<E extends object, S extends object> {
   readonly storage: StorageAdapter
@@ -106,13 +104,13 @@ export function createReader<E extends object, S extends object>(options: Reader
   }
 
   async function loadUntilDone(wanted: ReadonlySet<string>): Promise<void> {
-    while (!closing.signal.aborted)
+    for (let tries = 1; !closing.signal.aborted; tries++)
       try {
         return await load(new Set(wanted))
       } catch (error) {
         if (closing.signal.aborted || asLeaseError(error).code === 'closed') return options.invalidated(error)
-        warn('read-failed', 'the storage could not be read; the read is repeated', error)
-        await pause(clock, RETRY_MS, { background: true })
+        if (tries === 1) warn('read-failed', 'the storage could not be read; the read is repeated', error)
+        await pause(clock, backoffMs(clock, tries), { background: true })
       }
   }
 

@@ -5,7 +5,7 @@ import { type ChangeListener, createChanges, type SyncStatus } from './changes.t
 import { readHead, storedIds } from './fold.ts'
 import { expectFormat, needsMigration, readMeta } from './format.ts'
 import { createHints } from './hints.ts'
-import { expectId, fieldChanges, jsonCopy, withChanges } from './json.ts'
+import { expectId, type FieldChanges, fieldChanges, jsonCopy, withChanges } from './json.ts'
 import type { Operation } from './log.ts'
 import { messageAbout } from './messages.ts'
 import { assemble, type SyncOptions } from './options.ts'
@@ -54,6 +54,13 @@ export interface Sync<E extends object, S extends object = SyncSettings> extends
   cleanupOrphans(): Promise<readonly string[]>
   /** Stops listening, and waits for unfinished writes. */
   close(): Promise<void>
+}
+
+/** Stores entities and settings in one write, after all of them were checked. For `importCollection`. */
+export const REPLACE: unique symbol = Symbol('replace')
+
+export interface Replacing {
+  [REPLACE](entities: Iterable<unknown>, settings: object, reset: boolean): Promise<void>
 }
 
 /**
@@ -122,16 +129,8 @@ export function createSync<E extends object, S extends object = SyncSettings>(
 
     setEntity: (id, entity) => sync.setEntities([[id, entity]]),
     async setEntities(entities) {
-      if (typeof Object(entities)[Symbol.iterator] !== 'function')
-        refuse('entities', 'pairs of id and entity', entities)
-      const delta = new Map<string, E>()
-      for (const pair of entities) {
-        if (!Array.isArray(pair)) refuse('entities', 'pairs of id and entity', pair)
-        const [id, entity] = pair
-        expectId(id)
-        delta.set(id, checked(id, entity))
-      }
-      if (delta.size > 0) await write({ delta: [...delta] })
+      const delta = checkedDelta(entities)
+      if (delta.length > 0) await write({ delta })
     },
     async patchEntity(id, fields) {
       expectId(id)
@@ -150,11 +149,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
       if (ids.length > 0) await write({ delta: [...new Set(ids)].map((id) => [id, null]) })
     },
     async updateSettings(fields) {
-      const changes = fieldChanges('settings', fields)
-      const after = settingsAfter(view.settings, changes, defaults)
-      if (sync.isBootstrapped && after instanceof LeaseError) throw after
-      if (sync.isBootstrapped) validate.settings('settings', after)
-      await write({ settings: changes })
+      await write({ settings: checkedSettings(fields) })
     },
     reset: () => write({ reset: true }),
     cleanupOrphans: () =>
@@ -175,7 +170,15 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     },
     [Symbol.asyncDispose]: () => sync.close(),
   }
-  return sync
+  return Object.assign(sync, {
+    async [REPLACE](entities: Iterable<unknown>, fields: object, reset: boolean) {
+      await write({
+        ...(reset && { reset }),
+        delta: checkedDelta(entities),
+        settings: checkedSettings(fields),
+      })
+    },
+  })
 
   function bootstrap(): Promise<void> {
     bootstrapping ??= loadAll().catch((error) => {
@@ -246,6 +249,27 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     } while (hasChanged)
     const stored = view.get(id)
     if (stored) announce(messageAbout([[id, stored]], undefined))
+  }
+
+  function checkedDelta(entities: Iterable<unknown>): [id: string, entity: E][] {
+    if (typeof Object(entities)[Symbol.iterator] !== 'function')
+      refuse('entities', 'pairs of id and entity', entities)
+    const delta = new Map<string, E>()
+    for (const pair of entities) {
+      if (!Array.isArray(pair)) refuse('entities', 'pairs of id and entity', pair)
+      const [id, entity] = pair
+      expectId(id)
+      delta.set(id, checked(id, entity))
+    }
+    return [...delta]
+  }
+
+  function checkedSettings(fields: object): FieldChanges {
+    const changes = fieldChanges('settings', fields)
+    const after = settingsAfter(view.settings, changes, defaults)
+    if (sync.isBootstrapped && after instanceof LeaseError) throw after
+    if (sync.isBootstrapped) validate.settings('settings', after)
+    return changes
   }
 
   function checked(id: string, entity: unknown): E {

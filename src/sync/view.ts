@@ -63,7 +63,7 @@ export function createView<E extends object, S extends object>(
       /** All entities may have changed. If none is left, that is one change, not one for each entity. */
       let all = false
       const touch = (operation: Operation) => {
-        all ||= operation.reset === true
+        all ||= Boolean(operation.reset)
         for (const id of idsIn(operation)) touched.add(id)
       }
 

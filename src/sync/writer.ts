@@ -7,7 +7,7 @@ import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { createFold, type Logged, readHead, readRecords } from './fold.ts'
 import { needsMigration, readMeta, show } from './format.ts'
 import type { SyncLocks } from './locks.ts'
-import { type Answer, DONE, type Operation } from './log.ts'
+import { type Answer, DONE, isOf, type Operation } from './log.ts'
 import { type MigrateOptions, migrate } from './migrate.ts'
 import { type Items, logOf, type StorageAdapter } from './storage.ts'
 import type { Warn } from './warnings.ts'
@@ -104,7 +104,7 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
       const isAlone = records.keys.length < 2 || unlogged.length > 0
       if (isAlone || asLeaseError(error).code !== 'store-failed') throw error
       for (const key of records.keys) {
-        const own = records.operations.filter(([place]) => place.startsWith(key))
+        const own = records.operations.filter(([place]) => isOf(key, place))
         await carryOut([key], own, await readHead(options), outcome).catch((error) =>
           outcome.results.set(key, asLeaseError(error)),
         )
@@ -217,7 +217,7 @@ function answerTo(
   refused: ReadonlyMap<string, LeaseError>,
   gone: readonly string[],
 ): Answer | typeof DONE {
-  const own = [...refused].filter(([place]) => place.startsWith(key))
+  const own = [...refused].filter(([place]) => isOf(key, place))
   if (own.length + gone.length === 0) return DONE
   return {
     refused: Object.fromEntries(own.map(([place, { code, message }]) => [place, { code, message }])),
