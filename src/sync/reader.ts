@@ -11,6 +11,7 @@ import type { Layout } from './layout.ts'
 import { DONE, idsIn, type Operation, readRecord } from './log.ts'
 import { usableSettings } from './settings.ts'
 import { type Items, logOf, type StorageAdapter, type StorageListener } from './storage.ts'
+import { createTurns } from './turns.ts'
 import type { Validate } from './validate.ts'
 import type { View, ViewUpdate } from './view.ts'
 import type { Warn } from './warnings.ts'
@@ -53,9 +54,14 @@ export function createReader<E extends object, S extends object>(options: Reader
   let last = new Promise<void>((resolve) => {
     begin = resolve
   })
-  let reading = new Set<string>()
-  /** The next read. Those who ask before it begins share it. */
-  let next: { readonly keys: Set<string>; readonly done: Promise<void> } | undefined
+  let reading: ReadonlySet<string> = new Set()
+  const read = createTurns((take) => {
+    last = last.then(() => {
+      reading = take()
+      return loadUntilDone(reading)
+    })
+    return last
+  })
 
   return {
     async readAll(head) {
@@ -87,22 +93,6 @@ export function createReader<E extends object, S extends object>(options: Reader
     return layout.inIndex ? indexKeys : layout.entityKeys(ids)
   }
 
-  function read(wanted: Iterable<string>): Promise<void> {
-    next ??= startRead()
-    for (const key of wanted) next.keys.add(key)
-    return next.done
-  }
-
-  function startRead(): NonNullable<typeof next> {
-    const keys = new Set<string>()
-    last = last.then(() => {
-      next = undefined
-      reading = keys
-      return loadUntilDone(keys)
-    })
-    return { keys, done: last }
-  }
-
   async function loadUntilDone(wanted: ReadonlySet<string>): Promise<void> {
     for (let tries = 1; !closing.signal.aborted; tries++)
       try {
@@ -128,8 +118,9 @@ export function createReader<E extends object, S extends object>(options: Reader
       ...(readsIndex && indexIn(items)),
     }
     view.apply(update)
-    for (const id of update.ids ?? []) if (layout.inIndex || !view.holds(id)) ids.add(id)
-    await loadEntities([...ids].filter(view.indexes), items)
+    // New entities are reported in the order of the index.
+    const mustLoad = (id: string) => layout.inIndex || ids.has(id) || !view.holds(id)
+    await loadEntities(update.ids?.filter(mustLoad) ?? [...ids].filter(view.indexes), items)
     view.apply({ drop: done })
   }
 

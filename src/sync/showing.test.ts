@@ -182,6 +182,24 @@ describe('a change', () => {
     expect(ofA).toEqual(['entity', 'removed', 'cleared'])
   })
 
+  it('of a new entity comes in the order of the index', async () => {
+    const storage = memoryStorage()
+    const sync = createSync<Item>({ storage })
+    await sync.bootstrap()
+    const added: string[] = []
+    sync.subscribe((change) => change.type === 'entity' && added.push(change.id))
+    const index = { ids: ['c', 'a', 'b'] }
+    // Chrome reports the keys of one write in the order of the alphabet.
+    await storage.set({
+      'trackedEntity:a': { n: 1 },
+      'trackedEntity:b': { n: 2 },
+      'trackedEntity:c': { n: 3 },
+      [STORAGE_KEYS.index]: index,
+    })
+    await eventually(() => expect(added.length).toBe(3))
+    expect(added).toEqual(index.ids)
+  })
+
   it('keeps the same state, entries and other entities if nothing else changed', async () => {
     const sync = createSync<Item>({ storage: memoryStorage() })
     await sync.setEntities([

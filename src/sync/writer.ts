@@ -10,6 +10,7 @@ import type { SyncLocks } from './locks.ts'
 import { type Answer, DONE, isOf, type Operation } from './log.ts'
 import { type MigrateOptions, migrate } from './migrate.ts'
 import { type Items, logOf, type StorageAdapter } from './storage.ts'
+import { createTurns } from './turns.ts'
 import type { Warn } from './warnings.ts'
 
 /** What became of the records that were carried out. */
@@ -48,35 +49,19 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
   const { keys, indexKeys } = layout
   const log = logOf(storage)
   const reported = new Set<string>()
-  /** The next turn. Those who ask before the lock is free share it. */
-  let turn: { readonly outcome: Promise<Outcome>; readonly expected: string[] } | undefined
+  const turns = createTurns<Outcome>(
+    (take) =>
+      new Promise((resolve, reject) => {
+        exclusively(() => carryOutAll([...take()], [], resolve)).catch(reject)
+      }),
+  )
 
   return {
-    carryOut(key) {
-      turn ??= takeTurn()
-      if (key) turn.expected.push(key)
-      return turn.outcome
-    },
+    carryOut: (key) => turns(key ? [key] : []),
     perform: (operations) => exclusively(() => carryOutAll([], operations)),
   }
 
-  function takeTurn(): NonNullable<typeof turn> {
-    const expected: string[] = []
-    const outcome = new Promise<Outcome>((resolve, reject) => {
-      exclusively(() => {
-        turn = undefined
-        return carryOutAll(expected, [], resolve)
-      }).catch((error) => {
-        turn = undefined
-        reject(error)
-      })
-    })
-    return { outcome, expected }
-  }
-
   async function exclusively<T>(work: () => Promise<T>): Promise<T> {
-    // Locks may call the work at once, and the next turn must be known before it begins.
-    await undefined
     return locks ? locks.withLease(lockName, work) : work()
   }
 
