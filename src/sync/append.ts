@@ -55,6 +55,7 @@ export interface Append {
 /** The writes of one turn. */
 interface Turn {
   readonly key: string
+  readonly ops: Operation[]
   readonly stored: Promise<Outcome | undefined>
 }
 
@@ -70,8 +71,8 @@ export function createAppend<E extends object, S extends object>(options: Append
     async write(operation) {
       turn ??= startTurn()
       const { key, stored } = turn
+      const place = placeOf(key, turn.ops.push(operation) - 1)
       view.apply({ add: [[key, operation]] })
-      const place = placeOf(key, (view.operationsOf(key)?.length ?? 1) - 1)
       const outcome = await stored
       const refusal = outcome ? outcome.results.get(place) : view.refusal(place)
       if (refusal) throw refusal
@@ -108,11 +109,12 @@ export function createAppend<E extends object, S extends object>(options: Append
 
   function startTurn(): Turn {
     const key = nextKey(view.records)
+    const ops: Operation[] = []
     const stored = Promise.resolve().then(() => {
       turn = undefined
-      return store(key, view.operationsOf(key) ?? [])
+      return store(key, ops)
     })
-    return { key, stored }
+    return { key, ops, stored }
   }
 
   /** Resolves with the outcome, as far as it is known. */
@@ -139,8 +141,6 @@ export function createAppend<E extends object, S extends object>(options: Append
       } finally {
         view.apply({ drop: [key] })
       }
-    } finally {
-      waiting.delete(key)
     }
   }
 
@@ -162,24 +162,19 @@ export function createAppend<E extends object, S extends object>(options: Append
 
   /** What else a write needs, if anybody waits for it: the format is checked, and the index contains the write. */
   async function finish(key: string): Promise<Outcome | undefined> {
-    if (writer && (view.size <= SMALL_INDEX || storage.log)) return carryOutNow(key, writer)
+    if (writer && (view.size <= SMALL_INDEX || storage.log))
+      try {
+        const outcome = await writer.carryOut(key)
+        const result = outcome.results.get(key)
+        if (result) throw result
+        if (result === null) return outcome
+      } catch (error) {
+        const { retryable, message } = asLeaseError(error)
+        if (!retryable) throw error
+        warn('write-postponed', message, error)
+      }
     // Whoever carries the record out checks the format, too.
-    expectFormat(readMeta(await storage.get([layout.keys.meta]), layout.keys), format)
-    schedule.soon()
-    return undefined
-  }
-
-  async function carryOutNow(key: string, writer: StorageWriter): Promise<Outcome | undefined> {
-    try {
-      const outcome = await writer.carryOut(key)
-      const result = outcome.results.get(key)
-      if (result) throw result
-      if (result === null) return outcome
-    } catch (error) {
-      const { retryable, message } = asLeaseError(error)
-      if (!retryable) throw error
-      warn('write-postponed', message, error)
-    }
+    else expectFormat(readMeta(await storage.get([layout.keys.meta]), layout.keys), format)
     schedule.soon()
     return undefined
   }
