@@ -11,6 +11,7 @@ import { createStamps, DONE, isAnswer, type LogRecord, type Operation, placeOf, 
 import { messageAbout, type SyncMessage } from './messages.ts'
 import type { Schedule } from './schedule.ts'
 import { logOf, type StorageAdapter, type StorageListener } from './storage.ts'
+import type { Validate } from './validate.ts'
 import type { View } from './view.ts'
 import type { Warn } from './warnings.ts'
 import type { Outcome, StorageWriter } from './writer.ts'
@@ -31,6 +32,7 @@ export interface AppendOptions<E extends object, S extends object> {
   readonly layout: Layout
   readonly format: Format
   readonly view: View<E, S>
+  readonly validate: Validate
   readonly clock: Clock
   readonly warn: Warn
   readonly bootstrap: () => Promise<void>
@@ -60,7 +62,7 @@ interface Turn {
 }
 
 export function createAppend<E extends object, S extends object>(options: AppendOptions<E, S>): Append {
-  const { storage, layout, format, view, clock, warn, writer, schedule } = options
+  const { storage, layout, format, view, validate, clock, warn, writer, schedule } = options
   const log = logOf(storage)
   const nextKey = createStamps(clock, layout.keys.logPrefix)
   /** By key of a record: called when the record is carried out. */
@@ -126,7 +128,7 @@ export function createAppend<E extends object, S extends object>(options: Append
       // All of them start in this turn, the record first.
       const [, outcome] = await Promise.all([
         log.set({ [key]: record }),
-        options.isReady() ? finish(key) : options.bootstrap().then(() => finish(key)),
+        options.isReady() ? finish(key) : finishLater(key, ops),
       ])
       return outcome ?? (await answered)
     } catch (error) {
@@ -142,6 +144,16 @@ export function createAppend<E extends object, S extends object>(options: Append
         view.apply({ drop: [key] })
       }
     }
+  }
+
+  async function finishLater(key: string, ops: readonly Operation[]): Promise<Outcome | undefined> {
+    await options.bootstrap()
+    for (const { id, settings } of ops) {
+      const entity = id && view.get(id)
+      if (entity) validate.entity(`entity ${id}`, entity)
+      if (settings) validate.settings('settings', view.settings)
+    }
+    return finish(key)
   }
 
   /** What the coordinator says about a record, or `undefined` if it says nothing in time. */

@@ -125,6 +125,30 @@ describe('validate', () => {
     expect(warnings).toEqual([expect.stringMatching(/^the stored entity a\.n: /)])
   })
 
+  it('checks also what is written before the bootstrap', async () => {
+    const storage = memoryStorage({ 'trackedEntities:index': { ids: ['a'] }, 'trackedEntity:a': { n: 1 } })
+    const before = await storage.get(await storage.keys())
+    const open = () =>
+      createSync({
+        storage,
+        validate: { entity, settings: v.object({ volume: v.number() }) },
+        defaults: { volume: 1 },
+      })
+    const [one, two, three] = [open(), open(), open()]
+    await expect(one.patchEntity('a', { n: -1 })).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: expect.stringMatching(/^entity a\.n: /),
+    })
+    await expect(two.updateSettings({ volume: 'loud' as never })).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: expect.stringMatching(/^settings\.volume: /),
+    })
+    expect(one.get('a')).toEqual({ n: 1 })
+    expect(await storage.get(await storage.keys())).toEqual(before)
+    await three.patchEntity('a', { n: 2 })
+    expect(three.get('a')).toEqual({ n: 2 })
+  })
+
   it('refuses a schema that answers later', async () => {
     const slow = v.objectAsync({ n: v.number() })
     const sync = createSync<Item>({ storage: memoryStorage(), validate: { entity: slow } })

@@ -89,6 +89,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   const append = createAppend({
     ...parts,
     view,
+    validate,
     bootstrap,
     isReady: () => status === 'ready',
     writer,
