@@ -1,10 +1,12 @@
 /**
  * Messages about writes. Each is a hint, which may be late, doubled or false: it only says what to read. Those that
- * arrive before the bootstrap has ended wait for it.
+ * arrive before the bootstrap has ended wait for it, as all reads do.
  */
+
 import type { Layout } from './layout.ts'
 import type { Operation } from './log.ts'
 import { type Hint, readMessage, SYNC_ACTIONS } from './messages.ts'
+import type { MessageListener } from './messenger.ts'
 import type { Reader } from './reader.ts'
 import type { View } from './view.ts'
 import type { Warn } from './warnings.ts'
@@ -15,26 +17,16 @@ export interface HintsOptions {
   readonly view: View<object, object>
   readonly reader: Reader
   readonly warn: Warn
-  readonly isReady: () => boolean
   readonly write: (operation: Operation) => Promise<void>
 }
 
-export function createHints({ namespace, layout, view, reader, warn, isReady, write }: HintsOptions) {
-  const pending: Hint[] = []
-  return {
-    receive(message: unknown): unknown {
-      const hint = readMessage(message, namespace)
-      if (hint === null) warn('malformed-message', 'a malformed message was ignored', message)
-      if (!hint) return undefined
-      pending.push(hint)
-      if (isReady()) followAll()
-      return { action: SYNC_ACTIONS.ack }
-    },
-    followAll,
-  }
-
-  function followAll(): void {
-    pending.splice(0).forEach(follow)
+export function createHints({ namespace, layout, view, reader, warn, write }: HintsOptions): MessageListener {
+  return (message) => {
+    const hint = readMessage(message, namespace)
+    if (hint === null) warn('malformed-message', 'a malformed message was ignored', message)
+    if (!hint) return undefined
+    void follow(hint)
+    return { action: SYNC_ACTIONS.ack }
   }
 
   async function follow({ entries, revision }: Hint): Promise<void> {

@@ -96,7 +96,6 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     schedule,
     read: reader.read,
   })
-  const hints = createHints({ ...parts, view, reader, isReady: () => status === 'ready', write })
   const log = logOf(storage)
 
   let status: SyncStatus = 'loading'
@@ -108,7 +107,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   const stops = [
     storage.subscribe(onChanged),
     log === storage ? undefined : log.subscribe(onLogChanged),
-    messenger?.subscribe(hints.receive),
+    messenger?.subscribe(createHints({ ...parts, view, reader, write })),
   ]
 
   const sync: Sync<E, S> = {
@@ -199,7 +198,6 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     // The log is listed while the entities are read. What was carried out in between is reported as a change.
     await Promise.all([reader.readAll(head), readLog()])
     if (status === 'loading') setStatus('ready')
-    hints.followAll()
   }
 
   /** Shows the records of the log, and has them carried out. */
