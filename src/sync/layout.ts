@@ -1,5 +1,6 @@
 /** Which keys of the storage contain what. All functions are pure: they compute what to read and what to write. */
 import { isObject } from '../base/arguments.ts'
+import { LeaseError } from '../base/errors.ts'
 import { isId } from './json.ts'
 import type { Items, StorageAdapter } from './storage.ts'
 
@@ -121,6 +122,13 @@ export function createLayout({ namespace, option, shards: wanted, storage }: Lay
       }
     },
   }
+}
+
+/** The ids in the index. Throws if it is damaged. */
+export function expectIds({ ids, indexKeys }: Layout, items: Items): readonly string[] {
+  const found = ids(items)
+  if (found) return found
+  throw new LeaseError('store-failed', `${indexKeys[0]} is damaged; reset() replaces it with an empty index`)
 }
 
 /** Option A. A missing index is empty. `null` if it is damaged. */

@@ -3,9 +3,10 @@
  * removed id leaves the index before its entity is removed: a writer that dies in between leaves at most an orphaned
  * key, and the records, which are carried out again.
  */
-import { asLeaseError, LeaseError } from '../base/errors.ts'
+import { asLeaseError, type LeaseError } from '../base/errors.ts'
 import { createFold, type Logged, readHead, readRecords } from './fold.ts'
 import { needsMigration, readMeta, show } from './format.ts'
+import { expectIds } from './layout.ts'
 import type { SyncLocks } from './locks.ts'
 import { type Answer, DONE, isOf, type Operation } from './log.ts'
 import { type MigrateOptions, migrate } from './migrate.ts'
@@ -46,7 +47,7 @@ export interface StorageWriterOptions extends MigrateOptions {
 
 export function storageWriter(options: StorageWriterOptions): StorageWriter {
   const { storage, locks, layout, format, lockName, warn } = options
-  const { keys, indexKeys } = layout
+  const { keys } = layout
   const log = logOf(storage)
   const reported = new Set<string>()
   const turns = createTurns<Outcome>(
@@ -76,7 +77,12 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
   ): Promise<Outcome> {
     const [base, logged] = await Promise.all([readHead(options), readLog(expected)])
     if (needsMigration(base, layout, format)) {
-      await migrate(options, base, logged)
+      await migrate(
+        options,
+        base,
+        logged,
+        unlogged.some(({ reset }) => reset),
+      )
       return carryOutAll(expected, unlogged, stored)
     }
     const records = readRecords(logged, keys.logPrefix, show(format))
@@ -115,14 +121,8 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
     const touched = operations.flatMap(([, { id }]) => id ?? [])
     const items = touched.length > 0 ? { ...base, ...(await storage.get(layout.entityKeys(touched))) } : base
     const resets = operations.some(([, { reset }]) => reset)
-    const ids = layout.ids(items)
     // A reset repairs a damaged index.
-    if (!ids && !resets)
-      throw new LeaseError(
-        'store-failed',
-        `${indexKeys[0]} is damaged; reset() replaces it with an empty index`,
-      )
-    const indexed = new Set(ids)
+    const indexed = new Set(resets ? layout.ids(items) : expectIds(layout, items))
     const before = readMeta(items, keys)?.revision ?? 0
     const folded = createFold({
       indexed,
