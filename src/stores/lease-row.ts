@@ -46,7 +46,8 @@ export interface StoredLease {
   readonly metadata: JsonObject | null
   /** `null`: exclusive. */
   readonly share: number | null
-  readonly acquiredAt: number
+  /** Moves back with the clock if `atLeast` counts from it. */
+  acquiredAt: number
   expiresAt: number
   /** Milliseconds from the last write to the expiry. A clock that steps back lengthens the lease by no more. */
   span: number
@@ -325,6 +326,7 @@ function settle(row: LeaseRow, now: number, effects: Effects): void {
 function clamp(lease: StoredLease, now: number): void {
   const { atLeast = 0, lockDelay = 0 } = lease
   lease.expiresAt = Math.min(lease.expiresAt, now + lease.span)
+  if (atLeast) lease.acquiredAt = Math.min(lease.acquiredAt, now)
   if (lease.keptUntil !== undefined)
     lease.keptUntil = Math.min(lease.keptUntil, now + Math.max(atLeast, lockDelay))
 }
