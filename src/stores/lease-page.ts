@@ -23,11 +23,28 @@ export function nextAfter({ resource, token }: Pick<LeaseRecord, 'resource' | 't
   return `${resource}${SEPARATOR}${token}`
 }
 
+/**
+ * The order of names: by their code points, as databases order the bytes of UTF-8. JavaScript itself compares UTF-16,
+ * where an emoji sorts before `ﬁ`.
+ */
+export function compareNames(a: string, b: string): number {
+  const length = Math.min(a.length, b.length)
+  let index = 0
+  while (index < length && a.charCodeAt(index) === b.charCodeAt(index)) index++
+  if (index === length) return a.length - b.length
+  return rankOf(a.charCodeAt(index)) - rankOf(b.charCodeAt(index))
+}
+
+/** The halves of a surrogate pair stand for code points after all others. */
+function rankOf(codeUnit: number): number {
+  return codeUnit >= 0xd800 && codeUnit <= 0xdfff ? codeUnit + 0x10000 : codeUnit
+}
+
 /** Whether the query asks for leases of this resource. */
 export function mayBeListed(resource: string, { prefix = '', after }: ListQuery): boolean {
   const cursor = cursorOf(after)
-  const isAfter = resource > cursor.resource || (resource === cursor.resource && cursor.token < Infinity)
-  return isAfter && resource.startsWith(prefix)
+  const order = compareNames(resource, cursor.resource)
+  return (order > 0 || (order === 0 && cursor.token < Infinity)) && resource.startsWith(prefix)
 }
 
 /** The first page of the leases that were found, in any order. */
@@ -35,7 +52,7 @@ export function pageOf(found: readonly LeaseRecord[], { limit, after }: ListQuer
   const cursor = cursorOf(after)
   const leases = found
     .filter(({ resource, token }) => resource !== cursor.resource || token > cursor.token)
-    .sort((a, b) => (a.resource === b.resource ? a.token - b.token : a.resource < b.resource ? -1 : 1))
+    .sort((a, b) => compareNames(a.resource, b.resource) || a.token - b.token)
   const page = leases.slice(0, limit)
   const last = page.at(-1)
   return { leases: page, ...(last && leases.length > limit && { next: nextAfter(last) }) }

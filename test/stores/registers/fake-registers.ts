@@ -1,5 +1,6 @@
 import { asLeaseError } from '../../../src/base/errors.ts'
 import type { LeaseStore } from '../../../src/core/index.ts'
+import { compareNames } from '../../../src/stores/lease-page.ts'
 import {
   type Register,
   type RegisterListener,
@@ -53,8 +54,8 @@ export class FakeRegisters implements Registers {
 
   async list({ prefix, after }: RegisterQuery) {
     const registers = this.#leases()
-      .filter(({ name }) => name.startsWith(prefix) && name > after)
-      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .filter(({ name }) => name.startsWith(prefix) && compareNames(name, after) > 0)
+      .sort((a, b) => compareNames(a.name, b.name))
     return { registers, now: this.#now }
   }
 
