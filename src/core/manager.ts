@@ -52,7 +52,7 @@ export function createManager(
   const check: ManagerTools['check'] = (resource, own) => checkOptions(resource, defaults, own)
   check('-')
   const events = createChannel<LeaseEvent>()
-  const held = new Set<Keeper>()
+  const held: Context['held'] = new Set()
   const waiting = new Set<Stop>()
   /** `close` waits for these. */
   const underWay = new Set<Promise<unknown>>()

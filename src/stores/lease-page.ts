@@ -1,5 +1,6 @@
-/** Pages of leases in the order of their resources and tokens. */
+/** Pages of leases in the order of their resources, as bytes of UTF-8, and of their tokens. */
 import type { LeaseRecord } from '../base/records.ts'
+import { compareUtf8 } from '../base/utf8-order.ts'
 import type { LeasePage, ListQuery } from '../core/index.ts'
 
 /** Between resource and token in a cursor. No name of a resource contains it. */
@@ -18,33 +19,17 @@ export function cursorOf(after = ''): Cursor {
   return { resource, token: token === undefined ? Infinity : Number(token) }
 }
 
-/** The `next` of a page that ends with this lease. */
-export function nextAfter({ resource, token }: Pick<LeaseRecord, 'resource' | 'token'>): string {
-  return `${resource}${SEPARATOR}${token}`
-}
-
-/**
- * The order of names: by their code points, as databases order the bytes of UTF-8. JavaScript itself compares UTF-16,
- * where an emoji sorts before `ﬁ`.
- */
-export function compareNames(a: string, b: string): number {
-  const length = Math.min(a.length, b.length)
-  let index = 0
-  while (index < length && a.charCodeAt(index) === b.charCodeAt(index)) index++
-  if (index === length) return a.length - b.length
-  return rankOf(a.charCodeAt(index)) - rankOf(b.charCodeAt(index))
-}
-
-/** The halves of a surrogate pair stand for code points after all others. */
-function rankOf(codeUnit: number): number {
-  return codeUnit >= 0xd800 && codeUnit <= 0xdfff ? codeUnit + 0x10000 : codeUnit
+/** The `next` of a page that ends with this lease. An exclusive one has no others beside it, so its name is enough. */
+export function nextAfter({ resource, token, share }: LeaseRecord): string {
+  return share === null ? resource : `${resource}${SEPARATOR}${token}`
 }
 
 /** Whether the query asks for leases of this resource. */
 export function mayBeListed(resource: string, { prefix = '', after }: ListQuery): boolean {
   const cursor = cursorOf(after)
-  const order = compareNames(resource, cursor.resource)
-  return (order > 0 || (order === 0 && cursor.token < Infinity)) && resource.startsWith(prefix)
+  const order = compareUtf8(resource, cursor.resource)
+  const isAfter = order > 0 || (order === 0 && cursor.token < Infinity)
+  return isAfter && resource.startsWith(prefix)
 }
 
 /** The first page of the leases that were found, in any order. */
@@ -52,7 +37,7 @@ export function pageOf(found: readonly LeaseRecord[], { limit, after }: ListQuer
   const cursor = cursorOf(after)
   const leases = found
     .filter(({ resource, token }) => resource !== cursor.resource || token > cursor.token)
-    .sort((a, b) => compareNames(a.resource, b.resource) || a.token - b.token)
+    .sort((a, b) => compareUtf8(a.resource, b.resource) || a.token - b.token)
   const page = leases.slice(0, limit)
   const last = page.at(-1)
   return { leases: page, ...(last && leases.length > limit && { next: nextAfter(last) }) }

@@ -1,6 +1,6 @@
 import { LeaseError } from '../../base/errors.ts'
+import { compareUtf8 } from '../../base/utf8-order.ts'
 import { natsError } from '../../clients/nats-errors.ts'
-import { compareNames } from '../lease-page.ts'
 import type {
   Reading,
   Register,
@@ -55,8 +55,8 @@ export class BucketRegisters implements Registers<BucketRegister> {
   async list({ prefix, after }: RegisterQuery, stop: AbortSignal) {
     const { registers, now } = await this.#readAll(stop)
     const listed = registers
-      .filter(({ name }) => name.startsWith(prefix) && compareNames(name, after) > 0)
-      .sort((a, b) => compareNames(a.name, b.name))
+      .filter(({ name }) => name.startsWith(prefix) && compareUtf8(name, after) > 0)
+      .sort((a, b) => compareUtf8(a.name, b.name))
     return { registers: listed, now }
   }
 

@@ -1,6 +1,5 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compareBytes, packLease, SHARDS, shardOf, unpack, unpackLive } from './layout.ts'
+import { packLease, SHARDS, shardOf, unpack, unpackLive } from './layout.ts'
 
 describe('shardOf', () => {
   it('never changes, because leases are stored where it says', () => {
@@ -15,24 +14,13 @@ describe('shardOf', () => {
   })
 })
 
-describe('compareBytes', () => {
-  it('orders like UTF-8 bytes', () => {
-    const text = fc.string({ unit: 'binary' }).filter((one) => one.isWellFormed())
-    fc.assert(
-      fc.property(text, text, (a, b) => {
-        expect(Math.sign(compareBytes(a, b))).toBe(Buffer.compare(Buffer.from(a), Buffer.from(b)))
-      }),
-    )
-  })
-})
-
 describe('unpack', () => {
   const metadata = { host: 'a b' }
   const ask = { resource: 'r', id: 'the id', owner: 'Mika', ttl: 3000, metadata }
   const row = `F 5000000 4000000 1000999 2000000 ${packLease(ask, 'channel')}`
 
   it('returns a lease as it is at that moment', () => {
-    const common = { resource: 'r', id: 'the id', owner: 'Mika', token: 5_000_000, metadata }
+    const common = { resource: 'r', id: 'the id', owner: 'Mika', token: 5_000_000, metadata, share: null }
     expect(unpack(row, 'held', 3_000_500)).toEqual({
       ...common,
       ...{ acquiredAt: 1000, expiresAt: 5000, remaining: 1999.5, state: 'held' },

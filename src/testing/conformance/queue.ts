@@ -1,16 +1,7 @@
-import type { Ask, LeaseStore } from '../../core/index.ts'
-import {
-  asking,
-  type Case,
-  eventually,
-  grab,
-  granted,
-  LONG_MS,
-  type StoreUnderTest,
-  whileHeld,
-  whileReserved,
-} from './case.ts'
+import type { LeaseStore } from '../../core/index.ts'
+import { asking, type Case, eventually, grab, granted, whileHeld, whileReserved } from './case.ts'
 import { check, checkEqual } from './check.ts'
+import { queued, type Waiter, woken } from './waiter.ts'
 
 export const queueCases: readonly Case[] = [
   {
@@ -127,8 +118,21 @@ export const queueCases: readonly Case[] = [
         return { old, waiter: await queued(peer, resource, 0), ttl }
       })
       await under.pass(ttl * 1.2)
+      check(!(await store.acquire(asking(old.resource))).granted, 'a newcomer does not overtake the queue')
       const { replaced } = granted(await peer.acquire(waiter.ask))
       checkEqual(replaced?.id, old.id, 'the replaced lease')
+    },
+  },
+  {
+    title: 'wakes the first waiter when a lease is ended by force',
+    needs: ['queue'],
+    async run(under) {
+      const { store, peer } = under
+      const holder = await grab(store, 'forced turn')
+      const waiter = await queued(peer, 'forced turn', 0)
+      await store.release({ resource: 'forced turn', token: holder.token })
+      await woken(under, waiter)
+      granted(await peer.acquire(waiter.ask))
     },
   },
   {
@@ -145,25 +149,6 @@ export const queueCases: readonly Case[] = [
     },
   },
 ]
-
-interface Waiter {
-  readonly store: LeaseStore
-  readonly ask: Ask
-  readonly wakes: number[]
-}
-
-async function queued(store: LeaseStore, resource: string, place: number): Promise<Waiter> {
-  const wakes: number[] = []
-  const ask = asking(resource, { ttl: LONG_MS, wake: (inMs) => wakes.push(inMs) })
-  const answer = await store.acquire(ask)
-  check(!answer.granted, 'the waiter is refused')
-  checkEqual(answer.place, place, 'the place in the queue')
-  return { store, ask, wakes }
-}
-
-function woken(under: StoreUnderTest, waiter: Waiter): Promise<void> {
-  return eventually(under, 'the first waiter is woken', () => waiter.wakes.includes(0))
-}
 
 async function ended(store: LeaseStore, resource: string, id: string): Promise<string | null> {
   const { ended } = await store.release({ resource, id })

@@ -1,6 +1,6 @@
 import { asLeaseError } from '../../../src/base/errors.ts'
+import { compareUtf8 } from '../../../src/base/utf8-order.ts'
 import type { LeaseStore } from '../../../src/core/index.ts'
-import { compareNames } from '../../../src/stores/lease-page.ts'
 import {
   type Register,
   type RegisterListener,
@@ -54,8 +54,8 @@ export class FakeRegisters implements Registers {
 
   async list({ prefix, after }: RegisterQuery) {
     const registers = this.#leases()
-      .filter(({ name }) => name.startsWith(prefix) && compareNames(name, after) > 0)
-      .sort((a, b) => compareNames(a.name, b.name))
+      .filter(({ name }) => name.startsWith(prefix) && compareUtf8(name, after) > 0)
+      .sort((a, b) => compareUtf8(a.name, b.name))
     return { registers, now: this.#now }
   }
 
