@@ -287,9 +287,14 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     const work = async () => {
       const opened = await rows.open(resource)
       const effects = new Effects()
-      expire(opened.row, clock.now(), effects, 0)
+      const now = clock.now()
+      expire(opened.row, now, effects, 0)
       await rows.save(opened)
       publish(effects)
+      // If the lease that ended keeps the resource, they ask how long.
+      if (opened.row.leases.some(({ expiresAt }) => expiresAt <= now))
+        for (const waiter of listeners.waiting())
+          if (waiter.resource === resource) listeners.wake(waiter.id, 0)
     }
     return calls.run(() => native.gated(resource, work))
   }
