@@ -63,7 +63,8 @@ export type AutoSaveErrorCode =
 export interface LeaseErrorDetails {
   readonly cause?: unknown
   readonly resource?: string | undefined
-  readonly holder?: LeaseRecord | null | undefined
+  /** The live leases, oldest first. */
+  readonly holders?: readonly LeaseRecord[] | undefined
 }
 
 /** Every error of Holdfast is one of these, or of a subclass. Decide by `code`; `retryable` says whether the same call may succeed later. */
@@ -73,15 +74,20 @@ export class LeaseError extends Error {
   /** Whether the same call may succeed later. */
   readonly retryable: boolean
   declare readonly resource?: string | undefined
-  /** With `lease-held`: who has it, as far as the store said. */
+  /** With `lease-held`: who has it, as far as the store said. Of several, the oldest. */
   declare readonly holder?: LeaseRecord
+  /** With `lease-held`: all who have it, oldest first, as far as the store said. */
+  declare readonly holders?: readonly LeaseRecord[]
 
   constructor(code: LeaseErrorCode, message: string, details: LeaseErrorDetails = {}) {
     super(message, details)
     this.code = code
     this.retryable = code === 'lease-held' || code === 'store-unavailable'
     if (details.resource) this.resource = details.resource
-    if (details.holder) this.holder = details.holder
+    const [holder] = details.holders ?? []
+    if (!holder) return
+    this.holder = holder
+    this.holders = details.holders as readonly LeaseRecord[]
   }
 }
 

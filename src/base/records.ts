@@ -12,6 +12,8 @@ export interface LeaseRecord {
   /** Rises with every grant of the resource, forever. */
   readonly token: number
   readonly metadata: JsonObject | null
+  /** How many leases of the resource may be live together, as this holder asked; `null`: only this one. */
+  readonly share: number | null
   readonly acquiredAt: number
   /** `null`: never, because the backend itself ends the lease (Web Locks). */
   readonly expiresAt: number | null

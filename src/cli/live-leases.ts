@@ -115,7 +115,7 @@ export class LiveLeases implements AsyncDisposable {
     if (overdue.length === 0) return
     const leases = await this.#store.read(overdue.map(({ lease }) => lease.resource))
     for (const [index, received] of overdue.entries()) {
-      const lease = leases[index]
+      const [lease] = leases[index] ?? []
       if (lease) this.#apply(lease)
       else this.#endMissing(received)
     }

@@ -9,7 +9,16 @@ const terminal = (columns: number, rows = 20): Terminal => ({ ...openTerminal({}
 
 function lease(resource: string, owner = 'mika', acquiredAt = 0): LeaseRecord {
   const times = { acquiredAt, expiresAt: 60_000, remaining: 30_000 }
-  return { resource, owner, id: resource, token: acquiredAt + 1, metadata: null, state: 'held', ...times }
+  return {
+    resource,
+    owner,
+    id: resource,
+    token: acquiredAt + 1,
+    metadata: null,
+    share: null,
+    state: 'held',
+    ...times,
+  }
 }
 
 function drawn(view: WatchView, leases: readonly LeaseRecord[], columns = 100, rows = 20): string[] {

@@ -469,7 +469,7 @@ describe('listeners', () => {
     })
     expect(await lock.acquire()).toBe(false)
     stop()
-    expect(await bed.store.read([RESOURCE])).toEqual([null])
+    expect(await bed.store.read([RESOURCE])).toEqual([[]])
   })
 })
 
@@ -518,7 +518,7 @@ describe('arguments', () => {
     connect(bed, { sent: [], onRequest() {}, onResponse() {} })
     await using lock = open(bed, { url: new URL(url), name: '' })
     expect(await lock.acquire({ wait: '5s' })).toBe(true)
-    expect(await bed.store.read([RESOURCE])).toMatchObject([{ metadata: { client: expect.any(String) } }])
+    expect(await bed.store.read([RESOURCE])).toMatchObject([[{ metadata: { client: expect.any(String) } }]])
   })
 })
 

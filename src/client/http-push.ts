@@ -27,7 +27,7 @@ const NO_SOCKET =
 export interface HttpPushOptions extends Pick<SocketOptions, 'url' | 'key' | 'api' | 'clock'> {
   readonly clientId: string
   readonly listeners: LocalListeners
-  readonly read: (resources: readonly string[]) => Promise<readonly (LeaseRecord | null)[]>
+  readonly read: (resources: readonly string[]) => Promise<readonly (readonly LeaseRecord[])[]>
 }
 
 export class HttpPush {

@@ -19,7 +19,7 @@ function serve(respond: Respond): void {
 
 function leaseOf(id: string, token = 1): LeaseRecord {
   const times = { acquiredAt: 0, expiresAt: 1000, remaining: 1000 }
-  return { resource: 'r', id, owner: 'Mika', token, metadata: null, ...times, state: 'held' }
+  return { resource: 'r', id, owner: 'Mika', token, metadata: null, share: null, ...times, state: 'held' }
 }
 
 let clock: FakeClock
@@ -133,7 +133,7 @@ describe('an acquisition that is aborted', () => {
     await clock.advance(100)
     deliver()
     await expect.poll(() => released.mock.calls.length).toBe(2)
-    expect(await backend.read(['r'])).toEqual([null])
+    expect(await backend.read(['r'])).toEqual([[]])
     await leases.close()
   })
 })
@@ -191,7 +191,7 @@ describe('many calls at once', () => {
     expect(queued.mock.calls).toEqual([[true], [false]])
     await clock.advance(4900)
     await answer()
-    expect(await release).toEqual({ ended: null, holder: null })
+    expect(await release).toEqual({ ended: null, holders: [] })
     const silent = store.release(ASK).catch((error) => error)
     await clock.advance(5100)
     expect(await silent).toMatchObject({ code: 'store-unavailable', message: /no answer within 5000 ms/ })
@@ -241,7 +241,7 @@ describe('many calls at once', () => {
     const answerOf = (method: string, { id }: { readonly id?: unknown }) => {
       if (method === 'PUT') return { ok: true, lease: leaseOf(String(id), 5) }
       return method === 'DELETE'
-        ? { ended: null, holder: null }
+        ? { ended: null, holders: [] }
         : { granted: true, lease: leaseOf(String(id), 5) }
     }
     serve(async (method, body, path) => {

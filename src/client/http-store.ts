@@ -86,7 +86,7 @@ export function httpStore(url: string | URL, options: HttpStoreOptions = {}): Le
 
 class HttpStore implements LeaseStore {
   readonly kind = 'http'
-  readonly supports = { queue: true, push: true, expiry: true, list: true }
+  readonly supports = { queue: true, push: true, expiry: true, list: true, share: false }
   readonly #clientId = randomId()
   readonly #api: Api
   readonly #calls: StoreCalls
@@ -131,7 +131,7 @@ class HttpStore implements LeaseStore {
     const request = { method: 'PUT', resource, body: { id, ttl } } as const
     const response = await this.#calls.run((running) => this.#hold(request, running), call, resource)
     if (isValid(response, 409, leaseLost))
-      return { ok: false, holder: response.body.holder as LeaseRecord | null }
+      return { ok: false, holders: response.body.holders as LeaseRecord[] }
     const { lease } = expectBody(response, leaseRenewed)
     if (lease.id !== id) throw unexpected(response)
     this.#listeners.renewed(lease as LeaseRecord)
@@ -143,22 +143,22 @@ class HttpStore implements LeaseStore {
     if ('id' in by) this.#listeners.forget(by.id)
     const work = async (running: Running) => {
       const response = await this.#hold({ method: 'DELETE', resource, body }, running)
-      return expectBody(response, leaseReleased) as Released
+      return expectBody(response, leaseReleased) as unknown as Released
     }
     return this.#calls.release(by, work, call)
   }
 
-  read(resources: readonly string[], call?: CallOptions): Promise<(LeaseRecord | null)[]> {
+  read(resources: readonly string[], call?: CallOptions): Promise<LeaseRecord[][]> {
     return this.#calls.run(async (stop) => {
       const parts = await this.#readParts(resources, stop)
-      return parts.flatMap(({ leases }) => leases as (LeaseRecord | null)[])
+      return parts.flatMap(({ leases }) => leases.map((lease) => (lease ? [lease as LeaseRecord] : [])))
     }, call)
   }
 
   waiting({ resources, limit }: WaitingQuery, call?: CallOptions): Promise<WaitingQueue[]> {
     return this.#calls.run(async (stop) => {
       const parts = await this.#readParts(resources, stop, { waiting: String(Math.min(limit, MOST_AT_ONCE)) })
-      return parts.flatMap(({ queues = [] }) => queues)
+      return parts.flatMap(({ queues = [] }) => queues as WaitingQueue[])
     }, call)
   }
 
@@ -223,9 +223,9 @@ class HttpStore implements LeaseStore {
       signal: ending.signal,
     })
     if (isValid(response, 409, leaseRefusal)) {
-      const { holder, place, retryIn } = response.body
+      const { holders, place, retryIn } = response.body
       this.#listeners.refused(id, place !== null)
-      return { granted: false, holder: holder as LeaseRecord | null, place, retryIn }
+      return { granted: false, holders: holders as LeaseRecord[], place, retryIn }
     }
     const grant = expectBody(response, leaseGrant) as Extract<Answer, { granted: true }>
     if (grant.lease.id !== id) throw unexpected(response)

@@ -213,7 +213,7 @@ export function createLockRequests(options: LockRequestsOptions): LockRequests {
     const response = await observed({ method: 'PUT', path: lockPath, body: {} })
     // There is no lock, it has expired, another tab has it, or this one may not have it any more.
     const isOver = response.status === 403 || response.status === 404
-    return isOver ? { ok: false, holder: null } : { ok: true, lease: leaseOf(response) }
+    return isOver ? { ok: false, holders: [] } : { ok: true, lease: leaseOf(response) }
   }
 
   async function observed(request: ApiRequest): Promise<ApiResponse> {
@@ -232,6 +232,7 @@ export function createLockRequests(options: LockRequestsOptions): LockRequests {
       owner: '',
       token,
       metadata: null,
+      share: null,
       acquiredAt: Date.parse(locked_at),
       expiresAt: Date.parse(String(expires_at)),
       remaining: expires_in_ms,

@@ -1,5 +1,6 @@
 import type { Stop } from '../base/abort.ts'
 import { answerWithin } from '../base/answer-within.ts'
+import { refuse } from '../base/arguments.ts'
 import { type Moment, moment, timeOfDay } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
@@ -30,7 +31,9 @@ export async function acquire(
   started: number,
 ): Promise<Keeper> {
   const { clock, store, queue, callTimeout, endsWithProcess, emit } = context
-  const { resource, owner, ttl, metadata, wait, retry } = options
+  const { resource, owner, ttl, metadata, share, atLeast, lockDelay, wait, retry } = options
+  if ((share || atLeast || lockDelay) && !store.supports.share)
+    refuse('share', `no share, atLeast or lockDelay: the ${store.kind} store has none`, share)
   const wakeSignal = new WakeSignal(clock)
   let attempts = 0
   let granted: Keeper | undefined
@@ -48,6 +51,9 @@ export async function acquire(
     owner,
     ttl,
     metadata,
+    share,
+    atLeast,
+    lockDelay,
     endsWithProcess,
     ...(wait > 0 && store.supports.queue && { wake: (inMs: number) => wakeSignal.wake(inMs) }),
     queued(isQueued) {
@@ -55,7 +61,7 @@ export async function acquire(
       // What it is granted counts from now.
       sent = moment(clock)
       owing ||= !queued
-      if (queued) emit(ask, { type: 'waiting', reason: 'store-busy', holder: null, place: null })
+      if (queued) emit(ask, { type: 'waiting', reason: 'store-busy', holder: null, holders: [], place: null })
     },
     lost: () => {
       endedEarly = true
@@ -107,13 +113,13 @@ export async function acquire(
       for (;;) {
         const place = queue.place(resource, wakeSignal)
         if (place === 0) return
-        await sleep(Infinity, onRefused({ granted: false, holder: null, place, retryIn: null }))
+        await sleep(Infinity, onRefused({ granted: false, holders: [], place, retryIn: null }))
         wakeSignal.reset()
       }
     } else if (queue.has(resource)) {
-      const reading = store.read?.([resource]) ?? Promise.resolve([null])
-      const [holder = null] = await answerWithin(reading, callTimeout, context, resource, stop)
-      throw reason({ granted: false, holder, place: null, retryIn: null })
+      const reading = store.read?.([resource]) ?? Promise.resolve([])
+      const [holders = []] = await answerWithin(reading, callTimeout, context, resource, stop)
+      throw reason({ granted: false, holders, place: null, retryIn: null })
     }
   }
 
@@ -126,10 +132,11 @@ export async function acquire(
   }
 
   function onRefused(refusal: Refusal): Refusal {
-    const { holder, place } = refusal
+    const { holders, place } = refusal
+    const [holder = null] = holders
     owing = place !== null && store.supports.queue
     if (wait > 0) {
-      if (!lastRefusal) emit(ask, { type: 'waiting', reason: 'held', holder, place })
+      if (!lastRefusal) emit(ask, { type: 'waiting', reason: 'held', holder, holders, place })
       queue?.watch(ask)
     }
     lastRefusal = refusal
@@ -172,18 +179,21 @@ export async function acquire(
     const refusal = failed ? lastRefusal : outcome
     // A wait that ends while the store is silent was still a wait for a lease that another caller holds.
     if (failed && (!refusal || left() > 0)) return outcome
-    const holder = refusal?.holder
-    const how = holder ? heldBy(holder) : 'reserved for another waiter'
-    return new LeaseError('lease-held', `${resource} is ${how}`, {
+    const { holders = [], keptFor } = refusal ?? {}
+    return new LeaseError('lease-held', `${resource} is ${howHeld(holders, keptFor)}`, {
       resource,
-      holder,
+      holders,
       ...(failed && { cause: outcome }),
     })
   }
 }
 
 /** Leases are not re-entrant. A caller that forgets it waits for itself, so the message says it. */
-function heldBy({ id, owner, acquiredAt }: LeaseRecord): string {
-  if (!isHeldHere(id)) return `held by ${owner}`
+function howHeld(holders: readonly LeaseRecord[], keptFor?: number): string {
+  const [first] = holders
+  if (!first) return keptFor ? `kept for ${keptFor} ms after its last lease` : 'reserved for another waiter'
+  const { id, owner, acquiredAt } = holders.find((holder) => isHeldHere(holder.id)) ?? first
+  const others = holders.length > 1 ? ` and ${holders.length - 1} more` : ''
+  if (!isHeldHere(id)) return `held by ${owner}${others}`
   return `held by this process, since ${timeOfDay(acquiredAt)}: release it first, or pass the lease on`
 }

@@ -61,7 +61,7 @@ export interface Leases extends Pick<Manager, 'subscribe' | 'close'>, AsyncDispo
    * await leases.lead('scheduler', async (lease) => runSchedule(lease.signal), { signal })
    */
   lead<T>(resource: string, work: (lease: Lease) => T | PromiseLike<T>, options?: LeadOptions): Promise<T>
-  /** The live lease of a resource, whoever holds it. */
+  /** The live lease of a resource, whoever holds it. Of several, the oldest. */
   inspect(resource: string): Promise<LeaseRecord | null>
   /** All live leases of a resource, oldest first. */
   holders(resource: string): Promise<readonly LeaseRecord[]>
@@ -84,7 +84,7 @@ export interface Leases extends Pick<Manager, 'subscribe' | 'close'>, AsyncDispo
    * has ended, and with `invalid-argument` if the ticket is not one of this kind of store.
    */
   adopt(ticket: LeaseTicket, options?: AdoptOptions): Promise<Lease>
-  /** Live leases in order of their names, at most `limit` (default 100). */
+  /** Live leases in the order of their resources and tokens, at most `limit` (default 100). */
   list(query?: { readonly prefix?: string; readonly limit?: number }): Promise<readonly LeaseRecord[]>
 }
 
@@ -160,8 +160,8 @@ export function createLeases(
 
     async holders(resource) {
       const name = checkResource(resource)
-      const [lease] = await look('read', [name])
-      return lease ? [lease] : []
+      const [leases = []] = await look('read', [name])
+      return leases
     },
 
     async waiting(resource) {

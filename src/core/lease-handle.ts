@@ -12,6 +12,7 @@ export class LeaseHandle implements Lease {
   declare readonly owner: string
   declare readonly token: number
   declare readonly metadata: JsonObject | null
+  declare readonly share: number | null
   declare readonly acquiredAt: number
   readonly #keeper: Keeper
 
@@ -23,6 +24,7 @@ export class LeaseHandle implements Lease {
     this.owner = record.owner
     this.token = record.token
     this.metadata = record.metadata
+    this.share = record.share
     this.acquiredAt = record.acquiredAt
   }
 

@@ -17,6 +17,8 @@ export interface Lease extends AsyncDisposable {
   /** Higher than that of every earlier lease of the resource. Write it with your data, and reject lower ones. */
   readonly token: number
   readonly metadata: JsonObject | null
+  /** How many may hold the resource together; `null`: only this lease. */
+  readonly share: number | null
   readonly acquiredAt: number
   /** By the store's clock; moves with every renewal. To decide anything, read `held`. */
   readonly expiresAt: number | null
@@ -74,7 +76,10 @@ export type LeaseEvent = EventBase &
          * many in flight as it may.
          */
         readonly reason: 'held' | 'store-busy'
+        /** Of several, the oldest. */
         readonly holder: LeaseRecord | null
+        /** Oldest first. */
+        readonly holders: readonly LeaseRecord[]
         readonly place: number | null
       }
     | {

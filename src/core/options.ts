@@ -13,6 +13,7 @@ import { type Duration, expectDuration, expectHeartbeat, expectTtl, parseDuratio
 import { backoffMs } from '../base/pause.ts'
 import type { JsonObject } from '../base/records.ts'
 import { checkResource, isLonger } from '../base/resource-name.ts'
+import { isShare } from '../base/share.ts'
 import type { LeaseListener } from './lease.ts'
 
 /**
@@ -32,6 +33,12 @@ export interface LeaseOptions {
   readonly retry?: Retry | undefined
   /** Who asks, as shown to others. Default: `host:pid`, or a short random id in a page. */
   readonly owner?: string | undefined
+  /** How many may hold the resource together: from 1, or `Infinity`. Default: only this lease. */
+  readonly share?: number | undefined
+  /** The resource stays taken for at least this long after the grant, even if the lease ends earlier. */
+  readonly atLeast?: Duration | undefined
+  /** The resource stays taken for this long after a lease that expired. A released lease has no delay. */
+  readonly lockDelay?: Duration | undefined
   /** A small JSON object shown to others, at most 4 KiB. */
   readonly metadata?: JsonObject | undefined
   /** Ends the wait. A lease that was already granted is not affected. */
@@ -61,10 +68,14 @@ export interface CheckedOptions {
   readonly wait: number
   readonly retry: (failures: number) => number | null
   readonly metadata?: JsonObject | undefined
+  readonly share?: number | undefined
+  readonly atLeast?: number | undefined
+  readonly lockDelay?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 const MAX_METADATA_BYTES = 4096
+const SHARES = 'a whole number from 1, or Infinity'
 
 /** `heartbeat` is checked together with the TTL. */
 export const ADOPT_CHECKS = {
@@ -73,7 +84,14 @@ export const ADOPT_CHECKS = {
   retry: expectFunction,
   signal: expectSignal,
 }
-const ONE_ATTEMPT_CHECKS = { ...ADOPT_CHECKS, owner: expectText, metadata: checkMetadata }
+const ONE_ATTEMPT_CHECKS = {
+  ...ADOPT_CHECKS,
+  owner: expectText,
+  metadata: checkMetadata,
+  share: (option: string, value: unknown) => isShare(value) || refuse(option, SHARES, value),
+  atLeast: (option: string, value: unknown) => expectDuration(option, value, 0),
+  lockDelay: (option: string, value: unknown) => expectDuration(option, value, 0),
+}
 const wait = (option: string, value: unknown) =>
   value === Infinity ? value : expectDuration(option, value, 0)
 const LEASE_CHECKS = { ...ONE_ATTEMPT_CHECKS, wait }
@@ -84,8 +102,7 @@ export function expectOneAttempt(options: Omit<LeaseOptions, 'wait'> = {}): void
 }
 
 /** The options of `createLeases`, with every default filled in and every value checked. */
-export interface Defaults
-  extends Omit<CheckedOptions, 'resource' | 'heartbeat' | 'retry' | 'metadata' | 'signal'> {
+export interface Defaults extends Pick<CheckedOptions, 'owner' | 'ttl' | 'wait'> {
   readonly heartbeat?: LeaseOptions['heartbeat']
   readonly retry: Retry
   readonly callTimeout: number
@@ -128,12 +145,26 @@ export function checkOptions(
 ): CheckedOptions {
   const own = checkEach(options, LEASE_CHECKS) as Partial<CheckedOptions>
   const merged = { ...defaults, ...own }
-  const { owner, wait, ttl, heartbeat = Math.floor(ttl / 3), retry, metadata, signal } = merged
+  const {
+    owner,
+    wait,
+    ttl,
+    heartbeat = Math.floor(ttl / 3),
+    retry,
+    metadata,
+    share,
+    atLeast,
+    lockDelay,
+    signal,
+  } = merged
   return {
     resource: checkResource(resource),
     owner,
     wait,
     metadata,
+    share,
+    atLeast,
+    lockDelay,
     signal,
     ttl,
     heartbeat: heartbeat === false ? Infinity : expectHeartbeat(heartbeat, ttl),

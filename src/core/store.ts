@@ -17,10 +17,13 @@ export interface HoldingStore {
   readonly load?: StoreLoad
 
   /**
-   * Grants the resource if it is free, or says who holds it.
+   * Grants the resource if the request fits beside the leases that are live, or says who holds it.
    *
-   * - Atomic: of any number of callers at most one is granted, and no other lease of the resource is live then.
-   * - A repeated request with the id of the live holder is granted again: same token, expiry extended.
+   * - A request fits if, with it, there are no more live and reserved leases than each of them allows by its `share`.
+   *   Without `share`, a lease allows only itself.
+   * - Atomic: whatever the number of callers, the leases that are live together fit.
+   * - First in, first out: while others wait, a request is granted only if the resource is reserved for it.
+   * - A repeated request with the id of a live lease is granted again: same token, expiry extended.
    * - The token of a grant is higher than every earlier token of the resource, whatever the clock does.
    * - A grant that follows an expired lease returns that lease as `replaced`, unless a sweep returned it.
    */
@@ -31,7 +34,8 @@ export interface HoldingStore {
 
   /**
    * Releases whatever the id has: the lease, a reservation or a place in the queue. With a `token` instead of the
-   * id, the lease with that token is ended by force. `ended` is the lease that this call ended.
+   * id, the lease with that token is ended by force, and keeps the resource no longer, whatever its `atLeast`.
+   * `ended` is the lease that this call ended.
    */
   release(ask: ReleaseAsk, call?: CallOptions): Promise<Released>
 
@@ -47,8 +51,8 @@ export interface HoldingStore {
 
 /** For code that shows leases or cleans up. */
 export interface LookingStore {
-  /** The live leases of these resources, in the same order; `null` for a resource without one. */
-  read(resources: readonly string[], call?: CallOptions): Promise<readonly (LeaseRecord | null)[]>
+  /** The live leases of these resources, in the same order; those of one resource by their tokens. */
+  read(resources: readonly string[], call?: CallOptions): Promise<readonly (readonly LeaseRecord[])[]>
 
   /**
    * The waiters of these resources, in the same order. A waiter that the store knows to be dead is left out. Absent if
@@ -56,7 +60,7 @@ export interface LookingStore {
    */
   waiting?(query: WaitingQuery, call?: CallOptions): Promise<readonly WaitingQueue[]>
 
-  /** Live leases ordered by resource; `next`, where present, is the `after` of the following page. */
+  /** Live leases ordered by resource and token; `next`, where present, is the `after` of the following page. */
   list(query: ListQuery, call?: CallOptions): Promise<LeasePage>
 
   /**
@@ -87,6 +91,8 @@ export interface StoreSupport {
   readonly expiry: boolean
   /** `list` works. */
   readonly list: boolean
+  /** `share`, `atLeast`, `lockDelay` and `replace: 'any'` work. Otherwise such requests are refused by name. */
+  readonly share: boolean
 }
 
 export interface WaitingQuery {
@@ -106,6 +112,8 @@ export interface WaitingQueue {
 export interface WaitingRecord {
   readonly id: string
   readonly owner: string
+  /** As in `Ask`; `null`: it waits for an exclusive lease. */
+  readonly share: number | null
   /** How many are ahead. */
   readonly place: number
 }
@@ -152,8 +160,17 @@ export interface Ask {
    * the lease lives until its TTL ends, whatever becomes of this process.
    */
   readonly endsWithProcess?: boolean
-  /** Takes the lease over, but only from the holder with this token. */
-  readonly replace?: number
+  /** How many leases of the resource may be live together: from 1, or `Infinity`. Absent: only this one. */
+  readonly share?: number | undefined
+  /** So many milliseconds after the grant the resource stays taken, even if the lease ends earlier. */
+  readonly atLeast?: number | undefined
+  /** So many milliseconds the resource stays taken after the lease has expired. Not after a release. */
+  readonly lockDelay?: number | undefined
+  /**
+   * A token takes the lease over, but only from that lease, and only if no other is live. `any` ends every lease and
+   * reservation of the resource, whoever waits. A free resource is granted as without it.
+   */
+  readonly replace?: number | 'any' | undefined
 }
 
 export type Answer = Grant | Refusal
@@ -161,14 +178,16 @@ export type Answer = Grant | Refusal
 export interface Grant {
   readonly granted: true
   readonly lease: LeaseRecord
-  /** The lease that this grant ended: it had expired, or was taken over. */
+  /** The lease that this grant ended: it had expired, or was taken over. Of several, the newest; watchers hear of all. */
   readonly replaced?: LeaseRecord
 }
 
 export interface Refusal {
   readonly granted: false
-  /** `null`: free, but reserved for the first waiter. */
-  readonly holder: LeaseRecord | null
+  /** The live leases, oldest first. Empty: reserved for waiters, or kept by a lease that has ended. */
+  readonly holders: readonly LeaseRecord[]
+  /** So many milliseconds a lease that has ended still keeps the resource, by `atLeast` or `lockDelay`. */
+  readonly keptFor?: number
   /** How many waiters are ahead; `null`: not in the queue. */
   readonly place: number | null
   /** When to repeat the request if no push comes, in milliseconds; `null`: the store cannot tell. */
@@ -186,7 +205,7 @@ export interface RenewAsk {
 
 export type Renewal =
   | { readonly ok: true; readonly lease: LeaseRecord }
-  | { readonly ok: false; readonly holder: LeaseRecord | null }
+  | { readonly ok: false; readonly holders: readonly LeaseRecord[] }
 
 export type ReleaseAsk = { readonly resource: string } & (
   | { readonly id: string }
@@ -195,13 +214,13 @@ export type ReleaseAsk = { readonly resource: string } & (
 
 export interface Released {
   readonly ended: LeaseRecord | null
-  readonly holder: LeaseRecord | null
+  readonly holders: readonly LeaseRecord[]
 }
 
 export interface ListQuery {
   readonly prefix?: string
   readonly limit: number
-  /** Only resources that sort after this one. */
+  /** The `next` of the page before, or a resource: only leases that sort after it. */
   readonly after?: string | undefined
 }
 

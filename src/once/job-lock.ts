@@ -27,7 +27,7 @@ export function jobLock(jobs: JobStore, jobId: string, { worker, maxAttempts }: 
 
   const store: HoldingStore = {
     kind: jobs.kind,
-    supports: { queue: false, push: false, expiry: true, list: false },
+    supports: { queue: false, push: false, expiry: true, list: false, share: false },
     async acquire({ id, ttl }) {
       const answer = await jobs.acquire(jobId, ownerOf(id), ttl, { maxAttempts })
       if (answer.acquired) {
@@ -35,19 +35,19 @@ export function jobLock(jobs: JobStore, jobId: string, { worker, maxAttempts }: 
         return { granted: true, lease: record(id, answer, 'held') }
       }
       refusal = answer
-      return { granted: false, holder: null, place: null, retryIn: answer.remaining ?? null }
+      return { granted: false, holders: [], place: null, retryIn: answer.remaining ?? null }
     },
     async renew({ id, ttl }) {
       const time = await jobs.refresh(jobId, ownerOf(id), ttl)
       if (time) return { ok: true, lease: record(id, time, 'held') }
       // Our own outcome may have ended the lock. The answer to `finish` will tell.
       if (finishing) throw new LeaseError('store-unavailable', 'the outcome is being written')
-      return { ok: false, holder: null }
+      return { ok: false, holders: [] }
     },
     async release(ask) {
       const id = 'id' in ask ? ask.id : ''
       const released = finished || (await jobs.release(jobId, ownerOf(id)))
-      return { ended: released && grant ? record(id, grant, 'released') : null, holder: null }
+      return { ended: released && grant ? record(id, grant, 'released') : null, holders: [] }
     },
     explain: (error) => jobs.explain?.(error) ?? error,
     close: async () => {},
@@ -75,6 +75,7 @@ export function jobLock(jobs: JobStore, jobId: string, { worker, maxAttempts }: 
       owner: ownerOf(id),
       token: grant?.token ?? 0,
       metadata: null,
+      share: null,
       acquiredAt: (grant ?? time).expiresAt - (grant ?? time).remaining,
       expiresAt,
       remaining,

@@ -44,7 +44,7 @@ export function lockFileStore(
 
   return {
     kind: 'lock-file',
-    supports: { queue: false, push: false, expiry: true, list: false },
+    supports: { queue: false, push: false, expiry: true, list: false, share: false },
 
     async acquire({ resource, id, owner, ttl }) {
       // A later attempt of the same lease takes over what an earlier one has left, so the earlier one must not release it.
@@ -55,7 +55,7 @@ export function lockFileStore(
         if (holder && holder.owner !== owner && !claims.get(owner)?.steal)
           // A record that was shortened to the TTL is written back, so that it ends then for all tabs.
           return [
-            { granted: false, holder, place: null, retryIn: null },
+            { granted: false, holders: [holder], place: null, retryIn: null },
             holder.remaining === TTL_MS && record ? { ...record } : undefined,
           ]
         const next = { id: owner, ttlExpiresAt: now + ttl, mtime: now }
@@ -73,7 +73,7 @@ export function lockFileStore(
       // The core's own event comes only with the answer.
       claims.get(owner)?.onHeartbeat()
       return change<Renewal>(resource, ({ holder, now }) => {
-        if (holder?.id !== owner) return [{ ok: false, holder }]
+        if (holder?.id !== owner) return [{ ok: false, holders: holder ? [holder] : [] }]
         const next = { id: owner, ttlExpiresAt: now + ttl, mtime: now }
         return [{ ok: true, lease: leaseOf(resource, next, now) }, next]
       })
@@ -81,12 +81,12 @@ export function lockFileStore(
 
     async release({ resource, id }: { resource: string; id: string }) {
       const owner = owners.get(id)
-      if (!owner) return { ended: null, holder: null }
+      if (!owner) return { ended: null, holders: [] }
       try {
         const released = await change<Released>(resource, ({ record, holder, now }) => {
-          if (!record || record.id !== owner) return [{ ended: null, holder }]
+          if (!record || record.id !== owner) return [{ ended: null, holders: holder ? [holder] : [] }]
           const state = holder ? 'released' : 'expired'
-          return [{ ended: { ...leaseOf(resource, record, now), state }, holder: null }, null]
+          return [{ ended: { ...leaseOf(resource, record, now), state }, holders: [] }, null]
         })
         owners.delete(id)
         return released

@@ -69,6 +69,7 @@ export function describe(
     ...by,
     token: acquiredAt * 1000,
     metadata: null,
+    share: null,
     acquiredAt,
     expiresAt,
     remaining,

@@ -19,7 +19,7 @@ export function projectWebLockStore(
 
   return {
     kind: 'web-lock',
-    supports: { queue: true, push: true, expiry: false, list: false },
+    supports: { queue: true, push: true, expiry: false, list: false, share: false },
 
     async acquire(ask) {
       const { resource, id, owner, lost } = ask
@@ -27,7 +27,7 @@ export function projectWebLockStore(
         ? webLocks.take(id, resource, { steal: true })
         : webLocks.ask(ask))
       if (!hold)
-        return { granted: false, holder: null, place: webLocks.holds.has(id) ? 0 : null, retryIn: null }
+        return { granted: false, holders: [], place: webLocks.holds.has(id) ? 0 : null, retryIn: null }
       if (lost) hold.onStolen = lost
       return { granted: true, lease: leaseOf(resource, id, owner) }
     },
@@ -35,13 +35,13 @@ export function projectWebLockStore(
     async renew({ resource, id }) {
       // A steal that happened before this call is reported before its answer.
       await locks().query()
-      return webLocks.holds.has(id) ? { ok: true, lease: leaseOf(resource, id) } : { ok: false, holder: null }
+      return webLocks.holds.has(id) ? { ok: true, lease: leaseOf(resource, id) } : { ok: false, holders: [] }
     },
 
     async release({ resource, id }: { resource: string; id: string }) {
       const hold = webLocks.holds.get(id)
       await hold?.letGo()
-      return { ended: hold ? { ...leaseOf(resource, id), state: 'released' } : null, holder: null }
+      return { ended: hold ? { ...leaseOf(resource, id), state: 'released' } : null, holders: [] }
     },
 
     async close() {},

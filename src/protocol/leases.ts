@@ -11,6 +11,7 @@ const observed = {
   owner: v.string(),
   token,
   metadata: v.nullable(metadata),
+  share: v.nullable(v.number()),
   acquiredAt: v.number(),
   expiresAt: v.nullable(v.number()),
   remaining: v.nullable(v.number()),
@@ -40,7 +41,7 @@ export const leaseRefusal = v.object({
   error: v.literal('lease_held'),
   message: v.string(),
   granted: v.literal(false),
-  holder: v.nullable(leaseRecord),
+  holders: v.array(leaseRecord),
   place: v.nullable(v.number()),
   retryIn: v.nullable(v.number()),
 })
@@ -50,15 +51,15 @@ export const leaseLost = v.object({
   error: v.literal('lease_lost'),
   message: v.string(),
   ok: v.literal(false),
-  holder: v.nullable(leaseRecord),
+  holders: v.array(leaseRecord),
 })
 export const leaseRelease = v.union([v.object({ id: name }), v.object({ token })])
-export const leaseReleased = v.object({ ended: v.nullable(leaseRecord), holder: v.nullable(leaseRecord) })
+export const leaseReleased = v.object({ ended: v.nullable(leaseRecord), holders: v.array(leaseRecord) })
 const place = v.pipe(v.number(), v.integer(), v.minValue(0))
 /** Who waits for one resource: how many, and the first of them. */
 const waitingQueue = v.object({
   count: place,
-  first: v.array(v.object({ id: v.string(), owner: v.string(), place })),
+  first: v.array(v.object({ id: v.string(), owner: v.string(), share: v.nullable(v.number()), place })),
 })
 /** How many renewals and releases one request may contain. */
 export const MAX_LEASE_BATCH = 50

@@ -172,7 +172,7 @@ export class LeaseFeed {
       const names = resources.slice(from, from + READ_AT_ONCE)
       const before = names.map((name) => this.#live.get(name))
       const found = await store.read(names)
-      for (const [n, lease] of found.entries()) {
+      for (const [n, [lease]] of found.entries()) {
         const known = before[n]
         if (lease) this.observe(lease)
         else if (known) this.observe({ ...known.lease, state: 'expired', remaining: 0 })

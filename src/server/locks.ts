@@ -106,14 +106,14 @@ export class Locks {
     }
     if (token === undefined) this.#waiting.withdraw(room, id)
     else this.#waiting.forget(room, id)
-    const { ended, holder } = await store.release(
+    const { ended, holders } = await store.release(
       token === undefined ? { resource, id } : { resource, token },
     )
     if (ended) {
       this.ended(ended, 'unlock')
       return 'released'
     }
-    return holder ? 'not-yours' : 'none'
+    return holders.length > 0 ? 'not-yours' : 'none'
   }
 
   async holder(room: string): Promise<LeaseRecord | null> {
@@ -122,8 +122,9 @@ export class Locks {
   }
 
   /** In the order of the rooms. */
-  holders(rooms: readonly string[]): Promise<readonly (LeaseRecord | null)[]> {
-    return this.#options.store.read(rooms.map(roomResource))
+  async holders(rooms: readonly string[]): Promise<readonly (LeaseRecord | null)[]> {
+    const found = await this.#options.store.read(rooms.map(roomResource))
+    return found.map(([lease = null]) => lease)
   }
 
   /** The id of every lease that the client has on the room. */
@@ -137,7 +138,7 @@ export class Locks {
 
   async forceRelease(resource: string, by: string): Promise<LeaseRecord | null> {
     const { store } = this.#options
-    const [lease] = await store.read([resource])
+    const [[lease] = []] = await store.read([resource])
     if (!lease) return null
     const { ended } = await store.release({ resource, token: lease.token })
     if (ended) this.ended(ended, 'force-release', by)

@@ -9,6 +9,7 @@ const LEASE: LeaseRecord = {
   owner: 'a',
   token: 1,
   metadata: null,
+  share: null,
   acquiredAt: 0,
   expiresAt: 0,
   remaining: 0,

@@ -150,7 +150,7 @@ export class WaitingRequests {
       this.#keptPlaces.delete(id)
       waitingList.leave(room, id)
       if (waitingList.hasMoved(room, person)) return
-      const [holder] = await store.read([resource])
+      const [[holder] = []] = await store.read([resource])
       if (holder?.id !== id) await store.release({ resource, id })
     }
     // If the release fails, the store skips the place when its turn comes.

@@ -2,17 +2,21 @@
  * The transitions of one resource, for stores that decide in JavaScript. A store loads the row, calls one of the
  * functions below while nobody else can change that row, saves it, and then carries out the effects.
  *
- *     free ──ask──▶ held ──release, expiry──▶ reserved for the first waiter ──its next ask──▶ held
+ *     free ──ask──▶ held ──release, expiry──▶ reserved for the first waiters ──their next ask──▶ held
  *
  * A waiter is never granted a lease while it sleeps, because a lease counts from the moment of its request. Instead,
- * the first waiter is woken, and the resource is reserved for it for one second. If it does not ask within that
- * second, all waiters of its channel lose their places, and the next waiter has its turn. The second waiter is told
- * of the end of the reservation when it is made, so a dead first waiter costs one second.
+ * the first waiters are woken, as many as fit together, and the resource is reserved for each of them for one second.
+ * If one does not ask within that second, all waiters of its channel lose their places, and the next waiters have
+ * their turn. The first waiter without a reservation is told when the reservations end, so a dead waiter costs one
+ * second.
+ *
+ * A lease that has ended may keep the resource for a while: by `atLeast`, or by `lockDelay` if it expired. It then
+ * stays in the row, and counts as the live leases do.
  */
 import type { JsonObject, LeaseRecord } from '../base/records.ts'
 import type { Answer, Ask, Released, Renewal, WaitingQueue } from '../core/index.ts'
 
-/** How long a free resource is kept for the first waiter. */
+/** How long a free resource is kept for a waiter that was woken. */
 export const RESERVATION_MS = 1000
 /** How long the row of a free resource is kept, so that its token outlives a clock that steps back. */
 export const KEEP_FREE_MS = 3_600_000
@@ -23,24 +27,36 @@ export interface LeaseRow {
   readonly resource: string
   /** Of the last grant. In a new row: the highest token of all rows that the store has deleted. */
   token: number
-  /** Also a lease that has expired, until a transition returns it as ended. */
-  lease: StoredLease | null
+  /**
+   * In the order of their grants. Also leases that have expired, until a transition returns them as ended, and those
+   * that have ended and still keep the resource.
+   */
+  leases: StoredLease[]
   endedAt: number
   /** By id, in the order in which they came: first in, first out. */
   queue: Map<string, Waiter>
-  reserved: Reservation | null
+  /** By the id of the waiter. */
+  reserved: Map<string, Reservation>
 }
 
 export interface StoredLease {
   readonly id: string
   readonly owner: string
+  readonly token: number
   readonly metadata: JsonObject | null
+  /** `null`: exclusive. */
+  readonly share: number | null
   readonly acquiredAt: number
   expiresAt: number
   /** Milliseconds from the last write to the expiry. A clock that steps back lengthens the lease by no more. */
   span: number
   /** With whose end the lease ends; `null`: with nobody's. */
   process?: string | null
+  /** Milliseconds, as in `Ask`. Absent: none. */
+  readonly atLeast?: number
+  readonly lockDelay?: number
+  /** The lease has ended, and keeps the resource until this time. Absent: it has not ended. */
+  keptUntil?: number
 }
 
 /** A request, with the record of the process if the lease is to end with it. */
@@ -52,12 +68,14 @@ export interface Waiter {
   readonly channel: string
   /** Missing in rows of earlier versions. */
   readonly owner?: string
+  /** Absent: exclusive. */
+  readonly share?: number | null
 }
 
 export interface Reservation {
-  /** Of the first waiter. */
-  readonly id: string
   until: number
+  /** Of the waiter; `null`: exclusive. */
+  readonly share: number | null
 }
 
 /** What the store does after it has saved the row. */
@@ -70,10 +88,10 @@ export class Effects {
 
 /** `floor`: the highest token of all rows that the store has deleted. */
 export function newRow(resource: string, floor: number): LeaseRow {
-  return { resource, token: floor, lease: null, endedAt: 0, queue: new Map(), reserved: null }
+  return { resource, token: floor, leases: [], endedAt: 0, queue: new Map(), reserved: new Map() }
 }
 
-/** `channel`: joins the queue if the resource is not free; `null`: does not wait. */
+/** `channel`: joins the queue if the request does not fit; `null`: does not wait. */
 export function ask(
   row: LeaseRow,
   request: RowAsk,
@@ -83,11 +101,13 @@ export function ask(
 ): Answer {
   settle(row, now, effects)
   effects.wakes.delete(request.id)
-  const holder = liveLease(row, now)
-  if (holder?.id === request.id) return { granted: true, lease: extend(row, holder, request, now, effects) }
-  const takesOver = holder !== null && request.replace === row.token
-  const isFree = !holder && (row.reserved === null || row.reserved.id === request.id)
-  return takesOver || isFree ? grant(row, request, now, effects) : refuse(row, request, channel, now)
+  const own = liveLease(row, request.id, now)
+  if (own) return { granted: true, lease: extend(row, own, request, now, effects) }
+  if (isReplacing(row, request, now)) return grant(row, request, now, effects)
+  const { id } = request
+  const share = request.share ?? null
+  const mayHold = row.reserved.has(id) || (row.queue.size === 0 && new Room(row, now).fits(share))
+  return mayHold ? grant(row, request, now, effects) : refuse(row, request, channel, now)
 }
 
 export function renew(
@@ -97,9 +117,9 @@ export function renew(
   effects: Effects,
 ): Renewal {
   settle(row, now, effects)
-  const holder = liveLease(row, now)
-  if (holder?.id !== request.id) return { ok: false, holder: liveRecord(row, now) }
-  return { ok: true, lease: extend(row, holder, request, now, effects) }
+  const own = liveLease(row, request.id, now)
+  if (!own) return { ok: false, holders: liveRecords(row, now) }
+  return { ok: true, lease: extend(row, own, request, now, effects) }
 }
 
 export function release(
@@ -109,40 +129,50 @@ export function release(
   effects: Effects,
 ): Released {
   settle(row, now, effects)
-  let ended: LeaseRecord | null = null
-  if (row.lease && ('id' in by ? row.lease.id === by.id : row.token === by.token)) {
-    ended = end(row, liveLease(row, now) ? 'released' : 'expired', now, effects)
-  } else if ('id' in by) {
+  const isForced = 'token' in by
+  const lease = row.leases.find((one) =>
+    isForced ? one.token === by.token : one.id === by.id && !hasEnded(one),
+  )
+  const isOver = !lease || hasEnded(lease)
+  const ended = isOver ? null : end(row, lease, isLive(lease, now) ? 'released' : 'expired', now, effects)
+  if (isForced) row.leases = row.leases.filter(({ token }) => token !== by.token)
+  else {
     row.queue.delete(by.id)
-    if (row.reserved?.id === by.id) row.reserved = null
+    row.reserved.delete(by.id)
   }
   settle(row, now, effects)
   // The caller need not be told.
-  if ('id' in by) effects.wakes.delete(by.id)
-  return { ended, holder: liveRecord(row, now) }
+  if (!isForced) effects.wakes.delete(by.id)
+  return { ended, holders: liveRecords(row, now) }
 }
 
-/** Ends an expired lease and returns it. */
-export function expire(row: LeaseRow, now: number, effects: Effects): LeaseRecord | null {
-  const expired = row.lease && !liveLease(row, now) ? end(row, 'expired', now, effects) : null
+/** Ends expired leases, at most `limit`, and returns them. */
+export function expire(row: LeaseRow, now: number, effects: Effects, limit = Infinity): LeaseRecord[] {
+  const expired = endExpired(row, now, effects, limit)
   settle(row, now, effects)
   return expired
 }
 
-export function liveRecord(row: LeaseRow, now: number): LeaseRecord | null {
-  const lease = liveLease(row, now)
-  return lease && describe(row, lease, 'held', now)
+/** The live leases, oldest first. */
+export function liveRecords(row: LeaseRow, now: number): LeaseRecord[] {
+  return row.leases.filter((lease) => isLive(lease, now)).map((lease) => describe(row, lease, 'held', now))
 }
 
 /** The first waiters, in the order of the queue. */
 export function waitingIn(queue: readonly Omit<Waiter, 'channel'>[], limit: number): WaitingQueue {
-  const first = queue.slice(0, limit).map(({ id, owner = '' }, place) => ({ id, owner, place }))
+  const first = queue
+    .slice(0, limit)
+    .map(({ id, owner = '', share = null }, place) => ({ id, owner, share, place }))
   return { count: queue.length, first }
 }
 
 /** Whether nobody needs the row any more. A store that deletes it keeps the highest deleted token as its floor. */
 export function isForgettable(row: LeaseRow, now: number): boolean {
-  return !row.lease && row.queue.size === 0 && isTokenOld(row, now)
+  return (
+    row.leases.every((lease) => hasEnded(lease) && keptUntil(lease) <= now) &&
+    row.queue.size === 0 &&
+    isTokenOld(row, now)
+  )
 }
 
 /** Whether no clock that steps back by less than an hour could produce the token again. */
@@ -155,68 +185,156 @@ export function nextToken(previous: number, now: number): number {
   return Math.max(previous + 1, Math.floor(now * TOKENS_PER_MS))
 }
 
-/** Who should ask again because of the reservation, and in how many milliseconds. */
+/** Who should ask again because of the reservations, and in how many milliseconds. */
 export function reservationWakes({ queue, reserved }: LeaseRow, now: number): Map<string, number> {
-  if (!reserved) return new Map()
-  const wakes = new Map([[reserved.id, 0]])
-  const [, second] = queue.values()
-  if (second && second.id !== reserved.id) wakes.set(second.id, Math.max(0, reserved.until - now))
+  const wakes = new Map<string, number>()
+  if (reserved.size === 0) return wakes
+  let until = Infinity
+  for (const [id, reservation] of reserved) {
+    wakes.set(id, 0)
+    until = Math.min(until, reservation.until)
+  }
+  for (const id of queue.keys()) {
+    if (reserved.has(id)) continue
+    wakes.set(id, Math.max(0, until - now))
+    break
+  }
   return wakes
 }
 
-function grant(row: LeaseRow, request: RowAsk, now: number, effects: Effects): Answer {
-  const { id, owner, ttl, metadata = null, process } = request
-  const replaced = row.lease && end(row, liveLease(row, now) ? 'taken-over' : 'expired', now, effects)
-  row.token = nextToken(row.token, now)
-  row.lease = { id, owner, metadata, acquiredAt: now, expiresAt: now + ttl, span: ttl }
-  if (process) row.lease.process = process
-  row.queue.delete(id)
-  row.reserved = null
-  const lease = describe(row, row.lease, 'held', now)
-  effects.changes.push(lease)
-  return { granted: true, lease, ...(replaced && { replaced }) }
+/** How many leases and reservations there are, and how many each of them allows. An exclusive one allows one. */
+class Room {
+  #taken = 0
+  #limit = Infinity
+
+  constructor({ leases, reserved }: LeaseRow, now: number) {
+    for (const lease of leases) if (now < keptUntil(lease)) this.take(lease.share)
+    for (const { share } of reserved.values()) this.take(share)
+  }
+
+  fits(share: number | null): boolean {
+    return this.#taken < Math.min(this.#limit, share ?? 1)
+  }
+
+  take(share: number | null): void {
+    this.#taken++
+    this.#limit = Math.min(this.#limit, share ?? 1)
+  }
 }
 
-function refuse(row: LeaseRow, { id, owner }: Ask, channel: string | null, now: number): Answer {
+function isReplacing(row: LeaseRow, { replace }: Ask, now: number): boolean {
+  if (replace === undefined) return false
+  if (replace === 'any') return true
+  const taken = row.leases.filter((lease) => now < keptUntil(lease))
+  return taken.length === 1 && taken.every((lease) => lease.token === replace && isLive(lease, now))
+}
+
+function grant(row: LeaseRow, request: RowAsk, now: number, effects: Effects): Answer {
+  const { id, owner, ttl, metadata = null, process, atLeast, lockDelay, replace } = request
+  const share = row.reserved.get(id)?.share ?? request.share ?? null
+  const ended = endExpired(row, now, effects)
+  if (isReplacing(row, request, now)) {
+    for (const lease of row.leases.filter((one) => isLive(one, now)))
+      ended.push(end(row, lease, 'taken-over', now, effects))
+    row.leases = []
+    if (replace === 'any') row.reserved.clear()
+  }
+  const replaced = ended.at(-1)
+  const token = nextToken(row.token, now)
+  const lease: StoredLease = {
+    id,
+    owner,
+    token,
+    metadata,
+    share,
+    acquiredAt: now,
+    expiresAt: now + ttl,
+    span: ttl,
+  }
+  row.token = token
+  row.leases.push({
+    ...lease,
+    ...(process && { process }),
+    ...(atLeast && { atLeast }),
+    ...(lockDelay && { lockDelay }),
+  })
+  row.queue.delete(id)
+  row.reserved.delete(id)
+  const record = describe(row, lease, 'held', now)
+  effects.changes.push(record)
+  return { granted: true, lease: record, ...(replaced && { replaced }) }
+}
+
+function refuse(row: LeaseRow, request: Ask, channel: string | null, now: number): Answer {
   const { queue } = row
+  const { id, owner } = request
+  const share = request.share ?? null
   const joins = channel !== null && !queue.has(id)
-  if (joins) queue.set(id, { id, channel, owner })
+  if (joins) queue.set(id, { id, channel, owner, share })
   // Only a waiter that asks again is searched: joining costs the same in every queue.
   const place = joins ? queue.size - 1 : [...queue.keys()].indexOf(id)
-  const holder = liveRecord(row, now)
-  const freeIn = holder?.remaining ?? (row.reserved ? row.reserved.until - now : 0)
+  const kept = row.leases.filter((lease) => !isLive(lease, now) && now < keptUntil(lease))
+  const keptFor = Math.max(...kept.map(keptUntil)) - now
   return {
     granted: false,
-    holder,
+    holders: liveRecords(row, now),
     place: place < 0 ? null : place,
-    retryIn: freeIn + Math.max(place, 0) * RESERVATION_MS,
+    retryIn: freeIn(row, share, now) + Math.max(place, 0) * RESERVATION_MS,
+    ...(kept.length > 0 && { keptFor }),
   }
 }
 
-/** Brings the row up to this moment: ends a reservation that was not used, and makes the next one. */
-function settle(row: LeaseRow, now: number, effects: Effects): void {
-  // Saved, because from now on the lease must not end later than that.
-  if (row.lease) row.lease.expiresAt = Math.min(row.lease.expiresAt, now + row.lease.span)
-  const { reserved } = row
-  if (reserved) {
-    reserved.until = Math.min(reserved.until, now + RESERVATION_MS)
-    if (reserved.until <= now) dropChannelOf(row, reserved.id, effects)
+/** When the request may fit: an exclusive one when all have ended, a shared one when the first has. */
+function freeIn({ leases, reserved }: LeaseRow, share: number | null, now: number): number {
+  let first = Infinity
+  let last = now
+  for (const until of [...leases.map(keptUntil), ...Array.from(reserved.values(), ({ until }) => until)]) {
+    if (until <= now) continue
+    first = Math.min(first, until)
+    last = Math.max(last, until)
   }
-  const [first] = row.queue.values()
-  if (!first || row.reserved || liveLease(row, now)) return
-  row.reserved = { id: first.id, until: now + RESERVATION_MS }
-  for (const [id, inMs] of reservationWakes(row, now)) effects.wakes.set(id, inMs)
+  return (share === null ? last : Math.min(first, last)) - now
+}
+
+/** Brings the row up to this moment: ends reservations that were not used, and makes the next ones. */
+function settle(row: LeaseRow, now: number, effects: Effects): void {
+  for (const lease of row.leases) clamp(lease, now)
+  if (row.leases.some((lease) => hasEnded(lease) && keptUntil(lease) <= now))
+    row.leases = row.leases.filter((lease) => !hasEnded(lease) || now < keptUntil(lease))
+  for (const [id, reservation] of row.reserved) {
+    reservation.until = Math.min(reservation.until, now + RESERVATION_MS)
+    if (reservation.until <= now) dropChannelOf(row, id, effects)
+  }
+  const room = new Room(row, now)
+  let isNew = false
+  for (const { id, share = null } of row.queue.values()) {
+    if (row.reserved.has(id)) continue
+    if (!room.fits(share)) break
+    room.take(share)
+    row.reserved.set(id, { until: now + RESERVATION_MS, share })
+    isNew = true
+  }
+  if (isNew) for (const [id, inMs] of reservationWakes(row, now)) effects.wakes.set(id, inMs)
+}
+
+/** Saved, because from now on the lease must not end later than that, and not keep the resource longer. */
+function clamp(lease: StoredLease, now: number): void {
+  const { atLeast = 0, lockDelay = 0 } = lease
+  lease.expiresAt = Math.min(lease.expiresAt, now + lease.span)
+  if (lease.keptUntil !== undefined)
+    lease.keptUntil = Math.min(lease.keptUntil, now + Math.max(atLeast, lockDelay))
 }
 
 /** The waiter missed its turn, so its process is probably dead. If it is not, its waiters ask again. */
 function dropChannelOf(row: LeaseRow, id: string, effects: Effects): void {
   const channel = row.queue.get(id)?.channel
+  row.reserved.delete(id)
   for (const waiter of row.queue.values())
     if (waiter.channel === channel) {
       effects.wakes.set(waiter.id, 0)
       row.queue.delete(waiter.id)
+      row.reserved.delete(waiter.id)
     }
-  row.reserved = null
 }
 
 function extend(
@@ -234,27 +352,58 @@ function extend(
   return record
 }
 
-function end(row: LeaseRow, state: 'released' | 'expired' | 'taken-over', now: number, effects: Effects) {
-  const ended = row.lease && describe(row, row.lease, state, now)
-  row.lease = null
+function endExpired(row: LeaseRow, now: number, effects: Effects, limit = Infinity): LeaseRecord[] {
+  const expired = row.leases.filter((lease) => !hasEnded(lease) && !isLive(lease, now))
+  return expired.slice(0, limit).map((lease) => end(row, lease, 'expired', now, effects))
+}
+
+function end(
+  row: LeaseRow,
+  lease: StoredLease,
+  state: 'released' | 'expired' | 'taken-over',
+  now: number,
+  effects: Effects,
+): LeaseRecord {
+  const ended = describe(row, lease, state, now)
+  const until = state === 'released' ? keptByAtLeast(lease) : keptUntil(lease)
+  if (now < until) lease.keptUntil = until
+  else row.leases = row.leases.filter((one) => one !== lease)
   row.endedAt = now
-  if (ended) effects.changes.push(ended)
+  effects.changes.push(ended)
   return ended
 }
 
-function liveLease(row: LeaseRow, now: number): StoredLease | null {
-  return row.lease && now < row.lease.expiresAt ? row.lease : null
+function liveLease(row: LeaseRow, id: string, now: number): StoredLease | undefined {
+  return row.leases.find((lease) => lease.id === id && isLive(lease, now))
+}
+
+function isLive(lease: StoredLease, now: number): boolean {
+  return !hasEnded(lease) && now < lease.expiresAt
+}
+
+function hasEnded({ keptUntil }: StoredLease): boolean {
+  return keptUntil !== undefined
+}
+
+/** Until when no other lease fits beside it, unless their shares allow it. */
+function keptUntil(lease: StoredLease): number {
+  return lease.keptUntil ?? Math.max(lease.expiresAt + (lease.lockDelay ?? 0), keptByAtLeast(lease))
+}
+
+function keptByAtLeast({ acquiredAt, atLeast }: StoredLease): number {
+  return atLeast ? acquiredAt + atLeast : 0
 }
 
 function describe(row: LeaseRow, lease: StoredLease, state: LeaseRecord['state'], now: number): LeaseRecord {
-  const { id, owner, metadata, acquiredAt } = lease
+  const { id, owner, token, metadata, share, acquiredAt } = lease
   const expiresAt = Math.min(lease.expiresAt, now + lease.span)
   return {
     resource: row.resource,
     id,
     owner,
-    token: row.token,
+    token,
     metadata,
+    share,
     acquiredAt,
     expiresAt,
     remaining: state === 'held' ? expiresAt - now : 0,

@@ -11,13 +11,14 @@ import type {
   WaitingQuery,
   WaitingQueue,
 } from '../core/index.ts'
+import { mayBeListed, pageOf } from './lease-page.ts'
 import {
   ask,
   type Effects,
   expire,
   isForgettable,
   type LeaseRow,
-  liveRecord,
+  liveRecords,
   newRow,
   release,
   renew,
@@ -45,18 +46,18 @@ export class LeaseTable {
 
   renew(request: RenewAsk, now: number, effects: Effects): Renewal {
     const row = this.rows.get(request.resource)
-    return row ? renew(row, request, now, effects) : { ok: false, holder: null }
+    return row ? renew(row, request, now, effects) : { ok: false, holders: [] }
   }
 
   release(by: ReleaseAsk, now: number, effects: Effects): Released {
     const row = this.rows.get(by.resource)
-    return row ? release(row, by, now, effects) : { ended: null, holder: null }
+    return row ? release(row, by, now, effects) : { ended: null, holders: [] }
   }
 
-  read(resources: readonly string[], now: number): (LeaseRecord | null)[] {
+  read(resources: readonly string[], now: number): LeaseRecord[][] {
     return resources.map((resource) => {
       const row = this.rows.get(resource)
-      return row ? liveRecord(row, now) : null
+      return row ? liveRecords(row, now) : []
     })
   }
 
@@ -65,10 +66,10 @@ export class LeaseTable {
   }
 
   list(query: ListQuery, now: number): LeasePage {
-    const rows = Array.from(this.rows.values()).filter(({ resource }) => isListed(resource, query))
+    const rows = Array.from(this.rows.values()).filter(({ resource }) => mayBeListed(resource, query))
     return pageOf(
-      rows.map((row) => liveRecord(row, now)),
-      query.limit,
+      rows.flatMap((row) => liveRecords(row, now)),
+      query,
     )
   }
 
@@ -77,8 +78,7 @@ export class LeaseTable {
     const swept: LeaseRecord[] = []
     for (const row of this.rows.values()) {
       if (swept.length >= limit) break
-      const lease = expire(row, now, effects)
-      if (lease) swept.push(lease)
+      swept.push(...expire(row, now, effects, limit - swept.length))
     }
     return swept
   }
@@ -91,17 +91,4 @@ export class LeaseTable {
       this.rows.delete(row.resource)
     }
   }
-}
-
-/** Whether the query asks for this resource. */
-export function isListed(resource: string, { prefix = '', after = '' }: ListQuery): boolean {
-  return resource.startsWith(prefix) && resource > after
-}
-
-/** The first page of the leases that were found, in the order of their resources. */
-export function pageOf(found: readonly (LeaseRecord | null)[], limit: number): LeasePage {
-  const leases = found.filter((lease) => lease !== null).sort((a, b) => (a.resource < b.resource ? -1 : 1))
-  const page = leases.slice(0, limit)
-  const last = page.at(-1)
-  return { leases: page, ...(last && leases.length > limit && { next: last.resource }) }
 }

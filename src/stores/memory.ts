@@ -30,7 +30,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): LeaseStore {
 
   return {
     kind: 'memory',
-    supports: { queue: true, push: true, expiry: true, list: true },
+    supports: { queue: true, push: true, expiry: true, list: true, share: true },
 
     async acquire(request) {
       const answer = transact((now, effects) => {

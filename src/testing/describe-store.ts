@@ -60,7 +60,7 @@ export function describeStore<H extends StoreHarness>(name: string, options: Des
   const runner = options.runner ?? (globalThis as unknown as NonNullable<typeof options.runner>)
   if (typeof runner.describe !== 'function' || typeof runner.it !== 'function')
     throw new TypeError('describeStore: expected global describe and it, or the option runner')
-  const supports = { queue: true, push: true, expiry: true, list: true, ...options.supports }
+  const supports = { queue: true, push: true, expiry: true, list: true, share: true, ...options.supports }
   const { contention = 300 } = options
   const ttl = expectTtl(options.ttl ?? 400)
 

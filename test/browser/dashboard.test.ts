@@ -172,11 +172,11 @@ describe('the dashboard in Chromium', () => {
     // Enter on the safe choice, which has the focus.
     await page.keyboard.press('Enter')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    expect(await server.store.read(['stuck'])).toMatchObject([{ resource: 'stuck' }])
+    expect(await server.store.read(['stuck'])).toMatchObject([[{ resource: 'stuck' }]])
     await drawer().getByRole('button', { name: 'End this lease' }).click()
     await page.getByRole('button', { name: 'End the lease' }).click()
     await row('stuck').waitFor({ state: 'detached' })
-    expect(await server.store.read(['stuck'])).toEqual([null])
+    expect(await server.store.read(['stuck'])).toEqual([[]])
     await drawer().locator('.what', { hasText: 'ended by force' }).waitFor()
     await page.getByRole('button', { name: 'Close' }).click()
     await page.locator('.events li', { hasText: 'stuck' }).filter({ hasText: 'ended by force' }).waitFor()

@@ -315,7 +315,8 @@ describe('the editor in windows of Chromium', () => {
     await mika.edit()
     await ken.until('read-only')
     await mika.holdTimersBack()
-    const expiresAt = async () => (await server.store.read([`document:room-${rooms}`]))[0]?.expiresAt ?? 0
+    const expiresAt = async () =>
+      (await server.store.read([`document:room-${rooms}`]))[0]?.[0]?.expiresAt ?? 0
     for (let beats = 0; beats < 4; beats++) {
       const before = await expiresAt()
       await expect.poll(expiresAt).toBeGreaterThan(before)

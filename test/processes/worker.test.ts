@@ -34,7 +34,7 @@ it('a worker tells of a loss that came before it could listen', async () => {
     const held = readLog(logPath).find((observation) => observation.token !== undefined)
     return held?.token ?? expect.fail('not held yet')
   })
-  await eventually(async () => expect(await store.read(['r'])).toEqual([null]))
+  await eventually(async () => expect(await store.read(['r'])).toEqual([[]]))
   expect(worker.losses).toEqual(new Set())
   guarded.exec('COMMIT')
   await crew.until('it tells of its loss', () => worker.losses.has(token))

@@ -47,11 +47,11 @@ describe('promise 2, loss is a signal', () => {
     const lease = await leases.acquire('r', { ttl: 30_000 })
     network.faults = { loseRequest: 1 }
     await clock.advance(29_400)
-    expect([lease.held, (await store.read(['r']))[0]?.id]).toEqual([false, lease.id])
+    expect([lease.held, (await store.read(['r']))[0]?.[0]?.id]).toEqual([false, lease.id])
     network.faults = {}
     await lease.release()
     await clock.advance(0)
-    expect(await store.read(['r'])).toEqual([null])
+    expect(await store.read(['r'])).toEqual([[]])
   })
 
   it('warns when a third of the TTL is left, and only once', async () => {

@@ -63,11 +63,11 @@ describe('promise 3, nothing hangs', () => {
     network.faults = { delay: [1000, 1000] }
     const late = leases.tryAcquire('r', { ttl: 1900 }).catch((error) => error)
     await clock.advance(1999)
-    expect(await store.read(['r'])).toMatchObject([{ state: 'held' }])
+    expect(await store.read(['r'])).toMatchObject([[{ state: 'held' }]])
     network.faults = {}
     await clock.advance(1)
     expect(await late).toMatchObject({ code: 'store-unavailable' })
-    expect(await store.read(['r'])).toEqual([null])
+    expect(await store.read(['r'])).toEqual([[]])
   })
 
   it('tries to release no longer than the lease lives', async () => {
@@ -153,7 +153,7 @@ describe('promise 3, nothing hangs', () => {
     let told: unknown
     const working = leases.withLease('r', async (lease) => {
       lease.signal.addEventListener('abort', async () => {
-        told = [lease.signal.reason.code, (await store.read(['r']))[0]?.id === lease.id]
+        told = [lease.signal.reason.code, (await store.read(['r']))[0]?.[0]?.id === lease.id]
       })
       await new Promise((resolve) => clock.setTimer(resolve as () => void, 1000))
     })
@@ -183,7 +183,7 @@ describe('promise 3, nothing hangs', () => {
     await clock.advance(100)
     await closing
     expect(await acquiring).toMatchObject({ code: 'closed' })
-    expect(await store.read(['r'])).toEqual([null])
+    expect(await store.read(['r'])).toEqual([[]])
   })
 
   it('closes on all who renew', async () => {
@@ -237,7 +237,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await acquiring).toMatchObject({ code: 'closed' })
     // Once when the wait ends, and once more when the grant has come after all.
     expect(order).toEqual(['given back', 'given back', 'closed'])
-    expect(await store.read(['r'])).toEqual([null])
+    expect(await store.read(['r'])).toEqual([[]])
   })
 })
 

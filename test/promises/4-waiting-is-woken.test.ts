@@ -70,7 +70,7 @@ describe('promise 4, waiting is woken', () => {
         ...store,
         acquire: async () => {
           asks++
-          return { granted: false, holder: null, place, retryIn: 3_600_000 }
+          return { granted: false, holders: [], place, retryIn: 3_600_000 }
         },
       }
       const leases = createLeases(full, { clock })

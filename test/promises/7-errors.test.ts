@@ -8,7 +8,7 @@ describe('promise 7, errors', () => {
     network.faults = { loseAnswer: 1 }
     const acquiring = leases.acquire('r', { ttl: 4000, wait: 20_000 })
     await clock.advance(3000)
-    const [first] = await store.read(['r'])
+    const [[first] = []] = await store.read(['r'])
     network.faults = {}
     await clock.advance(6000)
     const lease = await acquiring

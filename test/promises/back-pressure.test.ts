@@ -160,7 +160,7 @@ describe('a renewal or release that waits in this process', () => {
     await clock.advance(4000)
     await releasing
     expect(events.map(({ type }) => type)).toEqual(['attempt', 'acquired', 'released'])
-    expect(await memory.read(['r'])).toEqual([null])
+    expect(await memory.read(['r'])).toEqual([[]])
   })
 
   it('is given up if the store does not answer after it left', async () => {

@@ -11,7 +11,7 @@ describe('a lease that was granted elsewhere', () => {
     await clock.advance(60_000)
     expect(kept?.isHeld()).toBe(true)
     await kept?.release()
-    expect(await memory.read(['r'])).toEqual([null])
+    expect(await memory.read(['r'])).toEqual([[]])
   })
 
   it('is lost by its deadline, counted from before the request', async () => {

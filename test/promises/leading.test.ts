@@ -10,7 +10,7 @@ describe('a leader', () => {
     await before.release()
     await clock.advance(10)
     expect(await leading).toBe('led with true')
-    expect(await store.read(['r'])).toEqual([null])
+    expect(await store.read(['r'])).toEqual([[]])
   })
 
   it('leads again after a loss, also if the work returned or threw because of it', async () => {
@@ -37,7 +37,7 @@ describe('a leader', () => {
       throw new Error('no schedule')
     })
     await expect(failing).rejects.toThrow('no schedule')
-    expect(await store.read(['r'])).toEqual([null])
+    expect(await store.read(['r'])).toEqual([[]])
   })
 
   it('stops waiting when the signal aborts', async () => {
@@ -59,11 +59,11 @@ describe('a leader', () => {
     await clock.advance(10)
     stop.abort('enough')
     await clock.advance(60_000)
-    expect(await store.read(['r'])).toMatchObject([{ owner: 'me' }])
+    expect(await store.read(['r'])).toMatchObject([[{ owner: 'me' }]])
     finish()
     await clock.advance(10)
     expect(await leading).toMatchObject({ code: 'aborted', cause: 'enough' })
-    expect(await store.read(['r'])).toEqual([null])
+    expect(await store.read(['r'])).toEqual([[]])
   })
 
   it('rejects with closed when the manager is closed', async () => {

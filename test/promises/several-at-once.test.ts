@@ -9,7 +9,7 @@ describe('several leases at once', () => {
       expect(group.leases.map(({ resource }) => resource)).toEqual(['b', 'a', 'c'])
       expect([group.held, group.signal.aborted]).toEqual([true, false])
     }
-    expect(await store.read(['a', 'b', 'c'])).toEqual([null, null, null])
+    expect(await store.read(['a', 'b', 'c'])).toEqual([[], [], []])
     const acquired = events.filter(({ type }) => type === 'acquired').map(({ resource }) => resource)
     expect(acquired).toEqual(['a', 'b', 'c'])
   })
@@ -40,7 +40,7 @@ describe('several leases at once', () => {
     await first.release()
     await clock.advance(3000)
     expect(await failing).toMatchObject({ error: { code: 'lease-held', resource: 'b' }, after: 4000 })
-    expect(await store.read(['a', 'b'])).toMatchObject([null, { id: last.id }])
+    expect(await store.read(['a', 'b'])).toMatchObject([[], [{ id: last.id }]])
   })
 
   it('are given up when one is lost while the caller waits for another', async () => {
@@ -48,12 +48,12 @@ describe('several leases at once', () => {
     const last = await another().acquire('b', { ttl: '1h' })
     const failing = leases.acquireAll(['a', 'b'], { wait: Infinity }).catch((error) => error)
     await clock.advance(10)
-    const [held] = await store.read(['a'])
+    const [[held] = []] = await store.read(['a'])
     await store.release({ resource: 'a', token: held?.token ?? 0 })
     await clock.advance(10)
     expect(await failing).toMatchObject({ code: 'lease-lost', resource: 'a' })
     await last.release()
-    expect(await store.read(['a', 'b'])).toEqual([null, null])
+    expect(await store.read(['a', 'b'])).toEqual([[], []])
   })
 
   it('tell the first loss, and then are not held', async () => {
@@ -65,7 +65,7 @@ describe('several leases at once', () => {
     expect(group.held).toBe(false)
     expect(group.signal.reason).toMatchObject({ code: 'lease-lost', resource: 'b' })
     await group.release()
-    expect(await store.read(['a', 'b'])).toEqual([null, null])
+    expect(await store.read(['a', 'b'])).toEqual([[], []])
   })
 
   it('are given up when the signal aborts', async () => {
@@ -79,7 +79,7 @@ describe('several leases at once', () => {
     stop.abort('enough')
     await clock.advance(10)
     expect(await failing).toMatchObject({ code: 'aborted', cause: 'enough' })
-    expect(await store.read(['a'])).toEqual([null])
+    expect(await store.read(['a'])).toEqual([[]])
   })
 
   it.each([

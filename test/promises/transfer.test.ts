@@ -15,9 +15,9 @@ describe('a lease that is handed over', () => {
       ttl: 3000,
     })
     await clock.advance(2999)
-    expect(await store.read(['r'])).toMatchObject([{ token: ticket.token }])
+    expect(await store.read(['r'])).toMatchObject([[{ token: ticket.token }]])
     await clock.advance(1)
-    expect(await store.read(['r'])).toEqual([null])
+    expect(await store.read(['r'])).toEqual([[]])
     expect(events.map(({ type }) => type)).toEqual(['attempt', 'acquired', 'renewed', 'released'])
   })
 
@@ -69,7 +69,7 @@ describe('a lease that is handed over', () => {
     expect(lease.held).toBe(true)
     await leases.close()
     expect(lease.signal.reason).toMatchObject({ code: 'closed' })
-    expect(await store.read(['r'])).toEqual([null])
+    expect(await store.read(['r'])).toEqual([[]])
   })
 
   it('stays with its handle if the store does not answer when it is detached', async () => {

@@ -5,12 +5,12 @@ describe('withLease and await using', () => {
   it('releases when the work is done, and when it throws', async () => {
     const { leases, store } = setUp()
     expect(await leases.withLease('r', async (lease) => lease.held && 'result')).toBe('result')
-    expect(await store.read(['r'])).toEqual([null])
+    expect(await store.read(['r'])).toEqual([[]])
     const failing = leases.withLease('r', () => {
       throw new Error('the work failed')
     })
     await expect(failing).rejects.toThrow('the work failed')
-    expect(await store.read(['r'])).toEqual([null])
+    expect(await store.read(['r'])).toEqual([[]])
   })
 
   it('rejects with lease-lost when the lease was lost before the work had ended', async () => {
@@ -39,7 +39,7 @@ describe('withLease and await using', () => {
       await using lease = await leases.acquire('r')
       expect((await leases.inspect('r'))?.id).toBe(lease.id)
     }
-    expect(await store.read(['r'])).toEqual([null])
+    expect(await store.read(['r'])).toEqual([[]])
   })
 
   it('releases once, however often it is asked', async () => {
@@ -62,7 +62,7 @@ describe('withLease and await using', () => {
     await clock.advance(100)
     await releasing
     expect(events.at(-1)).toMatchObject({ type: 'released' })
-    expect(await store.read(['r'])).toEqual([null])
+    expect(await store.read(['r'])).toEqual([[]])
   })
 
   it('tells the loss when the release shows that the lease was gone', async () => {

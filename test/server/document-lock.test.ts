@@ -277,7 +277,7 @@ describe('the lock of a document, outside of a browser', () => {
     expect(await ask(lock)).toBe(false)
     const message = /cookie is not kept.*headers: { authorization: 'Bearer/
     expect(lock.state).toMatchObject({ phase: 'error', holder: null, waiting: 0, error: { message } })
-    expect(await store.read([`document:${roomId}`])).toEqual([null])
+    expect(await store.read([`document:${roomId}`])).toEqual([[]])
     await lock.release()
     expect(lock.state).toMatchObject({ phase: 'idle', error: null })
   })

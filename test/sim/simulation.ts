@@ -236,6 +236,6 @@ class Run {
     const resource = this.#world.pick(this.#scenario.resources)
     void this.#store
       .read([resource])
-      .then(([lease]) => lease && this.#store.release({ resource, token: lease.token }))
+      .then(([leases]) => leases?.[0] && this.#store.release({ resource, token: leases[0].token }))
   }
 }

@@ -15,7 +15,7 @@ export const storeBugs: readonly StoreBug[] = [
     plant: (store) => ({
       ...store,
       release: async (ask) => {
-        const [holder] = await store.read([ask.resource])
+        const [[holder] = []] = await store.read([ask.resource])
         return store.release(holder ? { resource: ask.resource, token: holder.token } : ask)
       },
     }),
@@ -39,7 +39,7 @@ export const storeBugs: readonly StoreBug[] = [
     plant: (store) => ({
       ...store,
       renew: async (ask) => {
-        const [holder] = await store.read([ask.resource])
+        const [[holder] = []] = await store.read([ask.resource])
         return store.renew({ ...ask, id: holder?.id ?? ask.id })
       },
     }),
@@ -100,10 +100,10 @@ export const storeBugs: readonly StoreBug[] = [
     plant: (store) => ({
       ...store,
       acquire: async (ask) => {
-        const [holder] = await store.read([ask.resource])
+        const [[holder] = []] = await store.read([ask.resource])
         const answer = await store.acquire(ask)
-        if (holder || answer.granted || !answer.holder) return answer
-        return store.acquire({ ...ask, replace: answer.holder.token })
+        if (holder || answer.granted || answer.holders.length === 0) return answer
+        return store.acquire({ ...ask, replace: answer.holders[0]?.token })
       },
     }),
   },
@@ -133,7 +133,7 @@ export const storeBugs: readonly StoreBug[] = [
     plant: (store) => ({
       ...store,
       acquire: async (ask) => {
-        const [holder] = await store.read([ask.resource])
+        const [[holder] = []] = await store.read([ask.resource])
         return store.acquire({ ...ask, ...(ask.replace && holder && { replace: holder.token }) })
       },
     }),
@@ -162,7 +162,7 @@ export const storeBugs: readonly StoreBug[] = [
         ...store,
         acquire: async (ask) => {
           const answer = await store.acquire(ask)
-          if (answer.granted || answer.holder) {
+          if (answer.granted || answer.holders.length > 0) {
             if (ask.wake) line.set(ask.resource, ask.id)
             return answer
           }
@@ -230,9 +230,8 @@ export const storeBugs: readonly StoreBug[] = [
       ...store,
       renew: async (ask) => {
         const renewal = await store.renew(ask)
-        return renewal.ok || !renewal.holder
-          ? renewal
-          : { ok: true, lease: { ...renewal.holder, id: ask.id, remaining: ask.ttl } }
+        const [holder] = renewal.ok ? [] : renewal.holders
+        return holder ? { ok: true, lease: { ...holder, id: ask.id, remaining: ask.ttl } } : renewal
       },
     }),
   },

@@ -9,7 +9,7 @@ const QUARANTINE_MS = 30_000
 
 async function grab(store: LeaseStore, resource: string, ttl = 10_000): Promise<LeaseRecord> {
   const answer = await store.acquire({ resource, id: crypto.randomUUID(), owner: 'Mika', ttl })
-  if (!answer.granted) throw new Error(`${resource} is held by ${answer.holder?.owner}`)
+  if (!answer.granted) throw new Error(`${resource} is held by ${answer.holders[0]?.owner}`)
   return answer.lease
 }
 
@@ -53,18 +53,18 @@ describe('a damaged generation', () => {
         owner: 'an unreadable lease file',
         metadata: { file: expect.stringContaining('n-damaged') },
       }
-      expect(await peer.read(['damaged'])).toMatchObject([shown])
+      expect(await peer.read(['damaged'])).toMatchObject([[shown]])
       expect((await peer.list({ limit: 10 })).leases).toMatchObject([shown])
       for (const by of [peer, store])
         await expect(grab(by, 'damaged')).rejects.toThrow('held by an unreadable lease file')
-      expect(await store.renew({ ...lease, ttl: 10_000 })).toMatchObject({ ok: false, holder: shown })
+      expect(await store.renew({ ...lease, ttl: 10_000 })).toMatchObject({ ok: false, holders: [shown] })
       clock.pass(QUARANTINE_MS - 1)
       await expect(grab(peer, 'damaged')).rejects.toThrow('held by an unreadable lease file')
 
       clock.pass(1)
       const next = await grab(peer, 'damaged')
       expect(next.token).toBeGreaterThan(lease.token + 1)
-      expect(await store.read(['damaged'])).toMatchObject([{ id: next.id }])
+      expect(await store.read(['damaged'])).toMatchObject([[{ id: next.id }]])
     },
   )
 
@@ -87,7 +87,7 @@ describe('a damaged generation', () => {
     const lease = await grab(store, 'long', 600_000)
     await store.renew({ ...lease, ttl: 600_001 })
     await writeFile((await generationsOf(directory, 'long')).at(-1) ?? '', '')
-    const [shown] = await store.read(['long'])
+    const [[shown] = []] = await store.read(['long'])
     expect(shown?.remaining).toBe(600_000)
     clock.pass(500_000)
     await expect(grab(store, 'long')).rejects.toThrow('unreadable')
@@ -99,7 +99,7 @@ describe('a damaged generation', () => {
     await grab(store, 'forced')
     await writeFile((await generationsOf(directory, 'forced')).at(-1) ?? '', '')
     const answer = await store.acquire({ resource: 'forced', id: 'a', owner: 'a', ttl: 1000 })
-    const token = answer.granted ? 0 : (answer.holder?.token ?? 0)
+    const token = answer.granted ? 0 : (answer.holders[0]?.token ?? 0)
     expect(await store.release({ resource: 'forced', token })).toMatchObject({ ended: { token } })
     await grab(store, 'forced')
   })

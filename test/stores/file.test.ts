@@ -65,7 +65,7 @@ describe('a file store', () => {
 
   it('creates its directory for the first lease; until then it reads no leases', async () => {
     await using fresh = await freshStore()
-    expect(await fresh.store.read(['x'])).toEqual([null])
+    expect(await fresh.store.read(['x'])).toEqual([[]])
     expect(await fresh.store.list({ limit: 10 })).toEqual({ leases: [] })
     expect(await fresh.store.sweep({ limit: 10 })).toEqual([])
     await expect(readdir(fresh.directory)).rejects.toThrow('ENOENT')
@@ -78,7 +78,7 @@ describe('a file store', () => {
     const held = ask('held')
     await fresh.store.acquire(held)
     await rm(fresh.directory, { recursive: true })
-    expect(await fresh.store.renew(held)).toEqual({ ok: false, holder: null })
+    expect(await fresh.store.renew(held)).toEqual({ ok: false, holders: [] })
     expect(await fresh.store.acquire(ask('held'))).toMatchObject({ granted: true })
   })
 

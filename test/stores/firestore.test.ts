@@ -54,10 +54,10 @@ describe('a lease in a document of Firestore', () => {
     try {
       await grab(store, 'a')
       await grab(store, 'short', { resource: 'short', ttl: 300 })
-      expect(await ask(store, 'b')).toMatchObject({ granted: false, holder: { id: 'a' } })
+      expect(await ask(store, 'b')).toMatchObject({ granted: false, holders: [{ id: 'a' }] })
       vi.setSystemTime(0)
       expect((await store.renew({ resource: 'r', id: 'a', ttl: 60_000 })).ok).toBe(true)
-      expect(await ask(peer, 'c')).toMatchObject({ granted: false, holder: { id: 'a' } })
+      expect(await ask(peer, 'c')).toMatchObject({ granted: false, holders: [{ id: 'a' }] })
     } finally {
       vi.useRealTimers()
     }
@@ -81,7 +81,7 @@ describe('a lease in a document of Firestore', () => {
       '': 1,
     }
     await grab(store, 'a', { metadata })
-    expect(await peer.read(['r'])).toMatchObject([{ metadata }])
+    expect(await peer.read(['r'])).toMatchObject([[{ metadata }]])
   })
 
   it('is granted, renewed and released once, even if the client sends each write twice', async () => {
@@ -101,7 +101,7 @@ describe('a lease in a document of Firestore', () => {
     const watch = await store.watch(() => {})
     await documentOf('r').delete()
     await eventually(() => expect(lost).toHaveBeenCalledOnce())
-    expect(await store.renew({ resource: 'r', id: 'a', ttl: 1000 })).toEqual({ ok: false, holder: null })
+    expect(await store.renew({ resource: 'r', id: 'a', ttl: 1000 })).toEqual({ ok: false, holders: [] })
     expect((await grab(peer, 'b')).token).toBeGreaterThan(token)
     await watch[Symbol.asyncDispose]()
   })

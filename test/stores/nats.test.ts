@@ -43,10 +43,10 @@ describe('a lease in a bucket of NATS', () => {
     try {
       await grab(store, 'a')
       await grab(store, 'short', { resource: 'short', ttl: 300 })
-      expect(await ask(store, 'b')).toMatchObject({ granted: false, holder: { id: 'a' } })
+      expect(await ask(store, 'b')).toMatchObject({ granted: false, holders: [{ id: 'a' }] })
       vi.setSystemTime(0)
       expect((await store.renew({ resource: 'r', id: 'a', ttl: 60_000 })).ok).toBe(true)
-      expect(await ask(peer, 'c')).toMatchObject({ granted: false, holder: { id: 'a' } })
+      expect(await ask(peer, 'c')).toMatchObject({ granted: false, holders: [{ id: 'a' }] })
     } finally {
       vi.useRealTimers()
     }
@@ -63,7 +63,7 @@ describe('a lease in a bucket of NATS', () => {
     await eventually(() => expect(lost).toHaveBeenCalledOnce())
     await eventually(() => expect(told).toHaveBeenCalledWith({ type: 'gap' }))
     await watch[Symbol.asyncDispose]()
-    expect(await store.renew({ resource: 'r', id: 'a', ttl: 1000 })).toEqual({ ok: false, holder: null })
+    expect(await store.renew({ resource: 'r', id: 'a', ttl: 1000 })).toEqual({ ok: false, holders: [] })
     expect((await grab(peer, 'b')).token).toBeGreaterThan(token)
   })
 

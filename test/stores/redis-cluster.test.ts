@@ -109,7 +109,7 @@ it('a waiter keeps its turn though `listen` is a client of one node only', async
     const holder = granted(await store.acquire(asking(`r${n}`)))
     const waiter = await enqueue(store, `r${n}`)
     await store.release({ resource: `r${n}`, id: holder.id })
-    expect(await store.acquire(asking(`r${n}`))).toMatchObject({ granted: false, holder: null })
+    expect(await store.acquire(asking(`r${n}`))).toMatchObject({ granted: false, holders: [] })
     await expect.poll(() => waiter.wakes).toEqual([0])
     granted(await store.acquire(waiter.ask))
   }

@@ -35,7 +35,7 @@ for (const name of clientNames) {
       proxy.cut()
       return async () => {
         proxy.mend()
-        await expect.poll(() => store.read(['any'])).toEqual([null])
+        await expect.poll(() => store.read(['any'])).toEqual([[]])
       }
     },
     interruptWatch: async ({ proxy }) => {

@@ -66,7 +66,7 @@ describe('processes that share a file', () => {
     const [holder] = workers as [Worker]
     await holder.order({ do: 'acquire', resource: 'ended' })
     const store = file.store()
-    const [lease] = await store.read(['ended'])
+    const [[lease] = []] = await store.read(['ended'])
     await store.release({ resource: 'ended', token: lease?.token ?? 0 })
     expect(await holder.next('lost')).toMatchObject({ why: 'ended' })
   })

@@ -33,7 +33,7 @@ export const inspect: Command = {
 }
 
 async function look(store: LeaseStore, resource: string) {
-  const [lease = null] = await store.read([resource])
+  const [[lease = null] = []] = await store.read([resource])
   const [queue = null] = (await store.waiting?.({ resources: [resource], limit: SHOWN_WAITERS })) ?? []
   return { lease, queue }
 }

@@ -35,7 +35,7 @@ other holders aborts, and a resource that checks tokens refuses theirs. On a ter
     return withStore(
       storeAddress(settings),
       async ({ store }) => {
-        const [lease] = await store.read([name])
+        const [[lease] = []] = await store.read([name])
         if (!lease) {
           print(`Nobody holds ${printable(name)}.`, null)
           return EXIT.no

@@ -235,7 +235,7 @@ const CALLS: readonly (readonly [
     [['lease', 'POST', LEASE, ASK]],
     ['lease', 'POST', LEASE, { ...ASK, id: 'ask-2', wait: true }],
     409,
-    { granted: false, place: 0, holder: { id: 'ask-1' } },
+    { granted: false, place: 0, holders: [{ id: 'ask-1' }] },
   ],
   [
     'a renewal',
@@ -249,7 +249,7 @@ const CALLS: readonly (readonly [
     [],
     ['lease', 'PUT', LEASE, { id: 'ask-1', ttl: 20_000 }],
     409,
-    { error: 'lease_lost', ok: false, holder: null },
+    { error: 'lease_lost', ok: false, holders: [] },
   ],
   [
     'a release by id',
@@ -263,7 +263,7 @@ const CALLS: readonly (readonly [
     [['lease', 'POST', LEASE, ASK]],
     ['lease', 'DELETE', LEASE, { token: 1 }],
     200,
-    { ended: null, holder: { id: 'ask-1' } },
+    { ended: null, holders: [{ id: 'ask-1' }] },
   ],
   [
     'a lease to read',

@@ -57,7 +57,7 @@ export function administrationRoutes(service: Service): Route[] {
       answers: { 200: lockShown },
       async handle(request) {
         const { resource } = request
-        const [[lease], [queue]] = await Promise.all([
+        const [[[lease] = []], [queue]] = await Promise.all([
           store.read([resource]),
           queuesOf(service, [resource], request.query('limit', limit) ?? 100),
         ])

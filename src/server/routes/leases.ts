@@ -56,7 +56,14 @@ export function leaseRoutes(service: Service): Route[] {
       answers: { 200: leasesRead },
       async handle(request) {
         const names = [request.resource]
-        return { body: await withQueues(service, request, { leases: await store.read(names) }, names) }
+        return {
+          body: await withQueues(
+            service,
+            request,
+            { leases: (await store.read(names)).map(([lease = null]) => lease) },
+            names,
+          ),
+        }
       },
     }),
     route('GET', COLLECTION, {
@@ -202,7 +209,12 @@ async function readNamed(service: Service, request: RouteRequest<unknown>, names
     throw new HttpError(400, 'invalid_query', `resource: expected at most ${READ_AT_ONCE}`)
   for (const name of names) if (!(await authorize(request.identity, 'lease', name))) throw forbidden('lease')
   const resources = names.map(checkResource)
-  return withQueues(service, request, { leases: await store.read(resources) }, resources)
+  return withQueues(
+    service,
+    request,
+    { leases: (await store.read(resources)).map(([lease = null]) => lease) },
+    resources,
+  )
 }
 
 async function listAllowed(service: Service, request: RouteRequest<unknown>) {

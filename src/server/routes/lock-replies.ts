@@ -61,7 +61,7 @@ export class LockReplies {
     return { body }
   }
 
-  #refused({ holder, place }: LockResult & { granted: false }, subject: Subject): Reply {
+  #refused({ holders: [holder], place }: LockResult & { granted: false }, subject: Subject): Reply {
     const body: AlreadyLocked = {
       error: 'already_locked',
       message: holder

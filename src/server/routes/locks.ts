@@ -55,7 +55,7 @@ export function lockRoutes(service: Service): Route[] {
       answers: { 200: lockRenewed, 403: errorBody, 404: errorBody },
       async handle(request) {
         const renewal = await locks.renew(request.room, await request.client())
-        if (!renewal.ok) throw renewal.holder ? notYours() : lockNotFound()
+        if (!renewal.ok) throw renewal.holders.length > 0 ? notYours() : lockNotFound()
         return { body: { success: true, ...timesOf(renewal.lease), token: renewal.lease.token } }
       },
     }),

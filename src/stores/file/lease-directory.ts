@@ -13,9 +13,8 @@
  * seen, so after the floor was raised.
  */
 import { join, relative } from 'node:path'
-import type { LeaseRecord } from '../../base/records.ts'
-import { type LeaseRow, newRow, nextToken } from '../lease-row.ts'
-import { isGone } from '../local/process-node.ts'
+import { type Effects, type LeaseRow, newRow, nextToken, type StoredLease } from '../lease-row.ts'
+import { withoutGoneHolder } from '../local/process-node.ts'
 import type { Files } from './files.ts'
 import { decode, encode, type Saved } from './format.ts'
 import {
@@ -45,12 +44,6 @@ export interface LoadedRow {
 export interface Position {
   readonly incarnation: string
   readonly number: number
-}
-
-/** The lease of a process that has ended has expired. */
-function withoutGoneHolder(row: LeaseRow, now: number): LeaseRow {
-  if (row.lease && isGone(row.lease.process)) row.lease.expiresAt = Math.min(row.lease.expiresAt, now)
-  return row
 }
 
 export class LeaseDirectory {
@@ -92,7 +85,10 @@ export class LeaseDirectory {
     if (!generation) return null
     const saved = this.#decode(key, generation.text)
     if (saved?.forgotten) return null
-    if (saved) return this.#loaded(key, generation, withoutGoneHolder(saved.row, now))
+    if (saved) {
+      for (const lease of saved.row.leases) withoutGoneHolder(lease, now)
+      return this.#loaded(key, generation, saved.row)
+    }
     return resource === null ? null : this.#quarantined(key, generation, resource, now)
   }
 
@@ -102,7 +98,7 @@ export class LeaseDirectory {
     const below = this.#unique()
     const place = this.pathOf(key)
     const row = { ...newRow(resource, 0), endedAt: now }
-    const text = encode({ row, ended: null, forgotten: false }, below)
+    const text = encode({ row, ended: [], changed: [], forgotten: false }, below)
     if (!(await createHistory(this.#files, { scratch: this.#scratch(key), below, text, place }))) {
       await this.#makeRoom(key)
       return null
@@ -111,13 +107,16 @@ export class LeaseDirectory {
   }
 
   /** Saves the row if it changed. False: another process has changed the resource since it was loaded. */
-  async save(loaded: LoadedRow, ended: LeaseRecord | null): Promise<boolean> {
-    return JSON.stringify(loaded.row) === loaded.before || this.#append(loaded, { ended, forgotten: false })
+  async save(loaded: LoadedRow, { changes }: Effects): Promise<boolean> {
+    if (JSON.stringify(loaded.row) === loaded.before) return true
+    const ended = changes.filter(({ state }) => state !== 'held')
+    const changed = changes.filter(({ state }) => state === 'held').map(({ id }) => id)
+    return this.#append(loaded, { ended, changed, forgotten: false })
   }
 
   /** Removes a resource that nobody needs, unless another process has just changed it. */
   async forget(loaded: LoadedRow): Promise<void> {
-    if (await this.#append(loaded, { ended: null, forgotten: true }))
+    if (await this.#append(loaded, { ended: [], changed: [], forgotten: true }))
       await this.#removeForgotten(loaded.key, loaded.generation, loaded.row.token)
   }
 
@@ -193,17 +192,20 @@ export class LeaseDirectory {
   /** The damaged state may have been a grant, with the next token and its own TTL, so the resource counts as held. */
   async #quarantined(key: string, generation: Generation, resource: string, now: number): Promise<LoadedRow> {
     const row = (await this.#lastReadable(key, generation)) ?? newRow(resource, await this.#floor.read())
-    const left = row.lease ? Math.min(row.lease.expiresAt - now, row.lease.span) : 0
-    const span = Math.max(QUARANTINE_MS, left)
+    const left = row.leases.map((lease) => Math.min(lease.expiresAt - now, lease.span))
+    const span = Math.max(QUARANTINE_MS, ...left)
     row.token = nextToken(row.token, now)
-    row.lease = {
+    const lease: StoredLease = {
       id: `unreadable-${generation.number}`,
       owner: 'an unreadable lease file',
+      token: row.token,
+      share: null,
       metadata: { file: relative(this.#directory, fileOf(generation.directory, generation.number)) },
       acquiredAt: now,
       expiresAt: now + span,
       span,
     }
+    row.leases = [lease]
     return { key, generation, row, before: '' }
   }
 

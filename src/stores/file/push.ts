@@ -6,7 +6,7 @@
 import type { Stop } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { StoreEvent } from '../../core/index.ts'
-import { liveRecord } from '../lease-row.ts'
+import { liveRecords } from '../lease-row.ts'
 import type { LocalListeners } from '../local/listeners.ts'
 import { DirectoryWatch } from './directory-watch.ts'
 import { inBatches } from './files.ts'
@@ -140,10 +140,13 @@ export class Push {
     }
     this.#told.set(key, news.position)
     for (const saved of news.saved) {
-      if (!saved) this.#listeners.tellGap()
-      if (saved?.ended) this.#listeners.tellChange(saved.ended)
-      const held = saved && liveRecord(saved.row, this.#clock.now())
-      if (held) this.#listeners.tellChange(held)
+      if (!saved) {
+        this.#listeners.tellGap()
+        continue
+      }
+      const held = liveRecords(saved.row, this.#clock.now())
+      const changed = held.filter(({ id }) => saved.changed.includes(id))
+      for (const lease of [...saved.ended, ...changed]) this.#listeners.tellChange(lease)
     }
   }
 
@@ -152,6 +155,7 @@ export class Push {
     const held = this.#listeners.heldOn(key)
     if (held.length === 0) return
     const loaded = await this.#directory.load(key, this.#clock.now())
-    for (const { id, token } of held) if (loaded?.row.lease?.id !== id) this.#listeners.ended(id, token)
+    const ids = loaded?.row.leases.filter(({ keptUntil }) => keptUntil === undefined).map(({ id }) => id)
+    for (const { id, token } of held) if (!ids?.includes(id)) this.#listeners.ended(id, token)
   }
 }

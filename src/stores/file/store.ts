@@ -5,17 +5,17 @@ import { LeaseError } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import { fileError } from '../../clients/file-errors.ts'
 import type { Answer, LeaseStore, Released, Renewal } from '../../core/index.ts'
+import { mayBeListed, pageOf } from '../lease-page.ts'
 import {
   ask,
   Effects,
   expire,
   isForgettable,
   type LeaseRow,
-  liveRecord,
+  liveRecords,
   release,
   renew,
 } from '../lease-row.ts'
-import { isListed, pageOf } from '../lease-table.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { checkedSoon, withProcess } from '../local/process-node.ts'
 import { StoreCalls } from '../local/store-calls.ts'
@@ -47,7 +47,7 @@ export function openStore(directory: LeaseDirectory, clock: Clock): LeaseStore {
 
   return {
     kind: 'file',
-    supports: { queue: false, push: true, expiry: true, list: true },
+    supports: { queue: false, push: true, expiry: true, list: true, share: true },
     get load() {
       return calls.load
     },
@@ -78,7 +78,7 @@ export function openStore(directory: LeaseDirectory, clock: Clock): LeaseStore {
           expectTtl(ttl)
           const rowAsk = withProcess(request)
           const step: Step<Renewal> = (row, now, effects) => renew(row, rowAsk, now, effects)
-          const renewal = await change(stop, resource, step, { ok: false, holder: null })
+          const renewal = await change(stop, resource, step, { ok: false, holders: [] })
           if (renewal.ok) listeners.renewed(renewal.lease)
           return renewal
         },
@@ -92,30 +92,30 @@ export function openStore(directory: LeaseDirectory, clock: Clock): LeaseStore {
         (stop) => {
           if ('id' in by) listeners.forget(by.id)
           const step: Step<Released> = (row, now, effects) => release(row, by, now, effects)
-          return change(stop, by.resource, step, { ended: null, holder: null })
+          return change(stop, by.resource, step, { ended: null, holders: [] })
         },
         call,
       ),
 
     read: (resources, call) =>
       calls.run(async () => {
-        const leases: (LeaseRecord | null)[] = []
+        const leases: LeaseRecord[][] = []
         const load = (resource: string) => directory.load(keyOf(resource), clock.now(), resource)
-        for await (const loaded of inBatches(resources, load)) leases.push(liveRecordOf(loaded))
+        for await (const loaded of inBatches(resources, load)) leases.push(liveRecordsOf(loaded))
         return leases
       }, call),
 
     list: (query, call) =>
       calls.scan(async () => {
         const leases: LeaseRecord[] = []
-        const keys = (await keysInOrder()).filter(({ resource }) => isListed(resource, query))
+        const keys = (await keysInOrder()).filter(({ resource }) => mayBeListed(resource, query))
         const load = ({ key }: { key: string }) => directory.load(key, clock.now())
         for await (const loaded of inBatches(keys, load)) {
-          const lease = liveRecordOf(loaded)
-          if (lease) leases.push(lease)
-          if (leases.length > query.limit) break
+          const page = pageOf([...leases, ...liveRecordsOf(loaded)], query)
+          leases.splice(0, Infinity, ...page.leases)
+          if (page.next) return page
         }
-        return pageOf(leases, query.limit)
+        return { leases }
       }, call),
 
     sweep: ({ limit }, call) =>
@@ -123,8 +123,9 @@ export function openStore(directory: LeaseDirectory, clock: Clock): LeaseStore {
         const swept: LeaseRecord[] = []
         for await (const loaded of loadAll(await directory.keys())) {
           if (swept.length >= limit || stop.reason) break
-          const expired = expire(loaded.row, clock.now(), new Effects())
-          if ((await directory.save(loaded, expired)) && expired) swept.push(expired)
+          const effects = new Effects()
+          const expired = expire(loaded.row, clock.now(), effects, limit - swept.length)
+          if ((await directory.save(loaded, effects)) && expired.length > 0) swept.push(...expired)
           else if (isForgettable(loaded.row, clock.now())) await directory.forget(loaded)
         }
         await removeLeftovers()
@@ -157,17 +158,16 @@ export function openStore(directory: LeaseDirectory, clock: Clock): LeaseStore {
       if (!loaded) continue
       const effects = new Effects()
       const answer = step(loaded.row, clock.now(), effects)
-      const ended = effects.changes.find((lease) => lease.state !== 'held') ?? null
-      if (!(await directory.save(loaded, ended))) continue
-      if (ended) listeners.ended(ended.id, ended.token)
+      if (!(await directory.save(loaded, effects))) continue
+      listeners.carryOut(effects)
       return answer
     }
     const problem = `${resource} could not be changed in ${MAX_TRIES} tries; is a foreign file at ${directory.pathOf(key)}?`
     throw new LeaseError('store-unavailable', problem, { resource })
   }
 
-  function liveRecordOf(loaded: LoadedRow | null): LeaseRecord | null {
-    return loaded && liveRecord(loaded.row, clock.now())
+  function liveRecordsOf(loaded: LoadedRow | null): LeaseRecord[] {
+    return loaded ? liveRecords(loaded.row, clock.now()) : []
   }
 
   /** All resources in the order of their names. */

@@ -26,7 +26,7 @@ function asks(id: string, wants?: ('wake' | 'lost')[]): void {
 
 function leaseOf(id: string, token: number, resource = 'r'): LeaseRecord {
   const times = { acquiredAt: 0, expiresAt: 1000, remaining: 1000 }
-  return { resource, id, owner: 'Mika', token, metadata: null, ...times, state: 'held' }
+  return { resource, id, owner: 'Mika', token, metadata: null, share: null, ...times, state: 'held' }
 }
 
 function granted(id: string, token: number): void {
@@ -54,7 +54,7 @@ describe('a waiter', () => {
 })
 
 describe('an answer that comes at once', () => {
-  const refusal = (place: number | null) => ({ granted: false as const, holder: null, place, retryIn: 5 })
+  const refusal = (place: number | null) => ({ granted: false as const, holders: [], place, retryIn: 5 })
 
   it('makes a holder, or a waiter if it is in the queue', () => {
     listeners.answered(request('a'), { granted: true, lease: leaseOf('a', 5) })
@@ -146,16 +146,16 @@ describe('a holder', () => {
   ])('judges what was observed: %s', (_, token, holder, told) => {
     asks('a')
     granted('a', 5)
-    listeners.observed('r', token, holder)
-    listeners.observed('other', 9, 'b')
+    listeners.observed('r', token, holder === null ? [] : [holder])
+    listeners.observed('other', 9, ['b'])
     expect(heard).toEqual(told)
   })
 
   it('is judged also if it came after the first observation, and only once', () => {
-    listeners.observed('r', 4, 'x')
+    listeners.observed('r', 4, ['x'])
     asks('a')
     granted('a', 5)
-    for (let n = 0; n < 2; n++) listeners.observed('r', 6, 'b')
+    for (let n = 0; n < 2; n++) listeners.observed('r', 6, ['b'])
     expect(heard).toEqual(['a lost'])
   })
 
@@ -164,7 +164,7 @@ describe('a holder', () => {
       asks(id)
       granted(id, 5)
     }
-    listeners.checkHeld(listeners.held(), [leaseOf('a', 5), null])
+    listeners.checkHeld(listeners.held(), [[leaseOf('a', 5)], []])
     expect(heard).toEqual(['b lost'])
   })
 

@@ -174,9 +174,9 @@ export class LocalListeners {
     if (party.lease && party.endedToken >= party.lease.token) this.#lose(id, party)
   }
 
-  /** The resource was seen with this latest token, held by this id or by nobody. Everybody else has lost it. */
-  observed(resource: string, token: number, holderId: string | null): void {
-    for (const id of this.#idsOf(resource)) if (id !== holderId) this.ended(id, token)
+  /** The resource was seen with this latest token, held by these ids. Everybody else has lost it. */
+  observed(resource: string, token: number, holders: readonly string[]): void {
+    for (const id of this.#idsOf(resource)) if (!holders.includes(id)) this.ended(id, token)
   }
 
   /** The leases whose holders want to hear of their end. */
@@ -190,11 +190,9 @@ export class LocalListeners {
   }
 
   /** Compares what was read again after a gap with what is held here. */
-  checkHeld(held: readonly LeaseRecord[], found: readonly (LeaseRecord | null)[]): void {
-    for (const [index, { id, token }] of held.entries()) {
-      const lease = found[index]
-      if (lease !== undefined && lease?.id !== id) this.ended(id, token)
-    }
+  checkHeld(held: readonly LeaseRecord[], found: readonly (readonly LeaseRecord[])[]): void {
+    for (const [index, { id, token }] of held.entries())
+      if (found[index]?.every((lease) => lease.id !== id)) this.ended(id, token)
   }
 
   watch(on: (event: StoreEvent) => void, prefix = ''): AsyncDisposable {

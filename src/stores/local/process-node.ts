@@ -10,7 +10,7 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { systemClock } from '../../base/clock.ts'
 import type { Answer } from '../../core/index.ts'
-import type { LeaseRow } from '../lease-row.ts'
+import type { LeaseRow, StoredLease } from '../lease-row.ts'
 
 /** A busy resource is asked for often, and each check reads a file. */
 const CHECK_EVERY_MS = 50
@@ -44,9 +44,15 @@ export function withProcess<R extends { readonly endsWithProcess?: boolean }>(
 }
 
 /** The first waiter soon asks again if the process of the holder can be checked, because nobody reports its end. */
-export function checkedSoon({ lease }: LeaseRow, answer: Answer): Answer {
-  if (answer.granted || answer.place || !isComparable(lease?.process)) return answer
+export function checkedSoon({ leases }: LeaseRow, answer: Answer): Answer {
+  if (answer.granted || answer.place || !leases.some((lease) => isComparable(lease.process))) return answer
   return { ...answer, retryIn: Math.min(answer.retryIn ?? ASK_AGAIN_MS, ASK_AGAIN_MS) }
+}
+
+/** The lease of a process that has ended has expired. */
+export function withoutGoneHolder(lease: StoredLease, now: number): StoredLease {
+  if (isGone(lease.process)) lease.expiresAt = Math.min(lease.expiresAt, now)
+  return lease
 }
 
 /** Whether the process of this record has certainly ended. */

@@ -7,9 +7,9 @@ import { FakeClock, settled } from '../../testing/fake-clock.ts'
 import { StoreCalls } from './store-calls.ts'
 
 const GRANT = { granted: true, lease: { resource: 'r' } } as Grant
-const REFUSED: Refusal = { granted: false, holder: null, place: null, retryIn: null }
+const REFUSED: Refusal = { granted: false, holders: [], place: null, retryIn: null }
 const QUEUED_AT_STORE: Refusal = { ...REFUSED, place: 0 }
-const RELEASED: Released = { ended: null, holder: null }
+const RELEASED: Released = { ended: null, holders: [] }
 
 function setUp(maxInFlight?: number) {
   const clock = new FakeClock()

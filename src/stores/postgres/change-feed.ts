@@ -134,9 +134,9 @@ export class ChangeFeed {
 
   async #readAndTell(resource: string): Promise<void> {
     const { listeners, run } = this.#options
-    const [lease] = await run((queries) => queries.read([resource])).catch(() => [])
-    if (lease) listeners.tellChange(lease)
-    else listeners.tellGap()
+    const [leases = []] = await run((queries) => queries.read([resource])).catch(() => [])
+    for (const lease of leases) listeners.tellChange(lease)
+    if (leases.length === 0) listeners.tellGap()
   }
 }
 

@@ -179,7 +179,7 @@ function slowListener() {
     if (text.includes('version')) return 2
     if (text.includes('_acquire"(')) {
       server.requests++
-      return { granted: false, holder: null, place: 0, retryIn: null }
+      return { granted: false, holders: [], place: 0, retryIn: null }
     }
     if (text.includes('_probe"(')) notified.get(String(values[0]))?.(String(values[1]))
     if (text.includes('_watch"(')) server.watches++

@@ -122,7 +122,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
 
   return {
     kind: 'postgres',
-    supports: { queue: true, push: true, expiry: true, list: true },
+    supports: { queue: true, push: true, expiry: true, list: true, share: false },
     explain: connection.explain,
 
     get load() {

@@ -10,7 +10,7 @@ declare
 begin
   return (
     select coalesce(json_agg((
-      select ${fn('describe')}(t, 'held', at) from ${table} t
+      select coalesce(json_agg(${fn('describe')}(t, 'held', at)), '[]') from ${table} t
       where t.resource = wanted.name and t.expires_at > at and ${fn('is_sound')}(t)
     ) order by wanted.place), '[]')
     from json_array_elements_text(_resources::json) with ordinality as wanted(name, place));

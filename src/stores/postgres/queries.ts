@@ -56,7 +56,7 @@ export function queriesOf(
       'id' in ask ? release(ask.resource, ask.id, null) : release(ask.resource, null, ask.token),
     /** Gives back the place of a waiter that has gone, but never a lease. */
     abandon: (resource: string, id: string): Promise<void> => abandon(resource, id),
-    read: (resources: readonly string[]): Promise<(LeaseRecord | null)[]> => read(JSON.stringify(resources)),
+    read: (resources: readonly string[]): Promise<LeaseRecord[][]> => read(JSON.stringify(resources)),
     waiting: ({ resources, limit }: WaitingQuery): Promise<WaitingQueue[]> =>
       waiting(JSON.stringify(resources), limit),
     list: ({ prefix = '', after = '', limit }: ListQuery): Promise<LeaseRecord[]> =>

@@ -18,7 +18,7 @@ const EXACT_PLACES = 100
 export function transitions(names: Names): string {
   const { waiters, fn, dollars } = names
   const { variables, lock, begin, settle, leaveQueue, save, grant, extend, commitSafely } = steps(names)
-  const holder = `case when live then ${fn('describe')}(r, 'held', at) end`
+  const holders = `case when live then json_build_array(${fn('describe')}(r, 'held', at)) else '[]' end`
   return `
 create or replace function ${fn('acquire')}(_resource text, _id text, _owner text, _ttl integer, _metadata text,
   _address text, _waits boolean, _replace bigint) returns text ${BY_KEY} as ${dollars}
@@ -83,7 +83,7 @@ begin
     ${save}
     return json_build_object(
       'granted', false,
-      'holder', ${holder},
+      'holders', ${holders},
       'place', ahead,
       'retryIn', ceil((case when live then r.expires_at else head.reserved_until end - at) / ${MILLISECOND}.0)
         + coalesce(ahead, 0) * ${RESERVATION_MS});
@@ -109,7 +109,7 @@ begin
   end if;
   ${commitLazily}
   ${save}
-  return json_build_object('ok', false, 'holder', ${holder});
+  return json_build_object('ok', false, 'holders', ${holders});
 end
 ${dollars};
 
@@ -132,12 +132,12 @@ begin
     ${settle('true', '_id')}
     ${endLease(names)}
     ${announce(fn, 'ended')}
-    return json_build_object('ended', ended, 'holder', null);
+    return json_build_object('ended', ended, 'holders', '[]'::json);
   end if;
   ${settle('not live', '_id')}
   ${leaveQueue}
   ${save}
-  return json_build_object('ended', null, 'holder', ${holder});
+  return json_build_object('ended', null, 'holders', ${holders});
 end
 ${dollars};
 

@@ -69,7 +69,7 @@ const MAX_KEPT_KEYS = 1000
 
 class RedisStore implements LeaseStore {
   readonly kind = 'redis'
-  readonly supports = { queue: true, push: true, expiry: true, list: true }
+  readonly supports = { queue: true, push: true, expiry: true, list: true, share: false }
   readonly #prefix: string
   readonly #keys = new Map<string, Keys>()
   readonly #connection: Connection
@@ -118,7 +118,7 @@ class RedisStore implements LeaseStore {
         const { now, value } = await this.#run(resource, ['renew', packId(id), packSpan(ttl)], stop)
         const [verb, row = ''] = String(value).split('\n')
         const lease = unpackLive(row, now)
-        if (verb !== 'renewed' || !lease) return { ok: false, holder: lease }
+        if (verb !== 'renewed' || !lease) return { ok: false, holders: lease ? [lease] : [] }
         this.#listeners.renewed(lease)
         return { ok: true, lease }
       },
@@ -131,7 +131,7 @@ class RedisStore implements LeaseStore {
     return this.#calls.release(by, (stop) => this.#release(by, stop), call)
   }
 
-  read(resources: readonly string[], call?: CallOptions): Promise<(LeaseRecord | null)[]> {
+  read(resources: readonly string[], call?: CallOptions): Promise<LeaseRecord[][]> {
     return this.#calls.run((stop) => this.#listing.read(resources, stop), call)
   }
 
@@ -203,7 +203,7 @@ class RedisStore implements LeaseStore {
     if (verb === 'refused')
       return {
         granted: false,
-        holder: unpackLive(row, now),
+        holders: unpackHolders(row, now),
         place: third === '' ? null : Number(third),
         retryIn: Math.ceil(Number(fourth) / 1000) + Number(third) * RESERVATION_MS,
       }
@@ -223,7 +223,7 @@ class RedisStore implements LeaseStore {
     const [state, ended = '', holder = ''] = String(value).split('\n')
     return {
       ended: state ? unpackEnded(ended, state as LeaseRecord['state'], now, known) : null,
-      holder: unpackLive(holder, now),
+      holders: unpackHolders(holder, now),
     }
   }
 
@@ -242,6 +242,11 @@ class RedisStore implements LeaseStore {
   }
 }
 
+function unpackHolders(row: string, now: number): LeaseRecord[] {
+  const lease = unpackLive(row, now)
+  return lease ? [lease] : []
+}
+
 /** The script took a free row. It answers only with the time, because this process knows the rest. */
 function freshLease({ resource, id, owner, ttl, metadata }: Ask, now: number): LeaseRecord {
   return {
@@ -250,6 +255,7 @@ function freshLease({ resource, id, owner, ttl, metadata }: Ask, now: number): L
     owner,
     token: now,
     metadata: metadata ?? null,
+    share: null,
     acquiredAt: Math.floor(now / 1000),
     expiresAt: Math.floor(now / 1000 + ttl),
     remaining: ttl,

@@ -147,6 +147,7 @@ export function unpack(row: string, state: LeaseRecord['state'], now?: number): 
     owner,
     token: Number(token),
     metadata: metadata ?? null,
+    share: null,
     acquiredAt: Math.floor(Number(acquired) / 1000),
     expiresAt: Math.floor(ends / 1000),
     remaining: state === 'held' ? (ends - at) / 1000 : 0,

@@ -33,8 +33,9 @@ export class Listing {
     this.#prefix = prefix
   }
 
-  async read(resources: readonly string[], stop: Stop): Promise<(LeaseRecord | null)[]> {
-    return Promise.all(resources.map((resource) => this.#readOne(resource, stop)))
+  async read(resources: readonly string[], stop: Stop): Promise<LeaseRecord[][]> {
+    const found = await Promise.all(resources.map((resource) => this.#readOne(resource, stop)))
+    return found.map((lease) => (lease ? [lease] : []))
   }
 
   waiting({ resources, limit }: WaitingQuery, stop: Stop): Promise<WaitingQueue[]> {
@@ -91,7 +92,10 @@ export class Listing {
     const { value } = await this.#batches.run({ shard, keys: [queue], args }, stop)
     const [count, ...members] = value
     const waiters = members.map(unpackWaiter).filter((waiter) => waiter !== null)
-    return { count: Number(count), first: waiters.map((waiter, place) => ({ ...waiter, place })) }
+    return {
+      count: Number(count),
+      first: waiters.map((waiter, place) => ({ ...waiter, share: null, place })),
+    }
   }
 
   /** Skips a value that is not a lease. A caller that asks for that resource gets the error. */

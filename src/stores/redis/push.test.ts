@@ -18,6 +18,7 @@ const lease: LeaseRecord = {
   owner: 'Mika',
   token: 5,
   metadata: null,
+  share: null,
   acquiredAt: 0,
   expiresAt: 60_000,
   remaining: 60_000,
@@ -61,7 +62,7 @@ let clock: FakeClock
 let server: FakeServer
 let listeners: LocalListeners
 let push: Push
-let found: (LeaseRecord | null)[]
+let found: LeaseRecord[][]
 beforeEach(() => {
   clock = new FakeClock()
   server = new FakeServer()
@@ -196,7 +197,7 @@ describe('an opened connection', () => {
     listeners.expect({ ...ask, lost: () => heard.push('lost') })
     await watch(({ type }) => heard.push(type))
     listeners.granted(lease)
-    found = [{ ...lease, id: 'another' }]
+    found = [[{ ...lease, id: 'another' }]]
     server.hooks?.broken()
     await clock.advance(100)
     expect(heard).toEqual(['wake 0', 'gap', 'lost'])
@@ -207,7 +208,7 @@ describe('an opened connection', () => {
     listeners.expect({ ...ask, lost: () => lost++ })
     listeners.granted(lease)
     push.openForHolder()
-    found = [null]
+    found = [[]]
     await clock.advance(1000)
     expect(lost).toBe(1)
   })

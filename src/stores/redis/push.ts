@@ -26,7 +26,7 @@ export interface PushOptions {
   readonly calls: Calls
   readonly listeners: LocalListeners
   /** Reads leases again whose end may have been missed. */
-  readonly read: (resources: readonly string[], stop: Stop) => Promise<(LeaseRecord | null)[]>
+  readonly read: (resources: readonly string[], stop: Stop) => Promise<LeaseRecord[][]>
   readonly clock?: Clock
 }
 

@@ -57,7 +57,7 @@ async function act(store: LeaseStore, script: Step[], registers: FakeRegisters, 
     hand(answer.replaced)
     if (answer.replaced?.state === 'taken-over') expect(answer.replaced.token).toBe(replace)
   }
-  const holderToken = async () => (await store.read([resource]))[0]?.token ?? 0
+  const holderToken = async () => (await store.read([resource]))[0]?.[0]?.token ?? 0
   const take = async (next: Step) => {
     switch (next.do) {
       case 'pass':

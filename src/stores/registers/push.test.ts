@@ -24,7 +24,7 @@ async function grab(by: LeaseStore, id: string, more: Partial<Ask> = {}) {
 }
 
 async function endByForce(): Promise<void> {
-  const [holder] = await peer.read(['r'])
+  const [[holder] = []] = await peer.read(['r'])
   await peer.release({ resource: 'r', token: holder?.token ?? 0 })
 }
 
@@ -276,7 +276,7 @@ describe('a holder', () => {
           }
         }
         await run(before)
-        await peer.release({ resource: 'r', token: (await peer.read(['r']))[0]?.token ?? 0 })
+        await peer.release({ resource: 'r', token: (await peer.read(['r']))[0]?.[0]?.token ?? 0 })
         registers.afterWrite = async (written) => {
           registers.afterWrite = (later) => later
           granted = history.length - 1
@@ -299,7 +299,7 @@ describe('a holder', () => {
     else if (action === 'end') await endByForce()
     else if (action === 'renew') await peer.renew({ resource: 'r', id, ttl: TTL })
     else {
-      const [holder] = await peer.read(['r'])
+      const [[holder] = []] = await peer.read(['r'])
       const replace = holder ? { replace: holder.token } : {}
       await peer.acquire({ resource: 'r', id, owner: id, ttl: TTL, ...replace })
     }

@@ -102,7 +102,7 @@ export class Push<R extends Register> {
   #onChanged(register: R): void {
     const row = readableRow(register)
     if (row) {
-      this.listeners.observed(row.resource, row.token, row.lease?.id ?? null)
+      this.listeners.observed(row.resource, row.token, row.lease ? [row.lease.id] : [])
       for (const lease of changesOf(row)) this.listeners.tellChange(lease)
     } else this.#onRemoved(register.name)
   }
@@ -121,7 +121,7 @@ export class Push<R extends Register> {
       for (const [index, { resource, id, token }] of held.entries()) {
         const register = registers[index]
         const row = register && readableRow(register)
-        if (row) this.listeners.observed(resource, row.token, row.lease?.id ?? null)
+        if (row) this.listeners.observed(resource, row.token, row.lease ? [row.lease.id] : [])
         else this.listeners.ended(id, token)
       }
     } catch {

@@ -141,5 +141,5 @@ function recordOf(
   remaining: number,
 ): LeaseRecord {
   const { id, owner, token, metadata, acquiredAt, expiresAt } = lease
-  return { resource, id, owner, token, metadata, acquiredAt, expiresAt, remaining, state }
+  return { resource, id, owner, token, metadata, share: null, acquiredAt, expiresAt, remaining, state }
 }

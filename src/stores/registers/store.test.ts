@@ -47,9 +47,9 @@ describe('a lease on registers', () => {
   it('is not revived by a renewal that was delayed until after the expiry', async () => {
     const { lease } = await grab(store, 'a')
     registers.beforeWrite = () => registers.clock.advance(TTL)
-    expect(await store.renew({ resource: 'r', id: 'a', ttl: TTL })).toEqual({ ok: false, holder: null })
+    expect(await store.renew({ resource: 'r', id: 'a', ttl: TTL })).toEqual({ ok: false, holders: [] })
     registers.beforeWrite = () => {}
-    expect(await peer.read(['r'])).toEqual([null])
+    expect(await peer.read(['r'])).toEqual([[]])
     expect(await peer.sweep({ limit: 10 })).toMatchObject([{ id: 'a', token: lease.token, state: 'expired' }])
     expect((await grab(peer, 'b')).replaced).toBeUndefined()
   })
@@ -73,7 +73,7 @@ describe('a lease on registers', () => {
       await grab(peer, 'b')
     }
     const answer = await store.acquire({ resource: 'r', id: 'c', owner: 'c', ttl: TTL })
-    expect(answer).toMatchObject({ granted: false, holder: { id: 'b' } })
+    expect(answer).toMatchObject({ granted: false, holders: [{ id: 'b' }] })
   })
 
   it('ends as expired if its release was delayed until after the expiry', async () => {
@@ -97,7 +97,7 @@ describe('a lease on registers', () => {
       return { ...written, isOvertaken: true }
     }
     const answer = await store.acquire({ resource: 'r', id: 'a', owner: 'a', ttl: TTL })
-    expect(answer).toMatchObject({ granted: false, holder: { id: 'b' } })
+    expect(answer).toMatchObject({ granted: false, holders: [{ id: 'b' }] })
   })
 
   it('is granted again with the same token if the answer was lost and the same id repeats its request', async () => {
@@ -106,7 +106,7 @@ describe('a lease on registers', () => {
     }
     await expect(grab(store, 'a')).rejects.toThrow('the answer was lost')
     registers.afterWrite = (written) => written
-    const [held] = await peer.read(['r'])
+    const [[held] = []] = await peer.read(['r'])
     const { lease } = await grab(store, 'a')
     expect(lease).toMatchObject({ id: 'a', token: held?.token })
   })
@@ -124,7 +124,7 @@ describe('a lease on registers', () => {
   it('shows no more than its TTL after the clock stepped back', async () => {
     await grab(store, 'a')
     registers.clock.jump(-3_600_000)
-    expect(await peer.read(['r'])).toMatchObject([{ id: 'a', remaining: TTL }])
+    expect(await peer.read(['r'])).toMatchObject([[{ id: 'a', remaining: TTL }]])
   })
 
   it('is not swept as expired if the clock stepped back before its end was written', async () => {
@@ -162,7 +162,7 @@ describe('a lease on registers', () => {
     await expect(grab(store, 'a')).rejects.toMatchObject(damaged)
     await expect(store.renew({ resource: 'r', id: 'a', ttl: TTL })).rejects.toMatchObject(damaged)
     await expect(store.release({ resource: 'r', token: 1 })).rejects.toMatchObject(damaged)
-    expect(await store.read(['r'])).toEqual([null])
+    expect(await store.read(['r'])).toEqual([[]])
     expect((await store.list({ limit: 10 })).leases).toEqual([])
     expect(await store.sweep({ limit: 10 })).toEqual([])
     expect(registers.contents.get('r')?.text).toBe(text)

@@ -59,7 +59,7 @@ export function registerStore<R extends Register>(
 
   return {
     kind,
-    supports: { queue: false, push: true, expiry: true, list: true },
+    supports: { queue: false, push: true, expiry: true, list: true, share: false },
     explain,
     get load() {
       return calls.load
@@ -88,11 +88,11 @@ export function registerStore<R extends Register>(
         (stop) =>
           untilSettled(async (): Promise<Renewal | null> => {
             const { row, now } = await look(resource, stop)
-            if (!isHeldBy(row, id)) return { ok: false, holder: await holderOf(row, now) }
+            if (!isHeldBy(row, id)) return { ok: false, holders: await holdersOf(row, now) }
             const written = await extend(row, ttl)
             if (!written) return null
             const lease = writtenRecord(rowOf(written.register))
-            if (!lease) return { ok: false, holder: null }
+            if (!lease) return { ok: false, holders: [] }
             listeners.renewed(lease)
             return { ok: true, lease }
           }),
@@ -108,9 +108,9 @@ export function registerStore<R extends Register>(
           return untilSettled(async (): Promise<Released | null> => {
             const { row, now } = await look(by.resource, stop)
             const isMeant = hasLease(row) && ('id' in by ? row.lease.id === by.id : row.token === by.token)
-            if (!isMeant) return { ended: null, holder: await holderOf(row, now) }
+            if (!isMeant) return { ended: null, holders: await holdersOf(row, now) }
             const ended = await end(row)
-            return ended && { ended, holder: null }
+            return ended && { ended, holders: [] }
           })
         },
         call,
@@ -121,7 +121,7 @@ export function registerStore<R extends Register>(
         const reading = await registers.read(resources)
         const rows = reading.registers.map((register) => register && readableRow(register))
         const now = rows.some(hasLease) ? await reading.now() : 0
-        return rows.map((row) => row && liveRecord(row, now))
+        return rows.map((row) => (row ? liveRecords(row, now) : []))
       }, call),
 
     list: ({ prefix = '', limit, after = '' }, call) =>
@@ -174,7 +174,8 @@ export function registerStore<R extends Register>(
       const time = await now()
       const holder = liveRecord(row, time)
       if (holder && holder.token !== ask.replace) {
-        if (!isAhead(row, time)) return { granted: false, holder, place: null, retryIn: holder.remaining }
+        if (!isAhead(row, time))
+          return { granted: false, holders: [holder], place: null, retryIn: holder.remaining }
         await extend(row, 0)
         return null
       }
@@ -236,8 +237,13 @@ function granted(written: Written<Register> | null): Answer | null {
   return lease && { granted: true, lease, ...(row.ended && { replaced: row.ended }) }
 }
 
-async function holderOf(row: Row | null, now: () => Promise<number>): Promise<LeaseRecord | null> {
-  return hasLease(row) && !row.lapsed ? liveRecord(row, await now()) : null
+async function holdersOf(row: Row | null, now: () => Promise<number>): Promise<LeaseRecord[]> {
+  return hasLease(row) && !row.lapsed ? liveRecords(row, await now()) : []
+}
+
+function liveRecords(row: Row, now: number): LeaseRecord[] {
+  const lease = liveRecord(row, now)
+  return lease ? [lease] : []
 }
 
 function readableRows<R extends Register>({ registers }: Reading<R>): Row<R>[] {

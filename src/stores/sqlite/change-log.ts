@@ -7,6 +7,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { notify } from '../../base/notify.ts'
 import type { LeaseRecord } from '../../base/records.ts'
+import { decodeShare } from '../../base/share.ts'
 import type { StoreEvent } from '../../core/index.ts'
 import type { LocalListeners } from '../local/listeners.ts'
 import type { Connection } from './connection.ts'
@@ -116,7 +117,8 @@ function decodeChange(text: string, now: number): LeaseRecord | undefined {
     const lease: LeaseRecord = JSON.parse(text)
     const { resource, remaining, expiresAt } = lease
     if (typeof resource !== 'string') return undefined
-    return { ...lease, remaining: Math.max(0, Math.min(remaining ?? 0, (expiresAt ?? 0) - now)) }
+    const share = decodeShare(lease.share)
+    return { ...lease, share, remaining: Math.max(0, Math.min(remaining ?? 0, (expiresAt ?? 0) - now)) }
   } catch {
     return undefined
   }

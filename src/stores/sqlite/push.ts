@@ -111,11 +111,13 @@ export class Push {
     const row = stored ? damaged.decode(stored, now) : null
     if (!row || stored?.line === null) return { ids: new Set(), reservation: '', wakes: new Map() }
     const { reserved } = row
-    const waiters = readsPlaces ? queries.waiters(resource) : queries.firstWaiters(resource, 2)
+    const waiters = readsPlaces
+      ? queries.waiters(resource)
+      : queries.firstWaiters(resource, reserved.size + 1)
     row.queue = new Map(waiters.map((waiter) => [waiter.id, waiter]))
     return {
       ids: readsPlaces ? new Set(waiters.map(({ id }) => id)) : null,
-      reservation: reserved ? `${reserved.id} ${reserved.until}` : '',
+      reservation: Array.from(reserved, ([id, { until }]) => `${id} ${until}`).join(),
       wakes: reservationWakes(row, now),
     }
   }
@@ -129,6 +131,6 @@ export class Push {
       this.#isCheckDue = false
     }
     for (const { resource, id, token } of this.#unchecked.splice(0, LEASES_AT_ONCE))
-      if (connection.queries.holder(resource) !== id) listeners.ended(id, token)
+      if (!connection.queries.hasLease(resource, id)) listeners.ended(id, token)
   }
 }

@@ -4,7 +4,8 @@ import { KEEP_FREE_MS, type RowAsk, TOKENS_PER_MS } from '../lease-row.ts'
 import type { StoredRow, StoredWaiter } from './row.ts'
 import { checkVersion, prepare, type Tables, VERSION } from './schema.ts'
 
-const COLUMNS = 'resource, token, id, owner, metadata, acquired_at, expires_at, span, ended_at, line, process'
+const COLUMNS =
+  'resource, token, id, owner, metadata, acquired_at, expires_at, span, ended_at, line, process, leases'
 /** Sorts after every name that begins with the prefix: it is longer than any name may be. */
 const LAST_SUFFIX = '\u{10ffff}'.repeat(128)
 
@@ -37,9 +38,9 @@ export class Queries {
     return rows(this.#statements.read.all(JSON.stringify(resources)))
   }
 
-  holder(resource: string): string | null {
-    const row = this.#statements.holder.get(resource) as Pick<StoredRow, 'id'> | undefined
-    return row?.id ?? null
+  /** Whether a lease with this id is in the row, live or not. */
+  hasLease(resource: string, id: string): boolean {
+    return this.#statements.hasLease.get(resource, id) !== undefined
   }
 
   /** Grants a resource that is free and for which nobody waits, if the token is higher than its last one. */
@@ -68,6 +69,7 @@ export class Queries {
       row.ended_at,
       row.line,
       row.process,
+      row.leases,
     )
   }
 
@@ -95,8 +97,8 @@ export class Queries {
     return waiters
   }
 
-  join(resource: string, { place, id, channel, owner }: StoredWaiter): void {
-    this.#statements.join.run(resource, place, id, channel, owner)
+  join(resource: string, { place, id, channel, owner, share }: StoredWaiter): void {
+    this.#statements.join.run(resource, place, id, channel, owner, share)
   }
 
   leave(resource: string, place: number): void {
@@ -168,38 +170,50 @@ function prepareAll(db: DatabaseSync, { leases, waiters, meta, changes }: Tables
   return {
     find: statement(`SELECT ${COLUMNS} FROM ${leases} WHERE resource = ?`),
     read: statement(`SELECT ${COLUMNS} FROM ${leases} WHERE resource IN (SELECT value FROM json_each(?))`),
-    holder: statement(`SELECT id FROM ${leases} WHERE resource = ?`),
+    hasLease: statement(
+      `SELECT 1 FROM ${leases} WHERE resource = ?1 AND (leases IS NULL AND id = ?2 OR EXISTS (
+         SELECT 1 FROM json_each(leases) WHERE value ->> 'id' = ?2 AND value ->> 'keptUntil' IS NULL))`,
+    ),
     // No RETURNING: its temporary table would cost a third more.
     grant: statement(
       `INSERT INTO ${leases} (${COLUMNS})
-       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?6 + ?7, ?7, 0, NULL, ?8 FROM ${meta} WHERE ${unwatched('?6')} AND floor < ?2
+       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?6 + ?7, ?7, 0, NULL, ?8, NULL FROM ${meta} WHERE ${unwatched('?6')} AND floor < ?2
        ON CONFLICT (resource) DO UPDATE
        SET token = ?2, id = ?3, owner = ?4, metadata = ?5, acquired_at = ?6, expires_at = ?6 + ?7, span = ?7,
            process = ?8
        WHERE id IS NULL AND line IS NULL AND token < ?2`,
     ),
-    save: statement(`INSERT OR REPLACE INTO ${leases} (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    save: statement(
+      `INSERT OR REPLACE INTO ${leases} (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
     release: statement(
       `UPDATE ${leases}
        SET id = NULL, owner = NULL, metadata = NULL, acquired_at = NULL, expires_at = NULL, span = NULL, ended_at = ?4
-       WHERE resource = ?1 AND id = ?2 AND expires_at = ?3 AND expires_at > ?4 AND line IS NULL
+       WHERE resource = ?1 AND id = ?2 AND expires_at = ?3 AND expires_at > ?4 AND line IS NULL AND leases IS NULL
          AND EXISTS (SELECT 1 FROM ${meta} WHERE ${unwatched('?4')})`,
     ),
-    waiters: statement(`SELECT place, id, channel, owner FROM ${waiters} WHERE resource = ? ORDER BY place`),
-    firstWaiters: statement(
-      `SELECT place, id, channel, owner FROM ${waiters} WHERE resource = ? ORDER BY place LIMIT ?`,
+    waiters: statement(
+      `SELECT place, id, channel, owner, share FROM ${waiters} WHERE resource = ? ORDER BY place`,
     ),
-    waiter: statement(`SELECT place, id, channel, owner FROM ${waiters} WHERE resource = ? AND id = ?`),
+    firstWaiters: statement(
+      `SELECT place, id, channel, owner, share FROM ${waiters} WHERE resource = ? ORDER BY place LIMIT ?`,
+    ),
+    waiter: statement(
+      `SELECT place, id, channel, owner, share FROM ${waiters} WHERE resource = ? AND id = ?`,
+    ),
     lastPlace: statement(`SELECT max(place) AS place FROM ${waiters} WHERE resource = ?`),
     countBetween: statement(
       `SELECT count(*) AS waiters FROM ${waiters} WHERE resource = ? AND place > ? AND place < ?`,
     ),
-    join: statement(`INSERT INTO ${waiters} (resource, place, id, channel, owner) VALUES (?, ?, ?, ?, ?)`),
+    join: statement(
+      `INSERT INTO ${waiters} (resource, place, id, channel, owner, share) VALUES (?, ?, ?, ?, ?, ?)`,
+    ),
     leave: statement(`DELETE FROM ${waiters} WHERE resource = ? AND place = ?`),
     removeWaiters: statement(`DELETE FROM ${waiters} WHERE resource = ?`),
     list: statement(
       `SELECT ${COLUMNS} FROM ${leases}
-       WHERE resource > ? AND resource >= ? AND resource <= ? AND id IS NOT NULL AND expires_at > ?
+       WHERE resource >= ? AND resource >= ? AND resource <= ? AND id IS NOT NULL
+         AND (expires_at > ? OR leases IS NOT NULL)
        ORDER BY resource LIMIT ?`,
     ),
     overdue: statement(

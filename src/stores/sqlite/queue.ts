@@ -1,8 +1,10 @@
 /**
  * The queue of one resource, as far as a transition looks at it: the first waiters and the caller. So a transition
- * costs the same with ten and with ten thousand waiters. All of them are read only when some lose their places.
+ * costs the same with ten and with ten thousand waiters. All of them are read only when some lose their places, or if
+ * several of them may have their turn together.
  */
 
+import { decodeShare, encodeShare } from '../../base/share.ts'
 import type { Answer } from '../../core/index.ts'
 import { RESERVATION_MS } from '../lease-row.ts'
 import { isGone } from '../local/process-node.ts'
@@ -28,16 +30,20 @@ export function loadRow(queries: Queries, stored: StoredRow, id: string | null, 
   if (stored.line === null) return { row, waiters: new Map(), unread: 0 }
   const { resource, reserved, processes } = row
   const gone = goneChannels(row)
-  const isWhole = gone.size > 0 || (reserved !== null && reserved.until <= now)
+  const isLapsed = [...reserved.values()].some(({ until }) => until <= now)
+  const isWhole = gone.size > 0 || isLapsed || row.isShared
   const { waiters, unread } = isWhole
     ? { waiters: queries.waiters(resource), unread: 0 }
     : readPart(queries, resource, id)
   const live = waiters.filter(({ channel }) => !gone.has(channel))
-  row.queue = new Map(live.map(({ id, channel, owner }) => [id, { id, channel, owner }]))
+  row.queue = new Map(
+    live.map(({ share, ...waiter }) => [waiter.id, { ...waiter, share: decodeShare(share) }]),
+  )
   if (isWhole) {
     const channels = new Set(live.map(({ channel }) => channel))
     for (const channel of processes.keys()) if (!channels.has(channel)) processes.delete(channel)
-    if (!row.queue.has(reserved?.id ?? '')) row.reserved = null
+    for (const id of reserved.keys()) if (!row.queue.has(id)) reserved.delete(id)
+    row.isShared = live.some(({ share }) => share !== null)
   }
   return { row, waiters: new Map(waiters.map((waiter) => [waiter.id, waiter])), unread }
 }
@@ -69,9 +75,11 @@ export function saveQueue(queries: Queries, { row, waiters }: LoadedRow): void {
   for (const { id, place } of waiters.values()) if (!queue.has(id)) queries.leave(resource, place)
   // If nobody waited, the table may only have rows that somebody forgot to delete.
   if (waiters.size === 0) queries.removeWaiters(resource)
-  for (const { id, channel, owner = '' } of queue.values())
-    if (!waiters.has(id))
-      queries.join(resource, { place: queries.lastPlace(resource) + 1, id, channel, owner })
+  for (const { id, channel, owner = '', share } of queue.values())
+    if (!waiters.has(id)) {
+      const place = queries.lastPlace(resource) + 1
+      queries.join(resource, { place, id, channel, owner, share: encodeShare(share) })
+    }
 }
 
 function goneChannels({ processes }: SqliteRow): Set<string> {

@@ -46,7 +46,7 @@ export class Renewals {
       for (const [n, { resolve, reject }] of batch.entries()) {
         const answer = answers[n]
         if (answer instanceof LeaseError) reject(answer)
-        else resolve(answer ?? { ok: false, holder: null })
+        else resolve(answer ?? { ok: false, holders: [] })
       }
     } catch (error) {
       for (const { reject } of batch) reject(error)

@@ -1,8 +1,9 @@
 import { isObject } from '../../base/arguments.ts'
 import { LeaseError } from '../../base/errors.ts'
 import type { JsonObject } from '../../base/records.ts'
-import type { LeaseRow } from '../lease-row.ts'
-import { isGone } from '../local/process-node.ts'
+import type { LeaseRow, StoredLease } from '../lease-row.ts'
+import { withoutGoneHolder } from '../local/process-node.ts'
+import { decodeLeases, decodeReserved, encodeLease, encodeReserved } from '../stored-lease.ts'
 
 /** A row of the table, by its columns. */
 export interface StoredRow {
@@ -16,15 +17,22 @@ export interface StoredRow {
   readonly expires_at: number | null
   readonly span: number | null
   readonly ended_at: number
-  /** The queue and the reservation as JSON; `null`: nobody waits. */
+  /** Reservations, and what is known of the waiters, as JSON; `null`: nobody waits. */
   readonly line: string | null
   /** Of the lease: with which process it ends. */
   readonly process: string | null
+  /**
+   * All leases as JSON, if there are several or if the only one has a share, `atLeast` or `lockDelay`. The columns then
+   * describe the one that ends first.
+   */
+  readonly leases: string | null
 }
 
 /** What the column `line` contains while anybody waits. The waiters have rows of their own. */
 interface StoredQueue {
-  readonly reserved: LeaseRow['reserved']
+  readonly reserved: unknown
+  /** Some of the waiters share, so several of them may have their turn together. */
+  readonly isShared?: boolean
   /** By the channel of waiters: their process, if its end can be proved. */
   readonly processes?: Readonly<Record<string, string>>
 }
@@ -36,34 +44,48 @@ export interface StoredWaiter {
   readonly channel: string
   /** Empty if it waited before waiters had rows of their own. */
   readonly owner: string
+  /** As `encodeShare` returns it. */
+  readonly share: number | null
 }
 
 export interface SqliteRow extends LeaseRow {
   /** By the channel of waiters: their process. The waiters of a process that is gone lose their places. */
   readonly processes: Map<string, string>
+  /** Some of the waiters share. */
+  isShared: boolean
 }
 
 /** Without the waiters. Throws a `LeaseError` if the row is damaged, so that nothing is granted from it. */
 export function decodeRow(stored: StoredRow, now: number): SqliteRow {
   const { resource, token, id, owner, acquired_at, expires_at, span, ended_at, process } = stored
-  const row: SqliteRow = { resource, token, lease: null, endedAt: ended_at, ...decodeQueue(stored) }
+  const row: SqliteRow = { resource, token, leases: [], endedAt: ended_at, ...decodeQueue(stored) }
   if (id === null) return row
+  if (stored.leases !== null) {
+    const leases = decodeLeases(parse(stored.leases))
+    if (!leases) throw damaged(stored, 'its leases are malformed', 'id')
+    row.leases = leases.map((lease) => withoutGoneHolder(lease, now))
+    return row
+  }
   if (owner === null || acquired_at === null || expires_at === null || span === null)
     throw damaged(stored, 'its lease is not complete', 'id')
-  row.lease = {
+  const lease = {
     id,
     owner,
+    token,
     metadata: decodeMetadata(stored),
+    share: null,
     acquiredAt: acquired_at,
-    expiresAt: isGone(process) ? Math.min(expires_at, now) : Math.min(expires_at, now + span),
+    expiresAt: Math.min(expires_at, now + span),
     span,
     process,
   }
+  row.leases = [withoutGoneHolder(lease, now)]
   return row
 }
 
 export function encodeRow(row: LeaseRow & Partial<SqliteRow>): StoredRow {
-  const { resource, token, lease, endedAt } = row
+  const { resource, token, leases, endedAt } = row
+  const lease = soonest(leases)
   return {
     resource,
     token,
@@ -71,17 +93,19 @@ export function encodeRow(row: LeaseRow & Partial<SqliteRow>): StoredRow {
     owner: lease ? lease.owner : null,
     metadata: lease?.metadata ? JSON.stringify(lease.metadata) : null,
     acquired_at: lease ? lease.acquiredAt : null,
-    expires_at: lease ? lease.expiresAt : null,
+    expires_at: lease ? (lease.keptUntil ?? lease.expiresAt) : null,
     span: lease ? lease.span : null,
     ended_at: endedAt,
     line: encodeQueue(row),
     process: lease?.process ?? null,
+    leases:
+      !lease || (leases.length === 1 && isPlain(lease)) ? null : JSON.stringify(leases.map(encodeLease)),
   }
 }
 
 /** Whether nothing was changed: the other columns change only together with one of these. */
 export function isSame(before: StoredRow, after: StoredRow): boolean {
-  return (['id', 'expires_at', 'line', 'process'] as const).every(
+  return (['id', 'expires_at', 'line', 'process', 'leases'] as const).every(
     (column) => after[column] === before[column],
   )
 }
@@ -107,18 +131,36 @@ export class DamagedRows {
   }
 }
 
-function decodeQueue(stored: StoredRow): Pick<SqliteRow, 'queue' | 'reserved' | 'processes'> {
-  if (stored.line === null) return { queue: new Map(), reserved: null, processes: new Map() }
-  const value = parse(stored.line)
-  if (!isStoredQueue(value)) throw damaged(stored, 'its queue of waiters is malformed', 'line')
-  const { reserved, processes = {} } = value
-  return { queue: new Map(), reserved, processes: new Map(Object.entries(processes)) }
+/** The lease that ends first, or stops keeping the resource. */
+function soonest(leases: readonly StoredLease[]): StoredLease | undefined {
+  const [first, ...rest] = leases
+  const isSooner = (one: StoredLease, other: StoredLease) =>
+    (one.keptUntil ?? one.expiresAt) < (other.keptUntil ?? other.expiresAt)
+  return first && rest.reduce((found, lease) => (isSooner(lease, found) ? lease : found), first)
 }
 
-function encodeQueue({ queue, reserved, processes }: LeaseRow & Partial<SqliteRow>): string | null {
-  if (queue.size === 0 && !reserved) return null
+/** Whether the columns can describe it. */
+function isPlain({ share, atLeast, lockDelay }: StoredLease): boolean {
+  return share === null && !atLeast && !lockDelay
+}
+
+function decodeQueue(stored: StoredRow): Pick<SqliteRow, 'queue' | 'reserved' | 'processes' | 'isShared'> {
+  const queue = new Map()
+  if (stored.line === null) return { queue, reserved: new Map(), processes: new Map(), isShared: false }
+  const value = parse(stored.line)
+  const reserved = isStoredQueue(value) && decodeReserved(value.reserved)
+  if (!reserved) throw damaged(stored, 'its queue of waiters is malformed', 'line')
+  const { processes = {}, isShared = false } = value
+  return { queue, reserved, processes: new Map(Object.entries(processes)), isShared }
+}
+
+function encodeQueue(row: LeaseRow & Partial<SqliteRow>): string | null {
+  const { queue, reserved, processes } = row
+  if (queue.size === 0 && reserved.size === 0) return null
+  const isShared = row.isShared || [...queue.values()].some(({ share = null }) => share !== null)
   const stored: StoredQueue = {
-    reserved,
+    reserved: encodeReserved(reserved),
+    ...(isShared && { isShared }),
     ...(processes && processes.size > 0 && { processes: Object.fromEntries(processes) }),
   }
   return JSON.stringify(stored)
@@ -133,17 +175,8 @@ function decodeMetadata(stored: StoredRow): JsonObject | null {
 
 function isStoredQueue(value: unknown): value is StoredQueue {
   if (!isObject(value)) return false
-  const { reserved, processes = {} } = value
-  return (
-    (reserved === null || isReservation(reserved)) &&
-    isObject(processes) &&
-    Object.values(processes).every((process) => typeof process === 'string')
-  )
-}
-
-function isReservation(value: unknown): boolean {
-  const { id, until } = Object(value)
-  return typeof id === 'string' && typeof until === 'number'
+  const { processes = {} } = value
+  return isObject(processes) && Object.values(processes).every((process) => typeof process === 'string')
 }
 
 function parse(text: string): unknown {

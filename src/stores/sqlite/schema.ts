@@ -59,6 +59,14 @@ const MIGRATIONS: readonly ((tables: Tables) => string)[] = [
       SELECT resource, w.key, w.value ->> 'id', w.value ->> 'channel', '' FROM ${leases}, json_each(line, '$.line') w
       WHERE json_valid(line) AND typeof(w.value ->> 'id') = 'text' AND typeof(w.value ->> 'channel') = 'text';
     UPDATE ${leases} SET line = json_remove(line, '$.line') WHERE json_valid(line);`,
+  // Several leases of a resource, and several reservations.
+  ({ leases, waiters }) => `
+    ALTER TABLE ${leases} ADD COLUMN leases TEXT;
+    ALTER TABLE ${waiters} ADD COLUMN share INTEGER;
+    UPDATE ${leases} SET line = CASE WHEN json_type(line, '$.reserved') = 'object'
+      THEN json_set(line, '$.reserved', json_array(json(line -> '$.reserved')))
+      ELSE json_set(line, '$.reserved', json_array()) END
+    WHERE json_valid(line);`,
 ]
 
 export const VERSION = MIGRATIONS.length

@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
 import { randomId } from '../../base/random-id.ts'
 import type { LeaseRecord } from '../../base/records.ts'
+import { decodeShare } from '../../base/share.ts'
 import { sqliteError } from '../../clients/sqlite-errors.ts'
 import type {
   Answer,
@@ -19,7 +20,8 @@ import type {
   WaitingQuery,
   WaitingQueue,
 } from '../../core/index.ts'
-import { ask, liveRecord, release, waitingIn } from '../lease-row.ts'
+import { cursorOf, mayBeListed, pageOf } from '../lease-page.ts'
+import { ask, liveRecords, release, waitingIn } from '../lease-row.ts'
 import { Calls } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { checkedSoon, ownProcess, withProcess } from '../local/process-node.ts'
@@ -39,7 +41,7 @@ const PRUNE_MORE_AFTER_MS = 1000
 /** The port on SQLite. Each call is synchronous, unless the database is busy. */
 export class SqliteStore implements LeaseStore {
   readonly kind = 'sqlite'
-  readonly supports = { queue: true, push: true, expiry: true, list: true }
+  readonly supports = { queue: true, push: true, expiry: true, list: true, share: true }
   readonly #connection: Connection
   readonly #clock: Clock
   readonly #calls: Calls
@@ -90,12 +92,12 @@ export class SqliteStore implements LeaseStore {
     return this.#write(() => this.#release(by), call, by.resource)
   }
 
-  read(resources: readonly string[], call?: CallOptions): Promise<readonly (LeaseRecord | null)[]> {
+  read(resources: readonly string[], call?: CallOptions): Promise<readonly (readonly LeaseRecord[])[]> {
     return this.#read(() => {
       const found = this.#connection.queries.read(resources)
       const now = this.#clock.now()
       const leases = new Map(found.map((stored) => [stored.resource, this.#live(stored, now)]))
-      return resources.map((resource) => leases.get(resource) ?? null)
+      return resources.map((resource) => leases.get(resource) ?? [])
     }, call)
   }
 
@@ -107,19 +109,30 @@ export class SqliteStore implements LeaseStore {
       const rows = new Map(awaited.map((stored) => [stored.resource, this.#damaged.decode(stored, now)]))
       return resources.map((resource) => {
         const row = rows.get(resource)
-        return waitingIn(row ? liveWaiters(queries, row) : [], limit)
+        const waiters = row ? liveWaiters(queries, row) : []
+        return waitingIn(
+          waiters.map(({ share, ...waiter }) => ({ ...waiter, share: decodeShare(share) })),
+          limit,
+        )
       })
     }, call)
   }
 
-  list({ prefix = '', limit, after = '' }: ListQuery, call?: CallOptions): Promise<LeasePage> {
+  list(query: ListQuery, call?: CallOptions): Promise<LeasePage> {
     return this.#read(() => {
       const now = this.#clock.now()
-      const found = this.#connection.queries.list(prefix, after, now, limit + 1)
-      const page = found.slice(0, limit)
-      const leases = page.map((stored) => this.#live(stored, now)).filter((lease) => lease !== null)
-      const last = page.at(-1)
-      return { leases, ...(last && found.length > limit && { next: last.resource }) }
+      const { prefix = '', limit, after } = query
+      // One more than the page for `next`, and the resource at which the page begins.
+      const found = this.#connection.queries.list(prefix, cursorOf(after).resource, now, limit + 2)
+      const listed = found.filter(({ resource }) => mayBeListed(resource, query))
+      const page = pageOf(
+        listed.flatMap((stored) => this.#live(stored, now)),
+        query,
+      )
+      const last = found.at(-1)
+      // Damaged rows were counted, so there may be more although the page is not full.
+      const isCut = !page.next && last && found.length === limit + 2
+      return isCut ? { ...page, next: last.resource } : page
     }, call)
   }
 
@@ -203,11 +216,11 @@ export class SqliteStore implements LeaseStore {
   #release(by: ReleaseAsk): Released {
     const held = 'id' in by ? this.#listeners.forget(by.id) : null
     const ended = held?.resource === by.resource && this.#transitions.releaseIfUnchanged(held)
-    if (ended) return { ended, holder: null }
+    if (ended) return { ended, holders: [] }
     const step: Step<Released> = (row, now, effects) => release(row, by, now, effects)
     const id = 'id' in by ? by.id : null
     const released = this.#transitions.transact((transaction) => transaction.change(by.resource, id, step))
-    return released ?? { ended: null, holder: null }
+    return released ?? { ended: null, holders: [] }
   }
 
   #pruneIfDue(): void {
@@ -218,8 +231,8 @@ export class SqliteStore implements LeaseStore {
     this.#pruneAt = now + (isDone ? PRUNE_EVERY_MS : PRUNE_MORE_AFTER_MS)
   }
 
-  #live(stored: StoredRow, now: number): LeaseRecord | null {
+  #live(stored: StoredRow, now: number): LeaseRecord[] {
     const row = this.#damaged.decode(stored, now)
-    return row && liveRecord(row, now)
+    return row ? liveRecords(row, now) : []
   }
 }

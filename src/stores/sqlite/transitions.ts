@@ -6,6 +6,7 @@
  */
 import type { Clock } from '../../base/clock.ts'
 import type { LeaseRecord } from '../../base/records.ts'
+import { encodeShare } from '../../base/share.ts'
 import { Effects, expire, isForgettable, newRow, type RowAsk, TOKENS_PER_MS } from '../lease-row.ts'
 import type { Connection } from './connection.ts'
 import type { Meta, Queries } from './queries.ts'
@@ -42,7 +43,9 @@ export class Transitions {
   /** Grants a resource that is free and for which nobody waits. */
   grantIfFree(request: RowAsk): LeaseRecord | undefined {
     const now = this.#clock.now()
-    if (!this.#maySkipTransaction(now)) return undefined
+    const { share, atLeast, lockDelay } = request
+    const isPlain = share === undefined && !atLeast && !lockDelay
+    if (!isPlain || !this.#maySkipTransaction(now)) return undefined
     const token = this.#nextToken(now)
     if (!this.#connection.queries.grant(request, token, now)) return undefined
     const { resource, id, owner, ttl, metadata = null } = request
@@ -52,6 +55,7 @@ export class Transitions {
       owner,
       token,
       metadata,
+      share: null,
       acquiredAt: now,
       expiresAt: now + ttl,
       remaining: ttl,
@@ -133,8 +137,8 @@ export class Transaction {
     // Damaged rows stay in this list forever, so it is read longer by their number.
     for (const stored of this.queries.overdue(this.now, limit + damaged.size)) {
       if (swept.length >= limit || !damaged.decode(stored, this.now)) continue
-      const lease = this.#apply(stored, null, expire)
-      if (lease) swept.push(lease)
+      const rest = limit - swept.length
+      swept.push(...this.#apply(stored, null, (row, now, effects) => expire(row, now, effects, rest)))
     }
     return swept
   }
@@ -159,7 +163,7 @@ export class Transaction {
   writeChanges(): void {
     if (this.meta.watchUntil <= this.now) return
     for (const lease of this.effects.changes) {
-      const seq = this.queries.append(JSON.stringify(lease))
+      const seq = this.queries.append(JSON.stringify({ ...lease, share: encodeShare(lease.share) }))
       if (seq % TRIM_EVERY === 0) this.queries.trim(seq - KEEP_CHANGES)
     }
   }

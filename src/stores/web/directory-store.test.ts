@@ -80,7 +80,7 @@ describe('a directory store', () => {
     files.refuse = () => {}
     open()
     await clock.advance(100)
-    expect(await store.read(['a'])).toEqual([null])
+    expect(await store.read(['a'])).toEqual([[]])
     expect(await acquire(store, clock)).toMatchObject({ granted: true })
     await store.close()
   })

@@ -44,7 +44,7 @@ export function directoryStore(directory: DirectorySource, options: DirectorySto
 
   return {
     kind: 'directory',
-    supports: { queue: true, push: true, expiry: true, list: true },
+    supports: { queue: true, push: true, expiry: true, list: true, share: true },
 
     acquire: (request, call) =>
       calls.run(

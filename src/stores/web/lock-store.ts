@@ -6,8 +6,8 @@ import type { LeaseRecord } from '../../base/records.ts'
 import { browserError } from '../../clients/browser-errors.ts'
 import type { Answer, Ask, LeaseStore } from '../../core/index.ts'
 import { type Hold, tabLocks, type WebLocks } from '../browser/index.ts'
+import { mayBeListed, pageOf } from '../lease-page.ts'
 import { isTokenOld, nextToken } from '../lease-row.ts'
-import { isListed, pageOf } from '../lease-table.ts'
 import { Calls } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { tabPush } from './push.ts'
@@ -54,7 +54,7 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
 
   return {
     kind: 'web-locks',
-    supports: { queue: true, push: true, expiry: false, list: true },
+    supports: { queue: true, push: true, expiry: false, list: true, share: false },
 
     acquire: (ask, call) =>
       calls.run(
@@ -81,7 +81,7 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
       calls.run(
         async () => {
           const holder = await read(resource)
-          if (holder?.id !== id) return { ok: false, holder }
+          if (holder?.id !== id) return { ok: false, holders: holder ? [holder] : [] }
           push.publish({ changes: [holder] })
           return { ok: true, lease: holder }
         },
@@ -99,13 +99,13 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
             return await gated(by.resource, async (found) => {
               const holder = found && isOurs ? describe(found) : await liveLease(found)
               const isMeant = 'id' in by ? holder?.id === by.id : holder?.token === by.token
-              if (!found || !holder || !isMeant) return { ended: null, holder }
+              if (!found || !holder || !isMeant) return { ended: null, holders: holder ? [holder] : [] }
               const ended = await end(found, 'released')
               // Before the others are told, because they ask at once.
               if (isOurs) await hold?.letGo()
               else await evict(by.resource)
               push.publish({ changes: [ended] })
-              return { ended, holder: null }
+              return { ended, holders: [] }
             })
           } finally {
             // Also if the record could not be written: a record counts only while its lock is held.
@@ -117,17 +117,20 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
       ),
 
     read: (resources, call) =>
-      calls.run(
-        async () => live(await Promise.all(resources.map((resource) => records.get(resource)))),
-        call,
-      ),
+      calls.run(async () => {
+        const found = await live(await Promise.all(resources.map((resource) => records.get(resource))))
+        return found.map((lease) => (lease ? [lease] : []))
+      }, call),
 
     waiting: (query, call) => calls.run(() => waiters.waiting(query), call),
 
     list: (query, call) =>
       calls.run(async () => {
-        const found = (await records.all()).filter(({ resource }) => isListed(resource, query))
-        return pageOf(await live(found), query.limit)
+        const found = (await records.all()).filter(({ resource }) => mayBeListed(resource, query))
+        return pageOf(
+          (await live(found)).filter((lease) => lease !== null),
+          query,
+        )
       }, call),
 
     sweep: ({ limit }, call) =>
@@ -211,7 +214,7 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     // Granted to the same id through another store.
     if (holder?.id === ask.id) return { granted: true, lease: holder }
     const place = ownLocks.holds.has(ask.id) ? await countAhead(ask) : null
-    return { granted: false, holder, place, retryIn: ASK_AGAIN_MS }
+    return { granted: false, holders: holder ? [holder] : [], place, retryIn: ASK_AGAIN_MS }
   }
 
   /** Never higher than before: those who have come since are behind it. */
@@ -285,5 +288,16 @@ function describe(
   state: LeaseRecord['state'] = 'held',
 ): LeaseRecord {
   const { id = '', owner = '', metadata = null, acquiredAt = 0 } = lease ?? {}
-  return { resource, id, owner, token, metadata, acquiredAt, expiresAt: null, remaining: null, state }
+  return {
+    resource,
+    id,
+    owner,
+    token,
+    metadata,
+    share: null,
+    acquiredAt,
+    expiresAt: null,
+    remaining: null,
+    state,
+  }
 }

@@ -1,15 +1,21 @@
 import { isObject } from '../../base/arguments.ts'
 import { LeaseError } from '../../base/errors.ts'
+import { decodeShare, encodeShare } from '../../base/share.ts'
 import type { Content } from '../browser/index.ts'
 import type { LeaseRow, Waiter } from '../lease-row.ts'
 import { LeaseTable } from '../lease-table.ts'
+import { decodeLeases, decodeReserved, encodeLease, encodeReserved } from '../stored-lease.ts'
 
-const FORMAT = 1
+const FORMAT = 2
 /** A damaged file may have contained a live lease: nothing is granted for this long after its last change. */
 const QUARANTINE_MS = 30_000
 
 /** A row in the file. The queue has the name `line` there. */
-type StoredRow = Omit<LeaseRow, 'queue'> & { readonly line: readonly Waiter[] }
+interface StoredRow extends Pick<LeaseRow, 'resource' | 'token' | 'endedAt'> {
+  readonly leases: unknown
+  readonly line: readonly Waiter[]
+  readonly reserved: unknown
+}
 
 /** Throws as long as a damaged file must be respected. */
 export function decodeTable(content: Content | null, now: number): LeaseTable {
@@ -30,7 +36,14 @@ export function isUndated(content: Content, now: number): boolean {
 export function encodeTable({ rows, floor }: LeaseTable): string {
   const stored = Array.from(
     rows.values(),
-    ({ queue, ...row }): StoredRow => ({ ...row, line: [...queue.values()] }),
+    ({ resource, token, endedAt, leases, queue, reserved }): StoredRow => ({
+      resource,
+      token,
+      endedAt,
+      leases: leases.map(encodeLease),
+      line: Array.from(queue.values(), (waiter) => ({ ...waiter, share: encodeShare(waiter.share) })),
+      reserved: encodeReserved(reserved),
+    }),
   )
   return JSON.stringify({ format: FORMAT, floor, rows: stored })
 }
@@ -40,11 +53,30 @@ function readTable({ text }: Content): LeaseTable | null {
   const { format, floor, rows } = parse(text)
   if (Number(format) > FORMAT)
     throw new LeaseError('store-failed', `the lease file has format ${format}: update Holdfast`)
-  if (format !== FORMAT || !Array.isArray(rows) || !rows.every(isRow)) return null
-  return new LeaseTable(
-    rows.map(({ line, ...row }) => ({ ...row, queue: new Map(line.map((waiter) => [waiter.id, waiter])) })),
-    Number(floor) || 0,
-  )
+  if (!Array.isArray(rows)) return null
+  const decoded = rows.map(format === 1 ? (row) => decodeRow(upgraded(row)) : decodeRow)
+  return decoded.every((row) => row !== null) ? new LeaseTable(decoded, Number(floor) || 0) : null
+}
+
+/** Format 1 had one lease and one reservation for each resource. */
+function upgraded(row: unknown): unknown {
+  if (!isObject(row)) return row
+  const { token, lease, reserved } = row
+  const leases = lease === null ? [] : [isObject(lease) ? { token, share: null, ...lease } : lease]
+  return { ...row, leases, reserved: reserved === null ? [] : [reserved] }
+}
+
+/** `null`: it is damaged. */
+function decodeRow(stored: unknown): LeaseRow | null {
+  const { resource, token, endedAt, line, ...rest } = Object(stored)
+  const leases = decodeLeases(rest.leases)
+  const reserved = decodeReserved(rest.reserved)
+  const isWhole =
+    typeof resource === 'string' && Number.isFinite(token) && Array.isArray(line) && line.every(hasId)
+  if (!leases || !reserved || !isWhole) return null
+  const waiters: Waiter[] = line.map((waiter: Waiter) => ({ ...waiter, share: decodeShare(waiter.share) }))
+  const queue = new Map(waiters.map((waiter) => [waiter.id, waiter]))
+  return { resource, token, leases, endedAt: Number(endedAt) || 0, queue, reserved }
 }
 
 function parse(text: string): Record<string, unknown> {
@@ -56,14 +88,6 @@ function parse(text: string): Record<string, unknown> {
   }
 }
 
-function isRow(row: Partial<StoredRow> | null): row is StoredRow {
-  if (typeof row?.resource !== 'string' || !Number.isFinite(row.token)) return false
-  const { lease, line, reserved } = row
-  const isLease = lease === null || (hasId(lease) && Number.isFinite(lease.expiresAt + lease.span))
-  const isReserved = reserved === null || (hasId(reserved) && Number.isFinite(reserved.until))
-  return isLease && isReserved && Array.isArray(line) && line.every(hasId)
-}
-
-function hasId<T extends { readonly id: string }>(found: T | null | undefined): found is T {
-  return typeof found?.id === 'string'
+function hasId(waiter: unknown): boolean {
+  return typeof Object(waiter).id === 'string'
 }

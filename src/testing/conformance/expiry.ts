@@ -13,7 +13,7 @@ export const expiryCases: readonly Case[] = [
         const early = await peer.acquire(asking(resource))
         check(!early.granted, 'it is not granted before')
         check(
-          (early.retryIn ?? 0) <= ttl && (early.holder?.remaining ?? 0) <= ttl,
+          (early.retryIn ?? 0) <= ttl && (early.holders[0]?.remaining ?? 0) <= ttl,
           'it says when to ask again',
         )
         return { old, resource, ttl }
@@ -36,7 +36,7 @@ export const expiryCases: readonly Case[] = [
       const { store, ttl } = under
       await grab(store, 'gone', { ttl })
       await under.pass(ttl * 1.5)
-      checkEqual(await store.read(['gone']), [null], 'read')
+      checkEqual(await store.read(['gone']), [[]], 'read')
       if (under.supports.list) checkEqual((await store.list({ limit: 10 })).leases, [], 'list')
     },
   },
@@ -48,7 +48,7 @@ export const expiryCases: readonly Case[] = [
       const { id } = await grab(store, 'late', { ttl })
       await under.pass(ttl * 1.5)
       const renewal = await store.renew({ resource: 'late', id, ttl: LONG_MS })
-      checkEqual(renewal, { ok: false, holder: null }, 'the late renewal')
+      checkEqual(renewal, { ok: false, holders: [] }, 'the late renewal')
       await grabSoon(under, store, 'late')
     },
   },
@@ -66,7 +66,7 @@ export const expiryCases: readonly Case[] = [
           check(renewal.ok, `beat ${beat} is accepted`)
           check(!(await peer.acquire(asking(resource))).granted, 'nobody else gets it')
         }
-        const [lease] = await peer.read([resource])
+        const [[lease] = []] = await peer.read([resource])
         checkEqual([lease?.id, lease?.token], [id, token], 'the holder')
       })
     },
@@ -80,7 +80,7 @@ export const expiryCases: readonly Case[] = [
       await under.pass(ttl * 1.5)
       const { lease } = await grabSoon(under, peer, 'late release')
       checkEqual((await store.release({ resource: 'late release', id: old.id })).ended, null, 'what it ended')
-      checkEqual((await peer.read(['late release']))[0]?.id, lease.id, 'the holder')
+      checkEqual((await peer.read(['late release']))[0]?.[0]?.id, lease.id, 'the holder')
     },
   },
   {
@@ -107,7 +107,7 @@ export const expiryCases: readonly Case[] = [
         swept.every((lease) => lease.state === 'expired'),
         'all are marked as expired',
       )
-      checkEqual((await store.read(['live']))[0]?.id, live.id, 'the live lease')
+      checkEqual((await store.read(['live']))[0]?.[0]?.id, live.id, 'the live lease')
       const { replaced } = granted(await store.acquire(asking('swept-0')))
       check(replaced === undefined, 'a swept lease is not handed back again')
     },

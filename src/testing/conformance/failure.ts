@@ -21,7 +21,7 @@ export const failureCases: readonly Case[] = [
       await mend()
       const next = await recovered(under)
       check(next.lease.token > 0, 'it grants again')
-      const [still] = await store.read(['out'])
+      const [[still] = []] = await store.read(['out'])
       checkEqual(still?.token, token, 'the lease from before')
     },
   },

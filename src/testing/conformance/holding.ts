@@ -35,7 +35,7 @@ export const holdingCases: readonly Case[] = [
       for (const other of [store, peer]) {
         const answer = await other.acquire(asking('busy'))
         check(!answer.granted, 'the second ask is refused')
-        const { id, owner, token, metadata } = answer.holder ?? {}
+        const { id, owner, token, metadata } = answer.holders[0] ?? {}
         checkEqual(
           { id, owner, token, metadata },
           { id: lease.id, owner: 'Mika', token: lease.token, metadata: { host: 'a' } },
@@ -72,7 +72,7 @@ export const holdingCases: readonly Case[] = [
       checkEqual(renewal.lease.token, lease.token, 'the token')
       const other = await store.renew({ resource: 'renewed', id: 'somebody else', ttl: LONG_MS })
       check(!other.ok, 'another may not renew')
-      checkEqual(other.holder?.id, lease.id, 'the holder')
+      checkEqual(other.holders[0]?.id, lease.id, 'the holder')
     },
   },
   {
@@ -91,15 +91,15 @@ export const holdingCases: readonly Case[] = [
     async run({ store }) {
       checkEqual(
         await store.renew({ resource: 'none', id: 'x', ttl: LONG_MS }),
-        { ok: false, holder: null },
+        { ok: false, holders: [] },
         'renewal',
       )
-      checkEqual(await store.read(['none']), [null], 'the resource')
+      checkEqual(await store.read(['none']), [[]], 'the resource')
       const lease = await grab(store, 'ended')
       await store.release({ resource: 'ended', id: lease.id })
       const late = await store.renew({ resource: 'ended', id: lease.id, ttl: LONG_MS })
       check(!late.ok, 'a released lease is not revived')
-      checkEqual(await store.read(['ended']), [null], 'the resource')
+      checkEqual(await store.read(['ended']), [[]], 'the resource')
     },
   },
   {
@@ -107,7 +107,7 @@ export const holdingCases: readonly Case[] = [
     async run({ store, peer }) {
       const lease = await grab(store, 'released')
       const foreign = await peer.release({ resource: 'released', id: 'somebody else' })
-      checkEqual([foreign.ended, foreign.holder?.id], [null, lease.id], 'a release by another')
+      checkEqual([foreign.ended, foreign.holders[0]?.id], [null, lease.id], 'a release by another')
       const { ended } = await store.release({ resource: 'released', id: lease.id })
       checkEqual(
         [ended?.id, ended?.token, ended?.state],
@@ -116,7 +116,7 @@ export const holdingCases: readonly Case[] = [
       )
       checkEqual(
         await store.release({ resource: 'released', id: lease.id }),
-        { ended: null, holder: null },
+        { ended: null, holders: [] },
         'the second release',
       )
       await grab(peer, 'released')
@@ -128,8 +128,8 @@ export const holdingCases: readonly Case[] = [
       const old = await grab(store, 'succession')
       await store.release({ resource: 'succession', id: old.id })
       const successor = await grab(peer, 'succession')
-      const { ended, holder } = await store.release({ resource: 'succession', id: old.id })
-      checkEqual([ended, holder?.id], [null, successor.id], 'the late release')
+      const { ended, holders } = await store.release({ resource: 'succession', id: old.id })
+      checkEqual([ended, holders[0]?.id], [null, successor.id], 'the late release')
     },
   },
   {
@@ -137,7 +137,7 @@ export const holdingCases: readonly Case[] = [
     async run({ store, peer }) {
       const lease = await grab(store, 'forced')
       const wrong = await peer.release({ resource: 'forced', token: lease.token - 1 })
-      checkEqual([wrong.ended, wrong.holder?.id], [null, lease.id], 'force with another token')
+      checkEqual([wrong.ended, wrong.holders[0]?.id], [null, lease.id], 'force with another token')
       const { ended } = await peer.release({ resource: 'forced', token: lease.token })
       checkEqual([ended?.id, ended?.state], [lease.id, 'released'], 'force with its token')
       const renewal = await store.renew({ resource: 'forced', id: lease.id, ttl: LONG_MS })

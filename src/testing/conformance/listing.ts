@@ -9,7 +9,7 @@ export const listingCases: readonly Case[] = [
       const b = await grab(peer, 'b')
       const found = await store.read(['b', 'none', 'a', 'b'])
       checkEqual(
-        found.map((lease) => lease?.id ?? null),
+        found.map(([lease]) => lease?.id ?? null),
         [b.id, null, a.id, b.id],
         'the leases',
       )

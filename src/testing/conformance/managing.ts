@@ -97,7 +97,7 @@ export const managingCases: readonly Case[] = [
       for (const ask of asks) await store.acquire(ask)
       checkEqual(
         await leases.waiting('awaited'),
-        asks.map(({ id, owner }, place) => ({ id, owner, place })),
+        asks.map(({ id, owner }, place) => ({ id, owner, share: null, place })),
         'those who wait',
       )
       await store.release({ resource: 'awaited', id: asks[0]?.id ?? '' })

@@ -36,12 +36,12 @@ export const namingCases: readonly Case[] = [
       const leases = await Promise.all(NAMES.map((name, n) => grab(n % 2 ? store : peer, name)))
       const found = await peer.read(NAMES)
       checkEqual(
-        found.map((lease) => lease?.id),
+        found.map(([lease]) => lease?.id),
         leases.map((lease) => lease.id),
         'the leases by name',
       )
       checkEqual(
-        found.map((lease) => lease?.resource),
+        found.map(([lease]) => lease?.resource),
         NAMES,
         'the names',
       )
@@ -66,11 +66,11 @@ export const namingCases: readonly Case[] = [
         'key with "quotes"': 0,
       }
       await grab(store, 'kept', { owner, metadata })
-      const [lease] = await peer.read(['kept'])
+      const [[lease] = []] = await peer.read(['kept'])
       checkEqual(lease?.owner, owner, 'the owner')
       checkEqual(lease?.metadata, metadata, 'the metadata')
       const answer = await peer.acquire(asking('kept'))
-      checkEqual(answer.granted ? null : answer.holder?.metadata, metadata, 'what others are shown')
+      checkEqual(answer.granted ? null : answer.holders[0]?.metadata, metadata, 'what others are shown')
       const bare = granted(await store.acquire(asking('bare'))).lease
       checkEqual(bare.metadata, null, 'no metadata')
     },

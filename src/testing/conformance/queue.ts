@@ -65,7 +65,7 @@ export const queueCases: readonly Case[] = [
         await store.release({ resource, id: holder.id })
         const answer = await store.acquire(asking(resource))
         check(!answer.granted, 'a newcomer does not overtake the queue')
-        checkEqual(answer.holder, null, 'the holder')
+        checkEqual(answer.holders, [], 'the holders')
         await woken(under, waiter)
         granted(await peer.acquire(waiter.ask))
       })

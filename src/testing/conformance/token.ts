@@ -70,10 +70,13 @@ export const tokenCases: readonly Case[] = [
       const { resource, ttl } = await whileHeld(under, 'long', async (resource, ttl) => {
         await grab(store, resource, { ttl })
         under.stepClock(-24 * HOUR_MS)
-        const [shown] = await store.read([resource])
+        const [[shown] = []] = await store.read([resource])
         check((shown?.remaining ?? Infinity) <= ttl, `at most the TTL is shown, got ${shown?.remaining}`)
         const refused = await store.acquire(asking(resource))
-        check(!refused.granted && (refused.holder?.remaining ?? Infinity) <= ttl, 'at most the TTL is left')
+        check(
+          !refused.granted && (refused.holders[0]?.remaining ?? Infinity) <= ttl,
+          'at most the TTL is left',
+        )
         return { resource, ttl }
       })
       await under.pass(ttl + 1)

@@ -16,7 +16,7 @@ export async function renewByRename({ files, clock, step }: Actor, referee: Refe
   const [incarnation = ''] = (await files.list(place)) ?? []
   const generation = await newestGeneration(files, join(place, incarnation))
   const saved = decode(generation?.text ?? '')
-  const lease = saved?.row.lease
+  const lease = saved?.row.leases[0]
   if (!generation || !saved || lease?.id !== id || clock.now() >= lease.expiresAt) return
   const sent = clock.monotonic()
   lease.expiresAt = clock.now() + TTL_MS

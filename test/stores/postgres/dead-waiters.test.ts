@@ -46,7 +46,7 @@ describe('waiters that died before they listened', () => {
     await release()
     // The next one is told when to ask, because none of those before it can be.
     await expect.poll(() => next.wakes).toEqual([1000])
-    expect(await store.acquire(next.ask)).toMatchObject({ granted: false, holder: null, place: 20 })
+    expect(await store.acquire(next.ask)).toMatchObject({ granted: false, holders: [], place: 20 })
     await bed.passClock(1000)
     expect(await store.acquire(next.ask)).toMatchObject({ granted: true })
     expect(await bed.waiters()).toBe(0)
@@ -69,7 +69,7 @@ describe('waiters that died before they listened', () => {
     }
     const next = await enqueue(store)
     await release()
-    expect(await store.acquire(next.ask)).toMatchObject({ granted: false, holder: null, place: 1 })
+    expect(await store.acquire(next.ask)).toMatchObject({ granted: false, holders: [], place: 1 })
   })
 })
 

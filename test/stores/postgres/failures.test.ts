@@ -147,7 +147,7 @@ describe('a Postgres server', () => {
     process.kill(rows[0].pid, 'SIGSTOP')
     try {
       await expect(store.read(['r'])).rejects.toMatchObject({ code: 'store-unavailable' })
-      expect(await store.read(['r'])).toMatchObject([{ resource: 'r' }])
+      expect(await store.read(['r'])).toMatchObject([[{ resource: 'r' }]])
     } finally {
       process.kill(rows[0].pid, 'SIGCONT')
     }

@@ -103,7 +103,7 @@ export function pushOnFakeServer() {
   }
 }
 
-export const QUEUED: Refusal = { granted: false, holder: null, place: 0, retryIn: null }
+export const QUEUED: Refusal = { granted: false, holders: [], place: 0, retryIn: null }
 
 export function grant(id: string, token = 1): Grant {
   const lease: LeaseRecord = {
@@ -112,6 +112,7 @@ export function grant(id: string, token = 1): Grant {
     owner: 'Mika',
     token,
     metadata: null,
+    share: null,
     acquiredAt: 0,
     expiresAt: LONG_MS,
     remaining: LONG_MS,

@@ -70,7 +70,7 @@ describe('watching leases in Postgres', () => {
         expect(began).toBe(true)
       })
       await beginning
-      expect(await store.read(['r'])).toMatchObject([{ id: 'a' }])
+      expect(await store.read(['r'])).toMatchObject([[{ id: 'a' }]])
     } finally {
       await unaware.end()
     }

@@ -110,7 +110,7 @@ class Model {
     if (action.type === 'pass') this.now += action.ms
     if (action.type === 'pass') return null
     const { now } = this
-    if (action.type === 'sweep') return [this.#row?.lease && expire(this.#row, now, effects)].filter(Boolean)
+    if (action.type === 'sweep') return this.#row ? expire(this.#row, now, effects) : []
     if (action.type === 'ask') {
       this.#row ??= newRow('r', 0)
       const id = idOf(action.asker)
@@ -129,8 +129,8 @@ class Model {
     if (action.type === 'renew')
       return row
         ? renew(row, { id: idOf(action.asker), ttl: action.ttl }, now, effects)
-        : { ok: false, holder: null }
-    if (!row) return { ended: null, holder: null }
+        : { ok: false, holders: [] }
+    if (!row) return { ended: null, holders: [] }
     const by =
       action.type === 'force' ? { token: row.token - Number(action.stale) } : { id: idOf(action.asker) }
     return release(row, by, now, effects)

@@ -128,7 +128,7 @@ describe('a server that does not answer', () => {
       const failures = await Promise.all(calls.map(failure))
       expect(failures.map(({ code }) => code)).toEqual(calls.map(() => 'store-unavailable'))
       server.thaw()
-      await expect.poll(() => store.read(['r'])).toMatchObject([{ resource: 'r' }])
+      await expect.poll(() => store.read(['r'])).toMatchObject([[{ resource: 'r' }]])
       await store.close()
       if ('isOpen' in client) client.destroy()
       else client.disconnect()

@@ -80,7 +80,7 @@ describe.each(Object.entries(ENDED))('a client of %s', (_, end) => {
 it('a client of ioredis that has not connected yet is connected by the first call', async () => {
   const client = new Redis(HOLDFAST_TEST_REDIS_URL, { lazyConnect: true })
   const store = redisStore(client)
-  expect(await store.read(['r'])).toEqual([null])
+  expect(await store.read(['r'])).toEqual([[]])
   await store.close()
   client.disconnect()
 })

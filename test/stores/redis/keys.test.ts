@@ -53,7 +53,7 @@ it('two prefixes do not affect each other', async () => {
   const other = granted(await two.store.acquire(asking('r')))
   expect(other.id).not.toBe(lapsing.id)
   expect((await two.store.list({ limit: 10 })).leases.map(({ id }) => id)).toEqual([other.id])
-  await expect.poll(() => one.store.read(['r'])).toEqual([null])
+  await expect.poll(() => one.store.read(['r'])).toEqual([[]])
   expect(await two.store.sweep({ limit: 10 })).toEqual([])
   expect(await one.store.sweep({ limit: 10 })).toMatchObject([{ id: lapsing.id }])
   await expect.poll(() => seen).toMatchObject([{ lease: { id: other.id } }])

@@ -28,7 +28,7 @@ describe.each(clientNames)('the script on %s', (client) => {
     const { store } = opened
     const lease = granted(await store.acquire(asking('r')))
     await server.restart()
-    await expect.poll(() => store.read(['r'])).toMatchObject([{ token: lease.token }])
+    await expect.poll(() => store.read(['r'])).toMatchObject([[{ token: lease.token }]])
     await store.release({ resource: 'r', id: lease.id })
     expect(granted(await store.acquire(asking('r'))).token).toBeGreaterThan(lease.token)
   })

@@ -27,7 +27,7 @@ it('tokens of 16 digits are exact, though Lua prints 14', async () => {
   for (let n = 1; n <= 3; n++) {
     const lease = granted(await store.acquire(asking('r')))
     expect(lease.token).toBe(last + n)
-    expect(await store.read(['r'])).toMatchObject([{ token: last + n }])
+    expect(await store.read(['r'])).toMatchObject([[{ token: last + n }]])
     const { ended } = await store.release({ resource: 'r', id: lease.id })
     expect(ended?.token).toBe(last + n)
   }

@@ -28,7 +28,7 @@ describe('a connection of the application', () => {
     await using file = new DatabaseFile()
     const store = sqliteStore(file.connect({ readBigInts: true, returnArrays: true }))
     const lease = granted(await store.acquire(asking('a')))
-    expect(await store.read(['a'])).toMatchObject([{ id: lease.id, token: lease.token }])
+    expect(await store.read(['a'])).toMatchObject([[{ id: lease.id, token: lease.token }]])
     await using _ = await store.watch(() => {})
     expect(await store.release({ resource: 'a', id: lease.id })).toMatchObject({ ended: { id: lease.id } })
   })
@@ -70,7 +70,7 @@ describe('a connection of the application', () => {
       await waiting
       expect(isDone).toBe(true)
     }
-    expect(await store.read(['a'])).toMatchObject([{ resource: 'a' }])
+    expect(await store.read(['a'])).toMatchObject([[{ resource: 'a' }]])
   })
 
   it('whose transaction stays open fails calls in a way that may be retried, and the message says why', async () => {
@@ -100,7 +100,7 @@ describe('a connection of the application', () => {
       store.sweep({ limit: 1 }),
       store.watch(() => {}),
     ])
-    expect(await store.read(['a'])).toMatchObject([{ id }])
+    expect(await store.read(['a'])).toMatchObject([[{ id }]])
     db.exec('ROLLBACK')
     granted(await store.acquire(asking('b')))
   })

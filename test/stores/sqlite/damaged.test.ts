@@ -139,7 +139,7 @@ describe.each([
     process.on('warning', onWarning)
     const clock = new FakeClock()
     const store = await damaged(file, clock)
-    expect(await store.read(['damaged', 'sound'])).toMatchObject([null, { resource: 'sound' }])
+    expect(await store.read(['damaged', 'sound'])).toMatchObject([[], [{ resource: 'sound' }]])
     expect(await store.list({ limit: 10 })).toMatchObject({ leases: [{ resource: 'sound' }] })
     await clock.advance(2000)
     process.off('warning', onWarning)

@@ -58,7 +58,7 @@ describe('while another connection has the write lock', () => {
     file.connect().exec('BEGIN EXCLUSIVE')
 
     const refused = failure(store.acquire(asking('other')))
-    expect(await store.read(['held'])).toMatchObject([{ id }])
+    expect(await store.read(['held'])).toMatchObject([[{ id }]])
     expect(await store.list({ limit: 10 })).toMatchObject({ leases: [{ id }] })
     await clock.advance(5000)
     expect(await refused).toMatchObject({ code: 'store-unavailable', retryable: true })
@@ -79,7 +79,7 @@ describe('while another connection has the write lock', () => {
     expect(await renewal).toMatchObject({ code: 'aborted' })
     other.exec('COMMIT')
     await clock.advance(100)
-    expect(await store.read(['aborted'])).toEqual([null])
+    expect(await store.read(['aborted'])).toEqual([[]])
   })
 
   it('close rejects the calls that wait', async () => {

@@ -35,10 +35,10 @@ describe('renewals that are sent together', () => {
     const values = others.map((answer) => (answer as PromiseFulfilledResult<Renewal>).value)
     const [foreign, none, late] = values.splice(-3)
     for (const value of values) expect(value).toMatchObject({ ok: true, lease: { remaining: 2000 } })
-    expect(foreign).toMatchObject({ ok: false, holder: { id: 'id1' } })
+    expect(foreign).toMatchObject({ ok: false, holders: [{ id: 'id1' }] })
     expect([none, late]).toEqual([
-      { ok: false, holder: null },
-      { ok: false, holder: null },
+      { ok: false, holders: [] },
+      { ok: false, holders: [] },
     ])
   })
 })

@@ -123,7 +123,7 @@ describe('what other processes do', () => {
     const lost: number[] = []
     for (let n = 0; n < 1000; n++) granted(await store.acquire(asking(`r${n}`, { lost: () => lost.push(n) })))
     for (const n of [3, 500, 999]) {
-      const [lease] = await peer.read([`r${n}`])
+      const [[lease] = []] = await peer.read([`r${n}`])
       await peer.release({ resource: `r${n}`, token: lease?.token ?? 0 })
     }
     await clock.advance(100)
