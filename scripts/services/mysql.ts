@@ -10,15 +10,17 @@ import { unprivilegedUser } from './unprivileged-user.ts'
 export const mysql: ServerKind = {
   name: 'mysql',
   variable: 'HOLDFAST_TEST_MYSQL_URL',
-  // The server without the service, which would start another one on the default port.
-  packages: ['mariadb-server-core'],
+  // The server and its installer without the service, which would start another server on the default port.
+  packages: ['mariadb-server-core', 'mariadb-client-core'],
   advice:
     'install MariaDB 10.6 or newer, or set HOLDFAST_TEST_MYSQL_URL to the address of a database of MariaDB or MySQL 8.',
 
   async find() {
     const program = executable('mariadbd', ['/usr/sbin'])
     const installer = executable('mariadb-install-db')
-    if (!program || !installer) return undefined
+    // The installer needs it.
+    const defaults = executable('my_print_defaults')
+    if (!program || !installer || !defaults) return undefined
     const user = await unprivilegedUser('mysql', 'nobody')
     const data = (directory: string) => join(directory, 'data')
     const as = (file: string, args: string[]): Command => ({
