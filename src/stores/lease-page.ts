@@ -1,0 +1,42 @@
+/** Pages of leases in the order of their resources and tokens. */
+import type { LeaseRecord } from '../base/records.ts'
+import type { LeasePage, ListQuery } from '../core/index.ts'
+
+/** Between resource and token in a cursor. No name of a resource contains it. */
+const SEPARATOR = '\t'
+
+export interface Cursor {
+  /** Sorts before every name if it is empty. */
+  readonly resource: string
+  /** Of this resource, only leases with a higher token. `Infinity`: none of them. */
+  readonly token: number
+}
+
+/** The position after which a page begins. A plain name skips all leases of that resource. */
+export function cursorOf(after = ''): Cursor {
+  const [resource = '', token] = after.split(SEPARATOR)
+  return { resource, token: token === undefined ? Infinity : Number(token) }
+}
+
+/** The `next` of a page that ends with this lease. An exclusive one has no others beside it, so its name is enough. */
+export function nextAfter({ resource, token, share }: LeaseRecord): string {
+  return share === null ? resource : `${resource}${SEPARATOR}${token}`
+}
+
+/** Whether the query asks for leases of this resource. */
+export function mayBeListed(resource: string, { prefix = '', after }: ListQuery): boolean {
+  const cursor = cursorOf(after)
+  const isAfter = resource > cursor.resource || (resource === cursor.resource && cursor.token < Infinity)
+  return isAfter && resource.startsWith(prefix)
+}
+
+/** The first page of the leases that were found, in any order. */
+export function pageOf(found: readonly LeaseRecord[], { limit, after }: ListQuery): LeasePage {
+  const cursor = cursorOf(after)
+  const leases = found
+    .filter(({ resource, token }) => resource !== cursor.resource || token > cursor.token)
+    .sort((a, b) => (a.resource === b.resource ? a.token - b.token : a.resource < b.resource ? -1 : 1))
+  const page = leases.slice(0, limit)
+  const last = page.at(-1)
+  return { leases: page, ...(last && leases.length > limit && { next: nextAfter(last) }) }
+}
