@@ -148,15 +148,19 @@ export const sharingCases: readonly Case[] = [
     title: 'returns each of several expired leases from one sweep only',
     needs: ['share', 'expiry'],
     async run(under) {
-      const { store, peer, ttl } = under
-      const leases = []
-      for (let n = 0; n < 3; n++) leases.push(await grab(store, 'swept', { share: 3, ttl }))
+      const { store, peer } = under
+      const { leases, ttl, name } = await whileHeld(under, 'swept', async (resource, ttl) => {
+        const leases = []
+        for (let n = 0; n < 3; n++) leases.push(await grab(store, resource, { share: 3, ttl }))
+        checkEqual((await store.read([resource]))[0]?.length, 3, 'how many are live')
+        return { leases, ttl, name: resource }
+      })
       await under.pass(ttl * 1.2)
       const swept = [
         ...(await store.sweep({ limit: 2 })),
-        ...(await peer.sweep({ limit: 2 })),
-        ...(await store.sweep({ limit: 2 })),
-      ].filter(({ resource }) => resource === 'swept')
+        ...(await peer.sweep({ limit: 100 })),
+        ...(await store.sweep({ limit: 100 })),
+      ].filter(({ resource }) => resource === name)
       checkEqual(
         swept.map(({ id }) => id).toSorted(),
         leases.map(({ id }) => id).toSorted(),
