@@ -201,10 +201,16 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
         continue
       }
       for (const { value } of fresh) if (value.id !== id) listeners.wake(value.id, 0)
-      const standby = fresh.length > 0 ? state.queue.find((waiter) => !fresh.includes(waiter)) : undefined
-      if (standby && standby.value.id !== id) listeners.wake(standby.value.id, RESERVATION_MS)
+      if (fresh.length > 0) standBy(state.queue.slice(fresh.length), id)
       return state
     }
+  }
+
+  /** The first waiter of this process asks when all before it have missed their turns. Each may take a second. */
+  function standBy(later: ResourceState['queue'], id: string): void {
+    const place = later.findIndex(({ value }) => value.id !== id && listeners.has(value.id))
+    const next = later[place]
+    if (next) listeners.wake(next.value.id, (place + 1) * RESERVATION_MS)
   }
 
   async function refuse(state: ResourceState, ask: Ask): Promise<Refusal> {

@@ -2,8 +2,8 @@ import { type Clock, systemClock } from '../../base/clock.ts'
 import type { EtcdDatabase } from '../../clients/etcd.ts'
 
 /** A process that is dead or stopped for longer loses its places in all queues. */
-const TTL_S = 5
-const KEEP_ALIVE_EVERY_MS = 1500
+const TTL_S = 3
+const KEEP_ALIVE_EVERY_MS = 1000
 
 /** The etcd lease of this process, to which its waiters are attached: alive while somebody waits. */
 export class Session {

@@ -49,8 +49,8 @@ ${inTransaction(
     if _own is not null then
       ${extend}
       update ${holders} set channel = _channel where ${own} and token = _own;
-    elseif _replaces or _holds or (_taken < least(_room, coalesce(_share, 1))
-        and not exists (select 1 from ${waiters} where ${own})) then
+    elseif _replaces or ((_holds or not exists (select 1 from ${waiters} where ${own}))
+        and _taken < least(_room, coalesce(_reserved, _share, 1))) then
       call ${procedure('end_expired')}(_resource, _at, _watched, _left);
       if _replaces then
         repeat
@@ -61,14 +61,13 @@ ${inTransaction(
           end if;
         until _own is null end repeat;
         delete from ${holders} where ${own};
-        if _replace = ${REPLACE_ANY} then
-          update ${waiters} set reserved_until = null where ${own} and reserved_until is not null;
-        end if;
+        -- They may not fit beside the new lease.
+        update ${waiters} set reserved_until = null where ${own} and reserved_until is not null;
       end if;
       set _own = greatest(_token + 1, _floor + 1, _at);
       delete from ${waiters} where ${own} and id = _id;
       insert into ${holders} (${LEASE_COLUMNS}, at_least, lock_delay, channel) values (_resource, _own, _id, _owner,
-        _metadata, if(_holds, _reserved, _share), _at, _at + _ttl, _ttl, _at_least, _lock_delay, _channel);
+        _metadata, coalesce(_reserved, _share), _at, _at + _ttl, _ttl, _at_least, _lock_delay, _channel);
       update ${table} set token = _own, ended_at = _at where ${own};
       call ${procedure('tell')}(_resource, _own, 'held', _at, false, _watched);
     else

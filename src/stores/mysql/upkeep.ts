@@ -46,6 +46,7 @@ begin
   declare _is_new boolean default false;
   -- A clock that stepped back must not lengthen anything.
   update ${holders} set expires_at = _at + span where ${own} and expires_at > _at + span;
+  update ${holders} set acquired_at = _at where ${own} and at_least > 0 and acquired_at > _at;
   update ${holders} set kept_until = _at + greatest(at_least, lock_delay)
     where ${own} and kept_until > _at + greatest(at_least, lock_delay);
   delete from ${holders} where ${own} and kept_until <= _at;
