@@ -2,6 +2,7 @@ import type { Stop } from '../../base/abort.ts'
 import { expectBoolean, expectOptions } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
 import { type Duration, expectDuration } from '../../base/duration.ts'
+import { messageOf } from '../../base/errors.ts'
 import { followConnection } from '../../clients/connection.ts'
 import { type MysqlClient, mysqlDatabase } from '../../clients/mysql.ts'
 import { isMissing, mysqlError } from '../../clients/mysql-errors.ts'
@@ -77,14 +78,14 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
         if (!isMissing(error)) throw error
         // Somebody dropped a table or a procedure. It is created again, if that is allowed.
         installed = undefined
-        await ensureInstalled()
+        await ensureInstalled(messageOf(error))
         return work(queries, stop)
       }
     }
   }
 
-  function ensureInstalled(): Promise<void> {
-    installed ??= install(database, names, migrate).catch((error) => {
+  function ensureInstalled(missing?: string): Promise<void> {
+    installed ??= install(database, names, migrate, missing).catch((error) => {
       installed = undefined
       throw error
     })

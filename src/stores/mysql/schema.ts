@@ -21,9 +21,17 @@ const OLDEST_VERSION = 1
 /** Another node has created the procedure first. */
 const ALREADY_EXISTS = 'ER_SP_ALREADY_EXISTS'
 
-/** Checks that the tables are there and of a version that this code may use. If not, creates them or fails. */
-export async function install(database: MysqlDatabase, names: Names, migrate: boolean): Promise<void> {
-  const problem = await problemOf(database, names)
+/**
+ * Checks that the tables are there and of a version that this code may use. If not, creates them or fails. `missing`:
+ * what a call has found to be missing, in words.
+ */
+export async function install(
+  database: MysqlDatabase,
+  names: Names,
+  migrate: boolean,
+  missing?: string,
+): Promise<void> {
+  const problem = (await problemOf(database, names)) ?? missing ?? null
   if (problem === null) return
   if (!migrate)
     throw new LeaseError(
