@@ -32,7 +32,7 @@ describe('unpack', () => {
   const row = `F 5000000 4000000 1000999 2000000 ${packLease(ask, 'channel')}`
 
   it('returns a lease as it is at that moment', () => {
-    const common = { resource: 'r', id: 'the id', owner: 'Mika', token: 5_000_000, metadata }
+    const common = { resource: 'r', id: 'the id', owner: 'Mika', token: 5_000_000, metadata, share: null }
     expect(unpack(row, 'held', 3_000_500)).toEqual({
       ...common,
       ...{ acquiredAt: 1000, expiresAt: 5000, remaining: 1999.5, state: 'held' },
