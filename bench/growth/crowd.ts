@@ -1,5 +1,5 @@
 /** A child process with some waiters for one resource. The first member holds the resource until all of them wait. */
-import { createLeases, type HoldingStore } from '../../src/core/index.ts'
+import { createLeases, type ManagedStore } from '../../src/core/index.ts'
 import { now } from '../contention/rival.ts'
 import { openStore } from './open-store.ts'
 
@@ -22,7 +22,7 @@ process.once('message', async ({ address, waiters, holds }: Orders) => {
   const next = () => new Promise((resolve) => process.once('message', resolve))
   const { store, close } = await openStore(address)
   let calls = 0
-  const counted: HoldingStore = {
+  const counted: ManagedStore = {
     kind: store.kind,
     supports: store.supports,
     acquire: (ask, call) => {
@@ -37,6 +37,7 @@ process.once('message', async ({ address, waiters, holds }: Orders) => {
       calls++
       return store.release(by, call)
     },
+    watch: (on, query) => store.watch(on, query),
     close,
   }
   const waiting = Promise.withResolvers<void>()

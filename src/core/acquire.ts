@@ -155,8 +155,9 @@ export async function acquire(
   /** The longest sleep before the next attempt. Throws if there is to be none. */
   function pauseAfter(outcome: Refusal | LeaseError): number {
     const failed = outcome instanceof LeaseError
+    const isPushed = store.supports.push && (!queue || store.watch)
     const pause =
-      !failed && store.supports.push
+      !failed && isPushed
         ? POLL_BEHIND_PUSH_MS + POLL_LATER_PER_PLACE_MS * (outcome.place ?? 0)
         : retry(attempts)
     if (pause === null || (failed && !outcome.retryable)) throw reason(outcome)

@@ -88,7 +88,7 @@ const ONE_ATTEMPT_CHECKS = {
   ...ADOPT_CHECKS,
   owner: expectText,
   metadata: checkMetadata,
-  share: (option: string, value: unknown) => isShare(value) || refuse(option, SHARES, value),
+  share: (option: string, value: unknown) => (isShare(value) ? value : refuse(option, SHARES, value)),
   atLeast: (option: string, value: unknown) => expectDuration(option, value, 0),
   lockDelay: (option: string, value: unknown) => expectDuration(option, value, 0),
 }

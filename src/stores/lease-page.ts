@@ -18,9 +18,9 @@ export function cursorOf(after = ''): Cursor {
   return { resource, token: token === undefined ? Infinity : Number(token) }
 }
 
-/** The `next` of a page that ends with this lease. */
-export function nextAfter({ resource, token }: Pick<LeaseRecord, 'resource' | 'token'>): string {
-  return `${resource}${SEPARATOR}${token}`
+/** The `next` of a page that ends with this lease. An exclusive one has no others beside it, so its name is enough. */
+export function nextAfter({ resource, token, share }: LeaseRecord): string {
+  return share === null ? resource : `${resource}${SEPARATOR}${token}`
 }
 
 /** Whether the query asks for leases of this resource. */

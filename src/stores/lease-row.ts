@@ -46,7 +46,8 @@ export interface StoredLease {
   readonly metadata: JsonObject | null
   /** `null`: exclusive. */
   readonly share: number | null
-  readonly acquiredAt: number
+  /** Moves back with the clock if `atLeast` counts from it. */
+  acquiredAt: number
   expiresAt: number
   /** Milliseconds from the last write to the expiry. A clock that steps back lengthens the lease by no more. */
   span: number
@@ -104,9 +105,10 @@ export function ask(
   const own = liveLease(row, request.id, now)
   if (own) return { granted: true, lease: extend(row, own, request, now, effects) }
   if (isReplacing(row, request, now)) return grant(row, request, now, effects)
-  const { id } = request
-  const share = request.share ?? null
-  const mayHold = row.reserved.has(id) || (row.queue.size === 0 && new Room(row, now).fits(share))
+  const reservation = row.reserved.get(request.id)
+  const isItsTurn = reservation !== undefined || row.queue.size === 0
+  // Also with a reservation: if the clock stepped back, a lease that had expired is live again.
+  const mayHold = isItsTurn && new Room(row, now).fits(reservation?.share ?? request.share ?? null)
   return mayHold ? grant(row, request, now, effects) : refuse(row, request, channel, now)
 }
 
@@ -202,14 +204,13 @@ export function reservationWakes({ queue, reserved }: LeaseRow, now: number): Ma
   return wakes
 }
 
-/** How many leases and reservations there are, and how many each of them allows. An exclusive one allows one. */
+/** How many leases there are, and how many each of them allows. An exclusive one allows one. */
 class Room {
   #taken = 0
   #limit = Infinity
 
-  constructor({ leases, reserved }: LeaseRow, now: number) {
+  constructor({ leases }: LeaseRow, now: number) {
     for (const lease of leases) if (now < keptUntil(lease)) this.take(lease.share)
-    for (const { share } of reserved.values()) this.take(share)
   }
 
   fits(share: number | null): boolean {
@@ -230,14 +231,15 @@ function isReplacing(row: LeaseRow, { replace }: Ask, now: number): boolean {
 }
 
 function grant(row: LeaseRow, request: RowAsk, now: number, effects: Effects): Answer {
-  const { id, owner, ttl, metadata = null, process, atLeast, lockDelay, replace } = request
+  const { id, owner, ttl, metadata = null, process, atLeast, lockDelay } = request
   const share = row.reserved.get(id)?.share ?? request.share ?? null
   const ended = endExpired(row, now, effects)
   if (isReplacing(row, request, now)) {
     for (const lease of row.leases.filter((one) => isLive(one, now)))
       ended.push(end(row, lease, 'taken-over', now, effects))
     row.leases = []
-    if (replace === 'any') row.reserved.clear()
+    // They may not fit beside the new lease. Those that do are made again by the next transition.
+    row.reserved.clear()
   }
   const replaced = ended.at(-1)
   const token = nextToken(row.token, now)
@@ -306,6 +308,7 @@ function settle(row: LeaseRow, now: number, effects: Effects): void {
     if (reservation.until <= now) dropChannelOf(row, id, effects)
   }
   const room = new Room(row, now)
+  for (const { share } of row.reserved.values()) room.take(share)
   let isNew = false
   for (const { id, share = null } of row.queue.values()) {
     if (row.reserved.has(id)) continue
@@ -321,6 +324,7 @@ function settle(row: LeaseRow, now: number, effects: Effects): void {
 function clamp(lease: StoredLease, now: number): void {
   const { atLeast = 0, lockDelay = 0 } = lease
   lease.expiresAt = Math.min(lease.expiresAt, now + lease.span)
+  if (atLeast) lease.acquiredAt = Math.min(lease.acquiredAt, now)
   if (lease.keptUntil !== undefined)
     lease.keptUntil = Math.min(lease.keptUntil, now + Math.max(atLeast, lockDelay))
 }

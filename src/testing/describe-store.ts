@@ -5,10 +5,12 @@ import { contentionCases } from './conformance/contention.ts'
 import { expiryCases } from './conformance/expiry.ts'
 import { failureCases } from './conformance/failure.ts'
 import { holdingCases } from './conformance/holding.ts'
+import { keepingCases } from './conformance/keeping.ts'
 import { listingCases } from './conformance/listing.ts'
 import { managingCases } from './conformance/managing.ts'
 import { namingCases } from './conformance/naming.ts'
 import { queueCases } from './conformance/queue.ts'
+import { sharingCases } from './conformance/sharing.ts'
 import { takeOverCases } from './conformance/take-over.ts'
 import { tokenCases } from './conformance/token.ts'
 import { watchCases } from './conformance/watch.ts'
@@ -105,6 +107,8 @@ const CASES: readonly Case[] = [
   ...tokenCases,
   ...expiryCases,
   ...takeOverCases,
+  ...sharingCases,
+  ...keepingCases,
   ...managingCases,
   ...queueCases,
   ...contentionCases,

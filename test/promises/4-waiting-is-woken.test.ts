@@ -51,6 +51,18 @@ describe('promise 4, waiting is woken', () => {
     expect((await acquiring).held).toBe(true)
   })
 
+  it('asks again with backoff when a store without a queue can tell nobody of changes', async () => {
+    const { clock, store } = setUp()
+    const { kind, supports, acquire, renew, release, close } = store
+    const holding = { kind, supports: { ...supports, queue: false }, acquire, renew, release, close }
+    const holder = await createLeases(store, { clock }).acquire('r')
+    const acquiring = createLeases(holding, { clock }).acquire('r', { wait: Infinity })
+    await clock.advance(100)
+    await holder.release()
+    await clock.advance(500)
+    expect(await Promise.race([acquiring, 'still waiting'])).toMatchObject({ held: true })
+  })
+
   it('asks again by itself when the push was lost', async () => {
     const { clock, network, leases, another } = setUp()
     const holder = await another().acquire('r')

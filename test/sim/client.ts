@@ -1,10 +1,28 @@
-import { createLeases, LeaseError, type LeaseStore, type Leases } from '../../src/core/index.ts'
+import {
+  createLeases,
+  LeaseError,
+  type LeaseOptions,
+  type LeaseStore,
+  type Leases,
+} from '../../src/core/index.ts'
 import { type ChaosStore, chaosStore, type Faults } from '../../src/testing/index.ts'
 import { SimProcess } from './process.ts'
 import type { Referee } from './referee.ts'
 import type { World } from './world.ts'
 
 const CALL_LIMIT_MS = 5000
+
+/** On which terms a client asks. */
+export type Terms = Pick<LeaseOptions, 'share' | 'atLeast' | 'lockDelay'>
+
+interface ClientOptions {
+  readonly name: string
+  readonly ttl: number
+  readonly faults: Faults
+  readonly rate: number
+  /** One of these for each acquisition. */
+  readonly terms?: readonly Terms[]
+}
 
 /** A process that takes leases, writes under them, and gives them back, with the real manager. */
 export class Client {
@@ -14,18 +32,15 @@ export class Client {
   readonly #world: World
   readonly #referee: Referee
   readonly #ttl: number
+  readonly #terms: readonly Terms[]
   #stopAsking = false
 
-  constructor(
-    world: World,
-    referee: Referee,
-    store: LeaseStore,
-    options: { name: string; ttl: number; faults: Faults; rate: number },
-  ) {
-    const { name, ttl, faults, rate } = options
+  constructor(world: World, referee: Referee, store: LeaseStore, options: ClientOptions) {
+    const { name, ttl, faults, rate, terms = [{}] } = options
     this.#world = world
     this.#referee = referee
     this.#ttl = ttl
+    this.#terms = terms
     this.process = new SimProcess(world, name, rate)
     const clock = { now: () => world.now, monotonic: () => world.now, random: world.random, setTimer: timer }
     function timer(run: () => void, ms: number) {
@@ -41,11 +56,8 @@ export class Client {
     const world = this.#world
     while (!this.#stopAsking) {
       const wait = world.chance(0.2) ? 0 : Math.floor(this.#ttl * world.between(0.2, 3))
-      await this.holdOnce(
-        world.pick(resources),
-        wait,
-        this.#ttl * world.pick([0.01, 0.3, 1.5]) * world.random(),
-      )
+      const hold = this.#ttl * world.pick([0.01, 0.3, 1.5]) * world.random()
+      await this.holdOnce(world.pick(resources), wait, hold, world.pick(this.#terms))
       await this.sleep(this.#ttl * 0.2 * world.random())
     }
   }
@@ -55,10 +67,10 @@ export class Client {
   }
 
   /** One acquisition; resolves with whether it was granted. */
-  async holdOnce(resource: string, wait: number, hold: number): Promise<boolean> {
+  async holdOnce(resource: string, wait: number, hold: number, terms: Terms = {}): Promise<boolean> {
     // A short TTL does not shorten the one call: a late refusal is still a refusal.
     const lease = await this.#inTime(`acquire with wait ${wait}`, wait || CALL_LIMIT_MS, () =>
-      this.leases.acquire(resource, { wait }),
+      this.leases.acquire(resource, { wait, ...terms }),
     )
     if (!lease) return false
     const handle = this.#referee.granted(this.process, lease)

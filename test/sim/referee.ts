@@ -10,6 +10,14 @@ interface Deadline {
   wall: number
 }
 
+interface Kept {
+  readonly share: number | undefined
+  /** The end of `atLeast`. */
+  until: number
+  expiresAt: number
+  lockDelay: number
+}
+
 interface Handle {
   readonly process: SimProcess
   readonly lease: Lease
@@ -31,6 +39,9 @@ export class Referee {
   readonly #deadlines = new Map<string, Deadline>()
   readonly #handles = new Set<Handle>()
   readonly #lastGrant = new Map<string, { readonly id: string; readonly token: number }>()
+  readonly #tokens = new Map<string, number>()
+  /** By resource and id: the leases that keep it from others, by the store's clock. */
+  readonly #kept = new Map<string, Map<string, Kept>>()
   readonly #highestWrite = new Map<string, { readonly id: string; readonly token: number }>()
 
   constructor(world: World, tracing: boolean) {
@@ -58,23 +69,65 @@ export class Referee {
   }
 
   /** Around the store itself: sees every grant in the order in which it was made. */
-  ledger(store: LeaseStore): LeaseStore {
+  ledger(store: LeaseStore, now: () => number): LeaseStore {
     return {
       ...store,
       acquire: async (ask) => {
         const answer = await store.acquire(ask)
-        if (answer.granted) this.#onStoreGrant(ask, answer.lease.token)
+        if (answer.granted) {
+          this.#onStoreGrant(ask, answer.lease.token)
+          this.#checkKept(ask, now())
+          this.#keep(ask, now())
+        }
         return answer
+      },
+      renew: async (ask) => {
+        const renewal = await store.renew(ask)
+        const kept = this.#kept.get(ask.resource)?.get(ask.id)
+        if (renewal.ok && kept) kept.expiresAt = Math.max(kept.expiresAt, now() + ask.ttl)
+        return renewal
+      },
+      release: async (by) => {
+        const released = await store.release(by)
+        const { ended } = released
+        const kept = ended && this.#kept.get(by.resource)?.get(ended.id)
+        if (kept && ended.state === 'released') kept.lockDelay = kept.expiresAt = 0
+        if (kept && 'token' in by) kept.until = 0
+        return released
       },
     }
   }
 
-  #onStoreGrant({ resource, id }: Ask, token: number): void {
+  #onStoreGrant({ resource, id, share }: Ask, token: number): void {
     const last = this.#lastGrant.get(resource)
     this.note('store', () => `grants ${resource} to ${this.name(id)} with token ${token}`)
-    if (last && token <= last.token && !(token === last.token && id === last.id))
+    // Among several, an older lease may be granted again.
+    const isAgain = this.#tokens.get(id) === token && (share !== undefined || id === last?.id)
+    if (last && token <= last.token && !isAgain)
       this.violate(`token ${token} of ${resource} follows ${last.token}`)
-    this.#lastGrant.set(resource, { id, token })
+    this.#tokens.set(id, token)
+    if (!isAgain) this.#lastGrant.set(resource, { id, token })
+  }
+
+  /** What the leases that have ended still keep, nobody else may have. */
+  #checkKept({ resource, id, share, replace }: Ask, now: number): void {
+    const kept = this.#kept.get(resource)
+    if (!this.exclusive || !kept || kept.has(id)) return
+    if (replace === 'any') kept.clear()
+    const others = [...kept.values()].filter(
+      (one) => now < Math.max(one.until, one.expiresAt + one.lockDelay),
+    )
+    const limit = Math.min(share ?? 1, ...others.map((other) => other.share ?? 1))
+    if (others.length >= limit) this.violate(`${resource} was granted while ended leases keep it`)
+  }
+
+  #keep({ resource, id, ttl, share, atLeast = 0, lockDelay = 0 }: Ask, now: number): void {
+    if (atLeast + lockDelay === 0) return
+    const kept = this.#kept.get(resource) ?? new Map<string, Kept>()
+    this.#kept.set(resource, kept)
+    const expiresAt = Math.max(kept.get(id)?.expiresAt ?? 0, now + ttl)
+    const until = kept.get(id)?.until ?? now + atLeast
+    kept.set(id, { share, until, expiresAt, lockDelay })
   }
 
   /** Between a manager and its connection: sees what the process sent and when the answer reached it. */
@@ -113,7 +166,7 @@ export class Referee {
     const handle: Handle = { process, lease, released: false }
     this.note(process.name, () => `has ${lease.resource} as ${this.name(lease.id)}`)
     this.#handles.add(handle)
-    this.#checkAlone(handle)
+    this.#checkFits(handle)
     this.#guardDeadline(handle)
     lease.signal.addEventListener('abort', () => {
       this.note(
@@ -133,16 +186,20 @@ export class Referee {
 
   /** A process goes on: before it has dealt with anything, its code may already look at `held`. */
   resumed(process: SimProcess): void {
-    for (const handle of [...this.#handles]) if (handle.process === process) this.#checkAlone(handle)
+    for (const handle of [...this.#handles]) if (handle.process === process) this.#checkFits(handle)
   }
 
-  #checkAlone({ process, lease }: Handle): void {
+  /** No more hold the resource than each of them allows. */
+  #checkFits({ process, lease }: Handle): void {
     if (!this.exclusive || !process.running || !lease.held) return
-    for (const other of this.#handles) {
-      if (other.lease === lease || other.lease.resource !== lease.resource || !other.process.running) continue
-      if (other.lease.held)
-        this.violate(`${process.name} and ${other.process.name} hold ${lease.resource} at the same time`)
-    }
+    const { resource } = lease
+    const holding = [...this.#handles].filter(
+      (other) => other.lease.resource === resource && other.process.running && other.lease.held,
+    )
+    const limit = Math.min(...holding.map((other) => other.lease.share ?? 1))
+    if (holding.length <= limit) return
+    const names = holding.map((other) => `${other.process.name} (${other.lease.share ?? 'exclusive'})`)
+    this.violate(`${names.join(' and ')} hold ${resource} at the same time`)
   }
 
   /** Looks at the handle just after its deadline, however often that moves. */
@@ -175,7 +232,9 @@ export class Referee {
 
   /** A write reaches the resource that is protected by the token. */
   write(handle: Handle): void {
-    const { resource, id, token } = handle.lease
+    const { resource, id, token, share } = handle.lease
+    // The token of a shared lease excludes nobody.
+    if (share !== null) return
     const highest = this.#highestWrite.get(resource)
     if (highest && (token < highest.token || (token === highest.token && id !== highest.id))) {
       this.note(resource, () => `refuses ${this.name(id)} with token ${token}`)

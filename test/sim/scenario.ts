@@ -8,6 +8,11 @@ export interface Scenario {
   readonly resources: readonly string[]
   readonly duration: number
   readonly network: Faults
+  /** With which share clients ask, one of these each time; `undefined`: exclusive. */
+  readonly shares: readonly (number | undefined)[]
+  /** How long leases keep their resource after the grant, and after an expiry; 0: not at all. */
+  readonly atLeast: number
+  readonly lockDelay: number
   /** Mean time between two faults of a kind; `Infinity` for never. */
   readonly every: {
     readonly pause: number
@@ -21,6 +26,13 @@ export interface Scenario {
   }
 }
 
+const SHARES: readonly Scenario['shares'][] = [
+  [2],
+  [5, 3],
+  [Infinity, Infinity, undefined],
+  [1, 2, 5, Infinity, undefined],
+]
+
 export function drawScenario(world: World): Scenario {
   const ttl = world.pick([1000, 3000, 10_000])
   const duration = ttl * 30
@@ -33,6 +45,9 @@ export function drawScenario(world: World): Scenario {
     clients: Math.floor(world.between(2, 6)),
     resources: world.chance(0.7) ? ['a'] : ['a', 'b'],
     duration,
+    shares: world.chance(0.5) ? [undefined] : world.pick(SHARES),
+    atLeast: world.chance(0.2) ? ttl * world.between(0.1, 2) : 0,
+    lockDelay: world.chance(0.2) ? ttl * world.between(0.1, 2) : 0,
     network: {
       delay: [0, world.pick([2, 20, ttl / 20, ttl / 3, ttl * 1.2])],
       loseRequest: sometimes(0, 0.08),

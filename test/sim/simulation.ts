@@ -52,7 +52,9 @@ class Run {
     this.#scenario = scenario
     referee.exclusive = scenario.every.storeJump === Infinity
     this.#storeProcess = new SimProcess(world, 'store', this.#drawRate())
-    this.#store = referee.ledger(wrap(memoryStore({ clock: this.#storeProcess })))
+    this.#store = referee.ledger(wrap(memoryStore({ clock: this.#storeProcess })), () =>
+      this.#storeProcess.now(),
+    )
   }
 
   async storm(): Promise<void> {
@@ -72,18 +74,21 @@ class Run {
   }
 
   async calm(): Promise<void> {
-    const { ttl, resources, network } = this.#scenario
+    const { ttl, resources, network, atLeast, lockDelay } = this.#scenario
     for (const client of this.#clients) {
       client.process.resume()
       this.#referee.resumed(client.process)
       client.network.faults = { delay: [0, CALM_DELAY_MS] }
       client.stopAsking()
     }
-    await this.#someoneAcquires(resources, ttl + 10_000 + 1200 * (this.#crashes + this.#clients.length))
+    const kept = Math.max(atLeast, lockDelay)
+    const patience = ttl + kept + 10_000 + 1200 * (this.#crashes + this.#clients.length)
+    await this.#someoneAcquires(resources, patience)
     // What the network still carries from the storm may be that late.
     await this.#world.runUntil(this.#world.now + 4 * Number(network.delay?.[1] ?? 0) + ttl * 4 + 20_000)
     this.#referee.exclusive = true
     await this.#handOver()
+    await this.#readTogether()
     for (let round = 0; round < 5; round++) await this.#closeCall()
     await this.#closeAll()
   }
@@ -127,6 +132,34 @@ class Run {
     await world.runUntil(world.now + 1000)
   }
 
+  /** Without faults, readers are served together, and neither pass a writer nor are passed by one. */
+  async #readTogether(): Promise<void> {
+    const world = this.#world
+    const order: string[] = []
+    const started: number[] = []
+    const shares = [undefined, Infinity, Infinity, Infinity, undefined, Infinity]
+    const askers = shares.map(() => this.#newClient())
+    for (const [n, asker] of askers.entries()) {
+      const share = shares[n]
+      world.after(n * 3 * CALM_DELAY_MS, async () => {
+        const lease = await asker.leases.acquire('book', { wait: 60_000, share })
+        const handle = this.#referee.granted(asker.process, lease)
+        order.push(share ? 'r' : 'w')
+        if (n >= 1 && n <= 3) started.push(world.now)
+        await asker.sleep(n === 0 ? 30 * CALM_DELAY_MS : 100)
+        this.#referee.releasing(handle)
+        await lease.release()
+      })
+    }
+    await world.runUntil(world.now + 30_000)
+    if (order.join('') !== 'wrrrwr')
+      this.#referee.violate(`writers and readers were served as ${order.join('')}`)
+    const apart = Math.max(...started) - Math.min(...started)
+    if (apart > 10 * CALM_DELAY_MS) this.#referee.violate(`readers began ${apart.toFixed(0)} ms apart`)
+    for (const asker of askers) void asker.leases.close()
+    await world.runUntil(world.now + 1000)
+  }
+
   /** An asker that comes just when the holder releases is served at once, whichever message arrives first. */
   async #closeCall(): Promise<void> {
     const world = this.#world
@@ -161,10 +194,16 @@ class Run {
   }
 
   #newClient(): Client {
-    const { ttl, network } = this.#scenario
+    const { ttl, network, shares, atLeast, lockDelay } = this.#scenario
     const faults = this.#stormy ? network : { delay: [0, CALM_DELAY_MS] as const }
     const name = `client${++this.#started}`
-    return new Client(this.#world, this.#referee, this.#store, { name, ttl, faults, rate: this.#drawRate() })
+    const kept = {
+      ...(atLeast && { atLeast: Math.ceil(atLeast) }),
+      ...(lockDelay && { lockDelay: Math.ceil(lockDelay) }),
+    }
+    const terms = shares.map((share) => ({ share, ...kept }))
+    const rate = this.#drawRate()
+    return new Client(this.#world, this.#referee, this.#store, { name, ttl, faults, rate, terms })
   }
 
   #drawRate(): number {
@@ -234,8 +273,19 @@ class Run {
 
   #force(): void {
     const resource = this.#world.pick(this.#scenario.resources)
+    if (this.#world.chance(0.3)) return void this.#steal(resource)
     void this.#store
       .read([resource])
       .then(([leases]) => leases?.[0] && this.#store.release({ resource, token: leases[0].token }))
+  }
+
+  async #steal(resource: string): Promise<void> {
+    const thief = { resource, id: `thief${++this.#started}` }
+    const { ttl } = this.#scenario
+    const answer = await this.#store.acquire({ ...thief, owner: 'thief', ttl, replace: 'any' })
+    if (!answer.granted) this.#referee.violate('a steal was refused')
+    const [found = []] = await this.#store.read([resource])
+    if (found.length !== 1) this.#referee.violate(`a steal left ${found.length} holders`)
+    await this.#store.release(thief)
   }
 }

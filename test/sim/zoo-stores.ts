@@ -235,6 +235,130 @@ export const storeBugs: readonly StoreBug[] = [
       },
     }),
   },
+  {
+    name: 'a reader that passes a writer that waits',
+    caughtBy: 'lets no reader pass a writer that waits',
+    plant: (store) => {
+      const writers = new Map<string, Ask>()
+      return {
+        ...store,
+        acquire: async (ask) => {
+          const answer = await store.acquire(ask)
+          if (!answer.granted && ask.wake && !ask.share) writers.set(ask.resource, ask)
+          const writer = writers.get(ask.resource)
+          if (answer.granted || !ask.share || !writer || answer.holders.some(({ share }) => !share))
+            return answer
+          await store.release({ resource: ask.resource, id: writer.id })
+          const passed = await store.acquire(ask)
+          await store.acquire(writer)
+          return passed
+        },
+      }
+    },
+  },
+  {
+    name: 'one permit too many',
+    caughtBy: 'grants as many leases as their share allows, and no more',
+    plant: (store) => ({
+      ...store,
+      acquire: async (ask) => {
+        const answer = await store.acquire({ ...ask, ...(ask.share && { share: ask.share + 1 }) })
+        return answer.granted && ask.share
+          ? { ...answer, lease: { ...answer.lease, share: ask.share } }
+          : answer
+      },
+    }),
+  },
+  {
+    name: 'only the first of several readers is woken',
+    caughtBy: 'wakes all readers together when a writer ends',
+    plant: (store) => {
+      let isWoken = false
+      const once = (wake: NonNullable<Ask['wake']>) => (inMs: number) => {
+        if (isWoken) return
+        isWoken = true
+        queueMicrotask(() => {
+          isWoken = false
+        })
+        wake(inMs)
+      }
+      return {
+        ...store,
+        acquire: (ask) => store.acquire({ ...ask, ...(ask.wake && { wake: once(ask.wake) }) }),
+      }
+    },
+  },
+  {
+    name: 'a reservation that a waiter who gives up leaves behind',
+    caughtBy: 'wakes the next waiter when the first gives up its turn',
+    plant: (store) => {
+      const called = new Set<string>()
+      return {
+        ...store,
+        acquire: (ask) => {
+          const { id, wake } = ask
+          const noted = (inMs: number) => {
+            if (inMs === 0) called.add(id)
+            wake?.(inMs)
+          }
+          return store.acquire({ ...ask, ...(wake && { wake: noted }) })
+        },
+        release: async (by) =>
+          'id' in by && called.delete(by.id) ? { ended: null, holders: [] } : store.release(by),
+      }
+    },
+  },
+  {
+    name: 'a steal that leaves a holder',
+    caughtBy: 'steals from all that hold, and tells each of them once',
+    plant: (store) => {
+      const left = new Map<string, LeaseRecord>()
+      return {
+        ...store,
+        acquire: async (ask) => {
+          const [[oldest] = []] = await store.read([ask.resource])
+          if (ask.replace === 'any' && oldest) left.set(ask.resource, oldest)
+          return store.acquire(ask)
+        },
+        read: async (resources) => {
+          const found = await store.read(resources)
+          return found.map((leases, n) => {
+            const lease = left.get(resources[n] ?? '')
+            return lease ? [lease, ...leases] : leases
+          })
+        },
+      }
+    },
+  },
+  {
+    name: 'an `atLeast` that only the process knows',
+    caughtBy: 'keeps a resource through a restart',
+    plant: (store) => {
+      const kept = new Set<string>()
+      return {
+        ...store,
+        acquire: async ({ atLeast, ...ask }) => {
+          if (kept.has(ask.resource))
+            return { granted: false, holders: [], place: null, retryIn: 1000, keptFor: 1000 }
+          if (atLeast) kept.add(ask.resource)
+          return store.acquire(ask)
+        },
+      }
+    },
+  },
+  {
+    name: 'a reader that is granted beside a writer',
+    plant: (store) => ({
+      ...store,
+      acquire: async (ask) => {
+        const answer = await store.acquire(ask)
+        if (answer.granted || ask.share !== Infinity || !answer.holders[0]) return answer
+        const other = { ...ask, resource: `${ask.resource} for readers` }
+        const beside = await store.acquire(other)
+        return beside.granted ? { ...beside, lease: { ...beside.lease, resource: ask.resource } } : answer
+      },
+    }),
+  },
 ]
 
 function withToken(answer: Answer, token: (real: number) => number): Answer {

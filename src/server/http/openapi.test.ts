@@ -67,7 +67,7 @@ it('the document describes constants, choices, alternatives and null', () => {
         ],
       },
     },
-    required: ['ended', 'holder'],
+    required: ['ended', 'holders'],
   })
 })
 

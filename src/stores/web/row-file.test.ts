@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { newRow } from '../lease-row.ts'
+import { ask, Effects, newRow } from '../lease-row.ts'
 import { LeaseTable } from '../lease-table.ts'
 import { decodeTable, encodeTable } from './row-file.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
 
-const SOUND = { resource: 'a', token: 1, lease: null, endedAt: 0, line: [], reserved: null }
-const fileWith = (damage: object) => JSON.stringify({ format: 1, floor: 0, rows: [{ ...SOUND, ...damage }] })
+const SOUND = { resource: 'a', token: 1, endedAt: 0, leases: [], line: [], reserved: [] }
+const fileWith = (damage: object) => JSON.stringify({ format: 2, floor: 0, rows: [{ ...SOUND, ...damage }] })
 
 describe('the file of a directory store', () => {
   it('returns what was written', () => {
@@ -15,15 +15,32 @@ describe('the file of a directory store', () => {
     expect(decodeTable(null, NOW)).toEqual(new LeaseTable())
   })
 
-  it('has the queue of a row as `line`, as files of earlier versions do', () => {
-    const [line, reserved] = [[{ id: 'x', channel: 'tab' }], { id: 'x', until: NOW }]
-    const text = fileWith({ line, reserved })
-    const table = decodeTable({ text, lastModified: NOW }, NOW)
-    expect(table.rows.get('a')).toMatchObject({
-      queue: new Map(line.map((waiter) => [waiter.id, waiter])),
-      reserved,
+  it('keeps shares, also without a limit', () => {
+    const row = newRow('a', 0)
+    const request = { resource: 'a', owner: 'Mika', ttl: 1000 }
+    ask(row, { ...request, id: 'reader', share: Infinity, atLeast: 9, lockDelay: 7 }, null, NOW, new Effects())
+    ask(row, { ...request, id: 'writer' }, 'tab', NOW, new Effects())
+    ask(row, { ...request, id: 'later', share: 3 }, 'tab', NOW, new Effects())
+    row.reserved.set('writer', { until: NOW + 1, share: Infinity })
+    const table = new LeaseTable([row], 7)
+    expect(decodeTable({ text: encodeTable(table), lastModified: NOW }, NOW)).toEqual(table)
+  })
+
+  it('has a lease, a queue as `line` and a reservation in files of the first version', () => {
+    const lease = { id: 'w', owner: 'Mika', metadata: null, acquiredAt: 1, expiresAt: 5, span: 4 }
+    const line = [{ id: 'x', channel: 'tab' }]
+    const old = { resource: 'a', token: 1, lease, endedAt: 0, line, reserved: { id: 'x', until: NOW } }
+    const text = JSON.stringify({ format: 1, floor: 0, rows: [old, { ...old, resource: 'b', lease: null, reserved: null }] })
+    const { rows } = decodeTable({ text, lastModified: NOW }, NOW)
+    expect(rows.get('a')).toEqual({
+      resource: 'a',
+      token: 1,
+      leases: [{ ...lease, token: 1, share: null }],
+      endedAt: 0,
+      queue: new Map([['x', { id: 'x', channel: 'tab', share: null }]]),
+      reserved: new Map([['x', { until: NOW, share: null }]]),
     })
-    expect(JSON.parse(encodeTable(table))).toEqual(JSON.parse(text))
+    expect(rows.get('b')).toMatchObject({ leases: [], reserved: new Map() })
   })
 
   it.each([
@@ -31,8 +48,8 @@ describe('the file of a directory store', () => {
     ['cut off', '{"format":1,"rows":['],
     ['not an object', '17'],
     ['without a format', '{"rows":[]}'],
-    ['a malformed row', '{"format":1,"floor":0,"rows":[{"resource":"a"}]}'],
-    ['a malformed lease', fileWith({ lease: {} })],
+    ['a malformed row', '{"format":2,"floor":0,"rows":[{"resource":"a"}]}'],
+    ['a malformed lease', fileWith({ leases: [{}] })],
     ['a malformed queue', fileWith({ line: {} })],
     ['a malformed waiter', fileWith({ line: [null] })],
     ['a malformed reservation', fileWith({ reserved: 5 })],
@@ -44,7 +61,7 @@ describe('the file of a directory store', () => {
   })
 
   it('is left alone when it was written by a newer version', () => {
-    const content = { text: '{"format":2}', lastModified: NOW }
+    const content = { text: '{"format":3}', lastModified: NOW }
     expect(() => decodeTable(content, NOW + 86_400_000)).toThrow(
       expect.objectContaining({ code: 'store-failed' }),
     )

@@ -53,7 +53,7 @@ function readTable({ text }: Content): LeaseTable | null {
   const { format, floor, rows } = parse(text)
   if (Number(format) > FORMAT)
     throw new LeaseError('store-failed', `the lease file has format ${format}: update Holdfast`)
-  if (!Array.isArray(rows)) return null
+  if ((format !== 1 && format !== FORMAT) || !Array.isArray(rows)) return null
   const decoded = rows.map(format === 1 ? (row) => decodeRow(upgraded(row)) : decodeRow)
   return decoded.every((row) => row !== null) ? new LeaseTable(decoded, Number(floor) || 0) : null
 }

@@ -1,16 +1,7 @@
-import type { Ask, LeaseStore } from '../../core/index.ts'
-import {
-  asking,
-  type Case,
-  eventually,
-  grab,
-  granted,
-  LONG_MS,
-  type StoreUnderTest,
-  whileHeld,
-  whileReserved,
-} from './case.ts'
+import type { LeaseStore } from '../../core/index.ts'
+import { asking, type Case, eventually, grab, granted, whileHeld, whileReserved } from './case.ts'
 import { check, checkEqual } from './check.ts'
+import { queued, type Waiter, woken } from './waiter.ts'
 
 export const queueCases: readonly Case[] = [
   {
@@ -145,25 +136,6 @@ export const queueCases: readonly Case[] = [
     },
   },
 ]
-
-interface Waiter {
-  readonly store: LeaseStore
-  readonly ask: Ask
-  readonly wakes: number[]
-}
-
-async function queued(store: LeaseStore, resource: string, place: number): Promise<Waiter> {
-  const wakes: number[] = []
-  const ask = asking(resource, { ttl: LONG_MS, wake: (inMs) => wakes.push(inMs) })
-  const answer = await store.acquire(ask)
-  check(!answer.granted, 'the waiter is refused')
-  checkEqual(answer.place, place, 'the place in the queue')
-  return { store, ask, wakes }
-}
-
-function woken(under: StoreUnderTest, waiter: Waiter): Promise<void> {
-  return eventually(under, 'the first waiter is woken', () => waiter.wakes.includes(0))
-}
 
 async function ended(store: LeaseStore, resource: string, id: string): Promise<string | null> {
   const { ended } = await store.release({ resource, id })
