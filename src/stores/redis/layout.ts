@@ -42,12 +42,12 @@ export const LEASE = '(%d+) (%d+) (%d+) (%S+) (%S+)'
  * The fields that follow in a shared row. A row is shared while it has more than one exclusive lease and one exclusive
  * reservation. Versions that know no shared leases take such a row for a malformed one, and grant nothing.
  *
- * - reserved: how many reservations there are.
  * - lapsed: how many leases have expired and were returned to nobody yet.
  * - changes: not before this time does the passing of time change any of these numbers.
  * - saved: when the row was saved. An earlier time means that the clock stepped back.
  * - ends: after this time, none of the leases takes room.
- * - limits: `<share>x<count>,` for every share among the leases and reservations that take room.
+ * - held: `<share>x<count>,` for every share among the leases that take room. An exclusive one has share 1.
+ * - reserved: the same for the reservations.
  *
  * The hash has these fields:
  *
@@ -55,7 +55,7 @@ export const LEASE = '(%d+) (%d+) (%d+) (%S+) (%S+)'
  *     kept <token>  the same, for a lease that has ended and keeps the resource
  *     for <id>      the reservation of a waiter: `<until> <share>`
  */
-export const SHARED = '(%d+) (%d+) (%d+) (%d+) (%d+) (%S*)'
+export const SHARED = '(%d+) (%d+) (%d+) (%d+) held:(%S*) reserved:(%S*)'
 /** share (empty: exclusive), atLeast, lockDelay, and until when it keeps the resource after its end (0: not ended). */
 export const LEASE_KIND = 'S(%d*):(%d+):(%d+):(%d+)'
 /**

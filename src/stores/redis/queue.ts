@@ -64,12 +64,14 @@ export const QUEUE = `
   -- Tells the first waiter without a reservation, if possible one of another process, to ask when the first
   -- reservation ends.
   local function wakeStandby(row, channel, me)
-    local behind = waiters(row, row.reserved, row.reserved + 15)
-    local standby = behind[1]
-    for _, waiter in ipairs(behind) do
-      if waiter.channel ~= channel then standby = waiter break end
+    local standby
+    for _, waiter in ipairs(waiters(row, row.reserved.count, row.reserved.count + 15)) do
+      if waiter.id ~= me then
+        standby = standby or waiter
+        if waiter.channel ~= channel then standby = waiter break end
+      end
     end
-    if not standby or standby.id == me then return end
+    if not standby then return end
     local first = find(row, 'for ' .. waiters(row, 0, 0)[1].id)
     local ends = first and first.reservedUntil or now + RESERVATION
     send(standby.channel, 'wake ' .. digits(math.ceil((ends - now) / 1000)) .. ' ' .. standby.id)
@@ -78,11 +80,11 @@ export const QUEUE = `
   -- Ends reservations that were not used in time, and reserves the resource for the first waiters that are alive and
   -- fit together.
   local function settle(row, me)
-    if row.reserved > 0 and row.isComplete then dismissLate(row, me) end
+    if row.reserved.count > 0 and row.isComplete then dismissLate(row, me) end
     local called
-    while row.waits and row.taken < limitIn(row) do
-      local waiter = waiters(row, row.reserved, row.reserved)[1]
-      if not waiter then row.waits = row.reserved > 0 end
+    while row.waits and fits(row, NEVER) do
+      local waiter = waiters(row, row.reserved.count, row.reserved.count)[1]
+      if not waiter then row.waits = row.reserved.count > 0 end
       if not waiter or not fits(row, waiter.share) then break end
       if waiter.id == me or send(waiter.channel, 'wake 0 ' .. waiter.id) > 0 or mayListenElsewhere(waiter.channel) then
         add(row, 'for ' .. waiter.id, { reservedUntil = now + RESERVATION, share = waiter.share })

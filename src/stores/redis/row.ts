@@ -32,17 +32,38 @@ export const ROWS = `
 
   local function keptAtMost(lease, time) return math.min(time, now + math.max(lease.atLeast, lease.lockDelay)) end
 
+  -- How many leases or reservations there are, by how many each of them allows. An exclusive one allows one.
+  local function newRoom() return { count = 0, limits = {} } end
   local function limitOf(share) return share == '' and '1' or share end
 
+  local function take(room, limit, by)
+    local left = (room.limits[limit] or 0) + by
+    room.limits[limit] = left > 0 and left or nil
+    room.count = room.count + by
+  end
+
+  local function limitIn(room)
+    local least = NEVER
+    for limit in pairs(room.limits) do least = math.min(least, tonumber(limit)) end
+    return least
+  end
+
+  local function fitsLeases(row, share)
+    return row.held.count < math.min(limitIn(row.held), tonumber(limitOf(share)))
+  end
+
+  local function fits(row, share)
+    local limit = math.min(limitIn(row.held), limitIn(row.reserved), tonumber(limitOf(share)))
+    return row.held.count + row.reserved.count < limit
+  end
+
   local function count(row, entry, by)
-    if entry.reservedUntil then row.reserved = row.reserved + by
-    elseif hasLapsed(entry) then row.lapsed = row.lapsed + by end
-    if entry.reservedUntil or now < keptUntil(entry) then
-      local limit = limitOf(entry.share)
-      local left = (row.limits[limit] or 0) + by
-      row.limits[limit] = left > 0 and left or nil
-      row.taken = row.taken + by
+    if entry.reservedUntil then
+      take(row.reserved, limitOf(entry.share), by)
+      return
     end
+    if hasLapsed(entry) then row.lapsed = row.lapsed + by end
+    if now < keptUntil(entry) then take(row.held, limitOf(entry.share), by) end
   end
 
   -- When the passing of time changes what the entry counts for.
@@ -51,15 +72,6 @@ export const ROWS = `
     if isLive(entry) then return expiry(entry) end
     return now < keptUntil(entry) and keptUntil(entry) or NEVER
   end
-
-  -- The most leases that those which take room allow.
-  local function limitIn(row)
-    local least = NEVER
-    for limit in pairs(row.limits) do least = math.min(least, tonumber(limit)) end
-    return least
-  end
-
-  local function fits(row, share) return row.taken < math.min(limitIn(row), tonumber(limitOf(share))) end
 
   local function parseLease(text)
     local lease = {}
@@ -156,12 +168,13 @@ export const ROWS = `
       return
     end
     if now < tonumber(entry.since) then entry.since = clock end
+    if entry.atLeast > 0 and now < tonumber(entry.acquired) then entry.acquired = clock end
     if entry.kept > 0 then entry.kept = keptAtMost(entry, entry.kept) end
   end
 
   local function recount(row)
     findAll(row)
-    row.taken, row.limits, row.reserved, row.lapsed, row.changesAt = 0, {}, 0, 0, NEVER
+    row.held, row.reserved, row.lapsed, row.changesAt = newRoom(), newRoom(), 0, NEVER
     for field, entry in pairs(row.entries) do
       if entry then
         if now < row.savedAt then
@@ -178,18 +191,25 @@ export const ROWS = `
     end
   end
 
+  local function parseRoom(text)
+    local room = newRoom()
+    for limit, number in string.gmatch(text, '(%d+)x(%d+),') do take(room, limit, tonumber(number)) end
+    return room
+  end
+
+  local function packRoom(room)
+    local text = ''
+    for limit, number in pairs(room.limits) do text = text .. limit .. 'x' .. number .. ',' end
+    return text
+  end
+
   local function loadShared(row, rest)
-    local reserved, lapsed, changes, saved, ends, limits = match(rest, '^ ${SHARED}$')
-    if not reserved then error(NOT_A_LEASE, 0) end
+    local lapsed, changes, saved, ends, held, reserved = match(rest, '^ ${SHARED}$')
+    if not lapsed then error(NOT_A_LEASE, 0) end
     row.isShared, row.isComplete = true, false
-    row.reserved, row.lapsed = tonumber(reserved), tonumber(lapsed)
+    row.lapsed, row.held, row.reserved = tonumber(lapsed), parseRoom(held), parseRoom(reserved)
     row.changesAt, row.savedAt = tonumber(changes), tonumber(saved)
     row.ends, row.savedEnds = tonumber(ends), tonumber(ends)
-    row.taken, row.limits = 0, {}
-    for limit, number in string.gmatch(limits, '(%d+)x(%d+),') do
-      row.limits[limit] = tonumber(number)
-      row.taken = row.taken + number
-    end
     if now >= row.changesAt or now < row.savedAt then recount(row) end
   end
 
@@ -229,13 +249,13 @@ export const ROWS = `
 
   -- Whether the row can be saved without the hash. A shared row is saved with it until it is empty.
   local function isSimple(row)
-    if row.isShared then return row.taken == 0 and row.lapsed == 0 end
+    if row.isShared then return row.held.count == 0 and row.reserved.count == 0 and row.lapsed == 0 end
     local leases = 0
     for _, entry in pairs(row.entries) do
       if entry and entry.token then leases = leases + 1 end
       if entry and (entry.share ~= '' or entry.token and not isPlain(entry)) then return false end
     end
-    return leases <= 1 and row.reserved <= 1
+    return leases <= 1 and row.reserved.count <= 1
   end
 
   local function packSimple(row)
@@ -248,10 +268,8 @@ export const ROWS = `
   end
 
   local function packShared(row)
-    local limits = ''
-    for limit, number in pairs(row.limits) do limits = limits .. limit .. 'x' .. number .. ',' end
-    return table.concat({ row.waits and 'SW' or 'S', row.token, row.due, row.reserved, row.lapsed,
-      digits(row.changesAt), clock, digits(row.ends), limits }, ' ')
+    return table.concat({ row.waits and 'SW' or 'S', row.token, row.due, row.lapsed, digits(row.changesAt), clock,
+      digits(row.ends), 'held:' .. packRoom(row.held), 'reserved:' .. packRoom(row.reserved) }, ' ')
   end
 
   local function saveEntries(row)

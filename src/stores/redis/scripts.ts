@@ -40,7 +40,8 @@ if op == 'acquire' then
 elseif op == 'end' then
   local found = call('MGET', key, watched)
   local free, times, since, span, who = match(found[1] or '', '^${UNWAITED_HELD_ROW}')
-  if who == first then
+  -- After the clock stepped back, the lease is not as the row has it.
+  if who == first and now >= tonumber(since) then
     local state = now < since + span and 'released' or 'expired'
     call('SET', key, free, 'KEEPTTL')
     if found[2] then call('PUBLISH', PREFIX .. ':changes', state .. ' ' .. found[1]) end

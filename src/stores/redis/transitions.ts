@@ -23,7 +23,7 @@ ${QUEUE}
   -- An entry long before the end of a lease is moved, unless other leases may end before.
   local function keepDue(row, lease)
     local ends = expiry(lease)
-    local isEarly = row.due and row.taken == 1 and row.due + KEEP_FREE < ends
+    local isEarly = row.due and row.held.count == 1 and row.due + KEEP_FREE < ends
     if not row.due or tonumber(row.due) > ends or isEarly then setDue(row, ends) end
   end
 
@@ -65,7 +65,7 @@ ${QUEUE}
 
   local function holders(row)
     local text = ''
-    if row.taken > row.reserved then
+    if row.held.count > 0 then
       for _, lease in ipairs(leasesOf(row, isLive)) do text = text .. '\\n' .. packLease(lease) end
     end
     return text
@@ -74,14 +74,14 @@ ${QUEUE}
   -- replace: a token, 'any', or empty.
   local function isReplacing(row, replace)
     if replace == '' or replace == 'any' then return replace == 'any' end
-    if row.taken - row.reserved ~= 1 then return false end
+    if row.held.count ~= 1 then return false end
     return #leasesOf(row, function(lease) return lease.token == replace and isLive(lease) end) == 1
   end
 
-  local function removeAll(row, withReservations)
+  local function removeAll(row)
     findAll(row)
     for field, entry in pairs(row.entries) do
-      if entry and (entry.token or withReservations) then remove(row, field) end
+      if entry then remove(row, field) end
     end
   end
 
@@ -89,7 +89,7 @@ ${QUEUE}
     return call('ZRANGEBYLEX', index, '[floor:', '(floor;', 'LIMIT', 0, 1)[1]
   end
 
-  local function grant(row, lease, terms, replace)
+  local function grant(row, lease, share, terms, replace)
     local ended = endLapsed(row, NEVER)
     local state = 'expired'
     if isReplacing(row, replace) then
@@ -97,7 +97,8 @@ ${QUEUE}
         state = 'taken-over'
         ended[#ended + 1] = endLease(row, taken, state)
       end
-      removeAll(row, replace == 'any')
+      -- Reservations may not fit beside the new lease. Those that do are made again by the next transition.
+      removeAll(row)
     end
     local verb, last = 'granted', row.token
     if not last then
@@ -107,9 +108,8 @@ ${QUEUE}
     row.token = digits(math.max(last + 1, now))
     local new = { token = row.token, acquired = clock, since = clock, kept = 0 }
     new.span, new.channel, new.id, new.about = match(lease, '^(%d+) (%S+) (%S+) (.+)$')
-    local reservation = find(row, 'for ' .. new.id)
-    local share, atLeast, lockDelay = match(terms, '^(%d*) (%d+) (%d+)$')
-    new.share = reservation and row.isShared and reservation.share or share
+    local atLeast, lockDelay = match(terms, ' (%d+) (%d+)$')
+    new.share = share
     new.atLeast, new.lockDelay = tonumber(atLeast), tonumber(lockDelay)
     if row.waits then removeWaiter(row, new.id) end
     add(row, new.id, new)
@@ -146,13 +146,15 @@ ${QUEUE}
     local span, channel, id = match(lease, '^(%S+) (%S+) (%S+) ')
     local share = match(terms, '^%d*')
     settle(row, id)
-    local own, answer = find(row, id), nil
+    local own, reservation, answer = find(row, id), find(row, 'for ' .. id), nil
+    -- Of a row that is not shared, a reservation may be that of a version that knows no shares.
+    if reservation and row.isShared then share = reservation.share end
     if own and isLive(own) then
       extend(row, own, span)
       keepDue(row, own)
       answer = 'granted\\n' .. packLease(own)
-    elseif isReplacing(row, replace) or find(row, 'for ' .. id) or not row.waits and fits(row, share) then
-      answer = grant(row, lease, terms, replace)
+    elseif isReplacing(row, replace) or (reservation or not row.waits) and fitsLeases(row, share) then
+      answer = grant(row, lease, share, terms, replace)
     else
       answer = refuse(row, id, channel, share, waiter)
     end
@@ -236,7 +238,7 @@ ${QUEUE}
     -- The row stays due.
     if row.lapsed > 0 and #ended == 0 then return '' end
     settle(row)
-    if row.taken > 0 or row.waits or row.lapsed > 0 then
+    if row.held.count > 0 or row.waits or row.lapsed > 0 then
       if row.lapsed == 0 then setDue(row, row.changesAt) end
       save(row)
     else
