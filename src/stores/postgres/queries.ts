@@ -14,6 +14,7 @@ import type {
   WaitingQueue,
 } from '../../core/index.ts'
 import { cursorOf } from '../lease-page.ts'
+import { AcquireQueries } from './acquire-queries.ts'
 import { END_OF_RESOURCE } from './listing.ts'
 import type { Names } from './names.ts'
 
@@ -31,8 +32,9 @@ export function queriesOf(
     return async (...values: readonly SqlValue[]) =>
       JSON.parse((await answerOf(client, text, values)) ?? 'null')
   }
-  const acquire = call('acquire', 8)
-  const ask = call('ask', 12)
+  const requests = new AcquireQueries(database)
+  const acquire = call('acquire', 8, requests)
+  const ask = call('ask', 12, requests)
   const renew = call('renew', 3, urgent)
   const release = call('release', 3, urgent)
   const abandon = call('abandon', 2)

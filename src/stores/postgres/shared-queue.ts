@@ -1,6 +1,10 @@
 import type { Names } from './names.ts'
 import { BY_KEY, RESERVATION } from './units.ts'
 
+/** The clock stepped back since the lease was written. */
+const isAhead = `s.expires_at > at + s.span or (s.at_least is not null and s.acquired_at > at)
+        or s.kept_until > at + greatest(s.at_least, s.lock_delay)`
+
 /** The queue of a shared resource: as many of the first waiters as fit together have a reservation. */
 export function sharedQueue({ waiters, shared, fn, dollars }: Names): string {
   return `
@@ -31,17 +35,17 @@ begin
       min(${fn('kept')}(s)) filter (where ${fn('kept')}(s) > at),
       max(${fn('kept')}(s)) filter (where ${fn('kept')}(s) > at),
       max(${fn('kept')}(s)) filter (where ${fn('kept')}(s) > at and (s.kept_until is not null or s.expires_at <= at)),
-      bool_or(s.expires_at > at + s.span or s.kept_until <= at or s.kept_until > at + greatest(s.at_least, s.lock_delay))
+      bool_or(${isAhead} or s.kept_until <= at)
       into taken, allowed, soonest, latest, kept_to, is_stale
       from ${shared} s where s.resource = _resource;
     exit when is_stale is not true;
     -- A clock that stepped back must not lengthen anything.
     update ${shared} s set
       expires_at = least(s.expires_at, at + s.span),
+      acquired_at = case when s.at_least is null then s.acquired_at else least(s.acquired_at, at) end,
       kept_until = case when s.kept_until is not null
         then least(s.kept_until, at + greatest(s.at_least, s.lock_delay)) end
-      where s.resource = _resource
-        and (s.expires_at > at + s.span or s.kept_until > at + greatest(s.at_least, s.lock_delay));
+      where s.resource = _resource and (${isAhead});
     delete from ${shared} s where s.resource = _resource and s.kept_until <= at;
   end loop;
   if _first is null then

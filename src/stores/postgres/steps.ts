@@ -10,10 +10,17 @@ import { CLOCK, PLACE_WITHOUT_CONNECTION } from './units.ts'
 /** Farther back, a place is the distance of the numbers: those who left in between count as well. */
 const EXACT_PLACES = 100
 
-export const commitLazily = `commits := set_config('synchronous_commit', 'off', true);`
-
-export const commitSafely = `if current_setting('synchronous_commit') = 'off' then
+/**
+ * Several calls may share a transaction. Then it waits for the disk if one of them must: the setting `holdfast.commit`
+ * tells the others.
+ */
+export const commitSafely = `commits := set_config('holdfast.commit', 'safe', true);
+  if current_setting('synchronous_commit') = 'off' then
     commits := set_config('synchronous_commit', 'on', true);
+  end if;`
+
+export const commitLazily = `if current_setting('holdfast.commit', true) is distinct from 'safe' then
+    commits := set_config('synchronous_commit', 'off', true);
   end if;`
 
 /** The UPDATE reads it. A new watcher waits until the UPDATEs that did not see it have ended. */

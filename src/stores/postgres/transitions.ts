@@ -103,6 +103,8 @@ begin
   -- That a lease has expired is told to one caller, ever.
   if live or r.id is null then
     ${commitLazily}
+  else
+    ${commitSafely}
   end if;
   if r.id = _id or (r.id is not null and r.token = _token) then
     ended := ${fn('describe')}(r, case when live then 'released' else 'expired' end, at);

@@ -134,7 +134,7 @@ describe('tables of version 1', () => {
 
     const stores = Array.from({ length: 8 }, () => bed.store())
     const read1 = await Promise.all(stores.map((store) => store.read(['held'])))
-    for (const [lease] of read1) expect(lease).toMatchObject({ id: 'holder', metadata: { n: 1 } })
+    for (const [leases] of read1) expect(leases?.[0]).toMatchObject({ id: 'holder', metadata: { n: 1 } })
     expect(await read(`select resource, token from ${bed.table} order by resource`)).toEqual(tokens)
     expect(await read(`select version, floor from ${bed.table}_meta`)).toEqual([{ version: 4, floor: '7' }])
     expect(
