@@ -6,6 +6,9 @@ import { Age, TimeLeft } from './live-times.tsx'
 import { holderName, otherMetadata, shareText, wishText } from './people.ts'
 import type { DashboardTexts } from './texts.ts'
 
+/** The table has all of them. */
+const HOLDERS_SHOWN = 50
+
 interface LeaseDrawerProps {
   readonly resource: string
   readonly live: LiveLeases
@@ -49,7 +52,7 @@ export function LeaseDrawer(props: LeaseDrawerProps) {
       {holders.length === 0 && <p className="quiet">{words.nobodyHolds}</p>}
       {holders.length > 0 && (
         <Part title={holders.length > 1 ? words.holders : words.holder}>
-          {holders.map((lease) => (
+          {holders.slice(0, HOLDERS_SHOWN).map((lease) => (
             <Holder
               key={lease.token}
               lease={lease}
@@ -58,6 +61,9 @@ export function LeaseDrawer(props: LeaseDrawerProps) {
               onRelease={onRelease}
             />
           ))}
+          {holders.length > HOLDERS_SHOWN && (
+            <p className="quiet">{words.andMore(holders.length - HOLDERS_SHOWN)}</p>
+          )}
         </Part>
       )}
       <Part title={words.waiters}>
@@ -162,15 +168,13 @@ function Field({ name, value }: { readonly name: string; readonly value: ReactNo
   )
 }
 
-/** Afterwards the focus goes back to where it was, or else to a row of the resource, which may have been drawn anew. */
+/** Afterwards the focus goes back to the lease that had it, or else to another of the resource. Rows are drawn anew. */
 function useFocusReturn(resource: string): void {
   useEffect(() => {
-    const row = `[data-resource="${CSS.escape(resource)}"]`
-    const opener = document.activeElement?.closest<HTMLElement>(row)
-    return () => {
-      const target = opener?.isConnected ? opener : document.querySelector<HTMLElement>(row)
-      target?.focus()
-    }
+    const { lease = '' } = (document.activeElement as HTMLElement | null)?.dataset ?? {}
+    const find = (name: string, value: string) =>
+      document.querySelector<HTMLElement>(`[data-${name}="${CSS.escape(value)}"]`)
+    return () => (find('lease', lease) ?? find('resource', resource))?.focus()
   }, [resource])
 }
 

@@ -184,7 +184,7 @@ const LeaseRow = memo(function LeaseRow(props: LeaseRowProps) {
       {cell(
         'resource',
         <>
-          <button type="button" className="link" data-resource={resource}>
+          <button type="button" className="link" data-resource={resource} data-lease={leaseKey(lease)}>
             {resource}
           </button>
           {share && <span className="share quiet">{share}</span>}
