@@ -1,16 +1,6 @@
 import type { Stop } from '../base/abort.ts'
 import { answerWithin } from '../base/answer-within.ts'
-import {
-  checkEach,
-  expectFunction,
-  expectMethods,
-  expectObject,
-  expectOptions,
-  expectWhole,
-  hasMethods,
-  refuseClient,
-} from '../base/arguments.ts'
-import { suggestStore } from '../base/backend-of.ts'
+import { checkEach, expectFunction, expectMethods, expectOptions, expectWhole } from '../base/arguments.ts'
 import { systemClock } from '../base/clock.ts'
 import { defaultOwner } from '../base/default-owner.ts'
 import { LeaseError } from '../base/errors.ts'
@@ -19,7 +9,7 @@ import { checkResource } from '../base/resource-name.ts'
 import { acquireAll, checkResources, type LeaseGroup } from './acquire-all.ts'
 import type { Lease } from './lease.ts'
 import { LeaseHandle } from './lease-handle.ts'
-import { createManager, type Manager } from './manager.ts'
+import { createManager, expectStore, type Manager } from './manager.ts'
 import { ADOPT_CHECKS, expectOneAttempt, type LeaseOptions, type LeasesOptions } from './options.ts'
 import type { LookingStore, ManagedStore, WaitingRecord } from './store.ts'
 import { adopt, checkTicket, type LeaseTicket } from './ticket.ts'
@@ -227,9 +217,3 @@ export function createLeases(
 }
 
 type Looking = Required<LookingStore>
-
-function expectStore(store: ManagedStore): void {
-  if (!hasMethods(store, 'acquire', 'renew', 'release'))
-    refuseClient('store', `a LeaseStore such as ${suggestStore(store)}`, store)
-  expectObject('store.supports', store.supports)
-}

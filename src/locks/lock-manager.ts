@@ -1,0 +1,213 @@
+import { onAbort, type Stop } from '../base/abort.ts'
+import { answerWithin } from '../base/answer-within.ts'
+import { refuse } from '../base/arguments.ts'
+import { defaultOwner } from '../base/default-owner.ts'
+import { LeaseError } from '../base/errors.ts'
+import { randomId } from '../base/random-id.ts'
+import type { LeasesOptions, ManagedStore } from '../core/index.ts'
+import {
+  acquire,
+  type CheckedOptions,
+  type Context,
+  createManager,
+  expectStore,
+  type Keeper,
+  type Manager,
+  type ManagerTools,
+} from '../core/manager.ts'
+import { resourceOf } from './names.ts'
+import { type OwnRequest, query } from './query.ts'
+import { type LockRequest, readRequest } from './request.ts'
+import { Turns } from './turns.ts'
+import type { Lock, LockManager, LockManagerSnapshot, LockMode } from './types.ts'
+
+/** `owner` is what `query()` shows as `clientId`. Each manager needs its own. Default: `host:pid` and a random part. */
+export type LockManagerOptions = Omit<LeasesOptions, 'wait'>
+
+/** The lock manager of a store. Unlike that of a browser it can be closed. */
+export interface StoreLockManager extends LockManager, AsyncDisposable {
+  query(): Promise<Required<LockManagerSnapshot>>
+  /** Ends every wait and releases every lock: those requests reject with an `AbortError`. The store stays open. */
+  close(): Promise<void>
+}
+
+/**
+ * The Web Locks API of browsers, on a store: the same code runs in a tab and on a cluster.
+ *
+ * @example
+ * const locks = createLockManager(redisStore(client))
+ * await locks.request('invoice:42', async () => save(invoice))
+ */
+export function createLockManager(
+  store: ManagedStore | PromiseLike<ManagedStore>,
+  options: LockManagerOptions = {},
+): StoreLockManager {
+  const { owner, wait } = Object(options) as LeasesOptions
+  if (wait !== undefined) refuse('wait', 'no limit: a request waits until its signal aborts', wait)
+  const clientId = owner ?? `${defaultOwner()}:${randomId().slice(0, 8)}`
+  return new ManagerOfLocks(createManager(store, options, clientId, expectStore), clientId)
+}
+
+class ManagerOfLocks implements StoreLockManager {
+  static {
+    showMembers(ManagerOfLocks, 'LockManager', 'request', 'query')
+  }
+
+  readonly #manager: Manager & ManagerTools
+  readonly #clientId: string
+  readonly #turns = new Turns()
+  readonly #requests = new Set<OwnRequest>()
+
+  constructor(manager: Manager & ManagerTools, clientId: string) {
+    this.#manager = manager
+    this.#clientId = clientId
+  }
+
+  async request(name: unknown, second: unknown, ...rest: unknown[]): Promise<never> {
+    const request = readRequest(name, second, rest)
+    const own = ownRequest(request, this.#clientId)
+    this.#requests.add(own)
+    try {
+      const keeper = await this.#grant(request, own)
+      return (await (keeper ? hold(request, keeper) : request.callback(null))) as never
+    } finally {
+      this.#requests.delete(own)
+    }
+  }
+
+  async query(): Promise<Required<LockManagerSnapshot>> {
+    return this.#manager.run((context, stop) => query(context, stop, [...this.#requests]))
+  }
+
+  close(): Promise<void> {
+    return this.#manager.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  /** Waits for the lock. `null`: it is not available. */
+  async #grant(request: LockRequest, own: OwnRequest): Promise<Keeper | null> {
+    const { name, ifAvailable, signal } = request
+    const placed = Promise.withResolvers<void>()
+    const answered = Promise.withResolvers<void>()
+    const turn = this.#turns.take(name, own.share !== null, placed.promise)
+    let earlier: Promise<void> | undefined
+    let keeper: Keeper | null = null
+
+    const send = async (context: Context, stop: Stop) => {
+      const { resource, metadata } = await resourceOf(name)
+      const limit = ifAvailable ? context.callTimeout : Infinity
+      if (turn) await answerWithin(turn, limit, context, resource, stop)
+      stop.throwIfAborted()
+      earlier = this.#turns.sent(answered.promise)
+      const emit: Context['emit'] = (about, body) => {
+        own.id = about.id
+        const isSent = body.type !== 'attempt' && !('reason' in body && body.reason === 'store-busy')
+        if (isSent) answered.resolve()
+        // After an error the request is sent again, and those behind it wait.
+        if (isSent && body.type !== 'error') placed.resolve()
+        context.emit(about, body)
+      }
+      const options = { metadata, share: own.share ?? undefined, wait: ifAvailable ? 0 : Infinity }
+      return acquireLock({ ...context, emit }, stop, request, this.#manager.check(resource, options))
+    }
+
+    try {
+      keeper = await this.#manager.run(send, { signal })
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason
+      if (!ifAvailable || (error as LeaseError).code !== 'lease-held') throw explain(error as LeaseError)
+    } finally {
+      own.isPending = false
+      placed.resolve()
+      answered.resolve()
+    }
+    // Callbacks are called in the order of the requests, although the store may answer in another.
+    await earlier
+    if (!signal?.aborted) return keeper
+    keeper?.release().catch(() => {})
+    throw signal.reason
+  }
+}
+
+async function acquireLock(
+  context: Context,
+  stop: Stop,
+  { steal }: LockRequest,
+  options: CheckedOptions,
+): Promise<Keeper> {
+  const { store, clock, held } = context
+  if ((options.share || steal) && !store.supports.share)
+    throw new LeaseError('invalid-argument', `the ${store.kind} store can neither share nor steal a lock`)
+  const stealing = steal ? { ...options, replace: 'any' as const } : options
+  const keeper = await acquire(context, stealing, stop, clock.monotonic())
+  // A store that cannot push would tell them only with their next renewal.
+  if (steal)
+    for (const { record, lose } of held)
+      if (record.resource === keeper.record.resource && record.token < keeper.record.token) lose('ended')
+  return keeper
+}
+
+function ownRequest({ name, mode, ifAvailable }: LockRequest, owner: string): OwnRequest {
+  return { name, owner, share: mode === 'shared' ? Infinity : null, isPending: !ifAvailable }
+}
+
+class GrantedLock implements Lock {
+  static {
+    showMembers(GrantedLock, 'Lock', 'name', 'mode')
+  }
+
+  readonly #request: LockRequest
+
+  constructor(request: LockRequest) {
+    this.#request = request
+  }
+
+  get name(): string {
+    return this.#request.name
+  }
+
+  get mode(): LockMode {
+    return this.#request.mode
+  }
+}
+
+/** Calls the callback, and releases the lock when it has ended. Rejects at once if the lease is lost meanwhile. */
+async function hold(request: LockRequest, keeper: Keeper): Promise<unknown> {
+  // A lease that was lost before must not start work.
+  const isHeld = keeper.isHeld()
+  const signal = keeper.signal()
+  const lost = new Promise<never>((_, reject) => {
+    onAbort(signal, () => reject(explain(signal.reason)))
+  })
+  const work = async () => {
+    try {
+      return await request.callback(new GrantedLock(request))
+    } finally {
+      // If the store cannot be reached, the lease ends with its TTL.
+      await keeper.release().catch(() => {})
+    }
+  }
+  return isHeld ? Promise.race([lost, work()]) : lost
+}
+
+/** The error of a browser for it, with the `LeaseError` as its cause. For a store that fails there is none. */
+function explain(error: LeaseError): Error {
+  const { code, message } = error
+  const isEnd = code === 'closed' || code === 'lease-lost'
+  if (!isEnd && code !== 'invalid-argument') return error
+  const shown = new DOMException(message, isEnd ? 'AbortError' : 'NotSupportedError')
+  return Object.defineProperty(shown, 'cause', { value: error })
+}
+
+/** As the members of an interface of the browser. */
+function showMembers(
+  { prototype }: { readonly prototype: object },
+  tag: string,
+  ...members: readonly string[]
+): void {
+  Object.defineProperty(prototype, Symbol.toStringTag, { value: tag, configurable: true })
+  for (const member of members) Object.defineProperty(prototype, member, { enumerable: true })
+}
