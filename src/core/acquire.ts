@@ -72,7 +72,8 @@ export async function acquire(
 
   try {
     for (;;) {
-      if (queue) await localTurn(queue)
+      // A steal is granted whoever waits.
+      if (queue && !replace) await localTurn(queue)
       queued = false
       sent = moment(clock)
       emit(ask, { type: 'attempt', attempt: ++attempts })

@@ -66,11 +66,15 @@ class ManagerOfLocks implements StoreLockManager {
   async request(name: unknown, second: unknown, ...rest: unknown[]): Promise<never> {
     const request = readRequest(name, second, rest)
     const own = ownRequest(request, this.#clientId)
+    const called = Promise.withResolvers<void>()
     this.#requests.add(own)
     try {
-      const keeper = await this.#grant(request, own)
-      return (await (keeper ? hold(request, keeper) : request.callback(null))) as never
+      const keeper = await this.#grant(request, own, called)
+      const result = keeper ? hold(request, keeper) : request.callback(null)
+      called.resolve()
+      return (await result) as never
     } finally {
+      called.resolve()
       this.#requests.delete(own)
     }
   }
@@ -88,26 +92,32 @@ class ManagerOfLocks implements StoreLockManager {
   }
 
   /** Waits for the lock. `null`: it is not available. */
-  async #grant(request: LockRequest, own: OwnRequest): Promise<Keeper | null> {
-    const { name, ifAvailable, signal } = request
+  async #grant(
+    request: LockRequest,
+    own: OwnRequest,
+    called: PromiseWithResolvers<void>,
+  ): Promise<Keeper | null> {
+    const { name, mode, ifAvailable, signal } = request
+    const isShared = mode === 'shared'
     const placed = Promise.withResolvers<void>()
-    const answered = Promise.withResolvers<void>()
-    const turn = this.#turns.take(name, own.share !== null, placed.promise)
-    let earlier: Promise<void> | undefined
+    const before = this.#turns.take(name, isShared, placed.promise)
+    let turn: Promise<void> | undefined
     let keeper: Keeper | null = null
 
     const send = async (context: Context, stop: Stop) => {
       const { resource, metadata } = await resourceOf(name)
+      // The order of shared requests among themselves does not matter to a queue.
+      const others = isShared && context.store.supports.queue ? before?.exclusive : before?.all
       const limit = ifAvailable ? context.callTimeout : Infinity
-      if (turn) await answerWithin(turn, limit, context, resource, stop)
+      if (others) await answerWithin(others, limit, context, resource, stop)
       stop.throwIfAborted()
-      earlier = this.#turns.sent(answered.promise)
+      turn = this.#turns.sent(called.promise)
       const emit: Context['emit'] = (about, body) => {
+        const isWaiting = body.type === 'waiting' && body.reason === 'held'
         own.id = about.id
-        const isSent = body.type !== 'attempt' && !('reason' in body && body.reason === 'store-busy')
-        if (isSent) answered.resolve()
-        // After an error the request is sent again, and those behind it wait.
-        if (isSent && body.type !== 'error') placed.resolve()
+        if (isWaiting || body.type === 'acquired') placed.resolve()
+        // After an error the request is sent again. Those of its name wait for that, and no others.
+        if (isWaiting || body.type === 'error') called.resolve()
         context.emit(about, body)
       }
       const options = { metadata, share: own.share ?? undefined, wait: ifAvailable ? 0 : Infinity }
@@ -122,10 +132,8 @@ class ManagerOfLocks implements StoreLockManager {
     } finally {
       own.isPending = false
       placed.resolve()
-      answered.resolve()
     }
-    // Callbacks are called in the order of the requests, although the store may answer in another.
-    await earlier
+    await turn
     if (!signal?.aborted) return keeper
     keeper?.release().catch(() => {})
     throw signal.reason

@@ -1,34 +1,37 @@
-/** The requests of one name that have no place yet. Each promise resolves, and never rejects. */
-interface Unplaced {
+/** When the requests of one name have a place: they are granted, wait in the queue, or have ended. None rejects. */
+interface Placed {
   readonly all: Promise<void>
+  /** The exclusive ones, and those before them. */
   readonly exclusive: Promise<void> | undefined
 }
 
 /**
- * In which order a manager sends its requests, because a store need not answer them in the order in which they were
- * sent. A request is sent once those of the same name before it have a place: they are granted, wait in the queue, or
- * have ended. Shared requests do not wait for each other.
+ * In which order a manager sends its requests and calls their callbacks, because a store need not answer in the order in
+ * which it was asked. A request is sent when those of the same name before it have a place.
  */
 export class Turns {
-  readonly #unplaced = new Map<string, Unplaced>()
-  #answered: Promise<void> = Promise.resolve()
+  readonly #placed = new Map<string, Placed>()
+  #called: Promise<void> = Promise.resolve()
 
-  /** Resolves when the request may be sent; `undefined`: at once. `placed` resolves when it has its place. */
-  take(name: string, isShared: boolean, placed: Promise<void>): Promise<void> | undefined {
-    const before = this.#unplaced.get(name)
+  /** Returns those of the same name before it, if there are any. `placed`: when the request itself has a place. */
+  take(name: string, isShared: boolean, placed: Promise<void>): Placed | undefined {
+    const before = this.#placed.get(name)
     const all = both(before?.all, placed)
-    const unplaced = { all, exclusive: isShared ? before?.exclusive : all }
-    this.#unplaced.set(name, unplaced)
+    const next = { all, exclusive: isShared ? before?.exclusive : all }
+    this.#placed.set(name, next)
     all.then(() => {
-      if (this.#unplaced.get(name) === unplaced) this.#unplaced.delete(name)
+      if (this.#placed.get(name) === next) this.#placed.delete(name)
     })
-    return isShared ? before?.exclusive : before?.all
+    return before
   }
 
-  /** Call it when a request is sent. Resolves when all that were sent before have been answered, whatever their names. */
-  sent(answered: Promise<void>): Promise<void> {
-    const before = this.#answered
-    this.#answered = both(before, answered)
+  /**
+   * Call it when a request is sent, whatever its name. `called`: when its callback was called, or is not to be called yet.
+   * Resolves when the callback may be called: after those of all that were sent before.
+   */
+  sent(called: Promise<void>): Promise<void> {
+    const before = this.#called
+    this.#called = both(before, called)
     return before
   }
 }

@@ -8,13 +8,19 @@ import { casesOf, type Realm, type WebPlatformCase } from './harness.ts'
 const FOLDER = join(import.meta.dirname, 'cases')
 export const scripts = globSync('*.js', { cwd: FOLDER })
   .toSorted()
-  .map((file) => ({ file: basename(file, '.js'), source: readFileSync(join(FOLDER, file), 'utf8') }))
+  .map((file) => ({
+    file: basename(file, '.https.any.js'),
+    source: readFileSync(join(FOLDER, file), 'utf8'),
+  }))
 
-export type OpenRealm = () => Promise<Realm & { close?(): Promise<void> }>
+export type OpenRealm = () => Promise<Realm & { readonly canShare: boolean; close?(): Promise<void> }>
 
-/** The web platform tests on a lock manager. Each script has its own. `known`: titles of tests that it fails. */
+/**
+ * The web platform tests on a lock manager. Each script has its own. `known`: tests that it fails, by the names of their
+ * script and the test.
+ */
 export function describeWebLocks(name: string, open: OpenRealm, known: readonly string[] = []): void {
-  describe.each(scripts)(`web locks on ${name}: $file`, ({ source }) => {
+  describe.each(scripts)(`web locks on ${name}: $file`, ({ file, source }) => {
     let realm: Awaited<ReturnType<OpenRealm>>
     let cases: WebPlatformCase[]
     beforeAll(async () => {
@@ -26,7 +32,8 @@ export function describeWebLocks(name: string, open: OpenRealm, known: readonly 
     const titles = casesOf(source, { locks: {} as LockManager }).map(({ title }) => title)
     for (const [index, title] of titles.entries())
       it(title, async ({ skip }) => {
-        if (known.includes(title)) skip(`known: ${name} fails it`)
+        if (known.includes(`${file}: ${title}`)) skip(`known: ${name} fails it`)
+        if (!realm.canShare) skip('the store can neither share nor steal')
         const hasRun = await cases[index]?.run()
         if (!hasRun) skip('it needs several clients, and here there is one')
       })
@@ -47,6 +54,7 @@ export async function realmOn(
   }
   return {
     locks: await newClient(),
+    canShare: opened.every(({ store }) => store.supports.share),
     newClient,
     async close() {
       for (const { locks } of opened) await locks.close()
