@@ -134,11 +134,11 @@ export async function acquire(
   }
 
   function onRefused(refusal: Refusal): Refusal {
-    const { holders, place } = refusal
+    const { holders, place, keptFor } = refusal
     const [holder = null] = holders
     owing = place !== null && store.supports.queue
     if (wait > 0) {
-      if (!lastRefusal) emit(ask, { type: 'waiting', reason: 'held', holder, holders, place })
+      if (!lastRefusal) emit(ask, { type: 'waiting', reason: 'held', holder, holders, place, keptFor })
       queue?.watch(ask)
     }
     lastRefusal = refusal
@@ -183,11 +183,12 @@ export async function acquire(
     // A wait that ends while the store is silent was still a wait for a lease that another caller holds.
     if (failed && (!refusal || left() > 0)) return outcome
     const { holders = [], keptFor } = refusal ?? {}
-    return new LeaseError('lease-held', `${resource} is ${howHeld(holders, keptFor)}`, {
+    const error = new LeaseError('lease-held', `${resource} is ${howHeld(holders, keptFor)}`, {
       resource,
       holders,
       ...(failed && { cause: outcome }),
     })
+    return Object.assign(error, keptFor && { keptFor })
   }
 }
 

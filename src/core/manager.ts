@@ -19,7 +19,7 @@ import {
 import { releaseInTime } from './release.ts'
 import type { ManagedStore } from './store.ts'
 
-export { acquire, type CheckedOptions, type Context, type Keeper }
+export { acquire, type Context, type Keeper }
 
 /** Waits for leases and holds them. */
 export interface Manager {
@@ -54,7 +54,7 @@ export function createManager(
   const check: ManagerTools['check'] = (resource, own) => checkOptions(resource, defaults, own)
   check('-')
   const events = createChannel<LeaseEvent>()
-  const held = new Set<Keeper>()
+  const held: Context['held'] = new Set()
   const waiting = new Set<Stop>()
   /** `close` waits for these. */
   const underWay = new Set<Promise<unknown>>()

@@ -4,10 +4,10 @@ import { refuse } from '../base/arguments.ts'
 import { defaultOwner } from '../base/default-owner.ts'
 import { LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
+import type { LeaseRecord } from '../base/records.ts'
 import type { LeasesOptions, ManagedStore } from '../core/index.ts'
 import {
   acquire,
-  type CheckedOptions,
   type Context,
   createManager,
   expectStore,
@@ -97,7 +97,7 @@ class ManagerOfLocks implements StoreLockManager {
     own: OwnRequest,
     called: PromiseWithResolvers<void>,
   ): Promise<Keeper | null> {
-    const { name, mode, ifAvailable, signal } = request
+    const { name, mode, ifAvailable, steal, signal } = request
     const isShared = mode === 'shared'
     const placed = Promise.withResolvers<void>()
     const before = this.#turns.take(name, isShared, placed.promise)
@@ -120,8 +120,20 @@ class ManagerOfLocks implements StoreLockManager {
         if (isWaiting || body.type === 'error') called.resolve()
         context.emit(about, body)
       }
-      const options = { metadata, share: own.share ?? undefined, wait: ifAvailable ? 0 : Infinity }
-      return acquireLock({ ...context, emit }, stop, request, this.#manager.check(resource, options))
+      const { share } = own
+      if ((share || steal) && !context.store.supports.share)
+        throw new LeaseError(
+          'invalid-argument',
+          `the ${context.store.kind} store cannot share or steal a lock`,
+        )
+      const options = { metadata, share: share ?? undefined, wait: ifAvailable ? 0 : Infinity }
+      const checked = {
+        ...this.#manager.check(resource, options),
+        replace: steal ? ('any' as const) : undefined,
+      }
+      own.keeper = await acquire({ ...context, emit }, checked, stop, context.clock.monotonic())
+      if (steal) this.#breakOthers(own.keeper.record)
+      return own.keeper
     }
 
     try {
@@ -138,24 +150,12 @@ class ManagerOfLocks implements StoreLockManager {
     keeper?.release().catch(() => {})
     throw signal.reason
   }
-}
 
-async function acquireLock(
-  context: Context,
-  stop: Stop,
-  { steal }: LockRequest,
-  options: CheckedOptions,
-): Promise<Keeper> {
-  const { store, clock, held } = context
-  if ((options.share || steal) && !store.supports.share)
-    throw new LeaseError('invalid-argument', `the ${store.kind} store can neither share nor steal a lock`)
-  const stealing = steal ? { ...options, replace: 'any' as const } : options
-  const keeper = await acquire(context, stealing, stop, clock.monotonic())
-  // A store that cannot push would tell them only with their next renewal.
-  if (steal)
-    for (const { record, lose } of held)
-      if (record.resource === keeper.record.resource && record.token < keeper.record.token) lose('ended')
-  return keeper
+  /** A store that cannot push would tell them only with their next renewal. */
+  #breakOthers({ resource, token }: LeaseRecord): void {
+    for (const { keeper } of this.#requests)
+      if (keeper?.record.resource === resource && keeper.record.token < token) keeper.lose('ended')
+  }
 }
 
 function ownRequest({ name, mode, ifAvailable }: LockRequest, owner: string): OwnRequest {

@@ -2,7 +2,7 @@ import type { Stop } from '../base/abort.ts'
 import { answerWithin } from '../base/answer-within.ts'
 import { expectMethods } from '../base/arguments.ts'
 import type { WaitingRecord } from '../core/index.ts'
-import type { Context } from '../core/manager.ts'
+import type { Context, Keeper } from '../core/manager.ts'
 import { nameOf, PREFIX, resourceOf } from './names.ts'
 import type { LockInfo, LockManagerSnapshot } from './types.ts'
 
@@ -15,6 +15,8 @@ export interface OwnRequest extends Pick<WaitingRecord, 'owner' | 'share'> {
   /** Absent: it was not sent yet. */
   id?: string
   isPending: boolean
+  /** Of its lease, once it was granted. */
+  keeper?: Keeper
 }
 
 /** `name`: `undefined` if only another client knows it. `own`: the pending requests of this manager, in order. */

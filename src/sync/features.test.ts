@@ -125,6 +125,30 @@ describe('validate', () => {
     expect(warnings).toEqual([expect.stringMatching(/^the stored entity a\.n: /)])
   })
 
+  it('checks also what is written before the bootstrap', async () => {
+    const storage = memoryStorage({ 'trackedEntities:index': { ids: ['a'] }, 'trackedEntity:a': { n: 1 } })
+    const before = await storage.get(await storage.keys())
+    const open = () =>
+      createSync({
+        storage,
+        validate: { entity, settings: v.object({ volume: v.number() }) },
+        defaults: { volume: 1 },
+      })
+    const [one, two, three] = [open(), open(), open()]
+    await expect(one.patchEntity('a', { n: -1 })).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: expect.stringMatching(/^entity a\.n: /),
+    })
+    await expect(two.updateSettings({ volume: 'loud' as never })).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: expect.stringMatching(/^settings\.volume: /),
+    })
+    expect(one.get('a')).toEqual({ n: 1 })
+    expect(await storage.get(await storage.keys())).toEqual(before)
+    await three.patchEntity('a', { n: 2 })
+    expect(three.get('a')).toEqual({ n: 2 })
+  })
+
   it('refuses a schema that answers later', async () => {
     const slow = v.objectAsync({ n: v.number() })
     const sync = createSync<Item>({ storage: memoryStorage(), validate: { entity: slow } })
@@ -181,6 +205,29 @@ describe('the list', () => {
 })
 
 describe('a collection', () => {
+  it('with an entity or a setting that a schema refuses is not imported at all', async () => {
+    const sync = createSync({
+      storage: memoryStorage(),
+      validate: {
+        entity: v.object({ n: v.number() }),
+        settings: v.object({ themeToken: v.string(), volume: v.number() }),
+      },
+      defaults: { themeToken: '#fff', volume: 1 },
+    })
+    await sync.setEntity('old', { n: 0 })
+    const before = sync.state
+    const settings = { ...before.settings, themeToken: '#000' }
+    for (const bad of [
+      { settings, entities: [['a', { n: 1 }] as const, ['b', { n: 'two' }] as const] },
+      { settings: { ...settings, volume: 'loud' }, entities: [['a', { n: 1 }] as const] },
+    ])
+      await expect(importCollection(sync, bad as never, { replace: true })).rejects.toMatchObject({
+        code: 'invalid-argument',
+      })
+    await sync.removeEntity('none')
+    expect(sync.state).toBe(before)
+  })
+
   it('is exported and imported as a whole, in one write', async () => {
     const [from, to] = [0, 1].map(() => createSync<Item>({ storage: memoryStorage() })) as [
       ReturnType<typeof createSync<Item>>,

@@ -13,6 +13,7 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
     "createLeases(store).tryAcquire('a', _)",
     "createLeases(store).withLease('a', work, _)",
     'createLeases(store).list(_)',
+    'createLeases(store).watch(_, work)',
     "createLeases(store).acquire('b').then((lease) => lease.renew(_))",
   ],
   'stores/memory': ['memoryStore(_)'],

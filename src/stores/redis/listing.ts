@@ -1,18 +1,10 @@
 import type { Stop } from '../../base/abort.ts'
 import type { LeaseRecord } from '../../base/records.ts'
+import { compareUtf8 } from '../../base/utf8-order.ts'
 import { redisError } from '../../clients/redis-errors.ts'
 import type { LeasePage, ListQuery, WaitingQuery, WaitingQueue } from '../../core/index.ts'
 import type { Batches } from './batches.ts'
-import {
-  ALL_SHARDS,
-  compareBytes,
-  indexOf,
-  Keys,
-  SHARDS,
-  unpack,
-  unpackLive,
-  unpackWaiter,
-} from './layout.ts'
+import { ALL_SHARDS, indexOf, Keys, SHARDS, unpack, unpackLive, unpackWaiter } from './layout.ts'
 
 const MAX_TIDIED = 256
 
@@ -45,7 +37,7 @@ export class Listing {
   async list({ prefix = '', limit, after = '' }: ListQuery, stop: Stop): Promise<LeasePage> {
     const perShard = 2 * Math.ceil(limit / SHARDS) + 6
     for (let last = after; ; ) {
-      const from = compareBytes(last, prefix) < 0 ? `[${prefix}` : `(${last}`
+      const from = compareUtf8(last, prefix) < 0 ? `[${prefix}` : `(${last}`
       const { names, horizon } = await this.#names(from, prefix, perShard, stop)
       const leases = await this.#readValid(names, stop)
       const end = leases.length > limit ? leases[limit - 1]?.resource : horizon
@@ -123,9 +115,9 @@ export class Listing {
     }
     const pages = await Promise.all(ALL_SHARDS.map(namesIn))
     const ends = pages.filter((page) => page.length >= perShard).map((page) => page.at(-1) ?? '')
-    const horizon = ends.sort(compareBytes)[0]
-    const names = pages.flat().filter((name) => horizon === undefined || compareBytes(name, horizon) <= 0)
-    return { names: names.sort(compareBytes), horizon }
+    const horizon = ends.sort(compareUtf8)[0]
+    const names = pages.flat().filter((name) => horizon === undefined || compareUtf8(name, horizon) <= 0)
+    return { names: names.sort(compareUtf8), horizon }
   }
 
   async #due(shard: number, limit: number, stop: Stop): Promise<Due[]> {
