@@ -19,7 +19,7 @@ export interface OwnRequest extends Pick<WaitingRecord, 'owner' | 'share'> {
   keeper?: Keeper
 }
 
-/** `name`: `undefined` if only another client knows it. `own`: the pending requests of this manager, in order. */
+/** `name`: `undefined` if only another client knows it. `own`: what this manager waited for at first, in order. */
 interface NamedLock {
   readonly name: string | undefined
   readonly own: OwnRequest[]
@@ -55,8 +55,8 @@ export async function query(
   } while (after)
 
   const resources = [...locks.keys()]
-  const waiting = store.waiting?.({ resources, limit: WAITERS_PER_LOCK }, stop)
-  const queues = waiting ? await answer(waiting) : []
+  const reading = store.waiting?.({ resources, limit: WAITERS_PER_LOCK }, stop)
+  const queues = reading ? await answer(reading) : []
   const holders = await answer(store.read?.(resources, stop))
   const held = holders
     .flat()
@@ -68,7 +68,10 @@ export async function query(
     const seen = new Set<string | undefined>(leases.map(({ id }) => id))
     const shares = leases.map(({ share }) => share)
     let isBlocked = false
-    for (const waiter of [...(queues[index]?.first ?? []), ...own]) {
+    // Those that were granted meanwhile come first, and those that have ended are left out.
+    const granted = own.filter(({ keeper }) => keeper?.isHeld())
+    const waiting = own.filter(({ isPending }) => isPending)
+    for (const waiter of [...granted, ...(queues[index]?.first ?? []), ...waiting]) {
       if (waiter.id && seen.has(waiter.id)) continue
       seen.add(waiter.id)
       shares.push(waiter.share)

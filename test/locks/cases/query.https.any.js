@@ -54,7 +54,8 @@ promise_test(async (t) => {
 
 promise_test(async (t) => {
   const name = uniqueName(t)
-  const { held, pending } = await stateWith(name, 'shared', ['shared', 'exclusive', 'shared'])
+  for (const mode of ['shared', 'shared', 'exclusive', 'shared']) requestLockAndHold(t, name, { mode })
+  const { held, pending } = await locks.query()
   assert_array_equals(of(held, name, 'mode'), ['shared', 'shared'])
   assert_array_equals(of(pending, name, 'mode'), ['exclusive', 'shared'])
 }, 'query() includes what was requested before it in the same turn')
