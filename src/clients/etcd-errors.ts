@@ -44,7 +44,9 @@ function verdictOn(error: unknown): Verdict {
   if (name === 'ClientClosedError') return { retryable: false, advice: 'this client was closed' }
   if (FINAL_MESSAGE.test(message))
     return { retryable: false, advice: 'compact and defragment etcd, then disarm its alarm NOSPACE' }
+  // An etcd lease is granted for each attempt. If this process stood still, it may have expired before it was used.
   const retryable =
+    isLeaseGone(error) ||
     RETRYABLE_CLASSES.includes(name) ||
     RETRYABLE_CODES.includes(Number(codeOf(error))) ||
     (error instanceof Error && RETRYABLE_MESSAGE.test(message))

@@ -43,6 +43,8 @@ export interface MysqlDatabase {
   readonly connections: number
   /** Resolves with the rows of each result set. `limitMs`: the connection is given up after this time. */
   query(sql: string, limitMs?: number): Promise<readonly (readonly MysqlRow[])[]>
+  /** For a statement without rows. `insertId`: what it passed to `last_insert_id`. */
+  change(sql: string): Promise<{ readonly affectedRows: number; readonly insertId: number }>
 }
 
 export type MysqlRow = Readonly<Record<string, unknown>>
@@ -65,33 +67,47 @@ export function mysqlName(name: string): string {
 }
 
 function onPool(pool: MysqlPromisePool): MysqlDatabase {
+  const send = async (sql: string, limitMs?: number): Promise<unknown> => {
+    const connection = await pool.getConnection()
+    try {
+      const result = await run(connection, sql, limitMs)
+      connection.release()
+      return result
+    } catch (error) {
+      // A connection that broke, or did not answer in time, must not serve the next caller.
+      if (isAnswer(error)) connection.release()
+      else connection.destroy()
+      throw isClosed(error) ? brokenMysqlError(error) : error
+    }
+  }
+  return { connections: connectionsOf(pool), ...resultsOf(send) }
+}
+
+function onConnection(connection: MysqlPromiseConnection): MysqlDatabase {
+  return { connections: 1, ...resultsOf((sql, limitMs) => run(connection, sql, limitMs)) }
+}
+
+function resultsOf(
+  send: (sql: string, limitMs?: number) => Promise<unknown>,
+): Omit<MysqlDatabase, 'connections'> {
   return {
-    connections: connectionsOf(pool),
-    async query(sql, limitMs) {
-      const connection = await pool.getConnection()
-      try {
-        const result = await run(connection, sql, limitMs)
-        connection.release()
-        return result
-      } catch (error) {
-        // A connection that broke, or did not answer in time, must not serve the next caller.
-        if (isAnswer(error)) connection.release()
-        else connection.destroy()
-        throw isClosed(error) ? brokenMysqlError(error) : error
-      }
+    query: async (sql, limitMs) => resultSetsOf(await send(sql, limitMs)),
+    async change(sql) {
+      const { affectedRows, insertId } = Object(await send(sql)) as Readonly<Record<string, unknown>>
+      return { affectedRows: Number(affectedRows), insertId: Number(insertId) }
     },
   }
 }
 
-function onConnection(connection: MysqlPromiseConnection): MysqlDatabase {
-  return { connections: 1, query: (sql, limitMs) => run(connection, sql, limitMs) }
-}
-
 /** The options of the application's client for results must not matter here. */
-async function run(connection: MysqlPromiseConnection, sql: string, limitMs = ANSWER_LIMIT_MS) {
+async function run(
+  connection: MysqlPromiseConnection,
+  sql: string,
+  limitMs = ANSWER_LIMIT_MS,
+): Promise<unknown> {
   const options = { rowsAsArray: false, nestTables: false, typeCast: true } as const
   const [result] = await connection.query({ sql, timeout: limitMs, ...options })
-  return resultSetsOf(result)
+  return result
 }
 
 /** A SELECT has one list of rows. A CALL has one for each SELECT, and a header at the end. */
@@ -99,6 +115,11 @@ function resultSetsOf(result: unknown): readonly (readonly MysqlRow[])[] {
   if (!Array.isArray(result)) return []
   const sets = result.filter((item) => Array.isArray(item))
   return sets.length > 0 ? sets : [result.filter(isObject)]
+}
+
+/** Columns of bytes are read as such. */
+export function mysqlText(value: unknown): string {
+  return value instanceof Uint8Array ? new TextDecoder().decode(value) : String(value)
 }
 
 function connectionsOf(pool: MysqlPromisePool): number {

@@ -202,6 +202,7 @@ const VERDICTS: readonly [keyof typeof BACKENDS, string, unknown, typeof RETRY |
   ['etcd', 'busy', new GRPCResourceExhastedError('8 RESOURCE_EXHAUSTED'), RETRY],
   ['etcd', 'host left out', new BrokenCircuitError(), RETRY],
   ['etcd', 'no leader', new EtcdError('etcdserver: no leader'), RETRY],
+  ['etcd', 'expired etcd lease', new EtcdError('etcdserver: requested lease not found'), RETRY],
   ['etcd', 'slow disk', new EtcdError('etcdserver: request timed out'), RETRY],
   ['etcd', 'new leader', new EtcdError('etcdserver: leader changed'), RETRY],
   [

@@ -73,7 +73,7 @@ current requests; locks stay in the store.`,
         throw usageFailure(
           store.kind === 'http'
             ? `serve needs a store of its own; ${shown} is another server`
-            : `serve cannot keep documents in ${shown}; use sqlite:, postgres:, redis: or nats:`,
+            : `serve cannot keep documents in ${shown}; use sqlite:, postgres:, mysql:, redis: or nats:`,
         )
       const { secretsFile = '', ...parts } = await serverParts()
       await untilReached(start, async () => {

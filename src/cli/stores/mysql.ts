@@ -30,6 +30,16 @@ export async function openMysql(url: URL): Promise<OpenedStore> {
   return {
     store,
     close,
+    async serverParts() {
+      const { mysqlAudit, mysqlBus, mysqlDocuments, mysqlSecrets } = await import('../../server/index.ts')
+      const tableFor = (part: string) => ({ table: `${table ?? 'holdfast'}_${part}` })
+      return {
+        documents: mysqlDocuments(pool, tableFor('documents')),
+        audit: mysqlAudit(pool, tableFor('audit')),
+        secrets: mysqlSecrets(pool, tableFor('secrets')),
+        bus: mysqlBus(pool, tableFor('bus')),
+      }
+    },
     async backendInfo() {
       const [rows] = await pool.query(
         'select version() as version, @@innodb_flush_log_at_trx_commit as flushes, @@sync_binlog as syncs',

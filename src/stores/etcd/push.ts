@@ -179,7 +179,11 @@ export class Push {
     if (grants.some(({ entry }) => isExclusive(entry))) this.#options.taken(resource)
     const isFreer = events.some(({ type }) => type === 'delete') && grants.length === 0
     const hasJoined = find('q', 'put').some(({ id }) => this.listeners.has(id))
-    if ((isFreer || hasJoined) && this.listeners.isAwaited(resource)) this.#options.look(resource)
+    if ((isFreer || hasJoined) && this.#isAwaited(resource)) this.#options.look(resource)
+  }
+
+  #isAwaited(resource: string): boolean {
+    return this.listeners.waiting().some((waiter) => waiter.resource === resource)
   }
 
   #tell(resource: string, entry: EtcdEvent['entry'], state: LeaseRecord['state']): void {

@@ -6,6 +6,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import type { EtcdCondition, EtcdDatabase, EtcdOperation } from '../../clients/etcd.ts'
+import { isLeaseGone } from '../../clients/etcd-errors.ts'
 import type { Ask, ReleaseAsk, Released } from '../../core/index.ts'
 import {
   decodeLease,
@@ -68,12 +69,17 @@ export class Transitions {
       ...(replaces(state, ask) ? state.kept.map(({ entry }) => entry.key) : []),
     ]
     const written = new Set(puts.map((operation) => ('put' in operation ? operation.put : '')))
-    const answer = await this.#database.transact(this.#unchanged(state, ask, taken), [
+    const granting = this.#database.transact(this.#unchanged(state, ask, taken), [
       ...puts,
       { remove: this.#keys.key('q', resource, id) },
       ...removed.filter((name) => !written.has(name)).map((name) => ({ remove: name })),
     ])
-    if (!answer.succeeded) {
+    const answer = await granting.catch((error: unknown) => {
+      // This process stood still for so long that its new etcd lease has expired.
+      if (isLeaseGone(error)) return null
+      throw error
+    })
+    if (!answer?.succeeded) {
       for (const unused of [main, delay, least]) if (unused) this.#revoke(unused.lease)
       return null
     }

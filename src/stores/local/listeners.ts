@@ -166,11 +166,6 @@ export class LocalListeners {
     return waiting
   }
 
-  /** Whether somebody here waits for this resource. */
-  isAwaited(resource: string): boolean {
-    return this.#idsOf(resource).some((id) => this.#parties.get(id)?.wake !== undefined)
-  }
-
   /** The lease of this id with this token was ended. */
   ended(id: string, token: number): void {
     const party = this.#parties.get(id)

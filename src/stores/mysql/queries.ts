@@ -2,7 +2,7 @@ import { isObject } from '../../base/arguments.ts'
 import { LeaseError } from '../../base/errors.ts'
 import type { JsonObject, LeaseRecord } from '../../base/records.ts'
 import { decodeShare, encodeShare } from '../../base/share.ts'
-import { bytes, type MysqlDatabase, type MysqlRow } from '../../clients/mysql.ts'
+import { bytes, type MysqlDatabase, type MysqlRow, mysqlText as text } from '../../clients/mysql.ts'
 import { isDeadlock } from '../../clients/mysql-errors.ts'
 import type {
   Answer,
@@ -229,11 +229,6 @@ function metadataOf(stored: unknown): JsonObject | null {
 
 function shareOf(stored: unknown): number | null {
   return decodeShare(stored === null ? null : Number(stored))
-}
-
-/** Columns of bytes are read as such. */
-function text(value: unknown): string {
-  return value instanceof Uint8Array ? new TextDecoder().decode(value) : String(value)
 }
 
 function idOf(id: string): string {
