@@ -1,19 +1,11 @@
 import type { Stop } from '../../base/abort.ts'
 import type { LeaseRecord } from '../../base/records.ts'
+import { compareUtf8 } from '../../base/utf8-order.ts'
 import { redisError } from '../../clients/redis-errors.ts'
 import type { LeasePage, ListQuery, WaitingQuery, WaitingQueue } from '../../core/index.ts'
 import { cursorOf, nextAfter } from '../lease-page.ts'
 import type { Batches } from './batches.ts'
-import {
-  ALL_SHARDS,
-  compareBytes,
-  indexOf,
-  Keys,
-  SHARDS,
-  unpack,
-  unpackHolders,
-  unpackWaiter,
-} from './layout.ts'
+import { ALL_SHARDS, indexOf, Keys, SHARDS, unpack, unpackHolders, unpackWaiter } from './layout.ts'
 
 const MAX_TIDIED = 256
 
@@ -47,7 +39,7 @@ export class Listing {
     const cursor = cursorOf(after)
     const isAfter = ({ resource, token }: LeaseRecord) => resource !== cursor.resource || token > cursor.token
     let from = `${cursor.token === Infinity ? '(' : '['}${cursor.resource}`
-    if (compareBytes(cursor.resource, prefix) < 0) from = `[${prefix}`
+    if (compareUtf8(cursor.resource, prefix) < 0) from = `[${prefix}`
     for (;;) {
       const { names, horizon } = await this.#names(from, prefix, perShard, stop)
       const leases = (await this.#readValid(names, stop)).filter(isAfter)
@@ -126,9 +118,9 @@ export class Listing {
     }
     const pages = await Promise.all(ALL_SHARDS.map(namesIn))
     const ends = pages.filter((page) => page.length >= perShard).map((page) => page.at(-1) ?? '')
-    const horizon = ends.sort(compareBytes)[0]
-    const names = pages.flat().filter((name) => horizon === undefined || compareBytes(name, horizon) <= 0)
-    return { names: names.sort(compareBytes), horizon }
+    const horizon = ends.sort(compareUtf8)[0]
+    const names = pages.flat().filter((name) => horizon === undefined || compareUtf8(name, horizon) <= 0)
+    return { names: names.sort(compareUtf8), horizon }
   }
 
   async #due(shard: number, limit: number, stop: Stop): Promise<Due[]> {

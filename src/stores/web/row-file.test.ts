@@ -18,7 +18,13 @@ describe('the file of a directory store', () => {
   it('keeps shares, also without a limit', () => {
     const row = newRow('a', 0)
     const request = { resource: 'a', owner: 'Mika', ttl: 1000 }
-    ask(row, { ...request, id: 'reader', share: Infinity, atLeast: 9, lockDelay: 7 }, null, NOW, new Effects())
+    ask(
+      row,
+      { ...request, id: 'reader', share: Infinity, atLeast: 9, lockDelay: 7 },
+      null,
+      NOW,
+      new Effects(),
+    )
     ask(row, { ...request, id: 'writer' }, 'tab', NOW, new Effects())
     ask(row, { ...request, id: 'later', share: 3 }, 'tab', NOW, new Effects())
     row.reserved.set('writer', { until: NOW + 1, share: Infinity })
@@ -30,7 +36,11 @@ describe('the file of a directory store', () => {
     const lease = { id: 'w', owner: 'Mika', metadata: null, acquiredAt: 1, expiresAt: 5, span: 4 }
     const line = [{ id: 'x', channel: 'tab' }]
     const old = { resource: 'a', token: 1, lease, endedAt: 0, line, reserved: { id: 'x', until: NOW } }
-    const text = JSON.stringify({ format: 1, floor: 0, rows: [old, { ...old, resource: 'b', lease: null, reserved: null }] })
+    const text = JSON.stringify({
+      format: 1,
+      floor: 0,
+      rows: [old, { ...old, resource: 'b', lease: null, reserved: null }],
+    })
     const { rows } = decodeTable({ text, lastModified: NOW }, NOW)
     expect(rows.get('a')).toEqual({
       resource: 'a',
