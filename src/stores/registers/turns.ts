@@ -4,7 +4,7 @@ import { pauseUntilAborted } from '../../base/pause.ts'
 
 /** A call that hangs must not stop the others: after this time the next one has its turn. */
 const TURN_LIMIT_MS = 1000
-const LONGEST_PAUSE_MS = 250
+const LONGEST_PAUSE_MS = 1000
 /** After so many conflicts the pauses grow no more. With this, a hundred processes get their turn. */
 const DOUBLINGS = 6
 
