@@ -20,6 +20,8 @@ export interface OpenRow {
 export interface LockRows {
   /** `look`: also if the row is empty. A row may be opened without the gate, if it is not saved. */
   open(resource: string, look?: boolean): Promise<OpenRow>
+  /** To look at them only. */
+  openSome(resources: readonly string[]): Promise<WebRow[]>
   openAll(filter: (row: WebRow) => boolean): Promise<WebRow[]>
   save(opened: OpenRow): Promise<void>
   /** Its token stays below all later ones. */
@@ -78,6 +80,15 @@ export function lockRows(
       const text = JSON.stringify(encodeRecord(row))
       const held = early ?? (needsLook(row) ? await native.held() : undefined)
       return { row, living: held ? update(row, held) : new Map(), text }
+    },
+
+    async openSome(resources) {
+      const found = await Promise.all(resources.map((resource) => records.get(resource)))
+      const opened = found.map((row, n) => row ?? newRow(resources[n] ?? '', 0))
+      if (!opened.some(needsLook)) return opened
+      const held = await native.held()
+      for (const row of opened) update(row, held)
+      return opened
     },
 
     async openAll(filter) {
