@@ -30,7 +30,7 @@ const QUESTIONS_AT_ONCE = 32
 export interface EtcdStoreOptions {
   /** The beginning of all keys of the store. Default `holdfast/`. */
   readonly prefix?: string
-  /** How many acquire requests may be in flight. The others wait in this process, in order. Default 128. */
+  /** How many acquire requests may be in flight. The others wait in this process, in order. Default 32. */
   readonly maxInFlight?: number
 }
 
@@ -43,7 +43,7 @@ export interface EtcdStoreOptions {
 export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): LeaseStore {
   const database = etcdDatabase(client)
   expectOptions(options, { prefix: 1, maxInFlight: 1 })
-  const { prefix = 'holdfast/', maxInFlight = 128 } = options
+  const { prefix = 'holdfast/', maxInFlight = 32 } = options
   expectText('prefix', prefix)
   const clock = systemClock
   const keys = new Keys(database.prefix + prefix)
