@@ -1,5 +1,6 @@
-/** Pages of leases in the order of their resources and tokens. */
+/** Pages of leases in the order of their resources, as bytes of UTF-8, and of their tokens. */
 import type { LeaseRecord } from '../base/records.ts'
+import { compareUtf8 } from '../base/utf8-order.ts'
 import type { LeasePage, ListQuery } from '../core/index.ts'
 
 /** Between resource and token in a cursor. No name of a resource contains it. */
@@ -26,7 +27,8 @@ export function nextAfter({ resource, token, share }: LeaseRecord): string {
 /** Whether the query asks for leases of this resource. */
 export function mayBeListed(resource: string, { prefix = '', after }: ListQuery): boolean {
   const cursor = cursorOf(after)
-  const isAfter = resource > cursor.resource || (resource === cursor.resource && cursor.token < Infinity)
+  const order = compareUtf8(resource, cursor.resource)
+  const isAfter = order > 0 || (order === 0 && cursor.token < Infinity)
   return isAfter && resource.startsWith(prefix)
 }
 
@@ -35,7 +37,7 @@ export function pageOf(found: readonly LeaseRecord[], { limit, after }: ListQuer
   const cursor = cursorOf(after)
   const leases = found
     .filter(({ resource, token }) => resource !== cursor.resource || token > cursor.token)
-    .sort((a, b) => (a.resource === b.resource ? a.token - b.token : a.resource < b.resource ? -1 : 1))
+    .sort((a, b) => compareUtf8(a.resource, b.resource) || a.token - b.token)
   const page = leases.slice(0, limit)
   const last = page.at(-1)
   return { leases: page, ...(last && leases.length > limit && { next: nextAfter(last) }) }

@@ -60,8 +60,13 @@ export interface StoredLease {
   keptUntil?: number
 }
 
-/** A request, with the record of the process if the lease is to end with it. */
-export type RowAsk = Ask & { readonly process?: string | null }
+/** A request as a row carries it out. */
+export type RowAsk = Ask & {
+  /** The record of the process, if the lease is to end with it. */
+  readonly process?: string | null
+  /** Of the lease, if the backend has a better clock for it. Must be higher than that of the row. */
+  readonly token?: number
+}
 
 export interface Waiter {
   readonly id: string
@@ -148,9 +153,15 @@ export function release(
   return { ended, holders: liveRecords(row, now) }
 }
 
-/** Ends expired leases, at most `limit`, and returns them. */
-export function expire(row: LeaseRow, now: number, effects: Effects, limit = Infinity): LeaseRecord[] {
-  const expired = endExpired(row, now, effects, limit)
+/** Ends expired leases, at most `limit`, and returns them. `tokens`: only these. */
+export function expire(
+  row: LeaseRow,
+  now: number,
+  effects: Effects,
+  limit = Infinity,
+  tokens?: readonly number[],
+): LeaseRecord[] {
+  const expired = endExpired(row, now, effects, limit, tokens)
   settle(row, now, effects)
   return expired
 }
@@ -234,15 +245,16 @@ function grant(row: LeaseRow, request: RowAsk, now: number, effects: Effects): A
   const { id, owner, ttl, metadata = null, process, atLeast, lockDelay } = request
   const share = row.reserved.get(id)?.share ?? request.share ?? null
   const ended = endExpired(row, now, effects)
-  if (isReplacing(row, request, now)) {
+  const isTakeOver = isReplacing(row, request, now)
+  if (isTakeOver) {
     for (const lease of row.leases.filter((one) => isLive(one, now)))
       ended.push(end(row, lease, 'taken-over', now, effects))
     row.leases = []
-    // They may not fit beside the new lease. Those that do are made again by the next transition.
+    // They may not fit beside the new lease. Those that do are made again below.
     row.reserved.clear()
   }
   const replaced = ended.at(-1)
-  const token = nextToken(row.token, now)
+  const token = request.token ?? nextToken(row.token, now)
   const lease: StoredLease = {
     id,
     owner,
@@ -264,6 +276,7 @@ function grant(row: LeaseRow, request: RowAsk, now: number, effects: Effects): A
   row.reserved.delete(id)
   const record = describe(row, lease, 'held', now)
   effects.changes.push(record)
+  if (isTakeOver) settle(row, now, effects)
   return { granted: true, lease: record, ...(replaced && { replaced }) }
 }
 
@@ -356,9 +369,18 @@ function extend(
   return record
 }
 
-function endExpired(row: LeaseRow, now: number, effects: Effects, limit = Infinity): LeaseRecord[] {
+function endExpired(
+  row: LeaseRow,
+  now: number,
+  effects: Effects,
+  limit = Infinity,
+  tokens?: readonly number[],
+): LeaseRecord[] {
   const expired = row.leases.filter((lease) => !hasEnded(lease) && !isLive(lease, now))
-  return expired.slice(0, limit).map((lease) => end(row, lease, 'expired', now, effects))
+  return expired
+    .filter(({ token }) => !tokens || tokens.includes(token))
+    .slice(0, limit)
+    .map((lease) => end(row, lease, 'expired', now, effects))
 }
 
 function end(

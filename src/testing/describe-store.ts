@@ -1,6 +1,6 @@
 import { type Duration, expectTtl } from '../base/duration.ts'
 import type { LeaseStore, StoreSupport } from '../core/index.ts'
-import type { Case, StoreUnderTest } from './conformance/case.ts'
+import type { Case, Hook, StoreUnderTest } from './conformance/case.ts'
 import { contentionCases } from './conformance/contention.ts'
 import { expiryCases } from './conformance/expiry.ts'
 import { failureCases } from './conformance/failure.ts'
@@ -23,10 +23,12 @@ export interface StoreHarness {
   dispose?(): Promise<void>
 }
 
+type RunCase = (name: string, body: () => Promise<void>) => unknown
+
 export interface DescribeStoreOptions<H extends StoreHarness> {
   /** Makes a store on data that no other test uses. */
   readonly create: () => Promise<H>
-  /** What the store says of itself. Default: everything but `waiting`. */
+  /** What the store says of itself. Default: everything. */
   readonly supports?: Partial<StoreSupport>
   /**
    * A TTL that is long for one call and short to wait for, in milliseconds. Cases for which it was too short are
@@ -39,6 +41,11 @@ export interface DescribeStoreOptions<H extends StoreHarness> {
   readonly pass?: (harness: H, ms: number) => Promise<void>
   /** Sets the store's wall clock forward or back. */
   readonly stepClock?: (harness: H, ms: number) => void
+  /**
+   * Sets the clock of this process off by so many milliseconds, until the returned function is called. For stores whose
+   * backend has a clock of its own.
+   */
+  readonly skewCaller?: (harness: H, ms: number) => () => void
   /** A new store on the data of the harness, as after a restart. */
   readonly reopen?: (harness: H) => Promise<LeaseStore>
   /** Makes the backend fail; the function that it returns mends it. */
@@ -48,7 +55,7 @@ export interface DescribeStoreOptions<H extends StoreHarness> {
   /** The test runner's functions. Default: the global ones. */
   readonly runner?: {
     describe(name: string, body: () => void): unknown
-    it(name: string, body: () => Promise<void>): unknown
+    it: RunCase & { readonly skip?: RunCase }
   }
 }
 
@@ -68,10 +75,12 @@ export function describeStore<H extends StoreHarness>(name: string, options: Des
 
   runner.describe(`${name}: a lease store`, () => {
     for (const { title, needs = [], run } of CASES) {
-      if (
-        needs.some((need) => (need in supports ? !supports[need as keyof StoreSupport] : !(need in options)))
-      )
+      if (needs.some((need) => supports[need as keyof StoreSupport] === false)) continue
+      const missing = needs.filter((need) => !(need in supports) && options[need as Hook] === undefined)
+      if (missing.length > 0) {
+        runner.it.skip?.(`${title} (needs the hook ${missing.join(', ')})`, async () => {})
         continue
+      }
       runner.it(title, async () => {
         const harness = await options.create()
         let added = 0
@@ -88,6 +97,7 @@ export function describeStore<H extends StoreHarness>(name: string, options: Des
           },
           elapsed: () => performance.now() + added,
           stepClock: (ms) => options.stepClock?.(harness, ms),
+          skewCaller: (ms) => options.skewCaller?.(harness, ms) ?? (() => {}),
           reopen: async () => (options.reopen ? options.reopen(harness) : harness.store),
           outage: async () => (options.outage ? options.outage(harness) : async () => {}),
           interruptWatch: async () => options.interruptWatch?.(harness),

@@ -8,3 +8,4 @@ export {
   fakeBrowser,
 } from './fake-browser/index.ts'
 export { FakeClock } from './fake-clock.ts'
+export { mutateStore, type StoreMistake, storeMistakes } from './mutants.ts'

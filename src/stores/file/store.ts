@@ -3,6 +3,7 @@ import { refuse } from '../../base/arguments.ts'
 import type { Clock } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
+import { compareUtf8 } from '../../base/utf8-order.ts'
 import { fileError } from '../../clients/file-errors.ts'
 import type { Answer, LeaseStore, Released, Renewal } from '../../core/index.ts'
 import { mayBeListed, pageOf } from '../lease-page.ts'
@@ -178,7 +179,7 @@ export function openStore(directory: LeaseDirectory, clock: Clock): LeaseStore {
       if (resource !== undefined) found.push({ key, resource })
     }
     for await (const _ of inBatches(await directory.keys(), nameOf));
-    return found.sort((a, b) => (a.resource < b.resource ? -1 : 1))
+    return found.sort((a, b) => compareUtf8(a.resource, b.resource))
   }
 
   async function* loadAll(keys: readonly string[]): AsyncGenerator<LoadedRow> {

@@ -1,4 +1,5 @@
 import { LeaseError } from '../../base/errors.ts'
+import { compareUtf8 } from '../../base/utf8-order.ts'
 import { natsError } from '../../clients/nats-errors.ts'
 import type {
   Reading,
@@ -54,8 +55,8 @@ export class BucketRegisters implements Registers<BucketRegister> {
   async list({ prefix, after }: RegisterQuery, stop: AbortSignal) {
     const { registers, now } = await this.#readAll(stop)
     const listed = registers
-      .filter(({ name }) => name.startsWith(prefix) && name > after)
-      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .filter(({ name }) => name.startsWith(prefix) && compareUtf8(name, after) > 0)
+      .sort((a, b) => compareUtf8(a.name, b.name))
     return { registers: listed, now }
   }
 

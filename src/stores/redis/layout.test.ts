@@ -1,6 +1,5 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compareBytes, packLease, SHARDS, shardOf, unpack, unpackLive } from './layout.ts'
+import { packLease, SHARDS, shardOf, unpack, unpackLive } from './layout.ts'
 
 describe('shardOf', () => {
   it('never changes, because leases are stored where it says', () => {
@@ -12,17 +11,6 @@ describe('shardOf', () => {
     const counts = Array.from({ length: SHARDS }, (_, shard) => shards.filter((one) => one === shard).length)
     expect(Math.min(...counts)).toBeGreaterThan(50)
     expect(Math.max(...counts)).toBeLessThan(200)
-  })
-})
-
-describe('compareBytes', () => {
-  it('orders like UTF-8 bytes', () => {
-    const text = fc.string({ unit: 'binary' }).filter((one) => one.isWellFormed())
-    fc.assert(
-      fc.property(text, text, (a, b) => {
-        expect(Math.sign(compareBytes(a, b))).toBe(Buffer.compare(Buffer.from(a), Buffer.from(b)))
-      }),
-    )
   })
 })
 

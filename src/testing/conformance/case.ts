@@ -11,12 +11,16 @@ export interface StoreUnderTest {
   /** Real time, and what `pass` has added to it. */
   elapsed(): number
   stepClock(ms: number): void
+  /** Sets the clock of this process off by so much, until the function that it returns is called. */
+  skewCaller(ms: number): () => void
   reopen(): Promise<LeaseStore>
   outage(): Promise<() => Promise<void>>
   interruptWatch(): Promise<void>
 }
 
-type Need = keyof StoreSupport | 'stepClock' | 'reopen' | 'outage' | 'interruptWatch'
+/** What a harness may offer. */
+export type Hook = 'stepClock' | 'skewCaller' | 'reopen' | 'outage' | 'interruptWatch'
+type Need = keyof StoreSupport | Hook
 
 export interface Case {
   readonly title: string

@@ -2,6 +2,8 @@ import type { LeaseRecord } from '../../core/index.ts'
 import { asking, type Case, grab, grabSoon, granted, LONG_MS, whileHeld } from './case.ts'
 import { check, checkEqual } from './check.ts'
 
+const HOUR_MS = 3_600_000
+
 export const expiryCases: readonly Case[] = [
   {
     title: 'frees an expired lease before any sweep, and hands it back',
@@ -81,6 +83,64 @@ export const expiryCases: readonly Case[] = [
       const { lease } = await grabSoon(under, peer, 'late release')
       checkEqual((await store.release({ resource: 'late release', id: old.id })).ended, null, 'what it ended')
       checkEqual((await peer.read(['late release']))[0]?.[0]?.id, lease.id, 'the holder')
+    },
+  },
+  {
+    title: 'says of a late release that the lease had expired',
+    needs: ['expiry'],
+    async run(under) {
+      const { store, ttl } = under
+      const { id } = await grab(store, 'too late', { ttl })
+      await under.pass(ttl * 1.5)
+      const { ended } = await store.release({ resource: 'too late', id })
+      check(ended === null || ended.state === 'expired', `it had expired, got ${ended?.state}`)
+      checkEqual(
+        (await store.release({ resource: 'too late', id })).ended,
+        null,
+        'what a second release ended',
+      )
+    },
+  },
+  {
+    title: 'sweeps no live lease, however little time it has left',
+    needs: ['expiry'],
+    async run(under) {
+      const { store, peer } = under
+      await whileHeld(under, 'nearly over', async (resource, ttl) => {
+        const { id } = await grab(store, resource, { ttl })
+        const swept = await peer.sweep({ limit: 100 })
+        check(
+          swept.every((lease) => lease.id !== id),
+          'the live lease is not swept',
+        )
+        check((await store.renew({ resource, id, ttl })).ok, 'it is still live')
+      })
+    },
+  },
+  {
+    title: 'judges time by its own clock, whatever the clock of the caller says',
+    needs: ['expiry', 'skewCaller'],
+    async run(under) {
+      const { store, peer, ttl } = under
+      const live = await grab(store, 'on time')
+      const over = await grab(store, 'overdue', { ttl })
+      await under.pass(ttl * 1.5)
+      for (const skewMs of [HOUR_MS, -HOUR_MS]) {
+        const restore = under.skewCaller(skewMs)
+        try {
+          check(!(await peer.acquire(asking(live.resource))).granted, 'a live lease is not taken')
+          checkEqual(await peer.read([over.resource]), [[]], 'the expired lease')
+          const [[shown] = []] = await peer.read([live.resource])
+          check((shown?.remaining ?? Infinity) <= LONG_MS, `the time that is left: ${shown?.remaining} ms`)
+          check(
+            (await store.renew({ resource: live.resource, id: live.id, ttl: LONG_MS })).ok,
+            'it is renewed',
+          )
+        } finally {
+          restore()
+        }
+      }
+      await grabSoon(under, peer, over.resource)
     },
   },
   {

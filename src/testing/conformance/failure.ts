@@ -18,6 +18,13 @@ export const failureCases: readonly Case[] = [
         check(error instanceof LeaseError, `${what} rejects with a LeaseError, got ${error}`)
         checkEqual([error.code, error.retryable], ['store-unavailable', true], what)
       }
+      // A backend that cannot write may still read.
+      const failure = await store.read(['out']).catch((error: unknown) => error)
+      if (failure instanceof Error)
+        check(
+          failure instanceof LeaseError && failure.retryable,
+          `read rejects with a retryable LeaseError, got ${failure}`,
+        )
       await mend()
       const next = await recovered(under)
       check(next.lease.token > 0, 'it grants again')

@@ -47,13 +47,31 @@ export const holdingCases: readonly Case[] = [
   },
   {
     title: 'grants the same lease again to the same id',
-    async run({ store, peer }) {
-      const ask = asking('again')
+    async run({ store, peer, supports }) {
+      const ask = asking('again', { ttl: LONG_MS / 4 })
       const first = granted(await store.acquire(ask)).lease
-      const second = granted(await peer.acquire(ask))
+      const second = granted(await peer.acquire({ ...ask, ttl: LONG_MS }))
       checkEqual(second.lease.token, first.token, 'the token')
+      if (supports.expiry) check((second.lease.remaining ?? 0) > LONG_MS / 2, 'the expiry is extended')
       check(second.replaced === undefined, 'it does not replace itself')
       check((second.lease.expiresAt ?? 0) >= (first.expiresAt ?? 0), 'the expiry does not go back')
+    },
+  },
+  {
+    title: 'changes nothing but the expiry by a renewal or a repeated request',
+    async run({ store, peer }) {
+      const ask = asking('unchanged', { owner: 'Mika', metadata: { host: 'a' } })
+      const { token, acquiredAt } = granted(await store.acquire(ask)).lease
+      const renewal = await peer.renew({ resource: ask.resource, id: ask.id, ttl: LONG_MS })
+      check(renewal.ok, 'the renewal is accepted')
+      const again = granted(await peer.acquire({ ...ask, owner: 'Ken', metadata: { host: 'b' } })).lease
+      const [[read] = []] = await store.read([ask.resource])
+      for (const lease of [renewal.lease, again, read])
+        checkEqual(
+          [lease?.owner, lease?.metadata, lease?.token, lease?.acquiredAt],
+          ['Mika', { host: 'a' }, token, acquiredAt],
+          'the lease',
+        )
     },
   },
   {
@@ -73,6 +91,20 @@ export const holdingCases: readonly Case[] = [
       const other = await store.renew({ resource: 'renewed', id: 'somebody else', ttl: LONG_MS })
       check(!other.ok, 'another may not renew')
       checkEqual(other.holders[0]?.id, lease.id, 'the holder')
+    },
+  },
+  {
+    title: 'renews for so long from now, and no longer',
+    needs: ['expiry'],
+    async run({ store, peer }) {
+      const { id } = await grab(store, 'so long')
+      const renewal = await peer.renew({ resource: 'so long', id, ttl: LONG_MS * 2 })
+      check(renewal.ok, 'the renewal is accepted')
+      const { remaining } = renewal.lease
+      check(
+        remaining !== null && remaining > LONG_MS && remaining <= LONG_MS * 2,
+        `at most ${LONG_MS * 2} ms are left, got ${remaining}`,
+      )
     },
   },
   {
@@ -153,11 +185,20 @@ export const holdingCases: readonly Case[] = [
       const lease = await grab(store, 'told', { lost: () => told++ })
       await peer.release({ resource: 'told', token: lease.token })
       await eventually(under, 'the holder is told', () => told > 0)
+      await under.pass(100)
       checkEqual(told, 1, 'the calls of lost')
+    },
+  },
+  {
+    title: 'tells nobody of a loss after an own release',
+    needs: ['push'],
+    async run(under) {
+      const { store } = under
+      let told = 0
       const own = await grab(store, 'own', { lost: () => told++ })
       await store.release({ resource: 'own', id: own.id })
       await under.pass(100)
-      checkEqual(told, 1, 'the calls of lost after a release of its own')
+      checkEqual(told, 0, 'the calls of lost')
     },
   },
 ]

@@ -17,6 +17,35 @@ export const listingCases: readonly Case[] = [
     },
   },
   {
+    title: 'reads hundreds of names in one call',
+    async run({ store, peer }) {
+      const names = Array.from({ length: 300 }, (_, n) => `many:${n}`)
+      const { id } = await grab(store, 'many:299')
+      const found = await peer.read(names)
+      checkEqual(found.length, 300, 'how many were read')
+      checkEqual(found[299]?.[0]?.id, id, 'the last one')
+    },
+  },
+  {
+    title: 'lists in the order of UTF-8',
+    needs: ['list'],
+    async run({ store }) {
+      // UTF-16 has the last two in the other order.
+      const names = ['order:A', 'order:a', 'order:é', 'order:\ufb00', 'order:\u{1f600}']
+      for (const name of names.toReversed()) await grab(store, name)
+      for (const limit of [2, 100]) {
+        const found: string[] = []
+        let after: string | undefined
+        do {
+          const page = await store.list({ prefix: 'order:', limit, after })
+          found.push(...page.leases.map(({ resource }) => resource))
+          after = page.next
+        } while (after !== undefined && found.length < 20)
+        checkEqual(found, names, `the names, in pages of ${limit}`)
+      }
+    },
+  },
+  {
     title: 'lists live leases by prefix, taken literally',
     needs: ['list'],
     async run({ store, peer }) {

@@ -118,8 +118,21 @@ export const queueCases: readonly Case[] = [
         return { old, waiter: await queued(peer, resource, 0), ttl }
       })
       await under.pass(ttl * 1.2)
+      check(!(await store.acquire(asking(old.resource))).granted, 'a newcomer does not overtake the queue')
       const { replaced } = granted(await peer.acquire(waiter.ask))
       checkEqual(replaced?.id, old.id, 'the replaced lease')
+    },
+  },
+  {
+    title: 'wakes the first waiter when a lease is ended by force',
+    needs: ['queue'],
+    async run(under) {
+      const { store, peer } = under
+      const holder = await grab(store, 'forced turn')
+      const waiter = await queued(peer, 'forced turn', 0)
+      await store.release({ resource: 'forced turn', token: holder.token })
+      await woken(under, waiter)
+      granted(await peer.acquire(waiter.ask))
     },
   },
   {

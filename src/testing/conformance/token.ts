@@ -29,6 +29,17 @@ export const tokenCases: readonly Case[] = [
     },
   },
   {
+    title: 'raises the token for an id whose lease has expired',
+    needs: ['expiry'],
+    async run(under) {
+      const { store, peer, ttl } = under
+      const ask = asking('comes back', { ttl })
+      const { token } = granted(await store.acquire(ask)).lease
+      await under.pass(ttl * 1.5)
+      rises(token, (await grabSoon(under, peer, 'comes back', { id: ask.id })).lease.token)
+    },
+  },
+  {
     title: 'raises the token across a restart',
     needs: ['reopen'],
     async run(under) {

@@ -24,6 +24,25 @@ export const watchCases: readonly Case[] = [
     },
   },
   {
+    title: 'tells watchers of renewals',
+    needs: ['push'],
+    async run(under) {
+      const { store, peer } = under
+      const { id, token } = await grab(peer, 'renewed')
+      const seen: string[] = []
+      const watch = await store.watch((event) => seen.push(show(event)))
+      for (let beats = 1; beats <= 2; beats++) {
+        await peer.renew({ resource: 'renewed', id, ttl: LONG_MS * (1 + beats) })
+        await eventually(
+          under,
+          'the renewal is told',
+          () => seen.filter((text) => text === `renewed ${token} held`).length >= beats,
+        )
+      }
+      await watch[Symbol.asyncDispose]()
+    },
+  },
+  {
     title: 'tells watchers of what expired',
     needs: ['push', 'expiry'],
     async run(under) {
@@ -79,9 +98,17 @@ export const watchCases: readonly Case[] = [
     async run(under) {
       const { store, peer } = under
       const seen: string[] = []
+      const other: string[] = []
       const watch = await store.watch((event) => seen.push(show(event)))
-      await under.interruptWatch()
-      await eventually(under, 'the gap is told', () => seen.includes('gap'))
+      const second = await store.watch((event) => other.push(show(event)))
+      const interrupted = under.interruptWatch()
+      const during = await grab(peer, 'during')
+      await interrupted
+      // A store that misses nothing need not tell of a gap.
+      const told = (events: readonly string[]) =>
+        events.includes('gap') || events.includes(`during ${during.token} held`)
+      await eventually(under, 'every watcher is told of the gap', () => told(seen) && told(other))
+      await second[Symbol.asyncDispose]()
       // An interruption may last: what falls into the rest of it is told as another gap.
       let isTold = false
       for (let n = 0; n < 5 && !isTold; n++) {
