@@ -25,11 +25,8 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 export const scenarios = {
   clear: () => chrome.storage.local.clear(),
 
-  async fill(count: number): Promise<void> {
-    const sync = createSync<Entity>({ ...chromeContext(), onWarning: () => {} })
-    await sync.setEntities(Array.from({ length: count }, (_, n) => [`entity-${n}`, { n, at: 0 }]))
-    await sync.close()
-  },
+  fill: (name: SharedName, count: number) =>
+    shared(name).fill(Array.from({ length: count }, (_, n) => `entity-${n}`)),
 
   /** Milliseconds of the bare `get` of all keys, and of a bootstrap. */
   async bootstrap(count: number): Promise<{ bare: number; ours: number }> {
@@ -69,23 +66,19 @@ export const scenarios = {
 
   ids: (name: SharedName) => shared(name).ids(),
 
-  /** Milliseconds of each bare write, add, change and removal. */
-  async operations(count: number): Promise<Record<'bare' | 'add' | 'set' | 'remove', number[]>> {
-    const [bare, holdfast] = [shared('bare'), shared('holdfast')]
-    await holdfast.ids()
-    const times = { bare: [], add: [], set: [], remove: [] } as Record<
-      'bare' | 'add' | 'set' | 'remove',
-      number[]
-    >
-    const measure = async (name: keyof typeof times, work: () => Promise<unknown>) => {
-      times[name].push(await timed(work))
+  /** Milliseconds of each add, change and removal. */
+  async operations(name: SharedName, count: number): Promise<Record<'add' | 'set' | 'remove', number[]>> {
+    const store = shared(name)
+    await store.ids()
+    const times: Record<'add' | 'set' | 'remove', number[]> = { add: [], set: [], remove: [] }
+    const measure = async (operation: keyof typeof times, work: () => Promise<unknown>) => {
+      times[operation].push(await timed(work))
       await pause()
     }
     for (let n = 0; n < count; n++) {
-      await measure('bare', () => bare.write('bare', { n, at: 0 }))
-      await measure('add', () => holdfast.add(`added-${n}`))
-      await measure('set', () => holdfast.write('entity-7', { n, at: 0 }))
-      await measure('remove', () => holdfast.remove(`entity-${n + 10}`))
+      await measure('add', () => store.add(`added-${n}`))
+      await measure('set', () => store.write('entity-7', { n, at: 0 }))
+      await measure('remove', () => store.remove(`entity-${n + 10}`))
     }
     return times
   },

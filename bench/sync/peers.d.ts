@@ -4,6 +4,7 @@ declare module '@plasmohq/storage' {
     constructor(options: { area: 'local' })
     get(key: string): Promise<unknown>
     set(key: string, value: unknown): Promise<unknown>
+    remove(key: string): Promise<unknown>
     watch(watchers: Record<string, (change: { newValue?: unknown }) => void>): boolean
   }
 }
@@ -12,6 +13,7 @@ declare module '@wxt-dev/storage' {
   export const storage: {
     getItem(key: string): Promise<unknown>
     setItem(key: string, value: unknown): Promise<void>
+    removeItem(key: string): Promise<void>
     watch(key: string, listener: (value: unknown) => void): () => void
   }
 }

@@ -9,8 +9,12 @@ export interface Entity {
 }
 
 export interface Shared {
+  /** Stores many entities, and their ids in the list. */
+  fill(ids: readonly string[]): Promise<unknown>
+  /** Sets an entity that is in the list. */
   write(id: string, entity: Entity): Promise<unknown>
   watch(id: string, heard: (entity: Entity) => void): void
+  /** Stores an entity, and its id in the list. */
   add(id: string): Promise<unknown>
   remove(id: string): Promise<unknown>
   has(id: string): Promise<boolean>
@@ -21,18 +25,58 @@ export type SharedName = keyof typeof openShared
 
 const { local, onChanged } = chrome.storage
 const LIST = 'list'
-const asIds = (value: unknown) => (Array.isArray(value) ? (value as string[]) : [])
-const merged = (ids: unknown, id: string) => [...new Set([...asIds(ids), id])]
-const without = (ids: unknown, id: string) => asIds(ids).filter((other) => other !== id)
+const EMPTY: Entity = { n: 0, at: 0 }
+
+/** A library that stores values by key: the list of ids is a value of its own, which is read, changed and stored. */
+interface Values {
+  get(key: string): Promise<unknown>
+  set(key: string, value: unknown): Promise<unknown>
+  remove(key: string): Promise<unknown>
+  watch(key: string, heard: (value: unknown) => void): void
+}
+
+function listOver({ get, set, remove, watch }: Values): Shared {
+  const ids = async () => ((await get(LIST)) ?? []) as string[]
+  return {
+    async fill(ids) {
+      await local.set(Object.fromEntries(ids.map((id) => [id, EMPTY])))
+      await set(LIST, ids)
+    },
+    write: set,
+    watch: (id, heard) => watch(id, (value) => heard(value as Entity)),
+    async add(id) {
+      await set(id, EMPTY)
+      await set(LIST, [...new Set([...(await ids()), id])])
+    },
+    async remove(id) {
+      await set(
+        LIST,
+        (await ids()).filter((other) => other !== id),
+      )
+      await remove(id)
+    },
+    has: async (id) => Boolean(await get(id)),
+    ids,
+  }
+}
 
 export const openShared = {
+  bare: () =>
+    listOver({
+      get: async (key) => (await local.get(key))[key],
+      set: (key, value) => local.set({ [key]: value }),
+      remove: (key) => local.remove(key),
+      watch: (key, heard) =>
+        onChanged.addListener((changes) => key in changes && heard(changes[key]?.newValue)),
+    }),
   holdfast(): Shared {
     const sync = createSync<Entity>({ ...chromeContext(), onWarning: () => {} })
     void sync.bootstrap()
     return {
+      fill: (ids) => sync.setEntities(ids.map((id) => [id, EMPTY])),
       write: (id, entity) => sync.setEntity(id, entity),
       watch: (id, heard) => sync.subscribe((change) => change.type === 'entity' && heard(change.entity), id),
-      add: (id) => sync.setEntity(id, { n: 0, at: 0 }),
+      add: (id) => sync.setEntity(id, EMPTY),
       remove: (id) => sync.removeEntity(id),
       has: async (id) => sync.get(id) !== undefined,
       async ids() {
@@ -41,36 +85,20 @@ export const openShared = {
       },
     }
   },
-  bare(): Shared {
-    return {
-      write: (id, entity) => local.set({ [id]: entity }),
-      watch: (id, heard) =>
-        onChanged.addListener((changes) => id in changes && heard(changes[id]?.newValue as Entity)),
-      add: async (id) => local.set({ [LIST]: merged((await local.get(LIST))[LIST], id) }),
-      remove: async (id) => local.set({ [LIST]: without((await local.get(LIST))[LIST], id) }),
-      has: async (id) => id in (await local.get(id)),
-      ids: async () => asIds((await local.get(LIST))[LIST]),
-    }
-  },
-  plasmo(): Shared {
+  plasmo() {
     const storage = new Storage({ area: 'local' })
-    return {
-      write: (id, entity) => storage.set(id, entity),
-      watch: (id, heard) => storage.watch({ [id]: ({ newValue }) => heard(newValue as Entity) }),
-      add: async (id) => storage.set(LIST, merged(await storage.get(LIST), id)),
-      remove: async (id) => storage.set(LIST, without(await storage.get(LIST), id)),
-      has: async (id) => (await storage.get(id)) !== undefined,
-      ids: async () => asIds(await storage.get(LIST)),
-    }
+    return listOver({
+      get: (key) => storage.get(key),
+      set: (key, value) => storage.set(key, value),
+      remove: (key) => storage.remove(key),
+      watch: (key, heard) => storage.watch({ [key]: ({ newValue }) => heard(newValue) }),
+    })
   },
-  wxt(): Shared {
-    return {
-      write: (id, entity) => wxt.setItem(`local:${id}`, entity),
-      watch: (id, heard) => wxt.watch(`local:${id}`, (value) => heard(value as Entity)),
-      add: async (id) => wxt.setItem(`local:${LIST}`, merged(await wxt.getItem(`local:${LIST}`), id)),
-      remove: async (id) => wxt.setItem(`local:${LIST}`, without(await wxt.getItem(`local:${LIST}`), id)),
-      has: async (id) => (await wxt.getItem(`local:${id}`)) !== null,
-      ids: async () => asIds(await wxt.getItem(`local:${LIST}`)),
-    }
-  },
+  wxt: () =>
+    listOver({
+      get: (key) => wxt.getItem(`local:${key}`),
+      set: (key, value) => wxt.setItem(`local:${key}`, value),
+      remove: (key) => wxt.removeItem(`local:${key}`),
+      watch: (key, heard) => wxt.watch(`local:${key}`, heard),
+    }),
 }

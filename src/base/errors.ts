@@ -78,6 +78,8 @@ export class LeaseError extends Error {
   declare readonly holder?: LeaseRecord
   /** With `lease-held`: all who have it, oldest first, as far as the store said. */
   declare readonly holders?: readonly LeaseRecord[]
+  /** With `lease-held`: so many milliseconds a lease that has ended still keeps the resource. */
+  declare readonly keptFor?: number
 
   constructor(code: LeaseErrorCode, message: string, details: LeaseErrorDetails = {}) {
     super(message, details)

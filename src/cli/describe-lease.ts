@@ -1,87 +1,70 @@
 import type { LeaseRecord } from '../base/records.ts'
 import type { WaitingQueue } from '../core/index.ts'
 import { formatDuration } from './format-duration.ts'
-import { alignColumns, cut, printable, shareColumns, type Terminal, width } from './terminal.ts'
+import { leaseToJson } from './lease-json.ts'
+import { cut, GAP, printable, type Terminal, widest, width } from './terminal.ts'
 
-export const NOTHING_HELD = 'Nothing is held. holdfast run <resource> -- <command> takes a lease.'
-
-/** A lease as `--json` prints it. */
-export function leaseToJson(lease: LeaseRecord) {
-  const { resource, owner, token, id, state, metadata, acquiredAt, expiresAt, remaining } = lease
-  return {
-    resource,
-    owner,
-    token,
-    id,
-    state,
-    metadata,
-    acquiredAt: new Date(acquiredAt).toISOString(),
-    expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
-    remainingMs: remaining === null ? null : Math.round(remaining),
-  }
-}
-
-interface Column {
-  readonly heading: string
-  readonly text: (lease: LeaseRecord) => string
-  /** Cut if the line is longer than the terminal is wide. */
-  readonly isFlexible?: boolean
-  /** Left out on a terminal that is narrower than this. */
-  readonly from?: number
-}
-
-const COLUMNS: readonly Column[] = [
-  { heading: 'RESOURCE', text: ({ resource }) => printable(resource), isFlexible: true },
-  { heading: 'HOLDER', text: ({ owner }) => printable(owner), isFlexible: true },
-  { heading: 'TOKEN', text: ({ token }) => String(token), from: 70 },
-  { heading: 'HELD FOR', text: heldFor, from: 50 },
-  { heading: 'LEFT', text: timeLeft },
-  { heading: 'NOTE', text: noteOf, isFlexible: true, from: 90 },
-]
-const GAP = 2
-
-/** One line for each lease, under a heading. No line is longer than the terminal is wide. */
-export function leaseTable(leases: readonly LeaseRecord[], terminal: Terminal): string[] {
-  const columns = COLUMNS.filter(({ from = 0 }) => terminal.columns >= from)
-  const cells = columns.map(({ heading, text }) => [heading, ...leases.map(text)])
-  const widths = cells.map((column) => Math.max(...column.map(width)))
-  const flexible = columns.flatMap(({ isFlexible }, index) => (isFlexible ? [index] : []))
-  const fixed = widths.reduce((sum, each, index) => sum + (columns[index]?.isFlexible ? 0 : each), 0)
-  const shares = shareColumns(
-    flexible.map((index) => widths[index] ?? 0),
-    terminal.columns - fixed - GAP * (columns.length - 1),
-  )
-  for (const [order, index] of flexible.entries())
-    cells[index] = cells[index]?.map((text) => cut(text, shares[order] ?? 0)) ?? []
-  const rows = Array.from({ length: leases.length + 1 }, (_, row) => cells.map((column) => column[row] ?? ''))
-  const [heading = '', ...lines] = alignColumns(rows)
-  return [terminal.style('dim', heading), ...lines]
-}
-
-/** Everything about one lease, one line for each fact. `queue`: those who wait for it, if the store can tell. */
-export function leaseDetails(
-  lease: LeaseRecord,
+/**
+ * Everything about the leases of one resource, one line for each fact. `queue`: those who wait for it, if the store can
+ * tell. `columns`: cuts each line to this width.
+ */
+export function resourceDetails(
+  leases: readonly LeaseRecord[],
   terminal: Terminal,
   queue: WaitingQueue | null = null,
+  columns = Infinity,
 ): string[] {
+  const [first] = leases
+  if (!first) return []
+  const about = [['resource', printable(first.resource)]]
+  const share = leases.some((lease) => lease.share !== null)
+    ? [
+        [
+          'share',
+          [...new Set(leases.map((lease) => shareText(lease, leases.length)))].filter(Boolean).join(', '),
+        ],
+      ]
+    : []
+  const waiting = queue ? [['waiting', waitersText(queue, share.length > 0)]] : []
+  const blocks =
+    leases.length === 1
+      ? [[...about, ...holderRows(first), ...share, ...waiting, ...metadataTexts(first)]]
+      : [
+          [...about, ['holders', String(leases.length)], ...share, ...waiting],
+          ...leases.map((lease) => [...holderRows(lease), ...metadataTexts(lease)]),
+        ]
+  const names = widest(blocks.flat().map(([name = '']) => name))
+  const line = ([name = '', value = '']: readonly string[]) =>
+    `${terminal.style('dim', name)}${' '.repeat(names - width(name) + GAP)}${cut(value, columns - names - GAP)}`
+  return blocks.flatMap((block, n) => [...(n > 0 ? [''] : []), ...block.map(line)])
+}
+
+function holderRows(lease: LeaseRecord): string[][] {
   const { acquiredAt, expiresAt } = leaseToJson(lease)
-  const rows = [
-    ['resource', printable(lease.resource)],
+  return [
     ['holder', printable(lease.owner)],
     ['token', String(lease.token)],
     ['lease id', printable(lease.id)],
     ['held for', `${heldFor(lease)}, since ${acquiredAt}`],
     ['left', `${timeLeft(lease)}${expiresAt ? `, until ${expiresAt} unless it is renewed` : ''}`],
-    ...(queue ? [['waiting', waitersText(queue)]] : []),
-    ...metadataTexts(lease),
   ]
-  return alignColumns(rows.map(([name = '', value = '']) => [terminal.style('dim', name), value]))
 }
 
-function waitersText({ count, first }: WaitingQueue): string {
+/** `isShared`: says of each waiter what it waits for, because they differ. */
+function waitersText({ count, first }: WaitingQueue, isShared: boolean): string {
   if (count === 0) return 'nobody'
-  const owners = first.map(({ owner }) => printable(owner)).join(', ')
-  return `${count}: ${owners}${count > first.length ? ', …' : ''}`
+  const differ = isShared || first.some(({ share }) => share !== null)
+  const owners = first.map(({ owner, share }) => {
+    const kind = share === null ? 'exclusive' : share === Infinity ? 'reader' : `share ${share}`
+    return differ ? `${printable(owner)} (${kind})` : printable(owner)
+  })
+  return `${count}: ${owners.join(', ')}${count > first.length ? ', …' : ''}`
+}
+
+/** `holders`: how many leases of the resource there are. Empty for an exclusive lease. */
+export function shareText({ share }: LeaseRecord, holders: number): string {
+  if (share === null) return ''
+  return share === Infinity ? 'reader' : `${holders} of ${share}`
 }
 
 /** How long the lease had been held when the store read it. Both times are of the store's clock. */
@@ -92,12 +75,6 @@ export function heldFor({ acquiredAt, expiresAt, remaining }: LeaseRecord): stri
 
 export function timeLeft({ remaining }: LeaseRecord): string {
   return remaining === null ? 'no end' : formatDuration(remaining)
-}
-
-function noteOf(lease: LeaseRecord): string {
-  return metadataTexts(lease)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(' ')
 }
 
 /** Each name in the metadata, with its value as text. */

@@ -1,5 +1,6 @@
 import { LeaseError, messageOf } from '../base/errors.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
+import { formatDuration } from './format-duration.ts'
 
 /** Ends a command. The message is one sentence for the user: what is wrong, and after a semicolon what to do. */
 export class Failure extends Error {
@@ -36,12 +37,14 @@ function leaseFailure(error: LeaseError, messageWithStore: string, store: string
   switch (code) {
     case 'invalid-argument':
       return usageFailure(message, details)
-    case 'lease-held':
-      return new Failure(
-        EXIT.held,
-        `${message}; holdfast inspect shows the lease, and --wait waits longer for it`,
-        details,
-      )
+    case 'lease-held': {
+      const { resource, holder, keptFor } = error
+      const text =
+        keptFor && !holder
+          ? `${resource} is kept for ${formatDuration(keptFor)} after its last lease; --wait waits for it`
+          : `${message}; holdfast inspect shows the lease, and --wait waits longer for it`
+      return new Failure(EXIT.held, text, details)
+    }
     case 'lease-lost':
       return new Failure(EXIT.lost, message, details)
     case 'store-unavailable': {

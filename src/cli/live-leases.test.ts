@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { LeaseStore, StoreEvent } from '../core/index.ts'
 import { memoryStore } from '../stores/memory.ts'
-import { LiveLeases } from './live-leases.ts'
+import { followLeases, type LiveLeases } from './live-leases.ts'
 
 const TTL_MS = 2000
 
@@ -22,7 +22,7 @@ describe('live leases', () => {
   })
 
   const follow = async (from: LeaseStore = store) => {
-    live = await LiveLeases.follow(from, {
+    live = await followLeases(from, {
       prefix: '',
       onChange: ({ type, lease }) => reported.push(`${type} ${lease.resource}`),
       onError: (error) => reported.push(String(error)),
@@ -37,9 +37,21 @@ describe('live leases', () => {
     const { current } = await follow()
     expect(current.map(({ resource }) => resource)).toEqual(['a'])
     await take('b')
+    vi.advanceTimersByTime(1)
     await store.renew({ resource: 'a', id: 'a', ttl: TTL_MS })
     await store.release({ resource: 'b', id: 'b' })
     expect(reported).toEqual(['held a', 'held b', 'renewed a', 'released b'])
+  })
+
+  it('are several if several share a resource', async () => {
+    const share = (id: string) => store.acquire({ resource: 'pool', id, owner: id, ttl: TTL_MS, share: 3 })
+    await share('mika')
+    const leases = await follow()
+    await share('zoe')
+    expect(leases.current.map(({ owner }) => owner)).toEqual(['mika', 'zoe'])
+    await store.release({ resource: 'pool', id: 'mika' })
+    expect(leases.current.map(({ owner }) => owner)).toEqual(['zoe'])
+    expect(reported).toEqual(['held pool', 'held pool', 'released pool'])
   })
 
   it('have less and less time left, and their expiry is reported once without a push', async () => {
@@ -57,8 +69,6 @@ describe('live leases', () => {
     let emit: (event: StoreEvent) => void = () => {}
     const withoutPush: LeaseStore = {
       ...store,
-      list: (query) => store.list(query),
-      read: (resources) => store.read(resources),
       async watch(on) {
         emit = on
         return { async [Symbol.asyncDispose]() {} }
@@ -69,7 +79,7 @@ describe('live leases', () => {
     await store.release({ resource: 'a', id: 'a' })
     await take('b')
     emit({ type: 'gap' })
-    await vi.advanceTimersByTimeAsync(1)
+    await vi.advanceTimersByTimeAsync(1000)
     expect(leases.current.map(({ resource }) => resource)).toEqual(['b'])
     expect(reported).toEqual(['held a', 'held b', 'released a'])
   })

@@ -70,8 +70,10 @@ export class CommandSettings {
   wholeNumber(name: string): number | undefined {
     const found = this.#find(name)
     if (!found) return undefined
-    if (!/^[1-9]\d{0,8}$/.test(found.value)) throw wrongValue(found, 'a whole number from 1')
-    return Number(found.value)
+    const number = Number(found.value)
+    if (!/^[1-9]\d*$/.test(found.value) || !Number.isSafeInteger(number))
+      throw wrongValue(found, 'a whole number from 1')
+    return number
   }
 
   #find(name: string): FoundValue | undefined {

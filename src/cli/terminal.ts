@@ -91,13 +91,16 @@ export function openTerminal(env: NodeJS.ProcessEnv, isJson: boolean): Terminal 
   }
 }
 
+/** The spaces between two columns. */
+export const GAP = 2
+
 /** Makes each column as wide as its widest cell. Lines have no spaces at their end. */
 export function alignColumns(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => width(row[column] ?? ''))))
+  const widths = (rows[0] ?? []).map((_, column) => widest(rows.map((row) => row[column] ?? '')))
   return rows.map((row) =>
     row
       .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - width(cell)))
-      .join('  ')
+      .join(' '.repeat(GAP))
       .trimEnd(),
   )
 }
@@ -139,6 +142,11 @@ export function printable(text: string): string {
 /** Chinese, Japanese and Korean characters and emoji take two columns. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]|\p{Emoji_Presentation}/u
+
+/** The width of the widest text, of any number of them. */
+export function widest(texts: readonly string[]): number {
+  return texts.reduce((most, text) => Math.max(most, width(text)), 0)
+}
 
 export function width(text: string): number {
   let columns = 0

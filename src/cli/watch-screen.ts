@@ -1,4 +1,5 @@
 import type { LeaseRecord } from '../base/records.ts'
+import type { WaitingQuery, WaitingQueue } from '../core/index.ts'
 import { EXIT } from './exit-codes.ts'
 import { asFailure } from './failure.ts'
 import type { LeaseChange } from './live-leases.ts'
@@ -23,6 +24,8 @@ export interface ScreenOptions {
   readonly leases: () => readonly LeaseRecord[]
   /** Resolves with whether the lease was still there. */
   readonly release: (lease: LeaseRecord) => Promise<boolean>
+  /** Who waits. Empty: the store keeps no queue. */
+  readonly waiting: (query: WaitingQuery) => Promise<readonly WaitingQueue[]>
 }
 
 export interface Screen {
@@ -44,7 +47,11 @@ export function openScreen(terminal: Terminal, title: string): Screen {
     const lines = view.draw(current(), terminal, new Date())
     terminal.write(HOME + lines.map((line) => `${line}${CLEAR_LINE}`).join('\r\n') + CLEAR_BELOW)
   }
-  const interval = setInterval(draw, REDRAW_EVERY_MS)
+  let waiting: ScreenOptions['waiting'] = async () => []
+  const interval = setInterval(() => {
+    draw()
+    void readWaiters()
+  }, REDRAW_EVERY_MS)
   const drawSoon = () => {
     redraw ??= setTimeout(draw, REDRAW_AFTER_MS)
   }
@@ -57,14 +64,13 @@ export function openScreen(terminal: Terminal, title: string): Screen {
       if (isShown) view.addChange(change, new Date())
       drawSoon()
     },
-    showProblem(error) {
-      view.showProblem(asFailure(error).message)
-      drawSoon()
-    },
-    showUntilQuit({ leases, release }) {
+    showProblem,
+    showUntilQuit({ leases, release, ...options }) {
       current = leases
+      waiting = options.waiting
       isShown = true
       draw()
+      void readWaiters()
       return new Promise((resolve) => {
         if (!process.stdin.isTTY) return
         process.stdin.setRawMode(true)
@@ -75,6 +81,7 @@ export function openScreen(terminal: Terminal, title: string): Screen {
             if (effect?.type === 'release') void end(effect.lease, release)
           }
           draw()
+          void readWaiters()
         })
       })
     },
@@ -87,13 +94,29 @@ export function openScreen(terminal: Terminal, title: string): Screen {
     },
   }
 
+  function showProblem(error: unknown): void {
+    view.showProblem(asFailure(error).message)
+    drawSoon()
+  }
+
+  /** Those who wait for the resources that are drawn. */
+  async function readWaiters(): Promise<void> {
+    const query = view.waitingQuery
+    try {
+      if (query.resources.length > 0) view.showWaiters(query, await waiting(query))
+      drawSoon()
+    } catch (error) {
+      showProblem(error)
+    }
+  }
+
   async function end(lease: LeaseRecord, release: ScreenOptions['release']): Promise<void> {
     const name = printable(lease.resource)
     try {
       const wasHeld = await release(lease)
       view.showMessage(wasHeld ? `${name} was released.` : `The lease of ${name} had ended before.`)
     } catch (error) {
-      view.showProblem(asFailure(error).message)
+      showProblem(error)
     }
     drawSoon()
   }

@@ -6,11 +6,14 @@
  *     list ── r ──▶ confirm ── y: released, any other key: not ──▶ list
  */
 import type { LeaseRecord } from '../base/records.ts'
-import { leaseDetails, leaseTable, NOTHING_HELD } from './describe-lease.ts'
+import type { WaitingQuery, WaitingQueue } from '../core/index.ts'
+import { resourceDetails } from './describe-lease.ts'
+import { countHolders, leaseTable, NOTHING_HELD } from './lease-table.ts'
 import type { LeaseChange } from './live-leases.ts'
 import { alignColumns, cut, printable, type Terminal } from './terminal.ts'
 
 const RECENT_SHOWN = 8
+const SHOWN_WAITERS = 10
 /** Rates are counted over this time. */
 const RATE_MS = 60_000
 
@@ -23,7 +26,7 @@ const COLOURS = {
 } as const
 
 const SORTS = {
-  resource: (a: LeaseRecord, b: LeaseRecord) => compare(a.resource, b.resource),
+  resource: (a: LeaseRecord, b: LeaseRecord) => compare(a.resource, b.resource) || a.token - b.token,
   holder: (a: LeaseRecord, b: LeaseRecord) => compare(a.owner, b.owner),
   'held for': (a: LeaseRecord, b: LeaseRecord) => a.acquiredAt - b.acquiredAt,
   left: (a: LeaseRecord, b: LeaseRecord) => (a.remaining ?? Infinity) - (b.remaining ?? Infinity),
@@ -57,6 +60,9 @@ export class WatchView {
   #chosen: LeaseRecord | undefined
   #problem = ''
   #message = ''
+  /** The resources that were drawn. */
+  #drawn: readonly string[] = []
+  #queues: ReadonlyMap<string, WaitingQueue> = new Map()
 
   constructor(title: string) {
     this.#title = title
@@ -76,6 +82,15 @@ export class WatchView {
 
   showMessage(message: string): void {
     this.#message = message
+  }
+
+  /** Whose waiters the screen shows, and how many of each queue. */
+  get waitingQuery(): WaitingQuery {
+    return { resources: this.#drawn, limit: this.#mode === 'inspect' ? SHOWN_WAITERS : 0 }
+  }
+
+  showWaiters({ resources }: WaitingQuery, queues: readonly WaitingQueue[]): void {
+    this.#queues = new Map(resources.flatMap((resource, n) => (queues[n] ? [[resource, queues[n]]] : [])))
   }
 
   press(key: string, leases: readonly LeaseRecord[]): KeyEffect | undefined {
@@ -103,13 +118,10 @@ export class WatchView {
     ]
     const below = [...this.#recentLines(terminal), '', terminal.style('dim', within(this.#hint()))]
     const rows = terminal.rows - above.length - below.length
-    const chosen = leases.find(({ token }) => token === this.#chosen?.token)
     const middle =
       this.#mode === 'inspect'
-        ? chosen
-          ? leaseDetails(chosen, terminal).slice(0, rows)
-          : ['This lease has ended.']
-        : this.#table(shown, terminal, rows)
+        ? this.#details(leases, terminal).slice(0, rows)
+        : this.#table(leases, shown, terminal, rows)
     return [...above, ...middle, ...below].slice(0, terminal.rows)
   }
 
@@ -159,8 +171,25 @@ export class WatchView {
     ].join('  ')
   }
 
+  /** The chosen lease, and those that share its resource. */
+  #details(leases: readonly LeaseRecord[], terminal: Terminal): string[] {
+    const { resource, token } = this.#chosen ?? {}
+    const holders = leases.filter((lease) => lease.resource === resource)
+    const chosen = holders.find((lease) => lease.token === token)
+    if (!chosen) return ['This lease has ended.']
+    this.#drawn = [chosen.resource]
+    const others = holders.filter((lease) => lease !== chosen)
+    const queue = this.#queues.get(chosen.resource)
+    return resourceDetails([chosen, ...others], terminal, queue, terminal.columns)
+  }
+
   /** The part of the table around the selected lease. */
-  #table(shown: readonly LeaseRecord[], terminal: Terminal, rows: number): string[] {
+  #table(
+    leases: readonly LeaseRecord[],
+    shown: readonly LeaseRecord[],
+    terminal: Terminal,
+    rows: number,
+  ): string[] {
     if (shown.length === 0)
       return [cut(this.#filter ? 'No lease matches the filter.' : NOTHING_HELD, terminal.columns)]
     const isAll = shown.length < rows
@@ -170,7 +199,9 @@ export class WatchView {
     const visible = shown.slice(first, first + space)
     // Two columns for the mark of the selected line.
     const narrower = { ...terminal, columns: terminal.columns - 2 }
-    const [heading = '', ...lines] = leaseTable(visible, narrower)
+    this.#drawn = [...new Set(visible.map(({ resource }) => resource))]
+    const waiters = new Map(Array.from(this.#queues, ([resource, { count }]) => [resource, count]))
+    const [heading = '', ...lines] = leaseTable(visible, narrower, countHolders(leases), waiters)
     const marked = lines.map((line, index) =>
       first + index === this.#selected ? terminal.style('bold', `> ${line}`) : `  ${line}`,
     )

@@ -8,6 +8,7 @@ import type { LeaseRecord } from '../base/records.ts'
 import type { StoreEvent } from '../core/index.ts'
 import {
   clientChannel,
+  fromWire,
   LEASES_CHANNEL,
   leaseChangeEvent,
   leaseLostEvent,
@@ -129,7 +130,7 @@ export class HttpPush {
     if (event === 'lease.gap') this.#listeners.tellGap()
     // The server shows nobody the ids of other clients' leases.
     if (event === 'lease.change' && v.is(leaseChangeEvent, data))
-      this.#listeners.tellChange({ ...data.lease, id: '' } as LeaseRecord)
+      this.#listeners.tellChange({ ...fromWire(data.lease), id: '' } as LeaseRecord)
   }
 
   #closeWhenIdle(): () => void {

@@ -86,6 +86,56 @@ describe('an answer of a server that is not Holdfast', () => {
   })
 })
 
+describe('a server without shared leases', () => {
+  it.each([
+    ['share', { share: 5 }],
+    ['atLeast', { atLeast: 1000 }],
+    ['lockDelay', { lockDelay: 1000 }],
+  ])('that ignores %s: the lease is given back, and the request refused by name', async (_, more) => {
+    const backend = memoryStore()
+    serve(async (method, { id }) => {
+      if (method === 'DELETE') return backend.release({ resource: 'r', id: String(id) })
+      const { share: _, ...lease } = leaseOf('a')
+      await backend.acquire(ASK)
+      return { granted: true, lease }
+    })
+    const refusal = {
+      code: 'invalid-argument',
+      message: expect.stringContaining('share: this version of the server'),
+    }
+    await expect(store.acquire({ ...ASK, ...more })).rejects.toMatchObject(refusal)
+    expect(await backend.read(['r'])).toEqual([[]])
+    expect(store.supports.share).toBe(false)
+    expect(await store.acquire(ASK)).toMatchObject({ granted: true, lease: { share: null } })
+  })
+
+  it('whose store has none: the request is refused by name', async () => {
+    const message = 'share: the store of this server (nats) has no share'
+    serve(() => new Response(JSON.stringify({ error: 'share_unsupported', message }), { status: 400 }))
+    const leases = createLeases(store)
+    await expect(leases.tryAcquire('r', { share: 5 })).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message,
+    })
+    await expect(leases.tryAcquire('r', { share: 5 })).rejects.toMatchObject({ code: 'invalid-argument' })
+    await leases.close()
+  })
+
+  it('names one holder', async () => {
+    const { share: _, ...holder } = leaseOf('b')
+    const refusal = { error: 'lease_held', message: '', granted: false, holder, place: null, retryIn: 5 }
+    serve(() => new Response(JSON.stringify(refusal), { status: 409 }))
+    expect(await store.acquire(ASK)).toEqual({
+      granted: false,
+      holders: [leaseOf('b')],
+      place: null,
+      retryIn: 5,
+    })
+    serve(() => ({ leases: [holder] }))
+    expect(await store.read(['r'])).toEqual([[leaseOf('b')]])
+  })
+})
+
 describe('a page on plain http', () => {
   it('can hold a lease, though it has no crypto.randomUUID', async () => {
     const { getRandomValues } = crypto

@@ -22,6 +22,7 @@ import type {
   WaitingQueue,
 } from '../core/index.ts'
 import {
+  fromWire,
   leaseGrant,
   leaseLost,
   leaseRefusal,
@@ -29,6 +30,7 @@ import {
   leaseRenewed,
   leasesRead,
   leasesSwept,
+  toWire,
 } from '../protocol/index.ts'
 import type { Running } from '../stores/local/calls.ts'
 import { LocalListeners } from '../stores/local/listeners.ts'
@@ -45,7 +47,7 @@ import {
 } from './api.ts'
 import { type HolderRequest, HolderRequests, pathOf } from './holder-requests.ts'
 import { HttpPush } from './http-push.ts'
-import { expectBody, isValid } from './lease-answers.ts'
+import { expectBody, holdersOf, isValid, leaseOf } from './lease-answers.ts'
 
 /** How many names one request may read. */
 const READ_AT_ONCE = 100
@@ -86,7 +88,8 @@ export function httpStore(url: string | URL, options: HttpStoreOptions = {}): Le
 
 class HttpStore implements LeaseStore {
   readonly kind = 'http'
-  readonly supports = { queue: true, push: true, expiry: true, list: true, share: false }
+  /** `share` becomes false when the server says that its store has none. */
+  readonly supports = { queue: true, push: true, expiry: true, list: true, share: true }
   readonly #clientId = randomId()
   readonly #api: Api
   readonly #calls: StoreCalls
@@ -130,12 +133,11 @@ class HttpStore implements LeaseStore {
   async renew({ resource, id, ttl }: RenewAsk, call?: CallOptions): Promise<Renewal> {
     const request = { method: 'PUT', resource, body: { id, ttl } } as const
     const response = await this.#calls.run((running) => this.#hold(request, running), call, resource)
-    if (isValid(response, 409, leaseLost))
-      return { ok: false, holders: response.body.holders as LeaseRecord[] }
-    const { lease } = expectBody(response, leaseRenewed)
+    if (isValid(response, 409, leaseLost)) return { ok: false, holders: holdersOf(response.body) }
+    const lease = leaseOf(expectBody(response, leaseRenewed).lease)
     if (lease.id !== id) throw unexpected(response)
-    this.#listeners.renewed(lease as LeaseRecord)
-    return { ok: true, lease: lease as LeaseRecord }
+    this.#listeners.renewed(lease)
+    return { ok: true, lease }
   }
 
   release(by: ReleaseAsk, call?: CallOptions): Promise<Released> {
@@ -143,7 +145,8 @@ class HttpStore implements LeaseStore {
     if ('id' in by) this.#listeners.forget(by.id)
     const work = async (running: Running) => {
       const response = await this.#hold({ method: 'DELETE', resource, body }, running)
-      return expectBody(response, leaseReleased) as unknown as Released
+      const released = expectBody(response, leaseReleased)
+      return { ended: released.ended && leaseOf(released.ended), holders: holdersOf(released) }
     }
     return this.#calls.release(by, work, call)
   }
@@ -151,14 +154,18 @@ class HttpStore implements LeaseStore {
   read(resources: readonly string[], call?: CallOptions): Promise<LeaseRecord[][]> {
     return this.#calls.run(async (stop) => {
       const parts = await this.#readParts(resources, stop)
-      return parts.flatMap(({ leases }) => leases.map((lease) => (lease ? [lease as LeaseRecord] : [])))
+      return parts.flatMap(({ leases, holders = leases.map((lease) => (lease ? [lease] : [])) }) =>
+        holders.map((found) => found.map(leaseOf)),
+      )
     }, call)
   }
 
   waiting({ resources, limit }: WaitingQuery, call?: CallOptions): Promise<WaitingQueue[]> {
     return this.#calls.run(async (stop) => {
       const parts = await this.#readParts(resources, stop, { waiting: String(Math.min(limit, MOST_AT_ONCE)) })
-      return parts.flatMap(({ queues = [] }) => queues as WaitingQueue[])
+      return parts.flatMap(({ queues = [] }) =>
+        queues.map(({ count, first }) => ({ count, first: first.map(fromWire) })),
+      )
     }, call)
   }
 
@@ -167,14 +174,17 @@ class HttpStore implements LeaseStore {
     if (prefix) query.set('prefix', prefix)
     if (after) query.set('after', after)
     const response = await this.#send({ method: 'GET', path: `api/leases?${query}` }, call)
-    const { leases, ...next } = expectBody(response, leasesRead)
-    return { leases: leases.filter((lease) => lease !== null) as LeaseRecord[], ...next }
+    const { leases, next } = expectBody(response, leasesRead)
+    return {
+      leases: leases.filter((lease) => lease !== null).map(leaseOf),
+      ...(next !== undefined && { next }),
+    }
   }
 
   async sweep({ limit }: { readonly limit: number }, call?: CallOptions): Promise<LeaseRecord[]> {
     const body = { limit: Math.min(limit, MOST_AT_ONCE) }
     const response = await this.#send({ method: 'POST', path: 'api/sweep', body }, call)
-    return expectBody(response, leasesSwept).leases as LeaseRecord[]
+    return expectBody(response, leasesSwept).leases.map(leaseOf)
   }
 
   watch(on: (event: StoreEvent) => void, { prefix = '' } = {}): Promise<AsyncDisposable> {
@@ -210,10 +220,15 @@ class HttpStore implements LeaseStore {
 
   /** Only `close` ends a request that was sent: what the server grants after its caller has gone must be released. */
   async #ask(ask: Ask, stop: Stop): Promise<Answer> {
-    const { resource, wake, lost, queued: _, endsWithProcess: __, ...about } = ask
+    const { resource, wake, lost, queued: _, endsWithProcess: __, share, ...about } = ask
     const { id } = ask
     this.#listeners.expect(ask)
-    const body = { ...about, client: this.#clientId, ...(wake && { wait: true }) }
+    const body = {
+      ...about,
+      ...(share !== undefined && toWire({ share })),
+      client: this.#clientId,
+      ...(wake && { wait: true }),
+    }
     const ending = new AbortController()
     onAbort(stop.signal, () => stop.reason?.code === 'closed' && ending.abort())
     const response = await this.#api({
@@ -223,15 +238,27 @@ class HttpStore implements LeaseStore {
       signal: ending.signal,
     })
     if (isValid(response, 409, leaseRefusal)) {
-      const { holders, place, retryIn } = response.body
+      const { place, retryIn, keptFor } = response.body
       this.#listeners.refused(id, place !== null)
-      return { granted: false, holders: holders as LeaseRecord[], place, retryIn }
+      const holders = holdersOf(response.body)
+      return { granted: false, holders, place, retryIn, ...(keptFor !== undefined && { keptFor }) }
     }
-    const grant = expectBody(response, leaseGrant) as Extract<Answer, { granted: true }>
-    if (grant.lease.id !== id) throw unexpected(response)
-    this.#listeners.granted(grant.lease)
+    if (response.body.error === 'share_unsupported') this.#refuseShare(String(response.body.message))
+    const grant = expectBody(response, leaseGrant)
+    const lease = leaseOf(grant.lease)
+    if (lease.id !== id) throw unexpected(response)
+    if (isIgnored(ask, grant.lease.share)) {
+      await this.#api({ method: 'DELETE', path: pathOf(resource), body: { id } }).catch(() => {})
+      this.#refuseShare('share: this version of the server has no share, atLeast or lockDelay; update it')
+    }
+    this.#listeners.granted(lease)
     if (lost) this.#push.openForHolder()
-    return grant
+    return { granted: true, lease, ...(grant.replaced && { replaced: leaseOf(grant.replaced) }) }
+  }
+
+  #refuseShare(why: string): never {
+    this.supports.share = false
+    throw new LeaseError('invalid-argument', why)
   }
 
   /** `asked`: what to tell beside the leases. */
@@ -249,7 +276,8 @@ class HttpStore implements LeaseStore {
       ])
       const response = await this.#api({ method: 'GET', path: `api/leases?${query}`, signal })
       const part = expectBody(response, leasesRead)
-      const lists = asked.waiting === undefined ? [part.leases] : [part.leases, part.queues]
+      const { leases, holders = leases, queues } = part
+      const lists = asked.waiting === undefined ? [leases, holders] : [leases, holders, queues]
       if (lists.some((list) => list?.length !== names.length)) throw unexpected(response)
       parts.push(part)
     }
@@ -269,4 +297,9 @@ function explainToken(response: ApiResponse): ApiResponse {
   if (response.status !== 401 && response.status !== 403) return response
   const { message, cause } = unexpected(response)
   throw new LeaseError('store-failed', `${message}; give one of its leaseTokens as token`, { cause })
+}
+
+/** An older server grants an exclusive lease, and its answer has no share. */
+function isIgnored({ share, atLeast, lockDelay }: Ask, granted: unknown): boolean {
+  return share !== undefined ? granted == null : granted === undefined && Boolean(atLeast || lockDelay)
 }

@@ -1,4 +1,6 @@
 import * as v from 'valibot'
+import type { LeaseRecord } from '../base/records.ts'
+import { fromWire, type leaseRecord } from '../protocol/index.ts'
 import { type ApiResponse, unexpected } from './api.ts'
 
 type Schema = v.GenericSchema<unknown, Record<string, unknown>>
@@ -16,4 +18,19 @@ export function expectBody<S extends Schema>(response: ApiResponse, schema: S): 
   const result = v.safeParse(schema, response.body)
   if (response.status !== 200 || !result.success) throw unexpected(response)
   return result.output
+}
+
+type WireLease = v.InferOutput<typeof leaseRecord>
+
+export function leaseOf(lease: WireLease): LeaseRecord {
+  return fromWire(lease) as LeaseRecord
+}
+
+/** Older servers name only one holder. */
+export function holdersOf(answer: {
+  readonly holder?: WireLease | null
+  readonly holders?: readonly WireLease[]
+}): LeaseRecord[] {
+  const { holder, holders = holder ? [holder] : [] } = answer
+  return holders.map(leaseOf)
 }

@@ -31,7 +31,7 @@ export async function acquire(
   started: number,
 ): Promise<Keeper> {
   const { clock, store, queue, callTimeout, endsWithProcess, emit } = context
-  const { resource, owner, ttl, metadata, share, atLeast, lockDelay, wait, retry } = options
+  const { resource, owner, ttl, metadata, share, atLeast, lockDelay, replace, wait, retry } = options
   if ((share || atLeast || lockDelay) && !store.supports.share)
     refuse('share', `no share, atLeast or lockDelay: the ${store.kind} store has none`, share)
   const wakeSignal = new WakeSignal(clock)
@@ -54,6 +54,7 @@ export async function acquire(
     share,
     atLeast,
     lockDelay,
+    replace,
     endsWithProcess,
     ...(wait > 0 && store.supports.queue && { wake: (inMs: number) => wakeSignal.wake(inMs) }),
     queued(isQueued) {
@@ -71,7 +72,8 @@ export async function acquire(
 
   try {
     for (;;) {
-      if (queue) await localTurn(queue)
+      // A steal is granted whoever waits.
+      if (queue && !replace) await localTurn(queue)
       queued = false
       sent = moment(clock)
       emit(ask, { type: 'attempt', attempt: ++attempts })
@@ -132,11 +134,11 @@ export async function acquire(
   }
 
   function onRefused(refusal: Refusal): Refusal {
-    const { holders, place } = refusal
+    const { holders, place, keptFor } = refusal
     const [holder = null] = holders
     owing = place !== null && store.supports.queue
     if (wait > 0) {
-      if (!lastRefusal) emit(ask, { type: 'waiting', reason: 'held', holder, holders, place })
+      if (!lastRefusal) emit(ask, { type: 'waiting', reason: 'held', holder, holders, place, keptFor })
       queue?.watch(ask)
     }
     lastRefusal = refusal
@@ -181,11 +183,12 @@ export async function acquire(
     // A wait that ends while the store is silent was still a wait for a lease that another caller holds.
     if (failed && (!refusal || left() > 0)) return outcome
     const { holders = [], keptFor } = refusal ?? {}
-    return new LeaseError('lease-held', `${resource} is ${howHeld(holders, keptFor)}`, {
+    const error = new LeaseError('lease-held', `${resource} is ${howHeld(holders, keptFor)}`, {
       resource,
       holders,
       ...(failed && { cause: outcome }),
     })
+    return Object.assign(error, keptFor && { keptFor })
   }
 }
 

@@ -19,7 +19,8 @@ export interface Context {
   readonly endsWithProcess: boolean
   /** Present if the store keeps no queue. */
   readonly queue?: LocalQueue | undefined
-  readonly held: Set<Keeper>
+  /** What `close` of the manager ends: leases and watches. */
+  readonly held: Set<Pick<Keeper, 'close'>>
   emit(about: About, body: EventBody): void
   /** Releases whatever the store keeps for this id, in the background. */
   giveUp(about: About, options: KeepOptions): void

@@ -4,13 +4,11 @@ import {
   checkEach,
   expectFunction,
   expectMethods,
-  expectObject,
   expectOptions,
   expectWhole,
-  hasMethods,
-  refuseClient,
+  refuse,
 } from '../base/arguments.ts'
-import { suggestStore } from '../base/backend-of.ts'
+import { createChannel } from '../base/channel.ts'
 import { systemClock } from '../base/clock.ts'
 import { defaultOwner } from '../base/default-owner.ts'
 import { LeaseError } from '../base/errors.ts'
@@ -19,10 +17,11 @@ import { checkResource } from '../base/resource-name.ts'
 import { acquireAll, checkResources, type LeaseGroup } from './acquire-all.ts'
 import type { Lease } from './lease.ts'
 import { LeaseHandle } from './lease-handle.ts'
-import { createManager, type Manager } from './manager.ts'
+import { createManager, expectStore, type Manager } from './manager.ts'
 import { ADOPT_CHECKS, expectOneAttempt, type LeaseOptions, type LeasesOptions } from './options.ts'
 import type { LookingStore, ManagedStore, WaitingRecord } from './store.ts'
 import { adopt, checkTicket, type LeaseTicket } from './ticket.ts'
+import type { LeaseWatch, WatchEvent } from './watch.ts'
 
 export type LeadOptions = Omit<LeaseOptions, 'wait'>
 export type AdoptOptions = Pick<LeaseOptions, 'ttl' | 'heartbeat' | 'retry' | 'signal'>
@@ -86,6 +85,15 @@ export interface Leases extends Pick<Manager, 'subscribe' | 'close'>, AsyncDispo
   adopt(ticket: LeaseTicket, options?: AdoptOptions): Promise<Lease>
   /** Live leases in the order of their resources and tokens, at most `limit` (default 100). */
   list(query?: { readonly prefix?: string; readonly limit?: number }): Promise<readonly LeaseRecord[]>
+  /**
+   * Reports every grant, renewal and end of everyone's leases from the moment the promise resolves, and `gap` when
+   * something may have been missed. The leases that are already live are in `live` of the watch. It ends with its
+   * `close()`, or with that of the manager. Rejects with `invalid-argument` if the store cannot push or list.
+   *
+   * @example
+   * await using watch = await leases.watch({ prefix: 'invoice:' }, ({ type, lease }) => console.log(type, lease?.owner))
+   */
+  watch(query: { readonly prefix?: string }, listener: (event: WatchEvent) => void): Promise<LeaseWatch>
 }
 
 /**
@@ -201,12 +209,35 @@ export function createLeases(
       const found: LeaseRecord[] = []
       let after: string | undefined
       do {
-        const rest = { prefix, limit: limit - found.length, after }
+        const rest = { prefix, limit: Math.min(LIST_AT_ONCE, limit - found.length), after }
         const page = await look('list', rest)
         found.push(...page.leases)
         after = page.next
       } while (after && found.length < limit)
       return found
+    },
+
+    async watch(query, listener) {
+      expectOptions(query, { prefix: 1 })
+      const { prefix = '' } = query
+      const { emit, subscribe } = createChannel<WatchEvent>()
+      subscribe(listener)
+      const { watchLeases } = await import('./watch.ts')
+      return run((context, stop) => {
+        const { store, clock, callTimeout, held } = context
+        if (!store.watch || !store.supports.push)
+          refuse('store', 'a LeaseStore with the looking half that pushes changes', store.kind)
+        return watchLeases({
+          clock,
+          held,
+          stop,
+          emit,
+          list: () => leases.list({ prefix, limit: Number.MAX_SAFE_INTEGER }),
+          read: (resources) => look('read', resources),
+          open: (on) => (store as LookingStore).watch(on, { prefix }),
+          within: (answer) => answerWithin(answer, callTimeout, context, '', stop),
+        })
+      })
     },
   }
   return leases
@@ -226,10 +257,7 @@ export function createLeases(
   }
 }
 
-type Looking = Required<LookingStore>
+/** A store answers with pages of at most so many leases. */
+const LIST_AT_ONCE = 1000
 
-function expectStore(store: ManagedStore): void {
-  if (!hasMethods(store, 'acquire', 'renew', 'release'))
-    refuseClient('store', `a LeaseStore such as ${suggestStore(store)}`, store)
-  expectObject('store.supports', store.supports)
-}
+type Looking = Required<LookingStore>

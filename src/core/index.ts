@@ -31,3 +31,4 @@ export type {
   WaitingRecord,
 } from './store.ts'
 export type { LeaseTicket } from './ticket.ts'
+export type { LeaseWatch, WatchEvent } from './watch.ts'

@@ -81,6 +81,8 @@ export type LeaseEvent = EventBase &
         /** Oldest first. */
         readonly holders: readonly LeaseRecord[]
         readonly place: number | null
+        /** Nobody holds it, and a lease that has ended keeps it for so many milliseconds: `atLeast`, `lockDelay`. */
+        readonly keptFor?: number | undefined
       }
     | {
         readonly type: 'acquired'

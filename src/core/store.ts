@@ -5,6 +5,9 @@ import type { JsonObject, LeaseRecord } from '../base/records.ts'
  * The port under every lease, in two halves: holding, and looking at what others hold. A store judges time by its
  * own clock only, makes each call atomic, and rejects with a `LeaseError`: `store-unavailable` (retryable) when the
  * backend did not answer, `store-failed` when a retry cannot help, `closed` after `close()`.
+ *
+ * A call under way keeps the process alive, so that `await acquire` is not cut short by its end. Nothing else does:
+ * timers, listening connections and watches are unreferenced once no call is under way.
  */
 export interface LeaseStore extends HoldingStore, LookingStore, AsyncDisposable {}
 
@@ -23,7 +26,8 @@ export interface HoldingStore {
    *   Without `share`, a lease allows only itself.
    * - Atomic: whatever the number of callers, the leases that are live together fit.
    * - First in, first out: while others wait, a request is granted only if the resource is reserved for it.
-   * - A repeated request with the id of a live lease is granted again: same token, expiry extended.
+   * - A repeated request with the id of a live lease is granted again: expiry extended, and token, owner, metadata and
+   *   share as they are. After its lease has ended, the id gets a new lease with a higher token.
    * - The token of a grant is higher than every earlier token of the resource, whatever the clock does.
    * - A grant that follows an expired lease returns that lease as `replaced`, unless a sweep returned it.
    */
@@ -35,7 +39,7 @@ export interface HoldingStore {
   /**
    * Releases whatever the id has: the lease, a reservation or a place in the queue. With a `token` instead of the
    * id, the lease with that token is ended by force, and keeps the resource no longer, whatever its `atLeast`.
-   * `ended` is the lease that this call ended.
+   * `ended` is the lease that this call ended: `released`, or `expired` if it was too late and nobody had noticed.
    */
   release(ask: ReleaseAsk, call?: CallOptions): Promise<Released>
 
@@ -60,7 +64,10 @@ export interface LookingStore {
    */
   waiting?(query: WaitingQuery, call?: CallOptions): Promise<readonly WaitingQueue[]>
 
-  /** Live leases ordered by resource and token; `next`, where present, is the `after` of the following page. */
+  /**
+   * Live leases in the order of their resources, as bytes of UTF-8, and of their tokens. `next`, where present, is the
+   * `after` of the following page.
+   */
   list(query: ListQuery, call?: CallOptions): Promise<LeasePage>
 
   /**
@@ -73,8 +80,10 @@ export interface LookingStore {
   sweep(query: { readonly limit: number }, call?: CallOptions): Promise<readonly LeaseRecord[]>
 
   /**
-   * Reports every change from the moment the promise resolves. A hint, not a log: after `gap` something may have
-   * been missed, and the listener reads again what it needs.
+   * Reports every change from the moment the promise resolves: grants, renewals and ends, those of one resource in
+   * their order, so that the end of a lease comes before the grant that follows it. A hint, not a log: after `gap`,
+   * which every watcher hears, something may have been missed, and the listener reads again what it needs. A lease
+   * that expires is reported when a call notices it.
    */
   watch(on: (event: StoreEvent) => void, query?: { readonly prefix?: string }): Promise<AsyncDisposable>
 }
@@ -83,7 +92,14 @@ export interface LookingStore {
 export type ManagedStore = HoldingStore & Partial<LookingStore>
 
 export interface StoreSupport {
-  /** The store keeps the queue of waiters, first in, first out, across processes. `waiting` shows it. */
+  /**
+   * The store keeps the queue of waiters, first in, first out, across processes. `waiting` shows it.
+   *
+   * When a resource becomes free, it is reserved for the first waiters, as many as fit together, for one second each,
+   * and `wake(0)` tells them to repeat their requests. The first waiter without a reservation is told when the
+   * reservations end. A waiter that does not ask within its second loses its place, and with it all waiters of the same
+   * process, which is probably dead: they are told to ask again, and join at the end.
+   */
   readonly queue: boolean
   /** `watch` and `wake` are pushed. Otherwise waiters retry with backoff. */
   readonly push: boolean
@@ -146,14 +162,20 @@ export interface Ask {
   /** Milliseconds. */
   readonly ttl: number
   readonly metadata?: JsonObject | undefined
-  /** If set: join the queue, and call back when the request should be repeated, in so many milliseconds. */
+  /**
+   * If set: join the queue, and call back when the request should be repeated, in so many milliseconds. Passed with
+   * every repetition by a caller that waits, if the store keeps a queue. A repetition without it keeps its place.
+   */
   readonly wake?: (inMs: number) => void
   /**
    * Called with `true` if the request waits in this process, because too many others are in flight, and with `false`
    * just before it is sent. Not called if it is sent at once.
    */
   readonly queued?: (isQueued: boolean) => void
-  /** Called once if the store learns that another caller ended the lease it granted to this request. */
+  /**
+   * Called once if the store learns that another caller ended the lease it granted to this request: by force, by a
+   * take-over or by a steal. Not after the release of this id, nor after its expiry; then it may be forgotten.
+   */
   readonly lost?: () => void
   /**
    * The holder is this process: a store that can prove that the process has ended frees the lease at once. Absent:

@@ -1,17 +1,23 @@
-/** The lease API uses the records of the store's port, so that a store over HTTP has nothing to translate. */
+/** The lease API uses the records of the store's port. Only a share without a limit is written differently. */
 import * as v from 'valibot'
-import { clientId, token } from './fields.ts'
+import { clientId, milliseconds, token } from './fields.ts'
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(512))
 const ttl = v.pipe(v.number(), v.integer(), v.minValue(10), v.maxValue(86_400_000))
 const metadata = v.record(v.string(), v.unknown())
+/** How many may hold the resource together. JSON has no infinity. */
+const share = v.union([v.pipe(v.number(), v.safeInteger(), v.minValue(1)), v.literal('unlimited')])
+/** Missing in answers of servers that know only exclusive leases. */
+const shareOrExclusive = v.exactOptional(v.nullable(share))
+/** How long a resource may stay taken without a holder: as long as the core allows. */
+const keeping = v.pipe(milliseconds, v.maxValue(2_147_483_647))
 
 const observed = {
   resource: v.string(),
   owner: v.string(),
   token,
   metadata: v.nullable(metadata),
-  share: v.nullable(v.number()),
+  share: shareOrExclusive,
   acquiredAt: v.number(),
   expiresAt: v.nullable(v.number()),
   remaining: v.nullable(v.number()),
@@ -29,9 +35,20 @@ export const leaseAsk = v.object({
   /** Join the queue. `lease.wake` on the client's channel says when to repeat the request. */
   wait: v.exactOptional(v.boolean()),
   client: v.exactOptional(clientId),
-  /** Take the lease over, but only from the lease with this token. */
-  replace: v.exactOptional(token),
+  /** Absent: an exclusive lease. */
+  share: v.exactOptional(share),
+  /** So many milliseconds after the grant the resource stays taken, even if the lease is released. */
+  atLeast: v.exactOptional(keeping),
+  /** So many milliseconds the resource stays taken after the lease has expired. */
+  lockDelay: v.exactOptional(keeping),
+  /** Take the lease over, but only from the lease with this token and if no other is live. `any` ends all leases. */
+  replace: v.exactOptional(v.union([token, v.literal('any')])),
 })
+/** Who holds the resource: the oldest live lease, and all of them. Older servers name only the first. */
+const holding = {
+  holder: v.exactOptional(v.nullable(leaseRecord)),
+  holders: v.exactOptional(v.array(leaseRecord)),
+}
 export const leaseGrant = v.object({
   granted: v.literal(true),
   lease: leaseRecord,
@@ -41,7 +58,9 @@ export const leaseRefusal = v.object({
   error: v.literal('lease_held'),
   message: v.string(),
   granted: v.literal(false),
-  holders: v.array(leaseRecord),
+  ...holding,
+  /** So many milliseconds a lease that has ended still keeps the resource. */
+  keptFor: v.exactOptional(v.number()),
   place: v.nullable(v.number()),
   retryIn: v.nullable(v.number()),
 })
@@ -51,15 +70,15 @@ export const leaseLost = v.object({
   error: v.literal('lease_lost'),
   message: v.string(),
   ok: v.literal(false),
-  holders: v.array(leaseRecord),
+  ...holding,
 })
 export const leaseRelease = v.union([v.object({ id: name }), v.object({ token })])
-export const leaseReleased = v.object({ ended: v.nullable(leaseRecord), holders: v.array(leaseRecord) })
+export const leaseReleased = v.object({ ended: v.nullable(leaseRecord), ...holding })
 const place = v.pipe(v.number(), v.integer(), v.minValue(0))
 /** Who waits for one resource: how many, and the first of them. */
 const waitingQueue = v.object({
   count: place,
-  first: v.array(v.object({ id: v.string(), owner: v.string(), share: v.nullable(v.number()), place })),
+  first: v.array(v.object({ id: v.string(), owner: v.string(), share: shareOrExclusive, place })),
 })
 /** How many renewals and releases one request may contain. */
 export const MAX_LEASE_BATCH = 50
@@ -79,7 +98,10 @@ export const leaseBatchAnswers = v.object({
   answers: v.array(v.object({ status: v.number(), body: v.record(v.string(), v.unknown()) })),
 })
 export const leasesRead = v.object({
+  /** In a list, every lease. Of resources that were named, the oldest of each. */
   leases: v.array(v.nullable(leaseRecord)),
+  /** All live leases of each resource that was named, oldest first. */
+  holders: v.exactOptional(v.array(v.array(leaseRecord))),
   /** In the order of the leases, if the request asked for them. */
   queues: v.exactOptional(v.array(waitingQueue)),
   next: v.exactOptional(v.string()),
@@ -94,16 +116,34 @@ export const locksListed = v.object({
   locks: v.array(v.object({ ...observed, waiting })),
   next: v.exactOptional(v.string()),
 })
-/** One resource: its live lease, and those who wait for it, first in line first, without their ids. */
+/** One resource: its live leases, oldest first, and those who wait for it, first in line first, without their ids. */
 export const lockShown = v.object({
   lock: v.nullable(observedLease),
+  holders: v.array(observedLease),
   waiting,
-  queue: v.array(v.object({ owner: v.string(), place })),
+  queue: v.array(v.object({ owner: v.string(), share: shareOrExclusive, place })),
 })
 
 export const leaseChangeEvent = v.object({ lease: observedLease })
 export const leaseWakeEvent = v.object({ resource: v.string(), id: v.string(), in_ms: v.number() })
 export const leaseLostEvent = v.object({ resource: v.string(), id: v.string() })
+
+/** What carries a share: a lease, a waiter or a request. */
+interface Shared {
+  readonly share: number | null
+}
+export type WireShare = v.InferOutput<typeof share>
+type OnWire<Item> = Omit<Item, 'share'> & { readonly share: WireShare | null }
+
+export function toWire<Item extends Shared>(item: Item): OnWire<Item> {
+  return { ...item, share: item.share === Infinity ? 'unlimited' : item.share }
+}
+
+export function fromWire<Item extends { readonly share?: WireShare | null }>(
+  item: Item,
+): Omit<Item, 'share'> & Shared {
+  return { ...item, share: item.share === 'unlimited' ? Infinity : (item.share ?? null) }
+}
 
 export type LeaseAsk = v.InferOutput<typeof leaseAsk>
 export type LeaseBatch = v.InferOutput<typeof leaseBatch>

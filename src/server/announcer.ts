@@ -8,6 +8,7 @@ import {
   type ObservedLease,
   type Person,
   roomChannel,
+  toWire,
 } from '../protocol/index.ts'
 import type { Bus, BusMessage } from './bus.ts'
 import type { Channels } from './channels/index.ts'
@@ -109,7 +110,7 @@ export class Announcer {
 
 /** Without the id: whoever knows it could renew and release the lease. */
 export function observed({ id: _, ...lease }: LeaseRecord): ObservedLease {
-  return lease as ObservedLease
+  return toWire(lease)
 }
 
 /** What others see of the holder. */

@@ -89,6 +89,53 @@ describe('the lease feed', () => {
     expect(reported).toEqual(['started a', 'ended a expired'])
   })
 
+  it('reports each of several leases of a resource, in any order and once', async () => {
+    const { store, reported, feed } = await start({ withoutPush: true })
+    const [a, b] = [await grab(store, 'r', 'a', 2), await grab(store, 'r', 'b', 2)]
+    for (const lease of [b, a, b, a]) feed.observe(lease)
+    expect(feed.live).toBe(2)
+    const { ended } = await store.release({ resource: 'r', id: 'b' })
+    for (const lease of [ended, b, a]) if (lease) feed.observe(lease)
+    expect(reported).toEqual(['started r', 'started r', 'ended r released'])
+    expect(feed.leasesOf('r').map(({ id }) => id)).toEqual(['a'])
+    expect([feed.live, [...feed.resources]]).toEqual([1, ['r']])
+  })
+
+  it('reports the end of all earlier leases before the start of an exclusive one', async () => {
+    const { store, reported, feed } = await start({ withoutPush: true })
+    const shared = [await grab(store, 'r', 'a', 2), await grab(store, 'r', 'b', Infinity)]
+    for (const lease of shared) feed.observe(lease)
+    for (const id of ['a', 'b']) await store.release({ resource: 'r', id })
+    feed.observe(await grab(store, 'r', 'c'))
+    for (const lease of shared) feed.observe(lease)
+    expect(reported).toEqual(['started r', 'started r', 'ended r expired', 'ended r expired', 'started r'])
+    expect(feed.live).toBe(1)
+  })
+
+  it('reports the expiry of one of several leases, and not that of the others', async () => {
+    const { store, clock, reported, feed } = await start()
+    await grab(store, 'r', 'a', 2)
+    await clock.advance(10_000)
+    await grab(store, 'r', 'b', 2)
+    await clock.advance(TTL_MS - 10_000)
+    expect(reported).toEqual(['started r', 'started r', 'ended r expired'])
+    expect(feed.leasesOf('r').map(({ id }) => id)).toEqual(['b'])
+    await clock.advance(10_000)
+    expect(reported.at(-1)).toBe('ended r expired')
+    expect(feed.live).toBe(0)
+  })
+
+  it('finds after a gap which of several leases have ended', async () => {
+    const { store, clock, reported, feed, interrupt } = await start({ withoutPush: true })
+    for (const id of ['a', 'b']) feed.observe(await grab(store, 'r', id, Infinity))
+    await store.release({ resource: 'r', id: 'a' })
+    await grab(store, 'r', 'c', Infinity)
+    interrupt()
+    await clock.advance(1)
+    expect(reported).toEqual(['started r', 'started r', 'started r', 'ended r expired'])
+    expect(feed.leasesOf('r').map(({ id }) => id)).toEqual(['b', 'c'])
+  })
+
   it('reports nothing after it was closed', async () => {
     const { store, clock, reported, feed } = await start()
     await grab(store, 'a')
@@ -170,8 +217,13 @@ async function start({
   return { clock, store, feed, reported, errors, fail, interrupt: () => push({ type: 'gap' }) }
 }
 
-async function grab(store: LeaseStore, resource: string): Promise<LeaseRecord> {
-  const answer = await store.acquire({ resource, id: `id of ${resource}`, owner: 'me', ttl: TTL_MS })
+async function grab(
+  store: LeaseStore,
+  resource: string,
+  id = `id of ${resource}`,
+  share?: number,
+): Promise<LeaseRecord> {
+  const answer = await store.acquire({ resource, id, owner: 'me', ttl: TTL_MS, share })
   if (!answer.granted) throw new Error(`${resource} is held`)
   return answer.lease
 }

@@ -2,8 +2,8 @@
  * Reports what happens to every lease, each change once: `started`, `renewed`, `ended`. It works from the state of
  * the leases, so it depends on no single message, node or sweeper. It learns of changes from the store's `watch`,
  * from the answers to this node's own calls, from a timer on the next expiry, and by reading the relevant resources
- * again, every minute and after a gap. For each resource the token and the phase only grow. Whatever does not go
- * beyond them was reported before.
+ * again, every minute and after a gap. A lease is known by its resource and token, and its phase only grows. Beside an
+ * exclusive lease there is no other, so whatever its token is higher than has ended.
  */
 import { createChannel } from '../base/channel.ts'
 import type { Clock } from '../base/clock.ts'
@@ -40,12 +40,17 @@ const MAX_REMEMBERED = 10_000
 const READ_AT_ONCE = 200
 const LIST_AT_ONCE = 500
 const RETRY_MS = 1000
+const EXPIRED = { state: 'expired', remaining: 0 } as const
 
 export class LeaseFeed {
   readonly #options: LeaseFeedOptions
-  readonly #live = new Map<string, LiveLease>()
-  /** The token of the last lease that ended, by resource. */
+  /** By resource and token. */
+  readonly #live = new Map<string, Map<number, LiveLease>>()
+  #liveCount = 0
+  /** The token of the last exclusive lease that ended, by resource. All lower ones have ended too. */
   readonly #endedTokens = new Map<string, number>()
+  /** The shared leases that ended, in the order of their ends. */
+  readonly #endedShares = new Map<string, true>()
   readonly #expiries = new ExpiryQueue<LiveLease>()
   readonly #transitions = createChannel<Transition>()
   readonly #gaps = createChannel<void>()
@@ -60,7 +65,12 @@ export class LeaseFeed {
 
   /** How many leases are live, as far as this node knows. */
   get live(): number {
-    return this.#live.size
+    return this.#liveCount
+  }
+
+  /** The live leases of a resource, as far as this node knows. */
+  leasesOf(resource: string): LeaseRecord[] {
+    return Array.from(this.#live.get(resource)?.values() ?? [], ({ lease }) => lease)
   }
 
   /** The resources of the live leases. */
@@ -98,19 +108,25 @@ export class LeaseFeed {
 
   /** Takes a lease as the store reported it. Reports may come in any order, and more than once. */
   observe(lease: LeaseRecord): void {
-    if (this.#closed) return
+    if (this.#closed || this.#isOver(lease)) return
     const { resource, token } = lease
-    const known = this.#live.get(resource)
-    if (token < (known?.lease.token ?? 0) || token <= (this.#endedTokens.get(resource) ?? 0)) return
-    const isSame = known?.lease.token === token
-    // The end of the previous lease is reported first, even if the message about it was lost.
-    if (known && !isSame) this.#end(known, { ...known.lease, state: 'expired', remaining: 0 })
-    if (lease.state === 'held') this.#hold(lease, isSame ? known : undefined)
-    else if (known && isSame) this.#end(known, { ...lease, metadata: lease.metadata ?? known.lease.metadata })
-    else this.#reportEnd(lease)
+    const known = this.#live.get(resource)?.get(token)
+    // The ends of earlier leases are reported first, even if the messages about them were lost.
+    for (const earlier of this.leasesOf(resource))
+      if (earlier.token < token && !areTogether(earlier, lease)) this.#end({ ...earlier, ...EXPIRED })
+    if (lease.state === 'held') this.#hold(lease, known)
+    else this.#end({ ...lease, metadata: lease.metadata ?? known?.lease.metadata ?? null })
+  }
+
+  /** Whether the lease has ended, by what was reported before. */
+  #isOver(lease: LeaseRecord): boolean {
+    const { resource, token } = lease
+    if (token <= (this.#endedTokens.get(resource) ?? 0) || this.#endedShares.has(keyOf(lease))) return true
+    return this.leasesOf(resource).some((later) => later.token > token && !areTogether(later, lease))
   }
 
   #hold(lease: LeaseRecord, known: LiveLease | undefined): void {
+    const { resource, token } = lease
     const deadline = this.#options.clock.monotonic() + (lease.remaining ?? Infinity)
     if (known) {
       const isLonger = (lease.expiresAt ?? 0) > (known.lease.expiresAt ?? 0)
@@ -120,23 +136,29 @@ export class LeaseFeed {
       return
     }
     const live = { lease, deadline, over: false }
-    this.#live.set(lease.resource, live)
+    const ofResource = this.#live.get(resource) ?? new Map<number, LiveLease>()
+    this.#live.set(resource, ofResource.set(token, live))
+    this.#liveCount++
     this.#expiries.add(live)
     this.#armExpiryTimer()
     this.#transitions.emit({ phase: 'started', lease })
   }
 
-  #end(live: LiveLease, lease: LeaseRecord): void {
-    live.over = true
-    this.#live.delete(lease.resource)
-    this.#reportEnd(lease)
-  }
-
-  #reportEnd(lease: LeaseRecord): void {
-    const { resource, token } = lease
-    // Deleted first, so that it becomes the newest entry.
-    this.#endedTokens.delete(resource)
-    setLimited(this.#endedTokens, resource, token, MAX_REMEMBERED)
+  #end(lease: LeaseRecord): void {
+    const { resource, token, share } = lease
+    const ofResource = this.#live.get(resource)
+    const live = ofResource?.get(token)
+    if (live) {
+      live.over = true
+      this.#liveCount--
+      ofResource?.delete(token)
+      if (ofResource?.size === 0) this.#live.delete(resource)
+    }
+    if (share === null) {
+      // Deleted first, so that it becomes the newest entry.
+      this.#endedTokens.delete(resource)
+      setLimited(this.#endedTokens, resource, token, MAX_REMEMBERED)
+    } else setLimited(this.#endedShares, keyOf(lease), true, MAX_REMEMBERED)
     this.#transitions.emit({ phase: 'ended', lease })
   }
 
@@ -152,7 +174,7 @@ export class LeaseFeed {
     const { clock } = this.#options
     const due = this.#expiries.takeDue(clock.monotonic())
     try {
-      if (due.length > 0) await this.#check(due.map(({ lease }) => lease.resource))
+      if (due.length > 0) await this.#check(new Set(due.map(({ lease }) => lease.resource)))
     } finally {
       const retryAt = clock.monotonic() + RETRY_MS
       for (const live of due) {
@@ -166,16 +188,17 @@ export class LeaseFeed {
   }
 
   /** Reads the resources, and reports what has started or ended there. */
-  async #check(resources: readonly string[]): Promise<void> {
+  async #check(resources: Iterable<string>): Promise<void> {
     const { store } = this.#options
-    for (let from = 0; from < resources.length; from += READ_AT_ONCE) {
-      const names = resources.slice(from, from + READ_AT_ONCE)
-      const before = names.map((name) => this.#live.get(name))
+    const all = [...resources]
+    for (let from = 0; from < all.length; from += READ_AT_ONCE) {
+      const names = all.slice(from, from + READ_AT_ONCE)
+      const before = names.map((name) => this.leasesOf(name))
       const found = await store.read(names)
-      for (const [n, [lease]] of found.entries()) {
-        const known = before[n]
-        if (lease) this.observe(lease)
-        else if (known) this.observe({ ...known.lease, state: 'expired', remaining: 0 })
+      for (const [n, leases] of found.entries()) {
+        for (const known of before[n] ?? [])
+          if (leases.every(({ token }) => token !== known.token)) this.observe({ ...known, ...EXPIRED })
+        for (const lease of leases) this.observe(lease)
       }
     }
   }
@@ -188,24 +211,25 @@ export class LeaseFeed {
   /** Lists all live leases, and checks those that were believed to be live. */
   async #resync(): Promise<void> {
     const { store, relevant } = this.#options
-    const believed = [...this.#live.keys()]
+    const believed = [...this.#live.values()].flatMap((ofResource) => [...ofResource.values()])
     const found = new Set<string>()
     for (let after: string | undefined = ''; store.supports.list && after !== undefined; ) {
       const page: LeasePage = await store.list({ limit: LIST_AT_ONCE, after })
       for (const lease of page.leases) {
-        found.add(lease.resource)
+        found.add(keyOf(lease))
         this.observe(lease)
       }
       after = page.next
     }
-    await this.#check([...believed.filter((resource) => !found.has(resource)), ...relevant()])
+    const missing = believed.filter(({ lease }) => !found.has(keyOf(lease)))
+    await this.#check(new Set([...missing.map(({ lease }) => lease.resource), ...relevant()]))
   }
 
   #rereadLater(): void {
     const { rereadEvery, relevant } = this.#options
     this.#setTimer('reread', rereadEvery, async () => {
       this.#rereadLater()
-      await this.#check([...relevant()])
+      await this.#check(relevant())
     })
   }
 
@@ -226,4 +250,14 @@ export class LeaseFeed {
     )
     this.#timers.set(name, cancel)
   }
+}
+
+/** Whether both leases may be live at the same time. */
+function areTogether(a: LeaseRecord, b: LeaseRecord): boolean {
+  return a.share !== null && b.share !== null
+}
+
+/** No name of a resource contains a tab. */
+function keyOf({ resource, token }: LeaseRecord): string {
+  return `${resource}\t${token}`
 }

@@ -66,6 +66,33 @@ describe('pushes of the lease API', () => {
   })
 })
 
+describe('several leases of a resource', () => {
+  it('are told to observers each for itself, and a share without a limit is a word', async () => {
+    const heard = await bed.privateSocket(LEASES_CHANNEL)
+    for (const [id, share] of [
+      ['a', 'unlimited'],
+      ['b', 'unlimited'],
+      ['c', 3],
+    ])
+      expect((await program.call('POST', LEASE, { ...ASK, id, share })).body).toMatchObject({
+        lease: { share },
+      })
+    await program.call('DELETE', LEASE, { id: 'b' })
+    await program.call('POST', LEASE, { ...ASK, id: 'd', replace: 'any' })
+    const told = () => heard.map(({ data: { lease } }) => `${Object(lease).state} ${Object(lease).share}`)
+    await eventually(() => expect(told()).toHaveLength(7))
+    expect(told()).toEqual([
+      'held unlimited',
+      'held unlimited',
+      'held 3',
+      'released unlimited',
+      'taken-over unlimited',
+      'taken-over 3',
+      'held null',
+    ])
+  })
+})
+
 describe('the lease API for sessions', () => {
   it('is open with openLeases, except for the leases of documents', async () => {
     await using open = await serviceBed({ settings: { openLeases: true } })

@@ -54,7 +54,7 @@ export type UnlockResult = 'released' | 'none' | 'not-yours' | 'stale'
 export class Locks {
   readonly #options: LocksOptions
   readonly #waiting: WaitingRequests
-  /** The token of the latest grant of each resource, by this node. */
+  /** The tokens of the latest grants of this node, by resource and id. */
   readonly #granted = new Map<string, number>()
 
   constructor(options: LocksOptions) {
@@ -136,13 +136,23 @@ export class Locks {
     return lease?.id === this.idOf(room, client)
   }
 
-  async forceRelease(resource: string, by: string): Promise<LeaseRecord | null> {
+  /** Ends all live leases of the resource, or the one with this token. Whether there was one. */
+  async forceRelease(resource: string, by: string, only?: number): Promise<boolean> {
     const { store } = this.#options
-    const [[lease] = []] = await store.read([resource])
-    if (!lease) return null
-    const { ended } = await store.release({ resource, token: lease.token })
-    if (ended) this.ended(ended, 'force-release', by)
-    return ended
+    const [leases = []] = only === undefined ? await store.read([resource]) : [[{ token: only }]]
+    let isEnded = false
+    for (const { token } of leases) {
+      const { ended } = await store.release({ resource, token })
+      if (!ended) continue
+      this.ended(ended, 'force-release', by)
+      isEnded = true
+    }
+    return isEnded
+  }
+
+  /** The live leases of the resource, as far as this node knows. */
+  known(resource: string): readonly LeaseRecord[] {
+    return this.#options.feed.leasesOf(resource)
   }
 
   /** Ends expired leases, and deletes rows that nobody needs. */
@@ -152,9 +162,15 @@ export class Locks {
     return swept
   }
 
-  /** Raises the fence before the grant is answered. From then on the previous holder cannot save. */
-  async settle({ lease, replaced }: Grant, by: string): Promise<void> {
+  /**
+   * Raises the fence before the grant is answered. From then on the previous holder cannot save. `stolen`: those who
+   * held the resource before, if the grant ended all of them.
+   */
+  async settle({ lease, replaced }: Grant, by: string, stolen: readonly LeaseRecord[] = []): Promise<void> {
     const { store, documents, feed } = this.#options
+    for (const one of stolen)
+      if (one.token !== lease.token && one.token !== replaced?.token)
+        this.ended({ ...one, state: 'taken-over', remaining: 0 }, 'take-over', by)
     if (replaced) this.ended(replaced, replaced.state === 'taken-over' ? 'take-over' : 'expired', by)
     const { resource, id, token } = lease
     const room = roomOf(resource)
@@ -176,9 +192,10 @@ export class Locks {
   }
 
   /** A repeated request is granted again with the same token. */
-  #countGrant({ resource, token }: LeaseRecord): void {
-    if (this.#granted.get(resource) === token) return
-    setLimited(this.#granted, resource, token, MAX_REMEMBERED_GRANTS)
+  #countGrant({ resource, id, token }: LeaseRecord): void {
+    const key = `${resource}\t${id}`
+    if (this.#granted.get(key) === token) return
+    setLimited(this.#granted, key, token, MAX_REMEMBERED_GRANTS)
     this.#options.onChange?.('granted')
   }
 

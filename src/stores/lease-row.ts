@@ -60,8 +60,13 @@ export interface StoredLease {
   keptUntil?: number
 }
 
-/** A request, with the record of the process if the lease is to end with it. */
-export type RowAsk = Ask & { readonly process?: string | null }
+/** A request as a row carries it out. */
+export type RowAsk = Ask & {
+  /** The record of the process, if the lease is to end with it. */
+  readonly process?: string | null
+  /** Of the lease, if the backend has a better clock for it. Must be higher than that of the row. */
+  readonly token?: number
+}
 
 export interface Waiter {
   readonly id: string
@@ -148,9 +153,15 @@ export function release(
   return { ended, holders: liveRecords(row, now) }
 }
 
-/** Ends expired leases, at most `limit`, and returns them. */
-export function expire(row: LeaseRow, now: number, effects: Effects, limit = Infinity): LeaseRecord[] {
-  const expired = endExpired(row, now, effects, limit)
+/** Ends expired leases, at most `limit`, and returns them. `tokens`: only these. */
+export function expire(
+  row: LeaseRow,
+  now: number,
+  effects: Effects,
+  limit = Infinity,
+  tokens?: readonly number[],
+): LeaseRecord[] {
+  const expired = endExpired(row, now, effects, limit, tokens)
   settle(row, now, effects)
   return expired
 }
@@ -243,7 +254,7 @@ function grant(row: LeaseRow, request: RowAsk, now: number, effects: Effects): A
     row.reserved.clear()
   }
   const replaced = ended.at(-1)
-  const token = nextToken(row.token, now)
+  const token = request.token ?? nextToken(row.token, now)
   const lease: StoredLease = {
     id,
     owner,
@@ -358,9 +369,18 @@ function extend(
   return record
 }
 
-function endExpired(row: LeaseRow, now: number, effects: Effects, limit = Infinity): LeaseRecord[] {
+function endExpired(
+  row: LeaseRow,
+  now: number,
+  effects: Effects,
+  limit = Infinity,
+  tokens?: readonly number[],
+): LeaseRecord[] {
   const expired = row.leases.filter((lease) => !hasEnded(lease) && !isLive(lease, now))
-  return expired.slice(0, limit).map((lease) => end(row, lease, 'expired', now, effects))
+  return expired
+    .filter(({ token }) => !tokens || tokens.includes(token))
+    .slice(0, limit)
+    .map((lease) => end(row, lease, 'expired', now, effects))
 }
 
 function end(

@@ -7,11 +7,11 @@ import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
 import { expectFormat, type Format, readMeta, show } from './format.ts'
 import type { Layout } from './layout.ts'
-import { createStamps, type LogRecord, type Operation } from './log.ts'
+import { createStamps, DONE, isAnswer, type LogRecord, type Operation, placeOf, readRecord } from './log.ts'
 import { messageAbout, type SyncMessage } from './messages.ts'
 import type { Schedule } from './schedule.ts'
-import { settingsAfter } from './settings.ts'
 import { logOf, type StorageAdapter, type StorageListener } from './storage.ts'
+import type { Validate } from './validate.ts'
 import type { View } from './view.ts'
 import type { Warn } from './warnings.ts'
 import type { Outcome, StorageWriter } from './writer.ts'
@@ -22,21 +22,24 @@ import type { Outcome, StorageWriter } from './writer.ts'
  */
 const SMALL_INDEX = 1000
 /** How long a context without locks waits for the coordinator to carry out its write. The log keeps it anyway. */
-const COORDINATOR_MS = 3000
+export const COORDINATOR_MS = 3000
+
+/** How long such a context waits for the result of an update or a clean-up. */
+const ANSWER_MS = 12_000
 
 export interface AppendOptions<E extends object, S extends object> {
   readonly storage: StorageAdapter
   readonly layout: Layout
   readonly format: Format
-  readonly defaults: S
   readonly view: View<E, S>
+  readonly validate: Validate
   readonly clock: Clock
   readonly warn: Warn
   readonly bootstrap: () => Promise<void>
   /** Whether the bootstrap has ended. */
   readonly isReady: () => boolean
   /** `undefined`: this context has no lock, and the coordinator carries out its records. */
-  readonly carryOut: StorageWriter['carryOut'] | undefined
+  readonly writer: StorageWriter | undefined
   readonly schedule: Schedule
   /** Resolves when these keys are shown as they are stored. */
   readonly read: (keys: readonly string[]) => Promise<void>
@@ -46,116 +49,146 @@ export interface AppendOptions<E extends object, S extends object> {
 export interface Append {
   /** Shows the operation at once, and resolves when it is stored. */
   write(operation: Operation): Promise<void>
+  /** Carries out an operation, or has the coordinator do so, and resolves when that is done. */
+  perform(operation: Operation, limitMs?: number): Promise<Outcome>
   readonly onChanged: StorageListener
 }
 
 /** The writes of one turn. */
 interface Turn {
   readonly key: string
+  readonly ops: Operation[]
   readonly stored: Promise<Outcome | undefined>
 }
 
 export function createAppend<E extends object, S extends object>(options: AppendOptions<E, S>): Append {
-  const { storage, layout, format, defaults, view, clock, warn, carryOut, schedule } = options
+  const { storage, layout, format, view, validate, clock, warn, writer, schedule } = options
   const log = logOf(storage)
   const nextKey = createStamps(clock, layout.keys.logPrefix)
   /** By key of a record: called when the record is carried out. */
-  const waiting = new Map<string, () => void>()
+  const waiting = new Map<string, (answer: unknown) => void>()
   let turn: Turn | undefined
 
   return {
     async write(operation) {
       turn ??= startTurn()
       const { key, stored } = turn
-      const place = view.add(key, operation)
+      const place = placeOf(key, turn.ops.push(operation) - 1)
+      view.apply({ add: [[key, operation]] })
       const outcome = await stored
-      const refusal = outcome ? outcome.results.get(place) : refusalOf(operation)
+      const refusal = outcome ? outcome.results.get(place) : view.refusal(place)
       if (refusal) throw refusal
-      const { delta = [], patch } = operation
-      const shown = patch && view.get(patch[0])
+      const { delta = [], id } = operation
+      const shown = id && view.get(id)
       // Receivers compare the revision of a removal with that of the index, so it must be true for that revision.
       const told = delta.filter(([id, entity]) => entity || (outcome?.revision && outcome.gone.has(id)))
-      const entries = shown ? [[patch[0], shown] as const] : told
+      const entries = shown ? [[id, shown] as const] : told
       if (entries.length > 0) options.announce(messageAbout(entries, outcome?.revision))
+    },
+    async perform(operation, limitMs = ANSWER_MS) {
+      if (writer) return writer.perform([operation])
+      const key = nextKey(view.records)
+      const answered = answerTo(key, limitMs)
+      await log.set({ [key]: { format: show(format), ops: [operation], soon: true } satisfies LogRecord })
+      const outcome = await answered
+      const refusal = outcome?.results.get(placeOf(key, 0))
+      if (refusal) throw refusal
+      if (outcome) return outcome
+      await log.remove([key])
+      throw new LeaseError(
+        'store-unavailable',
+        'the coordinator did not answer; it may or may not have carried out the write',
+      )
     },
     onChanged(changes) {
       for (const [key, change] of Object.entries(changes ?? {})) {
-        if (!key.startsWith(layout.keys.logPrefix)) continue
-        if (change.newValue) schedule.soon()
-        else waiting.get(key)?.()
+        if (!layout.isRecord(key)) continue
+        if (readRecord(change?.newValue) === DONE) waiting.get(key)?.(change?.newValue)
+        else schedule.soon()
       }
     },
   }
 
   function startTurn(): Turn {
     const key = nextKey(view.records)
+    const ops: Operation[] = []
     const stored = Promise.resolve().then(() => {
       turn = undefined
-      return store(key, view.operationsOf(key) ?? [])
+      return store(key, ops)
     })
-    return { key, stored }
+    return { key, ops, stored }
   }
 
-  /** Resolves with the outcome if this context has carried the record out. */
+  /** Resolves with the outcome, as far as it is known. */
   async function store(key: string, ops: readonly Operation[]): Promise<Outcome | undefined> {
-    const soon = !carryOut && view.size <= SMALL_INDEX
+    const soon = !writer && view.size <= SMALL_INDEX
     const record: LogRecord = { format: show(format), ops, ...(soon && { soon }) }
-    const carriedOut = soon && new Promise<void>((resolve) => waiting.set(key, resolve))
+    const answered = soon ? answerTo(key, COORDINATOR_MS) : undefined
     try {
       // All of them start in this turn, the record first.
       const [, outcome] = await Promise.all([
         log.set({ [key]: record }),
-        options.isReady() ? finish(key) : options.bootstrap().then(() => finish(key)),
+        options.isReady() ? finish(key) : finishLater(key, ops),
       ])
-      if (carriedOut) await Promise.race([carriedOut, pause(clock, COORDINATOR_MS, { background: true })])
-      return outcome
+      return outcome ?? (await answered)
     } catch (error) {
       const failure = asLeaseError(error)
       if (failure.code !== 'closed') await log.remove([key]).catch(() => {})
       try {
-        if (failure.code !== 'store-failed' || !carryOut || !ops.every(frees)) throw failure
+        if (failure.code !== 'store-failed' || !writer || !ops.every(frees)) throw failure
         // The storage may have no space for the record. Afterwards it has more.
-        const outcome = await carryOut(key, ops)
-        await options.read(layout.indexKeys)
+        const outcome = await writer.perform(ops)
+        if (options.isReady()) await options.read(layout.indexKeys)
         return outcome
       } finally {
-        view.drop(key)
+        view.apply({ drop: [key] })
       }
-    } finally {
-      waiting.delete(key)
     }
+  }
+
+  async function finishLater(key: string, ops: readonly Operation[]): Promise<Outcome | undefined> {
+    await options.bootstrap()
+    for (const { id, settings } of ops) {
+      const entity = id && view.get(id)
+      if (entity) validate.entity(`entity ${id}`, entity)
+      if (settings) validate.settings('settings', view.settings)
+    }
+    return finish(key)
+  }
+
+  /** What the coordinator says about a record, or `undefined` if it says nothing in time. */
+  async function answerTo(key: string, ms: number): Promise<Outcome | undefined> {
+    const answer = await Promise.race([
+      new Promise((resolve) => waiting.set(key, (answer = DONE) => resolve(answer))),
+      pause(clock, ms, { background: true }),
+    ])
+    waiting.delete(key)
+    if (answer === undefined) return undefined
+    const { refused, gone } = isAnswer(answer) ? answer : { refused: {}, gone: [] }
+    const results = Object.entries(refused).map(([place, error]) => {
+      const { code, message } = Object(error)
+      return [place, new LeaseError(code, String(message))] as const
+    })
+    return { results: new Map(results), gone: new Set(gone) }
   }
 
   /** What else a write needs, if anybody waits for it: the format is checked, and the index contains the write. */
   async function finish(key: string): Promise<Outcome | undefined> {
-    if (carryOut && (view.size <= SMALL_INDEX || storage.log)) return carryOutNow(key, carryOut)
+    if (writer && (view.size <= SMALL_INDEX || storage.log))
+      try {
+        const outcome = await writer.carryOut(key)
+        const result = outcome.results.get(key)
+        if (result) throw result
+        if (result === null) return outcome
+      } catch (error) {
+        const { retryable, message } = asLeaseError(error)
+        if (!retryable) throw error
+        warn('write-postponed', message, error)
+      }
     // Whoever carries the record out checks the format, too.
-    expectFormat(readMeta(await storage.get([layout.keys.meta]), layout.keys), format)
+    else expectFormat(readMeta(await storage.get([layout.keys.meta]), layout.keys), format)
     schedule.soon()
     return undefined
-  }
-
-  async function carryOutNow(key: string, carryOut: StorageWriter['carryOut']): Promise<Outcome | undefined> {
-    try {
-      const outcome = await carryOut(key)
-      const result = outcome.results.get(key)
-      if (result) throw result
-      if (result === null) return outcome
-    } catch (error) {
-      const { retryable, message } = asLeaseError(error)
-      if (!retryable) throw error
-      warn('write-postponed', message, error)
-    }
-    schedule.soon()
-    return undefined
-  }
-
-  /** As far as this context knows: somebody else carries the operation out. */
-  function refusalOf({ patch, settings }: Operation): LeaseError | undefined {
-    if (patch && !view.get(patch[0]))
-      return new LeaseError('not-found', `entity ${patch[0]} does not exist`, { resource: patch[0] })
-    const after = settings && settingsAfter(view.settings, settings, defaults)
-    return after instanceof LeaseError ? after : undefined
   }
 }
 

@@ -25,10 +25,11 @@ export type ChangeListener<E extends object, S extends object> = (change: SyncCh
 export interface Changes<E extends object, S extends object> {
   /** With an id, only the changes of this entity. */
   subscribe(listener: ChangeListener<E, S>, id?: string): () => void
-  emit(change: SyncChange<E, S>): void
+  /** Delivers all of these changes before those that a listener causes. */
+  emit(changes: readonly SyncChange<E, S>[]): void
 }
 
-/** Delivers every change to its listeners in one order, also a change that a listener causes. */
+/** Delivers every change to its listeners in one order. */
 export function createChanges<E extends object, S extends object>(): Changes<E, S> {
   // By entity id; `undefined` for all changes. One entry per subscription: the same function may subscribe twice.
   const listeners = new Map<string | undefined, Set<{ readonly listener: ChangeListener<E, S> }>>()
@@ -44,8 +45,10 @@ export function createChanges<E extends object, S extends object>(): Changes<E, 
         if (group.size === 0 && listeners.get(id) === group) listeners.delete(id)
       }
     },
-    emit: inOrder((change) => {
-      for (const group of groupsFor(change)) for (const { listener } of group ?? []) notify(listener, change)
+    emit: inOrder((changes) => {
+      for (const change of changes)
+        for (const group of groupsFor(change))
+          for (const { listener } of group ?? []) notify(listener, change)
     }),
   }
 

@@ -59,6 +59,9 @@ describe('the area', () => {
     await extension.clock.advance(70_000)
     expect(extension.browser.items('sync')['trackedEntity:a']).toEqual({ n: 130 })
     expect(extension.browser.items('local')).toEqual({})
+    const postponed = extension.warnings.filter(({ code }) => code === 'write-postponed')
+    // One for each write that met the limit, and not one for each second of waiting.
+    expect(postponed.length).toBeLessThan(150)
   })
 
   it('is refused if the browser does not have it', () => {

@@ -126,22 +126,37 @@ describe('a content script', () => {
     expect(extension.browser.items()[STORAGE_KEYS.index]).toEqual({ ids: ['a'] })
   })
 
-  it('sends a request twice, and it is carried out once', async () => {
+  it('counts once although the worker dies after the update is stored, before anybody hears of it', async () => {
     const extension = fakeExtension()
     extension.startWorker()
-    const [page] = await opened(extension, 'Page')
-    const { runtime } = extension.browser.openTab().api
-    const request = {
-      action: 'entityWrite',
-      format: 'option B, index shards 1, schema 1',
-      requestId: '1',
-      operation: 'swap',
-      args: ['a', null, { n: 1 }],
-    }
-    await extension.resolved(runtime.sendMessage(request))
-    await extension.resolved(page.removeEntity('a'))
-    expect(await extension.resolved(runtime.sendMessage(request))).toEqual({ result: { swapped: true } })
-    expect(extension.browser.items()[STORAGE_KEYS.index]).toEqual({ ids: [] })
+    const [tab] = await opened(extension, 'Tab')
+    await extension.resolved(tab.setEntity('a', { n: 1 }))
+    await extension.settle()
+    const firstWorker = extension.browser.worker
+    extension.browser.onWrite(() => {
+      const { n } = extension.browser.items()['trackedEntity:a'] as Item
+      if (n === 2) firstWorker?.kill()
+    })
+    await extension.resolved(tab.updateEntity('a', (item) => ({ n: (item?.n ?? 0) + 1 })))
+    await extension.settle()
+    expect(tab.get('a')).toEqual({ n: 2 })
+    expect(extension.browser.items()['trackedEntity:a']).toEqual({ n: 2 })
+  })
+
+  it('removes orphans through the worker, and gets their ids', async () => {
+    const extension = fakeExtension()
+    extension.startWorker()
+    const [tab] = await opened(extension, 'Tab')
+    await extension.resolved(tab.setEntity('a', { n: 1 }))
+    const { local } = extension.browser.openPage().api.storage
+    await extension.resolved(local.set({ 'trackedEntity:orphan': { n: 9 } }))
+    expect(await extension.resolved(tab.cleanupOrphans())).toEqual(['orphan'])
+    await extension.settle()
+    expect(Object.keys(extension.browser.items()).toSorted()).toEqual([
+      STORAGE_KEYS.index,
+      STORAGE_KEYS.meta,
+      'trackedEntity:a',
+    ])
   })
 
   it('keeps its writes in the log while there is no coordinator, and every context shows them', async () => {
@@ -166,6 +181,8 @@ describe('a content script', () => {
       code: 'store-unavailable',
       retryable: true,
     })
+    // It is not carried out later, either.
+    expect(extension.browser.items()).toEqual({})
   })
 
   it('gets the code of an error at the coordinator', async () => {

@@ -34,6 +34,26 @@ describe('updateEntity', () => {
     for (const surface of surfaces) expect(surface.get('a')).toEqual({ n: 60 })
   })
 
+  it('loses no count although the worker dies again and again', async () => {
+    const extension = fakeExtension({ latency: [1, 9] })
+    extension.startWorker()
+    const tabs = await opened(extension, 'Tab', 'Tab')
+    let deaths = 0
+    extension.browser.onWrite(() => {
+      if (++deaths % 3 === 0) extension.browser.worker?.kill()
+    })
+    const count = async (tab: (typeof tabs)[number]) => {
+      for (let n = 0; n < 15; )
+        await tab
+          .updateEntity('a', (item) => ({ n: (item?.n ?? 0) + 1 }))
+          .then(() => n++)
+          .catch(({ code }) => expect(code).toBe('store-unavailable'))
+    }
+    await extension.resolved(Promise.all(tabs.map(count)))
+    expect(deaths).toBeGreaterThan(30)
+    expect(extension.browser.items()['trackedEntity:a']).toEqual({ n: 30 })
+  })
+
   it('comes after the earlier writes of its context, and refuses what is not an entity', async () => {
     const sync = createSync<Item>({ storage: memoryStorage() })
     void sync.setEntity('a', { n: 5 })
@@ -125,6 +145,30 @@ describe('validate', () => {
     expect(warnings).toEqual([expect.stringMatching(/^the stored entity a\.n: /)])
   })
 
+  it('checks also what is written before the bootstrap', async () => {
+    const storage = memoryStorage({ 'trackedEntities:index': { ids: ['a'] }, 'trackedEntity:a': { n: 1 } })
+    const before = await storage.get(await storage.keys())
+    const open = () =>
+      createSync({
+        storage,
+        validate: { entity, settings: v.object({ volume: v.number() }) },
+        defaults: { volume: 1 },
+      })
+    const [one, two, three] = [open(), open(), open()]
+    await expect(one.patchEntity('a', { n: -1 })).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: expect.stringMatching(/^entity a\.n: /),
+    })
+    await expect(two.updateSettings({ volume: 'loud' as never })).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: expect.stringMatching(/^settings\.volume: /),
+    })
+    expect(one.get('a')).toEqual({ n: 1 })
+    expect(await storage.get(await storage.keys())).toEqual(before)
+    await three.patchEntity('a', { n: 2 })
+    expect(three.get('a')).toEqual({ n: 2 })
+  })
+
   it('refuses a schema that answers later', async () => {
     const slow = v.objectAsync({ n: v.number() })
     const sync = createSync<Item>({ storage: memoryStorage(), validate: { entity: slow } })
@@ -181,6 +225,29 @@ describe('the list', () => {
 })
 
 describe('a collection', () => {
+  it('with an entity or a setting that a schema refuses is not imported at all', async () => {
+    const sync = createSync({
+      storage: memoryStorage(),
+      validate: {
+        entity: v.object({ n: v.number() }),
+        settings: v.object({ themeToken: v.string(), volume: v.number() }),
+      },
+      defaults: { themeToken: '#fff', volume: 1 },
+    })
+    await sync.setEntity('old', { n: 0 })
+    const before = sync.state
+    const settings = { ...before.settings, themeToken: '#000' }
+    for (const bad of [
+      { settings, entities: [['a', { n: 1 }] as const, ['b', { n: 'two' }] as const] },
+      { settings: { ...settings, volume: 'loud' }, entities: [['a', { n: 1 }] as const] },
+    ])
+      await expect(importCollection(sync, bad as never, { replace: true })).rejects.toMatchObject({
+        code: 'invalid-argument',
+      })
+    await sync.removeEntity('none')
+    expect(sync.state).toBe(before)
+  })
+
   it('is exported and imported as a whole, in one write', async () => {
     const [from, to] = [0, 1].map(() => createSync<Item>({ storage: memoryStorage() })) as [
       ReturnType<typeof createSync<Item>>,

@@ -1,7 +1,8 @@
 /** What the records of the log make of the stored data. Pure: it only computes. */
 import { isObject } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
-import { withChanges } from './json.ts'
+import { type Format, show } from './format.ts'
+import { isDeepEqual, withChanges } from './json.ts'
 import type { Layout } from './layout.ts'
 import { DONE, type Operation, placeOf, readRecord } from './log.ts'
 import { settingsAfter } from './settings.ts'
@@ -18,14 +19,13 @@ export interface Records {
 }
 
 /** `ignored`: malformed records, and those of other formats. They stay where they are. */
-export function readRecords(items: Items, prefix: string, format: string) {
+export function readRecords(items: Items, layout: Layout, format: Format) {
   const operations: Logged[] = []
   const keys: string[] = []
   const ignored: string[] = []
-  for (const key of Object.keys(items).sort()) {
-    if (!key.startsWith(prefix)) continue
+  for (const key of Object.keys(items).filter(layout.isRecord).sort()) {
     const record = readRecord(items[key])
-    if (record === null || (record !== DONE && record.format !== format)) {
+    if (record === null || (record !== DONE && record.format !== show(format))) {
       ignored.push(key)
       continue
     }
@@ -64,7 +64,8 @@ export function createFold(base: Base) {
     get settings() {
       return settings
     },
-    apply([place, { delta = [], seenAt, patch, reset, settings: changes }]: Logged): void {
+    apply([place, operation]: Logged): void {
+      const { delta = [], seenAt, id, patch, swap, update, reset } = operation
       if (reset) {
         values.clear()
         for (const id of base.indexed) removed.add(id)
@@ -78,14 +79,19 @@ export function createFold(base: Base) {
           removed.add(id)
         }
       }
-      if (patch) {
-        const [id, ...fields] = patch
+      if (id) {
         const current = entity(id)
-        if (current) values.set(id, withChanges(current, fields))
-        else refused.set(place, new LeaseError('not-found', `entity ${id} does not exist`, { resource: id }))
+        if (patch && !current)
+          refused.set(place, new LeaseError('not-found', `entity ${id} does not exist`, { resource: id }))
+        else if (swap && !isDeepEqual(current ?? null, swap[0]))
+          refused.set(place, new LeaseError('conflict', `entity ${id} has changed`))
+        else {
+          const next = patch ? withChanges(current ?? {}, patch) : (swap?.[1] ?? update?.(current))
+          if (next) values.set(id, next)
+        }
       }
-      if (changes) {
-        const after = settingsAfter(settings ?? base.settings, changes, base.defaults)
+      if (operation.settings) {
+        const after = settingsAfter(settings ?? base.settings, operation.settings, base.defaults)
         if (after instanceof LeaseError) refused.set(place, after)
         else settings = after
       }
@@ -98,23 +104,23 @@ export function createFold(base: Base) {
   }
 }
 
+interface Stored {
+  readonly storage: StorageAdapter
+  readonly layout: Layout
+}
+
 /**
  * Reads these keys. In a storage that several devices share, an entity is in the index as soon as its key exists:
  * another device may have added it.
  */
-export async function readHead(
-  { storage, layout }: { readonly storage: StorageAdapter; readonly layout: Layout },
-  keys = layout.headKeys,
-): Promise<Items> {
-  const items = await storage.get(keys)
-  if (!storage.shared) return items
-  const found = (await storage.keys()).flatMap((key) => layout.idOf(key) ?? [])
-  return {
-    ...items,
-    ...layout.change(
-      items,
-      [],
-      found.map((id) => [id, {}]),
-    ).index,
-  }
+export async function readHead(stored: Stored, keys = stored.layout.headKeys): Promise<Items> {
+  const items = await stored.storage.get(keys)
+  if (!stored.storage.shared) return items
+  const found = (await storedIds(stored)).map((id) => [id, {}] as const)
+  return { ...items, ...stored.layout.change(items, [], found).index }
+}
+
+/** The ids of the entities that have a key, also of orphans. */
+export async function storedIds({ storage, layout }: Stored): Promise<readonly string[]> {
+  return (await storage.keys()).flatMap((key) => layout.idOf(key) ?? [])
 }

@@ -1,12 +1,12 @@
 /** The format of the stored data, and its record in the storage. */
 import { isObject } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
-import type { Layout, StorageKeys } from './layout.ts'
+import { type Layout, MAX_SHARDS, type StorageKeys } from './layout.ts'
 import type { Items } from './storage.ts'
 
 /** A context must not write into a storage of another format. */
 export interface Format {
-  readonly option: 'A' | 'B'
+  readonly option: string
   readonly schemaVersion: number
   readonly shards: number
 }
@@ -24,7 +24,7 @@ export function readMeta(items: Items, keys: StorageKeys): Meta | undefined {
     option ?? (keys.index in items || isObject(stored) ? 'B' : isObject(items[keys.all]) ? 'A' : undefined)
   if (!found) return undefined
   return {
-    option: found === 'A' ? 'A' : 'B',
+    option: String(found),
     revision: atLeast(0, revision),
     schemaVersion: atLeast(1, schemaVersion),
     shards: atLeast(1, shards),
@@ -41,15 +41,10 @@ export function show({ option, shards, schemaVersion }: Format): string {
 
 /** An empty storage fits every format. */
 export function expectFormat(meta: Meta | undefined, format: Format): void {
-  if (meta) expectSameFormat(show(meta), format, 'the storage')
-}
-
-/** `found`: a format as `show` writes it. */
-export function expectSameFormat(found: string, format: Format, whose = 'the sender'): void {
-  if (found !== show(format))
+  if (meta && show(meta) !== show(format))
     throw new LeaseError(
       'other-format',
-      `${whose} has another format: ${found}; this context expects ${show(format)}`,
+      `the storage has another format: ${show(meta)}; this context expects ${show(format)}`,
     )
 }
 
@@ -57,8 +52,11 @@ export function expectSameFormat(found: string, format: Format, whose = 'the sen
 export function needsMigration(items: Items, { keys, inIndex }: Layout, format: Format): boolean {
   const meta = readMeta(items, keys)
   if (!meta) return format.schemaVersion > 1
-  const newer = meta.schemaVersion > format.schemaVersion || (meta.option === 'B' && format.option === 'A')
-  if (newer) expectFormat(meta, format)
+  const isOlder =
+    meta.schemaVersion <= format.schemaVersion &&
+    meta.shards <= MAX_SHARDS &&
+    (meta.option === 'A' || (meta.option === 'B' && format.option === 'B'))
+  if (!isOlder) expectFormat(meta, format)
   const all = items[keys.all]
   const leftOver = !inIndex && isObject(all) && Object.keys(all).length > 0
   return show(meta) !== show(format) || leftOver

@@ -1,5 +1,6 @@
 /** Which keys of the storage contain what. All functions are pure: they compute what to read and what to write. */
 import { isObject } from '../base/arguments.ts'
+import { LeaseError } from '../base/errors.ts'
 import { isId } from './json.ts'
 import type { Items, StorageAdapter } from './storage.ts'
 
@@ -9,18 +10,19 @@ export type StorageKeys = Readonly<
 
 function storageKeys(namespace: string, log = 'log'): StorageKeys {
   const prefix = namespace && `${namespace}/`
+  const all = `${prefix}trackedEntities`
   return {
     settings: `${prefix}syncSettings`,
     /** Option B: the ids of all entities. An entity exists only if its id is in the index, or in the log. */
-    index: `${prefix}trackedEntities:index`,
+    index: `${all}:index`,
     /** Option B: the prefix of the key of each entity. */
     entityPrefix: `${prefix}trackedEntity:`,
     /** Option A: all entities in one key. */
-    all: `${prefix}trackedEntities`,
+    all,
     /** The revision of the index, and the format of the stored data. */
-    meta: `${prefix}trackedEntities:meta`,
+    meta: `${all}:meta`,
     /** The prefix of the key of each write that is not yet in the keys above. */
-    logPrefix: `${prefix}trackedEntities:${log}:`,
+    logPrefix: `${all}:${log}:`,
   }
 }
 
@@ -29,140 +31,115 @@ export const STORAGE_KEYS: StorageKeys = storageKeys('')
 
 export type EntityEntries = readonly (readonly [id: string, entity: object])[]
 
-export interface Layout {
-  readonly keys: StorageKeys
-  /** The keys that contain the index. */
-  readonly indexKeys: readonly string[]
-  /** The keys of everything but the entities and the log. */
-  readonly headKeys: readonly string[]
-  /** An index without entities. */
-  readonly empty: Items
-  /** Whether the index contains the entities themselves. If not, each entity has a key of its own. */
-  readonly inIndex: boolean
-  /** The keys of entities. Empty if the index contains the entities. */
-  entityKeys(ids: Iterable<string>): string[]
-  /** The id of the entity whose key this is. */
-  idOf(key: string): string | undefined
-  /**
-   * The ids in the index, in the order in which they were added. `null` if the index is damaged: it is not a list, or
-   * it is missing although it was written once.
-   */
-  ids(items: Items): readonly string[] | null
-  /** Finds entities in items that were read. */
-  lookup(items: Items): (id: string) => unknown
-  /** The entities to write, and the changed part of the index, which may be empty. */
-  change(
-    items: Items,
-    removed: Iterable<string>,
-    entries: EntityEntries,
-  ): { readonly entities: Items; readonly index: Items }
-}
+export const MAX_SHARDS = 1024
 
 export interface LayoutOptions {
   readonly namespace: string
-  readonly option: 'A' | 'B'
+  readonly option: string
   readonly shards: number
   readonly storage: StorageAdapter
 }
 
-export function createLayout({ namespace, option, shards, storage }: LayoutOptions): Layout {
+/**
+ * A part of the index. Option A: the entities by id, all in one part. Option B: the place of each id in the list of all
+ * ids, in one part or in several (`shards`).
+ */
+type Part = Map<string, unknown>
+
+export type Layout = ReturnType<typeof createLayout>
+
+export function createLayout({ namespace, option, shards: wanted, storage }: LayoutOptions) {
   // The storage of a separate log may have a log of its own.
   const keys = storageKeys(namespace, storage.log ? 'shared-log' : 'log')
-  const layout = option === 'A' ? optionA(keys) : optionB(keys, shards)
-  const isMissing = (items: Items) =>
-    !storage.shared && isObject(items[keys.meta]) && layout.indexKeys.some((key) => !(key in items))
-  return {
-    ...layout,
-    keys,
-    // A context also looks for data of the other option.
-    headKeys: [...new Set([keys.meta, keys.settings, keys.all, keys.index, ...layout.indexKeys])],
-    ids: (items) => (isMissing(items) ? null : layout.ids(items)),
-  }
-}
-
-type IndexLayout = Omit<Layout, 'keys' | 'headKeys'>
-
-/** Option A, for small sets: all entities in one key. */
-function optionA(keys: StorageKeys): IndexLayout {
-  const readAll = (items: Items) => {
-    const all = items[keys.all] ?? {}
-    return isObject(all) ? new Map(Object.entries(all)) : null
-  }
-  return {
-    indexKeys: [keys.all],
-    empty: { [keys.all]: {} },
-    inIndex: true,
-    entityKeys: () => [],
-    idOf: () => undefined,
-    ids(items) {
-      const all = readAll(items)
-      return all && [...all.keys()]
-    },
-    lookup(items) {
-      const all = readAll(items)
-      return (id) => all?.get(id)
-    },
-    change(items, removed, entries) {
-      const all = readAll(items) ?? new Map()
-      let changed = entries.length > 0
-      for (const id of removed) changed = all.delete(id) || changed
-      return {
-        entities: {},
-        index: changed ? { [keys.all]: Object.fromEntries([...all, ...entries]) } : {},
-      }
-    },
-  }
-}
-
-/** A part of the index: the place of each id in the list of all ids. */
-type Shard = Map<string, number>
-
-/** Option B: one key for each entity, and an index in one key or in several (`shards`). */
-function optionB(keys: StorageKeys, shards: number): IndexLayout {
-  const indexKeys = Array.from({ length: shards }, (_, at) => (at ? `${keys.index}:${at}` : keys.index))
+  /** Whether the index contains the entities themselves. If not, each entity has a key of its own. */
+  const inIndex = option === 'A'
+  const shards = inIndex ? 1 : wanted
+  const indexKeys = Array.from({ length: shards }, (_, at) =>
+    inIndex ? keys.all : at ? `${keys.index}:${at}` : keys.index,
+  )
+  const read = (items: Items) => indexKeys.map((key) => (inIndex ? readAll : readShard)(items[key]))
+  const write = (part: Part) =>
+    inIndex
+      ? Object.fromEntries(part)
+      : { ids: [...part.keys()], ...(shards > 1 && { order: [...part.values()] }) }
   const entityKey = (id: string) => keys.entityPrefix + id
-  const read = (items: Items) => indexKeys.map((key) => readShard(items[key]))
+
   return {
+    keys,
+    /** The keys that contain the index. */
     indexKeys,
-    empty: Object.fromEntries(indexKeys.map((key) => [key, { ids: [] }])),
-    inIndex: false,
-    entityKeys: (ids) => Array.from(ids, entityKey),
-    idOf: (key) => (key.startsWith(keys.entityPrefix) ? key.slice(keys.entityPrefix.length) : undefined),
-    ids(items) {
+    /** The keys of everything but the entities and the log, also of the other option. */
+    headKeys: [...new Set([keys.meta, keys.settings, keys.all, keys.index, ...indexKeys])],
+    inIndex,
+    /** An index without entities. */
+    empty: Object.fromEntries(indexKeys.map((key) => [key, write(new Map())])),
+    /** The keys of entities. Empty if the index contains the entities. */
+    entityKeys: (ids: Iterable<string>): string[] => (inIndex ? [] : Array.from(ids, entityKey)),
+    /** Whether this is the key of a record of the log. */
+    isRecord: (key: string) => key.startsWith(keys.logPrefix),
+    /** The id of the entity whose key this is. */
+    idOf: (key: string): string | undefined =>
+      !inIndex && key.startsWith(keys.entityPrefix) ? key.slice(keys.entityPrefix.length) : undefined,
+    /**
+     * The ids in the index, in the order in which they were added. `null` if the index is damaged: it is not a list, or
+     * it is missing although it was written once.
+     */
+    ids(items: Items): readonly string[] | null {
       const parts = read(items)
-      if (parts.includes(null)) return null
+      const isMissing = isObject(items[keys.meta]) && indexKeys.some((key) => !(key in items))
+      if (parts.includes(null) || (isMissing && !storage.shared)) return null
       const all = parts.flatMap((part) => [...(part ?? [])])
-      if (shards > 1) all.sort((one, other) => one[1] - other[1])
+      if (shards > 1) all.sort((one, other) => Number(one[1]) - Number(other[1]))
       return all.map(([id]) => id)
     },
-    lookup: (items) => (id) => items[entityKey(id)],
-    change(items, removed, entries) {
-      const parts = read(items).map((part): Shard => part ?? new Map())
-      const changed = new Set<number>()
-      let last = parts.flatMap((part) => [...part.values()]).reduce((a, b) => Math.max(a, b), 0)
-      const shardOf = (id: string) => (shards === 1 ? 0 : hash(id) % shards)
-      for (const id of removed) if (parts[shardOf(id)]?.delete(id)) changed.add(shardOf(id))
-      for (const [id] of entries) {
-        const part = parts[shardOf(id)]
-        if (part?.has(id)) continue
-        part?.set(id, ++last)
-        changed.add(shardOf(id))
+    /** Finds entities in items that were read. */
+    lookup(items: Items): (id: string) => unknown {
+      const [all] = inIndex ? read(items) : []
+      return (id) => (inIndex ? all?.get(id) : items[entityKey(id)])
+    },
+    /** The entities to write, and the changed part of the index, which may be empty. */
+    change(items: Items, removed: Iterable<string>, entries: EntityEntries) {
+      const parts = read(items).map((part): Part => part ?? new Map())
+      const changed: Record<string, Part> = {}
+      let last = 0
+      if (!inIndex)
+        for (const part of parts) for (const place of part.values()) last = Math.max(last, Number(place))
+      const partOf = (id: string) => {
+        const at = shards > 1 ? hash(id) % shards : 0
+        return [indexKeys[at], parts[at]] as [string, Part]
       }
-      const written = (part: Shard = new Map()) => ({
-        ids: [...part.keys()],
-        ...(shards > 1 && { order: [...part.values()] }),
-      })
+      for (const id of removed) {
+        const [key, part] = partOf(id)
+        if (part.delete(id)) changed[key] = part
+      }
+      for (const [id, entity] of entries) {
+        const [key, part] = partOf(id)
+        if (!inIndex && part.has(id)) continue
+        part.set(id, inIndex ? entity : ++last)
+        changed[key] = part
+      }
       return {
-        entities: Object.fromEntries(entries.map(([id, entity]) => [entityKey(id), entity])),
-        index: Object.fromEntries(Array.from(changed, (at) => [indexKeys[at], written(parts[at])])),
+        entities: Object.fromEntries(inIndex ? [] : entries.map(([id, entity]) => [entityKey(id), entity])),
+        index: Object.fromEntries(Object.entries(changed).map(([key, part]) => [key, write(part)])),
       }
     },
   }
 }
 
-/** A missing index is empty. An index without a list of ids is damaged: `null`. Invalid ids in the list are skipped. */
-function readShard(index: unknown): Shard | null {
-  if (index === undefined) return new Map()
+/** The ids in the index. Throws if it is damaged. */
+export function expectIds({ ids, indexKeys }: Layout, items: Items): readonly string[] {
+  const found = ids(items)
+  if (found) return found
+  throw new LeaseError('store-failed', `${indexKeys[0]} is damaged; reset() replaces it with an empty index`)
+}
+
+/** Option A. A missing index is empty. `null` if it is damaged. */
+function readAll(all: unknown = {}): Part | null {
+  return isObject(all) ? new Map(Object.entries(all)) : null
+}
+
+/** Option B. An index without a list of ids is damaged: `null`. Invalid ids in the list are skipped. */
+function readShard(index: unknown = { ids: [] }): Part | null {
   const { ids, order } = Object(index) as { ids?: unknown; order?: unknown }
   if (!Array.isArray(ids)) return null
   const places = Array.isArray(order) ? order : []

@@ -5,7 +5,8 @@
  *     appended ─▶ in storage, shown by all contexts ─▶ carried out under the lock ─▶ removed
  *
  * What is stored is the index with the entities, and the records on top of them in the order of their keys. Whoever
- * carries records out writes the result and marks the records as done in one write, so none is carried out twice.
+ * carries records out writes the result and replaces the records by their answers in one write, so none is carried out
+ * twice, and its writer learns what became of it.
  */
 import { isObject } from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
@@ -18,9 +19,17 @@ export interface Operation {
   readonly delta?: readonly (readonly [id: string, entity: object | null])[]
   /** The removal is ignored if the index has a newer revision. */
   readonly seenAt?: number
-  readonly patch?: readonly [id: string, ...changes: FieldChanges]
+  /** The entity that is changed by `patch`, `swap` or `update`. */
+  readonly id?: string
+  readonly patch?: FieldChanges
+  /** Stores the second entity if the first one is stored. `null`: no entity. */
+  readonly swap?: readonly [from: object | null, to: object]
+  /** Stores what this function returns. Never in a record. */
+  readonly update?: (entity: object | undefined) => object
   readonly settings?: FieldChanges
   readonly reset?: true
+  /** Removes the keys of these entities, if they are not in the index. */
+  readonly orphans?: readonly string[]
 }
 
 export interface LogRecord {
@@ -31,12 +40,25 @@ export interface LogRecord {
   readonly soon?: boolean
 }
 
-/** In place of a record that was carried out. */
+/** In place of a record that was carried out, if there is nothing to say about it. */
 export const DONE = 0
 
-/** `DONE` or a missing record: carried out. `null`: malformed. */
+/** In place of a record that was carried out. */
+export interface Answer {
+  /** By place in the log: why an operation could not be carried out. */
+  readonly refused: Readonly<Record<string, unknown>>
+  /** The orphans that were removed. */
+  readonly gone: readonly string[]
+}
+
+export function isAnswer(value: unknown): value is Answer {
+  const { refused, gone } = Object(value) as Partial<Record<keyof Answer, unknown>>
+  return isObject(refused) && isList(gone, isId)
+}
+
+/** `DONE`, an answer or a missing record: carried out. `null`: malformed. */
 export function readRecord(value: unknown): LogRecord | typeof DONE | null {
-  if (value === undefined || value === DONE) return DONE
+  if (value === undefined || value === DONE || isAnswer(value)) return DONE
   const { format, ops } = Object(value) as { format?: unknown; ops?: unknown }
   const valid = typeof format === 'string' && Array.isArray(ops) && ops.every(isOperation)
   return valid ? (value as LogRecord) : null
@@ -44,39 +66,52 @@ export function readRecord(value: unknown): LogRecord | typeof DONE | null {
 
 function isOperation(value: unknown): value is Operation {
   if (!isObject(value)) return false
-  const { delta, patch, settings } = value
+  const { delta = [], id, patch, swap, settings, orphans = [] } = value
   return (
-    (delta === undefined || (Array.isArray(delta) && delta.every(isDelta))) &&
-    (patch === undefined || (Array.isArray(patch) && isId(patch[0]) && isChanges(patch.slice(1)))) &&
-    (settings === undefined || isChanges(settings))
+    isList(delta, (pair) => isList(pair) && isId(pair[0]) && isEntity(pair[1])) &&
+    (id === undefined ||
+      (isId(id) && (isChanges(patch) || (isList(swap) && isEntity(swap[0]) && isObject(swap[1]))))) &&
+    (settings === undefined || isChanges(settings)) &&
+    isList(orphans, isId)
   )
 }
 
-const isDelta = (pair: unknown) =>
-  Array.isArray(pair) && isId(pair[0]) && (pair[1] === null || isObject(pair[1]))
+const isList = (value: unknown, isItem: (item: unknown) => boolean = () => true): value is unknown[] =>
+  Array.isArray(value) && value.every(isItem)
 
-const isChanges = (value: unknown) => Array.isArray(value) && isObject(value[0]) && Array.isArray(value[1])
+const isEntity = (value: unknown) => value === null || isObject(value)
+
+const isChanges = (value: unknown) => isList(value) && isObject(value[0]) && isList(value[1])
 
 /** The place of an operation in the log. */
 export function placeOf(key: string, at: number): string {
   return `${key}/${String(at).padStart(6, '0')}`
 }
 
-/** The ids of the entities that an operation sets, removes or changes. A reset names none. */
-export function idsIn({ delta = [], patch }: Operation): readonly string[] {
-  return patch ? [patch[0]] : delta.map(([id]) => id)
+/** Whether it is the place of an operation of this record. */
+export function isOf(key: string, place: string): boolean {
+  return place.startsWith(`${key}/`)
 }
+
+/** The ids of the entities that an operation sets, removes or changes. A reset names none. */
+export function idsIn({ delta = [], id }: Operation): readonly string[] {
+  return id ? [id] : delta.map(([id]) => id)
+}
+
+/** A record of a context whose clock is this far ahead does not count. */
+const LAST_STAMP = 2 ** 52
 
 /** The keys of records, in the order of their writes: after the records that this context shows, in `known`. */
 export function createStamps(clock: Clock, prefix: string): (known: readonly string[]) => string {
   const own = randomId()
-  let last = ''
-  const digits = (value: number, count: number) => String(value).padStart(count, '0')
+  /** Microseconds since 1970: so many records of the same millisecond have an order. */
+  let last = 0
   return (known) => {
-    const stamps = known.map((key) => key.slice(prefix.length)).filter((key) => /^\d{15}\.\d{6}\./.test(key))
-    const [time = '', count = ''] = [last, ...stamps].sort().at(-1)?.split('.') ?? []
-    const now = digits(Math.floor(clock.now()), 15)
-    last = now > time ? `${now}.${digits(0, 6)}` : `${time}.${digits(Number(count) + 1, 6)}`
-    return `${prefix}${last}.${own}`
+    for (const key of known) {
+      const stamp = Number(/^(\d{18})\./.exec(key.slice(prefix.length))?.[1])
+      if (stamp < LAST_STAMP) last = Math.max(last, stamp)
+    }
+    last = Math.max(last + 1, Math.floor(clock.now()) * 1000)
+    return `${prefix}${String(last).padStart(18, '0')}.${own}`
   }
 }

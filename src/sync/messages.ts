@@ -8,8 +8,6 @@ import type { Warn } from './warnings.ts'
 export const SYNC_ACTIONS = {
   entityDelta: 'entityDelta',
   entityPatch: 'entityPatch',
-  /** A write that the coordinator carries out for a context without locks of its own. */
-  entityWrite: 'entityWrite',
   /** The answer to `entityDelta` and `entityPatch`. */
   ack: 'entityAck',
 } as const
@@ -81,35 +79,25 @@ export function createAnnounce(options: AnnounceOptions): (message: SyncMessage)
 
 /** What a received message says: a hint about what to read. */
 export interface Hint {
-  readonly changed: readonly string[]
-  readonly removed: readonly string[]
+  /** By id: `null` for a removed entity. */
+  readonly entries: readonly (readonly [id: string, entity: unknown])[]
   /** The revision of the index after the removal; `undefined` if the sender did not send one. */
   readonly revision: number | undefined
 }
 
 /** `undefined`: not our message. `null`: our action, but malformed. */
 export function readMessage(message: unknown, namespace: string): Hint | null | undefined {
-  if (!isObject(message)) return undefined
-  const { action, namespace: sender = '', delta, ops, revision: received } = message
+  const { action, namespace: sender = '', delta, ops, revision } = isObject(message) ? message : {}
   if (sender !== namespace) return undefined
-  const revision = typeof received === 'number' ? received : undefined
-  if (action === SYNC_ACTIONS.entityDelta) {
-    if (!isObject(delta)) return null
-    const entries = Object.entries(delta)
-    if (!entries.every(([id, value]) => id && (value === null || isObject(value)))) return null
-    const ids = (removed: boolean) =>
-      entries.filter((entry) => (entry[1] === null) === removed).map(([id]) => id)
-    return { changed: ids(false), removed: ids(true), revision }
-  }
-  if (action === SYNC_ACTIONS.entityPatch) {
-    if (!Array.isArray(ops) || !ops.every(isRemoval)) return null
-    return { changed: [], removed: ops.map(({ entityId }) => entityId), revision }
-  }
-  return undefined
+  const isPatch = action === SYNC_ACTIONS.entityPatch
+  if (!isPatch && action !== SYNC_ACTIONS.entityDelta) return undefined
+  const entries =
+    (isPatch ? Array.isArray(ops) && ops.map(removal) : isObject(delta) && Object.entries(delta)) || null
+  if (!entries?.every(([id, entity]) => isId(id) && (entity === null || isObject(entity)))) return null
+  return { entries, revision: typeof revision === 'number' ? revision : undefined }
 }
 
-function isRemoval(value: unknown): value is EntityPatch['ops'][number] {
-  if (!isObject(value)) return false
-  const { op, entityId } = value
-  return op === 'remove' && isId(entityId)
+function removal(value: unknown): [id: string, entity: null] {
+  const { op, entityId } = Object(value)
+  return [op === 'remove' && entityId, null]
 }

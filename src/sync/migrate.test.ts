@@ -12,13 +12,11 @@ describe('entities of option A', () => {
     const { api } = extension.browser.openPage()
     await extension.resolved(api.storage.local.set(optionA))
     extension.startWorker()
-    let writes = 0
-    extension.browser.onWrite(() => writes++)
     const surfaces = [extension.openPage(), extension.openTab(), extension.openPage(), extension.openTab()]
     await extension.resolved(Promise.all(surfaces.map((surface) => surface.bootstrap())))
     for (const surface of surfaces)
       expect(Object.fromEntries(surface.state.entries)).toEqual(optionA.trackedEntities)
-    expect(writes).toBe(2)
+    await extension.settle()
     expect(extension.browser.items()).toEqual({
       foreign: 7,
       [STORAGE_KEYS.index]: { ids: ['a', 'b'] },
@@ -142,6 +140,45 @@ describe('a schema', () => {
       expect(await storage.get(await storage.keys())).toEqual(versionOne)
     },
   )
+
+  it('is not migrated from an index that is missing; reset() starts anew', async () => {
+    const { [STORAGE_KEYS.index]: _missing, ...rest } = versionOne
+    for (const [shards, index] of [
+      [1, {}],
+      [2, { 'trackedEntities:index:1': { ids: ['b'], order: [2] } }],
+    ] as const) {
+      const meta = { option: 'B', revision: 4, schemaVersion: 1, shards }
+      const items = { ...rest, ...index, [STORAGE_KEYS.meta]: meta }
+      const storage = memoryStorage(items)
+      const sync = createSync<Item>({ storage, schema, onWarning: () => {} })
+      for (const call of [sync.bootstrap(), sync.setEntity('c', { n: 1 })])
+        await expect(call).rejects.toMatchObject({
+          code: 'store-failed',
+          message: expect.stringContaining('damaged'),
+        })
+      expect(await storage.get(await storage.keys())).toEqual(items)
+      await sync.reset()
+      await sync.setEntity('c', { n: 1 })
+      expect(sync.state.entries).toEqual([['c', { n: 1 }]])
+    }
+  })
+
+  it('keeps the order of the entities, also of numbers as ids', async () => {
+    const ids = ['20', 'x', '3']
+    const storage = memoryStorage({
+      [STORAGE_KEYS.index]: { ids },
+      ...Object.fromEntries(ids.map((id) => [`trackedEntity:${id}`, { n: 1 }])),
+    })
+    const sync = createSync<Item>({
+      storage,
+      schema: {
+        version: 2,
+        migrations: { 2: ({ entities }) => ({ settings: {}, entities: { ...entities, '1': { n: 2 } } }) },
+      },
+    })
+    await sync.bootstrap()
+    expect(sync.state.entries.map(([id]) => id)).toEqual([...ids, '1'])
+  })
 
   it('that is newer than this context rejects its bootstrap and its writes', async () => {
     const storage = memoryStorage(versionThree)

@@ -1,9 +1,8 @@
 /** The migration of all stored data from an older format. */
 import { isObject, refuse } from '../base/arguments.ts'
-import { LeaseError } from '../base/errors.ts'
 import { createFold, readHead, readRecords } from './fold.ts'
-import { type Format, needsMigration, readMeta, show } from './format.ts'
-import { createLayout, type Layout } from './layout.ts'
+import { type Format, readMeta } from './format.ts'
+import { createLayout, expectIds, type Layout } from './layout.ts'
 import { DONE } from './log.ts'
 import { type Items, logOf, type StorageAdapter } from './storage.ts'
 
@@ -27,23 +26,33 @@ export interface MigrateOptions {
 
 /**
  * Migrates all stored data in one write, so that a crash leaves it either migrated or unchanged. The write replaces
- * what it migrates, so it needs no more space than its result. Call it under the lock.
+ * what it migrates, so it needs no more space than its result. Call it under the lock, with what the head keys and the
+ * log contain. `resets`: the data is removed afterwards, so it may be damaged.
  */
-export async function migrate(options: MigrateOptions): Promise<void> {
+export async function migrate(
+  options: MigrateOptions,
+  head: Items,
+  logged: Items,
+  resets: boolean,
+): Promise<void> {
   const { storage, layout, format, namespace, migrations, defaults } = options
   const { keys } = layout
   const log = logOf(storage)
-  const head = await storage.get(layout.headKeys)
-  if (!needsMigration(head, layout, format)) return
   const meta = readMeta(head, keys) ?? { ...format, schemaVersion: 1, revision: 0 }
   const hasOptionA = isObject(head[keys.all])
-  const sources = (
-    meta.option === 'B' && hasOptionA ? [meta, { ...meta, option: 'A' as const }] : [meta]
-  ).map(({ option, shards }) => createLayout({ namespace, option, shards, storage }))
+  const sources = (meta.option === 'B' && hasOptionA ? [meta, { ...meta, option: 'A' }] : [meta]).map(
+    ({ option, shards }) => createLayout({ namespace, option, shards, storage }),
+  )
+  const stored = new Map<string, unknown>()
+  for (const source of sources) {
+    const items = await readHead({ storage, layout: source })
+    const ids = resets ? (source.ids(items) ?? []) : expectIds(source, items)
+    const lookup = source.lookup({ ...items, ...(await storage.get(source.entityKeys(ids))) })
+    // If two sources have the same id, the earlier source is newer.
+    for (const id of ids) if (!stored.has(id)) stored.set(id, lookup(id))
+  }
 
-  const logKeys = (await log.keys()).filter((key) => key.startsWith(keys.logPrefix))
-  const records = readRecords(await log.get(logKeys), keys.logPrefix, show(meta))
-  const stored = await load(storage, sources)
+  const records = readRecords(logged, layout, meta)
   const folded = createFold({
     indexed: new Set(stored.keys()),
     revision: meta.revision,
@@ -52,16 +61,23 @@ export async function migrate(options: MigrateOptions): Promise<void> {
     defaults,
   })
   records.operations.forEach(folded.apply)
-  const { removed, values, settings } = folded
+  const { removed, values, settings = head[keys.settings] } = folded
   const before = new Map([...stored].filter(([id]) => !removed.has(id)).concat([...values]))
   const state = upgrade(
-    { settings: settings ?? head[keys.settings], entities: Object.fromEntries(before) },
+    { settings, entities: Object.fromEntries([...before].filter(([, entity]) => entity !== undefined)) },
     meta.schemaVersion,
     format.schemaVersion,
     migrations,
   )
+  // In an object, numbers come first.
+  const ids = new Set([...before.keys(), ...Object.keys(state.entities)])
+  const entries = [...ids].map((id) => [id, state.entities[id]] as [string, object])
 
-  const { entities, index } = layout.change({}, [], Object.entries(state.entities) as [string, object][])
+  const { entities, index } = layout.change(
+    {},
+    [],
+    entries.filter(([id, entity]) => Object.hasOwn(state.entities, id) && entity !== undefined),
+  )
   const items: Items = {
     ...(!layout.inIndex && hasOptionA && { [keys.all]: {} }),
     ...entities,
@@ -76,26 +92,6 @@ export async function migrate(options: MigrateOptions): Promise<void> {
   const stale = old.filter((key) => !(key in items) || (key === keys.all && !layout.inIndex))
   await storage.remove(log === storage ? [...stale, ...records.keys] : stale)
   if (log !== storage) await log.remove(records.keys)
-}
-
-/** Loads the entities of all sources. If two sources have the same id, the earlier source is newer. */
-async function load(storage: StorageAdapter, sources: readonly Layout[]): Promise<Map<string, unknown>> {
-  const entities = new Map<string, unknown>()
-  for (const source of sources) {
-    const items = await readHead({ storage, layout: source }, source.indexKeys)
-    const ids = source.ids(items)
-    if (!ids)
-      throw new LeaseError(
-        'store-failed',
-        `${source.indexKeys[0]} is damaged, so the stored data cannot be migrated`,
-      )
-    const lookup = source.lookup({ ...items, ...(await storage.get(source.entityKeys(ids))) })
-    for (const id of ids) {
-      const entity = lookup(id)
-      if (entity !== undefined && !entities.has(id)) entities.set(id, entity)
-    }
-  }
-  return entities
 }
 
 function upgrade(state: StoredState, from: number, to: number, migrations: Migrations): StoredState {

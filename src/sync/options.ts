@@ -1,16 +1,17 @@
 import {
+  type Checks,
+  checkEach,
   expectFunction,
   expectMethods,
   expectObject,
   expectOneOf,
-  expectOptions,
   expectWhole,
   refuse,
 } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
 import { jsonCopy } from './json.ts'
-import { createLayout } from './layout.ts'
+import { createLayout, MAX_SHARDS } from './layout.ts'
 import type { SyncLocks } from './locks.ts'
 import { createAnnounce } from './messages.ts'
 import type { Messenger } from './messenger.ts'
@@ -23,7 +24,6 @@ import { storageWriter } from './writer.ts'
 
 const MIN_ACK_TIMEOUT_MS = 150
 const MAX_ACK_TIMEOUT_MS = 300
-const MAX_SHARDS = 1024
 
 /** The ports of a context, and the options that must be the same in every context of an application. */
 export interface SyncBaseOptions<S extends object = object> {
@@ -61,67 +61,58 @@ export interface SyncOptions<E extends object = never, S extends object = SyncSe
   readonly validate?: SyncSchemas<E, S>
 }
 
+const CHECKS: Checks<SyncOptions<object, object>> = {
+  storage: (option, value) =>
+    expectMethods(option, value, 'a StorageAdapter', 'get', 'set', 'remove', 'keys', 'subscribe'),
+  messenger: (option, value) => expectMethods(option, value, 'a Messenger', 'send', 'subscribe'),
+  locks: (option, value) => expectMethods(option, value, 'locks such as webLocks()', 'withLease'),
+  clock: (option, value) => expectMethods(option, value, 'a Clock', 'setTimer'),
+  onWarning: expectFunction,
+  namespace: (option, value) => {
+    if (typeof value !== 'string' || !/^[\w.-]*$/.test(value))
+      refuse(option, 'letters, digits, ".", "_" and "-"', value)
+  },
+  option: (option, value) => expectOneOf(option, value, ['A', 'B']),
+  shards: (option, value) => expectWhole(option, value, 1, MAX_SHARDS),
+  ackTimeout: (option, value) => expectDuration(option, value, MIN_ACK_TIMEOUT_MS, MAX_ACK_TIMEOUT_MS),
+  resend: (option, value) => expectWhole(option, value, 0, 10),
+  batch: (option, value) => expectWhole(option, value, 1, 1_000_000),
+  writes: (option, value) => expectOneOf(option, value, ['here', 'coordinator']),
+  schema: checkSchema,
+  defaults: (option, value) => jsonCopy(option, value as object),
+  validate: expectObject,
+}
+
 /** Checks the options, and creates the parts that a sync and a coordinator have in common. */
 export function assemble<E extends object, S extends object>(options: SyncOptions<E, S>) {
   // A coordinator takes the result of `chromeContext`, so it accepts the options of a sync.
-  expectOptions(options, {
-    storage: 1,
-    messenger: 1,
-    locks: 1,
-    option: 1,
-    shards: 1,
-    schema: 1,
-    defaults: 1,
-    ackTimeout: 1,
-    resend: 1,
-    onWarning: 1,
-    clock: 1,
-    namespace: 1,
-    writes: 1,
-    batch: 1,
-    validate: 1,
-  })
-  const { storage, messenger, locks, option = 'B', shards = 1, ackTimeout = 200, resend = 1 } = options
-  const { clock = systemClock, onWarning = console.warn, schema = { version: 1, migrations: {} } } = options
-  const { namespace = '', writes = 'here', batch = 1000 } = options
-  expectMethods('storage', storage, 'a StorageAdapter', 'get', 'set', 'remove', 'keys', 'subscribe')
-  if (messenger !== undefined) expectMethods('messenger', messenger, 'a Messenger', 'send', 'subscribe')
-  if (locks !== undefined) expectMethods('locks', locks, 'locks such as webLocks()', 'withLease')
-  expectMethods('clock', clock, 'a Clock', 'setTimer')
-  expectFunction('onWarning', onWarning)
-  if (typeof namespace !== 'string' || !/^[\w.-]*$/.test(namespace))
-    refuse('namespace', 'letters, digits, ".", "_" and "-"', namespace)
-  expectOneOf('option', option, ['A', 'B'])
-  expectWhole('shards', shards, 1, option === 'A' ? 1 : MAX_SHARDS)
-  const ackTimeoutMs = expectDuration('ackTimeout', ackTimeout, MIN_ACK_TIMEOUT_MS, MAX_ACK_TIMEOUT_MS)
-  expectWhole('resend', resend, 0, 10)
-  expectWhole('batch', batch, 1, 1_000_000)
-  expectOneOf('writes', writes, ['here', 'coordinator'])
+  const checked = checkEach(options, CHECKS as Checks<SyncOptions<E, S>>) as SyncOptions<E, S>
+  CHECKS.storage('storage', options.storage)
+  const { storage, messenger, locks, option = 'B', shards = 1, ackTimeout = 200, resend = 1 } = checked
+  const { clock = systemClock, onWarning = console.warn, schema = { version: 1, migrations: {} } } = checked
+  const { namespace = '', writes, batch = 1000 } = checked
+  if (option === 'A') expectWhole('shards', shards, 1, 1)
   if (writes === 'coordinator' && !messenger)
     refuse('messenger', 'a Messenger to reach the coordinator', messenger)
-  const { version, migrations } = checkSchema(schema)
-  const defaults = {
-    ...DEFAULT_SETTINGS,
-    ...jsonCopy('defaults', options.defaults ?? {}),
-  } as unknown as S
+  const defaults = { ...DEFAULT_SETTINGS, ...checked.defaults } as unknown as S
   expectSettings(defaults, 'defaults.')
 
   const layout = createLayout({ namespace, option, shards, storage })
-  const format = { option, shards, schemaVersion: version }
+  const format = { option, shards, schemaVersion: schema.version }
   const lockName = `holdfast:${layout.keys.all}`
   const warn = createWarn(onWarning)
   const closing = new AbortController()
   const ports = { messenger, namespace, clock, warn, closing: closing.signal }
-  const announce = createAnnounce({ ...ports, ackTimeoutMs, resend })
+  const announce = createAnnounce({ ...ports, ackTimeoutMs: ackTimeout as number, resend })
   const common = { storage, layout, format, defaults, warn }
-  const writer = storageWriter({ ...common, namespace, locks, migrations, lockName })
+  const writer = storageWriter({ ...common, namespace, locks, migrations: schema.migrations, lockName })
   return { ...common, messenger, namespace, batch, clock, closing, announce, writer }
 }
 
-function checkSchema(schema: NonNullable<SyncBaseOptions['schema']>) {
-  expectObject('schema', schema)
-  const { version, migrations } = schema
+function checkSchema(option: string, schema: unknown): void {
+  expectObject(option, schema)
+  const { version, migrations } = schema as Partial<NonNullable<SyncBaseOptions['schema']>>
   expectWhole('schema.version', version, 1)
-  for (let next = 2; next <= version; next++) expectFunction(`schema.migrations[${next}]`, migrations?.[next])
-  return { version, migrations }
+  for (let next = 2; next <= Number(version); next++)
+    expectFunction(`schema.migrations[${next}]`, migrations?.[next])
 }

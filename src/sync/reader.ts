@@ -4,17 +4,17 @@
  */
 import type { Clock } from '../base/clock.ts'
 import { asLeaseError } from '../base/errors.ts'
+import { backoffMs, pause } from '../base/pause.ts'
 import { readHead } from './fold.ts'
 import { expectFormat, type Format, readMeta, show } from './format.ts'
 import type { Layout } from './layout.ts'
-import { DONE, idsIn, readRecord } from './log.ts'
+import { DONE, idsIn, type Operation, readRecord } from './log.ts'
 import { usableSettings } from './settings.ts'
 import { type Items, logOf, type StorageAdapter, type StorageListener } from './storage.ts'
+import { createTurns } from './turns.ts'
 import type { Validate } from './validate.ts'
-import type { View } from './view.ts'
+import type { View, ViewUpdate } from './view.ts'
 import type { Warn } from './warnings.ts'
-
-const RETRY_MS = 500
 
 export interface ReaderOptions<E extends object, S extends object> {
   readonly storage: StorageAdapter
@@ -27,6 +27,7 @@ export interface ReaderOptions<E extends object, S extends object> {
   readonly batch: number
   readonly clock: Clock
   readonly warn: Warn
+  readonly closing: AbortController
   /** The storage cannot be read any more. */
   readonly invalidated: (error: unknown) => void
 }
@@ -35,32 +36,37 @@ export interface Reader {
   /** Reads everything, and rejects if that fails. Data that became stale meanwhile is read afterwards. */
   readAll(head: Items): Promise<void>
   /**
-   * Reads these keys again, and what depends on them. Resolves when they are shown, or when the reader is closed.
-   * Before the first `readAll` has succeeded, the request waits.
+   * Reads these keys again, and what depends on them. Resolves when they are shown, or when the sync is closed. Before
+   * the first `readAll` has succeeded, the request waits.
    */
   read(keys: Iterable<string>): Promise<void>
   /** The keys that contain these entities. */
   keysOf(ids: Iterable<string>): readonly string[]
   readonly onChanged: StorageListener
-  close(): void
 }
 
 export function createReader<E extends object, S extends object>(options: ReaderOptions<E, S>): Reader {
-  const { storage, layout, format, view, defaults, validate, batch, clock, warn } = options
-  const { keys, indexKeys } = layout
+  const { storage, layout, format, view, defaults, validate, batch, clock, warn, closing } = options
+  const { keys, indexKeys, isRecord } = layout
   const log = logOf(storage)
-  let pending = new Set<string>()
-  let reading = new Set<string>()
-  /** Those who wait until `pending` is read. */
-  let waiting: (() => void)[] = []
-  let state: 'new' | 'idle' | 'reading' | 'closed' = 'new'
-  let cancelRetry = () => {}
+  let begin = () => {}
+  /** The end of the last read. The first one is `readAll`. */
+  let last = new Promise<void>((resolve) => {
+    begin = resolve
+  })
+  let reading: ReadonlySet<string> = new Set()
+  const read = createTurns((take) => {
+    last = last.then(() => {
+      reading = take()
+      return loadUntilDone(reading)
+    })
+    return last
+  })
 
   return {
     async readAll(head) {
       await load(new Set([keys.settings, ...indexKeys]), head)
-      if (state === 'new') state = 'idle'
-      void readPending()
+      begin()
     },
     read,
     keysOf,
@@ -71,15 +77,6 @@ export function createReader<E extends object, S extends object>(options: Reader
           [keys.settings, ...indexKeys, ...keysOf(view.state.entries.map(([id]) => id)), ...view.records]
       void read(changed)
     },
-    close() {
-      state = 'closed'
-      cancelRetry()
-      for (const resolve of waiting) resolve()
-    },
-  }
-
-  function isRecord(key: string): boolean {
-    return key.startsWith(keys.logPrefix)
   }
 
   /** A record never changes until it is carried out. Then it is dropped from the view, once. */
@@ -92,45 +89,15 @@ export function createReader<E extends object, S extends object>(options: Reader
     return layout.inIndex ? indexKeys : layout.entityKeys(ids)
   }
 
-  function read(wanted: Iterable<string>): Promise<void> {
-    for (const key of wanted) pending.add(key)
-    return new Promise((resolve) => {
-      waiting.push(resolve)
-      if (state === 'closed') resolve()
-      void readPending()
-    })
-  }
-
-  async function readPending(): Promise<void> {
-    while (state === 'idle' && waiting.length > 0) {
-      state = 'reading'
-      const resolves = waiting
-      reading = pending
-      pending = new Set()
-      waiting = []
+  async function loadUntilDone(wanted: ReadonlySet<string>): Promise<void> {
+    for (let tries = 1; !closing.signal.aborted; tries++)
       try {
-        await load(new Set(reading))
-        for (const resolve of resolves) resolve()
-        if (state === 'reading') state = 'idle'
+        return await load(new Set(wanted))
       } catch (error) {
-        pending = new Set([...reading, ...pending])
-        waiting.push(...resolves)
-        tryLater(error)
+        if (closing.signal.aborted || asLeaseError(error).code === 'closed') return options.invalidated(error)
+        if (tries === 1) warn('read-failed', 'the storage could not be read; the read is repeated', error)
+        await pause(clock, backoffMs(clock, tries), { background: true })
       }
-    }
-  }
-
-  function tryLater(error: unknown): void {
-    if (state === 'closed') return
-    if (asLeaseError(error).code === 'closed') {
-      options.invalidated(error)
-      return
-    }
-    warn('read-failed', 'the storage could not be read; the read is repeated', error)
-    cancelRetry = clock.setTimer(() => {
-      state = 'idle'
-      void readPending()
-    }, RETRY_MS)
   }
 
   /** Reads what is wanted. `head`: the index and the settings, if the caller has already read them. */
@@ -142,56 +109,65 @@ export function createReader<E extends object, S extends object>(options: Reader
     const readsSettings = wanted.has(keys.settings)
     const headKeys = readsIndex ? layout.headKeys : readsSettings ? [keys.settings] : []
     const items = head ?? (headKeys.length > 0 ? await readHead(options, headKeys) : {})
-    if (readsSettings) applySettings(items[keys.settings])
-    if (readsIndex) for (const id of applyIndex(items)) ids.add(id)
-    await loadEntities([...ids].filter(view.indexes), items)
-    done.forEach(view.drop)
+    const update: ViewUpdate<E, S> = {
+      ...(readsSettings && settingsIn(items)),
+      ...(readsIndex && indexIn(items)),
+    }
+    view.apply(update)
+    // New entities are reported in the order of the index.
+    const mustLoad = (id: string) => layout.inIndex || ids.has(id) || !view.holds(id)
+    await loadEntities(update.ids?.filter(mustLoad) ?? [...ids].filter(view.indexes), items)
+    view.apply({ drop: done })
   }
 
   /** Returns the keys of records that were carried out. What they changed is read next, and is then in the storage. */
   async function loadRecords(wanted: Set<string>): Promise<readonly string[]> {
     const found = [...wanted].filter(isRecord).sort()
     const items = found.length > 0 ? await log.get(found) : {}
-    return found.filter((key) => {
+    const add: (readonly [string, Operation])[] = []
+    const done: string[] = []
+    for (const key of found) {
       const record = readRecord(items[key])
       const known = view.operationsOf(key)
-      if (record && record.format === show(format) && !known) for (const op of record.ops) view.add(key, op)
-      if (record !== DONE || !known) return false
+      if (record && record.format === show(format) && !known)
+        add.push(...record.ops.map((operation) => [key, operation] as const))
+      if (record !== DONE || !known) continue
+      done.push(key)
       for (const operation of known) {
         if (operation.settings) wanted.add(keys.settings)
-        const ids = idsIn(operation)
-        for (const key of keysOf(ids)) wanted.add(key)
+        for (const key of keysOf(idsIn(operation))) wanted.add(key)
         const changesIndex = operation.delta?.some(([id, entity]) => view.indexes(id) !== (entity !== null))
         if (operation.reset || changesIndex) for (const key of indexKeys) wanted.add(key)
       }
-      return true
-    })
+    }
+    view.apply({ add })
+    return done
   }
 
-  function applySettings(stored: unknown): void {
-    const { settings, problems } = usableSettings(stored, defaults)
+  function settingsIn(items: Items): ViewUpdate<E, S> {
+    const { settings, problems } = usableSettings(items[keys.settings], defaults)
     const invalid = Object.entries(problems).map((problem) => problem.join(': '))
     if (invalid.length > 0) warn('malformed-settings', invalid.join(', '))
     try {
-      view.applySettings(validate.settings('settings', settings))
+      return { settings: validate.settings('settings', settings) }
     } catch (error) {
       warn('malformed-settings', asLeaseError(error).message)
+      return {}
     }
   }
 
-  /** Returns the ids whose entities must be read. */
-  function applyIndex(items: Items): readonly string[] {
+  function indexIn(items: Items): ViewUpdate<E, S> {
     const meta = readMeta(items, keys)
     try {
       expectFormat(meta, format)
     } catch (error) {
       warn('other-format', asLeaseError(error).message)
-      return []
+      return {}
     }
     const ids = layout.ids(items)
-    if (ids) view.applyIndex(ids, meta?.revision ?? 0)
-    else warn('malformed-index', `${indexKeys[0]} does not contain a list of ids`)
-    return (ids ?? []).filter((id) => layout.inIndex || !view.holds(id))
+    if (ids) return { ids, revision: meta?.revision ?? 0 }
+    warn('malformed-index', `${indexKeys[0]} does not contain a list of ids`)
+    return {}
   }
 
   async function loadEntities(ids: readonly string[], head: Items): Promise<void> {
@@ -204,7 +180,9 @@ export function createReader<E extends object, S extends object>(options: Reader
       const lookup = layout.lookup(await next)
       // The next batch is read while this one is applied.
       next = readBatch(start + batch)
-      view.applyEntities(ids.slice(start, start + batch).map((id) => [id, usableEntity(id, lookup(id))]))
+      view.apply({
+        entities: ids.slice(start, start + batch).map((id) => [id, usableEntity(id, lookup(id))]),
+      })
     }
   }
 

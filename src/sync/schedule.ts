@@ -23,6 +23,8 @@ export function createSchedule(
 ): Schedule {
   let cancelTimer: (() => void) | undefined
   let latest = 0
+  /** Attempts in a row that failed. */
+  let failures = 0
 
   return {
     soon(now = false) {
@@ -52,10 +54,12 @@ export function createSchedule(
     cancel()
     try {
       await carryOut?.()
+      failures = 0
     } catch (error) {
       const { code, message, retryable } = asLeaseError(error)
       if (code === 'closed') return
-      warn(code === 'other-format' ? code : 'write-postponed', message, error)
+      if (!retryable || failures++ === 0)
+        warn(code === 'other-format' ? code : 'write-postponed', message, error)
       if (retryable) start(RETRY_MS)
     }
   }

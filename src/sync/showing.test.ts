@@ -1,7 +1,8 @@
 import { describe, expect, it, vi } from 'vitest'
 import { eventually } from '../../test/eventually.ts'
 import { changesOf, fakeExtension, type Item, opened } from '../../test/sync/fake-extension.ts'
-import { createSync, memoryStorage, STORAGE_KEYS } from './index.ts'
+import { FakeClock } from '../testing/index.ts'
+import { createSync, memoryStorage, STORAGE_KEYS, type Sync } from './index.ts'
 
 describe('bootstrap', () => {
   it('applies changes that arrive before its end after it', async () => {
@@ -86,6 +87,72 @@ describe('the state', () => {
   })
 })
 
+describe('a listener that reads the state at every change', () => {
+  /** The number of lists that were built for this listener. */
+  function countLists(sync: Sync<Item>) {
+    const lists = new Set<unknown>()
+    let changes = 0
+    sync.subscribe((change) => {
+      if (change.type === 'status') return
+      changes++
+      lists.add(sync.state.entries)
+      if (change.type === 'entity') expect(sync.get(change.id)).toBe(change.entity)
+    })
+    return () => ({ changes, lists: lists.size })
+  }
+  const items = (count: number) => Array.from({ length: count }, (_, n) => [`e${n}`, { n }] as const)
+
+  it('gets one list for each batch of a bootstrap, and one for a write of many', async () => {
+    const storage = memoryStorage()
+    await createSync<Item>({ storage }).setEntities(items(3000))
+    const sync = createSync<Item>({ storage, batch: 1000 })
+    const counted = countLists(sync)
+    await sync.bootstrap()
+    expect(counted()).toEqual({ changes: 3000, lists: 3 })
+    await sync.setEntities(items(2000).map(([id]) => [id, { n: -1 }]))
+    expect(counted()).toEqual({ changes: 5000, lists: 4 })
+    await sync.removeEntity(...items(2500).map(([id]) => id))
+    expect(counted()).toEqual({ changes: 7500, lists: 5 })
+  })
+
+  it('gets a few lists for many records of another context', async () => {
+    const storage = memoryStorage()
+    const clock = new FakeClock()
+    const writer = createSync<Item>({ storage, clock })
+    await writer.setEntities(items(1001))
+    for (let n = 0; n < 300; n++) await writer.setEntity(`e${n}`, { n: -1 })
+    const sync = createSync<Item>({ storage, clock })
+    const counted = countLists(sync)
+    await sync.bootstrap()
+    expect(sync.get('e7')).toEqual({ n: -1 })
+    expect(counted().lists).toBeLessThan(5)
+    await clock.advance(2000)
+    expect((await storage.keys()).filter((key) => key.includes('log'))).toEqual([])
+    expect(counted().lists).toBeLessThan(5)
+  })
+
+  it('gets the changes of one batch before those that a listener causes', async () => {
+    const sync = createSync<Item>({ storage: memoryStorage() })
+    await sync.bootstrap()
+    const received: unknown[] = []
+    sync.subscribe((change) => {
+      if (change.type !== 'entity') return
+      received.push([change.id, change.entity.n])
+      if (change.id === 'a') void sync.setEntity('b', { n: 3 })
+    })
+    await sync.setEntities([
+      ['a', { n: 1 }],
+      ['b', { n: 2 }],
+    ])
+    await eventually(() => expect(received.length).toBe(3))
+    expect(received).toEqual([
+      ['a', 1],
+      ['b', 2],
+      ['b', 3],
+    ])
+  })
+})
+
 describe('a change', () => {
   it('is delivered once, with its key, to the listeners of this entity and of all entities', async () => {
     const extension = fakeExtension({ flavour: 'firefox' })
@@ -113,6 +180,24 @@ describe('a change', () => {
       { type: 'cleared' },
     ])
     expect(ofA).toEqual(['entity', 'removed', 'cleared'])
+  })
+
+  it('of a new entity comes in the order of the index', async () => {
+    const storage = memoryStorage()
+    const sync = createSync<Item>({ storage })
+    await sync.bootstrap()
+    const added: string[] = []
+    sync.subscribe((change) => change.type === 'entity' && added.push(change.id))
+    const index = { ids: ['c', 'a', 'b'] }
+    // Chrome reports the keys of one write in the order of the alphabet.
+    await storage.set({
+      'trackedEntity:a': { n: 1 },
+      'trackedEntity:b': { n: 2 },
+      'trackedEntity:c': { n: 3 },
+      [STORAGE_KEYS.index]: index,
+    })
+    await eventually(() => expect(added.length).toBe(3))
+    expect(added).toEqual(index.ids)
   })
 
   it('keeps the same state, entries and other entities if nothing else changed', async () => {

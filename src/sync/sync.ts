@@ -1,16 +1,15 @@
 import { expectFunction, refuse } from '../base/arguments.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
-import { createAppend } from './append.ts'
+import { COORDINATOR_MS, createAppend } from './append.ts'
 import { type ChangeListener, createChanges, type SyncStatus } from './changes.ts'
-import { readHead } from './fold.ts'
-import { needsMigration } from './format.ts'
+import { readHead, storedIds } from './fold.ts'
+import { expectFormat, needsMigration, readMeta } from './format.ts'
 import { createHints } from './hints.ts'
-import { expectId, fieldChanges, jsonCopy, withChanges } from './json.ts'
+import { expectId, type FieldChanges, fieldChanges, jsonCopy, withChanges } from './json.ts'
 import type { Operation } from './log.ts'
 import { messageAbout } from './messages.ts'
 import { assemble, type SyncOptions } from './options.ts'
 import { createReader } from './reader.ts'
-import { remoteWriter } from './remote-writer.ts'
 import { createSchedule } from './schedule.ts'
 import { type SyncSettings, settingsAfter } from './settings.ts'
 import { logOf, type StorageListener } from './storage.ts'
@@ -57,6 +56,13 @@ export interface Sync<E extends object, S extends object = SyncSettings> extends
   close(): Promise<void>
 }
 
+/** Stores entities and settings in one write, after all of them were checked. For `importCollection`. */
+export const REPLACE: unique symbol = Symbol('replace')
+
+export interface Replacing {
+  [REPLACE](entities: Iterable<unknown>, settings: object, reset: boolean): Promise<void>
+}
+
 /**
  * Shares settings and entities between all contexts of an extension, or all tabs of an application.
  *
@@ -70,39 +76,26 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   options: SyncOptions<E, S>,
 ): Sync<E, S> {
   const parts = assemble(options)
-  const { storage, messenger, namespace, layout, format, defaults, clock, warn, closing, announce } = parts
+  const { storage, messenger, layout, format, defaults, clock, warn, closing, announce } = parts
   const { keys } = layout
-  const isRemote = options.writes === 'coordinator'
 
   const validate = createValidate(options.validate ?? {})
   const changes = createChanges<E, S>()
-  const view = createView<E, S>(defaults, (change) => !closing.signal.aborted && changes.emit(change))
+  const view = createView<E, S>(defaults, (news) => !closing.signal.aborted && changes.emit(news))
   const reader = createReader({ ...parts, view, validate, invalidated })
-  const writer =
-    isRemote && messenger
-      ? remoteWriter({
-          messenger,
-          namespace,
-          format,
-          clock,
-          closing: closing.signal,
-          storage,
-          shown: view.get,
-        })
-      : parts.writer
   // Without locks of the extension, records are left to others.
-  const carryOut = isRemote ? undefined : parts.writer.carryOut
-  const schedule = createSchedule(carryOut, clock, warn)
+  const writer = options.writes === 'coordinator' ? undefined : parts.writer
+  const schedule = createSchedule(writer?.carryOut, clock, warn)
   const append = createAppend({
     ...parts,
     view,
+    validate,
     bootstrap,
     isReady: () => status === 'ready',
-    carryOut,
+    writer,
     schedule,
     read: reader.read,
   })
-  const hints = createHints({ ...parts, view, reader, isReady: () => status === 'ready', write })
   const log = logOf(storage)
 
   let status: SyncStatus = 'loading'
@@ -114,7 +107,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   const stops = [
     storage.subscribe(onChanged),
     log === storage ? undefined : log.subscribe(onLogChanged),
-    messenger?.subscribe(hints.receive),
+    messenger?.subscribe(createHints({ ...parts, view, reader, write })),
   ]
 
   const sync: Sync<E, S> = {
@@ -136,23 +129,15 @@ export function createSync<E extends object, S extends object = SyncSettings>(
 
     setEntity: (id, entity) => sync.setEntities([[id, entity]]),
     async setEntities(entities) {
-      if (typeof Object(entities)[Symbol.iterator] !== 'function')
-        refuse('entities', 'pairs of id and entity', entities)
-      const delta = new Map<string, E>()
-      for (const pair of entities) {
-        if (!Array.isArray(pair)) refuse('entities', 'pairs of id and entity', pair)
-        const [id, entity] = pair
-        expectId(id)
-        delta.set(id, checked(id, entity))
-      }
-      if (delta.size > 0) await write({ delta: [...delta] })
+      const delta = checkedDelta(entities)
+      if (delta.length > 0) await write({ delta })
     },
     async patchEntity(id, fields) {
       expectId(id)
       const changes = fieldChanges(`fields of ${id}`, fields)
       const entity = view.get(id)
       if (entity) validate.entity(`entity ${id}`, withChanges(entity, changes))
-      await write({ patch: [id, ...changes] })
+      await write({ id, patch: changes })
     },
     async updateEntity(id, change) {
       expectId(id)
@@ -164,17 +149,15 @@ export function createSync<E extends object, S extends object = SyncSettings>(
       if (ids.length > 0) await write({ delta: [...new Set(ids)].map((id) => [id, null]) })
     },
     async updateSettings(fields) {
-      const changes = fieldChanges('settings', fields)
-      const after = settingsAfter(view.settings, changes, defaults)
-      if (sync.isBootstrapped && after instanceof LeaseError) throw after
-      if (sync.isBootstrapped) validate.settings('settings', after)
-      await write({ settings: changes })
+      await write({ settings: checkedSettings(fields) })
     },
     reset: () => write({ reset: true }),
     cleanupOrphans: () =>
       tracked(async () => {
         await bootstrap()
-        return writer.cleanup()
+        const orphans = (await storedIds(parts)).filter((id) => !view.indexes(id))
+        const { gone } = await append.perform({ orphans })
+        return orphans.filter((id) => gone.has(id))
       }),
     async close() {
       if (isClosing) return
@@ -187,7 +170,15 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     },
     [Symbol.asyncDispose]: () => sync.close(),
   }
-  return sync
+  return Object.assign(sync, {
+    async [REPLACE](entities: Iterable<unknown>, fields: object, reset: boolean) {
+      await write({
+        ...(reset && { reset }),
+        delta: checkedDelta(entities),
+        settings: checkedSettings(fields),
+      })
+    },
+  })
 
   function bootstrap(): Promise<void> {
     bootstrapping ??= loadAll().catch((error) => {
@@ -200,18 +191,18 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   async function loadAll(): Promise<void> {
     let head = await readHead(parts)
     if (needsMigration(head, layout, format)) {
-      await writer.prepare()
+      await (writer?.carryOut() ?? append.perform({}, COORDINATOR_MS).catch(() => {}))
       head = await readHead(parts)
+      expectFormat(readMeta(head, keys), format)
     }
     // The log is listed while the entities are read. What was carried out in between is reported as a change.
     await Promise.all([reader.readAll(head), readLog()])
     if (status === 'loading') setStatus('ready')
-    hints.followAll()
   }
 
   /** Shows the records of the log, and has them carried out. */
   async function readLog(): Promise<void> {
-    const records = (await log.keys()).filter((key) => key.startsWith(keys.logPrefix))
+    const records = (await log.keys()).filter(layout.isRecord)
     await reader.read(records)
     if (records.length > 0) schedule.soon()
   }
@@ -239,13 +230,45 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     const earlier = [...unfinished]
     await bootstrap()
     await Promise.allSettled(earlier)
-    let updated: E | undefined
-    await writer.update(id, (entity) => {
-      updated = checked(id, change(entity as E | undefined))
-      return updated
-    })
-    await reader.read(view.indexes(id) ? reader.keysOf([id]) : layout.indexKeys)
-    if (updated) announce(messageAbout([[id, updated]], undefined))
+    const next = (entity: object | undefined) => checked(id, change(entity as E | undefined))
+    let hasChanged: boolean
+    do {
+      const entity = view.get(id)
+      const operation: Operation = writer
+        ? { id, update: next }
+        : { id, swap: [entity ?? null, next(entity)] }
+      hasChanged = await append.perform(operation).then(
+        () => false,
+        (error) => {
+          if (writer || error.code !== 'conflict') throw error
+          return true
+        },
+      )
+      await reader.read(view.indexes(id) ? reader.keysOf([id]) : layout.indexKeys)
+    } while (hasChanged)
+    const stored = view.get(id)
+    if (stored) announce(messageAbout([[id, stored]], undefined))
+  }
+
+  function checkedDelta(entities: Iterable<unknown>): [id: string, entity: E][] {
+    if (typeof Object(entities)[Symbol.iterator] !== 'function')
+      refuse('entities', 'pairs of id and entity', entities)
+    const delta = new Map<string, E>()
+    for (const pair of entities) {
+      if (!Array.isArray(pair)) refuse('entities', 'pairs of id and entity', pair)
+      const [id, entity] = pair
+      expectId(id)
+      delta.set(id, checked(id, entity))
+    }
+    return [...delta]
+  }
+
+  function checkedSettings(fields: object): FieldChanges {
+    const changes = fieldChanges('settings', fields)
+    const after = settingsAfter(view.settings, changes, defaults)
+    if (sync.isBootstrapped && after instanceof LeaseError) throw after
+    if (sync.isBootstrapped) validate.settings('settings', after)
+    return changes
   }
 
   function checked(id: string, entity: unknown): E {
@@ -267,19 +290,18 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   function stop(end: SyncStatus): void {
     for (const stop of stops) stop?.()
     schedule.cancel()
-    reader.close()
     setStatus(end)
     closing.abort()
   }
 
   function setStatus(next: SyncStatus): void {
     status = next
-    changes.emit({ type: 'status', status })
+    changes.emit([{ type: 'status', status }])
   }
 
   /** The storage of the log may have other keys that look like ours. */
   function onLogChanged(changes: Parameters<StorageListener>[0]): void {
-    const records = Object.entries(changes ?? {}).filter(([key]) => key.startsWith(keys.logPrefix))
+    const records = Object.entries(changes ?? {}).filter(([key]) => layout.isRecord(key))
     if (!changes || records.length > 0) onChanged(changes && Object.fromEntries(records))
   }
 

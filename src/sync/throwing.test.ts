@@ -129,25 +129,6 @@ describe('a coordinator', () => {
     await eventually(() => expect(onWarning).toHaveBeenCalled())
     expect(onWarning.mock.calls).toEqual([[expect.objectContaining({ code: 'remove-failed' })]])
   })
-
-  it.each([
-    ['nothing', undefined, expect.stringContaining('undefined')],
-    ['a text', 'full', 'full'],
-    ['an error with a code of its own', new DOMException('full', 'QuotaExceededError'), 'full'],
-  ])('answers a write that the storage refuses with %s', async (_, reason, message) => {
-    const [storage, connect] = [memoryStorage(), memoryMessengers()]
-    vi.spyOn(storage, 'set').mockRejectedValue(reason)
-    await using _coordinator = createCoordinator({ storage, messenger: connect() })
-    const request = {
-      action: 'entityWrite',
-      format: 'option B, index shards 1, schema 1',
-      requestId: '1',
-      operation: 'swap',
-      args: ['a', null, { n: 1 }],
-    }
-    const answer = await connect().send(request, new AbortController().signal)
-    expect(answer).toEqual({ error: { code: 'store-failed', message } })
-  })
 })
 
 describe('a listener', () => {

@@ -2,7 +2,7 @@
 import { expectOptions, isObject, refuse } from '../base/arguments.ts'
 import { isId } from './json.ts'
 import type { SyncSettings } from './settings.ts'
-import type { Sync } from './sync.ts'
+import { REPLACE, type Replacing, type Sync } from './sync.ts'
 
 export interface ExportedCollection<E extends object = object, S extends object = SyncSettings> {
   readonly settings: S
@@ -49,8 +49,7 @@ export async function importCollection<E extends object, S extends object>(
     Array.isArray(entities) &&
     entities.every((pair) => Array.isArray(pair) && isId(pair[0]) && isObject(pair[1]))
   if (!valid) refuse('collection', 'what exportCollection returns: { settings, entities }', collection)
-  // Invalid settings are found before anything is written, and the writes of one turn are stored together.
+  // Without the stored settings, invalid ones cannot be refused at once.
   await sync.bootstrap()
-  const saved = sync.updateSettings(settings as S)
-  await Promise.all([saved, ...(options.replace ? [sync.reset()] : []), sync.setEntities(entities)])
+  await (sync as unknown as Replacing)[REPLACE](entities, settings, options.replace === true)
 }

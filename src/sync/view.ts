@@ -2,8 +2,8 @@
  * What a context shows: the data that it last read from the storage, with the records of the log on top: its own
  * from the moment they are made, and those of others.
  *
- * Each `apply*` takes stored data. It may be called many times with the same data, and emits a change only if the
- * shown data differs afterwards.
+ * `apply` may be called many times with the same data. It reports what differs afterwards, all changes together, so a
+ * listener sees the state after the last of them.
  */
 import type { SyncChange } from './changes.ts'
 import { createFold, type Fold } from './fold.ts'
@@ -17,11 +17,25 @@ export interface SyncState<E extends object, S extends object> {
   readonly settings: S
 }
 
+export interface ViewUpdate<E extends object, S extends object> {
+  /** Stored settings. */
+  readonly settings?: S
+  /** The stored index, and its revision. */
+  readonly ids?: readonly string[]
+  readonly revision?: number
+  /** Stored entities. Those that are not in the index are ignored. `undefined`: the key of the entity is missing. */
+  readonly entities?: readonly (readonly [id: string, entity: E | undefined])[]
+  /** The next operations of records, which come on top. */
+  readonly add?: readonly (readonly [key: string, operation: Operation])[]
+  /** Records that are taken away: they are carried out, or have failed. */
+  readonly drop?: readonly string[]
+}
+
 export type View<E extends object, S extends object> = ReturnType<typeof createView<E, S>>
 
 export function createView<E extends object, S extends object>(
   defaults: S,
-  emit: (change: SyncChange<E, S>) => void,
+  emit: (changes: readonly SyncChange<E, S>[]) => void,
 ) {
   let index = new Set<string>()
   let revision = 0
@@ -29,57 +43,71 @@ export function createView<E extends object, S extends object>(
   const shown = new Map<string, E>()
   /** The operations on top, by the key of their record. */
   const records = new Map<string, Operation[]>()
+  /** No record on top has a key after this one. */
+  let lastKey = ''
   let storedSettings = defaults
-  let shownSettings = defaults
   let top = foldAgain()
   let state: SyncState<E, S> = { entries: [], settings: defaults }
   let entriesAreOld = false
 
   return {
-    applyIndex(ids: readonly string[], newRevision: number): void {
-      const before = index
-      index = new Set(ids)
-      const gone = [...before].filter((id) => !index.has(id))
-      revision = newRevision
-      entriesAreOld = true
-      for (const id of gone) stored.delete(id)
-      showAgain(gone, gone.length > 0 && ids.length === 0)
-    },
-    /** Ignores entities that are not in the index. `undefined`: the key of the entity is missing. */
-    applyEntities(entities: readonly (readonly [id: string, entity: E | undefined])[]): void {
-      const known = entities.filter(([id]) => index.has(id))
-      for (const [id, entity] of known) {
+    apply({
+      settings,
+      ids,
+      revision: ofIds = 0,
+      entities = [],
+      add = [],
+      drop = [],
+    }: ViewUpdate<E, S>): void {
+      const touched = new Set<string>()
+      /** All entities may have changed. If none is left, that is one change, not one for each entity. */
+      let all = false
+      const touch = (operation: Operation) => {
+        all ||= Boolean(operation.reset)
+        for (const id of idsIn(operation)) touched.add(id)
+      }
+
+      storedSettings = settings ?? storedSettings
+      if (ids) {
+        const next = new Set(ids)
+        for (const id of index) {
+          if (next.has(id)) continue
+          touched.add(id)
+          stored.delete(id)
+        }
+        index = next
+        revision = ofIds
+        all = next.size === 0
+        entriesAreOld = true
+      }
+      for (const [id, entity] of entities.filter(([id]) => index.has(id))) {
+        touched.add(id)
         if (entity) stored.set(id, entity)
         else stored.delete(id)
       }
-      showAgain(known.map(([id]) => id))
-    },
-    applySettings(settings: S): void {
-      storedSettings = settings
-      showAgain([])
-    },
-
-    /** Puts the next operation of a record on top. Returns its place in the log. */
-    add(key: string, operation: Operation): string {
-      const operations = records.get(key) ?? []
-      const isLast = [...records.keys()].every((other) => other <= key)
-      records.set(key, operations)
-      const place = placeOf(key, operations.push(operation) - 1)
-      if (isLast) {
-        top.apply([place, operation])
-        show(idsIn(operation), operation.reset)
-      } else showAgain(idsIn(operation), operation.reset)
-      return place
-    },
-    /** Takes a record away: it is carried out, or has failed. */
-    drop(key: string): void {
-      const operations = records.get(key) ?? []
-      records.delete(key)
-      const all = operations.some(({ reset }) => reset) ? [...index, ...shown.keys()] : []
-      showAgain(new Set([...all, ...operations.flatMap(idsIn)]))
+      for (const key of drop) {
+        records.get(key)?.forEach(touch)
+        records.delete(key)
+      }
+      let isOnTop = !settings && !ids && entities.length + drop.length === 0
+      for (const [key, operation] of add) {
+        const operations = records.get(key) ?? []
+        records.set(key, operations)
+        operations.push(operation)
+        touch(operation)
+        isOnTop &&= key >= lastKey
+        if (isOnTop) {
+          lastKey = key
+          top.apply([placeOf(key, operations.length - 1), operation])
+        }
+      }
+      if (!isOnTop) top = foldAgain()
+      show(all ? [...shown.keys(), ...index, ...touched] : [...touched], all)
     },
     /** The operations of a record that is on top. */
     operationsOf: (key: string): readonly Operation[] | undefined => records.get(key),
+    /** Why an operation on top has no effect, by its place in the log. */
+    refusal: (place: string) => top.refused.get(place),
     get records(): readonly string[] {
       return [...records.keys()]
     },
@@ -87,13 +115,12 @@ export function createView<E extends object, S extends object>(
     get state(): SyncState<E, S> {
       const entries = entriesAreOld ? renewedEntries() : state.entries
       entriesAreOld = false
-      if (entries !== state.entries || shownSettings !== state.settings)
-        state = { entries, settings: shownSettings }
+      if (entries !== state.entries) state = { ...state, entries }
       return state
     },
     /** As in `state`, but without the cost of its entries. */
     get settings(): S {
-      return shownSettings
+      return state.settings
     },
     get: (id: string): E | undefined => shown.get(id),
     /** Whether the id is in the stored index. */
@@ -116,52 +143,42 @@ export function createView<E extends object, S extends object>(
       settings: storedSettings,
       defaults,
     })
-    for (const [key, operations] of [...records].sort(([one], [other]) => (one < other ? -1 : 1)))
-      for (const [at, operation] of operations.entries()) fold.apply([placeOf(key, at), operation])
+    lastKey = ''
+    for (const key of [...records.keys()].sort()) {
+      lastKey = key
+      records.get(key)?.forEach((operation, at) => {
+        fold.apply([placeOf(key, at), operation])
+      })
+    }
     return fold
   }
 
-  /** After a change below or between the records. */
-  function showAgain(ids: Iterable<string>, clears?: boolean): void {
-    top = foldAgain()
-    show(ids, clears)
-  }
-
-  /** `clears`: if nothing is left, that is one change, not one for each entity. */
-  function show(ids: Iterable<string>, clears = false): void {
-    if (clears && top.values.size === 0) showNone()
-    else
-      for (const id of clears ? [...shown.keys(), ...ids] : ids)
-        showEntity(id, top.entity(id) as E | undefined)
-    showSettings((top.settings ?? storedSettings) as S)
-  }
-
-  function showEntity(id: string, next: E | undefined): void {
-    const previous = shown.get(id)
-    if (isDeepEqual(previous, next)) return
-    entriesAreOld = true
-    if (next) {
-      shown.set(id, next)
-      emit({ type: 'entity', id, entity: next, ...(previous && { previous }) })
-    } else if (previous) {
-      shown.delete(id)
-      emit({ type: 'removed', id, previous })
+  function show(ids: readonly string[], all: boolean): void {
+    const changes: SyncChange<E, S>[] = []
+    if (all && shown.size > 0 && !ids.some(top.entity)) {
+      changes.push({ type: 'cleared', previous: [...shown] })
+      shown.clear()
     }
-  }
-
-  function showNone(): void {
-    if (shown.size === 0) return
-    const previous = [...shown]
-    shown.clear()
-    entriesAreOld = true
-    emit({ type: 'cleared', previous })
-  }
-
-  function showSettings(next: S): void {
-    const previous = shownSettings
-    if (isDeepEqual(previous, next)) return
-    shownSettings = next
-    emit({ type: 'settings', settings: next, previous })
+    for (const id of ids) {
+      const previous = shown.get(id)
+      const entity = top.entity(id) as E | undefined
+      if (isDeepEqual(previous, entity)) continue
+      if (entity) {
+        shown.set(id, entity)
+        changes.push({ type: 'entity', id, entity, ...(previous && { previous }) })
+      } else if (previous) {
+        shown.delete(id)
+        changes.push({ type: 'removed', id, previous })
+      }
+    }
+    entriesAreOld ||= changes.length > 0
+    const { settings: previous } = state
+    const settings = (top.settings ?? storedSettings) as S
+    if (!isDeepEqual(previous, settings)) {
+      state = { ...state, settings }
+      changes.push({ type: 'settings', settings, previous })
+    }
+    if (changes.length > 0) emit(changes)
   }
 
   /** The present array if it is still correct. */

@@ -4,7 +4,7 @@ import { changesOf, fakeExtension, type Item, opened, type Surface } from '../..
 import { createLeases } from '../core/index.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { FakeClock } from '../testing/index.ts'
-import { createSync, memoryStorage, STORAGE_KEYS } from './index.ts'
+import { createSync, memoryMessengers, memoryStorage, STORAGE_KEYS } from './index.ts'
 
 const META = { option: 'B', revision: 0, schemaVersion: 1, shards: 1 }
 
@@ -100,6 +100,16 @@ describe('a write', () => {
     expect(stored.filter((key) => key.includes('log'))).toEqual([])
   })
 
+  it('that only removes ends although the bootstrap fails', async () => {
+    const storage = memoryStorage({ [STORAGE_KEYS.index]: { ids: ['a'] }, 'trackedEntity:a': { n: 1 } })
+    const sync = createSync<Item>({ storage, onWarning: () => {} })
+    vi.spyOn(storage, 'get').mockRejectedValueOnce(new Error('asleep'))
+    await sync.removeEntity('a')
+    expect(await storage.get([STORAGE_KEYS.index])).toEqual({ [STORAGE_KEYS.index]: { ids: [] } })
+    await sync.bootstrap()
+    expect(sync.state.entries).toEqual([])
+  })
+
   it('comes after every record that is shown, although the clock was set back', async () => {
     const extension = fakeExtension()
     const [tab] = await opened(extension, 'Tab')
@@ -110,6 +120,29 @@ describe('a write', () => {
     await extension.resolved(later.setEntity('a', { n: 2 }))
     await extension.settle()
     for (const surface of [tab, later]) expect(surface.get('a')).toEqual({ n: 2 })
+  })
+
+  it('has a key of its own, however far in the future the records are that it comes after', async () => {
+    const clock = new FakeClock()
+    const tomorrow = String((clock.now() + 86_400_000) * 1000).padStart(18, '0')
+    for (const stamp of [tomorrow, '9'.repeat(18), '9'.repeat(30)]) {
+      const storage = memoryStorage()
+      const ports = { storage, clock, messenger: memoryMessengers()(), writes: 'coordinator' } as const
+      const sync = createSync<Item>({ ...ports, onWarning: () => {} })
+      await sync.bootstrap()
+      const format = 'option B, index shards 1, schema 1'
+      const key = `${STORAGE_KEYS.logPrefix}${stamp}.x`
+      await storage.set({ [key]: { format, ops: [{ delta: [['a', { n: 0 }]] }] } })
+      await new Promise(setImmediate)
+      const writes = [1, 2, 3].map(async (n) => {
+        for (let turn = 0; turn < n; turn++) await undefined
+        await sync.setEntity('a', { n })
+      })
+      await clock.advance(5000)
+      await Promise.all(writes)
+      expect((await storage.keys()).length).toBe(4)
+      if (stamp === tomorrow) expect(sync.get('a')).toEqual({ n: 3 })
+    }
   })
 
   it('of one field keeps the fields that another context sets', async () => {
@@ -243,6 +276,14 @@ describe('locks', () => {
     const [index] = Object.values(await storage.get([STORAGE_KEYS.index])) as { ids: string[] }[]
     expect(index?.ids.length).toBe(60)
     await leases.close()
+  })
+
+  it('may call the work at once', async () => {
+    const storage = memoryStorage()
+    const locks = { withLease: <T>(_name: string, work: () => Promise<T>) => work() }
+    const sync = createSync<Item>({ storage, locks })
+    for (const id of ['a', 'b']) await sync.setEntity(id, { n: 1 })
+    expect(await storage.get([STORAGE_KEYS.index])).toEqual({ [STORAGE_KEYS.index]: { ids: ['a', 'b'] } })
   })
 
   it('that are not free in time postpone the change of the index; the write is in the log', async () => {

@@ -10,6 +10,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   core: ['base'],
   stores: ['base', 'clients', 'core'],
   guard: ['base', 'clients', 'core'],
+  locks: ['base', 'core'],
   'worker-clock': ['base'],
   project: ['base', 'core', 'worker-clock', 'stores/web', 'stores/browser'],
   autosave: ['base', 'core', 'worker-clock', 'project'],

@@ -1,15 +1,21 @@
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer as createHttpServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type HttpStoreOptions, httpStore } from '../../src/client/http-store.ts'
-import { createLeases } from '../../src/core/index.ts'
+import { type Ask, createLeases, type LeaseStore } from '../../src/core/index.ts'
 import { createServer, type HoldfastServer } from '../../src/server/node/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
+import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { describeStore, FakeClock } from '../../src/testing/index.ts'
+import { eventually } from '../eventually.ts'
 import { cuttableProxy } from '../stores/cuttable-proxy.ts'
 
 const TOKEN = 'a-token-of-a-worker'
+const SETTINGS = { port: 0, leaseTokens: [TOKEN], rate: 0, logLevel: 'silent' } as const
 /** It would wait, but does not ask again. */
 const ONE_ATTEMPT = { wait: 60_000, retry: () => null }
 
@@ -34,6 +40,66 @@ describeStore('http', {
 describe('httpStore', () => {
   it('refuses what is no address', () => {
     expect(() => httpStore('not an address')).toThrow(/url: expected the address/)
+  })
+
+  it('of two nodes: shares are counted together, and watchers hear of each lease once', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'holdfast-nodes-'))
+    onTestFinished(() => rm(directory, { recursive: true }))
+    const file = join(directory, 'leases.db')
+    const stores: LeaseStore[] = []
+    for (let n = 0; n < 2; n++) {
+      const database = sqliteStore(file)
+      const server = await createServer({ store: database, settings: SETTINGS, log: () => {} })
+      stores.push(open(server.url, { token: TOKEN }).store)
+      onTestFinished(async () => {
+        await server.close()
+        await database.close()
+      })
+    }
+    const [a, b] = stores as [LeaseStore, LeaseStore]
+    const heard: string[][] = [[], []]
+    for (const [n, store] of stores.entries())
+      await store.watch((event) => {
+        if (event.type === 'change')
+          heard[n]?.push(`${event.lease.owner} ${event.lease.state} ${event.lease.share}`)
+      })
+    const ask = (id: string, more: Partial<Ask> = {}) => ({
+      resource: 'r',
+      id,
+      owner: id,
+      ttl: 60_000,
+      ...more,
+    })
+    const lost: string[] = []
+    const losing = (id: string) => ({ share: 2, lost: () => lost.push(id) })
+    expect(await a.acquire(ask('Ann', losing('Ann')))).toMatchObject({ granted: true })
+    expect(await b.acquire(ask('Ben', losing('Ben')))).toMatchObject({ granted: true })
+    const refusal = await b.acquire(ask('Cem', { share: Infinity }))
+    expect(refusal).toMatchObject({ granted: false, holders: [{ id: 'Ann' }, { id: 'Ben' }] })
+    expect(await a.release({ resource: 'r', id: 'Ann' })).toMatchObject({
+      holders: [{ id: 'Ben', share: 2 }],
+    })
+    const wake = vi.fn()
+    expect(await a.acquire(ask('Dan', { wake }))).toMatchObject({ granted: false, place: 0 })
+    expect(await b.acquire(ask('Eve', { share: Infinity, replace: 'any' }))).toMatchObject({
+      granted: true,
+      lease: { share: Infinity },
+      replaced: { id: 'Ben', state: 'taken-over' },
+    })
+    await eventually(() => expect(lost).toEqual(['Ben']))
+    await b.release({ resource: 'r', id: 'Eve' })
+    await eventually(() => expect(wake).toHaveBeenCalledWith(0))
+    expect(await a.acquire(ask('Dan', { wake }))).toMatchObject({ granted: true, lease: { share: null } })
+    const story = [
+      'Ann held 2',
+      'Ben held 2',
+      'Ann released 2',
+      'Ben taken-over 2',
+      'Eve held Infinity',
+      'Eve released Infinity',
+      'Dan held null',
+    ]
+    await eventually(() => expect(heard).toEqual([story, story]))
   })
 
   describe('that cannot be used', () => {
@@ -144,8 +210,7 @@ function open(url: string, options: HttpStoreOptions) {
 }
 
 function startServer(): Promise<HoldfastServer> {
-  const settings = { port: 0, leaseTokens: [TOKEN], rate: 0, logLevel: 'silent' as const }
-  return createServer({ store: memoryStore(), settings })
+  return createServer({ store: memoryStore(), settings: SETTINGS })
 }
 
 /** Two stores at one server; the first goes through a proxy. */

@@ -1,8 +1,9 @@
 import type { LeaseRecord } from '../../base/records.ts'
 import type { LookingStore } from '../../core/index.ts'
 import { type Command, STORE_OPTIONS } from '../command.ts'
-import { leaseTable, leaseToJson, NOTHING_HELD } from '../describe-lease.ts'
 import { EXIT } from '../exit-codes.ts'
+import { leaseToJson } from '../lease-json.ts'
+import { countHolders, countWaiters, leaseTable, NOTHING_HELD } from '../lease-table.ts'
 import { listLeases } from '../list-leases.ts'
 import { storeAddress, withStore } from '../stores/index.ts'
 import type { Terminal } from '../terminal.ts'
@@ -28,22 +29,40 @@ export const ls: Command = {
 
   async run({ positionals: [prefix = ''], settings, terminal }) {
     const limit = settings.wholeNumber('limit') ?? DEFAULT_LIMIT
-    // One more than is printed, to know whether there are more.
-    const found = await withStore(
+    const { leases, hasMore, holders, waiters } = await withStore(
       storeAddress(settings),
-      ({ store }) => firstLeases(store, prefix, limit + 1, terminal),
+      ({ store }) => look(store, prefix, limit, terminal),
       { mustExist: true, onStep: terminal.step },
     )
-    const leases = found.slice(0, limit)
-    if (settings.is('json')) terminal.print(JSON.stringify(leases.map(leaseToJson), null, 2))
-    else if (!terminal.isInteractive) for (const lease of leases) terminal.print(fields(lease).join('\t'))
+    const waiting = ({ resource }: LeaseRecord) => waiters && (waiters.get(resource) ?? 0)
+    if (settings.is('json')) {
+      const shown = leases.map((lease) => ({ ...leaseToJson(lease), waiting: waiting(lease) }))
+      terminal.print(JSON.stringify(shown, null, 2))
+    } else if (!terminal.isInteractive)
+      for (const lease of leases) terminal.print([...fields(lease), waiting(lease) ?? ''].join('\t'))
     else {
-      const lines = leases.length > 0 ? leaseTable(leases, terminal) : [NOTHING_HELD]
+      const lines = leases.length > 0 ? leaseTable(leases, terminal, holders, waiters) : [NOTHING_HELD]
       for (const line of lines) terminal.print(line)
     }
-    if (found.length > limit) terminal.remark(`there are more than ${limit} leases; --limit lists more`)
+    if (hasMore) terminal.remark(`there are more than ${limit} leases; --limit lists more`)
     return EXIT.ok
   },
+}
+
+/** The leases, and how many hold and wait for each of their resources. */
+async function look(store: LookingStore, prefix: string, limit: number, terminal: Terminal) {
+  // One more than is printed, to know whether there are more.
+  const found = await firstLeases(store, prefix, limit + 1, terminal)
+  const hasMore = found.length > limit
+  const holders = new Map(countHolders(found))
+  const last = hasMore ? found.at(-1) : undefined
+  if (last) {
+    // The list may end between two leases of a resource.
+    const [all = []] = await store.read([last.resource])
+    holders.set(last.resource, all.length)
+  }
+  const leases = found.slice(0, limit)
+  return { leases, hasMore, holders, waiters: await countWaiters(store, leases) }
 }
 
 async function firstLeases(
@@ -62,6 +81,13 @@ async function firstLeases(
 }
 
 function fields(lease: LeaseRecord): string[] {
-  const { resource, owner, token, acquiredAt, expiresAt } = leaseToJson(lease)
-  return [resource, owner.replaceAll(/\s/g, ' '), String(token), acquiredAt, expiresAt ?? '']
+  const { resource, owner, token, acquiredAt, expiresAt, share } = leaseToJson(lease)
+  return [
+    resource,
+    owner.replaceAll(/\s/g, ' '),
+    String(token),
+    acquiredAt,
+    expiresAt ?? '',
+    String(share ?? ''),
+  ]
 }

@@ -1,71 +1,142 @@
 import type { LeaseRecord } from '../../base/records.ts'
 import { checkResource } from '../../base/resource-name.ts'
 import { type Command, STORE_OPTIONS } from '../command.ts'
-import { leaseToJson, timeLeft } from '../describe-lease.ts'
+import { timeLeft } from '../describe-lease.ts'
 import { EXIT } from '../exit-codes.ts'
 import { usageFailure } from '../failure.ts'
+import { leaseToJson } from '../lease-json.ts'
 import { storeAddress, withStore } from '../stores/index.ts'
-import { printable, type Terminal } from '../terminal.ts'
+import { alignColumns, printable, type Terminal } from '../terminal.ts'
 
 export const release: Command = {
   usage: 'release --force [options] <resource>',
   description: `Ends a lease, whoever holds it. A holdfast run that held it kills its command at once. The signal of
 other holders aborts, and a resource that checks tokens refuses theirs. On a terminal, it asks first; elsewhere
---yes is required. Exits with ${EXIT.no} when nobody held the lease, or when the answer was no.`,
+--yes is required. If several hold the resource, it asks which lease to end; elsewhere --token or --all is required.
+Exits with ${EXIT.no} when nobody held the lease, or when the answer was no.`,
   positionalCount: [1, 1],
   options: {
     force: { type: 'boolean', help: 'required, because only the holder may release without force' },
     yes: { type: 'boolean', short: 'y', help: 'do not ask for confirmation' },
+    token: {
+      type: 'string',
+      value: '<number>',
+      help: 'end the lease with this token, also if it only keeps the resource',
+    },
+    all: { type: 'boolean', help: 'end all leases of the resource' },
     ...STORE_OPTIONS,
   },
   examples: [
     { line: 'holdfast release --force backup', text: 'show the holder, ask, and end the lease' },
     { line: 'holdfast release --force --yes backup', text: 'in a script' },
+    { line: 'holdfast release --force --yes --all pool', text: 'all holders of a shared resource' },
   ],
 
   async run({ positionals: [resource = ''], settings, terminal }) {
     if (!settings.is('force'))
       throw usageFailure('only the holder may release a lease; --force ends it, whoever holds it')
+    const isSure = settings.is('yes')
+    const isAll = settings.is('all')
+    const token = settings.wholeNumber('token')
+    if (isAll && token !== undefined) throw usageFailure('expected --token or --all, got both')
     const canAsk = process.stdin.isTTY && process.stderr.isTTY
-    if (!settings.is('yes') && !canAsk)
+    if (!isSure && !canAsk)
       throw usageFailure('there is no terminal to ask for confirmation; confirm with --yes')
     const name = checkResource(resource)
-    const print = (text: string, lease: LeaseRecord | null) =>
-      terminal.print(settings.is('json') ? JSON.stringify(lease && leaseToJson(lease), null, 2) : text)
+    const print = (text: string, ended: unknown) =>
+      terminal.print(settings.is('json') ? JSON.stringify(ended, null, 2) : text)
+
     return withStore(
       storeAddress(settings),
       async ({ store }) => {
-        const [[lease] = []] = await store.read([name])
-        if (!lease) {
-          print(`Nobody holds ${printable(name)}.`, null)
+        const [holders = []] = await store.read([name])
+        const named = holders.filter((lease) => token === undefined || lease.token === token)
+        terminal.step('')
+        const [first] = named
+        if (!first) {
+          // A lease that has ended may still keep the resource. Only its token ends that.
+          if (token !== undefined) await store.release({ resource: name, token })
+          const rest = 'If one has ended and kept the resource, it no longer does.'
+          const which = token === undefined ? '' : ` with the token ${token}. ${rest}`
+          print(`Nobody holds ${printable(name)}${which || '.'}`, isAll ? [] : null)
           return EXIT.no
         }
-        terminal.step('')
-        if (!settings.is('yes') && !(await confirm(lease, terminal))) return EXIT.no
-        // By its token, so that it cannot end the lease of the next holder.
-        const { ended } = await store.release({ resource: lease.resource, token: lease.token })
-        print(
-          ended
-            ? `Released ${printable(name)}, which ${printable(lease.owner)} held.`
-            : `The lease of ${printable(name)} ended before it could be released.`,
-          ended,
-        )
-        return ended ? EXIT.ok : EXIT.no
+        const isOpen = named.length > 1 && !isAll
+        if (isOpen && isSure) throw usageFailure(severalHold(name, named))
+        const chosen = isSure ? named : await ask(first, named, isOpen, terminal)
+        if (chosen.length === 0) return EXIT.no
+        const ended: LeaseRecord[] = []
+        for (const lease of chosen) {
+          // By its token, so that it cannot end the lease of the next holder.
+          const released = await store.release({ resource: name, token: lease.token })
+          if (released.ended) ended.push(released.ended)
+        }
+        const isList = isAll || chosen.length > 1
+        const shown = ended.map(leaseToJson)
+        print(releasedText(name, chosen, ended), isList ? shown : (shown[0] ?? null))
+        return ended.length > 0 ? EXIT.ok : EXIT.no
       },
       { mustExist: true, onStep: terminal.step },
     )
   },
 }
 
-async function confirm(lease: LeaseRecord, terminal: Terminal): Promise<boolean> {
+function severalHold(resource: string, holders: readonly LeaseRecord[]): string {
+  const each = holders.map(({ owner, token }) => `${printable(owner)} (token ${token})`)
+  return `${printable(resource)} is held by ${each.join(', ')}; end one with --token, or all with --all`
+}
+
+function releasedText(
+  resource: string,
+  chosen: readonly LeaseRecord[],
+  ended: readonly LeaseRecord[],
+): string {
+  const name = printable(resource)
+  const tokens = new Set(ended.map(({ token }) => token))
+  return chosen
+    .map(({ owner, token }) =>
+      tokens.has(token)
+        ? `Released ${name}, which ${printable(owner)} held.`
+        : `The lease of ${name} that ${printable(owner)} held ended before it could be released.`,
+    )
+    .join('\n')
+}
+
+/** The leases to end. `isOpen`: the user chooses one of them, or all. */
+async function ask(
+  first: LeaseRecord,
+  holders: readonly LeaseRecord[],
+  isOpen: boolean,
+  terminal: Terminal,
+): Promise<readonly LeaseRecord[]> {
+  const name = printable(first.resource)
+  if (holders.length > 1) {
+    const rows = holders.map((lease, n) => [
+      `  ${n + 1}`,
+      terminal.style('bold', printable(lease.owner)),
+      `token ${lease.token}`,
+      `${timeLeft(lease)} left`,
+    ])
+    process.stderr.write(`${name} is held by\n${alignColumns(rows).join('\n')}\n`)
+  }
+  if (isOpen) {
+    const answer = await answerTo(`End which? [1-${holders.length}, all, N] `)
+    if (/^all$/i.test(answer)) return holders
+    return holders.filter((_, n) => answer === String(n + 1))
+  }
+  const who = terminal.style('bold', printable(first.owner))
+  const question =
+    holders.length > 1 ? 'End all of them?' : `${name} is held by ${who}, ${timeLeft(first)} left. End it?`
+  return /^y(es)?$/i.test(await answerTo(`${question} [y/N] `)) ? holders : []
+}
+
+async function answerTo(question: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises')
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
-  const who = terminal.style('bold', printable(lease.owner))
-  const question = `${printable(lease.resource)} is held by ${who}, ${timeLeft(lease)} left. End it? [y/N] `
   // Ctrl-C and Ctrl-D close the prompt. That counts as no.
   const closed = new Promise<string>((resolve) => prompt.once('close', () => resolve('\n')))
   const answer = await Promise.race([prompt.question(question).catch(() => closed), closed])
   prompt.close()
   if (answer === '\n') process.stderr.write(answer)
-  return /^y(es)?$/i.test(answer.trim())
+  return answer.trim()
 }

@@ -27,6 +27,11 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
       text: 'skip this one if another is running',
     },
     {
+      line: 'holdfast run report --if-available --at-least 4m --store redis://db -- ./report.sh',
+      text: 'in the cron of several machines: once every five minutes, also if it is done in a second',
+    },
+    { line: 'holdfast run encode --share 4 -- ./encode.sh', text: 'at most four at a time' },
+    {
       line: 'holdfast run deploy --wait 5m -m ticket=OPS-7 --store redis://db -- make deploy',
       text: 'across machines; wait at most 5 minutes',
     },

@@ -1,8 +1,9 @@
 import type { LeaseRecord } from '../../base/records.ts'
+import type { WaitingQuery } from '../../core/index.ts'
 import { type Command, STORE_OPTIONS } from '../command.ts'
-import { leaseToJson } from '../describe-lease.ts'
 import { asFailure } from '../failure.ts'
-import { type LeaseChange, LiveLeases } from '../live-leases.ts'
+import { leaseToJson } from '../lease-json.ts'
+import { followLeases, type LeaseChange } from '../live-leases.ts'
 import { nextSignal, signalExitCode } from '../signals.ts'
 import { storeAddress, withoutPassword, withStore } from '../stores/index.ts'
 import type { Terminal } from '../terminal.ts'
@@ -26,7 +27,7 @@ to select, inspect, filter, sort and release. In a pipe, or with --json: a line 
         ? (await import('../watch-screen.ts')).openScreen(terminal, withoutPassword(address))
         : undefined
       try {
-        await using live = await LiveLeases.follow(store, {
+        await using live = await followLeases(store, {
           prefix,
           onChange: screen?.addChange ?? printChange(terminal),
           onError: screen?.showProblem ?? ((error) => terminal.remark(asFailure(error).message)),
@@ -35,8 +36,9 @@ to select, inspect, filter, sort and release. In a pipe, or with --json: a line 
         const release = async ({ resource, token }: LeaseRecord) =>
           // By its token, so that it cannot end the lease of the next holder.
           (await store.release({ resource, token })).ended !== null
+        const waiting = async (query: WaitingQuery) => (await store.waiting?.(query)) ?? []
         return await (screen
-          ? Promise.race([signalled, screen.showUntilQuit({ leases: () => live.current, release })])
+          ? Promise.race([signalled, screen.showUntilQuit({ leases: () => live.current, release, waiting })])
           : signalled)
       } finally {
         screen?.close()

@@ -23,6 +23,21 @@ export const RUN_OPTIONS: Options = {
     ...settingOption('ttl'),
     help: `how long the lease outlives a holder that died (default ${SETTINGS.ttl.usual})`,
   },
+  share: {
+    type: 'string',
+    value: '<number>',
+    help: 'how many may hold the lease together; "unlimited" for a reader (default: only one)',
+  },
+  'at-least': {
+    type: 'string',
+    value: '<duration>',
+    help: 'how long the resource stays taken after the grant, even if the command ends earlier',
+  },
+  'lock-delay': {
+    type: 'string',
+    value: '<duration>',
+    help: 'how long the resource stays taken after the lease has expired; not after it was released',
+  },
   grace: {
     type: 'string',
     value: '<duration>',
@@ -52,6 +67,9 @@ export interface RunOptions {
   readonly retryFor: number
   readonly owner: string
   readonly metadata?: JsonObject
+  readonly share: number | undefined
+  readonly atLeast: number | undefined
+  readonly lockDelay: number | undefined
   readonly graceMs: number
 }
 
@@ -72,6 +90,9 @@ export function readRunOptions(settings: CommandSettings): RunOptions {
     retryFor: wait === Number.POSITIVE_INFINITY ? 0 : wait,
     owner: settings.text('owner') ?? `${userName()}@${hostname()}:${process.pid}`,
     ...(metadata.length > 0 && { metadata: readMetadata(metadata) }),
+    share: settings.text('share') === 'unlimited' ? Infinity : settings.wholeNumber('share'),
+    atLeast: settings.duration('at-least'),
+    lockDelay: settings.duration('lock-delay'),
     graceMs,
   }
 }

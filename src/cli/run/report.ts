@@ -31,12 +31,12 @@ export function createReport({ settings, terminal }: Pick<Invocation, 'settings'
       switch (event.type) {
         case 'waiting': {
           if (isQuiet) return
-          const { holder } = event
-          const free = event.reason === 'held' ? 'reserved for an earlier waiter' : 'the store is busy'
-          const by = holder ? `held by ${printable(holder.owner)}, ${timeLeft(holder)} left` : free
-          return print('waiting', `waiting for ${name}: ${by}`, {
+          const { holder, holders, keptFor } = event
+          return print('waiting', `waiting for ${name}: ${whyWaiting(event)}`, {
             resource,
             holder: holder?.owner ?? null,
+            holders: holders.map(({ owner }) => owner),
+            ...(keptFor !== undefined && { keptForMs: Math.round(keptFor) }),
           })
         }
         case 'acquired': {
@@ -77,4 +77,15 @@ export function createReport({ settings, terminal }: Pick<Invocation, 'settings'
       print('unreleased', `the lease could not be released, and will expire: ${messageOf(error)}`)
     },
   }
+}
+
+function whyWaiting({ reason, holder, holders, keptFor }: LeaseEvent & { readonly type: 'waiting' }): string {
+  if (reason === 'store-busy') return 'the store is busy'
+  if (holder) {
+    const others = holders.length > 1 ? ` and ${holders.length - 1} more` : ''
+    return `held by ${printable(holder.owner)}${others}, ${timeLeft(holder)} left`
+  }
+  return keptFor === undefined
+    ? 'reserved for an earlier waiter'
+    : `kept for ${formatDuration(keptFor)} after its last lease`
 }

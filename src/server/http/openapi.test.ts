@@ -32,7 +32,14 @@ it('the document describes fields as JSON Schema, with their limits', () => {
       metadata: { type: 'object', additionalProperties: {}, propertyNames: { type: 'string' } },
       wait: { type: 'boolean' },
       client: { type: 'string', pattern: '^[\\w-]{1,64}$' },
-      replace: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+      share: {
+        anyOf: [{ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }, { const: 'unlimited' }],
+      },
+      atLeast: { type: 'integer', minimum: 0, maximum: 2_147_483_647 },
+      lockDelay: { type: 'integer', minimum: 0, maximum: 2_147_483_647 },
+      replace: {
+        anyOf: [{ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }, { const: 'any' }],
+      },
     },
     required: ['id', 'owner', 'ttl'],
   })
@@ -66,8 +73,9 @@ it('the document describes constants, choices, alternatives and null', () => {
           { type: 'null' },
         ],
       },
+      holders: { type: 'array' },
     },
-    required: ['ended', 'holders'],
+    required: ['ended'],
   })
 })
 

@@ -209,6 +209,82 @@ const CALLS: readonly (readonly [
     { lease: { resource: '..' } },
   ],
   [
+    'a lease that others may hold too',
+    [],
+    ['lease', 'POST', LEASE, { ...ASK, share: 'unlimited', atLeast: 1000, lockDelay: 1000 }],
+    200,
+    { granted: true, lease: { share: 'unlimited' } },
+  ],
+  ...[{ share: 0 }, { share: 1.5 }, { share: 'many' }, { share: null }].map(
+    (more) =>
+      [
+        `a share of ${JSON.stringify(more.share)}`,
+        [],
+        ['lease', 'POST', LEASE, { ...ASK, ...more }],
+        400,
+        { error: 'invalid_body' },
+      ] as const,
+  ),
+  [
+    'a time that is too long to keep a resource',
+    [],
+    ['lease', 'POST', LEASE, { ...ASK, atLeast: 2_147_483_648 }],
+    400,
+    { error: 'invalid_body' },
+  ],
+  [
+    'a share of the lock of a document',
+    [],
+    ['lease', 'POST', '/api/leases/document:room-1', { ...ASK, share: 2 }],
+    400,
+    { error: 'invalid_body', message: 'share: the lock of a document is exclusive' },
+  ],
+  [
+    'one lease more than the permits',
+    [
+      ['lease', 'POST', LEASE, { ...ASK, share: 2 }],
+      ['lease', 'POST', LEASE, { ...ASK, id: 'ask-2', share: 'unlimited' }],
+    ],
+    ['lease', 'POST', LEASE, { ...ASK, id: 'ask-3', share: 'unlimited' }],
+    409,
+    {
+      error: 'lease_held',
+      holder: { id: 'ask-1', share: 2 },
+      holders: [{ id: 'ask-1' }, { id: 'ask-2', share: 'unlimited' }],
+    },
+  ],
+  [
+    'a lease that is kept after its release',
+    [
+      ['lease', 'POST', LEASE, { ...ASK, atLeast: 60_000 }],
+      ['lease', 'DELETE', LEASE, { id: 'ask-1' }],
+    ],
+    ['lease', 'POST', LEASE, { ...ASK, id: 'ask-2' }],
+    409,
+    { holder: null, holders: [], keptFor: 60_000, message: expect.stringContaining('60000 ms more') },
+  ],
+  [
+    'a lease that is stolen',
+    [['lease', 'POST', LEASE, { ...ASK, share: 2 }]],
+    ['lease', 'POST', LEASE, { ...ASK, id: 'ask-2', replace: 'any' }],
+    200,
+    { lease: { share: null }, replaced: { id: 'ask-1', share: 2, state: 'taken-over' } },
+  ],
+  [
+    'several leases to read, and who waits',
+    [
+      ['lease', 'POST', LEASE, { ...ASK, share: 1 }],
+      ['lease', 'POST', LEASE, { ...ASK, id: 'ask-2', share: 'unlimited', wait: true }],
+    ],
+    ['lease', 'GET', `${LEASE}?waiting=10`],
+    200,
+    {
+      leases: [{ id: 'ask-1' }],
+      holders: [[{ id: 'ask-1', share: 1 }]],
+      queues: [{ count: 1, first: [{ id: 'ask-2', share: 'unlimited', place: 0 }] }],
+    },
+  ],
+  [
     'a lease with too much metadata',
     [],
     ['lease', 'POST', LEASE, { ...ASK, metadata: { text: '鍵'.repeat(1400) } }],

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { eventually } from '../../../test/eventually.ts'
-import { LEASE_TOKEN, serviceBed } from '../../../test/server/service-bed.ts'
+import { ADMIN_TOKEN, LEASE_TOKEN, serviceBed } from '../../../test/server/service-bed.ts'
 import type { LeaseStore } from '../../core/index.ts'
 import { memoryStore } from '../../stores/memory.ts'
 
@@ -29,6 +29,63 @@ describe('the list of locks', () => {
     await store.acquire({ ...ASK, resource: 'r', id: 'holder' })
     vi.spyOn(store as Required<LeaseStore>, 'waiting').mockRejectedValue(new Error('damaged'))
     expect(await shownLocks(store)).toMatchObject([{ resource: 'r', waiting: null }])
+  })
+})
+
+describe('several leases of a resource', () => {
+  it('are shown with their shares, and each is counted, ended and recorded for itself', async () => {
+    const changes: string[] = []
+    const meter = {
+      request() {},
+      lease: (c: string) => changes.push(c),
+      call() {},
+      observe() {},
+      text: vi.fn(),
+    }
+    await using bed = await serviceBed({ meter })
+    const { store } = bed
+    const program = bed.program(LEASE_TOKEN)
+    const grab = (id: string, more: object) =>
+      program.call('POST', '/api/leases/r', { id, owner: id, ttl: 30_000, ...more })
+    const { lease: first } = Object((await grab('a', { share: 3 })).body)
+    await grab('b', { share: 'unlimited' })
+    await grab('b', { share: 'unlimited' })
+    await grab('c', { wait: true })
+    const holders = [
+      { owner: 'a', share: 3 },
+      { owner: 'b', share: 'unlimited' },
+    ]
+    expect((await program.call('GET', '/api/locks')).body).toMatchObject({
+      locks: holders.map((holder) => ({ ...holder, waiting: 1 })),
+    })
+    expect((await program.call('GET', '/api/locks/r')).body).toMatchObject({
+      lock: { owner: 'a' },
+      holders,
+      waiting: 1,
+      queue: [{ owner: 'c', share: null, place: 0 }],
+    })
+    const admin = bed.program(ADMIN_TOKEN)
+    expect((await admin.call('DELETE', `/api/locks/r?token=${first.token}`)).status).toBe(200)
+    expect((await admin.call('DELETE', `/api/locks/r?token=${first.token}`)).status).toBe(404)
+    expect((await store.read(['r']))[0]).toMatchObject([{ id: 'b' }])
+    await program.call('DELETE', '/api/leases/r', { id: 'c' })
+    await grab('d', { share: 'unlimited' })
+    expect((await admin.call('DELETE', '/api/locks/r')).status).toBe(200)
+    expect(await store.read(['r'])).toEqual([[]])
+    const { body } = await admin.call('GET', '/api/audit')
+    expect(body.entries.map((entry) => `${entry.action} ${Object(entry).owner}`)).toEqual([
+      'force-release d',
+      'force-release b',
+      'force-release a',
+    ])
+    for (const id of ['e', 'f', 'g']) await grab(id, { share: 'unlimited' })
+    await grab('thief', { replace: 'any' })
+    const counts = Map.groupBy(changes, (change) => change)
+    expect([...counts].map(([change, { length }]) => `${length} ${change}`)).toEqual([
+      '7 granted',
+      '3 released',
+      '3 taken-over',
+    ])
   })
 })
 

@@ -1,3 +1,4 @@
+import type { WaitingRecord } from '../../core/index.ts'
 import {
   auditPage,
   errorBody,
@@ -5,6 +6,7 @@ import {
   locksListed,
   stats as statsSchema,
   success,
+  toWire,
 } from '../../protocol/index.ts'
 import { observed } from '../announcer.ts'
 import { integer, oneOf, text } from '../http/query.ts'
@@ -19,6 +21,7 @@ import { lockNotFound } from './lock-replies.ts'
 
 const before = integer(1, Number.MAX_SAFE_INTEGER, 'The `next` of the previous page.')
 const resource = text(512, 'Only entries about this resource.')
+const token = integer(1, Number.MAX_SAFE_INTEGER, 'Only the lease with this token.')
 const range = oneOf(statsRanges, 'The time that the buckets cover. Default 15m.')
 
 /** For the people who run the service, and for the dashboard. */
@@ -39,39 +42,49 @@ export function administrationRoutes(service: Service): Route[] {
       answers: { 200: locksListed },
       async handle(request) {
         const { leases, ...page } = await store.list(listQuery(request))
-        const resources = leases.map(({ resource }) => resource)
+        const resources = [...new Set(leases.map(({ resource }) => resource))]
         const queues = await queuesOf(service, resources, 0).catch((error: unknown) => {
           // One queue that cannot be read must not hide the leases.
           log('warn', 'waiting', errorFields(error))
           return []
         })
-        const shown = leases.map((lease, n) => ({ ...observed(lease), waiting: queues[n]?.count ?? null }))
+        const waiting = new Map(resources.map((resource, n) => [resource, queues[n]?.count]))
+        const shown = leases.map((lease) => ({
+          ...observed(lease),
+          waiting: waiting.get(lease.resource) ?? null,
+        }))
         return { body: { locks: shown, ...page } }
       },
     }),
     route('GET', '/api/locks/{resource}', {
       id: 'showLock',
       action: 'observe',
-      summary: 'The live lease of a resource, and who waits for it, without their ids.',
+      summary: 'The live leases of a resource, and who waits for it, without their ids.',
       query: { limit },
       answers: { 200: lockShown },
       async handle(request) {
         const { resource } = request
-        const [[[lease] = []], [queue]] = await Promise.all([
+        const [[leases = []], [queue]] = await Promise.all([
           store.read([resource]),
           queuesOf(service, [resource], request.query('limit', limit) ?? 100),
         ])
-        const shown = queue?.first.map(({ owner, place }) => ({ owner, place })) ?? []
-        return { body: { lock: lease ? observed(lease) : null, waiting: queue?.count ?? null, queue: shown } }
+        const holders = leases.map(observed)
+        const shown = queue?.first.map(({ owner, share, place }) => toWire({ owner, share, place })) ?? []
+        return {
+          body: { lock: holders[0] ?? null, holders, waiting: queue?.count ?? null, queue: shown },
+        }
       },
     }),
     route('DELETE', '/api/locks/{resource}', {
       id: 'forceRelease',
       action: 'admin',
-      summary: 'End a lease by force. The resource of a room is `document:` and its name.',
+      summary: 'End all leases of a resource by force. That of a room is `document:` and its name.',
+      query: { token },
       answers: { 200: success, 404: errorBody },
-      async handle({ resource, identity }) {
-        if (await locks.forceRelease(resource, identity.publicId)) return { body: { success: true } }
+      async handle(request) {
+        const { resource, identity } = request
+        const only = request.query('token', token)
+        if (await locks.forceRelease(resource, identity.publicId, only)) return { body: { success: true } }
         throw lockNotFound()
       },
     }),
@@ -114,7 +127,7 @@ export function administrationRoutes(service: Service): Route[] {
 /** Those who wait for a resource, without their ids. */
 interface ShownQueue {
   readonly count: number
-  readonly first: readonly { readonly owner: string; readonly place: number }[]
+  readonly first: readonly Omit<WaitingRecord, 'id'>[]
 }
 
 /**
@@ -131,7 +144,9 @@ async function queuesOf(
     const room = roomOf(resource)
     if (room === null) return null
     const { first, count } = waitingList.of(room)
-    const shown = first.slice(0, limit).map(({ session_id }, place) => ({ owner: session_id, place }))
+    const shown = first
+      .slice(0, limit)
+      .map(({ session_id }, place) => ({ owner: session_id, share: null, place }))
     return { count, first: shown }
   })
 }

@@ -1,7 +1,8 @@
-import type { JsonObject } from '../../base/records.ts'
+import type { JsonObject, LeaseRecord } from '../../base/records.ts'
 import { checkResource, isLonger } from '../../base/resource-name.ts'
-import type { Ask, ListQuery, ReleaseAsk, RenewAsk, WaitingQueue } from '../../core/index.ts'
+import type { Ask, ListQuery, Refusal, ReleaseAsk, RenewAsk } from '../../core/index.ts'
 import {
+  fromWire,
   type LeaseAsk,
   type LeaseBatch,
   leaseAsk,
@@ -17,11 +18,12 @@ import {
   leasesRead,
   leasesSwept,
   sweepQuery,
+  toWire,
 } from '../../protocol/index.ts'
 import { asHttpError, forbidden, HttpError } from '../http/http-error.ts'
 import { integer, text } from '../http/query.ts'
 import { type Reply, type Route, type RouteRequest, route } from '../http/route.ts'
-import type { Identity } from '../identity.ts'
+import { type Identity, roomOf } from '../identity.ts'
 import { errorFields } from '../log.ts'
 import type { Service } from '../service.ts'
 
@@ -31,9 +33,15 @@ const READ_AT_ONCE = 100
 /** The same limit as in the core. */
 const MAX_METADATA_BYTES = 4096
 
+/** A cursor is a resource, a tab and a token. */
+const MAX_CURSOR = 512 + 17
+
 const resource = text(512, 'The resource, if its name cannot be part of a path: `.` and `..`.')
 export const prefix = text(512, 'Only resources that begin with this text.')
-export const after = text(512, 'Only resources that sort after this one: the `next` of the previous page.')
+export const after = text(
+  MAX_CURSOR,
+  'The `next` of the previous page, or a resource: only resources that sort after it.',
+)
 const waiting = integer(0, 1000, 'Also tell who waits for each resource: how many, and the first so many.')
 export const limit = integer(1, 1000, 'The largest number of results. Default 100.')
 
@@ -43,7 +51,7 @@ export const limit = integer(1, 1000, 'The largest number of results. Default 10
  * sender.
  */
 export function leaseRoutes(service: Service): Route[] {
-  const { store, locks } = service
+  const { locks } = service
   const withResource = resourceRoutes(service)
   return [
     ...withResource,
@@ -51,20 +59,10 @@ export function leaseRoutes(service: Service): Route[] {
     route('GET', PATH, {
       id: 'readLease',
       action: 'lease',
-      summary: 'The live lease of a resource.',
+      summary: 'The live leases of a resource.',
       query: { waiting },
       answers: { 200: leasesRead },
-      async handle(request) {
-        const names = [request.resource]
-        return {
-          body: await withQueues(
-            service,
-            request,
-            { leases: (await store.read(names)).map(([lease = null]) => lease) },
-            names,
-          ),
-        }
-      },
+      handle: async (request) => ({ body: await readLeases(service, request, [request.resource]) }),
     }),
     route('GET', COLLECTION, {
       id: 'readLeases',
@@ -99,7 +97,7 @@ export function leaseRoutes(service: Service): Route[] {
       summary: 'End expired leases. Each lease is returned to one request, ever.',
       body: sweepQuery,
       answers: { 200: leasesSwept },
-      handle: async ({ body }) => ({ body: { leases: await locks.sweep(body.limit) } }),
+      handle: async ({ body }) => ({ body: { leases: (await locks.sweep(body.limit)).map(toWire) } }),
     }),
   ]
 }
@@ -114,17 +112,22 @@ function resourceRoutes(service: Service): Route[] {
       body: leaseAsk,
       answers: { 200: leaseGrant, 409: leaseRefusal },
       async handle(request) {
-        const answer = await store.acquire(askOf(service, request))
+        const ask = askOf(service, request)
+        const holders = ask.replace === 'any' ? locks.known(ask.resource) : []
+        const answer = await store.acquire(ask)
         // A request that joined the queue has no result yet.
         if (answer.granted || answer.place === null) stats.onAnswered(answer.granted)
         if (!answer.granted) {
           return {
             status: 409,
-            body: { error: 'lease_held', message: 'another id holds the lease', ...answer },
+            body: { error: 'lease_held', message: refusalOf(answer), ...answer, ...holding(answer) },
           }
         }
-        await locks.settle(answer, request.identity.publicId)
-        return { body: answer }
+        const { lease, replaced } = answer
+        await locks.settle(answer, request.identity.publicId, holders)
+        return {
+          body: { granted: true, lease: toWire(lease), ...(replaced && { replaced: toWire(replaced) }) },
+        }
       },
     }),
     route('PUT', PATH, {
@@ -150,10 +153,10 @@ function resourceRoutes(service: Service): Route[] {
 
 async function renewLease({ store }: Service, ask: RenewAsk): Promise<Reply> {
   const renewal = await store.renew(ask)
-  if (renewal.ok) return { body: renewal }
+  if (renewal.ok) return { body: { ok: true, lease: toWire(renewal.lease) } }
   return {
     status: 409,
-    body: { error: 'lease_lost', message: 'this id does not hold the lease', ...renewal },
+    body: { error: 'lease_lost', message: 'this id does not hold the lease', ok: false, ...holding(renewal) },
   }
 }
 
@@ -163,9 +166,22 @@ async function releaseLease(
   { publicId }: Identity,
 ): Promise<Reply> {
   const released = await store.release(by)
-  const action = 'id' in by ? 'unlock' : 'force-release'
-  if (released.ended) locks.ended(released.ended, action, publicId)
-  return { body: released }
+  const { ended } = released
+  if (ended) locks.ended(ended, 'id' in by ? 'unlock' : 'force-release', publicId)
+  return { body: { ended: ended && toWire(ended), ...holding(released) } }
+}
+
+/** Who holds the resource: the oldest live lease, and all of them. */
+function holding({ holders }: { readonly holders: readonly LeaseRecord[] }) {
+  const all = holders.map(toWire)
+  return { holder: all[0] ?? null, holders: all }
+}
+
+function refusalOf({ holders, keptFor }: Refusal): string {
+  if (holders.length > 0) return 'others hold the lease'
+  return keptFor === undefined
+    ? 'the lease is reserved for those who wait'
+    : `a lease that has ended keeps the resource for ${Math.ceil(keptFor)} ms more`
 }
 
 /** The status and body that the same call gets by itself. One that fails does not affect the others. */
@@ -204,17 +220,17 @@ function byQuery(original: Route): Route {
 }
 
 async function readNamed(service: Service, request: RouteRequest<unknown>, names: readonly string[]) {
-  const { store, authorize } = service
   if (names.length > READ_AT_ONCE)
     throw new HttpError(400, 'invalid_query', `resource: expected at most ${READ_AT_ONCE}`)
-  for (const name of names) if (!(await authorize(request.identity, 'lease', name))) throw forbidden('lease')
-  const resources = names.map(checkResource)
-  return withQueues(
-    service,
-    request,
-    { leases: (await store.read(resources)).map(([lease = null]) => lease) },
-    resources,
-  )
+  for (const name of names)
+    if (!(await service.authorize(request.identity, 'lease', name))) throw forbidden('lease')
+  return readLeases(service, request, names.map(checkResource))
+}
+
+async function readLeases(service: Service, request: RouteRequest<unknown>, resources: readonly string[]) {
+  const holders = (await service.store.read(resources)).map((leases) => leases.map(toWire))
+  const leases = holders.map(([oldest = null]) => oldest)
+  return withQueues(service, request, { leases, holders }, resources)
 }
 
 async function listAllowed(service: Service, request: RouteRequest<unknown>) {
@@ -227,22 +243,23 @@ async function listAllowed(service: Service, request: RouteRequest<unknown>) {
   return withQueues(
     service,
     request,
-    { ...page, leases },
+    { ...page, leases: leases.map(toWire) },
     leases.map(({ resource }) => resource),
   )
 }
 
 /** Adds who waits for these resources, if the request asks for that. */
-async function withQueues<Body extends object>(
+async function withQueues(
   { store }: Service,
   request: RouteRequest<unknown>,
-  body: Body,
+  body: object,
   resources: readonly string[],
-): Promise<Body & { readonly queues?: readonly WaitingQueue[] }> {
-  const count = request.query('waiting', waiting)
-  if (count === undefined) return body
-  const queues = await store.waiting?.({ resources, limit: count })
-  if (queues) return { ...body, queues }
+): Promise<object> {
+  const limit = request.query('waiting', waiting)
+  if (limit === undefined) return body
+  const queues = await store.waiting?.({ resources, limit })
+  if (queues)
+    return { ...body, queues: queues.map(({ count, first }) => ({ count, first: first.map(toWire) })) }
   throw new HttpError(400, 'no_queue', `the store of this server (${store.kind}) keeps no queue of waiters`)
 }
 
@@ -255,8 +272,12 @@ export function listQuery(request: RouteRequest<unknown>): ListQuery {
   }
 }
 
-function askOf({ announcer, log }: Service, { resource, body }: RouteRequest<LeaseAsk>): Ask {
-  const { wait, client, metadata, ...ask } = body
+function askOf(service: Service, { resource, body }: RouteRequest<LeaseAsk>): Ask {
+  const { announcer, log } = service
+  const { wait, client, metadata, ...asked } = body
+  const share = fromWire(asked).share ?? undefined
+  const ask = { ...asked, share }
+  checkSharing(service, resource, ask)
   if (metadata && isLonger(JSON.stringify(metadata), MAX_METADATA_BYTES))
     throw new HttpError(400, 'invalid_body', `metadata: expected at most ${MAX_METADATA_BYTES} bytes of JSON`)
   const push = (name: 'lease.wake' | 'lease.lost', more: { in_ms?: number }) => {
@@ -273,4 +294,21 @@ function askOf({ announcer, log }: Service, { resource, body }: RouteRequest<Lea
     ...(wait && { wake: (inMs: number) => push('lease.wake', { in_ms: inMs }) }),
     ...(client !== undefined && { lost: () => push('lease.lost', {}) }),
   }
+}
+
+function checkSharing(
+  { store }: Service,
+  resource: string,
+  ask: Pick<Ask, 'share' | 'atLeast' | 'lockDelay' | 'replace'>,
+) {
+  const { share, atLeast, lockDelay, replace } = ask
+  const isOffered = store.supports.share || !(share || atLeast || lockDelay || replace === 'any')
+  if (!isOffered)
+    throw new HttpError(
+      400,
+      'share_unsupported',
+      `share: the store of this server (${store.kind}) has no share, atLeast, lockDelay or replace 'any'`,
+    )
+  if (share && roomOf(resource) !== null)
+    throw new HttpError(400, 'invalid_body', 'share: the lock of a document is exclusive')
 }

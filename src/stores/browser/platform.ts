@@ -24,6 +24,7 @@ export interface WebLocks {
   request<T>(
     name: string,
     options: {
+      readonly mode?: 'exclusive' | 'shared'
       readonly ifAvailable?: boolean
       readonly steal?: boolean
       readonly signal?: AbortSignal
@@ -31,7 +32,7 @@ export interface WebLocks {
     callback: (lock: unknown) => T | PromiseLike<T>,
   ): Promise<unknown>
   query(): Promise<{
-    readonly held?: readonly { readonly name?: string }[]
+    readonly held?: readonly { readonly name?: string; readonly mode?: string }[]
     readonly pending?: readonly { readonly name?: string }[]
   }>
 }

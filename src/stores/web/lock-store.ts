@@ -4,20 +4,20 @@ import { type Clock, expectClock, systemClock } from '../../base/clock.ts'
 import { randomId } from '../../base/random-id.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import { browserError } from '../../clients/browser-errors.ts'
-import type { Answer, Ask, LeaseStore } from '../../core/index.ts'
-import { type Hold, tabLocks, type WebLocks } from '../browser/index.ts'
+import type { Answer, Ask, LeaseStore, ReleaseAsk, Released } from '../../core/index.ts'
+import type { WebLocks } from '../browser/index.ts'
 import { mayBeListed, pageOf } from '../lease-page.ts'
-import { isTokenOld, nextToken } from '../lease-row.ts'
+import { ask, Effects, expire, isForgettable, liveRecords, release, waitingIn } from '../lease-row.ts'
 import { Calls } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
+import { followEnds } from './follow-ends.ts'
+import { type HeldLock, leaseLocks, type NamedLease } from './lease-locks.ts'
+import { FLOOR, FOREVER_MS, isStranger, lockRows, type OpenRow } from './lock-rows.ts'
 import { tabPush } from './push.ts'
-import { indexedDbRecords, type StoredRecord } from './records.ts'
-import { waiterLocks } from './waiter-locks.ts'
+import { indexedDbRecords } from './records.ts'
 
 /** A waiter is woken when its turn comes. In case that fails, it asks again after this long. */
 const ASK_AGAIN_MS = 5000
-/** The record of the token floor: no resource has an empty name. */
-const FLOOR = ''
 
 export interface WebLockStoreOptions {
   /** Before the names of locks; also the name of the database and of the channel. Default `holdfast:`. */
@@ -28,9 +28,14 @@ export interface WebLockStoreOptions {
   readonly clock?: Clock
 }
 
+/** The locks of a lease of this tab. */
+interface Hold {
+  letGo(): Promise<void>
+}
+
 /**
- * Leases on Web Locks: the browser keeps the queue of waiters, and frees the locks of a tab that is closed. The holder
- * and the token are kept in IndexedDB. The record of a resource is changed only under its gate, a second Web Lock.
+ * Leases on Web Locks: the browser frees the locks of a tab that is closed. Holders, tokens and the queue are rows in
+ * IndexedDB, which `lease-row.ts` changes. A row is changed only under the gate of its resource, another Web Lock.
  *
  * @example
  * const leases = createLeases(webLockStore())
@@ -42,48 +47,48 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
   expectMethods('locks', locks, 'Web Locks, which need HTTPS or localhost', 'request', 'query')
   expectClock('clock', clock)
   const calls = new Calls({ backend: 'Web Locks', explain: browserError, clock })
-  const ownLocks = tabLocks(() => locks, prefix, clock)
+  const native = leaseLocks(locks, prefix)
   const records = indexedDbRecords(prefix)
   const listeners = new LocalListeners(clock)
   const push = tabPush(prefix, listeners)
-  /** The locks whose records were written. */
-  const granted = new WeakSet<Hold>()
-  /** By the id of a waiter: how many were ahead of it when it last asked. */
-  const places = new Map<string, number>()
-  const waiters = waiterLocks(locks, prefix, clock)
+  /** By the ids of the leases. */
+  const holds = new Map<string, Hold>()
+  /** Names this store in the queues: when one of its waiters misses its turn, all of them lose their places. */
+  const channel = randomId()
+  const rows = lockRows(records, native, clock, { channel, holds })
+  let waitersLock: Promise<HeldLock | null> | undefined
+  const ends = followEnds(native, listeners, settle)
 
   return {
     kind: 'web-locks',
-    supports: { queue: true, push: true, expiry: false, list: true, share: false },
+    supports: { queue: true, push: true, expiry: false, list: true, share: true },
 
-    acquire: (ask, call) =>
+    acquire: (request, call) =>
       calls.run(
         async (stop) => {
-          if (ask.replace !== undefined) return (await takeOver(ask, stop)) ?? refusal(ask)
-          const wasQueued = ownLocks.holds.has(ask.id)
-          const hold = await ownLocks.ask(ask)
-          if (!hold) {
-            if (!wasQueued && ownLocks.holds.has(ask.id)) await waiters.join(ask)
-            return refusal(ask)
-          }
-          const granting = gated(ask.resource, async (found) => {
-            // A caller that has gone would keep the lock forever: it has no TTL.
-            stop.throwIfAborted()
-            return grant(ask, hold, found)
-          })
-          return (await orLetGo(hold, granting)) ?? refusal(ask)
+          listeners.expect(request)
+          const answer = await native
+            .gated(request.resource, () => acquire(request, stop))
+            .catch((error) => {
+              listeners.failed(request.id)
+              throw error
+            })
+          if (answer.granted) listeners.granted(answer.lease)
+          else listeners.refused(request.id, answer.place !== null)
+          return answer
         },
         call,
-        ask.resource,
+        request.resource,
       ),
 
     renew: ({ resource, id }, call) =>
       calls.run(
         async () => {
-          const holder = await read(resource)
-          if (holder?.id !== id) return { ok: false, holders: holder ? [holder] : [] }
-          push.publish({ changes: [holder] })
-          return { ok: true, lease: holder }
+          const holders = await read(resource)
+          const lease = holders.find((holder) => holder.id === id)
+          if (!lease) return { ok: false, holders }
+          push.publish({ changes: [lease] })
+          return { ok: true, lease }
         },
         call,
         resource,
@@ -92,23 +97,12 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     release: (by, call) =>
       calls.run(
         async () => {
-          const hold = 'id' in by ? ownLocks.holds.get(by.id) : undefined
-          const isOurs = hold?.phase === 'held'
-          if ('id' in by) leaveQueue(by.id)
+          const hold = 'id' in by ? holds.get(by.id) : undefined
+          if ('id' in by) listeners.forget(by.id)
           try {
-            return await gated(by.resource, async (found) => {
-              const holder = found && isOurs ? describe(found) : await liveLease(found)
-              const isMeant = 'id' in by ? holder?.id === by.id : holder?.token === by.token
-              if (!found || !holder || !isMeant) return { ended: null, holders: holder ? [holder] : [] }
-              const ended = await end(found, 'released')
-              // Before the others are told, because they ask at once.
-              if (isOurs) await hold?.letGo()
-              else await evict(by.resource)
-              push.publish({ changes: [ended] })
-              return { ended, holders: [] }
-            })
+            return await native.gated(by.resource, () => releaseLease(by))
           } finally {
-            // Also if the record could not be written: a record counts only while its lock is held.
+            // Also if the row could not be written: a lease lives only while its lock is held.
             await hold?.letGo()
           }
         },
@@ -116,19 +110,26 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
         by.resource,
       ),
 
-    read: (resources, call) =>
-      calls.run(async () => {
-        const found = await live(await Promise.all(resources.map((resource) => records.get(resource))))
-        return found.map((lease) => (lease ? [lease] : []))
-      }, call),
+    read: (resources, call) => calls.run(() => Promise.all(resources.map(read)), call),
 
-    waiting: (query, call) => calls.run(() => waiters.waiting(query), call),
+    waiting: ({ resources, limit }, call) =>
+      calls.run(
+        async () =>
+          Promise.all(
+            resources.map(async (resource) => {
+              const { row } = await rows.open(resource)
+              return waitingIn([...row.queue.values()], limit)
+            }),
+          ),
+        call,
+      ),
 
     list: (query, call) =>
       calls.run(async () => {
-        const found = (await records.all()).filter(({ resource }) => mayBeListed(resource, query))
+        const found = await rows.openAll(({ resource }) => mayBeListed(resource, query))
+        const now = clock.now()
         return pageOf(
-          (await live(found)).filter((lease) => lease !== null),
+          found.flatMap((row) => shown(liveRecords(row, now))),
           query,
         )
       }, call),
@@ -138,166 +139,193 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
         const swept: LeaseRecord[] = []
         for (const { resource } of await records.all()) {
           if (swept.length >= limit || stop.reason) break
-          const dead = resource !== FLOOR && (await gated(resource, tidy))
-          if (dead) swept.push(dead)
+          if (resource !== FLOOR)
+            swept.push(...(await native.gated(resource, () => tidy(resource, limit - swept.length))))
         }
         return swept
       }, call),
 
     watch: (on, { prefix: watched } = {}) => calls.run(() => listeners.watch(on, watched)),
 
-    /** Also ends the locks that are held or waited for: a Web Lock has no TTL, so they would never end. */
+    /** Also ends the leases that are held: a Web Lock has no TTL, so they would never end. */
     close,
     [Symbol.asyncDispose]: close,
   }
 
   async function close(): Promise<void> {
     const closing = calls.close()
-    for (const hold of [...ownLocks.holds.values()]) hold.letGo()
-    waiters.close()
+    ends.close()
+    for (const hold of [...holds.values()]) void hold.letGo()
+    void waitersLock?.then((lock) => lock?.letGo())
     push.close()
     listeners.clear()
     await closing
     records.close()
   }
 
-  /** Runs the work while nobody else can change the record of the resource. */
-  function gated<T>(resource: string, work: (found: StoredRecord | null) => Promise<T>): Promise<T> {
-    const change = async () => work(await records.get(resource))
-    // The name of a resource has no control characters, so no lock has the name of a gate.
-    return locks.request(`${prefix}\u0001${resource}`, {}, change) as Promise<T>
+  /** Under the gate. */
+  async function acquire(request: Ask, stop: Stop): Promise<Answer> {
+    // A caller that has gone would keep the lock forever: it has no TTL.
+    stop.throwIfAborted()
+    const { resource, id, replace } = request
+    const opened = await rows.open(resource, request.share !== undefined || replace !== undefined)
+    const tokenBefore = opened.row.token
+    const decided = decide(opened, request)
+    let hold: Hold | null = null
+    if (decided.answer.granted && decided.answer.lease.token > tokenBefore && !holds.has(id)) {
+      const isStealing =
+        replace === 'any' || decided.effects.changes.some(({ state }) => state === 'taken-over')
+      stop.throwIfAborted()
+      hold = await takeLocks(decided.answer.lease, isStealing ? opened.living : null, opened.row.isEvicted)
+      if (!hold) {
+        const again = await rows.open(resource, true)
+        rows.addStranger(again.row)
+        return conclude(again, decide(again, { ...request, replace: undefined }))
+      }
+      if (decided.answer.lease.share === null) opened.row.isEvicted = false
+    }
+    try {
+      return await conclude(opened, decided)
+    } catch (error) {
+      // A lock without a row would have no owner, and would be held forever.
+      await hold?.letGo()
+      throw error
+    }
   }
 
-  /** A lock without a record would have no owner, and would be held forever. */
-  function orLetGo<T>(hold: Hold, recorded: Promise<T>): Promise<T> {
-    return recorded.catch(async (error) => {
-      if (!granted.has(hold)) await hold.letGo()
+  function decide({ row }: OpenRow, request: Ask): { answer: Answer; effects: Effects } {
+    const effects = new Effects()
+    const forever = { ...request, ttl: FOREVER_MS }
+    return { answer: ask(row, forever, request.wake ? channel : null, clock.now(), effects), effects }
+  }
+
+  /** Saves what was decided, and tells those whom it concerns. */
+  async function conclude(opened: OpenRow, { answer, effects }: ReturnType<typeof decide>): Promise<Answer> {
+    if (!answer.granted && answer.place !== null) await showWaiters()
+    await rows.save(opened)
+    publish(effects)
+    if (answer.granted) {
+      const { lease, replaced } = answer
+      return { granted: true, lease: timeless(lease), ...(replaced && { replaced: timeless(replaced) }) }
+    }
+    if (answer.place !== null) for (const lease of opened.living.values()) ends.follow(lease)
+    const retryIn = Math.min(answer.retryIn ?? Infinity, ASK_AGAIN_MS)
+    return { ...answer, holders: shown(answer.holders), retryIn }
+  }
+
+  /** Before a waiter is in the row: those of a store that does not hold this lock are dropped. */
+  async function showWaiters(): Promise<void> {
+    waitersLock ??= native.waiters(channel)
+    await waitersLock.catch((error) => {
+      waitersLock = undefined
       throw error
     })
   }
 
-  /** Under the gate, while the lock is held. `null`: it was stolen before its record was written. */
-  async function grant(ask: Ask, hold: Hold, found: StoredRecord | null): Promise<Answer | null> {
-    if (hold.phase !== 'held') return null
-    if (found?.lease?.id === ask.id) return { granted: true, lease: describe(found) }
-    const previous = found?.token ?? (await records.get(FLOOR))?.token ?? 0
-    const { resource, id, owner, metadata = null } = ask
+  /** `victims`: the leases that end, by force. `null`: the locks are not available. */
+  async function takeLocks(
+    lease: LeaseRecord,
+    victims: ReadonlyMap<string, NamedLease> | null,
+    isEvicted = false,
+  ): Promise<Hold | null> {
+    const { resource, id, share } = lease
+    let isLost = false
+    let hold: Hold | undefined
+    const onStolen = () => {
+      isLost = true
+      void hold?.letGo()
+      listeners.ended(id, Infinity)
+    }
+    if (victims || (isEvicted && share === null)) await evict(resource, [...(victims?.values() ?? [])], true)
+    const mode = share === null ? 'exclusive' : 'shared'
+    const outcomes = await Promise.allSettled([
+      native.main(resource, { mode, ifAvailable: true }, onStolen),
+      native.own(lease, { ifAvailable: true }, onStolen),
+    ])
+    const taken = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' && outcome.value) || [])
+    const letGo = async () => {
+      if (holds.get(id) === hold) holds.delete(id)
+      await Promise.all(taken.map((lock) => lock.letGo()))
+    }
+    if (taken.length < outcomes.length || isLost) {
+      await letGo()
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+      return null
+    }
+    hold = { letGo }
+    holds.set(id, hold)
+    return hold
+  }
+
+  /** Takes the locks of these leases away. `main`: also the main lock, from everybody who holds it. */
+  async function evict(resource: string, leases: readonly NamedLease[], main: boolean): Promise<void> {
+    const stolen = [
+      ...leases.map((lease) => native.own(lease, { steal: true }, () => {})),
+      ...(main ? [native.main(resource, { steal: true }, () => {})] : []),
+    ]
+    await Promise.all(stolen.map(async (lock) => (await lock)?.letGo()))
+  }
+
+  /** Under the gate. */
+  async function releaseLease(by: ReleaseAsk): Promise<Released> {
+    const opened = await rows.open(by.resource)
+    const { row } = opened
+    const effects = new Effects()
+    const { ended, holders } = release(row, by, clock.now(), effects)
+    const hold = ended && holds.get(ended.id)
+    if (ended && !hold && holders.length > 0) row.isEvicted = true
+    await rows.save(opened)
+    // First, so that those who follow its end know that it was told. Whoever asks now waits for the gate.
+    publish(effects)
+    if (hold) await hold.letGo()
+    else if (ended) await evict(by.resource, [ended], holders.length === 0)
+    return { ended: ended && timeless(ended), holders: shown(holders) }
+  }
+
+  /** Gives those who wait their turn, after a lease has ended without a release. */
+  function settle(resource: string): Promise<void> {
+    const work = async () => {
+      const opened = await rows.open(resource)
+      const effects = new Effects()
+      const now = clock.now()
+      expire(opened.row, now, effects, 0)
+      await rows.save(opened)
+      publish(effects)
+      // If the lease that ended keeps the resource, they ask how long.
+      if (opened.row.leases.some(({ expiresAt }) => expiresAt <= now))
+        for (const waiter of listeners.waiting())
+          if (waiter.resource === resource) listeners.wake(waiter.id, 0)
+    }
+    return calls.run(() => native.gated(resource, work))
+  }
+
+  /** Ends the leases of tabs that were closed, and deletes rows that nobody needs. Under the gate. */
+  async function tidy(resource: string, limit: number): Promise<LeaseRecord[]> {
+    const opened = await rows.open(resource)
+    const effects = new Effects()
     const now = clock.now()
-    const record: StoredRecord = {
-      resource,
-      token: nextToken(previous, now),
-      lease: { id, owner, metadata, acquiredAt: now },
-      endedAt: now,
-    }
-    await records.put(record)
-    if (hold.phase !== 'held') return null
-    hold.onStolen = () => ask.lost?.()
-    granted.add(hold)
-    leaveQueue(id)
-    const lease = describe(record)
-    if (!found?.lease) {
-      push.publish({ changes: [lease] })
-      return { granted: true, lease }
-    }
-    const replaced = describe(found, ask.replace === found.token ? 'taken-over' : 'expired')
-    push.publish({ changes: [replaced, lease] })
-    return { granted: true, lease, replaced }
+    const expired = expire(opened.row, now, effects, limit)
+    if (isForgettable(opened.row, now)) await rows.remove(opened.row)
+    else await rows.save(opened)
+    publish(effects)
+    return shown(expired)
   }
 
-  function leaveQueue(id: string): void {
-    places.delete(id)
-    waiters.leave(id)
+  async function read(resource: string): Promise<LeaseRecord[]> {
+    const { row } = await rows.open(resource)
+    return shown(liveRecords(row, clock.now()))
   }
 
-  async function refusal(ask: Ask): Promise<Answer> {
-    const holder = await read(ask.resource)
-    // Granted to the same id through another store.
-    if (holder?.id === ask.id) return { granted: true, lease: holder }
-    const place = ownLocks.holds.has(ask.id) ? await countAhead(ask) : null
-    return { granted: false, holders: holder ? [holder] : [], place, retryIn: ASK_AGAIN_MS }
-  }
-
-  /** Never higher than before: those who have come since are behind it. */
-  async function countAhead({ resource, id }: Ask): Promise<number> {
-    const { pending = [] } = await locks.query()
-    const waiting = pending.filter(({ name }) => name === prefix + resource).length
-    const place = Math.min(places.get(id) ?? Infinity, Math.max(0, waiting - 1))
-    places.set(id, place)
-    return place
-  }
-
-  function takeOver(ask: Ask, stop: Stop): Promise<Answer | null> {
-    return gated(ask.resource, async (found) => {
-      stop.throwIfAborted()
-      const holder = await liveLease(found)
-      if (holder?.token !== ask.replace) return null
-      const hold = await ownLocks.take(ask.id, ask.resource, { steal: true })
-      return hold && orLetGo(hold, grant(ask, hold, found))
-    })
-  }
-
-  /** Under the gate: a waiter that gets the lock meanwhile has no record yet, so it is refused and waits again. */
-  async function evict(resource: string): Promise<void> {
-    const hold = await ownLocks.take(randomId(), resource, { steal: true })
-    await hold?.letGo()
-  }
-
-  async function end(found: StoredRecord, state: LeaseRecord['state']): Promise<LeaseRecord> {
-    await records.put({ ...found, lease: null, endedAt: clock.now() })
-    return describe(found, state)
-  }
-
-  /** Ends the lease of a tab that was closed, and deletes records that nobody needs. */
-  async function tidy(found: StoredRecord | null): Promise<LeaseRecord | null> {
-    if (found?.lease) {
-      if (await liveLease(found)) return null
-      const ended = await end(found, 'expired')
-      push.publish({ changes: [ended] })
-      return ended
-    }
-    if (found && isTokenOld(found, clock.now())) {
-      await gated(FLOOR, async (floor) => {
-        await records.put({ ...found, resource: FLOOR, token: Math.max(found.token, floor?.token ?? 0) })
-      })
-      await records.remove(found.resource)
-    }
-    return null
-  }
-
-  async function read(resource: string): Promise<LeaseRecord | null> {
-    return liveLease(await records.get(resource))
-  }
-
-  async function liveLease(found: StoredRecord | null): Promise<LeaseRecord | null> {
-    const [lease = null] = await live([found])
-    return lease
-  }
-
-  /** The leases whose locks are held. The record of a closed tab stays behind. */
-  async function live(found: readonly (StoredRecord | null)[]): Promise<(LeaseRecord | null)[]> {
-    const { held = [] } = found.some((record) => record?.lease) ? await locks.query() : {}
-    const names = new Set(held.map(({ name }) => name))
-    return found.map((record) =>
-      record?.lease && names.has(prefix + record.resource) ? describe(record) : null,
-    )
+  function publish({ changes, wakes }: Effects): void {
+    push.publish({ changes: shown(changes), wakes })
   }
 }
 
-function describe(
-  { resource, token, lease }: StoredRecord,
-  state: LeaseRecord['state'] = 'held',
-): LeaseRecord {
-  const { id = '', owner = '', metadata = null, acquiredAt = 0 } = lease ?? {}
-  return {
-    resource,
-    id,
-    owner,
-    token,
-    metadata,
-    share: null,
-    acquiredAt,
-    expiresAt: null,
-    remaining: null,
-    state,
-  }
+function shown(leases: readonly LeaseRecord[]): LeaseRecord[] {
+  return leases.filter((lease) => !isStranger(lease)).map(timeless)
+}
+
+/** A Web Lock does not expire. */
+function timeless(lease: LeaseRecord): LeaseRecord {
+  return { ...lease, expiresAt: null, remaining: null }
 }

@@ -1,32 +1,24 @@
-import type { JsonObject } from '../../base/records.ts'
+import { type LeaseRow, newRow } from '../lease-row.ts'
+import { decodeRow, encodeRow } from './row-file.ts'
 
-/** The holders and tokens of Web Locks: a lock itself has neither. `null`: the resource has no record. */
+export interface WebRow extends LeaseRow {
+  /** A lease was ended by force while others were live. Its tab may be frozen, and still hold the main lock. */
+  isEvicted?: boolean
+}
+
+/** The rows of Web Locks: a lock itself has neither holder nor token. `null`: the resource has no row. */
 export interface LeaseRecords {
-  get(resource: string): Promise<StoredRecord | null>
-  all(): Promise<readonly StoredRecord[]>
+  get(resource: string): Promise<WebRow | null>
+  all(): Promise<readonly WebRow[]>
   /** Resolves once every tab sees it. */
-  put(record: StoredRecord): Promise<void>
+  put(row: WebRow): Promise<void>
   remove(resource: string): Promise<void>
   close(): void
 }
 
-export interface StoredRecord {
-  readonly resource: string
-  /** Of the last grant. */
-  readonly token: number
-  /** The last lease; `null` once it was ended. */
-  readonly lease: {
-    readonly id: string
-    readonly owner: string
-    readonly metadata: JsonObject | null
-    readonly acquiredAt: number
-  } | null
-  readonly endedAt: number
-}
-
 const STORE = 'leases'
 
-/** In the IndexedDB database of this name, with a record for each resource. */
+/** In the IndexedDB database of this name, with a row for each resource. */
 export function indexedDbRecords(name: string): LeaseRecords {
   let opening: Promise<IDBDatabase> | undefined
 
@@ -66,11 +58,26 @@ export function indexedDbRecords(name: string): LeaseRecords {
   }
 
   return {
-    get: async (resource) =>
-      (await inStore<StoredRecord | undefined>('readonly', (store) => store.get(resource))) ?? null,
-    all: () => inStore<StoredRecord[]>('readonly', (store) => store.getAll()),
-    put: async (record) => void (await inStore('readwrite', (store) => store.put(record))),
+    get: async (resource) => read(await inStore<unknown>('readonly', (store) => store.get(resource))),
+    all: async () =>
+      (await inStore<unknown[]>('readonly', (store) => store.getAll()))
+        .map(read)
+        .filter((row) => row !== null),
+    put: async (row) => void (await inStore('readwrite', (store) => store.put(encodeRecord(row)))),
     remove: async (resource) => void (await inStore('readwrite', (store) => store.delete(resource))),
     close: forget,
   }
+}
+
+/** As it is stored. Two rows are equal if their JSON is. */
+export function encodeRecord(row: WebRow): object {
+  return { ...encodeRow(row), ...(row.isEvicted && { isEvicted: true }) }
+}
+
+/** Of a row that another version wrote, only the token is used. The locks tell whether the resource is held. */
+function read(stored: unknown): WebRow | null {
+  const { resource, token, isEvicted } = Object(stored)
+  if (typeof resource !== 'string') return null
+  const row = decodeRow(stored) ?? newRow(resource, Number.isSafeInteger(token) ? token : 0)
+  return { ...row, ...(isEvicted === true && { isEvicted }) }
 }

@@ -10,8 +10,8 @@ const FORMAT = 2
 /** A damaged file may have contained a live lease: nothing is granted for this long after its last change. */
 const QUARANTINE_MS = 30_000
 
-/** A row in the file. The queue has the name `line` there. */
-interface StoredRow extends Pick<LeaseRow, 'resource' | 'token' | 'endedAt'> {
+/** A row in the file, or in IndexedDB. The queue has the name `line` there. */
+export interface StoredRow extends Pick<LeaseRow, 'resource' | 'token' | 'endedAt'> {
   readonly leases: unknown
   readonly line: readonly Waiter[]
   readonly reserved: unknown
@@ -34,18 +34,18 @@ export function isUndated(content: Content, now: number): boolean {
 }
 
 export function encodeTable({ rows, floor }: LeaseTable): string {
-  const stored = Array.from(
-    rows.values(),
-    ({ resource, token, endedAt, leases, queue, reserved }): StoredRow => ({
-      resource,
-      token,
-      endedAt,
-      leases: leases.map(encodeLease),
-      line: Array.from(queue.values(), (waiter) => ({ ...waiter, share: encodeShare(waiter.share) })),
-      reserved: encodeReserved(reserved),
-    }),
-  )
-  return JSON.stringify({ format: FORMAT, floor, rows: stored })
+  return JSON.stringify({ format: FORMAT, floor, rows: Array.from(rows.values(), encodeRow) })
+}
+
+export function encodeRow({ resource, token, endedAt, leases, queue, reserved }: LeaseRow): StoredRow {
+  return {
+    resource,
+    token,
+    endedAt,
+    leases: leases.map(encodeLease),
+    line: Array.from(queue.values(), (waiter) => ({ ...waiter, share: encodeShare(waiter.share) })),
+    reserved: encodeReserved(reserved),
+  }
 }
 
 /** `null`: the file is damaged. */
@@ -67,7 +67,7 @@ function upgraded(row: unknown): unknown {
 }
 
 /** `null`: it is damaged. */
-function decodeRow(stored: unknown): LeaseRow | null {
+export function decodeRow(stored: unknown): LeaseRow | null {
   const { resource, token, endedAt, line, ...rest } = Object(stored)
   const leases = decodeLeases(rest.leases)
   const reserved = decodeReserved(rest.reserved)
