@@ -176,8 +176,9 @@ export class Push {
     for (const { entry } of put) this.#tell(resource, entry, 'held')
     const granted = new Set(grants.map(({ id }) => id))
     for (const { id } of find('q', 'delete')) if (!granted.has(id)) this.listeners.dropped(id)
-    if (grants.some(({ entry }) => isExclusive(entry))) this.#options.taken(resource)
-    const isFreer = events.some(({ type }) => type === 'delete') && grants.length === 0
+    const isTaken = grants.some(({ entry }) => isExclusive(entry))
+    if (isTaken) this.#options.taken(resource)
+    const isFreer = events.some(({ type }) => type === 'delete') && !isTaken
     const hasJoined = find('q', 'put').some(({ id }) => this.listeners.has(id))
     if ((isFreer || hasJoined) && this.#isAwaited(resource)) this.#options.look(resource)
   }

@@ -61,7 +61,7 @@ ${inTransaction(
           end if;
         until _own is null end repeat;
         delete from ${holders} where ${own};
-        -- They may not fit beside the new lease.
+        -- They may not fit beside the new lease. Those that do are made again below.
         update ${waiters} set reserved_until = null where ${own} and reserved_until is not null;
       end if;
       set _own = greatest(_token + 1, _floor + 1, _at);
@@ -70,6 +70,9 @@ ${inTransaction(
         _metadata, coalesce(_reserved, _share), _at, _at + _ttl, _ttl, _at_least, _lock_delay, _channel);
       update ${table} set token = _own, ended_at = _at where ${own};
       call ${procedure('tell')}(_resource, _own, 'held', _at, false, _watched);
+      if _replaces then
+        call ${procedure('settle')}(_resource, _at);
+      end if;
     else
       select place into _place from ${waiters} where ${own} and id = _id;
       if _waits then

@@ -86,7 +86,7 @@ it('gives the same answers, changes and wake-ups as the model', async () => {
       expect(await onTables(action, model.now, tokens)).toEqual(expected)
     }
   })
-  await fc.assert(property, { numRuns: 40 })
+  await fc.assert(property, { numRuns: 15 })
 })
 
 interface Outcome {
@@ -162,8 +162,9 @@ async function onTables(action: Action, now: number, tokens: Tokens): Promise<Ou
   const answer = await callTables(action, tokens)
   const changes: LeaseRecord[] = []
   const wakes: Record<string, number> = {}
-  for (const channel of new Set([...CHANNELS, WATCHER])) {
-    const messages = await queries.fetch(channel, 1000)
+  const [told] = await connection.query(`select distinct channel from ${DATABASE}.holdfast_leases_messages`)
+  for (const { channel } of told as { channel: Buffer }[]) {
+    const messages = await queries.fetch(channel.toString(), 1000)
     for (const message of messages) {
       if (message.kind === 'change') changes.push(message.lease)
       // The caller need not be told.
@@ -171,7 +172,7 @@ async function onTables(action: Action, now: number, tokens: Tokens): Promise<Ou
       if (message.kind === 'wake' && !(isCaller && message.id === idOf(action.asker)))
         wakes[message.id] = message.inMs
     }
-    if (messages.length > 0) await queries.discard(messages.map(({ seq }) => seq))
+    await queries.discard(messages.map(({ seq }) => seq))
   }
   return { answer, changes, wakes }
 }
