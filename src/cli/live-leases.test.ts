@@ -37,6 +37,7 @@ describe('live leases', () => {
     const { current } = await follow()
     expect(current.map(({ resource }) => resource)).toEqual(['a'])
     await take('b')
+    vi.advanceTimersByTime(1)
     await store.renew({ resource: 'a', id: 'a', ttl: TTL_MS })
     await store.release({ resource: 'b', id: 'b' })
     expect(reported).toEqual(['held a', 'held b', 'renewed a', 'released b'])

@@ -70,6 +70,33 @@ it('shows everything about one lease, and says when it has ended', () => {
   expect(names(drawn(view, leases))).toEqual(['a', 'b', 'c'])
 })
 
+it('shows the share of each lease, how many wait, and who waits when one looks closer', () => {
+  const view = new WatchView('sqlite:x')
+  const shared = [lease('a', 'mika', 1), lease('a', 'zoe', 2)].map((one) => ({ ...one, share: 3 }))
+  expect(drawn(view, [...shared, lease('b')]).join('\n')).toMatch(/a +mika +2 of 3 .*\n.*a +zoe +2 of 3 /)
+  expect(view.waitingQuery).toEqual({ resources: ['a', 'b'], limit: 0 })
+  view.showWaiters(view.waitingQuery, [
+    { count: 4, first: [] },
+    { count: 0, first: [] },
+  ])
+  expect(drawn(view, shared).join('\n')).toMatch(/a +mika +2 of 3 +4 /)
+  view.press('j', shared)
+  drawn(view, shared)
+  view.press('\r', shared)
+  drawn(view, shared)
+  expect(view.waitingQuery).toEqual({ resources: ['a'], limit: 10 })
+  const first = [
+    { id: '1', owner: 'ken', share: null, place: 0 },
+    { id: '2', owner: 'rin', share: Infinity, place: 1 },
+    { id: '3', owner: 'ada', share: 3, place: 2 },
+  ]
+  view.showWaiters(view.waitingQuery, [{ count: 4, first }])
+  const details = drawn(view, shared, 100, 40).join('\n')
+  expect(details).toContain('waiting   4: ken (exclusive), rin (reader), ada (share 3), …')
+  // The chosen one first.
+  expect(details).toMatch(/holders +2\nshare +2 of 3\n.*holder +zoe\n.*holder +mika\n/s)
+})
+
 it('quits by q, Ctrl-C and Ctrl-D, and not by a q in the filter', () => {
   const view = new WatchView('sqlite:x')
   for (const key of ['q', '\x03', '\x04']) expect(view.press(key, leases)).toEqual({ type: 'quit' })
@@ -90,7 +117,10 @@ it('counts what happened in the last minute', () => {
 it('fits every terminal, whatever the names', () => {
   const view = new WatchView('x'.repeat(200))
   const long = '請'.repeat(100)
-  const many = Array.from({ length: 100 }, (_, index) => lease(`${long}${index}`, long, index))
+  const many = Array.from({ length: 100 }, (_, index) => ({
+    ...lease(`${long}${index}`, long, index),
+    share: 1e6,
+  }))
   view.addChange({ type: 'held', lease: lease(long, long) }, NOW)
   view.showProblem(long)
   for (const [columns, rows] of [
@@ -102,6 +132,10 @@ it('fits every terminal, whatever the names', () => {
     expect(lines.length).toBeLessThanOrEqual(rows)
     for (const line of lines) expect(width(line)).toBeLessThanOrEqual(columns)
     expect(lines.at(-1)).toContain('q quit')
+    view.showWaiters(view.waitingQuery, [{ count: 10_000, first: [] }])
+    view.press('\r', many)
+    for (const line of drawn(view, many, columns, rows)) expect(width(line)).toBeLessThanOrEqual(columns)
+    view.press(' ', many)
   }
 })
 

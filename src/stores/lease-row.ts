@@ -251,11 +251,12 @@ function grant(row: LeaseRow, request: RowAsk, now: number, effects: Effects): A
   const { id, owner, ttl, metadata = null, process, atLeast, lockDelay } = request
   const share = row.reserved.get(id)?.share ?? request.share ?? null
   const ended = endExpired(row, now, effects)
-  if (isReplacing(row, request, now)) {
+  const isTakeOver = isReplacing(row, request, now)
+  if (isTakeOver) {
     for (const lease of row.leases.filter((one) => isLive(one, now)))
       ended.push(end(row, lease, 'taken-over', now, effects))
     row.leases = []
-    // They may not fit beside the new lease. Those that do are made again by the next transition.
+    // They may not fit beside the new lease. Those that do are made again below.
     row.reserved.clear()
   }
   const replaced = ended.at(-1)
@@ -281,6 +282,7 @@ function grant(row: LeaseRow, request: RowAsk, now: number, effects: Effects): A
   row.reserved.delete(id)
   const record = describe(row, lease, 'held', now)
   effects.changes.push(record)
+  if (isTakeOver) settle(row, now, effects)
   return { granted: true, lease: record, ...(replaced && { replaced }) }
 }
 

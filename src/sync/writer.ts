@@ -5,7 +5,7 @@
  */
 import { asLeaseError, type LeaseError } from '../base/errors.ts'
 import { createFold, type Logged, readHead, readRecords } from './fold.ts'
-import { needsMigration, readMeta, show } from './format.ts'
+import { needsMigration, readMeta } from './format.ts'
 import { expectIds } from './layout.ts'
 import type { SyncLocks } from './locks.ts'
 import { type Answer, DONE, isOf, type Operation } from './log.ts'
@@ -85,7 +85,7 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
       )
       return carryOutAll(expected, unlogged, stored)
     }
-    const records = readRecords(logged, keys.logPrefix, show(format))
+    const records = readRecords(logged, layout, format)
     records.ignored.forEach(report)
     const operations = unlogged.map((operation) => ['', operation] as const)
     const outcome: Outcome = { results: new Map(), gone: new Set() }
@@ -167,7 +167,7 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
   /** `expected`: records that are probably there. They are read while the others are listed. */
   async function readLog(expected: readonly string[]): Promise<Items> {
     const [listed, found] = await Promise.all([log.keys(), read(log, expected)])
-    const others = listed.filter((key) => key.startsWith(keys.logPrefix) && !(key in found))
+    const others = listed.filter((key) => layout.isRecord(key) && !(key in found))
     return { ...found, ...(await read(log, others)) }
   }
 

@@ -72,6 +72,51 @@ describe('every state of the dashboard', () => {
     await expect.poll(() => name.evaluate((button) => button === document.activeElement)).toBe(true)
   })
 
+  it('several holders of one resource, their share and their waiters', async () => {
+    for (const [n, name] of ['Mika', 'Ken', 'Zoe'].entries())
+      await server.store.acquire({
+        resource: 'encoder',
+        id: name,
+        owner: `worker-${n}:90`,
+        ttl: TTL_MS,
+        share: 5,
+        metadata: { name },
+      })
+    await server.store.acquire({
+      resource: 'catalogue',
+      id: 'reader',
+      owner: 'web-4:1',
+      ttl: TTL_MS,
+      share: Infinity,
+    })
+    for (const [owner, share] of [['deploy:1'], ['web-9:3', Infinity], ['worker-7:90', 5]] as const)
+      await server.store.acquire({ resource: 'encoder', id: owner, owner, ttl: TTL_MS, share, wake() {} })
+    await expect.poll(() => page.locator('.cell-resource', { hasText: 'encoder3 of 5' }).count()).toBe(3)
+    await page.locator('.cell-resource', { hasText: 'cataloguereader' }).waitFor()
+    const last = page.getByRole('button', { name: 'encoder' }).nth(2)
+    await last.press('Enter')
+    const waiters = drawer().locator('.queue li')
+    await expect
+      .poll(() => waiters.allTextContents())
+      .toEqual(['deploy:1 exclusive', 'web-9:3 reader', 'worker-7:90 up to 5'])
+    expect(await drawer().locator('.holder-name').allTextContents()).toEqual([
+      'Mika 3 of 5',
+      'Ken 3 of 5',
+      'Zoe 3 of 5',
+    ])
+    await isAccessible('holders')
+    await drawer().getByRole('button', { name: 'End this lease' }).nth(1).click()
+    await page.getByRole('dialog').getByText('Ken will lose it at once').waitFor()
+    await page.getByRole('dialog').getByText('The other holders keep theirs').waitFor()
+    await page.getByRole('button', { name: 'End the lease' }).click()
+    await expect
+      .poll(() => drawer().locator('.holder-name').allTextContents())
+      .toEqual(['Mika 2 of 5', 'Zoe 2 of 5'])
+    await page.getByRole('heading', { name: 'encoder' }).press('Escape')
+    const focused = () => page.evaluate(() => document.activeElement?.closest('tr')?.textContent)
+    await expect.poll(focused).toContain('Zoe')
+  })
+
   it('the question before a forced end', async () => {
     await page.getByRole('button', { name: 'invoice:4711' }).first().click()
     await drawer().getByRole('button', { name: 'End this lease' }).click()

@@ -131,7 +131,7 @@ describe('in a pipe', () => {
 
   it('ls prints tabs between fields', async () => {
     const { stdout } = await holdfast(['ls', '--store', store])
-    expect(stdout).toMatch(/^backup\tmika\t\d{16}\t\S+Z\t\S+Z\n$/)
+    expect(stdout).toMatch(/^backup\tmika\t\d{16}\t\S+Z\t\S+Z\t\t0\n$/)
   })
 })
 

@@ -11,6 +11,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   stores: ['base', 'clients', 'core'],
   'store-kit': ['base', 'clients', 'stores'],
   guard: ['base', 'clients', 'core'],
+  locks: ['base', 'core'],
   'worker-clock': ['base'],
   project: ['base', 'core', 'worker-clock', 'stores/web', 'stores/browser'],
   autosave: ['base', 'core', 'worker-clock', 'project'],

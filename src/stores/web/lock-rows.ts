@@ -28,17 +28,21 @@ export interface LockRows {
   addStranger(row: LeaseRow, share?: number | null): void
 }
 
-/** `isOurs`: whether this tab holds the locks of the lease with this id. */
+/** `own`: the channel of this store's waiters, and its leases by their ids. */
 export function lockRows(
   records: LeaseRecords,
   native: LeaseLocks,
   clock: Clock,
-  isOurs: (id: string) => boolean,
+  own: { readonly channel: string; readonly holds: ReadonlyMap<string, unknown> },
 ): LockRows {
   const floor = async () => (await records.get(FLOOR))?.token ?? 0
 
+  /** Whether there is somebody of whom only the browser knows whether they live. */
   function needsLook({ leases, queue }: WebRow): boolean {
-    return queue.size > 0 || leases.some((lease) => lease.keptUntil === undefined && !isOurs(lease.id))
+    return (
+      leases.some(({ id, keptUntil }) => keptUntil === undefined && !own.holds.has(id)) ||
+      [...queue.values()].some(({ channel }) => channel !== own.channel)
+    )
   }
 
   function update(row: WebRow, { leases, channels }: HeldLocks): ReadonlyMap<string, NamedLease> {
@@ -54,7 +58,8 @@ export function lockRows(
       row.reserved.delete(id)
     }
     const known = new Set(row.leases.filter(({ keptUntil }) => keptUntil === undefined).map(({ id }) => id))
-    for (const { id, share } of living.values()) if (!known.has(id) && !isOurs(id)) addStranger(row, share)
+    for (const { id, share } of living.values())
+      if (!known.has(id) && !own.holds.has(id)) addStranger(row, share)
     return living
   }
 

@@ -53,9 +53,9 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
   const push = tabPush(prefix, listeners)
   /** By the ids of the leases. */
   const holds = new Map<string, Hold>()
-  const rows = lockRows(records, native, clock, (id) => holds.has(id))
   /** Names this store in the queues: when one of its waiters misses its turn, all of them lose their places. */
   const channel = randomId()
+  const rows = lockRows(records, native, clock, { channel, holds })
   let waitersLock: Promise<HeldLock | null> | undefined
   const ends = followEnds(native, listeners, settle)
 
@@ -275,10 +275,10 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     const hold = ended && holds.get(ended.id)
     if (ended && !hold && holders.length > 0) row.isEvicted = true
     await rows.save(opened)
-    // Before the others are told, because they ask at once.
+    // First, so that those who follow its end know that it was told. Whoever asks now waits for the gate.
+    publish(effects)
     if (hold) await hold.letGo()
     else if (ended) await evict(by.resource, [ended], holders.length === 0)
-    publish(effects)
     return { ended: ended && timeless(ended), holders: shown(holders) }
   }
 
@@ -287,9 +287,14 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     const work = async () => {
       const opened = await rows.open(resource)
       const effects = new Effects()
-      expire(opened.row, clock.now(), effects, 0)
+      const now = clock.now()
+      expire(opened.row, now, effects, 0)
       await rows.save(opened)
       publish(effects)
+      // If the lease that ended keeps the resource, they ask how long.
+      if (opened.row.leases.some(({ expiresAt }) => expiresAt <= now))
+        for (const waiter of listeners.waiting())
+          if (waiter.resource === resource) listeners.wake(waiter.id, 0)
     }
     return calls.run(() => native.gated(resource, work))
   }

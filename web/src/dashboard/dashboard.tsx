@@ -91,6 +91,7 @@ export function Dashboard() {
       {releasing !== null && live && (
         <ReleaseDialog
           lease={releasing}
+          isShared={leases.filter(({ resource }) => resource === releasing.resource).length > 1}
           words={words}
           onConfirm={() => live.release(releasing)}
           onClose={() => setReleasing(null)}

@@ -1,10 +1,13 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { timeOf } from './audit-trail.tsx'
 import { EventList } from './event-list.tsx'
-import type { DashboardEvent, LiveLease, LiveLeases } from './live-leases.ts'
+import type { DashboardEvent, LiveLease, LiveLeases, Queue } from './live-leases.ts'
 import { Age, TimeLeft } from './live-times.tsx'
-import { holderName, otherMetadata } from './people.ts'
+import { holderName, otherMetadata, shareText, wishText } from './people.ts'
 import type { DashboardTexts } from './texts.ts'
+
+/** The table has all of them. */
+const HOLDERS_SHOWN = 50
 
 interface LeaseDrawerProps {
   readonly resource: string
@@ -22,7 +25,9 @@ interface LeaseDrawerProps {
 export function LeaseDrawer(props: LeaseDrawerProps) {
   const { resource, live, leases, events, waiting, words, onRelease, onClose } = props
   const heading = useRef<HTMLHeadingElement>(null)
-  const holders = leases.filter((lease) => lease.resource === resource)
+  const holders = leases
+    .filter((lease) => lease.resource === resource)
+    .sort((one, other) => one.token - other.token)
   const own = events.filter(({ lease, what }) => lease.resource === resource && what !== 'renewed')
   const lastEvent = own[0]?.id
   const history = useLatest(() => live.history(resource), `${resource} ${lastEvent}`)
@@ -45,26 +50,24 @@ export function LeaseDrawer(props: LeaseDrawerProps) {
         </button>
       </div>
       {holders.length === 0 && <p className="quiet">{words.nobodyHolds}</p>}
-      {holders.map((lease) => (
-        <Holder key={lease.token} lease={lease} words={words} onRelease={onRelease} />
-      ))}
+      {holders.length > 0 && (
+        <Part title={holders.length > 1 ? words.holders : words.holder}>
+          {holders.slice(0, HOLDERS_SHOWN).map((lease) => (
+            <Holder
+              key={lease.token}
+              lease={lease}
+              holders={holders.length}
+              words={words}
+              onRelease={onRelease}
+            />
+          ))}
+          {holders.length > HOLDERS_SHOWN && (
+            <p className="quiet">{words.andMore(holders.length - HOLDERS_SHOWN)}</p>
+          )}
+        </Part>
+      )}
       <Part title={words.waiters}>
-        {!queue || queue.count === null ? (
-          <p className="quiet">{words.noQueue}</p>
-        ) : queue.count === 0 ? (
-          <p className="quiet">{words.nobodyWaits}</p>
-        ) : (
-          <ol className="queue">
-            {queue.first.map(({ owner, place }) => (
-              <li key={place} className="mono">
-                {owner}
-              </li>
-            ))}
-            {queue.count > queue.first.length && (
-              <li className="quiet">{words.andMore(queue.count - queue.first.length)}</li>
-            )}
-          </ol>
-        )}
+        <Waiters queue={queue} isShared={holders.some(({ share }) => share)} words={words} />
       </Part>
       <Part title={words.events}>
         <EventList events={own.slice(0, 50)} words={words} empty={words.noEventsHere} />
@@ -104,14 +107,18 @@ function Part({ title, children }: { readonly title: string; readonly children: 
 
 interface HolderProps extends Pick<LeaseDrawerProps, 'words' | 'onRelease'> {
   readonly lease: LiveLease
+  /** Of the resource. */
+  readonly holders: number
 }
 
-function Holder({ lease, words, onRelease }: HolderProps) {
+function Holder({ lease, holders, words, onRelease }: HolderProps) {
   const { owner, token, since } = lease
+  const share = shareText(lease, holders, words)
   return (
-    <section className="part">
-      <h3>{words.holder}</h3>
-      <p className="holder-name">{holderName(lease)}</p>
+    <div className="holder">
+      <p className="holder-name">
+        {holderName(lease)} {share && <span className="share quiet">{share}</span>}
+      </p>
       <dl>
         <Field name={words.owner} value={owner} />
         <Field name={words.token} value={token} />
@@ -124,7 +131,31 @@ function Holder({ lease, words, onRelease }: HolderProps) {
       <button type="button" className="danger" onClick={() => onRelease(lease)}>
         {words.release}
       </button>
-    </section>
+    </div>
+  )
+}
+
+interface WaitersProps extends Pick<LeaseDrawerProps, 'words'> {
+  readonly queue: Queue | undefined
+  /** Of the holders, at least one shares. */
+  readonly isShared: boolean
+}
+
+/** Where some share and others do not, each waiter has what it waits for beside its name. */
+function Waiters({ queue, isShared, words }: WaitersProps) {
+  if (!queue || queue.count === null) return <p className="quiet">{words.noQueue}</p>
+  const { count, first } = queue
+  if (count === 0) return <p className="quiet">{words.nobodyWaits}</p>
+  const differ = isShared || first.some(({ share }) => share)
+  return (
+    <ol className="queue">
+      {first.map((waiter) => (
+        <li key={waiter.place} className="mono">
+          {waiter.owner} {differ && <span className="share quiet">{wishText(waiter, words)}</span>}
+        </li>
+      ))}
+      {count > first.length && <li className="quiet">{words.andMore(count - first.length)}</li>}
+    </ol>
   )
 }
 
@@ -137,14 +168,14 @@ function Field({ name, value }: { readonly name: string; readonly value: ReactNo
   )
 }
 
-/** Afterwards the focus goes back to the row of the resource. It may have been drawn anew, or the list may be long. */
+/** Afterwards the focus goes back to the lease that had it, or else to another of the resource. Rows are drawn anew. */
 function useFocusReturn(resource: string): void {
-  useEffect(
-    () => () => {
-      document.querySelector<HTMLElement>(`[data-resource="${CSS.escape(resource)}"]`)?.focus()
-    },
-    [resource],
-  )
+  useEffect(() => {
+    const { lease = '' } = (document.activeElement as HTMLElement | null)?.dataset ?? {}
+    const find = (name: string, value: string) =>
+      document.querySelector<HTMLElement>(`[data-${name}="${CSS.escape(value)}"]`)
+    return () => (find('lease', lease) ?? find('resource', resource))?.focus()
+  }, [resource])
 }
 
 /** What `read` found last, read again when `reason` changes. `undefined`: nothing yet, or the server refused. */

@@ -11,9 +11,9 @@ import {
   useState,
 } from 'react'
 import { type ColumnName, columnsFor, features, HeaderCell } from './lease-columns.tsx'
-import type { LiveLease } from './live-leases.ts'
+import { type LiveLease, leaseKey } from './live-leases.ts'
 import { Age, TimeLeft } from './live-times.tsx'
-import { holderName, metadataLine } from './people.ts'
+import { countHolders, holderName, metadataLine, shareText } from './people.ts'
 import type { DashboardTexts } from './texts.ts'
 
 interface LeaseTableProps {
@@ -39,6 +39,7 @@ export function LeaseTable(props: LeaseTableProps) {
     () => (wanted ? leases.filter((lease) => textOf(lease).includes(wanted)) : [...leases]),
     [leases, wanted],
   )
+  const holders = useMemo(() => countHolders(leases), [leases])
   return (
     <section className="card leases" aria-label={words.leases}>
       <div className="bar">
@@ -56,7 +57,14 @@ export function LeaseTable(props: LeaseTableProps) {
       {data.length === 0 ? (
         <EmptyLeases isFiltered={leases.length > 0} isLoading={isLoading} words={words} />
       ) : (
-        <Rows data={data} waiting={waiting} selected={selected} words={words} onSelect={onSelect} />
+        <Rows
+          data={data}
+          holders={holders}
+          waiting={waiting}
+          selected={selected}
+          words={words}
+          onSelect={onSelect}
+        />
       )}
     </section>
   )
@@ -64,9 +72,11 @@ export function LeaseTable(props: LeaseTableProps) {
 
 type RowsProps = Pick<LeaseTableProps, 'waiting' | 'selected' | 'words' | 'onSelect'> & {
   readonly data: LiveLease[]
+  /** How many leases a resource has, by its name. */
+  readonly holders: ReadonlyMap<string, number>
 }
 
-function Rows({ data, waiting, selected, words, onSelect }: RowsProps) {
+function Rows({ data, holders, waiting, selected, words, onSelect }: RowsProps) {
   const viewport = useRef<HTMLDivElement>(null)
   const { width, isNarrow } = useSize(viewport)
   const columns = useMemo(() => columnsFor(width, waiting), [width, waiting])
@@ -74,7 +84,7 @@ function Rows({ data, waiting, selected, words, onSelect }: RowsProps) {
     features,
     columns,
     data,
-    getRowId: ({ resource, token }) => `${token} ${resource}`,
+    getRowId: leaseKey,
     initialState: { sorting: BY_NAME },
     enableSortingRemoval: false,
     columnResizeMode: 'onChange',
@@ -105,6 +115,7 @@ function Rows({ data, waiting, selected, words, onSelect }: RowsProps) {
                 <LeaseRow
                   key={row.id}
                   lease={row.original}
+                  holders={holders.get(row.original.resource) ?? 1}
                   waiting={waiting.get(row.original.resource) ?? 0}
                   isSelected={row.original.resource === selected}
                   index={index}
@@ -145,6 +156,7 @@ function VirtualBody({ count, rowHeight, viewport, row }: VirtualBodyProps) {
 
 interface LeaseRowProps extends Pick<LeaseTableProps, 'words' | 'onSelect'> {
   readonly lease: LiveLease
+  readonly holders: number
   readonly waiting: number
   readonly isSelected: boolean
   readonly index: number
@@ -152,8 +164,9 @@ interface LeaseRowProps extends Pick<LeaseTableProps, 'words' | 'onSelect'> {
 }
 
 const LeaseRow = memo(function LeaseRow(props: LeaseRowProps) {
-  const { lease, waiting, isSelected, index, top, words, onSelect } = props
+  const { lease, holders, waiting, isSelected, index, top, words, onSelect } = props
   const { resource, owner, token, since } = lease
+  const share = shareText(lease, holders, words)
   const cell = (name: ColumnName, content: ReactNode, title?: string) => (
     <td className={`cell-${name}`} data-title={words[name]} title={title}>
       {content}
@@ -170,9 +183,12 @@ const LeaseRow = memo(function LeaseRow(props: LeaseRowProps) {
     >
       {cell(
         'resource',
-        <button type="button" className="link" data-resource={resource}>
-          {resource}
-        </button>,
+        <>
+          <button type="button" className="link" data-resource={resource} data-lease={leaseKey(lease)}>
+            {resource}
+          </button>
+          {share && <span className="share quiet">{share}</span>}
+        </>,
         resource,
       )}
       {cell(

@@ -43,7 +43,11 @@ export interface Queue {
   /** `null`: the store keeps no queue. */
   readonly count: number | null
   /** First in line first. */
-  readonly first: readonly { readonly owner: string; readonly place: number }[]
+  readonly first: readonly Waiter[]
+}
+
+export interface Waiter extends Pick<ObservedLease, 'owner' | 'share'> {
+  readonly place: number
 }
 
 export interface DashboardState {
@@ -75,6 +79,7 @@ export const LOADING: DashboardState = {
 /** Everything that the dashboard shows: read once, then updated by push. */
 export class LiveLeases {
   readonly #api: Api
+  /** By `leaseKey`. */
   readonly #leases = new Map<string, LiveLease>()
   readonly #listeners = new Set<() => void>()
   readonly #pace = new UpdatePace(() => this.#showLeases())
@@ -193,10 +198,10 @@ export class LiveLeases {
     }
     this.#changesDuringRead = undefined
     this.#leases.clear()
-    for (const lease of found) this.#leases.set(lease.resource, lease)
-    for (const [resource, lease] of changes)
-      if (lease) this.#leases.set(resource, lease)
-      else this.#leases.delete(resource)
+    for (const lease of found) this.#leases.set(leaseKey(lease), lease)
+    for (const [key, lease] of changes)
+      if (lease) this.#leases.set(key, lease)
+      else this.#leases.delete(key)
     this.#pace.updateSoon()
   }
 
@@ -245,16 +250,9 @@ export class LiveLeases {
 
   /** The push says only that a lease was released. The audit trail says who did it. */
   #markForced(entries: readonly AuditEntry[]): void {
-    const key = (resource: string, token: number) => `${token} ${resource}`
-    const forced = new Set(
-      entries.flatMap(({ action, resource, token }) =>
-        action === 'force-release' ? key(resource, token) : [],
-      ),
-    )
+    const forced = new Set(entries.filter(({ action }) => action === 'force-release').map(leaseKey))
     this.#events = this.#events.map((event) =>
-      event.what === 'released' && forced.has(key(event.lease.resource, event.lease.token))
-        ? { ...event, what: 'forced' }
-        : event,
+      event.what === 'released' && forced.has(leaseKey(event.lease)) ? { ...event, what: 'forced' } : event,
     )
   }
 
@@ -274,15 +272,13 @@ export class LiveLeases {
     if (event === 'lease.gap') void this.#readAll()
     if (event !== 'lease.change' || !v.is(leaseChangeEvent, data)) return
     const { lease } = data
-    const before = this.#leases.get(lease.resource)
-    // A late event about an older lease must not hide a newer one.
-    if (before && before.token > lease.token) return
+    const key = leaseKey(lease)
     const isHeld = lease.state === 'held'
-    const what = lease.state !== 'held' ? lease.state : before?.token === lease.token ? 'renewed' : 'granted'
+    const what = lease.state !== 'held' ? lease.state : this.#leases.has(key) ? 'renewed' : 'granted'
     if (what !== 'renewed') this.#figures?.hurry()
-    if (isHeld) this.#leases.set(lease.resource, liveLease(lease))
-    else this.#leases.delete(lease.resource)
-    this.#changesDuringRead?.set(lease.resource, isHeld ? liveLease(lease) : null)
+    if (isHeld) this.#leases.set(key, liveLease(lease))
+    else this.#leases.delete(key)
+    this.#changesDuringRead?.set(key, isHeld ? liveLease(lease) : null)
     this.#events = [{ id: ++this.#lastId, at: Date.now(), lease, what } as const, ...this.#events].slice(
       0,
       EVENTS_KEPT,
@@ -302,6 +298,11 @@ export class LiveLeases {
 }
 
 class NotAllowed extends Error {}
+
+/** A resource may have several leases. */
+export function leaseKey({ resource, token }: Pick<ObservedLease, 'resource' | 'token'>): string {
+  return `${token} ${resource}`
+}
 
 function liveLease(lease: ObservedLease): LiveLease {
   const { remaining, acquiredAt, expiresAt } = lease

@@ -5,13 +5,15 @@ import type { DashboardTexts } from './texts.ts'
 
 interface ReleaseDialogProps {
   readonly lease: LiveLease
+  /** Others hold the resource too. */
+  readonly isShared: boolean
   readonly words: DashboardTexts
   readonly onConfirm: () => Promise<void>
   readonly onClose: () => void
 }
 
 /** Asks before a lease is ended by force. The safe answer has the focus. */
-export function ReleaseDialog({ lease, words, onConfirm, onClose }: ReleaseDialogProps) {
+export function ReleaseDialog({ lease, isShared, words, onConfirm, onClose }: ReleaseDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const cancel = useRef<HTMLButtonElement>(null)
   const title = useId()
@@ -35,7 +37,7 @@ export function ReleaseDialog({ lease, words, onConfirm, onClose }: ReleaseDialo
     <dialog ref={dialog} className="card" aria-labelledby={title} onClose={onClose}>
       <h2 id={title}>{words.releaseTitle}</h2>
       <p className="full-name mono">{lease.resource}</p>
-      <p>{words.releaseQuestion(holderName(lease))}</p>
+      <p>{(isShared ? words.releaseSharedQuestion : words.releaseQuestion)(holderName(lease))}</p>
       <p className="failure" role="alert" title={failure}>
         {failure && words.notReleased}
       </p>

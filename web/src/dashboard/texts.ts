@@ -15,6 +15,11 @@ const en = {
   filterEvents: 'Filter events',
   resource: 'Resource',
   holder: 'Holder',
+  holders: 'Holders',
+  reader: 'reader',
+  exclusive: 'exclusive',
+  shareOf: (holders: number, share: number) => `${holders.toLocaleString()} of ${share.toLocaleString()}`,
+  upTo: (share: number) => `up to ${share.toLocaleString()}`,
   token: 'Token',
   age: 'Age',
   left: 'Left',
@@ -40,6 +45,8 @@ const en = {
   releaseTitle: 'End this lease by force?',
   releaseQuestion: (holder: string) =>
     `${holder} will lose it at once and can no longer save. The next in line will get it.`,
+  releaseSharedQuestion: (holder: string) =>
+    `${holder} will lose it at once and can no longer save. The other holders keep theirs.`,
   releaseNow: 'End the lease',
   notReleased: 'The lease was not ended. Try again, or reload the page.',
   cancel: 'Cancel',
@@ -92,6 +99,11 @@ const ja: typeof en = {
   filterEvents: 'イベントを絞り込む',
   resource: 'リソース',
   holder: '保持者',
+  holders: '保持者',
+  reader: '読み取り',
+  exclusive: '排他',
+  shareOf: (holders: number, share: number) => `${share.toLocaleString()}枠中${holders.toLocaleString()}枠`,
+  upTo: (share: number) => `${share.toLocaleString()}枠まで`,
   token: 'トークン',
   age: '経過',
   left: '残り',
@@ -117,6 +129,8 @@ const ja: typeof en = {
   releaseTitle: 'このリースを強制的に終了しますか。',
   releaseQuestion: (holder: string) =>
     `${holder} はすぐにリースを失い、保存できなくなります。次に待っている人がリースを取得します。`,
+  releaseSharedQuestion: (holder: string) =>
+    `${holder} はすぐにリースを失い、保存できなくなります。ほかの保持者のリースはそのままです。`,
   releaseNow: '終了する',
   notReleased: 'リースを終了できませんでした。もう一度試すか、ページを再読み込みしてください。',
   cancel: 'やめる',
