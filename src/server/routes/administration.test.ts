@@ -89,6 +89,20 @@ describe('several leases of a resource', () => {
   })
 })
 
+describe('a store without shared leases', () => {
+  it('is named in the refusal of each field that it lacks', async () => {
+    const { supports, ...rest } = memoryStore()
+    await using bed = await serviceBed({ store: { ...rest, supports: { ...supports, share: false } } })
+    const program = bed.program(LEASE_TOKEN)
+    for (const more of [{ share: 2 }, { atLeast: 5 }, { lockDelay: 5 }, { replace: 'any' }]) {
+      const { status, body } = await program.call('POST', '/api/leases/r', { ...ASK, id: 'a', ...more })
+      expect([status, body.error]).toEqual([400, 'share_unsupported'])
+      expect(body.message).toContain('share: the store of this server (memory)')
+    }
+    expect((await program.call('POST', '/api/leases/r', { ...ASK, id: 'a' })).status).toBe(200)
+  })
+})
+
 describe('a store without a queue', () => {
   it('leaves the numbers of leases open, and the nodes count the waiters of rooms', async () => {
     const { waiting: _, ...rest } = memoryStore()
