@@ -79,10 +79,14 @@ describe('several leases of a resource', () => {
       'force-release a',
     ])
     for (const id of ['e', 'f', 'g']) await grab(id, { share: 'unlimited' })
-    await grab('thief', { replace: 'any' })
+    const steal = { share: 'unlimited', replace: 'any' }
+    await grab('thief', steal)
+    await grab('h', { share: 'unlimited' })
+    await grab('thief', steal)
+    expect((await program.call('GET', '/api/stats')).body).toMatchObject({ live: 2 })
     const counts = Map.groupBy(changes, (change) => change)
     expect([...counts].map(([change, { length }]) => `${length} ${change}`)).toEqual([
-      '7 granted',
+      '8 granted',
       '3 released',
       '3 taken-over',
     ])
