@@ -1,9 +1,7 @@
 import { hasMethods, isObject, refuseClient } from '../base/arguments.ts'
 import { systemClock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
-
-/** How long a call may take if its caller does not say. */
-const ANSWER_LIMIT_MS = 5000
+import { AnswerLimit } from './answer-limit.ts'
 
 /** The part of `Etcd3`, or of one of its namespaces, that Holdfast uses. */
 export interface EtcdClient {
@@ -96,6 +94,7 @@ export interface EtcdWatch {
 export interface EtcdDatabase {
   /** Of the namespace. */
   readonly prefix: string
+  readonly limit: AnswerLimit
   transact(
     conditions: readonly EtcdCondition[],
     operations: readonly EtcdOperation[],
@@ -125,9 +124,11 @@ export function endOfPrefix(prefix: string): string {
 export function etcdDatabase(client: EtcdClient): EtcdDatabase {
   if (!isEtcdClient(client)) refuseClient('client', 'an Etcd3 of etcd3, or one of its namespaces', client)
   const { kv, leaseClient, watchClient, prefix } = client as unknown as Rpc
-  const options = () => ({ deadline: systemClock.now() + ANSWER_LIMIT_MS })
+  const limit = new AnswerLimit()
+  const options = () => ({ deadline: systemClock.now() + limit.ms })
   return {
     prefix: new TextDecoder().decode(prefix),
+    limit,
     async transact(conditions, operations, otherwise = []) {
       const request = {
         compare: conditions.map(compareOf),

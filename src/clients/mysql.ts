@@ -1,8 +1,7 @@
 import { hasMethods, isObject, refuseClient } from '../base/arguments.ts'
+import { AnswerLimit } from './answer-limit.ts'
 import { brokenMysqlError, isAnswer, isClosed } from './mysql-errors.ts'
 
-/** How long a statement may take if its caller does not say. */
-const ANSWER_LIMIT_MS = 5000
 const DEFAULT_CONNECTIONS = 10
 
 /** A `Pool` or a connection of `mysql2` or `mysql2/promise`. */
@@ -41,8 +40,9 @@ interface MysqlQuery {
 export interface MysqlDatabase {
   /** How many statements can run at once. */
   readonly connections: number
-  /** Resolves with the rows of each result set. `limitMs`: the connection is given up after this time. */
-  query(sql: string, limitMs?: number): Promise<readonly (readonly MysqlRow[])[]>
+  readonly limit: AnswerLimit
+  /** Resolves with the rows of each result set. */
+  query(sql: string): Promise<readonly (readonly MysqlRow[])[]>
   /** For a statement without rows. `insertId`: what it passed to `last_insert_id`. */
   change(sql: string): Promise<{ readonly affectedRows: number; readonly insertId: number }>
 }
@@ -67,10 +67,11 @@ export function mysqlName(name: string): string {
 }
 
 function onPool(pool: MysqlPromisePool): MysqlDatabase {
-  const send = async (sql: string, limitMs?: number): Promise<unknown> => {
+  const limit = new AnswerLimit()
+  const send = async (sql: string): Promise<unknown> => {
     const connection = await pool.getConnection()
     try {
-      const result = await run(connection, sql, limitMs)
+      const result = await run(connection, sql, limit)
       connection.release()
       return result
     } catch (error) {
@@ -80,18 +81,17 @@ function onPool(pool: MysqlPromisePool): MysqlDatabase {
       throw isClosed(error) ? brokenMysqlError(error) : error
     }
   }
-  return { connections: connectionsOf(pool), ...resultsOf(send) }
+  return { connections: connectionsOf(pool), limit, ...resultsOf(send) }
 }
 
 function onConnection(connection: MysqlPromiseConnection): MysqlDatabase {
-  return { connections: 1, ...resultsOf((sql, limitMs) => run(connection, sql, limitMs)) }
+  const limit = new AnswerLimit()
+  return { connections: 1, limit, ...resultsOf((sql) => run(connection, sql, limit)) }
 }
 
-function resultsOf(
-  send: (sql: string, limitMs?: number) => Promise<unknown>,
-): Omit<MysqlDatabase, 'connections'> {
+function resultsOf(send: (sql: string) => Promise<unknown>): Pick<MysqlDatabase, 'query' | 'change'> {
   return {
-    query: async (sql, limitMs) => resultSetsOf(await send(sql, limitMs)),
+    query: async (sql) => resultSetsOf(await send(sql)),
     async change(sql) {
       const { affectedRows, insertId } = Object(await send(sql)) as Readonly<Record<string, unknown>>
       return { affectedRows: Number(affectedRows), insertId: Number(insertId) }
@@ -100,13 +100,9 @@ function resultsOf(
 }
 
 /** The options of the application's client for results must not matter here. */
-async function run(
-  connection: MysqlPromiseConnection,
-  sql: string,
-  limitMs = ANSWER_LIMIT_MS,
-): Promise<unknown> {
+async function run(connection: MysqlPromiseConnection, sql: string, limit: AnswerLimit): Promise<unknown> {
   const options = { rowsAsArray: false, nestTables: false, typeCast: true } as const
-  const [result] = await connection.query({ sql, timeout: limitMs, ...options })
+  const [result] = await connection.query({ sql, timeout: limit.ms, ...options })
   return result
 }
 

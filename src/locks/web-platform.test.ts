@@ -16,7 +16,6 @@ const NODE_FAILS = [
   // Its state is that of the moment of the call.
   'query: query() includes what was requested before it in the same turn',
   // A request stays in the queue after its signal has aborted, and blocks those behind it.
-  'signal: An aborted request results in AbortError',
   'signal: Abort of a waiting exclusive request lets the shared ones behind it pass',
 ]
 

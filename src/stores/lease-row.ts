@@ -23,6 +23,7 @@ export const KEEP_FREE_MS = 3_600_000
 /** Tokens follow the clock in microseconds. */
 export const TOKENS_PER_MS = 1000
 
+/** One resource: its leases, its queue and its reservations. */
 export interface LeaseRow {
   readonly resource: string
   /** Of the last grant. In a new row: the highest token of all rows that the store has deleted. */
@@ -39,6 +40,7 @@ export interface LeaseRow {
   reserved: Map<string, Reservation>
 }
 
+/** A lease as a row keeps it. */
 export interface StoredLease {
   readonly id: string
   readonly owner: string
@@ -68,6 +70,7 @@ export type RowAsk = Ask & {
   readonly token?: number
 }
 
+/** A request that waits in the queue of a row. */
 export interface Waiter {
   readonly id: string
   /** The process or connection of the waiter. When one waiter misses its turn, all of its channel ask again. */
@@ -78,6 +81,7 @@ export interface Waiter {
   readonly share?: number | null
 }
 
+/** The resource is kept for a waiter that was woken. */
 export interface Reservation {
   until: number
   /** Of the waiter; `null`: exclusive. */
@@ -97,7 +101,7 @@ export function newRow(resource: string, floor: number): LeaseRow {
   return { resource, token: floor, leases: [], endedAt: 0, queue: new Map(), reserved: new Map() }
 }
 
-/** `channel`: joins the queue if the request does not fit; `null`: does not wait. */
+/** Grants the request if it fits. `channel`: otherwise it joins the queue; `null`: it does not wait. */
 export function ask(
   row: LeaseRow,
   request: RowAsk,
@@ -117,6 +121,7 @@ export function ask(
   return mayHold ? grant(row, request, now, effects) : refuse(row, request, channel, now)
 }
 
+/** Extends a live lease. Never creates one, and never revives an expired one. */
 export function renew(
   row: LeaseRow,
   request: Pick<RowAsk, 'id' | 'ttl' | 'process'>,
@@ -129,6 +134,7 @@ export function renew(
   return { ok: true, lease: extend(row, own, request, now, effects) }
 }
 
+/** Ends the lease, the reservation or the place in the queue of an id, or by force the lease with a token. */
 export function release(
   row: LeaseRow,
   by: { readonly id: string } | { readonly token: number },

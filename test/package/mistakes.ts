@@ -41,10 +41,12 @@ export const MISTAKES: Readonly<Record<string, readonly string[]>> = {
     "leases.acquire('report', { owner: '' })",
     "leases.acquire('report', { signal: new AbortController() })",
     "leases.acquire('report', { metadata: 'nightly' })",
+    "leases.acquire('report', { share: 0 })",
     "leases.tryAcquire('report', { wait: '5s' })",
     "leases.withLease('report')",
     "leases.withLease('report', () => leases.acquire('report', { wait: 0 }))",
     'leases.list({ limit: 0 })',
+    'leases.watch(() => {})',
   ],
   Stores: [
     "redisStore('redis://localhost')",

@@ -80,6 +80,19 @@ describe('a resource that is kept', () => {
     expect((await acquiring).held).toBe(true)
   })
 
+  it('says for how long it is kept, when the wait begins and when it is over', async () => {
+    const { clock, leases, events, another } = setUp()
+    await (await another().acquire('r', { atLeast: 60_000 })).release()
+    await clock.advance(10_000)
+    const failing = leases.acquire('r', { wait: 5000 }).catch((error) => error)
+    await clock.advance(5000)
+    expect(events.find(({ type }) => type === 'waiting')).toMatchObject({ holder: null, keptFor: 50_000 })
+    const error = await failing
+    expect(error).toMatchObject({ code: 'lease-held', message: expect.stringContaining('kept for') })
+    expect(error.keptFor).toBeLessThanOrEqual(50_000)
+    expect(error.holder).toBeUndefined()
+  })
+
   it('stays taken for `lockDelay` after an expiry', async () => {
     const { clock, leases, another } = setUp()
     await leases.acquire('disk', { ttl: 1000, heartbeat: false, lockDelay: '5s' })

@@ -17,7 +17,7 @@ describeStore('etcd', {
   runner: { describe, it },
   create: openPair,
   ttl: TTL_MS,
-  contention: 100,
+  contention: 50,
   pass: (_, ms) => new Promise((resolve) => setTimeout(resolve, ms > TTL_MS / 2 ? ms + LATE_MS : ms)),
   reopen: async ({ open }) => open(),
   outage: cut,

@@ -30,7 +30,7 @@ const QUESTIONS_AT_ONCE = 32
 export interface EtcdStoreOptions {
   /** The beginning of all keys of the store. Default `holdfast/`. */
   readonly prefix?: string
-  /** How many acquire requests may be in flight. The others wait in this process, in order. Default 128. */
+  /** How many acquire requests may be in flight. The others wait in this process, in order. Default 32. */
   readonly maxInFlight?: number
 }
 
@@ -43,7 +43,7 @@ export interface EtcdStoreOptions {
 export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): LeaseStore {
   const database = etcdDatabase(client)
   expectOptions(options, { prefix: 1, maxInFlight: 1 })
-  const { prefix = 'holdfast/', maxInFlight = 128 } = options
+  const { prefix = 'holdfast/', maxInFlight = 32 } = options
   expectText('prefix', prefix)
   const clock = systemClock
   const keys = new Keys(database.prefix + prefix)
@@ -78,8 +78,9 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
       return calls.load
     },
 
-    acquire: (ask, call) =>
-      calls.acquire(
+    acquire(ask, call) {
+      database.limit.allow(call?.timeout)
+      return calls.acquire(
         ask,
         async (stop) => {
           listeners.expect(ask)
@@ -94,10 +95,12 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
           }
         },
         call,
-      ),
+      )
+    },
 
-    renew: (ask, call) =>
-      calls.run(
+    renew(ask, call) {
+      database.limit.allow(call?.timeout)
+      return calls.run(
         async () => {
           const { resource, id, ttl } = ask
           const { results } = await database.transact([], [{ get: { key: keys.key('l', resource, id) } }])
@@ -109,10 +112,12 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
         },
         call,
         ask.resource,
-      ),
+      )
+    },
 
     release(by, call) {
       if ('id' in by) listeners.forget(by.id)
+      database.limit.allow(call?.timeout)
       const work = async () => {
         const { ended } = await transitions.release(by)
         return { ended, holders: (await read([by.resource]))[0] ?? [] }

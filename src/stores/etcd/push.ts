@@ -5,6 +5,7 @@
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
+import { ANSWER_LIMIT_MS } from '../../clients/answer-limit.ts'
 import type { EtcdDatabase, EtcdEvent, EtcdWatch } from '../../clients/etcd.ts'
 import { etcdError } from '../../clients/etcd-errors.ts'
 import type { StoreEvent } from '../../core/index.ts'
@@ -16,7 +17,6 @@ import type { Keys, ParsedKey } from './keys.ts'
 /** Most leases are released before a watch would pay off. What it misses until then is read when it opens. */
 const OPEN_FOR_HOLDER_MS = 200
 const PROBE_EVERY_MS = 10_000
-const ANSWER_LIMIT_MS = 5000
 
 export interface PushOptions {
   readonly database: EtcdDatabase

@@ -66,6 +66,7 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
   let pruneAt = systemClock.monotonic() + PRUNE_EVERY_MS
 
   function run<T>(work: (queries: Queries) => Promise<T>, call?: CallOptions, resource?: string): Promise<T> {
+    database.limit.allow(call?.timeout)
     return calls.run(installedFirst(work), call, resource)
   }
 
@@ -110,6 +111,7 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
 
     acquire(ask, call) {
       pruneIfDue()
+      database.limit.allow(call?.timeout)
       const work = installedFirst(async (prepared) => {
         push.expect(ask)
         try {
@@ -137,6 +139,7 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
 
     release(ask, call) {
       if ('id' in ask) push.forget(ask.id)
+      database.limit.allow(call?.timeout)
       return calls.release(
         ask,
         installedFirst((prepared) => prepared.release(ask)),

@@ -30,14 +30,16 @@ declare
 begin
   loop
     select
-      count(*) filter (where ${fn('kept')}(s) > at),
-      min(coalesce(s.share, 1)) filter (where ${fn('kept')}(s) > at),
-      min(${fn('kept')}(s)) filter (where ${fn('kept')}(s) > at),
-      max(${fn('kept')}(s)) filter (where ${fn('kept')}(s) > at),
-      max(${fn('kept')}(s)) filter (where ${fn('kept')}(s) > at and (s.kept_until is not null or s.expires_at <= at)),
-      bool_or(${isAhead} or s.kept_until <= at)
+      count(*) filter (where s.kept > at), min(s.share) filter (where s.kept > at),
+      min(s.kept) filter (where s.kept > at), max(s.kept) filter (where s.kept > at),
+      max(s.kept) filter (where s.kept > at and s.is_over), bool_or(s.is_stale)
       into taken, allowed, soonest, latest, kept_to, is_stale
-      from ${shared} s where s.resource = _resource;
+      from (
+        select ${fn('kept')}(s) as kept, coalesce(s.share, 1) as share,
+          s.kept_until is not null or s.expires_at <= at as is_over, ${isAhead} or s.kept_until <= at as is_stale
+        from ${shared} s where s.resource = _resource
+        -- So that each of them is computed once.
+        offset 0) s;
     exit when is_stale is not true;
     -- A clock that stepped back must not lengthen anything.
     update ${shared} s set

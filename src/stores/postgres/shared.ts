@@ -213,8 +213,8 @@ begin
   delete from ${shared} s where s.resource = _resource and s.token = _token;
   if r.first_place is not null then
     r.first_place := ${fn('leave')}(_resource, _id, r.first_place);
+    ${settle('_id')}
   end if;
-  ${settle('_id')}
   ${save}
   return json_build_object('ended', ended, 'holders', ${holders});
 end

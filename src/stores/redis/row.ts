@@ -6,7 +6,7 @@ import { FREE_ROW, LEASE, LEASE_KIND, SHARED } from './layout.ts'
  * One resource in Lua: what it has, and how it is loaded and saved. Its entries are the leases and reservations, by the
  * names that they have in the hash of a shared row. Those of another row are in the row itself, and all of them are
  * loaded with it. Those of a shared row are loaded when they are needed: the row has the numbers that tell whether a
- * request fits, so that a grant, a renewal and a release cost the same with one lease and with thousands.
+ * request fits, so that a grant and a renewal cost the same with one lease and with thousands.
  *
  * All numbers of a row are right for `now`. When they may have changed since the row was saved, all entries are loaded
  * and counted again. A renewal does not do that: it only moves the end of a lease, and the time of the next count

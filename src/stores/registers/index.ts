@@ -8,4 +8,4 @@ export {
   type Registers,
   type Written,
 } from './registers.ts'
-export { registerStore } from './store.ts'
+export { type RegisterStoreOptions, registerStore } from './store.ts'

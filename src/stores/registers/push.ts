@@ -7,7 +7,7 @@ import type { Calls } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { PushConnection } from '../local/push-connection.ts'
 import type { Register, RegisterListener, Registers } from './registers.ts'
-import { idsIn, type Row, readableRow } from './row.ts'
+import { idsIn, type Row, readableRow, unendedIn } from './row.ts'
 
 /** Most leases are released before a subscription would pay off. What it misses until then is read when it opens. */
 const OPEN_FOR_HOLDER_MS = 200
@@ -117,8 +117,9 @@ export class Push<R extends Register> {
    */
   #hasMissed({ resource, state, changes }: Row): boolean {
     const before = this.#shared.get(resource)
-    const isShared = state.leases.some(({ share }) => share !== null)
-    const tokens = new Set(state.leases.map(({ token }) => token))
+    const leases = unendedIn(state)
+    const tokens = new Set(leases.map(({ token }) => token))
+    const isShared = leases.some(({ share }) => share !== null)
     if (isShared && this.listeners.isWatched) this.#shared.set(resource, tokens)
     else this.#shared.delete(resource)
     if (!before) return false

@@ -67,6 +67,7 @@ export interface Registers<R extends Register = Register> {
   close(): void
 }
 
+/** A named value, as it was last written. */
 export interface Register {
   readonly name: string
   readonly text: string
@@ -77,6 +78,7 @@ export interface Register {
   readonly writtenMicros: number
 }
 
+/** What was read, and how to learn the time. */
 export interface Reading<R, Item = R> {
   readonly registers: readonly Item[]
   /**
@@ -86,6 +88,7 @@ export interface Reading<R, Item = R> {
   now(): Promise<number>
 }
 
+/** A write that succeeded. */
 export interface Written<R> {
   readonly register: R
   /**
@@ -108,6 +111,7 @@ export interface IndexFields {
   readonly dueAt: number | null
 }
 
+/** Which registers a page is to contain. */
 export interface RegisterQuery {
   readonly prefix: string
   /** Only names after this one. */
@@ -115,6 +119,7 @@ export interface RegisterQuery {
   readonly limit: number
 }
 
+/** Whom `watch` tells. */
 export interface RegisterListener<R> {
   /** From now on every write is reported. Is called once. */
   opened(): void

@@ -12,7 +12,16 @@
  */
 import type { LeaseRecord } from '../../base/records.ts'
 import type { Answer, Released, Renewal } from '../../core/index.ts'
-import { ask, Effects, expire, KEEP_FREE_MS, type LeaseRow, release, renew } from '../lease-row.ts'
+import {
+  ask,
+  Effects,
+  expire,
+  KEEP_FREE_MS,
+  type LeaseRow,
+  release,
+  renew,
+  type StoredLease,
+} from '../lease-row.ts'
 import { decode, type Intents, type IntentType } from './format.ts'
 import type { IndexFields, Register } from './registers.ts'
 
@@ -96,15 +105,19 @@ export function readableRow<R extends Register>(register: R): Row<R> | null {
   }
 }
 
-/** The ids of all leases that nobody has ended, also of those that have expired. */
-export function idsIn({ leases }: LeaseRow): string[] {
-  return leases.filter(({ keptUntil }) => keptUntil === undefined).map(({ id }) => id)
+/** All leases that nobody has ended, also those that have expired. */
+export function unendedIn({ leases }: LeaseRow): readonly StoredLease[] {
+  return leases.filter(({ keptUntil }) => keptUntil === undefined)
 }
 
-export function indexOf({ leases, endedAt }: LeaseRow): IndexFields {
-  const expiries = leases.filter(({ keptUntil }) => keptUntil === undefined).map(({ expiresAt }) => expiresAt)
+export function idsIn(state: LeaseRow): string[] {
+  return unendedIn(state).map(({ id }) => id)
+}
+
+export function indexOf(state: LeaseRow): IndexFields {
+  const expiries = unendedIn(state).map(({ expiresAt }) => expiresAt)
   const isListed = expiries.length > 0
-  return { isListed, dueAt: isListed ? Math.min(...expiries) : endedAt + KEEP_FREE_MS }
+  return { isListed, dueAt: isListed ? Math.min(...expiries) : state.endedAt + KEEP_FREE_MS }
 }
 
 /** The clock has stepped back to a time before the write. */

@@ -221,6 +221,18 @@ describe('several leases in one register', () => {
   })
 })
 
+it('a lease that keeps the resource after its end, and then no longer, is no gap', async () => {
+  const events: string[] = []
+  await store.watch((event) => events.push(event.type === 'gap' ? 'gap' : event.lease.state))
+  await grab(peer, 'a', { share: Infinity, atLeast: 500, ttl: 60_000 })
+  await grab(peer, 'b', { share: Infinity, ttl: 60_000 })
+  await peer.release({ resource: 'r', id: 'a' })
+  await registers.clock.advance(500)
+  await peer.renew({ resource: 'r', id: 'b', ttl: 60_000 })
+  await settle()
+  expect(events).toEqual(['held', 'held', 'released', 'held'])
+})
+
 describe('many holders of one register', () => {
   async function countWrites(work: () => Promise<unknown>): Promise<number> {
     let writes = 0

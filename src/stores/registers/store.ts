@@ -1,5 +1,6 @@
 import type { Stop } from '../../base/abort.ts'
-import { type Clock, systemClock } from '../../base/clock.ts'
+import { expectOptions, expectText } from '../../base/arguments.ts'
+import { type Clock, expectClock, systemClock } from '../../base/clock.ts'
 import type { LeaseError } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import { withTrouble } from '../../clients/connection.ts'
@@ -10,20 +11,12 @@ import { StoreCalls } from '../local/store-calls.ts'
 import { encode, type Intents, type IntentType } from './format.ts'
 import { Push } from './push.ts'
 import { isWritten, type Reading, type Register, type Registers } from './registers.ts'
-import {
-  idsIn,
-  indexOf,
-  isAhead,
-  type Outcomes,
-  outcomeOf,
-  type Row,
-  readableRow,
-  rowOf,
-  tryOut,
-} from './row.ts'
+import { idsIn, indexOf, isAhead, type Outcomes, outcomeOf, type Row, readableRow, tryOut } from './row.ts'
+import { Again, Change, type Decide, type Seen, settleRegister } from './settle.ts'
 import { raiseFloor, readFloor } from './token-floor.ts'
 import { Turns } from './turns.ts'
 
+/** What a register store is called, and how it uses its database. */
 export interface RegisterStoreOptions {
   /** The `kind` of the store, such as `nats`. */
   readonly kind: string
@@ -32,19 +25,27 @@ export interface RegisterStoreOptions {
   /** For the store's own timers, so that a test can control them. The clock of leases is the database's. */
   readonly clock?: Clock
   /** How long `close` waits for requests that are under way, in milliseconds. Default 1 s. */
-  readonly closeLimitMs?: number
+  readonly closeLimitMs?: number | undefined
   /** How many acquire requests may be in flight. Default: no limit. */
-  readonly maxInFlight?: number
+  readonly maxInFlight?: number | undefined
 }
 
 /**
- * A lease store on registers. Each call reads, decides, and writes if nothing has changed since; otherwise it starts
- * again. That ends, because a write fails only if another write succeeded.
+ * A lease store on registers, for a backend that can compare and set. Each call reads, decides, and writes if nothing
+ * has changed since; otherwise it starts again. That ends, because a write fails only if another write succeeded.
+ *
+ * @example
+ * const store = registerStore(consulRegisters(client), { kind: 'consul', backend: 'Consul' })
  */
 export function registerStore<R extends Register>(
   registers: Registers<R>,
-  { kind, backend, clock = systemClock, closeLimitMs, maxInFlight }: RegisterStoreOptions,
+  options: RegisterStoreOptions,
 ): LeaseStore {
+  expectOptions(options, { kind: 1, backend: 1, clock: 1, closeLimitMs: 1, maxInFlight: 1 })
+  const { kind, backend, clock = systemClock, closeLimitMs, maxInFlight } = options
+  expectText('kind', kind)
+  expectText('backend', backend)
+  expectClock('clock', clock)
   const explain = (error: LeaseError) => withTrouble(error, registers.trouble?.())
   const calls = new StoreCalls({
     backend,
@@ -56,6 +57,8 @@ export function registerStore<R extends Register>(
   const push = new Push(registers, calls, clock)
   const { listeners } = push
   const turns = new Turns(clock)
+  const settle = <T>(resource: string, stop: Stop, decide: Decide<R, T>) =>
+    settleRegister(registers, resource, { turns, clock, stop, decide })
 
   return {
     kind,
@@ -89,7 +92,7 @@ export function registerStore<R extends Register>(
           const renewal = await settle<Renewal>(resource, stop, async (seen) => {
             if (!seen.row || !idsIn(seen.row.state).includes(id))
               return { ok: false, holders: await holdersOf(seen) }
-            return write(seen.row, 'renew', { id, ttl })
+            return change(seen.row, 'renew', { id, ttl })
           })
           if (renewal.ok) listeners.renewed(renewal.lease)
           return renewal
@@ -112,7 +115,7 @@ export function registerStore<R extends Register>(
                 : row.state.leases.some(({ token }) => token === by.token))
             if (!isThere) return { ended: null, holders: await holdersOf(seen) }
             // It has ended, even if another write followed before its time could be read.
-            return write(row, 'release', 'id' in by ? { id: by.id } : { token: by.token }, true)
+            return change(row, 'release', 'id' in by ? { id: by.id } : { token: by.token }, true)
           })
         },
         call,
@@ -130,7 +133,7 @@ export function registerStore<R extends Register>(
       calls.run(async (stop) => {
         const { prefix = '', limit, after } = query
         const cursor = cursorOf(after)
-        const isWithin = cursor.token < Infinity
+        const isWithin = cursor.token < Infinity && cursor.resource.startsWith(prefix)
         const rest = isWithin ? readableRows(await registers.read([cursor.resource])) : []
         const page = await registers.list({ prefix, limit, after: cursor.resource }, stop.signal)
         const rows = [...rest, ...readableRows(page)]
@@ -163,36 +166,7 @@ export function registerStore<R extends Register>(
     registers.close()
   }
 
-  /** Reads and decides, again and again until no other write came first. */
-  async function settle<T>(resource: string, stop: Stop, decide: Decide<R, T>): Promise<T> {
-    const outcome = await tryOnce(resource, stop, decide)
-    if (!(outcome instanceof Again)) return outcome
-    return turns.take(resource, async (hasWaited) => {
-      let latest = hasWaited ? null : outcome.latest
-      for (let conflicts = 1; ; conflicts++) {
-        const started = clock.monotonic()
-        const next = await tryOnce(resource, stop, decide, latest)
-        if (!(next instanceof Again)) return next
-        latest = next.latest
-        await turns.pause(conflicts, clock.monotonic() - started, stop)
-      }
-    })
-  }
-
-  async function tryOnce<T>(
-    resource: string,
-    stop: Stop,
-    decide: Decide<R, T>,
-    latest?: Reading<R, R | null> | null,
-  ): Promise<T | Again<R>> {
-    stop.throwIfAborted()
-    const { registers: found, now } = latest ?? (await registers.read([resource]))
-    stop.throwIfAborted()
-    const [register] = found
-    return decide({ row: register ? rowOf(register) : null, now })
-  }
-
-  async function attempt(ask: Ask, { row, now }: Seen<R>, stop: Stop): Promise<Answer | Again<R>> {
+  async function attempt(ask: Ask, { row, now }: Seen<R>, stop: Stop): Promise<Answer | Change<R, Answer>> {
     const { resource, id, owner, ttl, metadata, share, atLeast, lockDelay, replace } = ask
     const intent = { id, owner, ttl, metadata, share, atLeast, lockDelay, replace }
     if (row && mayBeRefused(row.state, intent)) {
@@ -202,14 +176,22 @@ export function registerStore<R extends Register>(
       if (!outcome.granted) {
         if (!isAhead(row, time)) return outcome
         // Stated by the current clock, no lease ends later than it was granted for.
-        await write(row, 'expire', { tokens: [] })
-        return new Again(null)
+        return new Change<R, Answer>(async () => {
+          await write(row, 'expire', { tokens: [] })
+          return new Again(null)
+        })
       }
     }
-    if (row) return write(row, 'acquire', intent)
+    if (row) return change(row, 'acquire', intent)
     const state = newRow(resource, await readFloor(registers))
     stop.throwIfAborted()
-    return write({ resource, register: null, state }, 'acquire', intent)
+    return change({ resource, register: null, state }, 'acquire', intent)
+  }
+
+  function change<Type extends IntentType>(
+    ...args: Parameters<typeof write<Type>>
+  ): Change<R, Outcomes[Type]> {
+    return new Change(() => write(...args))
   }
 
   async function write<Type extends IntentType>(
@@ -262,25 +244,8 @@ export function registerStore<R extends Register>(
   }
 }
 
-/** A resource as it was read. */
-interface Seen<R extends Register> {
-  readonly row: Row<R> | null
-  readonly now: () => Promise<number>
-}
-
-type Decide<R extends Register, T> = (seen: Seen<R>) => Promise<T | Again<R>>
-
 /** What a write is based on. */
 type Before<R extends Register> = Pick<Row<R>, 'resource' | 'state'> & { readonly register: R | null }
-
-/** Another write came first. */
-class Again<R extends Register> {
-  readonly latest: Reading<R, R | null> | null
-
-  constructor(latest: Reading<R, R | null> | null) {
-    this.latest = latest
-  }
-}
 
 /** As far as can be told without the time, which may take requests of its own. */
 function mayBeRefused({ leases }: LeaseRow, { id, replace }: Intents['acquire']): boolean {

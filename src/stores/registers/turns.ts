@@ -37,10 +37,11 @@ export class Turns {
     }
   }
 
-  /** After several conflicts. `took`: how long the last attempt took, in milliseconds. */
-  async pause(conflicts: number, took: number, stop: Stop): Promise<void> {
+  /** After several conflicts. `took`: how long the last attempt took, in milliseconds. Resolves with whether it paused. */
+  async pause(conflicts: number, took: number, stop: Stop): Promise<boolean> {
     const longest = Math.min(took * 2 ** Math.min(conflicts, DOUBLINGS), LONGEST_PAUSE_MS)
     const ms = Math.floor(longest * this.#clock.random())
     if (ms > 0) await pauseUntilAborted(this.#clock, ms, stop.signal)
+    return ms > 0
   }
 }

@@ -28,14 +28,20 @@ const NAMES = [
 for (const name of NAMES)
   promise_test(
     async () => {
-      await locks.request(name, async (lock) => {
-        assert_equals(lock.name, name)
-        const { held } = await locks.query()
-        assert_true(held.some((one) => one.name === name))
-      })
+      assert_equals(await locks.request(name, (lock) => lock.name), name)
     },
     `DOMString: ${name.length > 20 ? `${name.length} units` : unitsOf(name)}`,
   )
+
+promise_test(async () => {
+  for (const name of NAMES) {
+    const { held } = await locks.request(name, () => locks.query())
+    assert_true(
+      held.some((lock) => lock.name === name),
+      unitsOf(name.slice(0, 20)),
+    )
+  }
+}, 'query() reports the names as they were requested')
 
 promise_test(async () => {
   const names = [...NAMES, '\uFFFD', 'x'.repeat(504), `${'x'.repeat(99_999)}y`, '%e9', '\u00c5', 'E\u0301']

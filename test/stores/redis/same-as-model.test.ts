@@ -241,7 +241,8 @@ class Script implements AsyncDisposable {
       else changes.push(unpackChange(message))
     }
     const woken = wakes.filter(([, inMs]) => inMs === 0).map(([id]) => id)
-    const standby = wakes.find(([, inMs]) => inMs > 0)
+    // A release settles the row twice. The second time may be the turn of one that was on standby.
+    const standby = wakes.findLast(([id, inMs]) => inMs > 0 && !woken.includes(id))
     return { answer, changes, lost, woken: [...new Set(woken)].sort(), ...(standby && { standby }) }
   }
 
