@@ -168,8 +168,9 @@ export class Locks {
    */
   async settle({ lease, replaced }: Grant, by: string, stolen: readonly LeaseRecord[] = []): Promise<void> {
     const { store, documents, feed } = this.#options
+    // Later ones are live: the request was repeated, and its grant ended nothing again.
     for (const one of stolen)
-      if (one.token !== lease.token && one.token !== replaced?.token)
+      if (one.token < lease.token && one.token !== replaced?.token)
         this.ended({ ...one, state: 'taken-over', remaining: 0 }, 'take-over', by)
     if (replaced) this.ended(replaced, replaced.state === 'taken-over' ? 'take-over' : 'expired', by)
     const { resource, id, token } = lease

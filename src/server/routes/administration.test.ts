@@ -79,13 +79,31 @@ describe('several leases of a resource', () => {
       'force-release a',
     ])
     for (const id of ['e', 'f', 'g']) await grab(id, { share: 'unlimited' })
-    await grab('thief', { replace: 'any' })
+    const steal = { share: 'unlimited', replace: 'any' }
+    await grab('thief', steal)
+    await grab('h', { share: 'unlimited' })
+    await grab('thief', steal)
+    expect((await program.call('GET', '/api/stats')).body).toMatchObject({ live: 2 })
     const counts = Map.groupBy(changes, (change) => change)
     expect([...counts].map(([change, { length }]) => `${length} ${change}`)).toEqual([
-      '7 granted',
+      '8 granted',
       '3 released',
       '3 taken-over',
     ])
+  })
+})
+
+describe('a store without shared leases', () => {
+  it('is named in the refusal of each field that it lacks', async () => {
+    const { supports, ...rest } = memoryStore()
+    await using bed = await serviceBed({ store: { ...rest, supports: { ...supports, share: false } } })
+    const program = bed.program(LEASE_TOKEN)
+    for (const more of [{ share: 2 }, { atLeast: 5 }, { lockDelay: 5 }, { replace: 'any' }]) {
+      const { status, body } = await program.call('POST', '/api/leases/r', { ...ASK, id: 'a', ...more })
+      expect([status, body.error]).toEqual([400, 'share_unsupported'])
+      expect(body.message).toContain('share: the store of this server (memory)')
+    }
+    expect((await program.call('POST', '/api/leases/r', { ...ASK, id: 'a' })).status).toBe(200)
   })
 })
 
