@@ -3,6 +3,7 @@ import pg from 'pg'
 import { type Server, startServer } from '../scripts/services/index.ts'
 import { benchContended } from './postgres/contended.ts'
 import { benchFrozen } from './postgres/frozen.ts'
+import { benchShared } from './postgres/shared.ts'
 import { benchUncontended } from './postgres/uncontended.ts'
 
 export async function run(): Promise<void> {
@@ -15,6 +16,7 @@ export async function run(): Promise<void> {
     await benchUncontended(url)
     await benchContended(url)
     await benchFrozen(server)
+    await benchShared(server)
   } finally {
     await dropTables(url).catch(() => {})
     await server.stop()

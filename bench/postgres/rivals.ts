@@ -95,7 +95,7 @@ export async function openRival(name: string, membership: Membership): Promise<R
   return rivals[name]?.(membership)
 }
 
-function countCalls(store: LeaseStore): { readonly store: LeaseStore; readonly calls: number } {
+export function countCalls(store: LeaseStore): { readonly store: LeaseStore; readonly calls: number } {
   let calls = 0
   const count = <A extends unknown[], R>(call: (...args: A) => R) => {
     return (...args: A): R => {

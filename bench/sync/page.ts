@@ -22,6 +22,8 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start
 }
 
+type Operation = 'bare' | 'add' | 'set' | 'remove'
+
 export const scenarios = {
   clear: () => chrome.storage.local.clear(),
 
@@ -66,16 +68,18 @@ export const scenarios = {
 
   ids: (name: SharedName) => shared(name).ids(),
 
-  /** Milliseconds of each add, change and removal. */
-  async operations(name: SharedName, count: number): Promise<Record<'add' | 'set' | 'remove', number[]>> {
+  /** Milliseconds of each bare write, add, change and removal, which take turns. */
+  async operations(name: SharedName, count: number): Promise<Record<Operation, number[]>> {
     const store = shared(name)
+    const bare = shared('bare')
     await store.ids()
-    const times: Record<'add' | 'set' | 'remove', number[]> = { add: [], set: [], remove: [] }
-    const measure = async (operation: keyof typeof times, work: () => Promise<unknown>) => {
+    const times: Record<Operation, number[]> = { bare: [], add: [], set: [], remove: [] }
+    const measure = async (operation: Operation, work: () => Promise<unknown>) => {
       times[operation].push(await timed(work))
       await pause()
     }
     for (let n = 0; n < count; n++) {
+      await measure('bare', () => bare.write('bare', { n, at: 0 }))
       await measure('add', () => store.add(`added-${n}`))
       await measure('set', () => store.write('entity-7', { n, at: 0 }))
       await measure('remove', () => store.remove(`entity-${n + 10}`))

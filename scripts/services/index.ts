@@ -2,7 +2,9 @@
  * The real servers that the tests use. If the environment variable of a server is set, the tests use that server.
  * Otherwise this starts one, from a program on this machine or from a Debian package that it installs.
  */
+import { etcd } from './etcd.ts'
 import { firestore } from './firestore.ts'
+import { mysql } from './mysql.ts'
 import { nats } from './nats.ts'
 import { postgres } from './postgres.ts'
 import { redis } from './redis.ts'
@@ -10,11 +12,12 @@ import { Server, type ServerKind, type ServerName } from './server.ts'
 import { obtain } from './tools.ts'
 
 export { chromiumPath } from './chromium.ts'
+export { startEtcdCluster } from './etcd.ts'
 export { firefoxPath } from './firefox.ts'
 export { KeptProcess } from './kept-process.ts'
 export type { Server, ServerName } from './server.ts'
 
-const KINDS: Record<ServerName, ServerKind> = { redis, postgres, nats, firestore }
+const KINDS: Record<ServerName, ServerKind> = { redis, postgres, mysql, nats, etcd, firestore }
 
 export const serverNames = Object.keys(KINDS) as readonly ServerName[]
 

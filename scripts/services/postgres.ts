@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path'
 import pg from 'pg'
 import type { Command } from './kept-process.ts'
 import type { ServerKind } from './server.ts'
-import { executable, run } from './tools.ts'
+import { executable } from './tools.ts'
+import { unprivilegedUser } from './unprivileged-user.ts'
 
 export const postgres: ServerKind = {
   name: 'postgres',
@@ -18,7 +19,7 @@ export const postgres: ServerKind = {
     const initdb = executable('initdb', debian)
     if (!initdb) return undefined
     const program = join(dirname(initdb), 'postgres')
-    const user = await unprivilegedUser()
+    const user = await unprivilegedUser('postgres', 'nobody')
     const data = (directory: string) => join(directory, 'data')
     const as = (file: string, args: string[]): Command => ({ file, args, ...user, crashSignal: 'SIGQUIT' })
     return {
@@ -49,18 +50,4 @@ export const postgres: ServerKind = {
       await client.end()
     }
   },
-}
-
-/** Postgres refuses to run as root. */
-async function unprivilegedUser(): Promise<{ uid: number; gid: number } | undefined> {
-  if (process.getuid?.() !== 0) return undefined
-  for (const name of ['postgres', 'nobody']) {
-    try {
-      const [uid, gid] = await Promise.all(['-u', '-g'].map((which) => run('id', [which, name])))
-      if (uid && gid) return { uid: Number(uid.stdout), gid: Number(gid.stdout) }
-    } catch {
-      // There is no such user.
-    }
-  }
-  throw new Error('postgres does not run as root; expected a user postgres or nobody, got neither')
 }

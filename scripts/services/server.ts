@@ -17,7 +17,7 @@ export interface ServerKind extends Tool<Launch> {
   version(address: string): Promise<string>
 }
 
-export type ServerName = 'redis' | 'postgres' | 'nats' | 'firestore'
+export type ServerName = 'redis' | 'postgres' | 'mysql' | 'nats' | 'etcd' | 'firestore'
 
 export interface Launch {
   readonly program: string

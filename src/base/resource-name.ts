@@ -1,6 +1,6 @@
 import { refuse } from './arguments.ts'
 
-const MAX_NAME_BYTES = 512
+export const MAX_NAME_BYTES = 512
 
 /** The name in NFC, so that one name has one spelling. Throws if it is not a valid name. */
 export function checkResource(resource: unknown): string {

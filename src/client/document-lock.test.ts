@@ -58,7 +58,7 @@ describe('a lock that nobody wants any more', () => {
     await holder.call('DELETE', LOCK)
     for (let passed = 0; passed < TTL_MS; passed += 1000) {
       await bed.clock.advance(1000)
-      expect(await holders()).toEqual([null])
+      expect(await holders()).toEqual([[]])
     }
     expect((await bed.browser('other').call('POST', LOCK)).status).toBe(200)
   })
@@ -78,7 +78,7 @@ describe('a lock that nobody wants any more', () => {
     await lock.release()
     decide()
     expect(await waiting).toBe(false)
-    await eventually(async () => expect(await holders()).toEqual([null]))
+    await eventually(async () => expect(await holders()).toEqual([[]]))
   })
 
   it('is given back when its grant arrives after it was given up, and the withdrawal did not', async () => {
@@ -88,11 +88,11 @@ describe('a lock that nobody wants any more', () => {
       if (request === `DELETE ${LOCK}`) throw new TypeError('network error')
     }
     const acquiring = lock.acquire()
-    await eventually(async () => expect(await holders()).toMatchObject([{ state: 'held' }]))
+    await eventually(async () => expect(await holders()).toMatchObject([[{ state: 'held' }]]))
     await lock.release()
     expect(await acquiring).toBe(false)
     deliver()
-    await eventually(async () => expect(await holders()).toEqual([null]))
+    await eventually(async () => expect(await holders()).toEqual([[]]))
   })
 
   it('is given back when the withdrawal overtakes the request', async () => {
@@ -104,7 +104,7 @@ describe('a lock that nobody wants any more', () => {
     expect(await acquiring).toBe(false)
     deliver()
     await eventually(() => expect(network.sent).toContain(`POST ${LOCK}/release`))
-    await eventually(async () => expect(await holders()).toEqual([null]))
+    await eventually(async () => expect(await holders()).toEqual([[]]))
   })
 
   it('is given up when the response to the request was lost', async () => {
@@ -113,7 +113,7 @@ describe('a lock that nobody wants any more', () => {
     }
     expect(await lock.acquire()).toBe(false)
     expect(lock.state).toMatchObject({ phase: 'error', error: { code: 'store-unavailable' } })
-    await eventually(async () => expect(await holders()).toEqual([null]))
+    await eventually(async () => expect(await holders()).toEqual([[]]))
   })
 
   it('is given back though an earlier lock of the tab was lost', async () => {
@@ -124,14 +124,14 @@ describe('a lock that nobody wants any more', () => {
     const { promise: delayed, resolve: deliver } = Promise.withResolvers<void>()
     network.onResponse = (request) => (request === `POST ${LOCK}` ? delayed : undefined)
     const first = lock.acquire()
-    await eventually(async () => expect(await holders()).toMatchObject([{ state: 'held' }]))
+    await eventually(async () => expect(await holders()).toMatchObject([[{ state: 'held' }]]))
     network.onRequest = (request) => {
       if (request === `POST ${LOCK}`) throw new TypeError('network error')
     }
     // It replaces the first one, and fails.
     expect([await lock.acquire(), await first]).toEqual([false, false])
     deliver()
-    await eventually(async () => expect(await holders()).toEqual([null]))
+    await eventually(async () => expect(await holders()).toEqual([[]]))
   })
 
   it('is not taken over when the take-over was given up', async () => {
@@ -150,14 +150,14 @@ describe('a lock that nobody wants any more', () => {
     let posts = 0
     network.onResponse = (request) => (request === `POST ${LOCK}` && posts++ === 0 ? delayed : undefined)
     const first = lock.acquire()
-    await eventually(async () => expect(await holders()).toMatchObject([{ state: 'held' }]))
+    await eventually(async () => expect(await holders()).toMatchObject([[{ state: 'held' }]]))
     expect(await lock.acquire()).toBe(true)
     deliver()
     expect(await first).toBe(false)
     // By then it would have been given back.
     await lock.save('text')
     expect(network.sent).not.toContain(`POST ${LOCK}/release`)
-    expect(await holders()).toMatchObject([{ token: lock.state.token }])
+    expect(await holders()).toMatchObject([[{ token: lock.state.token }]])
   })
 })
 

@@ -21,17 +21,7 @@ import type {
   WaitingQuery,
   WaitingQueue,
 } from '../core/index.ts'
-import {
-  fromWire,
-  leaseGrant,
-  leaseLost,
-  leaseRefusal,
-  leaseReleased,
-  leaseRenewed,
-  leasesRead,
-  leasesSwept,
-  toWire,
-} from '../protocol/index.ts'
+import { fromWire, leaseGrant, leaseRenewed, leasesRead, leasesSwept, toWire } from '../protocol/index.ts'
 import type { Running } from '../stores/local/calls.ts'
 import { LocalListeners } from '../stores/local/listeners.ts'
 import { StoreCalls } from '../stores/local/store-calls.ts'
@@ -47,7 +37,7 @@ import {
 } from './api.ts'
 import { type HolderRequest, HolderRequests, pathOf } from './holder-requests.ts'
 import { HttpPush } from './http-push.ts'
-import { expectBody, holdersOf, isValid, leaseOf } from './lease-answers.ts'
+import { anyLost, anyRefusal, anyReleased, expectBody, holdersOf, isValid, leaseOf } from './lease-answers.ts'
 
 /** How many names one request may read. */
 const READ_AT_ONCE = 100
@@ -133,7 +123,7 @@ class HttpStore implements LeaseStore {
   async renew({ resource, id, ttl }: RenewAsk, call?: CallOptions): Promise<Renewal> {
     const request = { method: 'PUT', resource, body: { id, ttl } } as const
     const response = await this.#calls.run((running) => this.#hold(request, running), call, resource)
-    if (isValid(response, 409, leaseLost)) return { ok: false, holders: holdersOf(response.body) }
+    if (isValid(response, 409, anyLost)) return { ok: false, holders: holdersOf(response.body) }
     const lease = leaseOf(expectBody(response, leaseRenewed).lease)
     if (lease.id !== id) throw unexpected(response)
     this.#listeners.renewed(lease)
@@ -145,7 +135,7 @@ class HttpStore implements LeaseStore {
     if ('id' in by) this.#listeners.forget(by.id)
     const work = async (running: Running) => {
       const response = await this.#hold({ method: 'DELETE', resource, body }, running)
-      const released = expectBody(response, leaseReleased)
+      const released = expectBody(response, anyReleased)
       return { ended: released.ended && leaseOf(released.ended), holders: holdersOf(released) }
     }
     return this.#calls.release(by, work, call)
@@ -237,7 +227,7 @@ class HttpStore implements LeaseStore {
       body,
       signal: ending.signal,
     })
-    if (isValid(response, 409, leaseRefusal)) {
+    if (isValid(response, 409, anyRefusal)) {
       const { place, retryIn, keptFor } = response.body
       this.#listeners.refused(id, place !== null)
       const holders = holdersOf(response.body)

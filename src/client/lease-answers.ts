@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { LeaseRecord } from '../base/records.ts'
-import { fromWire, type leaseRecord } from '../protocol/index.ts'
+import { fromWire, leaseLost, type leaseRecord, leaseRefusal, leaseReleased } from '../protocol/index.ts'
 import { type ApiResponse, unexpected } from './api.ts'
 
 type Schema = v.GenericSchema<unknown, Record<string, unknown>>
@@ -20,16 +20,21 @@ export function expectBody<S extends Schema>(response: ApiResponse, schema: S): 
   return result.output
 }
 
+/** Servers that know only exclusive leases name one holder, or none. */
+const MAYBE_MISSING = ['holder', 'holders'] as const
+export const anyRefusal = v.partial(leaseRefusal, MAYBE_MISSING)
+export const anyLost = v.partial(leaseLost, MAYBE_MISSING)
+export const anyReleased = v.partial(leaseReleased, MAYBE_MISSING)
+
 type WireLease = v.InferOutput<typeof leaseRecord>
 
 export function leaseOf(lease: WireLease): LeaseRecord {
   return fromWire(lease) as LeaseRecord
 }
 
-/** Older servers name only one holder. */
 export function holdersOf(answer: {
-  readonly holder?: WireLease | null
-  readonly holders?: readonly WireLease[]
+  readonly holder?: WireLease | null | undefined
+  readonly holders?: readonly WireLease[] | undefined
 }): LeaseRecord[] {
   const { holder, holders = holder ? [holder] : [] } = answer
   return holders.map(leaseOf)

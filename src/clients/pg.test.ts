@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { ANSWER_LIMIT_MS } from './answer-limit.ts'
 import { type PgClientClass, pgListener } from './pg.ts'
-import { ANSWER_LIMIT_MS } from './postgres.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -1,9 +1,9 @@
 import { hasMethods } from '../base/arguments.ts'
 import { systemClock } from '../base/clock.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
+import { ANSWER_LIMIT_MS, AnswerLimit } from './answer-limit.ts'
 import { troubleOf } from './connection.ts'
 import type { ListenerHooks, PostgresDatabase, PostgresListener, SqlRow, SqlValue } from './postgres.ts'
-import { ANSWER_LIMIT_MS, AnswerLimit } from './postgres.ts'
 import { identifier } from './sql-text.ts'
 
 const SCRIPT_LIMIT_MS = 60_000

@@ -1,6 +1,6 @@
 import { hasMethods } from '../base/arguments.ts'
+import { AnswerLimit } from './answer-limit.ts'
 import type { ListenerHooks, PostgresDatabase, PostgresListener, SqlRow, SqlValue } from './postgres.ts'
-import { AnswerLimit } from './postgres.ts'
 
 export interface PostgresJs {
   unsafe(

@@ -1,4 +1,5 @@
 import { hasMethods, isObject, refuseClient } from '../base/arguments.ts'
+import type { AnswerLimit } from './answer-limit.ts'
 import {
   isPgClient,
   isPgPool,
@@ -31,19 +32,6 @@ export interface PostgresJsQueryClient {
 
 export type SqlValue = string | number | boolean | null
 export type SqlRow = Readonly<Record<string, unknown>>
-
-/** A driver takes longer to notice that a server has stopped, or tries to connect forever. */
-export const ANSWER_LIMIT_MS = 5000
-
-/** How long callers wait for an answer. A connection that is silent for longer is given up. */
-export class AnswerLimit {
-  ms = ANSWER_LIMIT_MS
-
-  /** Some callers wait longer than others, and they share connections, so the longest wait counts. */
-  allow(ms: number | undefined): void {
-    if (ms !== undefined && ms > this.ms) this.ms = ms
-  }
-}
 
 /** Both drivers behind one interface. Errors are those of the driver: pass them to `postgresError`. */
 export interface PostgresDatabase {

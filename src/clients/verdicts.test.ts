@@ -1,15 +1,33 @@
 /** What an error of each backend means: `store-unavailable` may be retried, `store-failed` is final. */
 import { JetStreamApiError, JetStreamStatusError, jserrors } from '@nats-io/jetstream/internal'
 import { errors as natsErrors } from '@nats-io/transport-node'
+import {
+  ClientClosedError,
+  EtcdAuthenticationFailedError,
+  EtcdError,
+  EtcdPermissionDeniedError,
+  GRPCCancelledError,
+  GRPCDeadlineExceededError,
+  GRPCInternalError,
+  GRPCInvalidArgumentError,
+  GRPCResourceExhastedError,
+  GRPCUnauthenticatedError,
+  GRPCUnavailableError,
+} from 'etcd3'
 import { describe, expect, it } from 'vitest'
 import { LeaseError } from '../base/errors.ts'
 import { browserError } from './browser-errors.ts'
+import { etcdError } from './etcd-errors.ts'
 import { fileError } from './file-errors.ts'
 import { firestoreError, isConflict } from './firestore-errors.ts'
+import { mysqlError } from './mysql-errors.ts'
 import { natsError } from './nats-errors.ts'
 import { postgresError } from './postgres-errors.ts'
 import { redisError } from './redis-errors.ts'
 import { sqliteError } from './sqlite-errors.ts'
+
+/** As `cockatiel`, which `etcd3` uses, names it. */
+class BrokenCircuitError extends Error {}
 
 const RETRY = 'store-unavailable'
 const FINAL = 'store-failed'
@@ -17,7 +35,9 @@ const BACKENDS = {
   Postgres: postgresError,
   Redis: redisError,
   SQLite: (error: unknown) => sqliteError(error),
+  MySQL: mysqlError,
   NATS: natsError,
+  etcd: etcdError,
   Firestore: (error: unknown) => firestoreError(error),
   'file system': (error: unknown) => fileError(error),
   browser: (error: unknown) => browserError(error),
@@ -68,6 +88,41 @@ const VERDICTS: readonly [keyof typeof BACKENDS, string, unknown, typeof RETRY |
   ['Postgres', 'damaged data', coded('XX001'), FINAL],
   ['Postgres', 'wrong argument', coded('ERR_INVALID_ARG_TYPE'), FINAL],
   ['Postgres', 'bug', new TypeError('x is not a function'), FINAL],
+
+  ['MySQL', 'connection refused', mysql(-111, 'ECONNREFUSED'), RETRY],
+  ['MySQL', 'refused on all addresses', new AggregateError([coded('ECONNREFUSED')]), RETRY],
+  ['MySQL', 'unknown host', coded('ENOTFOUND'), RETRY],
+  ['MySQL', 'reset', mysql(-104, 'ECONNRESET'), RETRY],
+  ['MySQL', 'connect timeout', coded('ETIMEDOUT'), RETRY],
+  ['MySQL', 'connection closed', coded('PROTOCOL_CONNECTION_LOST'), RETRY],
+  ['MySQL', 'query timeout', coded('PROTOCOL_SEQUENCE_TIMEOUT'), RETRY],
+  ['MySQL', 'busy: too many waiters in the pool', new Error('Queue limit reached.'), RETRY],
+  ['MySQL', 'busy: no connection in the pool', new Error('No connections available.'), RETRY],
+  ['MySQL', 'ended pool', new Error('Pool is closed.'), FINAL],
+  ['MySQL', 'ended connection', new Error("Can't add new command when connection is in closed state"), FINAL],
+  ['MySQL', 'deadlock', mysql(1213, 'ER_LOCK_DEADLOCK'), RETRY],
+  ['MySQL', 'lock timeout', mysql(1205, 'ER_LOCK_WAIT_TIMEOUT'), RETRY],
+  ['MySQL', 'statement timeout (MariaDB)', mysql(1969), RETRY],
+  ['MySQL', 'statement timeout (MySQL)', mysql(3024, 'ER_QUERY_TIMEOUT'), RETRY],
+  ['MySQL', 'interrupted', mysql(1317, 'ER_QUERY_INTERRUPTED'), RETRY],
+  ['MySQL', 'killed connection', mysql(1927), RETRY],
+  ['MySQL', 'busy: too many clients', mysql(1040, 'ER_CON_COUNT_ERROR'), RETRY],
+  ['MySQL', 'busy: too many clients of a user', mysql(1203, 'ER_TOO_MANY_USER_CONNECTIONS'), RETRY],
+  ['MySQL', 'shut down', mysql(1053, 'ER_SERVER_SHUTDOWN'), RETRY],
+  ['MySQL', 'full disk', mysql(1021, 'ER_DISK_FULL'), RETRY],
+  ['MySQL', 'full table', mysql(1114, 'ER_RECORD_FILE_FULL'), RETRY],
+  ['MySQL', 'read-only replica', mysql(1290, 'ER_OPTION_PREVENTS_STATEMENT'), RETRY],
+  ['MySQL', 'read-only server', mysql(1836, 'ER_READ_ONLY_MODE'), RETRY],
+  ['MySQL', 'no majority (Galera)', mysql(1047, 'ER_UNKNOWN_COM_ERROR'), RETRY],
+  ['MySQL', 'permission', mysql(1142, 'ER_TABLEACCESS_DENIED_ERROR'), FINAL],
+  ['MySQL', 'wrong password', mysql(1045, 'ER_ACCESS_DENIED_ERROR'), FINAL],
+  ['MySQL', 'unknown database', mysql(1049, 'ER_BAD_DB_ERROR'), FINAL],
+  ['MySQL', 'syntax', mysql(1064, 'ER_PARSE_ERROR'), FINAL],
+  ['MySQL', 'missing table', mysql(1146, 'ER_NO_SUCH_TABLE'), FINAL],
+  ['MySQL', 'missing procedure', mysql(1305, 'ER_SP_DOES_NOT_EXIST'), FINAL],
+  ['MySQL', 'open transaction', mysql(1568, 'ER_CANT_CHANGE_TX_CHARACTERISTICS'), FINAL],
+  ['MySQL', 'wrong argument', coded('ERR_INVALID_ARG_TYPE'), FINAL],
+  ['MySQL', 'bug', new TypeError('x is not a function'), FINAL],
 
   ['Redis', 'connection refused', new Error('connect ECONNREFUSED 127.0.0.1:1'), RETRY],
   ['Redis', 'retries used up', new Error('Reached the max retries per request limit (which is 20).'), RETRY],
@@ -138,6 +193,30 @@ const VERDICTS: readonly [keyof typeof BACKENDS, string, unknown, typeof RETRY |
   ['NATS', 'wrong password', new natsErrors.AuthorizationError('wrong'), FINAL],
   ['NATS', 'password too old', new natsErrors.UserAuthenticationExpiredError('expired'), FINAL],
   ['NATS', 'full stream', apiError(10054, 400), FINAL],
+
+  ['etcd', 'connection refused or reset', new GRPCUnavailableError('14 UNAVAILABLE'), RETRY],
+  ['etcd', 'connection refused, not translated', grpc(14), RETRY],
+  ['etcd', 'timeout', new GRPCDeadlineExceededError('4 DEADLINE_EXCEEDED'), RETRY],
+  ['etcd', 'cancelled', new GRPCCancelledError('1 CANCELLED'), RETRY],
+  ['etcd', 'internal error', new GRPCInternalError('13 INTERNAL'), RETRY],
+  ['etcd', 'busy', new GRPCResourceExhastedError('8 RESOURCE_EXHAUSTED'), RETRY],
+  ['etcd', 'host left out', new BrokenCircuitError(), RETRY],
+  ['etcd', 'no leader', new EtcdError('etcdserver: no leader'), RETRY],
+  ['etcd', 'expired etcd lease', new EtcdError('etcdserver: requested lease not found'), RETRY],
+  ['etcd', 'slow disk', new EtcdError('etcdserver: request timed out'), RETRY],
+  ['etcd', 'new leader', new EtcdError('etcdserver: leader changed'), RETRY],
+  [
+    'etcd',
+    'full',
+    new GRPCResourceExhastedError('8 RESOURCE_EXHAUSTED: etcdserver: mvcc: database space exceeded'),
+    FINAL,
+  ],
+  ['etcd', 'ended client', new ClientClosedError('KV'), FINAL],
+  ['etcd', 'permission', new EtcdPermissionDeniedError('etcdserver: permission denied'), FINAL],
+  ['etcd', 'no credentials', new GRPCUnauthenticatedError('16 UNAUTHENTICATED'), FINAL],
+  ['etcd', 'wrong password', new EtcdAuthenticationFailedError('invalid user ID or password'), FINAL],
+  ['etcd', 'syntax', new GRPCInvalidArgumentError('3 INVALID_ARGUMENT'), FINAL],
+  ['etcd', 'bug', new TypeError('x is not a function'), FINAL],
 
   ['Firestore', 'connection refused or reset', grpc(14), RETRY],
   ['Firestore', 'timeout', grpc(4), RETRY],
@@ -248,6 +327,10 @@ it.each([5, 6, 9, 10])('a write of Firestore that fails with code %i was precede
 
 function coded(code: string, message = `message of ${code}`): Error {
   return Object.assign(new Error(message), { code })
+}
+
+function mysql(errno: number, code?: string): Error {
+  return Object.assign(new Error(`message of ${errno}`), { errno, ...(code !== undefined && { code }) })
 }
 
 function sqlite(errcode: number, message = `message of ${errcode}`): Error {

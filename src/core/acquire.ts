@@ -31,7 +31,7 @@ export async function acquire(
   started: number,
 ): Promise<Keeper> {
   const { clock, store, queue, callTimeout, endsWithProcess, emit } = context
-  const { resource, owner, ttl, metadata, share, atLeast, lockDelay, wait, retry } = options
+  const { resource, owner, ttl, metadata, share, atLeast, lockDelay, replace, wait, retry } = options
   if ((share || atLeast || lockDelay) && !store.supports.share)
     refuse('share', `no share, atLeast or lockDelay: the ${store.kind} store has none`, share)
   const wakeSignal = new WakeSignal(clock)
@@ -54,6 +54,7 @@ export async function acquire(
     share,
     atLeast,
     lockDelay,
+    replace,
     endsWithProcess,
     ...(wait > 0 && store.supports.queue && { wake: (inMs: number) => wakeSignal.wake(inMs) }),
     queued(isQueued) {
@@ -71,7 +72,8 @@ export async function acquire(
 
   try {
     for (;;) {
-      if (queue) await localTurn(queue)
+      // A steal is granted whoever waits.
+      if (queue && !replace) await localTurn(queue)
       queued = false
       sent = moment(clock)
       emit(ask, { type: 'attempt', attempt: ++attempts })

@@ -4,14 +4,10 @@ import {
   checkEach,
   expectFunction,
   expectMethods,
-  expectObject,
   expectOptions,
   expectWhole,
-  hasMethods,
   refuse,
-  refuseClient,
 } from '../base/arguments.ts'
-import { suggestStore } from '../base/backend-of.ts'
 import { createChannel } from '../base/channel.ts'
 import { systemClock } from '../base/clock.ts'
 import { defaultOwner } from '../base/default-owner.ts'
@@ -21,7 +17,7 @@ import { checkResource } from '../base/resource-name.ts'
 import { acquireAll, checkResources, type LeaseGroup } from './acquire-all.ts'
 import type { Lease } from './lease.ts'
 import { LeaseHandle } from './lease-handle.ts'
-import { createManager, type Manager } from './manager.ts'
+import { createManager, expectStore, type Manager } from './manager.ts'
 import { ADOPT_CHECKS, expectOneAttempt, type LeaseOptions, type LeasesOptions } from './options.ts'
 import type { LookingStore, ManagedStore, WaitingRecord } from './store.ts'
 import { adopt, checkTicket, type LeaseTicket } from './ticket.ts'
@@ -265,9 +261,3 @@ export function createLeases(
 const LIST_AT_ONCE = 1000
 
 type Looking = Required<LookingStore>
-
-function expectStore(store: ManagedStore): void {
-  if (!hasMethods(store, 'acquire', 'renew', 'release'))
-    refuseClient('store', `a LeaseStore such as ${suggestStore(store)}`, store)
-  expectObject('store.supports', store.supports)
-}

@@ -5,13 +5,14 @@ import type { ManagedStore } from './store.ts'
 
 /** The waiters of one manager, for stores that keep no queue. */
 export interface LocalQueue {
+  /** Whether somebody waits: it was refused, or others are ahead. A first request under way is no reason to refuse. */
   has(resource: string): boolean
   /** Joins the queue if necessary, and returns how many waiters are ahead. */
   place(resource: string, waiter: WakeSignal): number
   leave(resource: string, waiter: WakeSignal): void
   /** Wakes the first waiter. */
   wake(resource: string): void
-  /** Starts listening to the store. */
+  /** Somebody has to wait: starts listening to the store. */
   watch(about: About): void
 }
 
@@ -21,6 +22,7 @@ export interface LocalQueue {
  */
 export function createLocalQueue(store: ManagedStore, emit: Context['emit']): LocalQueue {
   const queues = new Map<string, WakeSignal[]>()
+  const waited = new Set<string>()
   let watch: Promise<AsyncDisposable> | undefined
 
   const wake = (resource: string) => queues.get(resource)?.[0]?.wake()
@@ -30,7 +32,7 @@ export function createLocalQueue(store: ManagedStore, emit: Context['emit']): Lo
 
   return {
     wake,
-    has: (resource) => queues.has(resource),
+    has: (resource) => waited.has(resource),
     place(resource, waiter) {
       const queue = queues.get(resource) ?? []
       queues.set(resource, queue)
@@ -40,13 +42,17 @@ export function createLocalQueue(store: ManagedStore, emit: Context['emit']): Lo
     leave(resource, waiter) {
       const rest = queues.get(resource)?.filter((other) => other !== waiter)
       if (rest?.length) queues.set(resource, rest)
-      else queues.delete(resource)
+      else {
+        queues.delete(resource)
+        waited.delete(resource)
+      }
       wake(resource)
       if (queues.size > 0) return
       watch?.then((ended) => ended[Symbol.asyncDispose]()).catch(() => {})
       watch = undefined
     },
     watch(about) {
+      waited.add(about.resource)
       if (watch || !store.supports.push || !store.watch) return
       const starting = store.watch((event) => {
         if (event.type === 'gap') wakeAll()

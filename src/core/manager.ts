@@ -1,5 +1,7 @@
 import { onAbort, Stop } from '../base/abort.ts'
 import { answerWithin } from '../base/answer-within.ts'
+import { expectObject, hasMethods, refuseClient } from '../base/arguments.ts'
+import { suggestStore } from '../base/backend-of.ts'
 import { createChannel } from '../base/channel.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { acquire } from './acquire.ts'
@@ -17,7 +19,7 @@ import {
 import { releaseInTime } from './release.ts'
 import type { ManagedStore } from './store.ts'
 
-export type { Keeper }
+export { acquire, type Context, type Keeper }
 
 /** Waits for leases and holds them. */
 export interface Manager {
@@ -153,4 +155,11 @@ export function createManager(
 
 function closedError(): LeaseError {
   return new LeaseError('closed', 'the manager was closed')
+}
+
+/** Throws if it is no store, and says which factory makes one of it. */
+export function expectStore(store: ManagedStore): void {
+  if (!hasMethods(store, 'acquire', 'renew', 'release'))
+    refuseClient('store', `a LeaseStore such as ${suggestStore(store)}`, store)
+  expectObject('store.supports', store.supports)
 }

@@ -71,6 +71,8 @@ export interface CheckedOptions {
   readonly share?: number | undefined
   readonly atLeast?: number | undefined
   readonly lockDelay?: number | undefined
+  /** As in `Ask`. */
+  readonly replace?: 'any' | undefined
   readonly signal?: AbortSignal | undefined
 }
 

@@ -104,7 +104,7 @@ describe('the default instance', () => {
       project.holdsProjectLock(lease),
       project.projectLockSignal(lease).aborted,
     ])
-    expect(held).toEqual([[{ name: 'imgponic:project:autosave' }], true, false])
+    expect(held).toEqual([[{ name: 'imgponic:project:autosave', mode: 'exclusive' }], true, false])
     expect(emitted.filter((type) => type === 'lock:acquired').length).toBe(2)
     const lease = await project.acquireProjectLock({ scope: 'history' })
     expect(await project.renewProjectLock(lease)).toEqual(lease)

@@ -44,11 +44,8 @@ export const leaseAsk = v.object({
   /** Take the lease over, but only from the lease with this token and if no other is live. `any` ends all leases. */
   replace: v.exactOptional(v.union([token, v.literal('any')])),
 })
-/** Who holds the resource: the oldest live lease, and all of them. Older servers name only the first. */
-const holding = {
-  holder: v.exactOptional(v.nullable(leaseRecord)),
-  holders: v.exactOptional(v.array(leaseRecord)),
-}
+/** Who holds the resource: the oldest live lease, and all of them. */
+const holding = { holder: v.nullable(leaseRecord), holders: v.array(leaseRecord) }
 export const leaseGrant = v.object({
   granted: v.literal(true),
   lease: leaseRecord,
@@ -97,13 +94,17 @@ export const leaseBatch = v.object({
 export const leaseBatchAnswers = v.object({
   answers: v.array(v.object({ status: v.number(), body: v.record(v.string(), v.unknown()) })),
 })
-export const leasesRead = v.object({
-  /** In a list, every lease. Of resources that were named, the oldest of each. */
+/** Of each resource that was named, the oldest lease and all, and those who wait, if the request asked for them. */
+const read = {
   leases: v.array(v.nullable(leaseRecord)),
-  /** All live leases of each resource that was named, oldest first. */
-  holders: v.exactOptional(v.array(v.array(leaseRecord))),
-  /** In the order of the leases, if the request asked for them. */
+  holders: v.array(v.array(leaseRecord)),
   queues: v.exactOptional(v.array(waitingQueue)),
+}
+export const leaseRead = v.object(read)
+/** Without names: in `leases` all leases, in pages. */
+export const leasesRead = v.object({
+  ...read,
+  holders: v.exactOptional(read.holders),
   next: v.exactOptional(v.string()),
 })
 export const sweepQuery = v.object({

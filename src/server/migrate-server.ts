@@ -48,7 +48,7 @@ export async function migrateServer(
 
   const quoted = (table: string) => (schema === undefined ? '' : `${identifier(schema)}.`) + identifier(table)
   const tables = [
-    ...['', '_waiters', '_meta'].map((suffix) => quoted(`${leases}${suffix}`)),
+    ...['', '_waiters', '_shared', '_meta'].map((suffix) => quoted(`${leases}${suffix}`)),
     ...[documents, audit, secrets, versionsTable(documents)].map(within),
   ]
   if (grantTo !== undefined) {

@@ -10,7 +10,7 @@ export interface SqlAuditOptions {
 }
 
 /** Old entries are deleted after every so many new ones. */
-const DELETE_EVERY = 100
+export const DELETE_EVERY = 100
 
 /** One trail for all nodes, which outlives them. */
 export function sqlAudit(dialect: Dialect, options: SqlAuditOptions): AuditLog {

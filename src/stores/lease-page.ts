@@ -6,6 +6,7 @@ import type { LeasePage, ListQuery } from '../core/index.ts'
 /** Between resource and token in a cursor. No name of a resource contains it. */
 const SEPARATOR = '\t'
 
+/** Where a page begins. */
 export interface Cursor {
   /** Sorts before every name if it is empty. */
   readonly resource: string

@@ -32,3 +32,13 @@ it('a take-over leaves no reservation that does not fit beside it', () => {
   expect(acquire('waiter', START_MS + 1001, { share: 2 })).toMatchObject({ granted: false })
   expect(liveRecords(row, START_MS + 1001)).toMatchObject([{ id: 'successor' }])
 })
+
+it('a steal by a shared lease wakes the waiters that fit beside it', () => {
+  row = newRow('r', 0)
+  acquire('holder', START_MS)
+  acquire('waiter', START_MS, { share: 2 })
+  const effects = new Effects()
+  const request = { resource: 'r', id: 'thief', owner: 'Mika', ttl: 1000, share: 2, replace: 'any' } as const
+  ask(row, request, null, START_MS, effects)
+  expect([...effects.wakes]).toEqual([['waiter', 0]])
+})

@@ -23,6 +23,7 @@ export const KEEP_FREE_MS = 3_600_000
 /** Tokens follow the clock in microseconds. */
 export const TOKENS_PER_MS = 1000
 
+/** One resource: its leases, its queue and its reservations. */
 export interface LeaseRow {
   readonly resource: string
   /** Of the last grant. In a new row: the highest token of all rows that the store has deleted. */
@@ -39,6 +40,7 @@ export interface LeaseRow {
   reserved: Map<string, Reservation>
 }
 
+/** A lease as a row keeps it. */
 export interface StoredLease {
   readonly id: string
   readonly owner: string
@@ -60,9 +62,15 @@ export interface StoredLease {
   keptUntil?: number
 }
 
-/** A request, with the record of the process if the lease is to end with it. */
-export type RowAsk = Ask & { readonly process?: string | null }
+/** A request as a row carries it out. */
+export type RowAsk = Ask & {
+  /** The record of the process, if the lease is to end with it. */
+  readonly process?: string | null
+  /** Of the lease, if the backend has a better clock for it. Must be higher than that of the row. */
+  readonly token?: number
+}
 
+/** A request that waits in the queue of a row. */
 export interface Waiter {
   readonly id: string
   /** The process or connection of the waiter. When one waiter misses its turn, all of its channel ask again. */
@@ -73,6 +81,7 @@ export interface Waiter {
   readonly share?: number | null
 }
 
+/** The resource is kept for a waiter that was woken. */
 export interface Reservation {
   until: number
   /** Of the waiter; `null`: exclusive. */
@@ -92,7 +101,7 @@ export function newRow(resource: string, floor: number): LeaseRow {
   return { resource, token: floor, leases: [], endedAt: 0, queue: new Map(), reserved: new Map() }
 }
 
-/** `channel`: joins the queue if the request does not fit; `null`: does not wait. */
+/** Grants the request if it fits. `channel`: otherwise it joins the queue; `null`: it does not wait. */
 export function ask(
   row: LeaseRow,
   request: RowAsk,
@@ -112,6 +121,7 @@ export function ask(
   return mayHold ? grant(row, request, now, effects) : refuse(row, request, channel, now)
 }
 
+/** Extends a live lease. Never creates one, and never revives an expired one. */
 export function renew(
   row: LeaseRow,
   request: Pick<RowAsk, 'id' | 'ttl' | 'process'>,
@@ -124,6 +134,7 @@ export function renew(
   return { ok: true, lease: extend(row, own, request, now, effects) }
 }
 
+/** Ends the lease, the reservation or the place in the queue of an id, or by force the lease with a token. */
 export function release(
   row: LeaseRow,
   by: { readonly id: string } | { readonly token: number },
@@ -148,9 +159,15 @@ export function release(
   return { ended, holders: liveRecords(row, now) }
 }
 
-/** Ends expired leases, at most `limit`, and returns them. */
-export function expire(row: LeaseRow, now: number, effects: Effects, limit = Infinity): LeaseRecord[] {
-  const expired = endExpired(row, now, effects, limit)
+/** Ends expired leases, at most `limit`, and returns them. `tokens`: only these. */
+export function expire(
+  row: LeaseRow,
+  now: number,
+  effects: Effects,
+  limit = Infinity,
+  tokens?: readonly number[],
+): LeaseRecord[] {
+  const expired = endExpired(row, now, effects, limit, tokens)
   settle(row, now, effects)
   return expired
 }
@@ -234,15 +251,16 @@ function grant(row: LeaseRow, request: RowAsk, now: number, effects: Effects): A
   const { id, owner, ttl, metadata = null, process, atLeast, lockDelay } = request
   const share = row.reserved.get(id)?.share ?? request.share ?? null
   const ended = endExpired(row, now, effects)
-  if (isReplacing(row, request, now)) {
+  const isTakeOver = isReplacing(row, request, now)
+  if (isTakeOver) {
     for (const lease of row.leases.filter((one) => isLive(one, now)))
       ended.push(end(row, lease, 'taken-over', now, effects))
     row.leases = []
-    // They may not fit beside the new lease. Those that do are made again by the next transition.
+    // They may not fit beside the new lease. Those that do are made again below.
     row.reserved.clear()
   }
   const replaced = ended.at(-1)
-  const token = nextToken(row.token, now)
+  const token = request.token ?? nextToken(row.token, now)
   const lease: StoredLease = {
     id,
     owner,
@@ -264,6 +282,7 @@ function grant(row: LeaseRow, request: RowAsk, now: number, effects: Effects): A
   row.reserved.delete(id)
   const record = describe(row, lease, 'held', now)
   effects.changes.push(record)
+  if (isTakeOver) settle(row, now, effects)
   return { granted: true, lease: record, ...(replaced && { replaced }) }
 }
 
@@ -356,9 +375,18 @@ function extend(
   return record
 }
 
-function endExpired(row: LeaseRow, now: number, effects: Effects, limit = Infinity): LeaseRecord[] {
+function endExpired(
+  row: LeaseRow,
+  now: number,
+  effects: Effects,
+  limit = Infinity,
+  tokens?: readonly number[],
+): LeaseRecord[] {
   const expired = row.leases.filter((lease) => !hasEnded(lease) && !isLive(lease, now))
-  return expired.slice(0, limit).map((lease) => end(row, lease, 'expired', now, effects))
+  return expired
+    .filter(({ token }) => !tokens || tokens.includes(token))
+    .slice(0, limit)
+    .map((lease) => end(row, lease, 'expired', now, effects))
 }
 
 function end(

@@ -23,6 +23,7 @@ export function decodeLeases(values: unknown): StoredLease[] | null {
   return leases.every((lease) => lease !== null) ? leases : null
 }
 
+/** The reservations of a row, as JSON can carry them. */
 export function encodeReserved(reserved: ReadonlyMap<string, Reservation>): unknown {
   return Array.from(reserved, ([id, { until, share }]) => ({ id, until, share: encodeShare(share) }))
 }

@@ -102,7 +102,7 @@ export function createAppend<E extends object, S extends object>(options: Append
     },
     onChanged(changes) {
       for (const [key, change] of Object.entries(changes ?? {})) {
-        if (!key.startsWith(layout.keys.logPrefix)) continue
+        if (!layout.isRecord(key)) continue
         if (readRecord(change?.newValue) === DONE) waiting.get(key)?.(change?.newValue)
         else schedule.soon()
       }

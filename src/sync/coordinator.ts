@@ -67,7 +67,7 @@ export function createCoordinator(options: SyncBaseOptions): Coordinator {
 
   function noticeRecords(changes: Parameters<StorageListener>[0]): void {
     for (const [key, change] of Object.entries(changes ?? {})) {
-      const record = key.startsWith(layout.keys.logPrefix) && readRecord(change?.newValue)
+      const record = layout.isRecord(key) && readRecord(change?.newValue)
       if (record) schedule.soon(record.soon)
     }
   }

@@ -34,6 +34,26 @@ describe('updateEntity', () => {
     for (const surface of surfaces) expect(surface.get('a')).toEqual({ n: 60 })
   })
 
+  it('loses no count although the worker dies again and again', async () => {
+    const extension = fakeExtension({ latency: [1, 9] })
+    extension.startWorker()
+    const tabs = await opened(extension, 'Tab', 'Tab')
+    let deaths = 0
+    extension.browser.onWrite(() => {
+      if (++deaths % 3 === 0) extension.browser.worker?.kill()
+    })
+    const count = async (tab: (typeof tabs)[number]) => {
+      for (let n = 0; n < 15; )
+        await tab
+          .updateEntity('a', (item) => ({ n: (item?.n ?? 0) + 1 }))
+          .then(() => n++)
+          .catch(({ code }) => expect(code).toBe('store-unavailable'))
+    }
+    await extension.resolved(Promise.all(tabs.map(count)))
+    expect(deaths).toBeGreaterThan(30)
+    expect(extension.browser.items()['trackedEntity:a']).toEqual({ n: 30 })
+  })
+
   it('comes after the earlier writes of its context, and refuses what is not an entity', async () => {
     const sync = createSync<Item>({ storage: memoryStorage() })
     void sync.setEntity('a', { n: 5 })

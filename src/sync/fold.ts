@@ -1,6 +1,7 @@
 /** What the records of the log make of the stored data. Pure: it only computes. */
 import { isObject } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
+import { type Format, show } from './format.ts'
 import { isDeepEqual, withChanges } from './json.ts'
 import type { Layout } from './layout.ts'
 import { DONE, type Operation, placeOf, readRecord } from './log.ts'
@@ -18,14 +19,13 @@ export interface Records {
 }
 
 /** `ignored`: malformed records, and those of other formats. They stay where they are. */
-export function readRecords(items: Items, prefix: string, format: string) {
+export function readRecords(items: Items, layout: Layout, format: Format) {
   const operations: Logged[] = []
   const keys: string[] = []
   const ignored: string[] = []
-  for (const key of Object.keys(items).sort()) {
-    if (!key.startsWith(prefix)) continue
+  for (const key of Object.keys(items).filter(layout.isRecord).sort()) {
     const record = readRecord(items[key])
-    if (record === null || (record !== DONE && record.format !== format)) {
+    if (record === null || (record !== DONE && record.format !== show(format))) {
       ignored.push(key)
       continue
     }

@@ -56,15 +56,13 @@ describe('contexts that write, die, and receive messages late, twice or not at a
 async function play({ seed, steps, flavour, option, shards }: World, withLocks: boolean) {
   const random = mulberry32(seed)
   let calm = false
-  // A worker that dies forgets which requests it has carried out, and may carry out one twice.
-  const workerDies = steps.some(({ act }) => act === 'killWorker')
   const extension = fakeExtension({
     random,
     flavour,
     withLocks,
     latency: [0, 20],
     messageLatency: [0, 120],
-    deliveries: () => (calm ? 1 : ([0, 1, 1, workerDies ? 1 : 2][Math.floor(random() * 4)] ?? 1)),
+    deliveries: () => (calm ? 1 : ([0, 1, 1, 2][Math.floor(random() * 4)] ?? 1)),
     sync: { option, ...(option === 'B' && { shards }) },
   })
   const { browser, clock } = extension
@@ -76,7 +74,7 @@ async function play({ seed, steps, flavour, option, shards }: World, withLocks: 
 
   const open = (kind: 'Page' | 'Tab') => {
     const surface = extension[`open${kind}`]()
-    if (withLocks && !workerDies) watchForReturns(surface, run)
+    if (withLocks) watchForReturns(surface, run)
     return surface
   }
   const surfaces = [open('Page'), open('Page'), open('Tab')]

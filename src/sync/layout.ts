@@ -75,6 +75,8 @@ export function createLayout({ namespace, option, shards: wanted, storage }: Lay
     empty: Object.fromEntries(indexKeys.map((key) => [key, write(new Map())])),
     /** The keys of entities. Empty if the index contains the entities. */
     entityKeys: (ids: Iterable<string>): string[] => (inIndex ? [] : Array.from(ids, entityKey)),
+    /** Whether this is the key of a record of the log. */
+    isRecord: (key: string) => key.startsWith(keys.logPrefix),
     /** The id of the entity whose key this is. */
     idOf: (key: string): string | undefined =>
       !inIndex && key.startsWith(keys.entityPrefix) ? key.slice(keys.entityPrefix.length) : undefined,

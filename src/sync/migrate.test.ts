@@ -163,6 +163,14 @@ describe('a schema', () => {
     }
   })
 
+  it('is refused by a storage that does not keep it', async () => {
+    const storage = memoryStorage(versionOne)
+    vi.spyOn(storage, 'set').mockResolvedValue()
+    vi.spyOn(storage, 'remove').mockResolvedValue()
+    const sync = createSync<Item>({ storage, schema })
+    await expect(sync.bootstrap()).rejects.toMatchObject({ code: 'other-format' })
+  })
+
   it('keeps the order of the entities, also of numbers as ids', async () => {
     const ids = ['20', 'x', '3']
     const storage = memoryStorage({

@@ -1,7 +1,7 @@
 /** The migration of all stored data from an older format. */
 import { isObject, refuse } from '../base/arguments.ts'
 import { createFold, readHead, readRecords } from './fold.ts'
-import { type Format, readMeta, show } from './format.ts'
+import { type Format, readMeta } from './format.ts'
 import { createLayout, expectIds, type Layout } from './layout.ts'
 import { DONE } from './log.ts'
 import { type Items, logOf, type StorageAdapter } from './storage.ts'
@@ -52,7 +52,7 @@ export async function migrate(
     for (const id of ids) if (!stored.has(id)) stored.set(id, lookup(id))
   }
 
-  const records = readRecords(logged, keys.logPrefix, show(meta))
+  const records = readRecords(logged, layout, meta)
   const folded = createFold({
     indexed: new Set(stored.keys()),
     revision: meta.revision,

@@ -47,7 +47,7 @@ export interface Reader {
 
 export function createReader<E extends object, S extends object>(options: ReaderOptions<E, S>): Reader {
   const { storage, layout, format, view, defaults, validate, batch, clock, warn, closing } = options
-  const { keys, indexKeys } = layout
+  const { keys, indexKeys, isRecord } = layout
   const log = logOf(storage)
   let begin = () => {}
   /** The end of the last read. The first one is `readAll`. */
@@ -77,10 +77,6 @@ export function createReader<E extends object, S extends object>(options: Reader
           [keys.settings, ...indexKeys, ...keysOf(view.state.entries.map(([id]) => id)), ...view.records]
       void read(changed)
     },
-  }
-
-  function isRecord(key: string): boolean {
-    return key.startsWith(keys.logPrefix)
   }
 
   /** A record never changes until it is carried out. Then it is dropped from the view, once. */

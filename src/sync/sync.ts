@@ -202,7 +202,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
 
   /** Shows the records of the log, and has them carried out. */
   async function readLog(): Promise<void> {
-    const records = (await log.keys()).filter((key) => key.startsWith(keys.logPrefix))
+    const records = (await log.keys()).filter(layout.isRecord)
     await reader.read(records)
     if (records.length > 0) schedule.soon()
   }
@@ -301,7 +301,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
 
   /** The storage of the log may have other keys that look like ours. */
   function onLogChanged(changes: Parameters<StorageListener>[0]): void {
-    const records = Object.entries(changes ?? {}).filter(([key]) => key.startsWith(keys.logPrefix))
+    const records = Object.entries(changes ?? {}).filter(([key]) => layout.isRecord(key))
     if (!changes || records.length > 0) onChanged(changes && Object.fromEntries(records))
   }
 

@@ -19,7 +19,7 @@ export type SyncWarningCode =
   | 'write-postponed'
   /** The extension was reloaded under this context. It has stopped; only a reload of the page helps. */
   | 'invalidated'
-  /** The storage could not be read. The read is repeated. */
+  /** The storage could not be read. The read is repeated; further failures in a row are not reported. */
   | 'read-failed'
   /** An entity or an orphaned key could not be removed. */
   | 'remove-failed'

@@ -5,7 +5,7 @@
  */
 import { asLeaseError, type LeaseError } from '../base/errors.ts'
 import { createFold, type Logged, readHead, readRecords } from './fold.ts'
-import { needsMigration, readMeta, show } from './format.ts'
+import { expectFormat, needsMigration, readMeta } from './format.ts'
 import { expectIds } from './layout.ts'
 import type { SyncLocks } from './locks.ts'
 import { type Answer, DONE, isOf, type Operation } from './log.ts'
@@ -75,17 +75,15 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
     unlogged: readonly Operation[],
     stored?: (outcome: Outcome) => void,
   ): Promise<Outcome> {
-    const [base, logged] = await Promise.all([readHead(options), readLog(expected)])
+    const readAll = () => Promise.all([readHead(options), readLog(expected)])
+    let [base, logged] = await readAll()
     if (needsMigration(base, layout, format)) {
-      await migrate(
-        options,
-        base,
-        logged,
-        unlogged.some(({ reset }) => reset),
-      )
-      return carryOutAll(expected, unlogged, stored)
+      const resets = unlogged.some(({ reset }) => reset)
+      await migrate(options, base, logged, resets)
+      ;[base, logged] = await readAll()
+      expectFormat(readMeta(base, keys), format)
     }
-    const records = readRecords(logged, keys.logPrefix, show(format))
+    const records = readRecords(logged, layout, format)
     records.ignored.forEach(report)
     const operations = unlogged.map((operation) => ['', operation] as const)
     const outcome: Outcome = { results: new Map(), gone: new Set() }
@@ -167,7 +165,7 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
   /** `expected`: records that are probably there. They are read while the others are listed. */
   async function readLog(expected: readonly string[]): Promise<Items> {
     const [listed, found] = await Promise.all([log.keys(), read(log, expected)])
-    const others = listed.filter((key) => key.startsWith(keys.logPrefix) && !(key in found))
+    const others = listed.filter((key) => layout.isRecord(key) && !(key in found))
     return { ...found, ...(await read(log, others)) }
   }
 

@@ -112,6 +112,27 @@ describe('the web stores in Firefox', () => {
     },
   )
 
+  it.each(['locks', 'directory'] as const)(
+    '%s: counts the permits of all tabs, and lets no reader pass a writer',
+    async (kind) => {
+      const [a, b] = [await openTab(), await openTab()]
+      for (const tab of [a, b]) await tab.run('openStill', kind)
+      expect(await a.run('ask', 'Ann', { share: 2 })).toBe('granted')
+      expect(await b.run('ask', 'Ben', { share: 'unlimited' })).toBe('granted')
+      expect(await a.run('ask', 'writer')).toBe('place 0')
+      expect(await b.run('ask', 'reader', { share: 'unlimited' })).toBe('place 1')
+      await a.run('leave', 'Ann')
+      await b.run('leave', 'Ben')
+      await eventually(async () => expect(await a.run('isWoken', 'writer')).toBe(true))
+      expect(await a.run('ask', 'writer')).toBe('granted')
+      expect(await b.run('isWoken', 'reader')).toBe(false)
+      a.kill()
+      if (kind === 'directory') return
+      await eventually(async () => expect(await b.run('isWoken', 'reader')).toBe(true))
+      expect(await b.run('ask', 'reader', { share: 'unlimited' })).toBe('granted')
+    },
+  )
+
   it('tells a tab that its Web Lock was taken by force', async () => {
     const [a, b] = [await openStore('locks'), await openStore('locks')]
     await a.run('acquire', 'Mika')

@@ -30,6 +30,12 @@ describe('the web stores in Chromium', () => {
     return { page, run }
   }
 
+  async function openStill(kind: 'locks' | 'directory') {
+    const tabs = [await openTab(), await openTab(), await openTab()] as const
+    for (const { run } of tabs) await run('openStill', kind)
+    return tabs
+  }
+
   it.each(['locks', 'directory'] as const)('%s: passes the conformance suite', async (kind) => {
     const { page, run } = await openTab()
     const results = await run('conformance', kind)
@@ -93,6 +99,86 @@ describe('the web stores in Chromium', () => {
     await eventually(async () => expect(await a.run('holder')).toBe('Aoi'))
     expect(await a.run('waiters')).toEqual([])
     await Promise.all([a.page.close(), c.page.close()])
+  })
+
+  it.each(['locks', 'directory'] as const)(
+    '%s: counts the permits of all tabs, and gives a freed one to the first who waits',
+    async (kind) => {
+      const [a, b, c] = await openStill(kind)
+      expect(await a.run('ask', 'Ann', { share: 2 })).toBe('granted')
+      expect(await b.run('ask', 'Ben', { share: 2 })).toBe('granted')
+      expect(await c.run('owners')).toEqual(['Ann', 'Ben'])
+      expect(await c.run('ask', 'Cem', { share: 2 })).toBe('place 0')
+      expect(await a.run('ask', 'Dan', { share: 'unlimited' })).toBe('place 1')
+      await b.run('leave', 'Ben')
+      await eventually(async () => expect(await c.run('isWoken', 'Cem')).toBe(true))
+      expect(await a.run('isWoken', 'Dan')).toBe(false)
+      expect(await c.run('ask', 'Cem', { share: 2 })).toBe('granted')
+      for (const [tab, id] of [
+        [a, 'Ann'],
+        [a, 'Dan'],
+        [c, 'Cem'],
+      ] as const)
+        await tab.run('leave', id)
+      expect(await b.run('ask', 'Eve')).toBe('granted')
+      await b.run('leave', 'Eve')
+      await Promise.all([a.page.close(), b.page.close(), c.page.close()])
+    },
+  )
+
+  it.each(['locks', 'directory'] as const)(
+    '%s: lets no reader pass a writer of another tab',
+    async (kind) => {
+      const [a, b, c] = await openStill(kind)
+      expect(await a.run('ask', 'reader', { share: 'unlimited' })).toBe('granted')
+      expect(await b.run('ask', 'writer')).toBe('place 0')
+      expect(await c.run('ask', 'late reader', { share: 'unlimited' })).toBe('place 1')
+      expect(await a.run('ask', 'later reader', { share: 'unlimited' })).toBe('place 2')
+      await a.run('leave', 'reader')
+      await eventually(async () => expect(await b.run('isWoken', 'writer')).toBe(true))
+      expect(await b.run('ask', 'writer')).toBe('granted')
+      await b.run('leave', 'writer')
+      await eventually(async () => expect(await c.run('isWoken', 'late reader')).toBe(true))
+      await eventually(async () => expect(await a.run('isWoken', 'later reader')).toBe(true))
+      expect(await a.run('ask', 'later reader', { share: 'unlimited' })).toBe('granted')
+      expect(await c.run('ask', 'late reader', { share: 'unlimited' })).toBe('granted')
+      await a.run('leave', 'later reader')
+      await c.run('leave', 'late reader')
+      await Promise.all([a.page.close(), b.page.close(), c.page.close()])
+    },
+  )
+
+  it('gives the permit of a closed tab to a waiter, and keeps it for its lock delay', async () => {
+    const [a, b, c] = await openStill('locks')
+    expect(await a.run('ask', 'Ann', { share: 1 })).toBe('granted')
+    expect(await c.run('ask', 'Cem', { share: 1 })).toBe('place 0')
+    await a.page.close()
+    await eventually(async () => expect(await c.run('isWoken', 'Cem')).toBe(true))
+    expect(await c.run('ask', 'Cem', { share: 1, lockDelay: 600_000 })).toBe('granted')
+    expect(await b.run('ask', 'Ben')).toBe('place 0')
+    await c.page.close()
+    await eventually(async () => expect(await b.run('isWoken', 'Ben')).toBe(true))
+    expect(await b.run('ask', 'Ben')).toBe('kept, place 0')
+    expect(await b.run('owners')).toEqual([])
+    await b.page.close()
+  })
+
+  it('counts permits whose rows the user has cleared', async () => {
+    const { page, run } = await openTab()
+    expect(await run('clearRecords')).toEqual([false, false, false, true])
+    await page.close()
+  })
+
+  it('grants no lease while somebody else holds its Web Lock', async () => {
+    const { page, run } = await openTab()
+    expect(await run('holdByStranger')).toEqual([null, 0, null, 'granted'])
+    await page.close()
+  })
+
+  it('takes the Web Lock from a frozen tab whose lease was ended by force', async () => {
+    const { page, run } = await openTab()
+    expect(await run('evictFrozen')).toBe(true)
+    await page.close()
   })
 
   it('tells a tab that its Web Lock was taken by force', async () => {

@@ -10,10 +10,12 @@ import { kindsOfStores } from './stores.ts'
 const {
   HOLDFAST_TEST_REDIS_URL: redis,
   HOLDFAST_TEST_POSTGRES_URL: postgres,
+  HOLDFAST_TEST_MYSQL_URL: mysql,
   HOLDFAST_TEST_NATS_URL: nats,
+  HOLDFAST_TEST_ETCD_URL: etcd,
 } = process.env
 
-describe.each(kindsOfStores({ redis, postgres, nats }))('%s', (_, storeIn) => {
+describe.each(kindsOfStores({ redis, postgres, mysql, nats, etcd }))('%s', (_, storeIn) => {
   it('passes all checks of doctor', async () => {
     const { code, stdout } = await holdfast(['doctor', await storeIn(temporaryDirectory())])
     const checks = ['reachable', 'version', 'schema', 'permissions', 'tokens', 'clock', 'push', 'speed']
@@ -44,7 +46,7 @@ describe('holdfast doctor', () => {
     ['no database', 'sqlite:./text.db', /✗ schema .*not a database\n +→ name another file, or /],
     [
       'no store',
-      'mysql:x',
+      'mongodb:x',
       /✗ reachable .*is not the address of a store\n +→ expected one that begins with sqlite:/,
     ],
   ])('reports that there is %s, and what to do', async (_, store, finding) => {
@@ -55,14 +57,14 @@ describe('holdfast doctor', () => {
     expect(code).toBe(1)
   })
 
-  it.each(['redis', 'rediss', 'postgres', 'nats', 'http', 'https'])(
+  it.each(['redis', 'rediss', 'postgres', 'mysql', 'nats', 'etcd', 'http', 'https'])(
     'shows why no server can be reached at an address of %s, but no password',
     async (scheme) => {
       const user = scheme.startsWith('http') ? '' : 'mika:secret@'
       const address = `${scheme}://${user}127.0.0.1:${await closedPort()}`
       const { code, stdout } = await holdfast(['doctor', address])
       expect(stdout).toMatch(
-        /✗ reachable .*(ECONNREFUSED 127|connection refused).*\n +→ check that it is running/,
+        /✗ reachable .*(ECONNREFUSED 127|connection refused|No connection established).*\n +→ check that it is running/,
       )
       expect(stdout).not.toContain('secret')
       expect(code).toBe(1)

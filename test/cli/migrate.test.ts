@@ -7,9 +7,16 @@ import { holdfast, temporaryDirectory } from './holdfast.ts'
 import { startServe } from './server.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env
-const TABLES = ['leases', 'leases_waiters', 'leases_meta', 'documents', 'audit', 'secrets', 'versions'].map(
-  (name) => `holdfast_${name}`,
-)
+const TABLES = [
+  'leases',
+  'leases_waiters',
+  'leases_shared',
+  'leases_meta',
+  'documents',
+  'audit',
+  'secrets',
+  'versions',
+].map((name) => `holdfast_${name}`)
 
 describe('a role of Postgres that may only use tables', () => {
   let admin: pg.Client

@@ -8,10 +8,12 @@ import { Ticking, TTL_MS } from './ticking.ts'
 const {
   HOLDFAST_TEST_REDIS_URL: redis,
   HOLDFAST_TEST_POSTGRES_URL: postgres,
+  HOLDFAST_TEST_MYSQL_URL: mysql,
   HOLDFAST_TEST_NATS_URL: nats,
+  HOLDFAST_TEST_ETCD_URL: etcd,
 } = process.env
 
-describe.each(kindsOfStores({ redis, postgres, nats }))('holdfast run on %s', (_, storeIn) => {
+describe.each(kindsOfStores({ redis, postgres, mysql, nats, etcd }))('holdfast run on %s', (_, storeIn) => {
   it('runs one command at a time', async () => {
     const { ticking, store } = await prepare()
     const runs = ['one', 'two'].map((name) => ticking.start(name, { store, ttl: '60s', forMs: 300 }))

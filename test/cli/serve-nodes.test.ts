@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { browserAt } from '../server/node-client.ts'
+import { holdfast } from './holdfast.ts'
 import { startServe } from './server.ts'
 
 const {
   HOLDFAST_TEST_REDIS_URL: redis = '',
   HOLDFAST_TEST_POSTGRES_URL: postgres = '',
+  HOLDFAST_TEST_MYSQL_URL: mysql = '',
   HOLDFAST_TEST_NATS_URL: nats = '',
+  HOLDFAST_TEST_ETCD_URL: etcd = '',
 } = process.env
 const name = `serve_nodes_${process.pid}`
 const ROOM = '/api/documents/draft'
@@ -14,6 +17,7 @@ const LOCK = `${ROOM}/lock`
 describe.each([
   ['redis', `${redis}?prefix=${name}`],
   ['postgres', `${postgres}?table=${name}`],
+  ['mysql', `${mysql}?table=${name}`],
   ['nats', `${nats}?bucket=${name}`],
 ])('two nodes of holdfast serve on %s', (_, store) => {
   const start = () => startServe(store, '--ttl', '1h', '--log-level', 'warn')
@@ -54,4 +58,12 @@ describe.each([
     const again = await secondAtC.call('PUT', ROOM, { content: 'after the restart', token: newer })
     expect(again.status).toBe(200)
   })
+})
+
+it('holdfast serve says that it cannot keep documents in etcd, and what to use', async () => {
+  const { code, stderr } = await holdfast(['serve', '--port', '0', '--store', etcd])
+  expect(stderr).toContain(
+    `serve cannot keep documents in ${etcd}; use sqlite:, postgres:, mysql:, redis: or nats:`,
+  )
+  expect(code).toBe(64)
 })

@@ -26,6 +26,7 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
   'stores/web/index': ['webStore(_)', 'webLockStore(_)', 'directoryStore(work, _)'],
   'client/http-store': ["httpStore('http://localhost', _)"],
   'client/index': ["createDocumentLock({ ..._, roomId: 'a', url: 'http://localhost' })"],
+  'locks/index': ['createLockManager(store, _)'],
   'guard/index': ['guardTable(_)', 'sqliteGuard(database, _)', 'postgresGuard(pool, _)'],
   'once/index': [
     'createOnce(memoryJobs(), _)',

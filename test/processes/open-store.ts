@@ -38,6 +38,18 @@ const OPENERS: Readonly<Record<string, (address: string) => Promise<OpenStore>>>
     pool.on('error', ignore)
     return withClient(postgresStore(pool), () => pool.end())
   },
+  'mysql:': async (address) => {
+    const { createPool } = await import('mysql2/promise')
+    const { mysqlStore } = await import('../../src/stores/mysql/index.ts')
+    const pool = createPool({ uri: address, connectionLimit: 4 })
+    return withClient(mysqlStore(pool), () => pool.end())
+  },
+  'etcd:': async (address) => {
+    const { Etcd3 } = await import('etcd3')
+    const { etcdStore } = await import('../../src/stores/etcd/index.ts')
+    const client = new Etcd3({ hosts: address.replace(/^etcd:/, 'http:') })
+    return withClient(etcdStore(client), async () => client.close())
+  },
   'nats:': async (address) => {
     const { connect } = await import('@nats-io/transport-node')
     const { natsStore } = await import('../../src/stores/nats/index.ts')

@@ -1,10 +1,12 @@
 import { connect as connectNats } from '@nats-io/transport-node'
 import { Cluster, Redis } from 'ioredis'
+import { createPool } from 'mysql2/promise'
 import pg from 'pg'
 import postgres from 'postgres'
 import { createClient, createCluster } from 'redis'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { memoryBus } from '../../src/server/buses/memory.ts'
+import { mysqlBus } from '../../src/server/buses/mysql.ts'
 import { natsBus } from '../../src/server/buses/nats.ts'
 import { postgresBus } from '../../src/server/buses/postgres.ts'
 import { redisBus } from '../../src/server/buses/redis.ts'
@@ -19,6 +21,7 @@ const {
   HOLDFAST_TEST_POSTGRES_URL = 'postgres://127.0.0.1:5432/postgres',
   HOLDFAST_TEST_REDIS_URL = 'redis://127.0.0.1:6379',
   HOLDFAST_TEST_NATS_URL = 'nats://127.0.0.1:4222',
+  HOLDFAST_TEST_MYSQL_URL = 'mysql://127.0.0.1:3306/test',
 } = process.env
 
 type Connected = Pick<BusNode, 'bus' | 'end'>
@@ -66,6 +69,13 @@ const connect: Record<string, readonly [server: string, (url: string, name: stri
         const client = quiet(createClient({ url, socket: { reconnectStrategy: 20 } }))
         await client.connect()
         return { bus: redisBus(client, { channel }), end: () => client.destroy() }
+      },
+    ],
+    mysql: [
+      HOLDFAST_TEST_MYSQL_URL,
+      async (uri, table) => {
+        const pool = createPool(uri)
+        return { bus: mysqlBus(pool, { table, poll: 10 }), end: () => pool.end() }
       },
     ],
     nats: [

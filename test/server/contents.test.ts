@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Kvm } from '@nats-io/kv'
 import { connect } from '@nats-io/transport-node'
 import { Redis } from 'ioredis'
+import { createPool } from 'mysql2/promise'
 import pg from 'pg'
 import postgres from 'postgres'
 import { createClient } from 'redis'
@@ -15,6 +16,9 @@ import {
   type DocumentStore,
   memoryAudit,
   memoryDocuments,
+  mysqlAudit,
+  mysqlDocuments,
+  mysqlSecrets,
   natsAudit,
   natsDocuments,
   natsSecrets,
@@ -33,6 +37,7 @@ const {
   HOLDFAST_TEST_POSTGRES_URL: serverUrl = '',
   HOLDFAST_TEST_REDIS_URL: redisUrl = '',
   HOLDFAST_TEST_NATS_URL: natsUrl = '',
+  HOLDFAST_TEST_MYSQL_URL: mysqlUrl = '',
 } = process.env
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-contents-'))
 const pool = new pg.Pool({ connectionString: serverUrl, max: 4 })
@@ -41,10 +46,11 @@ const database = openSqlite(join(directory, 'holdfast.db'))
 const ioRedis = new Redis(redisUrl)
 const nodeRedis = await createClient({ url: redisUrl }).connect()
 const nats = await connect({ servers: natsUrl })
+const mysql = createPool(mysqlUrl)
 afterAll(async () => {
   ioRedis.disconnect()
   nodeRedis.destroy()
-  await Promise.all([pool.end(), sql.end(), nats.close()])
+  await Promise.all([pool.end(), sql.end(), nats.close(), mysql.end()])
   database.close()
   rmSync(directory, { recursive: true })
 })
@@ -62,11 +68,13 @@ const DOCUMENTS: readonly (readonly [string, () => () => DocumentStore])[] = [
   ['ioredis', () => at((prefix) => redisDocuments(ioRedis, { prefix }))],
   ['redis', () => at((prefix) => redisDocuments(nodeRedis, { prefix }))],
   ['NATS', () => at((bucket) => natsDocuments(nats, { bucket }))],
+  ['MySQL', () => at((table) => mysqlDocuments(mysql, { table }))],
 ]
 const SECRETS: readonly (readonly [string, () => () => SecretStore])[] = [
   ['pg', () => at((table) => postgresSecrets(pool, { table }))],
   ['ioredis', () => at((prefix) => redisSecrets(ioRedis, { prefix }))],
   ['NATS', () => at((bucket) => natsSecrets(nats, { bucket }))],
+  ['MySQL', () => at((table) => mysqlSecrets(mysql, { table }))],
 ]
 const AUDITS: readonly (readonly [string, () => AuditLog])[] = [
   ['memory', () => memoryAudit(MAX_ENTRIES)],
@@ -76,6 +84,7 @@ const AUDITS: readonly (readonly [string, () => AuditLog])[] = [
   ['ioredis', () => redisAudit(ioRedis, { prefix: place(), maxEntries: MAX_ENTRIES })],
   ['redis', () => redisAudit(nodeRedis, { prefix: place(), maxEntries: MAX_ENTRIES })],
   ['NATS', () => natsAudit(nats, { bucket: place(), maxEntries: MAX_ENTRIES })],
+  ['MySQL', () => mysqlAudit(mysql, { table: place(), maxEntries: MAX_ENTRIES })],
 ]
 const LARGE = '文🔒'.repeat(300_000)
 const NOON = Date.UTC(2030, 0, 1, 12) * 1000

@@ -1,6 +1,8 @@
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
+import { Etcd3 } from 'etcd3'
 import { Redis } from 'ioredis'
+import { type Connection, createConnection } from 'mysql2/promise'
 import pg from 'pg'
 import type { ServerName } from '../../scripts/services/index.ts'
 import { HANG_MS } from '../hang-limit.ts'
@@ -22,9 +24,20 @@ export const clients: Record<ServerName, Client> = {
     read: (address) =>
       onPostgres(address, async (client) => (await client.query('select from mark')).rows.length === 0),
   },
+  mysql: {
+    write: (address) => onMysql(address, (connection) => connection.query('create table mark (n int)')),
+    read: (address) =>
+      onMysql(address, async (connection) =>
+        Array.isArray((await connection.query('select * from mark'))[0]),
+      ),
+  },
   nats: {
     write: (address) => onNats(address, (manager) => manager.streams.add({ name: 'mark' })),
     read: (address) => onNats(address, async (manager) => (await manager.streams.info('mark')) !== null),
+  },
+  etcd: {
+    write: (address) => onEtcd(address, (client) => client.put('mark').value('1').exec()),
+    read: (address) => onEtcd(address, async (client) => (await client.get('mark').string()) === '1'),
   },
   firestore: {
     write: (address) => fetch(`http://${address}/`),
@@ -49,6 +62,24 @@ async function onPostgres<T>(address: string, work: (client: pg.Client) => Promi
     return await work(client)
   } finally {
     await client.end()
+  }
+}
+
+async function onMysql<T>(address: string, work: (connection: Connection) => Promise<T>): Promise<T> {
+  const connection = await createConnection(address)
+  try {
+    return await work(connection)
+  } finally {
+    await connection.end()
+  }
+}
+
+async function onEtcd<T>(address: string, work: (client: Etcd3) => Promise<T>): Promise<T> {
+  const client = new Etcd3({ hosts: address.replace(/^etcd:/, 'http:') })
+  try {
+    return await work(client)
+  } finally {
+    client.close()
   }
 }
 

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Ask, LeaseStore } from '../../src/core/index.ts'
 import { firestoreStore } from '../../src/stores/firestore/index.ts'
 import { DocumentRegisters } from '../../src/stores/firestore/registers.ts'
+import { isWritten } from '../../src/stores/registers/index.ts'
 import { describeStore } from '../../src/testing/index.ts'
 import { eventually } from '../eventually.ts'
 import { HANG_MS } from '../hang-limit.ts'
@@ -134,10 +135,10 @@ describe('a lease in a document of Firestore', () => {
 
   it('is removed without a trace, unless it was written again', async () => {
     const registers = openRegisters()
-    const index = { isListed: false, dueIn: 0 }
+    const index = () => ({ isListed: false, dueAt: 0 })
     const first = await registers.write('r', 'one', null, index)
-    const second = first && (await registers.write('r', 'two', first.register, index))
-    if (!first || !second) throw new Error('not written')
+    const second = isWritten(first) && (await registers.write('r', 'two', first.register, index))
+    if (!isWritten(first) || !second || !isWritten(second)) throw new Error('not written')
     await registers.remove(first.register)
     expect((await registers.read(['r'])).registers).toMatchObject([{ text: 'two' }])
     await registers.remove(second.register)
@@ -146,7 +147,7 @@ describe('a lease in a document of Firestore', () => {
 
   it('sends no further request for a write that outlasts close', async () => {
     const registers = openRegisters()
-    const index = { isListed: false, dueIn: 0 }
+    const index = () => ({ isListed: false, dueAt: 0 })
     await registers.write('r', 'one', null, index)
     // It is in conflict with the first write, so it would read whether that was its own.
     const conflicting = registers.write('r', 'two', null, index)

@@ -2,6 +2,7 @@ import type { WebLocks } from '../../src/stores/browser/index.ts'
 
 interface Request {
   readonly name: string
+  readonly mode: 'exclusive' | 'shared'
   readonly tab: object
   readonly callback: (lock: unknown) => unknown
   readonly resolve: (value: unknown) => void
@@ -10,7 +11,7 @@ interface Request {
 
 /** The lock manager of one origin, with the parts that the stores use. `tab()` is the API in one tab. */
 export class FakeLockManager {
-  readonly #held = new Map<string, Request>()
+  #held: Request[] = []
   #pending: Request[] = []
 
   tab(): WebLocks & { close(): void } {
@@ -18,38 +19,55 @@ export class FakeLockManager {
     return {
       request: (name, how, callback) =>
         new Promise((resolve, reject) => {
-          const request: Request = { name, tab, callback, resolve, reject }
+          const { mode = 'exclusive' } = how
+          const request: Request = { name, mode, tab, callback, resolve, reject }
           if (how.signal?.aborted) return reject(how.signal.reason)
           if (how.steal) return this.#steal(request)
-          if (!this.#held.has(name)) return this.#grant(request)
+          if (this.#isGrantable(request)) return this.#grant(request)
           if (how.ifAvailable) return queueMicrotask(() => settle(request, null))
           this.#pending.push(request)
           how.signal?.addEventListener('abort', () => this.#abort(request, how.signal?.reason))
         }),
       query: async () => ({
-        held: [...this.#held.keys()].map((name) => ({ name })),
+        held: this.#held.map(({ name, mode }) => ({ name, mode })),
         pending: this.#pending.map(({ name }) => ({ name })),
       }),
       close: () => this.#close(tab),
     }
   }
 
+  /** Nobody who came before holds it or waits for it, except others in the mode `shared`. */
+  #isGrantable({ name, mode }: Request, pending = this.#pending): boolean {
+    const isInTheWay = (other: Request) =>
+      other.name === name && !(mode === 'shared' && other.mode === 'shared')
+    return !this.#held.some(isInTheWay) && !pending.some((other) => other.name === name)
+  }
+
   #grant(request: Request): void {
-    this.#held.set(request.name, request)
-    queueMicrotask(() => settle(request, { name: request.name }).then(() => this.#free(request)))
+    const { name, mode } = request
+    this.#held.push(request)
+    queueMicrotask(() => settle(request, { name, mode }).then(() => this.#free(request)))
   }
 
   #free(request: Request): void {
-    if (this.#held.get(request.name) !== request) return
-    this.#held.delete(request.name)
-    const next = this.#pending.find(({ name }) => name === request.name)
-    if (!next) return
-    this.#pending = this.#pending.filter((other) => other !== next)
-    this.#grant(next)
+    if (!this.#held.includes(request)) return
+    this.#held = this.#held.filter((other) => other !== request)
+    this.#grantNext()
+  }
+
+  #grantNext(): void {
+    const waiting: Request[] = []
+    for (const request of this.#pending) {
+      if (this.#isGrantable(request, waiting)) this.#grant(request)
+      else waiting.push(request)
+    }
+    this.#pending = waiting
   }
 
   #steal(request: Request): void {
-    this.#held.get(request.name)?.reject(new DOMException('stolen', 'AbortError'))
+    const stolen = this.#held.filter(({ name }) => name === request.name)
+    this.#held = this.#held.filter(({ name }) => name !== request.name)
+    for (const { reject } of stolen) reject(new DOMException('stolen', 'AbortError'))
     this.#grant(request)
   }
 
@@ -57,11 +75,13 @@ export class FakeLockManager {
     if (!this.#pending.includes(request)) return
     this.#pending = this.#pending.filter((other) => other !== request)
     request.reject(reason)
+    this.#grantNext()
   }
 
   #close(tab: object): void {
     this.#pending = this.#pending.filter((request) => request.tab !== tab)
-    for (const request of this.#held.values()) if (request.tab === tab) this.#free(request)
+    for (const request of this.#held) if (request.tab === tab) this.#free(request)
+    this.#grantNext()
   }
 }
 

@@ -54,10 +54,42 @@ export const platformCases: readonly PlatformCase[] = [
     expected: ['mine', 'AbortError'],
   },
   {
+    title: 'a shared lock has several holders, and none passes one who waits for it alone',
+    async observe({ locks }) {
+      const holders = [held(locks, 'shared', { mode: 'shared' }), held(locks, 'shared', { mode: 'shared' })]
+      await Promise.all(holders.map(({ granted }) => granted))
+      const order: string[] = []
+      const waiting = [
+        locks.request('shared', {}, () => order.push('alone')),
+        locks.request('shared', { mode: 'shared' }, () => order.push('shared')),
+      ]
+      const { held: locked = [] } = await locks.query()
+      for (const { letGo } of holders) letGo()
+      await Promise.all(waiting)
+      return [locked.filter(({ name }) => name === 'shared').map(({ mode }) => mode), order]
+    },
+    expected: [
+      ['shared', 'shared'],
+      ['alone', 'shared'],
+    ],
+  },
+  {
+    title: 'a shared lock is stolen from all its holders',
+    async observe({ locks }) {
+      const victims = [held(locks, 'all', { mode: 'shared' }), held(locks, 'all', { mode: 'shared' })]
+      await Promise.all(victims.map(({ granted }) => granted))
+      const stolen = await locks.request('all', { steal: true }, () => 'mine')
+      const outcomes = await Promise.all(victims.map(({ done }) => done))
+      for (const { letGo } of victims) letGo()
+      return [stolen, ...outcomes]
+    },
+    expected: ['mine', 'AbortError', 'AbortError'],
+  },
+  {
     title: 'an abort ends a wait with its own reason, and does nothing after the grant',
     async observe({ locks }) {
       const stop = new AbortController()
-      const first = held(locks, 'aborted', stop.signal)
+      const first = held(locks, 'aborted', { signal: stop.signal })
       await first.granted
       const waiting = locks.request('aborted', { signal: stop.signal }, () => 'granted')
       stop.abort(new Error('enough'))
@@ -126,14 +158,14 @@ export const platformCases: readonly PlatformCase[] = [
   },
 ]
 
-function held(locks: WebLocks, name: string, signal?: AbortSignal) {
+function held(locks: WebLocks, name: string, how: Parameters<WebLocks['request']>[1] = {}) {
   let letGo = () => {}
   let onGranted = () => {}
   const granted = new Promise<void>((resolve) => {
     onGranted = resolve
   })
   const done = locks
-    .request(name, signal ? { signal } : {}, () => {
+    .request(name, how, () => {
       onGranted()
       return new Promise<string>((resolve) => {
         letGo = () => resolve('let go')

@@ -14,6 +14,7 @@ type Open = (address: string, options: OpenOptions) => Promise<OpenedStore>
 
 const redis: Open = async (address) => (await import('./redis.ts')).openRedis(new URL(address))
 const postgres: Open = async (address) => (await import('./postgres.ts')).openPostgres(new URL(address))
+const etcd: Open = async (address) => (await import('./etcd.ts')).openEtcd(address)
 const http: Open = async (address) => (await import('./http.ts')).openHttp(new URL(address))
 
 const OPEN_BY_SCHEME: Readonly<Record<string, Open>> = {
@@ -23,7 +24,10 @@ const OPEN_BY_SCHEME: Readonly<Record<string, Open>> = {
   rediss: redis,
   postgres,
   postgresql: postgres,
+  mysql: async (address) => (await import('./mysql.ts')).openMysql(new URL(address)),
   nats: async (address) => (await import('./nats.ts')).openNats(new URL(address)),
+  etcd,
+  etcds: etcd,
   http,
   https: http,
 }

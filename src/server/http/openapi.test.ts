@@ -75,7 +75,7 @@ it('the document describes constants, choices, alternatives and null', () => {
       },
       holders: { type: 'array' },
     },
-    required: ['ended'],
+    required: ['ended', 'holder', 'holders'],
   })
 })
 

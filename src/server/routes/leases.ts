@@ -10,6 +10,7 @@ import {
   leaseBatchAnswers,
   leaseGrant,
   leaseLost,
+  leaseRead,
   leaseRefusal,
   leaseRelease,
   leaseReleased,
@@ -61,7 +62,7 @@ export function leaseRoutes(service: Service): Route[] {
       action: 'lease',
       summary: 'The live leases of a resource.',
       query: { waiting },
-      answers: { 200: leasesRead },
+      answers: { 200: leaseRead },
       handle: async (request) => ({ body: await readLeases(service, request, [request.resource]) }),
     }),
     route('GET', COLLECTION, {

@@ -9,4 +9,4 @@ export {
   type WebLocks,
   type WebWriter,
 } from './platform.ts'
-export { type Hold, type TabLocks, tabLocks } from './tab-locks.ts'
+export { tabLocks } from './tab-locks.ts'

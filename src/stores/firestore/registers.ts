@@ -64,13 +64,14 @@ export class DocumentRegisters implements Registers<DocumentRegister> {
     name: string,
     text: string,
     previous: DocumentRegister | null,
-    { isListed, dueIn }: IndexFields,
-  ): Promise<Written<DocumentRegister> | null> {
+    index: (now: number) => IndexFields,
+  ): Promise<Written<DocumentRegister> | Reading<DocumentRegister, DocumentRegister | null>> {
     const document = this.#collection.doc(idOf(name))
+    const { isListed, dueAt } = index(this.#seenMs)
     const fields = {
       record: text,
       live: isListed ? name : null,
-      due: dueIn === null ? null : new Date(this.#seenMs + dueIn),
+      due: dueAt === null ? null : new Date(dueAt),
       changed: new Date(this.#seenMs),
     }
     try {
@@ -82,7 +83,7 @@ export class DocumentRegisters implements Registers<DocumentRegister> {
       return { register: { name, text, ...timesOf(writeTime) } }
     } catch (error) {
       if (!isConflict(error)) throw error
-      return this.#ownWrite(name, text)
+      return this.#afterConflict(name, text)
     }
   }
 
@@ -147,9 +148,10 @@ export class DocumentRegisters implements Registers<DocumentRegister> {
   }
 
   /** The client repeats a write whose answer was lost, and then gets a conflict with its own first write. */
-  async #ownWrite(name: string, text: string): Promise<Written<DocumentRegister> | null> {
-    const register = registerOf(await this.#collection.doc(idOf(name)).get())
-    return register?.text === text ? { register } : null
+  async #afterConflict(name: string, text: string) {
+    const reading = await this.read([name])
+    const [register] = reading.registers
+    return register?.text === text ? { register } : reading
   }
 
   /**

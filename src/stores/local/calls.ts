@@ -14,6 +14,7 @@ const CLOSE_LIMIT_MS = 1000
 /** How much the latest call counts in the mean duration of a call. */
 const LATEST_SHARE = 0.1
 
+/** What the calls of a store need to know. */
 export interface CallsOptions {
   /** The name of the backend in messages, such as `Redis`. */
   readonly backend: string

@@ -10,6 +10,7 @@ const REOPEN_AFTER_FINAL_ERROR_MS = 30_000
 /** A server that has stopped does not answer a goodbye. */
 const CLOSE_LIMIT_MS = 1000
 
+/** How to open and close the connection, and whether anybody needs it. */
 export interface PushConnectionOptions<C> {
   readonly clock?: Clock
   /** `broken` may be called at any time afterwards, also before the promise has settled. */

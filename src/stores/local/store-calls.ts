@@ -10,6 +10,7 @@ const CHECK_EVERY_MS = 1000
 /** A request that has not ended after this time never will: its client has lost it. */
 const LOST_AFTER_MS = 30_000
 
+/** What the calls of a lease store need to know. */
 export interface StoreCallsOptions extends CallsOptions {
   /** How many acquire requests may be in flight. Default: no limit. */
   readonly maxInFlight?: number | undefined

@@ -5,6 +5,7 @@ import type { LeaseRecord, StoreEvent } from '../../core/index.ts'
 import type { LocalListeners } from '../local/listeners.ts'
 import type { PushConnection } from '../local/push-connection.ts'
 import type { ListeningConnection, RunQueries } from './notifications.ts'
+import { withShare } from './queries.ts'
 
 /** A transaction that takes longer waits for a lock. When it gets the lock, it sees that somebody watches. */
 const WRITERS_LIMIT_MS = 1000
@@ -84,7 +85,7 @@ export class ChangeFeed {
     const lease = parse(payload)
     if (!lease) listeners.tellGap()
     else if (lease.id === undefined) void this.#readAndTell(lease.resource)
-    else listeners.tellChange(lease)
+    else listeners.tellChange(withShare(lease))
     return true
   }
 

@@ -12,6 +12,7 @@ import {
 import { isMissing, postgresError } from '../../clients/postgres-errors.ts'
 import { checkAccess } from '../../clients/postgres-migration.ts'
 import type { Answer, Ask, CallOptions, LeaseStore } from '../../core/index.ts'
+import { nextAfter } from '../lease-page.ts'
 import { StoreCalls } from '../local/store-calls.ts'
 import { findNames, type InstalledState, inspect, install, type TablePlace } from './migrations.ts'
 import { expectName } from './names.ts'
@@ -122,7 +123,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
 
   return {
     kind: 'postgres',
-    supports: { queue: true, push: true, expiry: true, list: true, share: false },
+    supports: { queue: true, push: true, expiry: true, list: true, share: true },
     explain: connection.explain,
 
     get load() {
@@ -165,18 +166,18 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
       const limit = Math.min(query.limit, MAX_PAGE)
       const found = await run((queries) => queries.list({ ...query, limit: limit + 1 }), call)
       const leases = found.slice(0, limit)
-      const next = found.length > limit ? leases.at(-1)?.resource : undefined
-      return { leases, ...(next !== undefined && { next }) }
+      const last = leases.at(-1)
+      return { leases, ...(last && found.length > limit && { next: nextAfter(last) }) }
     },
 
     check: (call) =>
       calls.run(async () => {
-        const { table, waiters, meta } = await install(database, place, migrate).catch((error) => {
+        const { tables } = await install(database, place, migrate).catch((error) => {
           // From now on every call looks first, and fails as this one.
           installed.forget()
           throw error
         })
-        await checkAccess(database, [table, waiters, meta])
+        await checkAccess(database, tables)
       }, call),
 
     sweep: ({ limit }, call) => run((queries) => queries.sweep(Math.min(limit, MAX_PAGE)), call),

@@ -1,8 +1,12 @@
 import type { Names } from './names.ts'
+import { isLive } from './shared.ts'
 import { BY_KEY, CLOCK } from './units.ts'
 
+/** Higher than every token. */
+export const END_OF_RESOURCE = Number.MAX_SAFE_INTEGER
+
 /** Shows live leases and their waiters and locks nothing. It leaves out a corrupt row: acquiring its resource reports it. */
-export function listing({ table, waiters, fn, dollars }: Names): string {
+export function listing({ table, waiters, shared, fn, dollars }: Names): string {
   return `
 create or replace function ${fn('read')}(_resources text) returns text ${BY_KEY} as ${dollars}
 declare
@@ -10,14 +14,21 @@ declare
 begin
   return (
     select coalesce(json_agg((
-      select coalesce(json_agg(${fn('describe')}(t, 'held', at)), '[]') from ${table} t
-      where t.resource = wanted.name and t.expires_at > at and ${fn('is_sound')}(t)
+      select coalesce(json_agg(l.lease order by l.token), '[]') from (
+        select t.token, ${fn('describe')}(t, 'held', at) as lease from ${table} t
+        where t.resource = wanted.name and t.expires_at > at and ${fn('is_whole')}(t)
+        union all
+        select s.token, ${fn('show')}(s, 'held', at) from ${table} t join ${shared} s using (resource)
+        where t.resource = wanted.name and t.shared and ${isLive}
+      ) l
     ) order by wanted.place), '[]')
     from json_array_elements_text(_resources::json) with ordinality as wanted(name, place));
 end
 ${dollars};
 
-create or replace function ${fn('list')}(_prefix text, _after text, _limit integer) returns text ${BY_KEY} as ${dollars}
+-- After the lease with this token of the resource '_after'.
+create or replace function ${fn('page')}(_prefix text, _after text, _token bigint, _limit integer) returns text
+  ${BY_KEY} as ${dollars}
 declare
   r ${table};
   at bigint := ${CLOCK};
@@ -25,14 +36,27 @@ declare
 begin
   for r in
     select * from ${table} t
-    where t.resource >= _prefix and t.resource > _after and t.expires_at > at and ${fn('is_sound')}(t)
+    where t.resource >= _prefix and t.resource >= _after and (t.shared or t.expires_at > at) and ${fn('is_whole')}(t)
     order by t.resource
   loop
     exit when cardinality(listed) = _limit or not starts_with(r.resource, _prefix);
-    listed := listed || ${fn('describe')}(r, 'held', at);
+    if r.shared then
+      listed := listed || array(
+        select ${fn('show')}(s, 'held', at) from ${shared} s
+        where s.resource = r.resource and ${isLive} and (s.resource > _after or s.token > _token)
+        order by s.token limit _limit - cardinality(listed));
+    elsif r.resource > _after or r.token > _token then
+      listed := listed || ${fn('describe')}(r, 'held', at);
+    end if;
   end loop;
   return to_json(listed);
 end
+${dollars};
+
+-- For nodes of version 3.
+create or replace function ${fn('list')}(_prefix text, _after text, _limit integer) returns text
+  language sql as ${dollars}
+  select ${fn('page')}(_prefix, _after, ${END_OF_RESOURCE}, _limit)
 ${dollars};
 
 -- Waiters of dead processes, and those that have not asked in time, keep their rows until it is their turn.
@@ -43,10 +67,10 @@ begin
   return (
     select coalesce(json_agg((
       select json_build_object('count', count(*), 'first', coalesce(json_agg(
-        json_build_object('id', w.id, 'owner', w.owner, 'place', w.ahead) order by w.ahead)
+        json_build_object('id', w.id, 'owner', w.owner, 'share', w.share, 'place', w.ahead) order by w.ahead)
         filter (where w.ahead < _limit), '[]'))
       from (
-        select id, owner, row_number() over (order by place) - 1 as ahead from ${waiters}
+        select id, owner, share, row_number() over (order by place) - 1 as ahead from ${waiters}
         where resource = wanted.name and coalesce(expires_at > at, not ${fn('is_dead')}(pid, started))
       ) w
     ) order by wanted.nth), '[]')

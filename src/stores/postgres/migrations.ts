@@ -53,7 +53,7 @@ export interface InstalledState {
 }
 
 export async function inspect(database: PostgresDatabase, names: Names): Promise<InstalledState> {
-  const { table, waiters, meta } = names
+  const { table, meta, tables } = names
   // Looked up first, because a statement that fails would cost a pool its connection.
   const found = await answerOf(
     database,
@@ -61,7 +61,7 @@ export async function inspect(database: PostgresDatabase, names: Names): Promise
       select name from json_array_elements_text($1::text::json) name where to_regclass(name) is null
       union all select name from json_array_elements_text($2::text::json) name where not exists (
         select from pg_proc where pronamespace = to_regnamespace($3) and proname = name)) missing`,
-    [JSON.stringify([meta, table, waiters]), JSON.stringify(functionNames(names)), names.schema],
+    [JSON.stringify(tables), JSON.stringify(functionNames(names)), names.schema],
   )
   const missing: readonly string[] = JSON.parse(found ?? '[]')
   if (!missing.includes(meta)) {
@@ -87,7 +87,7 @@ export async function inspect(database: PostgresDatabase, names: Names): Promise
     if (version === 0) return { state: 'damaged', problem: `${meta} has lost its row` }
   }
   if (missing.length === 0) return { state: 'complete', problem: null }
-  const isAbsent = [meta, table, waiters].every((name) => missing.includes(name))
+  const isAbsent = tables.every((name) => missing.includes(name))
   return isAbsent
     ? { state: 'absent', problem: `${table} does not exist` }
     : { state: 'damaged', problem: `${missing.join(', ')} does not exist` }

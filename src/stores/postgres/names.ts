@@ -11,7 +11,10 @@ export interface Names {
   readonly schema: string
   readonly table: string
   readonly waiters: string
+  readonly shared: string
   readonly meta: string
+  /** All of the above. */
+  readonly tables: readonly string[]
   fn(name: string): string
   /** The dollar quote around a text that contains these names. */
   readonly dollars: string
@@ -21,12 +24,17 @@ export function namesOf(schema: string, table: string): Names {
   const within = (name: string) => `${identifier(schema)}.${identifier(name)}`
   let tag = 'holdfast'
   while (`${schema} ${table}`.includes(tag)) tag += '_'
+  const tables = {
+    table: within(table),
+    waiters: within(`${table}_waiters`),
+    shared: within(`${table}_shared`),
+    meta: within(`${table}_meta`),
+  }
   return {
     bare: { schema, table },
     schema: identifier(schema),
-    table: within(table),
-    waiters: within(`${table}_waiters`),
-    meta: within(`${table}_meta`),
+    ...tables,
+    tables: Object.values(tables),
     fn: (name) => within(`${table}_${name}`),
     dollars: `$${tag}$`,
   }

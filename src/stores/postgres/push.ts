@@ -181,9 +181,8 @@ export class Push {
   }
 
   #received(payload: string): void {
-    const { wake, lost, resource, id } = parse(payload)
-    // The notification does not name the token.
-    if (typeof lost === 'string') this.#listeners.ended(lost, Infinity)
+    const { wake, lost, token, resource, id } = parse(payload)
+    if (typeof lost === 'string' && typeof token === 'number') this.#listeners.ended(lost, token)
     if (typeof wake !== 'number' || typeof resource !== 'string' || typeof id !== 'string') return
     this.#listeners.wake(id, wake)
     // Nobody waits for the answer any more, but the request arrived, perhaps long after it was sent.

@@ -1,3 +1,4 @@
+import { decodeShare, encodeShare } from '../../base/share.ts'
 import type { PostgresDatabase, SqlValue } from '../../clients/postgres.ts'
 import { literal } from '../../clients/sql-text.ts'
 import type {
@@ -12,6 +13,9 @@ import type {
   WaitingQuery,
   WaitingQueue,
 } from '../../core/index.ts'
+import { cursorOf } from '../lease-page.ts'
+import { AcquireQueries } from './acquire-queries.ts'
+import { END_OF_RESOURCE } from './listing.ts'
 import type { Names } from './names.ts'
 
 export type Queries = ReturnType<typeof queriesOf>
@@ -28,12 +32,14 @@ export function queriesOf(
     return async (...values: readonly SqlValue[]) =>
       JSON.parse((await answerOf(client, text, values)) ?? 'null')
   }
-  const acquire = call('acquire', 8)
+  const requests = new AcquireQueries(database)
+  const acquire = call('acquire', 8, requests)
+  const ask = call('ask', 12, requests)
   const renew = call('renew', 3, urgent)
   const release = call('release', 3, urgent)
   const abandon = call('abandon', 2)
   const read = call('read', 1)
-  const list = call('list', 3)
+  const page = call('page', 4)
   const waiting = call('waiting', 2)
   const sweep = call('sweep', 1)
   const register = call('hear', 2)
@@ -45,23 +51,49 @@ export function queriesOf(
 
   return {
     /** `address`: where the caller receives notifications. */
-    async acquire(ask: Ask, address: string): Promise<Answer> {
-      const { resource, id, owner, ttl, metadata, wake, replace = null } = ask
+    async acquire(request: Ask, address: string): Promise<Answer> {
+      const { resource, id, owner, ttl, metadata, wake, replace = null } = request
+      const { share, atLeast, lockDelay } = request
       const json = metadata ? JSON.stringify(metadata) : null
-      const { replaced, ...answer } = await acquire(resource, id, owner, ttl, json, address, !!wake, replace)
-      return replaced ? { ...answer, replaced } : answer
+      const steals = replace === 'any'
+      const common = [resource, id, owner, ttl, json, address, !!wake, steals ? null : replace]
+      const isPlain = !share && !atLeast && !lockDelay && !steals
+      const { replaced, keptFor, ...answer } = isPlain
+        ? await acquire(...common)
+        : await ask(...common, steals, encodeShare(share), atLeast || null, lockDelay || null)
+      if (!answer.granted)
+        return { ...answer, holders: answer.holders.map(withShare), ...(keptFor != null && { keptFor }) }
+      return {
+        granted: true,
+        lease: withShare(answer.lease),
+        ...(replaced && { replaced: withShare(replaced) }),
+      }
     },
-    renew: ({ resource, id, ttl }: RenewAsk): Promise<Renewal> => renew(resource, id, ttl),
-    release: (ask: ReleaseAsk): Promise<Released> =>
-      'id' in ask ? release(ask.resource, ask.id, null) : release(ask.resource, null, ask.token),
+    renew: async ({ resource, id, ttl }: RenewAsk): Promise<Renewal> => {
+      const { ok, lease, holders } = await renew(resource, id, ttl)
+      return ok ? { ok, lease: withShare(lease) } : { ok, holders: holders.map(withShare) }
+    },
+    release: async (by: ReleaseAsk): Promise<Released> => {
+      const [id, token] = 'id' in by ? [by.id, null] : [null, by.token]
+      const { ended, holders } = await release(by.resource, id, token)
+      return { ended: ended && withShare(ended), holders: holders.map(withShare) }
+    },
     /** Gives back the place of a waiter that has gone, but never a lease. */
     abandon: (resource: string, id: string): Promise<void> => abandon(resource, id),
-    read: (resources: readonly string[]): Promise<LeaseRecord[][]> => read(JSON.stringify(resources)),
-    waiting: ({ resources, limit }: WaitingQuery): Promise<WaitingQueue[]> =>
-      waiting(JSON.stringify(resources), limit),
-    list: ({ prefix = '', after = '', limit }: ListQuery): Promise<LeaseRecord[]> =>
-      list(prefix, after, limit),
-    sweep: (limit: number): Promise<LeaseRecord[]> => sweep(limit),
+    async read(resources: readonly string[]): Promise<LeaseRecord[][]> {
+      const found: LeaseRecord[][] = await read(JSON.stringify(resources))
+      return found.map((leases) => leases.map(withShare))
+    },
+    async waiting({ resources, limit }: WaitingQuery): Promise<WaitingQueue[]> {
+      const queues: WaitingQueue[] = await waiting(JSON.stringify(resources), limit)
+      return queues.map(({ count, first }) => ({ count, first: first.map(withShare) }))
+    },
+    async list({ prefix = '', after, limit }: ListQuery): Promise<LeaseRecord[]> {
+      const { resource, token } = cursorOf(after)
+      const last = Number.isSafeInteger(token) ? token : END_OF_RESOURCE
+      return (await page(prefix, resource, last, limit)).map(withShare)
+    },
+    sweep: async (limit: number): Promise<LeaseRecord[]> => (await sweep(limit)).map(withShare),
     /** Notifies these holders at the address from now on. Resolves with the ids that hold their leases no longer. */
     register: (leases: readonly LeaseRecord[], address: string): Promise<string[]> =>
       register(JSON.stringify(leases.map(({ resource, id }) => ({ resource, id }))), address),
@@ -75,6 +107,11 @@ export function queriesOf(
       return JSON.parse((await answerOf(database, writers, [])) ?? '[]')
     },
   }
+}
+
+/** What a lease or a waiter has, with the share that JSON cannot carry. */
+export function withShare<T extends { readonly share: number | null }>(record: T): T {
+  return { ...record, share: decodeShare(record.share) }
 }
 
 /** The column `answer` of the only row. */

@@ -1,7 +1,7 @@
 import type { Names } from './names.ts'
 import { BY_KEY, MILLISECOND, RESERVATION, SECOND } from './units.ts'
 
-/** How many waiters behind the first are looked at to find one that can be told to stand by. */
+/** How many waiters behind those that are woken are looked at to find one that can be told to stand by. */
 const STANDBY_WITHIN = 100
 
 /**
@@ -9,7 +9,6 @@ const STANDBY_WITHIN = 100
  * in later statements than the one that waited for the lock: each statement sees what was committed before it began.
  */
 export function queue({ waiters, fn, dollars }: Names): string {
-  const milliseconds = (interval: string) => `ceil((${interval}) / ${MILLISECOND}.0)`
   return `
 -- The listening connection of the waiter is gone, so its process is. Another process may have got the same pid.
 create function ${fn('is_dead')}(_pid integer, _started bigint) returns boolean language sql as ${dollars}
@@ -39,13 +38,38 @@ begin
 end
 ${dollars};
 
+-- All that are dead leave together, wherever they are in the queue.
+create function ${fn('bury')}(_resource text, at bigint) returns void ${BY_KEY} as ${dollars}
+begin
+  delete from ${waiters} where resource = _resource and (expires_at <= at or (pid, started) in (
+    select pid, started from (
+      select distinct pid, started from ${waiters} where resource = _resource and pid is not null) connections
+    where ${fn('is_dead')}(pid, started)));
+end
+${dollars};
+
+-- Tells the first waiter behind '_last' to ask when a reservation ends. Those without a connection cannot be told, and
+-- ask in time anyway.
+create function ${fn('alert')}(_resource text, _last bigint, _in bigint, _asker text) returns void
+  ${BY_KEY} as ${dollars}
+declare
+  standby ${waiters};
+begin
+  select * into standby from (
+    select * from ${waiters} where resource = _resource and place > _last order by place limit ${STANDBY_WITHIN}
+  ) w where pid is not null and not ${fn('is_dead')}(pid, started) limit 1;
+  if standby.id is distinct from _asker then
+    perform ${fn('tell')}(standby, ceil(_in / ${MILLISECOND}.0));
+  end if;
+end
+${dollars};
+
 -- Brings the queue up to this moment: ends a reservation that was not used, and makes the next one if the resource
 -- is free. Returns the first waiter, which has the reservation. '_asker' need not be told, because it is the caller.
 create function ${fn('settle')}(_resource text, _first bigint, _free boolean, at bigint, _asker text)
   returns ${waiters} ${BY_KEY} as ${dollars}
 declare
   head ${waiters};
-  standby ${waiters};
 begin
   loop
     select * into head from ${waiters} where resource = _resource and place >= _first order by place limit 1;
@@ -59,11 +83,7 @@ begin
     elsif head.id is null or head.reserved_until is not null or not _free then
       return head;
     elsif head.expires_at <= at or ${fn('is_dead')}(head.pid, head.started) then
-      -- All that are dead leave together, wherever they are in the queue.
-      delete from ${waiters} where resource = _resource and (expires_at <= at or (pid, started) in (
-        select pid, started from (
-          select distinct pid, started from ${waiters} where resource = _resource and pid is not null) connections
-        where ${fn('is_dead')}(pid, started)));
+      perform ${fn('bury')}(_resource, at);
     else
       exit;
     end if;
@@ -73,13 +93,7 @@ begin
   if head.id is distinct from _asker then
     perform ${fn('tell')}(head, 0);
   end if;
-  -- Those without a connection cannot be told, and ask in time anyway.
-  select * into standby from (
-    select * from ${waiters} where resource = _resource and place > head.place order by place limit ${STANDBY_WITHIN}
-  ) w where pid is not null and not ${fn('is_dead')}(pid, started) limit 1;
-  if standby.id is distinct from _asker then
-    perform ${fn('tell')}(standby, ${milliseconds('head.reserved_until - at')});
-  end if;
+  perform ${fn('alert')}(_resource, head.place, head.reserved_until - at, _asker);
   return head;
 end
 ${dollars};

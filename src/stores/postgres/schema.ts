@@ -4,25 +4,38 @@
  *
  *     leases    one row per resource: its last lease, and whether anybody waits
  *     waiters   one row per waiter: the queues of all resources
+ *     shared    one row per lease of a resource that has, or had a moment ago, others than one exclusive lease
  *     meta      one row: the version, the token floor, when to prune, who watches
  */
 import { literal } from '../../clients/sql-text.ts'
 import { listing } from './listing.ts'
 import type { Names } from './names.ts'
 import { queue } from './queue.ts'
+import { sharing } from './shared.ts'
+import { sharedQueue } from './shared-queue.ts'
 import { transitions } from './transitions.ts'
 import { CLOCK, PLACE_WITHOUT_CONNECTION } from './units.ts'
 import { upkeep } from './upkeep.ts'
 
 /** Raise it with every change of a table or a function. */
-export const SCHEMA_VERSION = 3
+export const SCHEMA_VERSION = 4
 /** Nodes of this version and newer ones may use the tables. Raise it when older functions or columns are removed. */
 const OLDEST_VERSION = 2
 
 /** Functions that the store calls. Other processes may be calling them, so they are replaced and never dropped. */
-const CALLED = 'acquire renew release abandon sweep hear probe watch read list waiting'.split(' ')
+const CALLED = 'acquire ask renew release abandon sweep hear probe watch read page list waiting'.split(' ')
 /** Functions that only other functions call. Their parameters differ between versions. */
-const INTERNAL = 'is_sound describe tell announce prune make is_dead dismiss settle leave'.split(' ')
+const INTERNAL = [
+  'is_whole describe tell announce prune make is_dead dismiss settle leave',
+  'alert bury kept show finish admit prolong free expire',
+]
+  .join(' ')
+  .split(' ')
+/**
+ * Internal functions of earlier versions. A call that waits for the upgrade to end continues with the old function,
+ * which knows no shared leases. It needs one of these, so it fails and is repeated.
+ */
+const REMOVED = ['is_sound']
 
 /** Without the schema. */
 export function functionNames(
@@ -39,8 +52,10 @@ export function isInternal(names: Names, name: string): boolean {
 
 /** The body of a `do` statement. */
 export function installScript(names: Names): string {
-  const { bare, schema, table, waiters, meta } = names
-  const functions = [upkeep, queue, transitions, listing].map((part) => part(names)).join('\n')
+  const { bare, schema, meta, tables } = names
+  const functions = [upkeep, queue, sharedQueue, transitions, sharing, listing]
+    .map((part) => part(names))
+    .join('\n')
   return `
 declare
   statement text;
@@ -60,17 +75,17 @@ begin
   for statement in
     select 'drop function ' || oid::regprocedure from pg_proc
     where pronamespace = to_regnamespace(${literal(schema)})
-      and proname = any (${textArray(functionNames(names, INTERNAL))})
+      and proname = any (${textArray(functionNames(names, [...INTERNAL, ...REMOVED]))})
   loop
     execute statement;
   end loop;
-  ${tables(names)}
+  ${createTables(names)}
   ${upgradeFrom1(names)}
   for statement in
     select format('grant %s on %s to %s', acl.privilege_type, lacking,
       case acl.grantee when 0 then 'public' else acl.grantee::regrole::text end)
-    from pg_class granted, aclexplode(granted.relacl) acl, unnest(${textArray([table, waiters, meta])}) lacking
-    where granted.oid = any (${textArray([table, waiters, meta])}::regclass[])
+    from pg_class granted, aclexplode(granted.relacl) acl, unnest(${textArray(tables)}) lacking
+    where granted.oid = any (${textArray(tables)}::regclass[])
       and not has_table_privilege(acl.grantee, lacking, acl.privilege_type)
   loop
     execute statement;
@@ -84,10 +99,13 @@ end`
  * `span` is the expiry less the clock when it was written. `first_place` is null if nobody waits, and else no waiter
  * has a lower place, so that the head of a queue is found without passing the waiters that have left.
  *
+ * If `shared` is true, the leases are rows of their own, and the row of the resource has none. In them, `kept_until`
+ * is set if the lease has ended and still keeps the resource. A `share` that is null is exclusive.
+ *
  * A waiter's connection is the one on which its process listens, known by the `pid` and the start of its server
  * process. A waiter without one keeps its place until `expires_at`. Fill factors leave room for HOT updates.
  */
-function tables({ table, waiters, meta }: Names): string {
+function createTables({ table, waiters, shared, meta }: Names): string {
   return `
   create table if not exists ${table} (
     resource text collate "C" primary key,
@@ -103,6 +121,7 @@ function tables({ table, waiters, meta }: Names): string {
   ) with (fillfactor = 50);
   alter table ${table} add column if not exists first_place bigint;
   alter table ${table} add column if not exists last_place bigint not null default 0;
+  alter table ${table} add column if not exists shared boolean not null default false;
 
   create table if not exists ${waiters} (
     resource text collate "C" not null,
@@ -118,6 +137,26 @@ function tables({ table, waiters, meta }: Names): string {
     unique (resource, id),
     check (num_nulls(pid, started) in (0, 2) and (pid is null) = (expires_at is not null))
   ) with (fillfactor = 80);
+  alter table ${waiters} add column if not exists share bigint;
+
+  create table if not exists ${shared} (
+    resource text collate "C" not null,
+    token bigint not null,
+    id text not null,
+    owner text not null,
+    metadata json,
+    share bigint,
+    acquired_at bigint not null,
+    expires_at bigint not null,
+    span bigint not null,
+    address text,
+    at_least bigint,
+    lock_delay bigint,
+    kept_until bigint,
+    primary key (resource, token),
+    unique (resource, id, token),
+    check (share >= 1 and json_typeof(metadata) = 'object')
+  ) with (fillfactor = 50);
 
   create table if not exists ${meta} (
     version integer not null,
@@ -152,9 +191,9 @@ function upgradeFrom1({ table, waiters }: Names): string {
 }
 
 function isInstalled(names: Names): string {
-  const { schema, table, waiters, meta } = names
+  const { schema, tables } = names
   const functions = functionNames(names)
-  return `${[table, waiters, meta].map((name) => `to_regclass(${literal(name)}) is not null`).join(' and ')}
+  return `${tables.map((name) => `to_regclass(${literal(name)}) is not null`).join(' and ')}
     and (select count(distinct proname) from pg_proc where pronamespace = to_regnamespace(${literal(schema)})
       and proname = any (${textArray(functions)})) = ${functions.length}`
 }

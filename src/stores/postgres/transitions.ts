@@ -1,23 +1,27 @@
 /**
  * The transitions of `lease-row.ts`, one function for each operation of the store, so that each operation takes one
- * round trip.
+ * round trip. If the row says that the resource is shared, the functions of `shared.ts` take over; a request that is
+ * not simply exclusive goes to them directly.
  *
  * Every function locks the row of the resource first and reads the clock once, after that: two readings may fall on
  * two sides of an expiry. Grants and renewals must survive a crash of the server. Other changes need not wait for
  * the disk: a lost release ends with its TTL, and a lost place in the queue is taken again.
  */
-import { literal } from '../../clients/sql-text.ts'
 import { RESERVATION_MS } from '../lease-row.ts'
 import type { Names } from './names.ts'
-import { BY_KEY, CLOCK, MILLISECOND, PLACE_WITHOUT_CONNECTION } from './units.ts'
-import { announce, commitLazily, endLease, isWatched, tellLoss } from './upkeep.ts'
-
-/** Farther back, a place is the distance of the numbers: those who left in between count as well. */
-const EXACT_PLACES = 100
+import { announce, commitLazily, commitSafely, isWatched, steps, tellLoss } from './steps.ts'
+import { BY_KEY, MILLISECOND } from './units.ts'
+import { endLease } from './upkeep.ts'
 
 export function transitions(names: Names): string {
   const { waiters, fn, dollars } = names
-  const { variables, lock, begin, settle, leaveQueue, save, grant, extend, commitSafely } = steps(names)
+  const { lock, begin, findWaiter, joinQueue, ...common } = steps(names)
+  const variables = `${common.variables}
+  head ${waiters};`
+  const { settle, leaveQueue, save, grant, extend } = exclusiveSteps(names)
+  const ifShared = (call: string) => `if r.shared then
+    return ${call};
+  end if;`
   const holders = `case when live then json_build_array(${fn('describe')}(r, 'held', at)) else '[]' end`
   return `
 create or replace function ${fn('acquire')}(_resource text, _id text, _owner text, _ttl integer, _metadata text,
@@ -31,6 +35,7 @@ begin
   if not found then
     r := ${fn('make')}(_resource);
   end if;
+  ${ifShared(`${fn('ask')}(_resource, _id, _owner, _ttl, _metadata, _address, _waits, _replace, false, null, null, null)`)}
   ${begin}
   ${settle('not live', '_id')}
   if live and r.id = _id then
@@ -40,7 +45,7 @@ begin
     ${commitSafely}
     if r.id is not null then
       ended := ${fn('describe')}(r, case when live then 'taken-over' else 'expired' end, at);
-      ${tellLoss(fn)}
+      ${tellLoss(fn, 'r')}
     end if;
     if head.id is not null then
       if head.id <> _id and head.reserved_until is not null then
@@ -51,35 +56,8 @@ begin
     ${grant}
   else
     ${commitLazily}
-    if r.first_place is not null then
-      select * into mine from ${waiters} where resource = _resource and id = _id;
-    end if;
-    if _waits then
-      mine.channel := coalesce(split_part(_address, ' ', 1), '');
-      mine.pid := nullif(split_part(_address, ' ', 2), '');
-      mine.started := nullif(split_part(_address, ' ', 3), '');
-      mine.expires_at := case when mine.pid is null then at + ${PLACE_WITHOUT_CONNECTION} end;
-      if mine.place is null then
-        r.last_place := r.last_place + 1;
-        r.first_place := coalesce(r.first_place, r.last_place);
-        mine.place := r.last_place;
-        insert into ${waiters} values (_resource, mine.place, _id, _owner, mine.channel, mine.pid, mine.started,
-          mine.expires_at);
-      else
-        update ${waiters} w
-          set channel = mine.channel, pid = mine.pid, started = mine.started, expires_at = mine.expires_at
-          where resource = _resource and place = mine.place and (w.channel, w.pid, w.started, w.expires_at)
-            is distinct from (mine.channel, mine.pid, mine.started, mine.expires_at);
-      end if;
-    end if;
-    if mine.place is not null then
-      select count(*) into ahead from (
-        select from ${waiters} where resource = _resource and place >= r.first_place and place < mine.place
-        limit ${EXACT_PLACES}) w;
-      if ahead = ${EXACT_PLACES} then
-        ahead := mine.place - r.first_place;
-      end if;
-    end if;
+    ${findWaiter}
+    ${joinQueue('null')}
     ${save}
     return json_build_object(
       'granted', false,
@@ -99,6 +77,7 @@ declare
   ${variables}
 begin
   ${lock}
+  ${ifShared(`${fn('prolong')}(_resource, _id, _ttl)`)}
   ${begin}
   ${settle('not live', 'null')}
   if live and r.id = _id then
@@ -119,23 +98,30 @@ declare
   ${variables}
 begin
   ${lock}
+  ${ifShared(`${fn('free')}(_resource, _id, _token, true)`)}
   ${begin}
   -- That a lease has expired is told to one caller, ever.
   if live or r.id is null then
     ${commitLazily}
+  else
+    ${commitSafely}
   end if;
   if r.id = _id or (r.id is not null and r.token = _token) then
     ended := ${fn('describe')}(r, case when live then 'released' else 'expired' end, at);
     if r.id is distinct from _id then
-      ${tellLoss(fn)}
+      ${tellLoss(fn, 'r')}
     end if;
     ${settle('true', '_id')}
+    -- It may wait again, since its lease has expired.
+    if _id is not null then
+      ${leaveQueue('true')}
+    end if;
     ${endLease(names)}
     ${announce(fn, 'ended')}
     return json_build_object('ended', ended, 'holders', '[]'::json);
   end if;
   ${settle('not live', '_id')}
-  ${leaveQueue}
+  ${leaveQueue('not live')}
   ${save}
   return json_build_object('ended', null, 'holders', ${holders});
 end
@@ -147,10 +133,11 @@ declare
   ${variables}
 begin
   ${lock}
+  ${ifShared(`${fn('free')}(_resource, _id, null, false)`)}
   ${begin}
   ${commitLazily}
   ${settle('not live', '_id')}
-  ${leaveQueue}
+  ${leaveQueue('not live')}
   ${save}
   return null;
 end
@@ -158,51 +145,23 @@ ${dollars};
 `
 }
 
-/**
- * Steps that several functions share, on the variables below. They are texts and not functions, because a call that
- * passes a row costs about as much as a statement. For the same reason one UPDATE writes a row, instead of
- * assignments to its fields and an UPDATE.
- */
-function steps(names: Names) {
-  const { table, waiters, fn } = names
+/** Steps of these functions only, on the same variables. */
+function exclusiveSteps(names: Names) {
+  const { table, fn } = names
   const ttl = `_ttl * ${MILLISECOND}::bigint`
   const returning = `where resource = _resource
     returning ${fn('describe')}(t, 'held', at), ${isWatched(names)} into lease, channel;`
   return {
-    variables: `r ${table};
-  was ${table};
-  head ${waiters};
-  at bigint;
-  live boolean;
-  lease json;
-  ended json;
-  channel text;
-  commits text;`,
-
-    lock: `select * into r from ${table} where resource = _resource for no key update;`,
-
-    begin: `if not ${fn('is_sound')}(r) then
-    raise exception 'the row of % in % is corrupt', quote_literal(_resource), ${literal(table)}
-      using errcode = 'data_corrupted', hint = 'Mend or delete it when nobody can hold the resource any more.';
-  end if;
-  at := ${CLOCK};
-  was := r;
-  -- A clock that stepped back must not lengthen anything.
-  if r.expires_at > at + r.span then
-    r.expires_at := at + r.span;
-  end if;
-  live := coalesce(at < r.expires_at, false);`,
-
     /** Both are SQL expressions. `asker`: the id that need not be woken, because it is the caller. */
     settle: (isFree: 'not live' | 'true', asker: '_id' | 'null') => `if r.first_place is not null then
     head := ${fn('settle')}(_resource, r.first_place, ${isFree}, at, ${asker});
     r.first_place := head.place;
   end if;`,
 
-    leaveQueue: `if head.id is not null then
+    leaveQueue: (isFree: 'not live' | 'true') => `if head.id is not null then
     r.first_place := ${fn('leave')}(_resource, _id, head.place);
     if r.first_place is not null then
-      head := ${fn('settle')}(_resource, r.first_place, not live, at, _id);
+      head := ${fn('settle')}(_resource, r.first_place, ${isFree}, at, _id);
       r.first_place := head.place;
     end if;
   end if;`,
@@ -222,9 +181,5 @@ function steps(names: Names) {
       update ${table} set expires_at = r.expires_at, first_place = r.first_place, last_place = r.last_place
       where resource = _resource;
     end if;`,
-
-    commitSafely: `if current_setting('synchronous_commit') = 'off' then
-    commits := set_config('synchronous_commit', 'on', true);
-  end if;`,
   }
 }

@@ -1,4 +1,5 @@
 import type { Names } from './names.ts'
+import { announce, commitLazily, isWatched, tellLoss } from './steps.ts'
 import { BY_KEY, CLOCK, HOUR, SECOND } from './units.ts'
 
 /** The server refuses a payload of 8000 bytes. */
@@ -10,18 +11,6 @@ const PRUNE_AT_ONCE = 1000
 /** For how long one call of `watch` has changes announced. */
 const WATCH_AHEAD = 30 * SECOND
 
-export const commitLazily = `commits := set_config('synchronous_commit', 'off', true);`
-
-/** The UPDATE reads it. A new watcher waits until the UPDATEs that did not see it have ended. */
-export const isWatched = ({ meta }: Names) => `(select watch_channel from ${meta} where watch_until > at)`
-
-export const announce = (fn: Names['fn'], ...changes: readonly string[]) => `if channel is not null then
-    perform ${changes.map((change) => `${fn('announce')}(channel, ${change})`).join(', ')};
-  end if;`
-
-export const tellLoss = (fn: Names['fn']) =>
-  `perform ${fn('announce')}(split_part(r.address, ' ', 1), json_build_object('lost', r.id));`
-
 export const endLease = (names: Names) => `update ${names.table} set
       id = null, owner = null, metadata = null, acquired_at = null,
       expires_at = null, span = null, address = null, ended_at = at, first_place = r.first_place
@@ -30,16 +19,16 @@ export const endLease = (names: Names) => `update ${names.table} set
 
 /** Describes rows, notifies, creates and deletes rows, ends expired leases, and registers holders and watchers. */
 export function upkeep(names: Names): string {
-  const { table, waiters, meta, fn, dollars } = names
+  const { table, waiters, shared, meta, fn, dollars } = names
   return `
-create function ${fn('is_sound')}(r ${table}) returns boolean language sql immutable as ${dollars}
+create function ${fn('is_whole')}(r ${table}) returns boolean language sql immutable as ${dollars}
   select num_nulls(r.id, r.owner, r.acquired_at, r.expires_at, r.span) in (0, 5)
     and coalesce(json_typeof(r.metadata) = 'object', true)
 ${dollars};
 
 create function ${fn('describe')}(r ${table}, state text, at bigint) returns json language sql stable as ${dollars}
   select json_build_object(
-    'resource', r.resource, 'id', r.id, 'owner', r.owner, 'token', r.token, 'metadata', r.metadata,
+    'resource', r.resource, 'id', r.id, 'owner', r.owner, 'token', r.token, 'metadata', r.metadata, 'share', null,
     'acquiredAt', r.acquired_at / 1000,
     'expiresAt', least(r.expires_at, at + r.span) / 1000,
     'remaining', case state when 'held' then (least(r.expires_at, at + r.span) - at) / 1000 else 0 end,
@@ -66,7 +55,8 @@ begin
   end if;
   with doomed as (
     select resource from ${table} t
-    where id is null and greatest(ended_at, token) + ${KEEP_FREE} <= at and not exists (
+    where id is null and greatest(ended_at, token) + ${KEEP_FREE} <= at
+      and not (t.shared and exists (select from ${shared} s where s.resource = t.resource)) and not exists (
       select from ${waiters} w where w.resource = t.resource
         and coalesce(w.expires_at > at, not ${fn('is_dead')}(pid, started)))
     limit ${PRUNE_AT_ONCE} for update skip locked
@@ -87,6 +77,7 @@ create function ${fn('make')}(_resource text) returns ${table} language plpgsql 
 declare
   r ${table};
   m ${meta};
+  highest bigint;
 begin
   loop
     insert into ${table} (resource, token, ended_at) values (_resource, 0, ${CLOCK})
@@ -99,7 +90,13 @@ begin
       if m.pruned_at + ${PRUNE_EVERY} < r.ended_at or m.pruned_at > r.ended_at then
         perform ${fn('prune')}(r.ended_at);
       end if;
-      r.token := m.floor;
+      -- Somebody may have deleted the row of leases that are still live.
+      select max(token) into highest from ${shared} where resource = _resource;
+      r.token := greatest(m.floor, highest);
+      r.shared := highest is not null;
+      if r.shared then
+        update ${table} set token = r.token, shared = true where resource = _resource;
+      end if;
       return r;
     end if;
     select * into r from ${table} where resource = _resource for no key update;
@@ -123,12 +120,14 @@ begin
   at := ${CLOCK};
   update ${table} set expires_at = at + span where resource in (
     select resource from ${table} where expires_at > at + span for no key update skip locked);
+  update ${shared} set expires_at = at + span where (resource, token) in (
+    select resource, token from ${shared} where expires_at > at + span for no key update skip locked);
   for r in
-    select * from ${table} t where t.expires_at <= at and ${fn('is_sound')}(t)
+    select * from ${table} t where t.expires_at <= at and ${fn('is_whole')}(t)
     limit _limit for no key update skip locked
   loop
     ended := ${fn('describe')}(r, 'expired', at);
-    ${tellLoss(fn)}
+    ${tellLoss(fn, 'r')}
     if r.first_place is not null then
       head := ${fn('settle')}(r.resource, r.first_place, true, at, null);
       r.first_place := head.place;
@@ -136,6 +135,14 @@ begin
     ${endLease(names)}
     ${announce(fn, 'ended')}
     swept := swept || ended;
+  end loop;
+  for r in
+    select * from ${table} t where t.shared and exists (
+      select from ${shared} s where s.resource = t.resource and coalesce(s.kept_until, s.expires_at) <= at)
+    limit _limit for no key update skip locked
+  loop
+    exit when cardinality(swept) >= _limit;
+    swept := swept || ${fn('expire')}(r, at, _limit - cardinality(swept));
   end loop;
   perform ${fn('prune')}(at);
   return to_json(swept);
@@ -152,9 +159,14 @@ begin
   update ${table} t set address = _address
     from json_to_recordset(_holders::json) as h(resource text, id text)
     where t.resource = h.resource and t.id = h.id and t.address is distinct from _address;
+  update ${shared} s set address = _address
+    from json_to_recordset(_holders::json) as h(resource text, id text)
+    where s.resource = h.resource and s.id = h.id and s.kept_until is null and s.address is distinct from _address;
   return (
     select coalesce(json_agg(h.id), '[]') from json_to_recordset(_holders::json) as h(resource text, id text)
-    where not exists (select from ${table} t where t.resource = h.resource and t.id = h.id and t.expires_at > at));
+    where not exists (select from ${table} t where t.resource = h.resource and t.id = h.id and t.expires_at > at)
+      and not exists (select from ${shared} s
+        where s.resource = h.resource and s.id = h.id and s.kept_until is null and s.expires_at > at));
 end
 ${dollars};
 

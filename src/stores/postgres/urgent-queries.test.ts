@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { AnswerLimit, type PostgresDatabase, type SqlRow, type SqlValue } from '../../clients/postgres.ts'
+import { AnswerLimit } from '../../clients/answer-limit.ts'
+import type { PostgresDatabase, SqlRow, SqlValue } from '../../clients/postgres.ts'
 import { settled } from '../../testing/fake-clock.ts'
 import { UrgentQueries } from './urgent-queries.ts'
 

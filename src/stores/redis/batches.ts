@@ -133,7 +133,8 @@ export class Batches {
  */
 function dropAborted(batch: Batch): Batch {
   return batch.filter(({ stop, args, reject }) => {
-    const isDropped = stop.reason !== undefined && args[0] === 'acquire'
+    const isAcquire = args[0] === 'acquire' || args[0] === 'share'
+    const isDropped = stop.reason !== undefined && isAcquire
     if (isDropped) reject(stop.reason)
     return !isDropped
   })

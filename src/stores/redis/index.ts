@@ -12,6 +12,7 @@ import type {
   LeasePage,
   LeaseStore,
   ListQuery,
+  Refusal,
   ReleaseAsk,
   Released,
   RenewAsk,
@@ -25,7 +26,17 @@ import { RESERVATION_MS } from '../lease-row.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { StoreCalls } from '../local/store-calls.ts'
 import { Batches, type Reply } from './batches.ts'
-import { Keys, packId, packLease, packOwner, packSpan, unpack, unpackEnded, unpackLive } from './layout.ts'
+import {
+  Keys,
+  packId,
+  packLease,
+  packSpan,
+  packTerms,
+  packWaiter,
+  unpack,
+  unpackEnded,
+  unpackHolders,
+} from './layout.ts'
 import { Listing } from './listing.ts'
 import { Push } from './push.ts'
 
@@ -69,7 +80,7 @@ const MAX_KEPT_KEYS = 1000
 
 class RedisStore implements LeaseStore {
   readonly kind = 'redis'
-  readonly supports = { queue: true, push: true, expiry: true, list: true, share: false }
+  readonly supports = { queue: true, push: true, expiry: true, list: true, share: true }
   readonly #prefix: string
   readonly #keys = new Map<string, Keys>()
   readonly #connection: Connection
@@ -116,9 +127,10 @@ class RedisStore implements LeaseStore {
     return this.#calls.run(
       async (stop) => {
         const { now, value } = await this.#run(resource, ['renew', packId(id), packSpan(ttl)], stop)
-        const [verb, row = ''] = String(value).split('\n')
-        const lease = unpackLive(row, now)
-        if (verb !== 'renewed' || !lease) return { ok: false, holders: lease ? [lease] : [] }
+        const [verb, ...rows] = String(value).split('\n')
+        const holders = unpackHolders(rows, now)
+        const [lease] = holders
+        if (verb !== 'renewed' || !lease) return { ok: false, holders }
         this.#listeners.renewed(lease)
         return { ok: true, lease }
       },
@@ -180,13 +192,11 @@ class RedisStore implements LeaseStore {
   }
 
   async #request(ask: Ask, stop: Stop, mayJoin = true): Promise<Answer> {
-    const { resource, id, owner, wake, lost, replace } = ask
+    const { resource, id, wake, lost, replace = '' } = ask
     const lease = packLease(ask, this.#push.channel)
-    const reply = this.#run(
-      resource,
-      ['acquire', lease, wake && mayJoin ? packOwner(owner) : '', String(replace ?? '')],
-      stop,
-    )
+    const terms = packTerms(ask)
+    const args = [lease, wake && mayJoin ? packWaiter(ask) : '', String(replace)]
+    const reply = this.#run(resource, terms ? ['share', ...args, terms] : ['acquire', ...args], stop)
     // Its wake-up or its loss may arrive before the answer.
     this.#listeners.expect(ask)
     const answer = this.#parseAnswer(ask, await reply)
@@ -199,18 +209,13 @@ class RedisStore implements LeaseStore {
 
   #parseAnswer(ask: Ask, { now, value }: Reply): Answer {
     if (value === 'fresh') return { granted: true, lease: freshLease(ask, now) }
-    const [verb, row = '', third = '', fourth = ''] = String(value).split('\n')
-    if (verb === 'refused')
-      return {
-        granted: false,
-        holders: unpackHolders(row, now),
-        place: third === '' ? null : Number(third),
-        retryIn: Math.ceil(Number(fourth) / 1000) + Number(third) * RESERVATION_MS,
-      }
+    const [verb, ...fields] = String(value).split('\n')
+    if (verb === 'refused') return refusal(fields, now)
     if (verb === 'created' && ++this.#created % TIDY_EVERY === 0)
       this.#calls.run((stop) => this.#listing.tidy(stop)).catch(() => {})
-    const replaced = third && unpack(fourth, third as LeaseRecord['state'], now)
-    return { granted: true, lease: unpack(row, 'held', now), ...(replaced && { replaced }) }
+    const [lease = '', state, ended = ''] = fields
+    const replaced = state && unpack(ended, state as LeaseRecord['state'], now)
+    return { granted: true, lease: unpack(lease, 'held', now), ...(replaced && { replaced }) }
   }
 
   async #release(by: ReleaseAsk, stop: Stop): Promise<Released> {
@@ -220,10 +225,10 @@ class RedisStore implements LeaseStore {
         ? [known ? 'end' : 'release', `${this.#push.channel} ${packId(by.id)}`]
         : ['force', String(by.token)]
     const { now, value } = await this.#run(by.resource, args, stop)
-    const [state, ended = '', holder = ''] = String(value).split('\n')
+    const [state, ended = '', ...holders] = String(value).split('\n')
     return {
       ended: state ? unpackEnded(ended, state as LeaseRecord['state'], now, known) : null,
-      holders: unpackHolders(holder, now),
+      holders: unpackHolders(holders, now),
     }
   }
 
@@ -242,9 +247,14 @@ class RedisStore implements LeaseStore {
   }
 }
 
-function unpackHolders(row: string, now: number): LeaseRecord[] {
-  const lease = unpackLive(row, now)
-  return lease ? [lease] : []
+function refusal([place = '', freeIn, keptFor, ...holders]: readonly string[], now: number): Refusal {
+  return {
+    granted: false,
+    holders: unpackHolders(holders, now),
+    place: place === '' ? null : Number(place),
+    retryIn: Math.ceil(Number(freeIn) / 1000) + Number(place) * RESERVATION_MS,
+    ...(Number(keptFor) > 0 && { keptFor: Math.ceil(Number(keptFor) / 1000) }),
+  }
 }
 
 /** The script took a free row. It answers only with the time, because this process knows the rest. */

@@ -1,9 +1,11 @@
 /**
- * Where and how Redis keeps a resource. It has one key of its own, a second one while somebody waits for it, and two
- * that it shares with the other resources of its shard. All times are microseconds of the server's clock.
+ * Where and how Redis keeps a resource. It has one key of its own, a second one while somebody waits for it, a third
+ * one while it is shared, and two that it shares with the other resources of its shard. All times are microseconds of
+ * the server's clock.
  *
- *     row      string  the state of the resource, see `FREE_ROW` and `LEASE`
- *     queue    zset    two members with the same score for each waiter, `<id>` and `<id> <channel> <owner>`
+ *     row      string  the state of the resource, see `FREE_ROW`, `LEASE` and `SHARED`
+ *     queue    zset    two members with the same score for each waiter, `<id>` and `<id> <channel> [<share> ]<owner>`
+ *     shared   hash    the leases and reservations of a shared row, see `SHARED`
  *     index    zset    `name:<resource>`, `due:<time> <resource>` and `floor:<token>`, ordered by bytes
  *     watched  string  exists while somebody watches
  *
@@ -13,15 +15,17 @@
  */
 import { LeaseError } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
-import type { Ask } from '../../core/index.ts'
+import { decodeShare, encodeShare } from '../../base/share.ts'
+import type { Ask, WaitingRecord } from '../../core/index.ts'
 
 /**
  * The fields of a row, separated by spaces, as a Lua pattern: `%d` and `%S` mean what `\d` and `\S` mean in a regular
  * expression.
  *
- * - waits: `F` if nobody waits. Otherwise `W<until>:<id>`, the reservation for the first waiter, or `W0:` without one.
+ * - kind: `F` if nobody waits. `W<until>:<id>` if somebody waits, with the reservation for the first waiter, or `W0:`
+ *   without one. `S` in a shared row, `SW` if somebody waits.
  * - token: the token of the last grant.
- * - due: the time of the row's entry in the index: not after the end of the lease, nor more than an hour before it.
+ * - due: the time of the row's entry in the index: not after the end of a lease, nor more than an hour before it.
  */
 export const FREE_ROW = '(%S+) (%d+) (%d+)'
 /**
@@ -35,6 +39,26 @@ export const FREE_ROW = '(%S+) (%d+) (%d+)'
  */
 export const LEASE = '(%d+) (%d+) (%d+) (%S+) (%S+)'
 /**
+ * The fields that follow in a shared row. A row is shared while it has more than one exclusive lease and one exclusive
+ * reservation. Versions that know no shared leases take such a row for a malformed one, and grant nothing.
+ *
+ * - lapsed: how many leases have expired and were returned to nobody yet.
+ * - changes: not before this time does the passing of time change any of these numbers.
+ * - saved: when the row was saved. An earlier time means that the clock stepped back.
+ * - ends: after this time, none of the leases takes room.
+ * - held: `<share>x<count>,` for every share among the leases that take room. An exclusive one has share 1.
+ * - reserved: the same for the reservations.
+ *
+ * The hash has these fields:
+ *
+ *     <id>          a lease, in the form of a row. Its kind is `LEASE_KIND`, its `due` is 0
+ *     kept <token>  the same, for a lease that has ended and keeps the resource
+ *     for <id>      the reservation of a waiter: `<until> <share>`
+ */
+export const SHARED = '(%d+) (%d+) (%d+) (%d+) held:(%S*) reserved:(%S*)'
+/** share (empty: exclusive), atLeast, lockDelay, and until when it keeps the resource after its end (0: not ended). */
+export const LEASE_KIND = 'S(%d*):(%d+):(%d+):(%d+)'
+/**
  * The same row while nobody waits, in the parts that the short path needs. Each capture is a new string, and together
  * they take most of its time.
  *
@@ -44,14 +68,15 @@ export const LEASE = '(%d+) (%d+) (%d+) (%S+) (%S+)'
 export const UNWAITED_FREE_ROW = 'F (%d+) (%d+)'
 export const UNWAITED_HELD_ROW = '(F %d+ %d+) %d+ ((%d+) (%d+)) (%S+ %S+) '
 
-/** The channel of a waiter, in the second of its members. */
-export const WAITER_CHANNEL = '^%S+ (%S+)'
+/** The channel and the share of a waiter, in the second of its members. */
+export const WAITER = '^%S+ (%S+) (%d*)'
 
 const FREE_TEXT = regExp(FREE_ROW)
 const HELD_TEXT = regExp(`${FREE_ROW} ${LEASE} (.+)`)
 /** The answer to a release by the process that holds the lease and knows the rest of it: since and span. */
 const ENDED_TIMES = regExp('(%d+) (%d+)')
-const WAITER = regExp('(%S+) %S+ (.+)')
+const WAITER_TEXT = /^(\S+) \S+ (?:(\d+) )?(".*")$/s
+const SHARE = /^S(\d+):/
 const CHANGE = /^(held|released|expired|taken-over) (.+)$/s
 
 /**
@@ -77,6 +102,7 @@ export class Keys {
   readonly row: string
   readonly watched: string
   readonly queue: string
+  readonly shared: string
   readonly index: string
 
   constructor(prefix: string, resource: string) {
@@ -86,7 +112,8 @@ export class Keys {
     this.row = `${this.index}:${resource}`
     this.watched = watchedOf(prefix, this.shard)
     this.queue = `${prefix}:{${this.shard}}:line:${resource}`
-    this.all = [this.row, this.watched, this.queue, this.index]
+    this.shared = `${prefix}:{${this.shard}}:shared:${resource}`
+    this.all = [this.row, this.watched, this.queue, this.index, this.shared]
   }
 }
 
@@ -117,17 +144,24 @@ export function packAbout({ resource, id, owner, metadata }: Ask): string {
   return JSON.stringify({ resource, id, owner, metadata })
 }
 
-/** As JSON, which keeps every text. */
-export function packOwner(owner: string): string {
-  return JSON.stringify(owner)
+/** What a lease has that an exclusive one does not have: its share, `atLeast` and `lockDelay`. Empty: nothing. */
+export function packTerms({ share, atLeast = 0, lockDelay = 0 }: Ask): string {
+  if (!share && !atLeast && !lockDelay) return ''
+  return `${encodeShare(share) ?? ''} ${packSpan(atLeast)} ${packSpan(lockDelay)}`
+}
+
+/** The end of the second member of a waiter. The owner is JSON, which keeps every text. */
+export function packWaiter({ owner, share }: Ask): string {
+  return `${share ? `${encodeShare(share)} ` : ''}${JSON.stringify(owner)}`
 }
 
 /** The second member of a waiter. `null` if it is malformed. */
-export function unpackWaiter(member: unknown): { readonly id: string; readonly owner: string } | null {
-  const [, id = '', packed = ''] = WAITER.exec(String(member)) ?? []
+export function unpackWaiter(member: unknown): Omit<WaitingRecord, 'place'> | null {
+  const [, id = '', share, packed = ''] = WAITER_TEXT.exec(String(member)) ?? []
   try {
     const owner: unknown = JSON.parse(packed)
-    return typeof owner === 'string' ? { id: decodeURIComponent(id), owner } : null
+    if (typeof owner !== 'string') return null
+    return { id: decodeURIComponent(id), owner, share: unpackShare(share) }
   } catch {
     return null
   }
@@ -135,7 +169,7 @@ export function unpackWaiter(member: unknown): { readonly id: string; readonly o
 
 /** The lease in a row at `now`, or at the time of its last change. */
 export function unpack(row: string, state: LeaseRecord['state'], now?: number): LeaseRecord {
-  const [, , token, , acquired, since, span, , , about] = HELD_TEXT.exec(row) ?? []
+  const [, kind = '', token, , acquired, since, span, , , about] = HELD_TEXT.exec(row) ?? []
   const { resource, id, owner, metadata } = parse(about)
   if (typeof resource !== 'string' || typeof id !== 'string' || typeof owner !== 'string')
     throw new LeaseError('store-failed', `Redis: a value is not a lease: ${JSON.stringify(row.slice(0, 80))}`)
@@ -147,7 +181,7 @@ export function unpack(row: string, state: LeaseRecord['state'], now?: number): 
     owner,
     token: Number(token),
     metadata: metadata ?? null,
-    share: null,
+    share: unpackShare(SHARE.exec(kind)?.[1]),
     acquiredAt: Math.floor(Number(acquired) / 1000),
     expiresAt: Math.floor(ends / 1000),
     remaining: state === 'held' ? (ends - at) / 1000 : 0,
@@ -175,10 +209,20 @@ export function unpackLive(row: string, now: number): LeaseRecord | null {
   return lease.remaining && lease.remaining > 0 ? lease : null
 }
 
+/** The live leases among these texts, oldest first. */
+export function unpackHolders(rows: readonly string[], now: number): LeaseRecord[] {
+  const leases = rows.map((row) => unpackLive(row, now)).filter((lease) => lease !== null)
+  return leases.sort((one, other) => one.token - other.token)
+}
+
 /** A message to watchers: `<state> <row>`. Throws if it is malformed. */
 export function unpackChange(message: string): LeaseRecord {
   const [, state = '', row = ''] = CHANGE.exec(message) ?? []
   return unpack(row, state as LeaseRecord['state'])
+}
+
+function unpackShare(share: string | undefined): number | null {
+  return share === undefined ? null : decodeShare(Number(share))
 }
 
 function regExp(luaPattern: string): RegExp {

@@ -3,8 +3,9 @@ import type { LeaseRecord } from '../../base/records.ts'
 import { compareUtf8 } from '../../base/utf8-order.ts'
 import { redisError } from '../../clients/redis-errors.ts'
 import type { LeasePage, ListQuery, WaitingQuery, WaitingQueue } from '../../core/index.ts'
+import { cursorOf, nextAfter } from '../lease-page.ts'
 import type { Batches } from './batches.ts'
-import { ALL_SHARDS, indexOf, Keys, SHARDS, unpack, unpackLive, unpackWaiter } from './layout.ts'
+import { ALL_SHARDS, indexOf, Keys, SHARDS, unpack, unpackHolders, unpackWaiter } from './layout.ts'
 
 const MAX_TIDIED = 256
 
@@ -25,26 +26,30 @@ export class Listing {
     this.#prefix = prefix
   }
 
-  async read(resources: readonly string[], stop: Stop): Promise<LeaseRecord[][]> {
-    const found = await Promise.all(resources.map((resource) => this.#readOne(resource, stop)))
-    return found.map((lease) => (lease ? [lease] : []))
+  read(resources: readonly string[], stop: Stop): Promise<LeaseRecord[][]> {
+    return Promise.all(resources.map((resource) => this.#readOne(resource, stop)))
   }
 
   waiting({ resources, limit }: WaitingQuery, stop: Stop): Promise<WaitingQueue[]> {
     return Promise.all(resources.map((resource) => this.#waitingFor(resource, limit, stop)))
   }
 
-  async list({ prefix = '', limit, after = '' }: ListQuery, stop: Stop): Promise<LeasePage> {
+  async list({ prefix = '', limit, after }: ListQuery, stop: Stop): Promise<LeasePage> {
     const perShard = 2 * Math.ceil(limit / SHARDS) + 6
-    for (let last = after; ; ) {
-      const from = compareUtf8(last, prefix) < 0 ? `[${prefix}` : `(${last}`
+    const cursor = cursorOf(after)
+    const isAfter = ({ resource, token }: LeaseRecord) => resource !== cursor.resource || token > cursor.token
+    let from = `${cursor.token === Infinity ? '(' : '['}${cursor.resource}`
+    if (compareUtf8(cursor.resource, prefix) < 0) from = `[${prefix}`
+    for (;;) {
       const { names, horizon } = await this.#names(from, prefix, perShard, stop)
-      const leases = await this.#readValid(names, stop)
-      const end = leases.length > limit ? leases[limit - 1]?.resource : horizon
-      if (leases.length > 0 || end === undefined)
-        return { leases: leases.slice(0, limit), ...(end !== undefined && { next: end }) }
+      const leases = (await this.#readValid(names, stop)).filter(isAfter)
+      const page = leases.slice(0, limit)
+      const last = leases.length > limit ? page.at(-1) : undefined
+      const next = last ? nextAfter(last) : horizon
+      if (leases.length > 0 || next === undefined)
+        return { leases: page, ...(next !== undefined && { next }) }
       stop.throwIfAborted()
-      last = end
+      from = `(${next}`
     }
   }
 
@@ -54,10 +59,11 @@ export class Listing {
     const swept: LeaseRecord[] = []
     while (entries.length > 0 && swept.length < limit) {
       stop.throwIfAborted()
-      const checks = entries
-        .splice(0, limit - swept.length)
-        .map((entry) => this.#expire(entry, 'sweep', stop))
-      const outcomes = await Promise.allSettled(checks)
+      const left = limit - swept.length
+      const checked = entries.splice(0, left)
+      // Leases above the limit stay due.
+      const limitEach = Math.floor(left / checked.length)
+      const outcomes = await Promise.allSettled(checked.map((entry) => this.#expire(entry, limitEach, stop)))
       for (const outcome of outcomes) if (outcome.status === 'fulfilled') swept.push(...outcome.value)
       const failure = outcomes.find((outcome) => outcome.status === 'rejected')
       // What was swept must be returned: no other caller will get it.
@@ -69,13 +75,13 @@ export class Listing {
   /** Deletes rows of one shard that nobody uses any more, of another shard each time. */
   async tidy(stop: Stop): Promise<void> {
     const entries = await this.#due(this.#nextTidied++ % SHARDS, MAX_TIDIED, stop)
-    await Promise.allSettled(entries.map((entry) => this.#expire(entry, 'tidy', stop)))
+    await Promise.allSettled(entries.map((entry) => this.#expire(entry, 0, stop)))
   }
 
-  async #readOne(resource: string, stop: Stop): Promise<LeaseRecord | null> {
-    const { shard, row } = new Keys(this.#prefix, resource)
-    const { now, value } = await this.#batches.run({ shard, keys: [row], args: ['read'] }, stop)
-    return unpackLive(String(value), now)
+  async #readOne(resource: string, stop: Stop): Promise<LeaseRecord[]> {
+    const { shard, row, shared } = new Keys(this.#prefix, resource)
+    const { now, value } = await this.#batches.run({ shard, keys: [row, shared], args: ['read'] }, stop)
+    return unpackHolders(String(value).split('\n'), now)
   }
 
   async #waitingFor(resource: string, limit: number, stop: Stop): Promise<WaitingQueue> {
@@ -84,10 +90,7 @@ export class Listing {
     const { value } = await this.#batches.run({ shard, keys: [queue], args }, stop)
     const [count, ...members] = value
     const waiters = members.map(unpackWaiter).filter((waiter) => waiter !== null)
-    return {
-      count: Number(count),
-      first: waiters.map((waiter, place) => ({ ...waiter, share: null, place })),
-    }
+    return { count: Number(count), first: waiters.map((waiter, place) => ({ ...waiter, place })) }
   }
 
   /** Skips a value that is not a lease. A caller that asks for that resource gets the error. */
@@ -97,10 +100,10 @@ export class Listing {
         return await this.#readOne(name, stop)
       } catch (error) {
         if (!isMalformed(error)) throw error
-        return null
+        return []
       }
     })
-    return (await Promise.all(read)).filter((lease) => lease !== null)
+    return (await Promise.all(read)).flat()
   }
 
   /**
@@ -129,12 +132,16 @@ export class Listing {
     })
   }
 
-  /** Brings a row up to date. Only `sweep` ends an expired lease, and returns it. */
-  async #expire({ due, resource }: Due, purpose: 'sweep' | 'tidy', stop: Stop): Promise<LeaseRecord[]> {
+  /** Brings a row up to date. Ends at most so many expired leases, and returns them. */
+  async #expire({ due, resource }: Due, limit: number, stop: Stop): Promise<LeaseRecord[]> {
     const { shard, all: keys } = new Keys(this.#prefix, resource)
-    const { now, value } = await this.#batches.run({ shard, keys, args: ['expire', due, purpose] }, stop)
-    const [, ended] = String(value).split('\n')
-    return ended ? [unpack(ended, 'expired', now)] : []
+    const args = ['expire', due, String(limit)]
+    const { now, value } = await this.#batches.run({ shard, keys, args }, stop)
+    return value === ''
+      ? []
+      : String(value)
+          .split('\n')
+          .map((lease) => unpack(lease, 'expired', now))
   }
 }
 

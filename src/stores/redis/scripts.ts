@@ -4,7 +4,7 @@
  * computed number is printed with `%.0f`.
  */
 import { KEEP_FREE_MS } from '../lease-row.ts'
-import { UNWAITED_FREE_ROW, UNWAITED_HELD_ROW, WAITER_CHANNEL } from './layout.ts'
+import { UNWAITED_FREE_ROW, UNWAITED_HELD_ROW, WAITER } from './layout.ts'
 import { TRANSITIONS } from './transitions.ts'
 
 /** How many waiters of a queue are checked for dead processes: the server does nothing else meanwhile. */
@@ -40,7 +40,8 @@ if op == 'acquire' then
 elseif op == 'end' then
   local found = call('MGET', key, watched)
   local free, times, since, span, who = match(found[1] or '', '^${UNWAITED_HELD_ROW}')
-  if who == first then
+  -- After the clock stepped back, the lease is not as the row has it.
+  if who == first and now >= tonumber(since) then
     local state = now < since + span and 'released' or 'expired'
     call('SET', key, free, 'KEEPTTL')
     if found[2] then call('PUBLISH', PREFIX .. ':changes', state .. ' ' .. found[1]) end
@@ -49,7 +50,7 @@ elseif op == 'end' then
 end
 `
 
-/** `ARG_COUNT`: how many arguments each operation takes, its name included. */
+/** `ARG_COUNT`: how many arguments each operation takes, its name included. `KEY_COUNT`: how many keys, if not five. */
 const operations = (shortPath: string) => `
 -- In a cluster (the channel begins with an asterisk) a process may listen on another node.
 local function mayListenElsewhere(channel) return sub(channel, 1, 1) == '*' end
@@ -57,27 +58,37 @@ local function mayListenElsewhere(channel) return sub(channel, 1, 1) == '*' end
 ${TRANSITIONS}
 
 local ARG_COUNT = {
-  acquire = 4, release = 2, ['end'] = 2, force = 2, renew = 3, expire = 3, read = 1, names = 4, due = 2, watch = 2,
-  waiting = 2,
+  acquire = 4, share = 5, release = 2, ['end'] = 2, force = 2, renew = 3, expire = 3, read = 1, names = 4, due = 2,
+  watch = 2, waiting = 2,
 }
+local KEY_COUNT = { read = 2, names = 1, due = 1, waiting = 1, watch = 1 }
 local nextKey, nextArg, transitions = 1, 1, nil
 
--- Operations on one key. The others take the four keys of a resource.
+-- Operations that take the number of their first key. The others take the five keys of a resource.
 local SIMPLE = {
-  read = function(key) return clock .. ' ' .. (call('GET', key) or '') end,
-  names = function(key, from, prefix, limit)
-    local first, last = sub(from, 1, 1) .. 'name:' .. sub(from, 2), '[name:' .. prefix .. '\\255'
-    return call('ZRANGEBYLEX', key, first, last, 'LIMIT', 0, limit)
+  -- The row, or the leases of a shared row that have not ended: only the others have a space in their names.
+  read = function(k)
+    local row, leases = call('GET', KEYS[k]) or '', {}
+    if sub(row, 1, 1) ~= 'S' then return clock .. ' ' .. row end
+    local found = call('HGETALL', KEYS[k + 1])
+    for n = 1, #found, 2 do
+      if not string.find(found[n], ' ', 1, true) then leases[#leases + 1] = found[n + 1] end
+    end
+    return clock .. ' ' .. table.concat(leases, '\\n')
   end,
-  due = function(key, limit)
-    return call('ZRANGEBYLEX', key, '[due:', '(due:' .. string.format('%.0f', now + 1), 'LIMIT', 0, limit)
+  names = function(k, from, prefix, limit)
+    local first, last = sub(from, 1, 1) .. 'name:' .. sub(from, 2), '[name:' .. prefix .. '\\255'
+    return call('ZRANGEBYLEX', KEYS[k], first, last, 'LIMIT', 0, limit)
+  end,
+  due = function(k, limit)
+    return call('ZRANGEBYLEX', KEYS[k], '[due:', '(due:' .. string.format('%.0f', now + 1), 'LIMIT', 0, limit)
   end,
   -- How many wait, and the first of them. Those of dead processes are left out.
-  waiting = function(key, limit)
-    local found, listens = call('ZRANGE', key, 0, ${2 * CHECKED_WAITERS - 1}), {}
+  waiting = function(k, limit)
+    local found, listens = call('ZRANGE', KEYS[k], 0, ${2 * CHECKED_WAITERS - 1}), {}
     local first, dead = {}, 0
     for n = 2, #found, 2 do
-      local channel = match(found[n], '${WAITER_CHANNEL}') or ''
+      local channel = match(found[n], '${WAITER}') or ''
       if listens[channel] == nil then
         -- An error means that this user may not ask.
         local count = redis.pcall('PUBSUB', 'NUMSUB', PREFIX .. ':wake:' .. channel)[2] or 1
@@ -86,26 +97,26 @@ local SIMPLE = {
       if not listens[channel] then dead = dead + 1
       elseif #first < tonumber(limit) then first[#first + 1] = found[n] end
     end
-    return { call('ZCARD', key) / 2 - dead, unpack(first) }
+    return { call('ZCARD', KEYS[k]) / 2 - dead, unpack(first) }
   end,
-  watch = function(key, ms)
-    local isKnown = call('EXISTS', key) == 1
-    call('SET', key, '', 'PX', ms)
+  watch = function(k, ms)
+    local isKnown = call('EXISTS', KEYS[k]) == 1
+    call('SET', KEYS[k], '', 'PX', ms)
     return clock .. (isKnown and ' known' or ' new')
   end,
 }
 
 local function step()
   local k, a = nextKey, nextArg
-  local op, first, second, third = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3]
+  local op, first, second, third, fourth = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4]
   local simple = SIMPLE[op]
-  nextKey, nextArg = k + (simple and 1 or 4), a + ARG_COUNT[op]
-  if simple then return simple(KEYS[k], first, second, third) end
+  nextKey, nextArg = k + (KEY_COUNT[op] or 5), a + ARG_COUNT[op]
+  if simple then return simple(k, first, second, third) end
   local key, watched = KEYS[k], KEYS[k + 1]
   ${shortPath}
   transitions = transitions or createTransitions()
-  local keys = { row = key, watched = watched, queue = KEYS[k + 2], index = KEYS[k + 3] }
-  return clock .. ' ' .. transitions[op](keys, first, second, third)
+  local keys = { row = key, watched = watched, queue = KEYS[k + 2], index = KEYS[k + 3], shared = KEYS[k + 4] }
+  return clock .. ' ' .. transitions[op](keys, first, second, third, fourth)
 end
 `
 

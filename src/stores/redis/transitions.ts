@@ -1,54 +1,15 @@
-import { RESERVATION_MS } from '../lease-row.ts'
-import { FREE_ROW, LEASE, WAITER_CHANNEL } from './layout.ts'
+import { QUEUE } from './queue.ts'
+import { ROWS } from './row.ts'
 
 /**
- * `lease-row.ts` in Lua: everything that is not the short path, because somebody waits, or because a row is new, taken
- * over, renewed or swept. A row is loaded, changed and saved. Its functions are created only when they are needed,
- * because that would cost the short path a tenth of its time.
- *
- * Messages to one process: `wake <milliseconds> <id>` and `lost <token> <id>`, on the channel of its store. Messages to
- * watchers: `<state> <row>`.
+ * `lease-row.ts` in Lua: everything that is not the short path, because somebody waits, or because a row is new,
+ * shared, taken over, renewed or swept. A row is loaded, changed and saved. Its functions are created only when they
+ * are needed, because that would cost the short path a tenth of its time. Messages to watchers: `<state> <lease>`.
  */
 export const TRANSITIONS = `
 local function createTransitions()
-  local RESERVATION_MS = ${RESERVATION_MS}
-  local RESERVATION = RESERVATION_MS * 1000
-  local NOT_A_LEASE = 'the value is not a lease'
-
-  local function digits(number) return string.format('%.0f', number) end
-
-  local function load(keys)
-    local found = call('MGET', keys.row, keys.watched)
-    local row = { keys = keys, isWatched = found[2] }
-    if found[1] then
-      local waits, lease
-      waits, row.token, row.due, lease = match(found[1], '^${FREE_ROW}(.*)$')
-      row.reservedUntil, row.reservedFor = match(waits or '', '^W(%d+):(.*)$')
-      row.waits = row.reservedUntil ~= nil
-      if row.reservedFor == '' then row.reservedFor = nil end
-      row.acquired, row.since, row.span, row.channel, row.id, row.about = match(lease or '', '^ ${LEASE} (.+)$')
-      if not row.token or (waits ~= 'F' and not row.waits) or (lease ~= '' and not row.id) then
-        error(NOT_A_LEASE, 0)
-      end
-    elseif call('EXISTS', keys.row) == 1 then
-      error(NOT_A_LEASE, 0)
-    end
-    return row
-  end
-
-  local function pack(row)
-    local waits = 'F'
-    if row.waits then
-      waits = 'W' .. (row.reservedFor and row.reservedUntil or '0') .. ':' .. (row.reservedFor or '')
-    end
-    local free = waits .. ' ' .. row.token .. ' ' .. row.due
-    if not row.id then return free end
-    return table.concat({ free, row.acquired, row.since, row.span, row.channel, row.id, row.about }, ' ')
-  end
-
-  local function expiry(row) return row.since + row.span end
-  local function isLive(row) return row.id and now < expiry(row) end
-  local function packLive(row) return isLive(row) and pack(row) or '' end
+${ROWS}
+${QUEUE}
   local function resourceOf(keys) return sub(keys.row, #keys.index + 2) end
 
   -- Moves the row's entry in the index.
@@ -59,191 +20,186 @@ local function createTransitions()
     call('ZADD', row.keys.index, 0, 'name:' .. resource, 0, 'due:' .. row.due .. ' ' .. resource)
   end
 
-  local function save(row)
-    if not row.token then return end
-    call('SET', row.keys.row, pack(row), 'KEEPTTL')
-    if row.id then
-      local keptUntil = math.max(expiry(row), row.token) + 2 * KEEP_FREE
-      call('PEXPIREAT', row.keys.row, digits(keptUntil / 1000))
-    end
+  -- An entry long before the end of a lease is moved, unless other leases may end before.
+  local function keepDue(row, lease)
+    local ends = expiry(lease)
+    local isEarly = row.due and row.held.count == 1 and row.due + KEEP_FREE < ends
+    if not row.due or tonumber(row.due) > ends or isEarly then setDue(row, ends) end
   end
 
-  local function tellWatchers(row, state)
-    if row.isWatched then call('PUBLISH', PREFIX .. ':changes', state .. ' ' .. pack(row)) end
+  local function tellWatchers(row, state, lease)
+    if row.isWatched then call('PUBLISH', PREFIX .. ':changes', state .. ' ' .. packLease(lease)) end
   end
-
-  -- Returns how many listen.
-  local function send(channel, message) return call('PUBLISH', PREFIX .. ':wake:' .. channel, message) end
 
   -- by: the channel of the process that ends the lease. It need not be told.
-  local function endLease(row, state, by)
-    local ended = pack(row)
-    tellWatchers(row, state)
-    if row.channel ~= by then send(row.channel, 'lost ' .. row.token .. ' ' .. row.id) end
-    row.id = nil
-    return state .. '\\n' .. ended
-  end
-
-  local function waiters(row, first, last)
-    local found, list = call('ZRANGE', row.keys.queue, 2 * first, 2 * last + 1), {}
-    for n = 1, #found, 2 do
-      list[#list + 1] = { id = found[n], channel = match(found[n + 1], '${WAITER_CHANNEL}') }
+  local function endLease(row, lease, state, by)
+    local ended = packLease(lease)
+    tellWatchers(row, state, lease)
+    if lease.channel ~= by then send(lease.channel, 'lost ' .. lease.token .. ' ' .. lease.id) end
+    remove(row, lease.id)
+    local kept = keptAtMost(lease, state == 'released' and keptByAtLeast(lease) or keptUntil(lease))
+    if now < kept then
+      lease.kept = kept
+      add(row, 'kept ' .. lease.token, lease)
     end
-    return list
+    return ended
   end
 
-  local function channelOf(row, id)
-    local rank = call('ZRANK', row.keys.queue, id)
-    return rank and waiters(row, rank / 2, rank / 2)[1].channel
-  end
-
-  local function removeWaiter(row, id)
-    local score = call('ZSCORE', row.keys.queue, id)
-    if score then call('ZREMRANGEBYSCORE', row.keys.queue, score, score) end
-    if row.reservedFor == id then row.reservedFor = nil end
-  end
-
-  -- Removes all waiters of a process that did not answer. If it is alive, they join the queue again at its end.
-  local function dismissProcess(row, channel, me)
-    for _, waiter in ipairs(waiters(row, 0, -1)) do
-      if waiter.channel == channel then
-        removeWaiter(row, waiter.id)
-        if waiter.id ~= me then send(channel, 'wake 0 ' .. waiter.id) end
+  -- Returns what was ended, oldest first.
+  local function endLapsed(row, limit)
+    local ended = {}
+    if row.lapsed > 0 then
+      for n, lease in ipairs(leasesOf(row, hasLapsed)) do
+        if n <= limit then ended[n] = endLease(row, lease, 'expired') end
       end
     end
+    return ended
   end
 
-  -- Tells the next waiter, if possible one of another process, to ask when the reservation ends.
-  local function wakeStandby(row, channel, me)
-    local behind = waiters(row, 1, 16)
-    local standby = behind[1]
-    for _, waiter in ipairs(behind) do
-      if waiter.channel ~= channel then standby = waiter break end
+  local function extend(row, lease, span)
+    local ends = math.max(expiry(lease), now + span)
+    lease.since, lease.span = clock, digits(ends - now)
+    put(row, lease.id, lease)
+    tellWatchers(row, 'held', lease)
+  end
+
+  local function holders(row)
+    local text = ''
+    if row.held.count > 0 then
+      for _, lease in ipairs(leasesOf(row, isLive)) do text = text .. '\\n' .. packLease(lease) end
     end
-    if standby and standby.id ~= me then send(standby.channel, 'wake ' .. RESERVATION_MS .. ' ' .. standby.id) end
+    return text
   end
 
-  -- Ends a reservation that was not used in time, and reserves a free resource for the first waiter that is alive.
-  local function settle(row, me)
-    if row.reservedFor then
-      row.reservedUntil = digits(math.min(row.reservedUntil, now + RESERVATION))
-      if tonumber(row.reservedUntil) <= now then
-        dismissProcess(row, channelOf(row, row.reservedFor), me)
-        row.reservedFor = nil
-      end
+  -- replace: a token, 'any', or empty.
+  local function isReplacing(row, replace)
+    if replace == '' or replace == 'any' then return replace == 'any' end
+    if row.held.count ~= 1 then return false end
+    return #leasesOf(row, function(lease) return lease.token == replace and isLive(lease) end) == 1
+  end
+
+  local function removeAll(row)
+    findAll(row)
+    for field, entry in pairs(row.entries) do
+      if entry then remove(row, field) end
     end
-    while row.waits and not row.reservedFor and not isLive(row) do
-      local head = waiters(row, 0, 0)[1]
-      if not head then
-        row.waits = false
-      elseif head.id == me or send(head.channel, 'wake 0 ' .. head.id) > 0 or mayListenElsewhere(head.channel) then
-        row.reservedFor, row.reservedUntil = head.id, digits(now + RESERVATION)
-        wakeStandby(row, head.channel, me)
-      else
-        dismissProcess(row, head.channel, me)
-      end
-    end
-  end
-
-  -- After the clock stepped back, a lease has its span left and no more.
-  local function followClock(row)
-    if row.id and now < tonumber(row.since) then row.since = clock end
-  end
-
-  local function extend(row, span)
-    local ends = math.max(expiry(row), now + span)
-    row.since, row.span = clock, digits(ends - now)
-  end
-
-  local function keepDue(row)
-    local ends = expiry(row)
-    if not row.due or tonumber(row.due) > ends or row.due + KEEP_FREE < ends then setDue(row, ends) end
   end
 
   local function floorOf(index)
     return call('ZRANGEBYLEX', index, '[floor:', '(floor;', 'LIMIT', 0, 1)[1]
   end
 
-  local function grant(row, lease)
-    local replaced = row.id and '\\n' .. endLease(row, isLive(row) and 'taken-over' or 'expired') or ''
+  local function grant(row, lease, share, terms, replace)
+    local ended = endLapsed(row, NEVER)
+    local state = 'expired'
+    if isReplacing(row, replace) then
+      for _, taken in ipairs(leasesOf(row, isLive)) do
+        state = 'taken-over'
+        ended[#ended + 1] = endLease(row, taken, state)
+      end
+      -- Reservations may not fit beside the new lease. Those that do are made again by the next transition.
+      removeAll(row)
+    end
     local verb, last = 'granted', row.token
     if not last then
       verb, last = 'created', match(floorOf(row.keys.index) or '', '%d+') or 0
       call('DEL', row.keys.queue)
     end
     row.token = digits(math.max(last + 1, now))
-    row.acquired, row.since = clock, clock
-    row.span, row.channel, row.id, row.about = match(lease, '^(%d+) (%S+) (%S+) (.+)$')
-    if row.waits then removeWaiter(row, row.id) end
-    row.reservedFor = nil
-    return verb, replaced
+    local new = { token = row.token, acquired = clock, since = clock, kept = 0 }
+    new.span, new.channel, new.id, new.about = match(lease, '^(%d+) (%S+) (%S+) (.+)$')
+    local atLeast, lockDelay = match(terms, ' (%d+) (%d+)$')
+    new.share = share
+    new.atLeast, new.lockDelay = tonumber(atLeast), tonumber(lockDelay)
+    if row.waits then removeWaiter(row, new.id) end
+    add(row, new.id, new)
+    keepDue(row, new)
+    tellWatchers(row, 'held', new)
+    return verb .. '\\n' .. packLease(new) .. (#ended > 0 and '\\n' .. state .. '\\n' .. ended[#ended] or '')
   end
 
-  local function enqueue(row, id, channel, owner)
-    local queue = row.keys.queue
-    local score = call('ZSCORE', queue, id)
-    if score then call('ZREMRANGEBYSCORE', queue, score, score)
-    else score = (call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')[2] or 0) + 1 end
-    call('ZADD', queue, score, id, score, id .. ' ' .. channel .. ' ' .. owner)
-    row.waits = true
-  end
-
-  -- owner: empty if the caller does not wait.
-  local function refuse(row, id, channel, owner)
-    if owner ~= '' then enqueue(row, id, channel, owner) end
-    local freeIn = isLive(row) and expiry(row) - now or row.reservedFor and row.reservedUntil - now or 0
+  -- waiter: empty if the caller does not wait.
+  local function refuse(row, id, channel, share, waiter)
+    if waiter ~= '' then enqueue(row, id, channel, waiter) end
+    local held, first, last, kept = holders(row), NEVER, now, now
+    findAll(row)
+    for _, entry in pairs(row.entries) do
+      local time = entry and (entry.reservedUntil or keptUntil(entry)) or 0
+      if now < time then
+        first, last = math.min(first, time), math.max(last, time)
+        if entry.token and not isLive(entry) then kept = math.max(kept, time) end
+      end
+    end
+    -- An exclusive request fits when all have ended, a shared one when the first has.
+    local freeIn = (share == '' and last or math.min(first, last)) - now
     if row.waits then call('PEXPIREAT', row.keys.queue, digits((now + freeIn + 2 * KEEP_FREE) / 1000)) end
     local rank = call('ZRANK', row.keys.queue, id)
-    return 'refused', '\\n' .. (rank and digits(rank / 2) or '') .. '\\n' .. digits(freeIn)
+    local place = rank and digits(rank / 2) or ''
+    return table.concat({ 'refused', place, digits(freeIn), digits(kept - now) }, '\\n') .. held
   end
 
   local transitions = {}
 
-  function transitions.acquire(keys, lease, owner, replace)
+  -- terms: what packTerms returned.
+  function transitions.share(keys, lease, waiter, replace, terms)
     local row = load(keys)
     local span, channel, id = match(lease, '^(%S+) (%S+) (%S+) ')
-    followClock(row)
+    local share = match(terms, '^%d*')
     settle(row, id)
-    local isHeld, verb, more = isLive(row), 'granted', ''
-    if isHeld and row.id == id then
-      extend(row, span)
-    elseif isHeld and row.token == replace or not isHeld and (not row.reservedFor or row.reservedFor == id) then
-      verb, more = grant(row, lease)
+    local own, reservation, answer = find(row, id), find(row, 'for ' .. id), nil
+    -- Of a row that is not shared, a reservation may be that of a version that knows no shares.
+    if reservation and row.isShared then share = reservation.share end
+    if own and isLive(own) then
+      extend(row, own, span)
+      keepDue(row, own)
+      answer = 'granted\\n' .. packLease(own)
+    elseif isReplacing(row, replace) or (reservation or not row.waits) and fitsLeases(row, share) then
+      answer = grant(row, lease, share, terms, replace)
     else
-      verb, more = refuse(row, id, channel, owner)
+      answer = refuse(row, id, channel, share, waiter)
     end
-    if row.id then keepDue(row) end
-    if verb ~= 'refused' then tellWatchers(row, 'held') end
     save(row)
-    return verb .. '\\n' .. packLive(row) .. more
+    return answer
+  end
+
+  function transitions.acquire(keys, lease, waiter, replace)
+    return transitions.share(keys, lease, waiter, replace, ' 0 0')
   end
 
   function transitions.renew(keys, id, span)
     local row = load(keys)
-    followClock(row)
     settle(row)
-    local isMine = isLive(row) and row.id == id
-    if isMine then
-      extend(row, span)
-      tellWatchers(row, 'held')
+    local own, answer = find(row, id), nil
+    if own and isLive(own) then
+      extend(row, own, span)
+      answer = 'renewed\\n' .. packLease(own)
+    else
+      answer = 'refused' .. holders(row)
     end
     save(row)
-    return (isMine and 'renewed\\n' or 'refused\\n') .. packLive(row)
+    return answer
   end
 
-  local function finishRelease(row, endsLease, by, me)
-    local ended = endsLease and endLease(row, isLive(row) and 'released' or 'expired', by) or '\\n'
+  -- Ends the lease, if there is one. Returns how, and the lease.
+  local function endBy(row, lease, by)
+    if not lease then return '\\n' end
+    local state = isLive(lease) and 'released' or 'expired'
+    return state .. '\\n' .. endLease(row, lease, state, by)
+  end
+
+  local function finishRelease(row, ended, me)
     settle(row, me)
     save(row)
-    return ended .. '\\n' .. packLive(row)
+    return ended .. holders(row)
   end
 
   function transitions.release(keys, who)
     local row = load(keys)
     local channel, id = match(who, '^(%S+) (%S+)$')
     settle(row, id)
+    local ended = endBy(row, find(row, id), channel)
     if row.waits then removeWaiter(row, id) end
-    return finishRelease(row, row.id == id, channel, id)
+    return finishRelease(row, ended, id)
   end
 
   -- A process releases the lease that it knows. Usually the short path does that.
@@ -252,7 +208,10 @@ local function createTransitions()
   function transitions.force(keys, token)
     local row = load(keys)
     settle(row)
-    return finishRelease(row, row.id and row.token == token)
+    local found = leasesOf(row, function(lease) return lease.token == token end)[1]
+    local ended = endBy(row, found and found.kept == 0 and found)
+    remove(row, 'kept ' .. token)
+    return finishRelease(row, ended)
   end
 
   local function deleteRow(row)
@@ -261,12 +220,13 @@ local function createTransitions()
       if floor then call('ZREM', index, floor) end
       call('ZADD', index, 0, 'floor:' .. row.token)
     end
-    call('DEL', row.keys.row)
+    call('DEL', row.keys.row, row.keys.shared)
     call('ZREM', index, 'name:' .. resource, 'due:' .. row.due .. ' ' .. resource)
   end
 
-  -- Brings a row up to date that is due. Only a sweep ends an expired lease, because it returns that to its caller.
-  function transitions.expire(keys, due, purpose)
+  -- Brings a row up to date that is due. Only a sweep ends expired leases, at most so many, because it returns them to
+  -- its caller.
+  function transitions.expire(keys, due, limit)
     local row = load(keys)
     if row.due ~= due then
       local resource = resourceOf(keys)
@@ -274,18 +234,17 @@ local function createTransitions()
       if not row.token then call('ZREM', keys.index, 'name:' .. resource) end
       return ''
     end
-    followClock(row)
-    local hasExpired, ended = row.id and not isLive(row), ''
-    if hasExpired and purpose ~= 'sweep' then return '' end
-    if hasExpired then ended = endLease(row, 'expired') end
+    local ended = endLapsed(row, tonumber(limit))
+    -- The row stays due.
+    if row.lapsed > 0 and #ended == 0 then return '' end
     settle(row)
-    if row.id or row.waits then
-      setDue(row, row.id and expiry(row) or row.reservedUntil)
+    if row.held.count > 0 or row.waits or row.lapsed > 0 then
+      if row.lapsed == 0 then setDue(row, row.changesAt) end
       save(row)
     else
       deleteRow(row)
     end
-    return ended
+    return table.concat(ended, '\\n')
   end
 
   return transitions

@@ -1,10 +1,11 @@
-export type {
-  IndexFields,
-  Reading,
-  Register,
-  RegisterListener,
-  RegisterQuery,
-  Registers,
-  Written,
+export {
+  type IndexFields,
+  isWritten,
+  type Reading,
+  type Register,
+  type RegisterListener,
+  type RegisterQuery,
+  type Registers,
+  type Written,
 } from './registers.ts'
-export { registerStore } from './store.ts'
+export { type RegisterStoreOptions, registerStore } from './store.ts'

@@ -7,7 +7,7 @@ import type { Calls } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { PushConnection } from '../local/push-connection.ts'
 import type { Register, RegisterListener, Registers } from './registers.ts'
-import { changesOf, readableRow } from './row.ts'
+import { idsIn, type Row, readableRow, unendedIn } from './row.ts'
 
 /** Most leases are released before a subscription would pay off. What it misses until then is read when it opens. */
 const OPEN_FOR_HOLDER_MS = 200
@@ -24,6 +24,8 @@ export class Push<R extends Register> {
   readonly #registers: Registers<R>
   readonly #calls: Calls
   readonly #connection: PushConnection<Subscription>
+  /** The tokens in the latest state of each resource that is shared, while somebody watches. */
+  readonly #shared = new Map<string, Set<number>>()
 
   constructor(registers: Registers<R>, calls: Calls, clock: Clock) {
     this.listeners = new LocalListeners(clock)
@@ -95,6 +97,7 @@ export class Push<R extends Register> {
   }
 
   #onOpened(missed: boolean): void {
+    this.#shared.clear()
     if (missed) this.listeners.tellGap()
     void this.#checkHeld(this.listeners.held())
   }
@@ -102,9 +105,27 @@ export class Push<R extends Register> {
   #onChanged(register: R): void {
     const row = readableRow(register)
     if (row) {
-      this.listeners.observed(row.resource, row.token, row.lease ? [row.lease.id] : [])
-      for (const lease of changesOf(row)) this.listeners.tellChange(lease)
+      this.listeners.observed(row.resource, row.state.token, idsIn(row.state))
+      if (this.#hasMissed(row)) this.listeners.tellGap()
+      for (const lease of row.changes) this.listeners.tellChange(lease)
     } else this.#onRemoved(register.name)
+  }
+
+  /**
+   * Whether a state was left out in which one of several leases began or ended. This state does not show it. Of an
+   * exclusive lease it does, by its token.
+   */
+  #hasMissed({ resource, state, changes }: Row): boolean {
+    const before = this.#shared.get(resource)
+    const leases = unendedIn(state)
+    const tokens = new Set(leases.map(({ token }) => token))
+    const isShared = leases.some(({ share }) => share !== null)
+    if (isShared && this.listeners.isWatched) this.#shared.set(resource, tokens)
+    else this.#shared.delete(resource)
+    if (!before) return false
+    const told = new Set(changes.map(({ token }) => token))
+    const isMissed = (token: number) => before.has(token) !== tokens.has(token) && !told.has(token)
+    return [...before, ...tokens].some(isMissed)
   }
 
   /** Also for a register that another program wrote: it has no token that shows whether it is older than a grant. */
@@ -121,7 +142,7 @@ export class Push<R extends Register> {
       for (const [index, { resource, id, token }] of held.entries()) {
         const register = registers[index]
         const row = register && readableRow(register)
-        if (row) this.listeners.observed(resource, row.token, row.lease ? [row.lease.id] : [])
+        if (row) this.listeners.observed(resource, row.state.token, idsIn(row.state))
         else this.listeners.ended(id, token)
       }
     } catch {

@@ -18,12 +18,21 @@ export interface Registers<R extends Register = Register> {
 
   /**
    * Writes if the register is still `previous`, or, for `null`, if there is none. Atomic: of several writes with the
-   * same `previous` at most one succeeds. Resolves with `null` if another write came first.
+   * same `previous` at most one succeeds. If another write came first, resolves with `null`, or with the register as
+   * `read` returns it if the database told it anyway.
+   *
+   * `index` is for a database that has one. It is called with a time in milliseconds of the server's clock, not later
+   * than that of this write and not earlier than that of `previous`.
    *
    * No two texts are equal. A client that repeats a write by itself, because its answer was lost, gets a conflict with
    * its own first write; it must then compare the text, and resolve as if the repetition had been the only one.
    */
-  write(name: string, text: string, previous: R | null, index: IndexFields): Promise<Written<R> | null>
+  write(
+    name: string,
+    text: string,
+    previous: R | null,
+    index: (now: number) => IndexFields,
+  ): Promise<Written<R> | Reading<R, R | null> | null>
 
   /** Removes the register, unless it was written after `register` was read. Is not reported to `watch`. */
   remove(register: R): Promise<void>
@@ -36,7 +45,7 @@ export interface Registers<R extends Register = Register> {
   list(query: RegisterQuery, stop: AbortSignal): Promise<Reading<R> & { readonly next?: string }>
 
   /**
-   * Pages of about `limit` registers: at least all whose `dueIn` has passed, the longest due first. `stop` aborts when
+   * Pages of about `limit` registers: at least all whose `dueAt` has passed, the longest due first. `stop` aborts when
    * nobody waits for them any more.
    */
   due(limit: number, stop: AbortSignal): AsyncIterable<Reading<R>>
@@ -58,6 +67,7 @@ export interface Registers<R extends Register = Register> {
   close(): void
 }
 
+/** A named value, as it was last written. */
 export interface Register {
   readonly name: string
   readonly text: string
@@ -68,6 +78,7 @@ export interface Register {
   readonly writtenMicros: number
 }
 
+/** What was read, and how to learn the time. */
 export interface Reading<R, Item = R> {
   readonly registers: readonly Item[]
   /**
@@ -77,6 +88,7 @@ export interface Reading<R, Item = R> {
   now(): Promise<number>
 }
 
+/** A write that succeeded. */
 export interface Written<R> {
   readonly register: R
   /**
@@ -86,14 +98,20 @@ export interface Written<R> {
   readonly isOvertaken?: boolean
 }
 
+/** Whether it was written, or another write came first. */
+export function isWritten<R>(result: Written<R> | Reading<R, R | null> | null): result is Written<R> {
+  return result !== null && 'register' in result
+}
+
 /** For a database that has an index. Others find registers by reading all of them. */
 export interface IndexFields {
   /** Whether `list` must find it. */
   readonly isListed: boolean
-  /** In how many milliseconds `due` must find it; `null`: never. */
-  readonly dueIn: number | null
+  /** From when `due` must find it, in milliseconds of the server's clock; `null`: never. */
+  readonly dueAt: number | null
 }
 
+/** Which registers a page is to contain. */
 export interface RegisterQuery {
   readonly prefix: string
   /** Only names after this one. */
@@ -101,6 +119,7 @@ export interface RegisterQuery {
   readonly limit: number
 }
 
+/** Whom `watch` tells. */
 export interface RegisterListener<R> {
   /** From now on every write is reported. Is called once. */
   opened(): void

@@ -1,83 +1,99 @@
 /**
- * One resource as a register keeps it. A write says what it is meant to do, and the server's time of that write
- * decides what it did. So a request that is delayed, by a pause or a broken network, does no harm:
+ * One resource as a register keeps it. A write contains the state that its writer has seen, and what it is meant to do.
+ * The server's time of that write decides what it did, by the transitions of `lease-row.ts`:
  *
- *     grant     begins a lease at the time of this write; carries the lease that it replaced
- *     renewal   extends the lease, if it was written before the expiry; otherwise the lease stays expired
- *     end       release, force or sweep: `released` if it was written before the expiry, otherwise `expired`
+ *     acquire   a lease begins at the time of the write, if the request fits then; otherwise nothing changes
+ *     renew     extends the lease, if it was written before the expiry; otherwise the lease stays expired
+ *     release   also a forced one: `released` if it was written before the expiry, otherwise `expired`
+ *     expire    ends those of the named leases that have expired by then
  *
- * Anybody may write a renewal with a TTL of 0. It does not lengthen the lease, but states it again by the current
- * clock. That ends a lease in time whose write lies in the future, because the clock has stepped back.
+ * So a request that is delayed, by a pause or a broken network, does no harm, and everybody who reads the register
+ * comes to the same state.
  */
 import type { LeaseRecord } from '../../base/records.ts'
-import type { Ask } from '../../core/index.ts'
-import { decode, encode, type StoredLease, unreadable } from './format.ts'
+import type { Answer, Released, Renewal } from '../../core/index.ts'
+import {
+  ask,
+  Effects,
+  expire,
+  KEEP_FREE_MS,
+  type LeaseRow,
+  release,
+  renew,
+  type StoredLease,
+} from '../lease-row.ts'
+import { decode, type Intents, type IntentType } from './format.ts'
 import type { IndexFields, Register } from './registers.ts'
 
-/** How long the register of an ended lease is kept, so that its token outlives a clock that steps back. */
-const KEEP_ENDED_MS = 3_600_000
 /** The times of writes are rounded up to a millisecond, and the clock is rounded down. */
 const CLOCK_ROUNDING_MS = 2
-
-export const INDEX_ENDED: IndexFields = { isListed: false, dueIn: KEEP_ENDED_MS }
 
 export interface Row<R extends Register = Register> {
   readonly register: R
   readonly resource: string
-  /** Of the last grant. */
-  readonly token: number
   readonly writtenAt: number
-  /** Also an expired lease, until a sweep or a grant has returned it to somebody. */
-  readonly lease: StoredLease | null
-  /** The renewal came too late. */
-  readonly lapsed: boolean
-  /** The lease that this write ended. */
-  readonly ended: LeaseRecord | null
+  /** After the write. */
+  readonly state: LeaseRow
+  /** What watchers are told of the write, in order. */
+  readonly changes: readonly LeaseRecord[]
 }
 
-export interface HeldRow<R extends Register = Register> extends Row<R> {
-  readonly lease: StoredLease
+/** What a write of each type did. */
+export interface Outcomes {
+  readonly acquire: Answer
+  readonly renew: Renewal
+  readonly release: Released
+  readonly expire: readonly LeaseRecord[]
 }
 
-export function grantText(ask: Ask, row: Row | null, floor: number): string {
-  const { id, owner, metadata = null, ttl } = ask
-  return encode({ type: 'grant', id, owner, metadata, ttl, floor, replaced: row?.lease ?? null })
+type Transition<Type extends IntentType> = (
+  state: LeaseRow,
+  intent: Intents[Type],
+  now: number,
+  effects: Effects,
+  micros: number,
+) => Outcomes[Type]
+
+const transitions: { readonly [Type in IntentType]: Transition<Type> } = {
+  acquire: (state, intent, now, effects, micros) => {
+    const token = Math.max(state.token + 1, micros)
+    return ask(state, { ...intent, resource: state.resource, token }, null, now, effects)
+  },
+  renew,
+  release,
+  expire: (state, { tokens }, now, effects) => expire(state, now, effects, Infinity, tokens),
 }
 
-export function renewalText({ lease, writtenAt }: HeldRow, ttl: number): string {
-  return encode({ type: 'renewal', lease, span: lease.expiresAt - writtenAt, ttl })
+/** What the write would do at this time. The state stays as it is. */
+export function tryOut<Type extends IntentType>(
+  state: LeaseRow,
+  type: Type,
+  intent: Intents[Type],
+  now: number,
+): { readonly outcome: Outcomes[Type]; readonly after: LeaseRow } {
+  const after = copyOf(state)
+  return { outcome: transitions[type](after, intent, now, new Effects(), now * 1000), after }
 }
 
-export function endText({ lease }: HeldRow): string {
-  return encode({ type: 'end', lease })
+/** What the write did. */
+export function outcomeOf<Type extends IntentType>(
+  before: LeaseRow,
+  type: Type,
+  intent: Intents[Type],
+  { writtenMicros }: Register,
+): Outcomes[Type] {
+  return transitions[type](copyOf(before), intent, msOf(writtenMicros), new Effects(), writtenMicros)
 }
 
 /** Throws if the register is not a lease: a resource must not be granted while its record cannot be read. */
 export function rowOf<R extends Register>(register: R): Row<R> {
-  const write = decode(register)
-  const writtenAt = Math.ceil(register.writtenMicros / 1000)
-  const row = { register, resource: register.name, writtenAt, lapsed: false, ended: null }
-  switch (write.type) {
-    case 'grant': {
-      const { id, owner, metadata, ttl, floor, replaced } = write
-      const token = Math.max(floor + 1, register.writtenMicros)
-      const lease = { id, owner, metadata, token, acquiredAt: writtenAt, expiresAt: writtenAt + ttl }
-      return { ...row, token, lease, ended: replaced && endOf(replaced, 'taken-over', row) }
-    }
-    case 'renewal': {
-      const { lease, span, ttl } = write
-      const until = Math.min(lease.expiresAt, writtenAt + span)
-      const lapsed = until <= writtenAt
-      const expiresAt = lapsed ? until : Math.max(until, writtenAt + ttl)
-      return { ...row, token: lease.token, lease: { ...lease, expiresAt }, lapsed }
-    }
-    case 'end': {
-      const { lease } = write
-      return { ...row, token: lease.token, lease: null, ended: endOf(lease, 'released', row) }
-    }
-    case 'floor':
-      throw unreadable(register)
-  }
+  const { name: resource, writtenMicros } = register
+  const writtenAt = msOf(writtenMicros)
+  const { before: state, type, intent } = decode(register)
+  const effects = new Effects()
+  const transition = transitions[type] as Transition<IntentType>
+  transition(state, intent, writtenAt, effects, writtenMicros)
+  return { register, resource, writtenAt, state, changes: effects.changes }
 }
 
 /** For code that looks at many registers: `null` instead of an error. */
@@ -89,31 +105,19 @@ export function readableRow<R extends Register>(register: R): Row<R> | null {
   }
 }
 
-export function hasLease<R extends Register>(row: Row<R> | null): row is HeldRow<R> {
-  return row?.lease != null
+/** All leases that nobody has ended, also those that have expired. */
+export function unendedIn({ leases }: LeaseRow): readonly StoredLease[] {
+  return leases.filter(({ keptUntil }) => keptUntil === undefined)
 }
 
-/** As far as can be told without the time. A renewal that comes too late is recognised by the time of its write. */
-export function isHeldBy<R extends Register>(row: Row<R> | null, id: string): row is HeldRow<R> {
-  return hasLease(row) && row.lease.id === id && !row.lapsed
+export function idsIn(state: LeaseRow): string[] {
+  return unendedIn(state).map(({ id }) => id)
 }
 
-/** All that watchers are told of a write, in order. */
-export function changesOf(row: Row): LeaseRecord[] {
-  const { ended, lease, lapsed, writtenAt } = row
-  const current = lease && (lapsed ? recordOf(row, lease, 'expired', 0) : liveRecord(row, writtenAt))
-  return [ended, current].filter((record) => record !== null)
-}
-
-export function liveRecord(row: Row, now: number): LeaseRecord | null {
-  const { lease, lapsed, writtenAt } = row
-  if (!lease || lapsed || now >= lease.expiresAt) return null
-  return recordOf(row, lease, 'held', lease.expiresAt - Math.max(now, writtenAt))
-}
-
-/** The lease of the row at the time of its write. */
-export function writtenRecord(row: Row): LeaseRecord | null {
-  return liveRecord(row, row.writtenAt)
+export function indexOf(state: LeaseRow): IndexFields {
+  const expiries = unendedIn(state).map(({ expiresAt }) => expiresAt)
+  const isListed = expiries.length > 0
+  return { isListed, dueAt: isListed ? Math.min(...expiries) : state.endedAt + KEEP_FREE_MS }
 }
 
 /** The clock has stepped back to a time before the write. */
@@ -121,25 +125,10 @@ export function isAhead({ writtenAt }: Row, now: number): boolean {
   return writtenAt > now + CLOCK_ROUNDING_MS
 }
 
-/** Nobody uses it, and no clock that steps back by less than an hour could produce its token again. */
-export function isRemovable({ lease, token, writtenAt }: Row, now: number): boolean {
-  return !lease && Math.max(writtenAt, token / 1000) + KEEP_ENDED_MS <= now
+function msOf(micros: number): number {
+  return Math.ceil(micros / 1000)
 }
 
-function endOf(
-  lease: StoredLease,
-  state: 'released' | 'taken-over',
-  row: Pick<Row, 'resource' | 'writtenAt'>,
-): LeaseRecord {
-  return recordOf(row, lease, row.writtenAt < lease.expiresAt ? state : 'expired', 0)
-}
-
-function recordOf(
-  { resource }: Pick<Row, 'resource'>,
-  lease: StoredLease,
-  state: LeaseRecord['state'],
-  remaining: number,
-): LeaseRecord {
-  const { id, owner, token, metadata, acquiredAt, expiresAt } = lease
-  return { resource, id, owner, token, metadata, share: null, acquiredAt, expiresAt, remaining, state }
+function copyOf(state: LeaseRow): LeaseRow {
+  return { ...state, leases: state.leases.map((lease) => ({ ...lease })) }
 }

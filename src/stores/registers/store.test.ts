@@ -8,7 +8,11 @@ import { rowOf } from './row.ts'
 const TTL = 1000
 
 function tokenOf({ register }: Written<Register>): number {
-  return rowOf(register).token
+  return rowOf(register).state.token
+}
+
+function version2(before: object, type = 'expire', intent: object = { tokens: [] }): string {
+  return JSON.stringify({ version: 2, before: { token: 1, endedAt: 0, leases: [], ...before }, type, intent })
 }
 
 describeStore('registers', {
@@ -148,8 +152,17 @@ describe('a lease on registers', () => {
   it.each([
     ['text that is not JSON', 'hello'],
     ['another program', '{"version":7}'],
-    ['another version', '{"version":2,"type":"end"}'],
-    ['a damaged lease', '{"version":1,"type":"renewal","ttl":1000,"span":1000,"lease":{"id":"a"}}'],
+    ['another version', '{"version":3,"type":"end"}'],
+    ['a damaged lease', version2({ leases: [{ id: 'a' }] })],
+    ['a damaged state', version2({ token: 'x' })],
+    ['an unknown purpose', version2({}, 'conquer')],
+    ['a purpose of JavaScript itself', version2({}, 'constructor')],
+    ['a damaged purpose', version2({}, 'renew', { id: 'a' })],
+    [
+      'a damaged lease of version 1',
+      '{"version":1,"type":"renewal","ttl":1000,"span":1000,"lease":{"id":"a"}}',
+    ],
+    ['a token floor', '{"version":1,"type":"floor","token":1}'],
   ])('is never granted over %s', async (_, text) => {
     const events: StoreEvent[] = []
     const watch = await peer.watch((event) => events.push(event))
@@ -168,6 +181,50 @@ describe('a lease on registers', () => {
     expect(registers.contents.get('r')?.text).toBe(text)
     expect(events).toEqual([{ type: 'gap' }])
     await watch[Symbol.asyncDispose]()
+  })
+
+  describe('that a process of version 1 wrote', () => {
+    const at = (ms: number) => registers.clock.now() + ms
+    const holder = { id: 'old', owner: 'old', metadata: { host: 'x' } }
+    const lease = () => ({ ...holder, token: 7, acquiredAt: at(-TTL), expiresAt: at(TTL) })
+    const write = (fields: object) =>
+      registers.put({
+        name: 'r',
+        text: JSON.stringify({ version: 1, write: 'x', ...fields }),
+        writtenMicros: registers.clock.now() * 1000,
+      })
+
+    it('is held, renewed and released as any other: a grant', async () => {
+      write({ type: 'grant', ...holder, ttl: TTL, floor: 5, replaced: null })
+      const token = registers.clock.now() * 1000
+      const held = { ...holder, token, share: null, acquiredAt: at(0), expiresAt: at(TTL) }
+      expect(await store.read(['r'])).toMatchObject([[held]])
+      expect(
+        await store.acquire({ resource: 'r', id: 'b', owner: 'b', ttl: 1, share: Infinity }),
+      ).toMatchObject({ granted: false, holders: [held] })
+      expect((await store.renew({ resource: 'r', id: 'old', ttl: TTL })).ok).toBe(true)
+      expect((await store.release({ resource: 'r', id: 'old' })).ended).toMatchObject({ token })
+    })
+
+    it('is held until it expires: a renewal', async () => {
+      write({ type: 'renewal', lease: lease(), span: 2 * TTL, ttl: TTL / 2 })
+      await registers.clock.advance(TTL - 1)
+      expect((await store.read(['r']))[0]).toMatchObject([{ token: 7, remaining: 1 }])
+      await registers.clock.advance(1)
+      expect((await grab(store, 'b')).replaced).toMatchObject({ token: 7, state: 'expired' })
+    })
+
+    it('is free, and the token rises: an end', async () => {
+      write({ type: 'end', lease: { ...lease(), token: registers.clock.now() * 2000 } })
+      expect(await store.read(['r'])).toEqual([[]])
+      expect((await grab(store, 'b')).lease.token).toBe(registers.clock.now() * 2000 + 1)
+    })
+
+    it('cannot be read by that process once we have written it', async () => {
+      write({ type: 'grant', ...holder, ttl: TTL, floor: 5, replaced: null })
+      await store.renew({ resource: 'r', id: 'old', ttl: TTL })
+      expect(JSON.parse(registers.contents.get('r')?.text ?? '')).toMatchObject({ version: 2 })
+    })
   })
 
   it('is returned by a sweep that failed in part', async () => {

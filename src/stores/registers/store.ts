@@ -1,30 +1,22 @@
 import type { Stop } from '../../base/abort.ts'
-import { type Clock, systemClock } from '../../base/clock.ts'
+import { expectOptions, expectText } from '../../base/arguments.ts'
+import { type Clock, expectClock, systemClock } from '../../base/clock.ts'
 import type { LeaseError } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import { withTrouble } from '../../clients/connection.ts'
 import type { Answer, Ask, LeaseStore, Released, Renewal } from '../../core/index.ts'
+import { cursorOf, pageOf } from '../lease-page.ts'
+import { isForgettable, type LeaseRow, liveRecords, newRow } from '../lease-row.ts'
 import { StoreCalls } from '../local/store-calls.ts'
+import { encode, type Intents, type IntentType } from './format.ts'
 import { Push } from './push.ts'
-import type { Reading, Register, Registers, Written } from './registers.ts'
-import {
-  endText,
-  grantText,
-  type HeldRow,
-  hasLease,
-  INDEX_ENDED,
-  isAhead,
-  isHeldBy,
-  isRemovable,
-  liveRecord,
-  type Row,
-  readableRow,
-  renewalText,
-  rowOf,
-  writtenRecord,
-} from './row.ts'
+import { isWritten, type Reading, type Register, type Registers } from './registers.ts'
+import { idsIn, indexOf, isAhead, type Outcomes, outcomeOf, type Row, readableRow, tryOut } from './row.ts'
+import { Again, Change, type Decide, type Seen, settleRegister } from './settle.ts'
 import { raiseFloor, readFloor } from './token-floor.ts'
+import { Turns } from './turns.ts'
 
+/** What a register store is called, and how it uses its database. */
 export interface RegisterStoreOptions {
   /** The `kind` of the store, such as `nats`. */
   readonly kind: string
@@ -33,19 +25,27 @@ export interface RegisterStoreOptions {
   /** For the store's own timers, so that a test can control them. The clock of leases is the database's. */
   readonly clock?: Clock
   /** How long `close` waits for requests that are under way, in milliseconds. Default 1 s. */
-  readonly closeLimitMs?: number
+  readonly closeLimitMs?: number | undefined
   /** How many acquire requests may be in flight. Default: no limit. */
-  readonly maxInFlight?: number
+  readonly maxInFlight?: number | undefined
 }
 
 /**
- * A lease store on registers. Each call reads, decides, and writes if nothing has changed since; otherwise it starts
- * again. That ends, because a write fails only if another write succeeded.
+ * A lease store on registers, for a backend that can compare and set. Each call reads, decides, and writes if nothing
+ * has changed since; otherwise it starts again. That ends, because a write fails only if another write succeeded.
+ *
+ * @example
+ * const store = registerStore(consulRegisters(client), { kind: 'consul', backend: 'Consul' })
  */
 export function registerStore<R extends Register>(
   registers: Registers<R>,
-  { kind, backend, clock = systemClock, closeLimitMs, maxInFlight }: RegisterStoreOptions,
+  options: RegisterStoreOptions,
 ): LeaseStore {
+  expectOptions(options, { kind: 1, backend: 1, clock: 1, closeLimitMs: 1, maxInFlight: 1 })
+  const { kind, backend, clock = systemClock, closeLimitMs, maxInFlight } = options
+  expectText('kind', kind)
+  expectText('backend', backend)
+  expectClock('clock', clock)
   const explain = (error: LeaseError) => withTrouble(error, registers.trouble?.())
   const calls = new StoreCalls({
     backend,
@@ -56,10 +56,13 @@ export function registerStore<R extends Register>(
   })
   const push = new Push(registers, calls, clock)
   const { listeners } = push
+  const turns = new Turns(clock)
+  const settle = <T>(resource: string, stop: Stop, decide: Decide<R, T>) =>
+    settleRegister(registers, resource, { turns, clock, stop, decide })
 
   return {
     kind,
-    supports: { queue: false, push: true, expiry: true, list: true, share: false },
+    supports: { queue: false, push: true, expiry: true, list: true, share: true },
     explain,
     get load() {
       return calls.load
@@ -71,7 +74,7 @@ export function registerStore<R extends Register>(
         async (stop) => {
           listeners.expect(ask)
           try {
-            const answer = await untilSettled(() => attempt(ask, stop))
+            const answer = await settle(ask.resource, stop, (seen) => attempt(ask, seen, stop))
             if (answer.granted) push.granted(answer.lease)
             else listeners.refused(ask.id, false)
             return answer
@@ -85,17 +88,15 @@ export function registerStore<R extends Register>(
 
     renew: ({ resource, id, ttl }, call) =>
       calls.run(
-        (stop) =>
-          untilSettled(async (): Promise<Renewal | null> => {
-            const { row, now } = await look(resource, stop)
-            if (!isHeldBy(row, id)) return { ok: false, holders: await holdersOf(row, now) }
-            const written = await extend(row, ttl)
-            if (!written) return null
-            const lease = writtenRecord(rowOf(written.register))
-            if (!lease) return { ok: false, holders: [] }
-            listeners.renewed(lease)
-            return { ok: true, lease }
-          }),
+        async (stop) => {
+          const renewal = await settle<Renewal>(resource, stop, async (seen) => {
+            if (!seen.row || !idsIn(seen.row.state).includes(id))
+              return { ok: false, holders: await holdersOf(seen) }
+            return change(seen.row, 'renew', { id, ttl })
+          })
+          if (renewal.ok) listeners.renewed(renewal.lease)
+          return renewal
+        },
         call,
         resource,
       ),
@@ -105,12 +106,16 @@ export function registerStore<R extends Register>(
         by,
         async (stop) => {
           if ('id' in by) listeners.forget(by.id)
-          return untilSettled(async (): Promise<Released | null> => {
-            const { row, now } = await look(by.resource, stop)
-            const isMeant = hasLease(row) && ('id' in by ? row.lease.id === by.id : row.token === by.token)
-            if (!isMeant) return { ended: null, holders: await holdersOf(row, now) }
-            const ended = await end(row)
-            return ended && { ended, holders: [] }
+          return settle<Released>(by.resource, stop, async (seen) => {
+            const { row } = seen
+            const isThere =
+              row &&
+              ('id' in by
+                ? idsIn(row.state).includes(by.id)
+                : row.state.leases.some(({ token }) => token === by.token))
+            if (!isThere) return { ended: null, holders: await holdersOf(seen) }
+            // It has ended, even if another write followed before its time could be read.
+            return change(row, 'release', 'id' in by ? { id: by.id } : { token: by.token }, true)
           })
         },
         call,
@@ -120,18 +125,21 @@ export function registerStore<R extends Register>(
       calls.run(async () => {
         const reading = await registers.read(resources)
         const rows = reading.registers.map((register) => register && readableRow(register))
-        const now = rows.some(hasLease) ? await reading.now() : 0
-        return rows.map((row) => (row ? liveRecords(row, now) : []))
+        const now = rows.some((row) => row && hasLeases(row)) ? await reading.now() : 0
+        return rows.map((row) => (row ? liveRecords(row.state, now) : []))
       }, call),
 
-    list: ({ prefix = '', limit, after = '' }, call) =>
+    list: (query, call) =>
       calls.run(async (stop) => {
-        const page = await registers.list({ prefix, limit, after }, stop.signal)
-        const rows = readableRows(page)
+        const { prefix = '', limit, after } = query
+        const cursor = cursorOf(after)
+        const isWithin = cursor.token < Infinity && cursor.resource.startsWith(prefix)
+        const rest = isWithin ? readableRows(await registers.read([cursor.resource])) : []
+        const page = await registers.list({ prefix, limit, after: cursor.resource }, stop.signal)
+        const rows = [...rest, ...readableRows(page)]
         const now = rows.length > 0 ? await page.now() : 0
-        const live = rows.map((row) => liveRecord(row, now)).filter((lease) => lease !== null)
-        const leases = live.slice(0, limit)
-        const next = live.length > limit ? leases.at(-1)?.resource : page.next
+        const live = rows.flatMap(({ state }) => liveRecords(state, now))
+        const { leases, next = page.next } = pageOf(live, query)
         return { leases, ...(next !== undefined && { next }) }
       }, call),
 
@@ -158,44 +166,47 @@ export function registerStore<R extends Register>(
     registers.close()
   }
 
-  async function look(resource: string, stop: Stop) {
-    stop.throwIfAborted()
-    const { registers: found, now } = await registers.read([resource])
-    stop.throwIfAborted()
-    const [register] = found
-    return { row: register ? rowOf(register) : null, now }
-  }
-
-  /** `null`: another write came first, so try again. */
-  async function attempt(ask: Ask, stop: Stop): Promise<Answer | null> {
-    const { row, now } = await look(ask.resource, stop)
-    if (isHeldBy(row, ask.id)) return granted(await extend(row, ask.ttl))
-    if (hasLease(row) && !row.lapsed) {
+  async function attempt(ask: Ask, { row, now }: Seen<R>, stop: Stop): Promise<Answer | Change<R, Answer>> {
+    const { resource, id, owner, ttl, metadata, share, atLeast, lockDelay, replace } = ask
+    const intent = { id, owner, ttl, metadata, share, atLeast, lockDelay, replace }
+    if (row && mayBeRefused(row.state, intent)) {
       const time = await now()
-      const holder = liveRecord(row, time)
-      if (holder && holder.token !== ask.replace) {
-        if (!isAhead(row, time))
-          return { granted: false, holders: [holder], place: null, retryIn: holder.remaining }
-        await extend(row, 0)
-        return null
+      stop.throwIfAborted()
+      const { outcome } = tryOut(row.state, 'acquire', intent, time)
+      if (!outcome.granted) {
+        if (!isAhead(row, time)) return outcome
+        // Stated by the current clock, no lease ends later than it was granted for.
+        return new Change<R, Answer>(async () => {
+          await write(row, 'expire', { tokens: [] })
+          return new Again(null)
+        })
       }
     }
-    const floor = row ? row.token : await readFloor(registers)
+    if (row) return change(row, 'acquire', intent)
+    const state = newRow(resource, await readFloor(registers))
     stop.throwIfAborted()
-    const index = { isListed: true, dueIn: ask.ttl }
-    const text = grantText(ask, row, floor)
-    return granted(await registers.write(ask.resource, text, row?.register ?? null, index))
+    return change({ resource, register: null, state }, 'acquire', intent)
   }
 
-  async function extend(row: HeldRow<R>, ttl: number): Promise<Written<R> | null> {
-    const index = { isListed: true, dueIn: ttl }
-    const written = await registers.write(row.resource, renewalText(row, ttl), row.register, index)
-    return written?.isOvertaken ? null : written
+  function change<Type extends IntentType>(
+    ...args: Parameters<typeof write<Type>>
+  ): Change<R, Outcomes[Type]> {
+    return new Change(() => write(...args))
   }
 
-  async function end(row: HeldRow<R>): Promise<LeaseRecord | null> {
-    const written = await registers.write(row.resource, endText(row), row.register, INDEX_ENDED)
-    return written && rowOf(written.register).ended
+  async function write<Type extends IntentType>(
+    { resource, register, state }: Before<R>,
+    type: Type,
+    intent: Intents[Type],
+    /** Whether the outcome counts if its exact time is unknown. */
+    evenIfOvertaken = false,
+  ): Promise<Outcomes[Type] | Again<R>> {
+    const text = encode(state, type, intent)
+    const index = (now: number) => indexOf(tryOut(state, type, intent, now).after)
+    const result = await registers.write(resource, text, register, index)
+    if (!isWritten(result)) return new Again(result)
+    if (result.isOvertaken && !evenIfOvertaken) return new Again(null)
+    return outcomeOf(state, type, intent, result.register)
   }
 
   async function sweepInto(swept: LeaseRecord[], limit: number, stop: Stop): Promise<void> {
@@ -203,49 +214,57 @@ export function registerStore<R extends Register>(
       const now = await page.now()
       stop.throwIfAborted()
       const rows = readableRows(page)
-      const expired = rows.filter(hasLease).filter((row) => !liveRecord(row, now))
-      const outcomes = await Promise.allSettled(expired.slice(0, limit - swept.length).map(end))
-      for (const { value } of outcomes.filter((outcome) => outcome.status === 'fulfilled'))
-        if (value?.state === 'expired') swept.push(value)
+      let left = limit - swept.length
+      const sweeps: Promise<readonly LeaseRecord[]>[] = []
+      for (const row of rows) {
+        const tokens = expiredIn(row, now).slice(0, left)
+        if (tokens.length > 0) sweeps.push(endExpired(row, tokens))
+        left -= tokens.length
+      }
+      const outcomes = await Promise.allSettled(sweeps)
+      for (const outcome of outcomes) if (outcome.status === 'fulfilled') swept.push(...outcome.value)
       const failure = outcomes.find((outcome) => outcome.status === 'rejected')
       if (failure) throw failure.reason
-      await remove(rows.filter((row) => isRemovable(row, now)).slice(0, limit))
+      await remove(rows.filter(({ state }) => isForgettable(state, now)).slice(0, limit))
       if (swept.length >= limit) return
       stop.throwIfAborted()
     }
   }
 
+  /** If the time of the write is unknown, they had expired before all the same. */
+  async function endExpired(row: Row<R>, tokens: readonly number[]): Promise<readonly LeaseRecord[]> {
+    const ended = await write(row, 'expire', { tokens }, true)
+    return ended instanceof Again ? [] : ended
+  }
+
   async function remove(rows: readonly Row<R>[]): Promise<void> {
     if (rows.length === 0) return
-    await raiseFloor(registers, Math.max(...rows.map(({ token }) => token)))
+    await raiseFloor(registers, Math.max(...rows.map(({ state }) => state.token)))
     await Promise.all(rows.map(({ register }) => registers.remove(register)))
   }
 }
 
-async function untilSettled<T>(attempt: () => Promise<T | null>): Promise<T> {
-  for (;;) {
-    const outcome = await attempt()
-    if (outcome !== null) return outcome
-  }
+/** What a write is based on. */
+type Before<R extends Register> = Pick<Row<R>, 'resource' | 'state'> & { readonly register: R | null }
+
+/** As far as can be told without the time, which may take requests of its own. */
+function mayBeRefused({ leases }: LeaseRow, { id, replace }: Intents['acquire']): boolean {
+  return replace !== 'any' && leases.some((lease) => lease.id !== id || lease.keptUntil !== undefined)
 }
 
-/** `null` if the lease has ended meanwhile, so try again. */
-function granted(written: Written<Register> | null): Answer | null {
-  if (!written || written.isOvertaken) return null
-  const row = rowOf(written.register)
-  const lease = writtenRecord(row)
-  return lease && { granted: true, lease, ...(row.ended && { replaced: row.ended }) }
+async function holdersOf({ row, now }: Seen<Register>): Promise<LeaseRecord[]> {
+  return row && hasLeases(row) ? liveRecords(row.state, await now()) : []
 }
 
-async function holdersOf(row: Row | null, now: () => Promise<number>): Promise<LeaseRecord[]> {
-  return hasLease(row) && !row.lapsed ? liveRecords(row, await now()) : []
+function hasLeases({ state }: Row): boolean {
+  return state.leases.length > 0
 }
 
-function liveRecords(row: Row, now: number): LeaseRecord[] {
-  const lease = liveRecord(row, now)
-  return lease ? [lease] : []
+function expiredIn({ state }: Row, now: number): number[] {
+  const tokens = state.leases.map(({ token }) => token)
+  return tryOut(state, 'expire', { tokens }, now).outcome.map(({ token }) => token)
 }
 
-function readableRows<R extends Register>({ registers }: Reading<R>): Row<R>[] {
-  return registers.map(readableRow).filter((row) => row !== null)
+function readableRows<R extends Register>({ registers }: Reading<R, R | null>): Row<R>[] {
+  return registers.map((register) => register && readableRow(register)).filter((row) => row !== null)
 }

@@ -2,8 +2,8 @@
  * The token floor: the highest token of all removed registers. It is raised before a register is removed, and read
  * after a register was found missing. So a resource never gets a lower token again, whatever the clock does.
  */
-import { decode, encode, unreadable } from './format.ts'
-import type { Register, Registers } from './registers.ts'
+import { decodeFloor, encodeFloor } from './format.ts'
+import { isWritten, type Register, type Registers } from './registers.ts'
 
 const FLOOR = ''
 
@@ -15,8 +15,11 @@ export async function raiseFloor<R extends Register>(registers: Registers<R>, to
   for (;;) {
     const register = await readRegister(registers)
     if (floorOf(register) >= token) return
-    const text = encode({ type: 'floor', token })
-    if (await registers.write(FLOOR, text, register, { isListed: false, dueIn: null })) return
+    const written = await registers.write(FLOOR, encodeFloor(token), register, () => ({
+      isListed: false,
+      dueAt: null,
+    }))
+    if (isWritten(written)) return
   }
 }
 
@@ -26,8 +29,5 @@ async function readRegister<R extends Register>(registers: Registers<R>): Promis
 }
 
 function floorOf(register: Register | null): number {
-  if (!register) return 0
-  const write = decode(register)
-  if (write.type !== 'floor') throw unreadable(register)
-  return write.token
+  return register ? decodeFloor(register) : 0
 }

@@ -29,8 +29,8 @@ export interface LeaseLocks {
   /** Runs the work while nobody else can change the row of the resource. */
   gated<T>(resource: string, work: () => Promise<T>): Promise<T>
   /** `null`: it is not available. `onStolen` is not called when we let it go. */
-  main(resource: string, how: LockOptions, onStolen: () => void): Promise<HeldLock | null>
-  own(lease: NamedLease, how: LockOptions, onStolen: () => void): Promise<HeldLock | null>
+  main(resource: string, how: LockOptions, onStolen?: () => void): Promise<HeldLock | null>
+  own(lease: NamedLease, how: LockOptions, onStolen?: () => void): Promise<HeldLock | null>
   waiters(channel: string): Promise<HeldLock | null>
   /** Resolves when the lease has ended, whatever ended it. */
   ended(lease: NamedLease, signal: AbortSignal): Promise<void>

@@ -20,6 +20,8 @@ export interface OpenRow {
 export interface LockRows {
   /** `look`: also if the row is empty. A row may be opened without the gate, if it is not saved. */
   open(resource: string, look?: boolean): Promise<OpenRow>
+  /** To look at them only. */
+  openSome(resources: readonly string[]): Promise<WebRow[]>
   openAll(filter: (row: WebRow) => boolean): Promise<WebRow[]>
   save(opened: OpenRow): Promise<void>
   /** Its token stays below all later ones. */
@@ -28,17 +30,21 @@ export interface LockRows {
   addStranger(row: LeaseRow, share?: number | null): void
 }
 
-/** `isOurs`: whether this tab holds the locks of the lease with this id. */
+/** `own`: the channel of this store's waiters, and its leases by their ids. */
 export function lockRows(
   records: LeaseRecords,
   native: LeaseLocks,
   clock: Clock,
-  isOurs: (id: string) => boolean,
+  own: { readonly channel: string; readonly holds: ReadonlyMap<string, unknown> },
 ): LockRows {
   const floor = async () => (await records.get(FLOOR))?.token ?? 0
 
+  /** Whether there is somebody of whom only the browser knows whether they live. */
   function needsLook({ leases, queue }: WebRow): boolean {
-    return queue.size > 0 || leases.some((lease) => lease.keptUntil === undefined && !isOurs(lease.id))
+    return (
+      leases.some(({ id, keptUntil }) => keptUntil === undefined && !own.holds.has(id)) ||
+      [...queue.values()].some(({ channel }) => channel !== own.channel)
+    )
   }
 
   function update(row: WebRow, { leases, channels }: HeldLocks): ReadonlyMap<string, NamedLease> {
@@ -54,7 +60,8 @@ export function lockRows(
       row.reserved.delete(id)
     }
     const known = new Set(row.leases.filter(({ keptUntil }) => keptUntil === undefined).map(({ id }) => id))
-    for (const { id, share } of living.values()) if (!known.has(id) && !isOurs(id)) addStranger(row, share)
+    for (const { id, share } of living.values())
+      if (!known.has(id) && !own.holds.has(id)) addStranger(row, share)
     return living
   }
 
@@ -73,6 +80,15 @@ export function lockRows(
       const text = JSON.stringify(encodeRecord(row))
       const held = early ?? (needsLook(row) ? await native.held() : undefined)
       return { row, living: held ? update(row, held) : new Map(), text }
+    },
+
+    async openSome(resources) {
+      const found = await Promise.all(resources.map((resource) => records.get(resource)))
+      const opened = found.map((row, n) => row ?? newRow(resources[n] ?? '', 0))
+      if (!opened.some(needsLook)) return opened
+      const held = await native.held()
+      for (const row of opened) update(row, held)
+      return opened
     },
 
     async openAll(filter) {

@@ -11,7 +11,8 @@ import { ask, Effects, expire, isForgettable, liveRecords, release, waitingIn } 
 import { Calls } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { followEnds } from './follow-ends.ts'
-import { type HeldLock, leaseLocks, type NamedLease } from './lease-locks.ts'
+import { leaseHolds } from './lease-holds.ts'
+import { type HeldLock, leaseLocks } from './lease-locks.ts'
 import { FLOOR, FOREVER_MS, isStranger, lockRows, type OpenRow } from './lock-rows.ts'
 import { tabPush } from './push.ts'
 import { indexedDbRecords } from './records.ts'
@@ -26,11 +27,6 @@ export interface WebLockStoreOptions {
   readonly locks?: WebLocks
   /** Default: the system's. */
   readonly clock?: Clock
-}
-
-/** The locks of a lease of this tab. */
-interface Hold {
-  letGo(): Promise<void>
 }
 
 /**
@@ -51,11 +47,10 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
   const records = indexedDbRecords(prefix)
   const listeners = new LocalListeners(clock)
   const push = tabPush(prefix, listeners)
-  /** By the ids of the leases. */
-  const holds = new Map<string, Hold>()
-  const rows = lockRows(records, native, clock, (id) => holds.has(id))
+  const holds = leaseHolds(native, (id) => listeners.ended(id, Infinity))
   /** Names this store in the queues: when one of its waiters misses its turn, all of them lose their places. */
   const channel = randomId()
+  const rows = lockRows(records, native, clock, { channel, holds: holds.byId })
   let waitersLock: Promise<HeldLock | null> | undefined
   const ends = followEnds(native, listeners, settle)
 
@@ -84,7 +79,7 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     renew: ({ resource, id }, call) =>
       calls.run(
         async () => {
-          const holders = await read(resource)
+          const [holders = []] = await readAll([resource])
           const lease = holders.find((holder) => holder.id === id)
           if (!lease) return { ok: false, holders }
           push.publish({ changes: [lease] })
@@ -97,7 +92,7 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     release: (by, call) =>
       calls.run(
         async () => {
-          const hold = 'id' in by ? holds.get(by.id) : undefined
+          const hold = 'id' in by ? holds.byId.get(by.id) : undefined
           if ('id' in by) listeners.forget(by.id)
           try {
             return await native.gated(by.resource, () => releaseLease(by))
@@ -110,19 +105,13 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
         by.resource,
       ),
 
-    read: (resources, call) => calls.run(() => Promise.all(resources.map(read)), call),
+    read: (resources, call) => calls.run(() => readAll(resources), call),
 
     waiting: ({ resources, limit }, call) =>
-      calls.run(
-        async () =>
-          Promise.all(
-            resources.map(async (resource) => {
-              const { row } = await rows.open(resource)
-              return waitingIn([...row.queue.values()], limit)
-            }),
-          ),
-        call,
-      ),
+      calls.run(async () => {
+        const found = await rows.openSome(resources)
+        return found.map(({ queue }) => waitingIn([...queue.values()], limit))
+      }, call),
 
     list: (query, call) =>
       calls.run(async () => {
@@ -155,7 +144,7 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
   async function close(): Promise<void> {
     const closing = calls.close()
     ends.close()
-    for (const hold of [...holds.values()]) void hold.letGo()
+    for (const hold of [...holds.byId.values()]) void hold.letGo()
     void waitersLock?.then((lock) => lock?.letGo())
     push.close()
     listeners.clear()
@@ -165,18 +154,19 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
 
   /** Under the gate. */
   async function acquire(request: Ask, stop: Stop): Promise<Answer> {
-    // A caller that has gone would keep the lock forever: it has no TTL.
     stop.throwIfAborted()
     const { resource, id, replace } = request
     const opened = await rows.open(resource, request.share !== undefined || replace !== undefined)
     const tokenBefore = opened.row.token
     const decided = decide(opened, request)
-    let hold: Hold | null = null
-    if (decided.answer.granted && decided.answer.lease.token > tokenBefore && !holds.has(id)) {
+    let hold: HeldLock | null = null
+    if (decided.answer.granted && decided.answer.lease.token > tokenBefore && !holds.byId.has(id)) {
       const isStealing =
         replace === 'any' || decided.effects.changes.some(({ state }) => state === 'taken-over')
-      stop.throwIfAborted()
-      hold = await takeLocks(decided.answer.lease, isStealing ? opened.living : null, opened.row.isEvicted)
+      hold = await holds.take(decided.answer.lease, {
+        victims: isStealing ? opened.living.values() : undefined,
+        isEvicted: opened.row.isEvicted,
+      })
       if (!hold) {
         const again = await rows.open(resource, true)
         rows.addStranger(again.row)
@@ -185,6 +175,8 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
       if (decided.answer.lease.share === null) opened.row.isEvicted = false
     }
     try {
+      // A caller that has gone would keep the lock forever: it has no TTL.
+      stop.throwIfAborted()
       return await conclude(opened, decided)
     } catch (error) {
       // A lock without a row would have no owner, and would be held forever.
@@ -206,7 +198,8 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     publish(effects)
     if (answer.granted) {
       const { lease, replaced } = answer
-      return { granted: true, lease: timeless(lease), ...(replaced && { replaced: timeless(replaced) }) }
+      const [known] = replaced ? shown([replaced]) : []
+      return { granted: true, lease: timeless(lease), ...(known && { replaced: known }) }
     }
     if (answer.place !== null) for (const lease of opened.living.values()) ends.follow(lease)
     const retryIn = Math.min(answer.retryIn ?? Infinity, ASK_AGAIN_MS)
@@ -222,63 +215,19 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     })
   }
 
-  /** `victims`: the leases that end, by force. `null`: the locks are not available. */
-  async function takeLocks(
-    lease: LeaseRecord,
-    victims: ReadonlyMap<string, NamedLease> | null,
-    isEvicted = false,
-  ): Promise<Hold | null> {
-    const { resource, id, share } = lease
-    let isLost = false
-    let hold: Hold | undefined
-    const onStolen = () => {
-      isLost = true
-      void hold?.letGo()
-      listeners.ended(id, Infinity)
-    }
-    if (victims || (isEvicted && share === null)) await evict(resource, [...(victims?.values() ?? [])], true)
-    const mode = share === null ? 'exclusive' : 'shared'
-    const outcomes = await Promise.allSettled([
-      native.main(resource, { mode, ifAvailable: true }, onStolen),
-      native.own(lease, { ifAvailable: true }, onStolen),
-    ])
-    const taken = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' && outcome.value) || [])
-    const letGo = async () => {
-      if (holds.get(id) === hold) holds.delete(id)
-      await Promise.all(taken.map((lock) => lock.letGo()))
-    }
-    if (taken.length < outcomes.length || isLost) {
-      await letGo()
-      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
-      return null
-    }
-    hold = { letGo }
-    holds.set(id, hold)
-    return hold
-  }
-
-  /** Takes the locks of these leases away. `main`: also the main lock, from everybody who holds it. */
-  async function evict(resource: string, leases: readonly NamedLease[], main: boolean): Promise<void> {
-    const stolen = [
-      ...leases.map((lease) => native.own(lease, { steal: true }, () => {})),
-      ...(main ? [native.main(resource, { steal: true }, () => {})] : []),
-    ]
-    await Promise.all(stolen.map(async (lock) => (await lock)?.letGo()))
-  }
-
   /** Under the gate. */
   async function releaseLease(by: ReleaseAsk): Promise<Released> {
     const opened = await rows.open(by.resource)
     const { row } = opened
     const effects = new Effects()
     const { ended, holders } = release(row, by, clock.now(), effects)
-    const hold = ended && holds.get(ended.id)
+    const hold = ended && holds.byId.get(ended.id)
     if (ended && !hold && holders.length > 0) row.isEvicted = true
     await rows.save(opened)
-    // Before the others are told, because they ask at once.
-    if (hold) await hold.letGo()
-    else if (ended) await evict(by.resource, [ended], holders.length === 0)
+    // First, so that those who follow its end know that it was told. Whoever asks now waits for the gate.
     publish(effects)
+    if (hold) await hold.letGo()
+    else if (ended) await holds.evict(by.resource, [ended], holders.length === 0)
     return { ended: ended && timeless(ended), holders: shown(holders) }
   }
 
@@ -287,9 +236,14 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     const work = async () => {
       const opened = await rows.open(resource)
       const effects = new Effects()
-      expire(opened.row, clock.now(), effects, 0)
+      const now = clock.now()
+      expire(opened.row, now, effects, 0)
       await rows.save(opened)
       publish(effects)
+      // If the lease that ended keeps the resource, they ask how long.
+      if (opened.row.leases.some(({ expiresAt }) => expiresAt <= now))
+        for (const waiter of listeners.waiting())
+          if (waiter.resource === resource) listeners.wake(waiter.id, 0)
     }
     return calls.run(() => native.gated(resource, work))
   }
@@ -306,9 +260,10 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     return shown(expired)
   }
 
-  async function read(resource: string): Promise<LeaseRecord[]> {
-    const { row } = await rows.open(resource)
-    return shown(liveRecords(row, clock.now()))
+  async function readAll(resources: readonly string[]): Promise<LeaseRecord[][]> {
+    const found = await rows.openSome(resources)
+    const now = clock.now()
+    return found.map((row) => shown(liveRecords(row, now)))
   }
 
   function publish({ changes, wakes }: Effects): void {

@@ -3,6 +3,7 @@ import {
   createLeases,
   type Lease,
   type LeaseRecord,
+  type LeaseStore,
   type Leases,
   systemClock,
 } from '../../../src/core/index.ts'
@@ -11,10 +12,12 @@ import { describeStore } from '../../../src/testing/index.ts'
 import { HANG_MS } from '../../hang-limit.ts'
 import { platformCases } from '../../web/platform-contract.ts'
 
+let store: LeaseStore
 let leases: Leases
 let held: Lease | undefined
 let isWaiting = false
 const replaced: LeaseRecord[] = []
+const woken = new Set<string>()
 
 export const scenarios = {
   /** Opens the store of the following scenarios. All tabs share it. */
@@ -26,13 +29,22 @@ export const scenarios = {
         directoryStore(async () => (await opfs()).getDirectoryHandle('picked', { create: true })),
       default: () => webStore(),
     }
-    const store = stores[kind]()
+    store = stores[kind]()
     leases = createLeases(store, { ttl })
     leases.subscribe((event) => {
       if (event.type === 'expired') replaced.push(event.lease)
       if (event.type === 'waiting') isWaiting = true
     })
     return store.kind
+  },
+
+  /** The same for requests at the store itself. Its clock stands still, so that no turn is missed on a busy machine. */
+  async openStill(kind: 'locks' | 'directory') {
+    const clock = { ...systemClock, now: () => Date.UTC(2030, 0, 1) }
+    store =
+      kind === 'locks'
+        ? webLockStore({ prefix: 'still:', clock })
+        : directoryStore(opfs, { file: 'still.json', clock })
   },
 
   async acquire(owner: string) {
@@ -42,6 +54,90 @@ export const scenarios = {
 
   async release() {
     await held?.release()
+  },
+
+  /** One request at the store itself. Not every browser driver can pass `Infinity`. */
+  async ask(id: string, more: { share?: number | 'unlimited'; atLeast?: number; lockDelay?: number } = {}) {
+    woken.delete(id)
+    const { share, ...rest } = more
+    const answer = await store.acquire({
+      resource: 'shared page',
+      id,
+      owner: id,
+      ttl: HANG_MS,
+      ...rest,
+      ...(share !== undefined && { share: share === 'unlimited' ? Infinity : share }),
+      wake: (inMs) => inMs === 0 && woken.add(id),
+    })
+    if (answer.granted) return 'granted'
+    return answer.keptFor === undefined ? `place ${answer.place}` : `kept, place ${answer.place}`
+  },
+
+  async leave(id: string) {
+    await store.release({ resource: 'shared page', id })
+  },
+
+  async isWoken(id: string) {
+    return woken.has(id)
+  },
+
+  async owners() {
+    const [found = []] = await store.read(['shared page'])
+    return found.map(({ owner }) => owner)
+  },
+
+  /** Permits stay counted, though their rows are gone. */
+  async clearRecords() {
+    const store = webLockStore({ prefix: 'cleared:' })
+    const ask = (id: string, more: object) =>
+      store.acquire({ resource: 'r', id, owner: id, ttl: HANG_MS, ...more })
+    await ask('a', { share: 2 })
+    await ask('b', { share: 2 })
+    await deleteRows('cleared:')
+    const peer = webLockStore({ prefix: 'cleared:' })
+    const asPeer = (id: string, more: object) =>
+      peer.acquire({ resource: 'r', id, owner: id, ttl: HANG_MS, ...more })
+    const refused = [
+      await asPeer('c', { share: 2 }),
+      await asPeer('d', { share: Infinity }),
+      await asPeer('e', {}),
+    ]
+    await store.release({ resource: 'r', id: 'a' })
+    const granted = await asPeer('f', { share: 2 })
+    await Promise.all([store.close(), peer.close()])
+    return [...refused, granted].map((answer) => answer.granted)
+  },
+
+  /** Somebody else, such as an older version of this page, holds the lock of the resource. */
+  async holdByStranger() {
+    const store = webLockStore({ prefix: 'stranger:' })
+    const { promise, resolve: letGo } = Promise.withResolvers<void>()
+    const strange = navigator.locks.request('stranger:r', { mode: 'shared' }, () => promise)
+    const ask = (id: string, more: object = {}) =>
+      store.acquire({ resource: 'r', id, owner: id, ttl: HANG_MS, ...more })
+    const answers = [await ask('a'), await ask('a', { wake() {} })]
+    letGo()
+    await strange
+    answers.push(await ask('b'), await ask('a', { wake() {} }))
+    await store.close()
+    return answers.map((answer) => (answer.granted ? 'granted' : answer.place))
+  },
+
+  /** A lease was ended by force, and its tab is frozen: its part of the shared lock is still held. */
+  async evictFrozen() {
+    const [store, peer] = [webLockStore({ prefix: 'frozen:' }), webLockStore({ prefix: 'frozen:' })]
+    const ask = (id: string, share?: number) =>
+      store.acquire({ resource: 'r', id, owner: id, ttl: HANG_MS, share })
+    const first = await ask('a', 2)
+    await ask('b', 2)
+    const stop = new AbortController()
+    const frozen = navigator.locks.request('frozen:r', { mode: 'shared' }, () => new Promise(() => {}))
+    frozen.catch(() => stop.abort())
+    await peer.release({ resource: 'r', token: first.granted ? first.lease.token : 0 })
+    await store.release({ resource: 'r', id: 'b' })
+    const { granted } = await ask('c')
+    await Promise.all([store.close(), peer.close()])
+    return granted && stop.signal.aborted
   },
 
   async holder() {
@@ -156,5 +252,20 @@ export const scenarios = {
 }
 
 const opfs = () => navigator.storage.getDirectory()
+
+function deleteRows(database: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const opening = indexedDB.open(database)
+    opening.onerror = () => reject(opening.error)
+    opening.onsuccess = () => {
+      const change = opening.result.transaction('leases', 'readwrite')
+      change.objectStore('leases').clear()
+      change.oncomplete = () => {
+        opening.result.close()
+        resolve()
+      }
+    }
+  })
+}
 
 Object.assign(globalThis, { scenarios })

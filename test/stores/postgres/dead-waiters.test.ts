@@ -81,12 +81,12 @@ describe('a process that died', () => {
     await ghost('polls', 'channel')
     const waiting = async () => (await store.waiting?.({ resources: ['r'], limit: 5 }))?.[0]
     const { id, owner } = next.ask
-    const shown = { id, owner, place: 1 }
+    const shown = { id, owner, share: null, place: 1 }
     expect(await waiting()).toMatchObject({ count: 3, first: [{ id: 'late' }, shown, { id: 'polls' }] })
     await bed.passClock(900)
     await ghost('polls', 'channel')
     await bed.passClock(200)
-    const polls = { id: 'polls', owner: 'ghost', place: 1 }
+    const polls = { id: 'polls', owner: 'ghost', share: null, place: 1 }
     expect(await waiting()).toEqual({ count: 2, first: [{ ...shown, place: 0 }, polls] })
   })
 

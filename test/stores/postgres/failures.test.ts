@@ -132,7 +132,7 @@ describe('a Postgres server', () => {
     const store = bed.storeOn(pool)
     const { token } = await grab(store, 'r')
     await server.restart()
-    await expect.poll(() => store.read(['r']).catch(() => [])).toMatchObject([{ token }])
+    await expect.poll(() => store.read(['r']).catch(() => [])).toMatchObject([[{ token }]])
     await store.close()
     expect(pool.listenerCount('error')).toBe(0)
     await pool.end()

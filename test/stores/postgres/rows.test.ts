@@ -194,6 +194,16 @@ describe('the commit', () => {
     expect((await admin.query('show synchronous_commit')).rows).toEqual([{ synchronous_commit: 'on' }])
   })
 
+  it('of several calls waits for the disk if one of them must', async () => {
+    const [call, id] = acquire('a')
+    await commitOf(call, 'on', id)
+    const renewal = `renew('r', 'a', 60000)`
+    const release = `release('other', 'b', null)`
+    expect(await commitOf(`${renewal}, ${bed.table}_${release}`, 'on')).toBe('on')
+    expect(await commitOf(`${release}, ${bed.table}_${renewal}`, 'on')).toBe('on')
+    expect(await commitOf(release, 'on')).toBe('off')
+  })
+
   it('waits for the disk when it reports an expired lease', async () => {
     await admin.query(`select ${bed.table}_acquire('r', 'a', 'Mika', 10, null, null, true, null)`)
     await sleep(20)

@@ -89,7 +89,7 @@ describe('a client without an error listener', () => {
     const store = redisStore(client)
     const lease = granted(await store.acquire(asking('r')))
     await server.restart()
-    await expect.poll(() => store.read(['r']).catch(() => [])).toMatchObject([{ token: lease.token }])
+    await expect.poll(() => store.read(['r']).catch(() => [])).toMatchObject([[{ token: lease.token }]])
     await store.close()
     expect(client.listenerCount('error')).toBe(0)
     if ('isOpen' in client) client.destroy()

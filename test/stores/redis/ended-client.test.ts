@@ -123,7 +123,7 @@ describe('a client whose server restarts', () => {
     await restarted
     await Promise.all(calls)
     expect(errors.filter(({ code }) => code !== 'store-unavailable')).toEqual([])
-    await expect.poll(() => store.read(['r']).catch(() => [])).toMatchObject([{ token: lease.token }])
+    await expect.poll(() => store.read(['r']).catch(() => [])).toMatchObject([[{ token: lease.token }]])
     await store.close()
     if ('isOpen' in client) client.destroy()
     else client.disconnect()

@@ -25,10 +25,12 @@ it('every key has the number of its shard as its hash tag, whatever the name con
   for (const resource of ['{a}b', '}{', '{', '{}', 'a{}b', '{0}']) {
     granted(await store.acquire(asking(resource)))
     await store.acquire(asking(resource, { wake: () => {} }))
+    granted(await store.acquire(asking(`shared ${resource}`, { share: 2 })))
   }
   const keys = await keysOf(prefix)
   expect(keys.filter((key) => key.includes(':line:'))).toHaveLength(6)
-  for (const key of keys) expect(key.slice(prefix.length)).toMatch(/^:\{\d+\}:(lease|line|watched)/)
+  expect(keys.filter((key) => key.includes(':shared:'))).toHaveLength(6)
+  for (const key of keys) expect(key.slice(prefix.length)).toMatch(/^:\{\d+\}:(lease|line|shared|watched)/)
 })
 
 it('wake-ups and changes arrive whatever the prefix contains', async () => {

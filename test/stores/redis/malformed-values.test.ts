@@ -19,6 +19,15 @@ const MALFORMED: Record<string, (row: string) => Promise<unknown>> = {
   'a lease without numbers': (row) => admin.set(row, `F 1 1 a b c d x ${ABOUT}`),
   'a row of another version': (row) => admin.set(row, '{"version":2}'),
   'a row with an unknown kind of queue': (row) => admin.set(row, 'Q 1 1'),
+  'a shared row without its numbers': (row) => admin.set(row, 'S 1 1'),
+  'a shared row with leases that are not': async (row) => {
+    await admin.set(row, `S 1 1 0 0 1 1 held:1x1, reserved:`)
+    await admin.hset(row.replace(':lease:', ':shared:'), 'x', 'not a lease')
+  },
+  'a shared row with leases of another type': async (row) => {
+    await admin.set(row, `S 1 1 0 0 1 1 held:1x1, reserved:`)
+    await admin.set(row.replace(':lease:', ':shared:'), 'x')
+  },
 }
 
 describe.each(Object.entries(MALFORMED))('%s in the key of a lease', (_, write) => {

@@ -34,7 +34,7 @@ describe.each(clientNames)('the queue on %s', (client) => {
     proxy.cut()
     await subscriberGone(dead.name)
     const { id, owner } = next.ask
-    expect(await queueOf(9)).toEqual({ count: 1, first: [{ id, owner, place: 0 }] })
+    expect(await queueOf(9)).toEqual({ count: 1, first: [{ id, owner, share: null, place: 0 }] })
     await live.store.release({ resource: 'r', id: holder.id })
     await expect.poll(() => next.wakes).toHaveLength(1)
     // Behind a waiter that may be alive, it would be told to ask in a second.

@@ -10,7 +10,7 @@ import { ASKERS, acquisition, others, sweeping, World } from '../askers.ts'
 import { freshPrefix, HOLDFAST_TEST_REDIS_URL } from './clients.ts'
 import { timedClient } from './timed-client.ts'
 
-const RUNS = 60
+const RUNS = 15
 /** The memory store sweeps every queue, Redis only rows that are due. So no run has both waiters and sweeps. */
 const scripts = {
   'while some wait': fc.oneof(acquisition, ...others),

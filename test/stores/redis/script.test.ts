@@ -50,7 +50,7 @@ it('requests of one turn take two script calls: the first is sent at once, the o
   const names = Array.from({ length: 25 }, (_, n) => `r${n}`)
   const leases = await Promise.all(names.map(async (name) => granted(await store.acquire(asking(name)))))
   expect(calls).toBe(2)
-  expect(await store.read(names)).toMatchObject(leases.map(({ id }) => ({ id })))
+  expect(await store.read(names)).toMatchObject(leases.map(({ id }) => [{ id }]))
   expect(calls).toBe(4)
   await store.close()
   client.disconnect()

@@ -2,8 +2,11 @@ import { Redis } from 'ioredis'
 import type { Clock } from '../../../src/core/index.ts'
 import type { IoRedis } from '../../../src/stores/redis/index.ts'
 
-/** The lines of the script that depend on time, and their replacements in a test. */
-const REPLACEMENTS = [
+/**
+ * The lines of the script that depend on time, and their replacements in a test. `published`: the key of a list that
+ * gets the messages instead of the channels.
+ */
+const replacements = (published?: string) => [
   [
     `local time = call('TIME')`,
     `local time = { ARGV[#ARGV - 1], ARGV[#ARGV] } ARGV[#ARGV] = nil ARGV[#ARGV] = nil`,
@@ -11,23 +14,34 @@ const REPLACEMENTS = [
   // The server expires keys by its own clock, which is not that of the test.
   [
     `= redis.call,`,
-    `= function(name, ...) if name ~= 'PEXPIREAT' then return redis.call(name, ...) end end,`,
+    `= function(name, ...)
+       if name == 'PEXPIREAT' then return end
+       ${published ? `if name == 'PUBLISH' then return redis.call('RPUSH', '${published}', ({...})[2]) end` : ''}
+       return redis.call(name, ...)
+     end,`,
   ],
-] as const
+]
 
 /** A client of a real server on which the script reads the clock of the test. */
-export function timedClient(url: string, clock: Clock): { client: IoRedis; close(): void } {
+export function timedClient(
+  url: string,
+  clock: Clock,
+  published?: string,
+): { client: IoRedis; close(): void } {
   const redis = new Redis(url)
+  const shas = new Map<string, Promise<unknown>>()
   const client: IoRedis = {
     status: 'ready',
     publish: (channel, message) => redis.publish(channel, message),
     evalsha: async () => {
-      throw new Error('NOSCRIPT every call sends its script')
+      throw new Error('NOSCRIPT every call names its script')
     },
-    eval: (script, keys, ...args) => {
+    async eval(script, keys, ...args) {
       const now = clock.now()
       const time = [Math.floor(now / 1000), Math.round((now % 1000) * 1000)]
-      return redis.eval(rewrite(script), keys, ...args, ...time)
+      const loaded = shas.get(script) ?? redis.script('LOAD', rewrite(script, published))
+      shas.set(script, loaded)
+      return redis.evalsha(String(await loaded), keys, ...args, ...time)
     },
     subscribe: (...channels) => redis.subscribe(...channels),
     unsubscribe: (...channels) => redis.unsubscribe(...channels),
@@ -40,9 +54,9 @@ export function timedClient(url: string, clock: Clock): { client: IoRedis; close
   return { client, close: () => redis.disconnect() }
 }
 
-function rewrite(script: string): string {
-  return REPLACEMENTS.reduce((text, [from, to]) => {
+function rewrite(script: string, published?: string): string {
+  return replacements(published).reduce((text, [from = '', to = '']) => {
     if (!text.includes(from)) throw new Error(`the script does not contain «${from}» any more`)
-    return text.replace(from, to)
+    return text.replace(from, () => to)
   }, script)
 }

@@ -68,3 +68,13 @@ it('a row is kept for an hour after its lease and its token', async () => {
   granted(await store.acquire(asking('r', { ttl })))
   expect(await keptFor()).toBeGreaterThan(25 * HOUR_MS - ttl)
 })
+
+it('a shared row and its leases are kept for an hour after the last of them', async () => {
+  await using opened = await openStore()
+  const { store, prefix } = opened
+  const { row, shared } = new Keys(prefix, 'r')
+  granted(await store.acquire(asking('r', { ttl: 10 * HOUR_MS, share: 2 })))
+  granted(await store.acquire(asking('r', { ttl: 1000, share: 2 })))
+  for (const key of [row, shared])
+    expect((await admin.pexpiretime(key)) - Date.now()).toBeGreaterThan(11 * HOUR_MS)
+})

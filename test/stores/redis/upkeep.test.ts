@@ -1,7 +1,7 @@
 /** How rows, queues and indexes are kept up to date: on a real server, by the clock of the test. */
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
-import type { LeaseStore } from '../../../src/core/index.ts'
+import type { LeaseRecord, LeaseStore } from '../../../src/core/index.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { Keys } from '../../../src/stores/redis/layout.ts'
 import { FakeClock } from '../../../src/testing/index.ts'
@@ -92,4 +92,41 @@ it('the queue of a row that Redis has deleted is not used again', async () => {
   await admin.del(keys.row)
   await grab(store, 'r')
   expect(await store.acquire(asking('r', { wake: () => {} }))).toMatchObject({ place: 0 })
+})
+
+it('a sweep ends the expired leases of a shared row, and comes again when the next one may have expired', async () => {
+  const first = await grab(store, 'r', { ttl: 100, share: 3 })
+  const second = await grab(store, 'r', { ttl: 300, share: 3 })
+  const third = await grab(store, 'r', { ttl: 300, share: 3 })
+  await clock.advance(101)
+  expect(await store.sweep({ limit: 10 })).toMatchObject([{ id: first.id, share: 3 }])
+  await clock.advance(200)
+  expect(await store.sweep({ limit: 1 })).toMatchObject([{ id: second.id }])
+  expect(await store.sweep({ limit: 1 })).toMatchObject([{ id: third.id }])
+  expect(await admin.exists(keys.row, keys.shared)).toBe(0)
+})
+
+it('a shared row is a plain one again when its last lease has ended', async () => {
+  const leases = [await grab(store, 'r', { share: 2 }), await grab(store, 'r', { share: 2 })]
+  expect(await admin.get(keys.row)).toMatch(/^S /)
+  for (const { id } of leases) await store.release({ resource: 'r', id })
+  expect(await admin.get(keys.row)).toMatch(/^F /)
+  expect(await admin.exists(keys.shared)).toBe(0)
+})
+
+it('the leases of a row that Redis has deleted are not used again', async () => {
+  await grab(store, 'r', { share: 1 })
+  await admin.del(keys.row)
+  const { id } = await grab(store, 'r', { share: 2 })
+  expect(await store.read(['r'])).toMatchObject([[{ id }]])
+})
+
+it('a renewal and a grant beside many leases read none of them', async () => {
+  const leases = [await grab(store, 'r', { share: 9 }), await grab(store, 'r', { share: 9 })]
+  const [mine, other] = leases as [LeaseRecord, LeaseRecord]
+  // Whoever reads it fails.
+  await admin.hset(keys.shared, other.id, 'not a lease')
+  expect(await store.renew({ resource: 'r', id: mine.id, ttl: 1000 })).toMatchObject({ ok: true })
+  expect(await store.acquire(asking('r', { share: 9 }))).toMatchObject({ granted: true })
+  await expect(store.read(['r'])).rejects.toMatchObject({ code: 'store-failed' })
 })

@@ -1,4 +1,5 @@
 import { asLeaseError } from '../../../src/base/errors.ts'
+import { compareUtf8 } from '../../../src/base/utf8-order.ts'
 import type { LeaseStore } from '../../../src/core/index.ts'
 import {
   type Register,
@@ -53,8 +54,8 @@ export class FakeRegisters implements Registers {
 
   async list({ prefix, after }: RegisterQuery) {
     const registers = this.#leases()
-      .filter(({ name }) => name.startsWith(prefix) && name > after)
-      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .filter(({ name }) => name.startsWith(prefix) && compareUtf8(name, after) > 0)
+      .sort((a, b) => compareUtf8(a.name, b.name))
     return { registers, now: this.#now }
   }
 

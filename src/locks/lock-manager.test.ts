@@ -1,0 +1,274 @@
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { LeaseError } from '../base/errors.ts'
+import type { Ask, LeaseStore } from '../core/index.ts'
+import { memoryStore } from '../stores/memory.ts'
+import { FakeClock } from '../testing/index.ts'
+import type * as own from './index.ts'
+import { createLockManager } from './index.ts'
+
+const never = new Promise<never>(() => {})
+
+/** A store with some methods of its own. */
+function storeWith(changes: (store: LeaseStore) => Partial<LeaseStore>): LeaseStore {
+  const store = memoryStore()
+  return { ...store, ...changes(store) }
+}
+
+/** Acquire requests are answered only when the test says so, in the order that it says. */
+function heldBack() {
+  const waiting: { readonly ask: Ask; send(): void }[] = []
+  const store = storeWith((inner) => ({
+    acquire: (ask, call) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ ask, send: () => inner.acquire(ask, call).then(resolve, reject) })
+      }),
+  }))
+  return { store, waiting }
+}
+
+const turns = async () => {
+  for (let n = 0; n < 50; n++) await null
+}
+
+describe('a lock manager on a store', () => {
+  it('sends an exclusive request when those of its name before it have a place', async () => {
+    const { store, waiting } = heldBack()
+    const locks = createLockManager(store)
+    const granted: number[] = []
+    const requests = [1, 2, 3].map((n) => locks.request('a', () => granted.push(n)))
+    for (const sent of [1, 2, 3]) {
+      await expect.poll(() => waiting.length).toBe(sent)
+      await turns()
+      expect(waiting).toHaveLength(sent)
+      waiting[sent - 1]?.send()
+    }
+    await Promise.all(requests)
+    expect(granted).toEqual([1, 2, 3])
+  })
+
+  it('sends shared requests together, and calls their callbacks in order although the answers are not', async () => {
+    const { store, waiting } = heldBack()
+    const locks = createLockManager(store)
+    const granted: string[] = []
+    const requests = ['a', 'b', 'a'].map((name, n) =>
+      locks.request(name, { mode: 'shared' }, () => granted.push(`${name}${n}`)),
+    )
+    await turns()
+    expect(waiting).toHaveLength(3)
+    waiting[2]?.send()
+    waiting[1]?.send()
+    await turns()
+    expect(granted).toEqual([])
+    waiting[0]?.send()
+    await Promise.all(requests)
+    expect(granted).toEqual(['a0', 'b1', 'a2'])
+  })
+
+  it('keeps the order of a name when a request fails and is sent again, and delays no other name', async () => {
+    let failures = 1
+    const store = storeWith((inner) => ({
+      acquire: async (ask, call) => {
+        if (failures-- > 0) throw new LeaseError('store-unavailable', 'no answer')
+        return inner.acquire(ask, call)
+      },
+    }))
+    const locks = createLockManager(store, { retry: () => 5 })
+    const granted: string[] = []
+    await Promise.all(['a1', 'a2', 'b1'].map((n) => locks.request(n.charAt(0), () => granted.push(n))))
+    expect(granted).toEqual(['b1', 'a1', 'a2'])
+  })
+
+  it('rejects the request as a steal does when the lease is lost, and its callback continues', async () => {
+    const clock = new FakeClock()
+    const store = memoryStore({ clock })
+    const locks = createLockManager(
+      { ...store, renew: async () => ({ ok: false, holders: [] }) },
+      { clock, ttl: 3000 },
+    )
+    const work = Promise.withResolvers<void>()
+    let isDone = false
+    const request = locks.request('a', async () => {
+      await work.promise
+      isDone = true
+    })
+    const rejected = expect(request).rejects.toSatisfy(
+      (error: DOMException & { cause: LeaseError }) =>
+        error instanceof DOMException && error.name === 'AbortError' && error.cause.code === 'lease-lost',
+    )
+    await turns()
+    await clock.advance(1000)
+    await rejected
+    expect(isDone).toBe(false)
+    work.resolve()
+    await expect.poll(() => isDone).toBe(true)
+  })
+
+  it('rejects if only the release shows that another has the lock', async () => {
+    const store = memoryStore()
+    const deaf = { ...store, acquire: (ask: Ask) => store.acquire({ ...ask, lost: () => {} }) }
+    const request = createLockManager(deaf).request('a', async () => {
+      await createLockManager(store).request('a', { steal: true }, () => {})
+      return 'done'
+    })
+    await expect(request).rejects.toMatchObject({ name: 'AbortError' })
+  })
+
+  it('does not call a callback whose lease was lost before', async () => {
+    const { store, waiting } = heldBack()
+    const locks = createLockManager(store)
+    let isCalled = false
+    const first = locks.request('x', () => {})
+    const stolen = locks.request('a', () => {
+      isCalled = true
+    })
+    await turns()
+    waiting[1]?.send()
+    await turns()
+    const thief = createLockManager(store).request('a', { steal: true }, () => never)
+    thief.catch(() => {})
+    await turns()
+    waiting[2]?.send()
+    await turns()
+    waiting[0]?.send()
+    await first
+    await expect(stolen).rejects.toMatchObject({ name: 'AbortError' })
+    expect(isCalled).toBe(false)
+  })
+
+  it('tells stolen requests at once, also if the store cannot push', async () => {
+    const quiet = storeWith((inner) => ({
+      supports: { ...inner.supports, push: false },
+      acquire: (ask, call) => inner.acquire({ ...ask, lost: () => {} }, call),
+    }))
+    const locks = createLockManager(quiet)
+    const order: string[] = []
+    const stolen = locks.request('a', () => never).catch(() => order.push('stolen'))
+    await locks.request('a', { steal: true }, async () => {
+      await stolen
+      order.push('thief ends')
+    })
+    expect(order).toEqual(['stolen', 'thief ends'])
+  })
+
+  it('shows an aborted request no longer', async () => {
+    const locks = createLockManager(memoryStore())
+    const controller = new AbortController()
+    const holder = locks.request('a', () => never)
+    const aborted = locks.request('a', { signal: controller.signal }, () => {})
+    expect((await locks.query()).pending).toHaveLength(1)
+    controller.abort('enough')
+    await expect(aborted).rejects.toBe('enough')
+    expect((await locks.query()).pending).toEqual([])
+    holder.catch(() => {})
+  })
+
+  it('renews its leases', async () => {
+    const clock = new FakeClock()
+    const locks = createLockManager(memoryStore({ clock }), { clock, ttl: 3000 })
+    const work = Promise.withResolvers<string>()
+    const request = locks.request('a', () => work.promise)
+    await turns()
+    for (let n = 0; n < 10; n++) await clock.advance(1000)
+    expect((await locks.query()).held).toHaveLength(1)
+    work.resolve('kept')
+    expect(await request).toBe('kept')
+  })
+
+  it('shows the requests of other managers, with mode and client id', async () => {
+    const store = memoryStore()
+    const [one, two] = ['one', 'two'].map((owner) => createLockManager(store, { owner }))
+    const long = 'x'.repeat(600)
+    const release = Promise.withResolvers<void>()
+    const requests = [
+      one?.request('a', { mode: 'shared' }, () => release.promise),
+      two?.request('a', { mode: 'shared' }, () => release.promise),
+      one?.request('a', () => {}),
+      two?.request(long, () => release.promise),
+      one?.request(long, { mode: 'shared' }, () => {}),
+    ]
+    for (const manager of [one, two])
+      await expect
+        .poll(() => manager?.query())
+        .toEqual({
+          held: [
+            { name: 'a', mode: 'shared', clientId: 'one' },
+            { name: 'a', mode: 'shared', clientId: 'two' },
+            { name: long, mode: 'exclusive', clientId: 'two' },
+          ],
+          pending: expect.arrayContaining([
+            { name: 'a', mode: 'exclusive', clientId: 'one' },
+            { name: long, mode: 'shared', clientId: 'one' },
+          ]),
+        })
+    release.resolve()
+    await Promise.all(requests)
+    expect(await one?.query()).toEqual({ held: [], pending: [] })
+  })
+
+  it('closed: rejects what it holds, what waits and what comes, and frees the locks', async () => {
+    const store = memoryStore()
+    const locks = createLockManager(store)
+    const requests = [locks.request('a', () => never), locks.request('a', () => {})]
+    const rejected = requests.map((request) =>
+      expect(request).rejects.toMatchObject({ name: 'AbortError', cause: { code: 'closed' } }),
+    )
+    await turns()
+    await locks[Symbol.asyncDispose]()
+    await Promise.all(rejected)
+    await expect(locks.request('b', () => {})).rejects.toMatchObject({ cause: { code: 'closed' } })
+    await expect(locks.query()).rejects.toMatchObject({ code: 'closed' })
+    expect(await createLockManager(store).request('a', { ifAvailable: true }, (lock) => lock?.name)).toBe('a')
+  })
+
+  it('rejects with the LeaseError of a store that fails', async () => {
+    const failing = async () => {
+      throw new LeaseError('store-failed', 'no rights')
+    }
+    const locks = createLockManager({ ...memoryStore(), acquire: failing })
+    await expect(locks.request('a', () => {})).rejects.toMatchObject({ code: 'store-failed' })
+    await expect(locks.request('a', { ifAvailable: true }, () => {})).rejects.toMatchObject({
+      code: 'store-failed',
+    })
+  })
+
+  it('refuses shared locks and steals if the store cannot do them', async () => {
+    const plain = storeWith(({ supports }) => ({ supports: { ...supports, share: false } }))
+    const locks = createLockManager(plain)
+    for (const options of [{ mode: 'shared' }, { steal: true }] as const)
+      await expect(locks.request('a', options, () => {})).rejects.toMatchObject({
+        name: 'NotSupportedError',
+        message: 'the memory store cannot share or steal a lock',
+      })
+    expect(await locks.request('a', () => 'exclusive')).toBe('exclusive')
+  })
+
+  it('accepts a promise of a store', async () => {
+    const locks = createLockManager(Promise.resolve(memoryStore()))
+    const granted: number[] = []
+    await Promise.all([1, 2].map((n) => locks.request('a', () => granted.push(n))))
+    expect(granted).toEqual([1, 2])
+  })
+
+  it('refuses a time limit, and what is no store', () => {
+    const wait = { wait: '5s' } as object
+    expect(() => createLockManager(memoryStore(), wait)).toThrow('wait: expected no limit')
+    expect(() => createLockManager({} as never)).toThrow('store: expected a LeaseStore')
+    for (const options of [null, 'redis://localhost'] as never[])
+      expect(() => createLockManager(memoryStore(), options)).toThrow('options: expected an object')
+  })
+})
+
+describe('the types', () => {
+  it('are those of the DOM', () => {
+    expectTypeOf(createLockManager(memoryStore())).toExtend<LockManager>()
+    expectTypeOf<LockManager>().toExtend<own.LockManager>()
+    expectTypeOf<own.LockManagerSnapshot>().toExtend<LockManagerSnapshot>()
+    expectTypeOf<own.LockInfo>().toEqualTypeOf<LockInfo>()
+    expectTypeOf<LockOptions>().toExtend<own.LockOptions>()
+    expectTypeOf<own.Lock>().toEqualTypeOf<Lock>()
+    expectTypeOf<own.LockMode>().toEqualTypeOf<LockMode>()
+    expectTypeOf(createLockManager(memoryStore()).request('a', async () => 1)).toEqualTypeOf<
+      Promise<number>
+    >()
+  })
+})

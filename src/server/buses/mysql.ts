@@ -1,0 +1,124 @@
+import { expectOptions } from '../../base/arguments.ts'
+import { systemClock } from '../../base/clock.ts'
+import { type Duration, expectDuration } from '../../base/duration.ts'
+import { bytes, type MysqlClient, mysqlText } from '../../clients/mysql.ts'
+import { mysqlError } from '../../clients/mysql-errors.ts'
+import type { Bus } from '../bus.ts'
+import { type MysqlTable, tableOf } from '../mysql.ts'
+import { createBus, type Transport, type TransportContext } from './create-bus.ts'
+
+const POLL_MS = 50
+/** Numbers are given when a message is sent, and its transaction may end after one with a higher number. */
+const LATE_MS = 2000
+const KEEP_MS = 60_000
+const AT_ONCE = 500
+const NOW = `(timestampdiff(microsecond, '1970-01-01', utc_timestamp(6)) div 1000)`
+
+export interface MysqlBusOptions {
+  /** Created if it is missing. Default `holdfast_bus`. */
+  readonly table?: string
+  /** How often a node looks for messages. Default 50 ms. */
+  readonly poll?: Duration
+}
+
+/**
+ * A bus on a table of MySQL, which every node reads often. It uses your client and leaves it open.
+ *
+ * @example
+ * const bus = mysqlBus(mysql.createPool('mysql://localhost/app'))
+ */
+export function mysqlBus(client: MysqlClient, options: MysqlBusOptions = {}): Bus & AsyncDisposable {
+  expectOptions(options, { table: 1, poll: 1 })
+  const { table = 'holdfast_bus' } = options
+  const pollMs = expectDuration('poll', options.poll ?? POLL_MS, 1)
+  return createBus({ name: 'MySQL', explain: mysqlError }, (context) => {
+    const columns =
+      'seq bigint auto_increment primary key, sent_at bigint not null, text longblob not null, key (sent_at)'
+    return new TableTransport(tableOf(client, table, columns, context.calls), context, pollMs)
+  })
+}
+
+class TableTransport implements Transport {
+  readonly #table: MysqlTable
+  readonly #context: TransportContext
+  readonly #pollMs: number
+  /** One at a time, because texts arrive in the order in which they are numbered. */
+  #sending: Promise<unknown> = Promise.resolve()
+  /** Messages up to this number were passed on or missed. `undefined`: the next look begins with later ones. */
+  #floor: number | undefined
+  /** Later messages that were passed on, with the time. */
+  readonly #passedOn = new Map<number, number>()
+  #deletedAt = -Infinity
+  #cancelTimer: (() => void) | undefined
+
+  constructor(table: MysqlTable, context: TransportContext, pollMs: number) {
+    this.#table = table
+    this.#context = context
+    this.#pollMs = pollMs
+  }
+
+  send(text: string): Promise<unknown> {
+    const insert = `insert into ${this.#table.name} (sent_at, text) values (${NOW}, ${bytes(text)})`
+    const send = () => this.#table.change(insert)
+    this.#sending = this.#sending.then(send, send)
+    return this.#sending
+  }
+
+  async listen(): Promise<void> {
+    if (this.#floor === undefined) await this.#begin()
+    this.#pollLater()
+  }
+
+  unlisten(): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = undefined
+    this.#floor = undefined
+  }
+
+  async #begin(): Promise<void> {
+    const [row] = await this.#table.rows(`select coalesce(max(seq), 0) as last from ${this.#table.name}`)
+    const { last } = row ?? {}
+    this.#passedOn.clear()
+    this.#floor = Number(last)
+  }
+
+  #pollLater(): void {
+    if (!this.#context.isNeeded()) return
+    this.#cancelTimer ??= systemClock.setTimer(() => void this.#poll(), this.#pollMs, true)
+  }
+
+  async #poll(): Promise<void> {
+    try {
+      if (this.#floor === undefined) await this.#begin()
+      else await this.#look(this.#floor)
+    } catch {
+      // What is sent until the connection is back is lost, as on every bus.
+      this.#floor = undefined
+    }
+    this.#cancelTimer = undefined
+    this.#pollLater()
+  }
+
+  async #look(floor: number): Promise<void> {
+    const { name, rows, change } = this.#table
+    const known = this.#passedOn.size > 0 ? `and seq not in (${[...this.#passedOn.keys()].join(', ')})` : ''
+    const found = await rows(
+      `select seq, text from ${name} where seq > ${floor} ${known} order by seq limit ${AT_ONCE}`,
+    )
+    // The last listener has gone meanwhile.
+    if (this.#floor !== floor) return
+    const now = systemClock.monotonic()
+    for (const { seq, text } of found) {
+      this.#passedOn.set(Number(seq), now)
+      this.#context.received(mysqlText(text))
+    }
+    for (const [seq, at] of this.#passedOn) {
+      if (now - at < LATE_MS) continue
+      this.#passedOn.delete(seq)
+      this.#floor = Math.max(this.#floor ?? 0, seq)
+    }
+    if (now - this.#deletedAt < KEEP_MS) return
+    this.#deletedAt = now
+    await change(`delete from ${name} where sent_at < ${NOW} - ${KEEP_MS} limit ${AT_ONCE}`)
+  }
+}

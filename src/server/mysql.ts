@@ -1,0 +1,213 @@
+/** Contents, audit trail and secrets in tables of MySQL or MariaDB. Texts are bytes of UTF-8, as in the lease store. */
+import { expectOptions, expectWhole } from '../base/arguments.ts'
+import {
+  bytes,
+  type MysqlClient,
+  type MysqlDatabase,
+  type MysqlRow,
+  mysqlDatabase,
+  mysqlName,
+  mysqlText,
+} from '../clients/mysql.ts'
+import { isMissing, mysqlError } from '../clients/mysql-errors.ts'
+import { Calls } from '../stores/local/calls.ts'
+import { type AuditLog, pageOf, parseEntry } from './audit.ts'
+import {
+  type DocumentStore,
+  type Grant,
+  KEEP_FENCE_MS,
+  type SaveRefusal,
+  savedDocument,
+} from './documents.ts'
+import type { SecretStore } from './secrets.ts'
+import { checkTable } from './sql.ts'
+import { DELETE_EVERY, type SqlAuditOptions } from './sql-audit.ts'
+import type { SqlDocumentsOptions } from './sql-documents.ts'
+import type { SqlSecretsOptions } from './sql-secrets.ts'
+
+/** Milliseconds since 1970, by the server's clock, whatever the time zone. */
+const NOW = `(timestampdiff(microsecond, '1970-01-01', utc_timestamp(6)) div 1000)`
+const NAME = 'varbinary(767) not null'
+/** The revision of a row: the time of its save, made unique. `saved_at` of a deleted content stays. */
+const REVISION = 'if(content is null, 0, saved_at)'
+
+/**
+ * Contents in a table of MySQL. It uses your client and leaves it open.
+ *
+ * @example
+ * const server = await createLockServer({ store: mysqlStore(pool), documents: mysqlDocuments(pool) })
+ */
+export function mysqlDocuments(client: MysqlClient, options: SqlDocumentsOptions = {}): DocumentStore {
+  expectOptions(options, { table: 1 })
+  const { name, rows, change, check } = tableOf(
+    client,
+    options.table ?? 'holdfast_documents',
+    `room ${NAME} primary key, fence bigint not null, holder varbinary(1024) not null, content longblob, token bigint,
+      saved_at bigint, key (fence)`,
+  )
+
+  /** Sets the content (`null`: none) if the fence and the revision are as expected. */
+  async function set(
+    room: string,
+    grant: Grant | null,
+    content: string | null,
+    expected: number | undefined,
+  ): Promise<{ readonly savedAt: number } | SaveRefusal> {
+    const savedAt = `saved_at = last_insert_id(if(saved_at >= ${NOW}, saved_at + 1, ${NOW}))`
+    const assignments =
+      content === null
+        ? 'content = null, token = null'
+        : `content = ${bytes(content)}, token = fence, ${savedAt}`
+    const conditions = [
+      `room = ${bytes(room)}`,
+      ...(grant ? [`fence = ${grant.token}`, `holder = ${bytes(grant.holder)}`] : []),
+      ...(expected === undefined ? [] : [`${REVISION} = ${expected}`]),
+    ]
+    const { affectedRows, insertId } = await change(
+      `update ${name} set ${assignments} where ${conditions.join(' and ')}`,
+    )
+    if (affectedRows > 0) return { savedAt: insertId }
+    const [row] = await rows(
+      `select fence, holder, ${REVISION} as revision from ${name} where room = ${bytes(room)}`,
+    )
+    const { fence = null, holder, revision = 0 } = row ?? {}
+    const isFenced =
+      grant !== null &&
+      (Number(fence) !== grant.token || fence === null || mysqlText(holder) !== grant.holder)
+    return isFenced ? { fence: fence === null ? null : Number(fence) } : { revision: Number(revision) }
+  }
+
+  return {
+    check,
+    async fence(room, { token, holder }) {
+      for (;;) {
+        const at = `room = ${bytes(room)}`
+        const raised = await change(
+          `update ${name} set fence = ${token}, holder = ${bytes(holder)} where ${at} and fence < ${token}`,
+        )
+        if (raised.affectedRows > 0) return true
+        const made = await change(
+          `insert ignore into ${name} (room, fence, holder) values (${bytes(room)}, ${token}, ${bytes(holder)})`,
+        )
+        if (made.affectedRows > 0) return true
+        const [row] = await rows(`select fence from ${name} where ${at}`)
+        const { fence = -1 } = row ?? {}
+        // Otherwise another grant, an older one, came between the two statements.
+        if (Number(fence) >= token) return false
+      }
+    },
+    async read(room) {
+      const [row] = await rows(`select content, token, saved_at from ${name} where room = ${bytes(room)}`)
+      const { content = null, token, saved_at } = row ?? {}
+      if (content === null) return null
+      return savedDocument(room, mysqlText(content), { token, savedAt: saved_at, revision: saved_at })
+    },
+    async save(room, grant, content, expected) {
+      const done = await set(room, grant, JSON.stringify(content), expected)
+      if (!('savedAt' in done)) return { saved: false, ...done }
+      return { saved: true, savedAt: done.savedAt, revision: done.savedAt }
+    },
+    async remove(room, grant, expected) {
+      const done = await set(room, grant, null, expected)
+      // A room without a content is as an administrator wants it.
+      const isDone = 'savedAt' in done || ('revision' in done && done.revision === (expected ?? 0))
+      return isDone ? { removed: true } : { removed: false, ...done }
+    },
+    async sweep() {
+      await change(`delete from ${name} where content is null and fence < (${NOW} - ${KEEP_FENCE_MS}) * 1000`)
+    },
+  }
+}
+
+/** The audit trail in a table of MySQL, one for all nodes. It uses your client and leaves it open. */
+export function mysqlAudit(client: MysqlClient, options: SqlAuditOptions = {}): AuditLog {
+  expectOptions(options, { table: 1, maxEntries: 1 })
+  const { maxEntries = 10_000 } = options
+  expectWhole('maxEntries', maxEntries, 1)
+  const { name, rows, change, check } = tableOf(
+    client,
+    options.table ?? 'holdfast_audit',
+    `number bigint auto_increment primary key, resource ${NAME}, entry longblob not null, key (resource, number)`,
+  )
+  return {
+    check,
+    async append(entry) {
+      const { insertId } = await change(
+        `insert into ${name} (resource, entry) values (${bytes(entry.resource)}, ${bytes(JSON.stringify(entry))})`,
+      )
+      if (insertId % DELETE_EVERY === 0)
+        await change(`delete from ${name} where number <= ${insertId - maxEntries}`)
+    },
+    async read({ limit, before = Number.MAX_SAFE_INTEGER, resource }) {
+      const about = resource === undefined ? '' : `and resource = ${bytes(resource)}`
+      const found = await rows(
+        `select number, entry from ${name} where number < ${before} ${about} order by number desc limit ${limit + 1}`,
+      )
+      const entries = found.map(({ number, entry }) => ({
+        number: Number(number),
+        entry: parseEntry(mysqlText(entry)),
+      }))
+      return pageOf(entries, limit)
+    },
+  }
+}
+
+/** Secrets that all nodes share. Whoever may read the table may read them. */
+export function mysqlSecrets(client: MysqlClient, options: SqlSecretsOptions = {}): SecretStore {
+  expectOptions(options, { table: 1 })
+  const { name, rows, change, check } = tableOf(
+    client,
+    options.table ?? 'holdfast_secrets',
+    `name ${NAME} primary key, secret blob not null`,
+  )
+  return {
+    check,
+    async keep(secretName, secret) {
+      await change(`insert ignore into ${name} values (${bytes(secretName)}, ${bytes(secret)})`)
+      const [row] = await rows(`select secret from ${name} where name = ${bytes(secretName)}`)
+      const { secret: kept = '' } = row ?? {}
+      return mysqlText(kept)
+    },
+  }
+}
+
+/** A table that is created when it is missing. */
+export interface MysqlTable {
+  /** Quoted. */
+  readonly name: string
+  rows(sql: string): Promise<readonly MysqlRow[]>
+  change: MysqlDatabase['change']
+  /** Rejects if the table cannot be read and written. */
+  check(): Promise<void>
+}
+
+export function tableOf(
+  client: MysqlClient,
+  table: string,
+  columns: string,
+  calls = new Calls({ backend: 'MySQL', explain: mysqlError }),
+): MysqlTable {
+  const database = mysqlDatabase(client)
+  const name = checkTable(table).split('.').map(mysqlName).join('.')
+  const creating = <T>(work: () => Promise<T>): Promise<T> =>
+    calls.run(async () => {
+      try {
+        return await work()
+      } catch (error) {
+        if (!isMissing(error)) throw error
+        await database.query(`create table if not exists ${name} (${columns}) engine = InnoDB`)
+        return work()
+      }
+    })
+  return {
+    name,
+    rows: (sql) => creating(async () => (await database.query(sql)).flat()),
+    change: (sql) => creating(() => database.change(sql)),
+    check: () =>
+      creating(async () => {
+        await database.query(`select 1 from ${name} limit 1`)
+        // It changes nothing, but needs the right.
+        await database.query(`delete from ${name} where false`)
+      }),
+  }
+}

@@ -1,0 +1,129 @@
+/** The values of the keys, as JSON, and how they are read back. */
+import { isObject, isWhole } from '../../base/arguments.ts'
+import { LeaseError } from '../../base/errors.ts'
+import type { JsonObject, LeaseRecord } from '../../base/records.ts'
+import { decodeShare, encodeShare, isShare } from '../../base/share.ts'
+import type { EtcdEntry } from '../../clients/etcd.ts'
+import type { Ask } from '../../core/index.ts'
+
+const VERSION = 1
+const SECOND_MS = 1000
+
+export interface StoredLease {
+  readonly id: string
+  readonly owner: string
+  readonly metadata: JsonObject | null
+  readonly share: number | null
+  /** By the clock of the process that was granted the lease. Only shown to people. */
+  readonly acquiredAt: number
+  /** In seconds, as it was asked for. */
+  readonly ttl: number
+  /** The etcd lease of its `k` key by `lockDelay`, and the delay in seconds. */
+  readonly delay?: { readonly lease: string; readonly seconds: number }
+}
+
+export interface StoredWaiter {
+  readonly id: string
+  readonly owner: string
+  readonly share: number | null
+}
+
+/** A lease as it is stored, with its key. */
+export interface Stored<T> {
+  readonly entry: EtcdEntry
+  readonly value: T
+}
+
+export function encodeLease(lease: StoredLease): string {
+  return JSON.stringify({ version: VERSION, ...lease, share: encodeShare(lease.share) })
+}
+
+export function encodeWaiter({ id, owner, share }: Ask): string {
+  return JSON.stringify({ version: VERSION, id, owner, share: encodeShare(share) })
+}
+
+/** Throws if the value is not ours: a resource must not be granted while its leases cannot be read. */
+export function decodeLease(entry: EtcdEntry): Stored<StoredLease> {
+  const value = decode(entry)
+  const { id, owner, metadata, acquiredAt, ttl, delay } = value
+  const isLease =
+    typeof id === 'string' &&
+    typeof owner === 'string' &&
+    (metadata === null || isObject(metadata)) &&
+    Number.isFinite(acquiredAt) &&
+    isWhole(ttl, 1, Number.MAX_SAFE_INTEGER) &&
+    (delay === undefined || hasLease(delay))
+  if (!isLease) throw unreadable(entry)
+  return { entry, value: value as unknown as StoredLease }
+}
+
+export function decodeWaiter(entry: EtcdEntry): Stored<StoredWaiter> {
+  const value = decode(entry)
+  const { id, owner } = value
+  if (typeof id !== 'string' || typeof owner !== 'string') throw unreadable(entry)
+  return { entry, value: value as unknown as StoredWaiter }
+}
+
+/** The whole seconds that etcd counts in. */
+export function secondsOf(ms: number): number {
+  return Math.ceil(ms / SECOND_MS)
+}
+
+/** `remaining`: in seconds. Its expiry is shown by the clock of the caller, because etcd has none that can be read. */
+export function recordOf(
+  resource: string,
+  { entry, value }: Stored<StoredLease>,
+  remaining: number,
+  now: number,
+  state: LeaseRecord['state'] = 'held',
+): LeaseRecord {
+  const { id, owner, metadata, share, acquiredAt } = value
+  const left = state === 'held' ? remaining * SECOND_MS : 0
+  const token = tokenOf(entry)
+  return {
+    resource,
+    id,
+    owner,
+    token,
+    metadata,
+    share,
+    acquiredAt,
+    expiresAt: now + left,
+    remaining: left,
+    state,
+  }
+}
+
+/** The revision of the grant: an `l` key was created by it, and an `e` key was last written by it. */
+export function tokenOf(entry: EtcdEntry): number {
+  return entry.lease === '0' ? entry.modified : entry.created
+}
+
+function hasLease(delay: unknown): boolean {
+  const { lease, seconds } = Object(delay) as Partial<NonNullable<StoredLease['delay']>>
+  return typeof lease === 'string' && isWhole(seconds, 0, Number.MAX_SAFE_INTEGER)
+}
+
+function decode(entry: EtcdEntry): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(entry.value)
+    const { version, share: stored } = Object(value) as {
+      readonly version?: unknown
+      readonly share?: unknown
+    }
+    const share = decodeShare(stored as number | null)
+    if (isObject(value) && version === VERSION && (share === null || isShare(share)))
+      return { ...value, share }
+  } catch {
+    // The same as for JSON that is not ours.
+  }
+  throw unreadable(entry)
+}
+
+function unreadable({ key }: EtcdEntry): LeaseError {
+  const shown = JSON.stringify(key)
+  return new LeaseError(
+    'store-failed',
+    `etcd: ${shown} is damaged or of another version; it was left as it is`,
+  )
+}

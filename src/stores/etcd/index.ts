@@ -1,0 +1,344 @@
+import type { Stop } from '../../base/abort.ts'
+import { expectOptions, expectText } from '../../base/arguments.ts'
+import { systemClock } from '../../base/clock.ts'
+import type { LeaseRecord } from '../../base/records.ts'
+import { type EtcdClient, type EtcdOperation, etcdDatabase } from '../../clients/etcd.ts'
+import { etcdError, isLeaseGone } from '../../clients/etcd-errors.ts'
+import type { Answer, Ask, LeasePage, LeaseStore, ListQuery, Refusal } from '../../core/index.ts'
+import { cursorOf, nextAfter } from '../lease-page.ts'
+import { RESERVATION_MS } from '../lease-row.ts'
+import { limitConcurrency } from '../local/limit-concurrency.ts'
+import { StoreCalls } from '../local/store-calls.ts'
+import { decodeLease, decodeWaiter, encodeWaiter, recordOf, type Stored, type StoredLease } from './format.ts'
+import { Keys } from './keys.ts'
+import { Push } from './push.ts'
+import { Session } from './session.ts'
+import { keptAfterEnd, lookAt, mayHold, type ResourceState } from './state.ts'
+import { Transitions } from './transitions.ts'
+import { Turns } from './turns.ts'
+
+export type { EtcdClient } from '../../clients/etcd.ts'
+
+/** etcd refuses a transaction with more than 128 operations, unless it is configured otherwise. */
+const MAX_OPERATIONS = 100
+const MAX_PAGE = 1000
+/** How many expired leases are looked for at once, and how often in one call. */
+const SWEEP_PAGE = 500
+const SWEEP_PAGES = 4
+const QUESTIONS_AT_ONCE = 32
+
+export interface EtcdStoreOptions {
+  /** The beginning of all keys of the store. Default `holdfast/`. */
+  readonly prefix?: string
+  /** How many acquire requests may be in flight. The others wait in this process, in order. Default 32. */
+  readonly maxInFlight?: number
+}
+
+/**
+ * Leases in etcd, which its cluster agrees on. Takes an `Etcd3` of `etcd3`, or one of its namespaces, and leaves it open.
+ *
+ * @example
+ * const leases = createLeases(etcdStore(new Etcd3({ hosts: ['http://a:2379', 'http://b:2379', 'http://c:2379'] })))
+ */
+export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): LeaseStore {
+  const database = etcdDatabase(client)
+  expectOptions(options, { prefix: 1, maxInFlight: 1 })
+  const { prefix = 'holdfast/', maxInFlight = 32 } = options
+  expectText('prefix', prefix)
+  const clock = systemClock
+  const keys = new Keys(database.prefix + prefix)
+  const transitions = new Transitions(database, keys, clock)
+  const turns = new Turns(clock)
+  const calls = new StoreCalls({
+    backend: 'etcd',
+    explain: etcdError,
+    maxInFlight,
+    isCalled: (id) => push.listeners.takeCall(id),
+  })
+  const push = new Push({
+    database,
+    keys,
+    look: lookSoon,
+    read: (resources) => calls.run(() => read(resources)),
+    taken: (resource) => turns.forget(resource),
+  })
+  const { listeners } = push
+  const session = new Session(database, () => listeners.waiting().length > 0)
+  const inLine = limitConcurrency(QUESTIONS_AT_ONCE)
+  /** Resources that are being looked at, and whether something happened since. */
+  const looking = new Map<string, boolean>()
+  /** Where the next sweep begins. */
+  let sweepFrom = keys.all('e').key
+
+  return {
+    kind: 'etcd',
+    supports: { queue: true, push: true, expiry: true, list: true, share: true },
+
+    get load() {
+      return calls.load
+    },
+
+    acquire(ask, call) {
+      database.limit.allow(call?.timeout)
+      return calls.acquire(
+        ask,
+        async (stop) => {
+          listeners.expect(ask)
+          try {
+            const answer = await acquire(ask, stop)
+            if (answer.granted) push.granted(answer.lease)
+            else listeners.refused(ask.id, answer.place !== null)
+            return answer
+          } catch (error) {
+            listeners.failed(ask.id)
+            throw error
+          }
+        },
+        call,
+      )
+    },
+
+    renew(ask, call) {
+      database.limit.allow(call?.timeout)
+      return calls.run(
+        async () => {
+          const { resource, id, ttl } = ask
+          const { results } = await database.transact([], [{ get: { key: keys.key('l', resource, id) } }])
+          const [entry] = results[0]?.entries ?? []
+          const lease = entry ? await transitions.extend(resource, decodeLease(entry), ttl) : null
+          if (!lease) return { ok: false, holders: (await read([resource]))[0] ?? [] }
+          listeners.renewed(lease)
+          return { ok: true, lease }
+        },
+        call,
+        ask.resource,
+      )
+    },
+
+    release(by, call) {
+      if ('id' in by) listeners.forget(by.id)
+      database.limit.allow(call?.timeout)
+      const work = async () => {
+        const { ended } = await transitions.release(by)
+        return { ended, holders: (await read([by.resource]))[0] ?? [] }
+      }
+      return calls.release(by, work, call)
+    },
+
+    read: (resources, call) => calls.run(() => read(resources), call),
+
+    waiting: ({ resources, limit }, call) =>
+      calls.run(async () => {
+        const queue = (resource: string): EtcdOperation => ({
+          get: { ...keys.of('q', resource), byCreation: true, limit: Math.max(limit, 1) },
+        })
+        const found = await inBatches(resources.map(queue))
+        return found.map(({ entries, count }) => ({
+          count,
+          first: entries.slice(0, limit).map((entry, place) => {
+            const { id, owner, share } = decodeWaiter(entry).value
+            return { id, owner, share, place }
+          }),
+        }))
+      }, call),
+
+    list: (query, call) => calls.run(() => list({ ...query, limit: Math.min(query.limit, MAX_PAGE) }), call),
+
+    sweep: ({ limit }, call) => calls.run((stop) => sweep(limit, stop), call),
+
+    watch: (on, { prefix: names = '' } = {}) =>
+      calls.run(async (stop) => {
+        const watch = await push.watch(on, names)
+        // The caller has gone, and nobody else would end it.
+        if (stop.reason) await watch[Symbol.asyncDispose]()
+        return watch
+      }),
+
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  async function close(): Promise<void> {
+    await calls.close()
+    await push.close()
+    await session.close()
+  }
+
+  async function acquire(ask: Ask, stop: Stop): Promise<Answer> {
+    const { resource, id } = ask
+    for (;;) {
+      stop.throwIfAborted()
+      const state = await look(resource, id)
+      const own = state.leases.find(({ value }) => value.id === id)
+      if (own) {
+        const lease = await transitions.extend(resource, own, ask.ttl)
+        if (lease) return { granted: true, lease }
+        continue
+      }
+      if (mayHold(state, ask)) {
+        const granted = await transitions.grant(state, ask)
+        if (!granted) continue
+        const { lease, replaced } = granted
+        return { granted: true, lease, ...(replaced && { replaced }) }
+      }
+      return refuse(state, ask)
+    }
+  }
+
+  /** After a change. Changes that come during a look are one more look. */
+  async function lookSoon(resource: string): Promise<void> {
+    if (looking.has(resource)) return void looking.set(resource, true)
+    do {
+      looking.set(resource, false)
+      await calls.run(() => look(resource, '')).catch(() => {})
+    } while (looking.get(resource))
+    looking.delete(resource)
+  }
+
+  /** Reads the resource, without the waiters that missed their turn, and wakes those whose turn it is. */
+  async function look(resource: string, id: string): Promise<ResourceState> {
+    for (;;) {
+      const state = await lookAt(database, keys, resource, id)
+      const { fresh, absent } = turns.observe(state)
+      const late = absent.filter(({ key }) => key !== state.own?.key)
+      if (late.length > 0) {
+        await transitions.drop(late)
+        continue
+      }
+      for (const { value } of fresh) if (value.id !== id) listeners.wake(value.id, 0)
+      if (fresh.length > 0) standBy(state.queue.slice(fresh.length), id)
+      return state
+    }
+  }
+
+  /** The first waiter of this process asks when all before it have missed their turns. Each may take a second. */
+  function standBy(later: ResourceState['queue'], id: string): void {
+    const place = later.findIndex(({ value }) => value.id !== id && listeners.has(value.id))
+    const next = later[place]
+    if (next) listeners.wake(next.value.id, (place + 1) * RESERVATION_MS)
+  }
+
+  async function refuse(state: ResourceState, ask: Ask): Promise<Refusal> {
+    const { resource } = ask
+    const ended = keptAfterEnd(state)
+    const [holders, keptFor, place] = await Promise.all([
+      records(resource, state.leases),
+      Promise.all(ended.map(({ entry }) => msLeft(entry.lease))),
+      ask.wake || state.own ? placeOf(state, ask) : null,
+    ])
+    const times = [...holders.map(({ remaining }) => remaining ?? 0), ...keptFor]
+    const last = ask.share === undefined ? Math.max(...times) : Math.min(...times)
+    // Otherwise it is the turn of others.
+    const free = times.length > 0 ? last : RESERVATION_MS
+    return {
+      granted: false,
+      holders,
+      place,
+      retryIn: free + (place ?? 0) * RESERVATION_MS,
+      ...(keptFor.length > 0 && { keptFor: Math.max(...keptFor) }),
+    }
+  }
+
+  async function placeOf(state: ResourceState, ask: Ask): Promise<number> {
+    const { own, queue, resource } = state
+    if (!own) return join(ask)
+    const place = queue.findIndex(({ entry }) => entry.key === own.key)
+    if (place >= 0) return place
+    const [found] = await inBatches([
+      { get: { ...keys.of('q', resource), byCreation: true, keysOnly: true } },
+    ])
+    return Math.max(0, found?.entries.findIndex(({ key }) => key === own.key) ?? 0)
+  }
+
+  async function join(ask: Ask): Promise<number> {
+    await push.open()
+    const lease = session.lease()
+    try {
+      return await transitions.join(ask, encodeWaiter(ask), await lease)
+    } catch (error) {
+      if (!isLeaseGone(error)) throw error
+      session.forget(lease)
+      return transitions.join(ask, encodeWaiter(ask), await session.lease())
+    }
+  }
+
+  async function read(resources: readonly string[]): Promise<LeaseRecord[][]> {
+    const found = await inBatches(resources.map((resource) => ({ get: keys.of('l', resource) })))
+    return Promise.all(
+      resources.map((resource, index) => records(resource, (found[index]?.entries ?? []).map(decodeLease))),
+    )
+  }
+
+  /** By their tokens, with the time that each has left. One that ends meanwhile is left out. */
+  async function records(resource: string, leases: readonly Stored<StoredLease>[]): Promise<LeaseRecord[]> {
+    const described = leases.map(async (lease) => {
+      const left = await inLine(() => database.secondsLeft(lease.entry.lease))
+      // Rounded up, but not above the TTL: it must not seem to have ended before it has.
+      return left < 0 ? null : recordOf(resource, lease, Math.min(left + 1, lease.value.ttl), clock.now())
+    })
+    const found = (await Promise.all(described)).filter((record) => record !== null)
+    return found.sort((a, b) => a.token - b.token)
+  }
+
+  async function msLeft(lease: string): Promise<number> {
+    return Math.max(0, (await inLine(() => database.secondsLeft(lease))) + 1) * 1000
+  }
+
+  async function list({ prefix: names = '', limit, after }: ListQuery): Promise<LeasePage> {
+    const cursor = cursorOf(after)
+    const all = keys.all('l', names)
+    const { end } = keys.of('l', cursor.resource)
+    const key = after !== undefined && end > all.key ? end : all.key
+    const [page] = await inBatches([{ get: { key, end: all.end, limit: limit + 1 } }])
+    const resources = new Set(page?.entries.map((entry) => keys.parse(entry.key)?.resource ?? ''))
+    const before = cursor.token < Infinity ? [cursor.resource] : []
+    // Again by resource: the leases of one are in the order of their ids, and are needed in that of their tokens.
+    const found = (await read([...before, ...resources])).flat()
+    const later = found.filter(({ resource, token }) => resource !== cursor.resource || token > cursor.token)
+    const leases = later.slice(0, limit)
+    const last = leases.at(-1)
+    return { leases, ...(last && later.length > limit && { next: nextAfter(last) }) }
+  }
+
+  async function sweep(limit: number, stop: Stop): Promise<LeaseRecord[]> {
+    const swept: LeaseRecord[] = []
+    for (let pages = 0; pages < SWEEP_PAGES && swept.length < limit && !stop.reason; pages++) {
+      const { end } = keys.all('e')
+      const [ended] = await inBatches([{ get: { key: sweepFrom, end, limit: SWEEP_PAGE } }])
+      const entries = ended?.entries ?? []
+      const [first, last] = [entries.at(0), entries.at(-1)]
+      if (!first || !last) {
+        sweepFrom = keys.all('e').key
+        break
+      }
+      const live = (key: string) => keys.all('l').key + key.slice(keys.all('e').key.length)
+      const [found] = await inBatches([
+        { get: { key: live(first.key), end: `${live(last.key)}\0`, keysOnly: true } },
+      ])
+      const held = new Set(found?.entries.map(({ key }) => key))
+      const expired = entries.filter(({ key }) => !held.has(live(key)))
+      const taken = expired.slice(0, limit - swept.length)
+      for (const entry of taken) {
+        const resource = keys.parse(entry.key)?.resource ?? ''
+        const lease = await transitions.expire(resource, decodeLease(entry)).catch(() => null)
+        if (lease) swept.push(lease)
+      }
+      const isAll = taken.length === expired.length
+      sweepFrom = isAll ? `${last.key}\0` : (taken.at(-1)?.key ?? sweepFrom)
+      if (isAll && entries.length < SWEEP_PAGE) {
+        sweepFrom = keys.all('e').key
+        break
+      }
+    }
+    return swept
+  }
+
+  /** Reads, with as many operations in one request as etcd allows. */
+  async function inBatches(operations: readonly EtcdOperation[]) {
+    const batches: (readonly EtcdOperation[])[] = []
+    for (let at = 0; at < operations.length; at += MAX_OPERATIONS)
+      batches.push(operations.slice(at, at + MAX_OPERATIONS))
+    const answers = await Promise.all(batches.map((batch) => database.transact([], batch)))
+    return answers.flatMap(({ results }) => results)
+  }
+}

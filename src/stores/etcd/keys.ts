@@ -1,0 +1,72 @@
+/**
+ * The keys of a store. Each is a letter, the name of the resource and an id:
+ *
+ *     l  a live lease. It is attached to an etcd lease, so the cluster deletes it when its time is over.
+ *     e  the same lease, attached to nothing: whoever deletes it has ended the lease, or has found that it expired.
+ *     k  keeps the resource after the lease has ended, by `atLeast` or `lockDelay`. Attached to an etcd lease.
+ *     q  a waiter. Attached to the etcd lease of its process, so all waiters of a dead process leave together.
+ *
+ * The separator is in no name and sorts before all their characters, so keys are in the order of the resources.
+ */
+import { endOfPrefix } from '../../clients/etcd.ts'
+
+const SEPARATOR = '\0'
+
+export type KeyKind = 'l' | 'e' | 'k' | 'q'
+
+export interface ParsedKey {
+  readonly kind: KeyKind
+  readonly resource: string
+  readonly id: string
+}
+
+/** What a kept resource is kept by. */
+export type KeptBy = 'at-least' | 'lock-delay'
+
+export class Keys {
+  readonly prefix: string
+
+  constructor(prefix: string) {
+    this.prefix = prefix
+  }
+
+  key(kind: 'l' | 'e' | 'q', resource: string, id: string): string {
+    return `${this.of(kind, resource).key}${id}`
+  }
+
+  kept(resource: string, id: string, by: KeptBy): string {
+    return `${this.of('k', resource).key}${id}${SEPARATOR}${by}`
+  }
+
+  /** All keys of this kind and resource. */
+  of(kind: KeyKind, resource: string): { readonly key: string; readonly end: string } {
+    return range(`${this.prefix}${kind}/${resource}${SEPARATOR}`)
+  }
+
+  /** All keys of this kind whose resource begins with `namePrefix`. */
+  all(kind: KeyKind, namePrefix = ''): { readonly key: string; readonly end: string } {
+    return range(`${this.prefix}${kind}/${namePrefix}`)
+  }
+
+  everything(): { readonly key: string; readonly end: string } {
+    return range(this.prefix)
+  }
+
+  /** `null`: not a key of ours. */
+  parse(key: string): ParsedKey | null {
+    if (!key.startsWith(this.prefix)) return null
+    const name = key.slice(this.prefix.length)
+    const kind = name[0]
+    const [resource, id] = name.slice(2).split(SEPARATOR)
+    if (name[1] !== '/' || !isKind(kind) || !resource || id === undefined) return null
+    return { kind, resource, id }
+  }
+}
+
+function range(key: string): { readonly key: string; readonly end: string } {
+  return { key, end: endOfPrefix(key) }
+}
+
+function isKind(text: string | undefined): text is KeyKind {
+  return text !== undefined && 'lekq'.includes(text)
+}

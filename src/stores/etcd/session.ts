@@ -1,0 +1,60 @@
+import { type Clock, systemClock } from '../../base/clock.ts'
+import type { EtcdDatabase } from '../../clients/etcd.ts'
+
+/** A process that is dead or stopped for longer loses its places in all queues. */
+const TTL_S = 3
+const KEEP_ALIVE_EVERY_MS = 1000
+
+/** The etcd lease of this process, to which its waiters are attached: alive while somebody waits. */
+export class Session {
+  readonly #database: EtcdDatabase
+  readonly #isNeeded: () => boolean
+  readonly #clock: Clock
+  #lease: Promise<string> | undefined
+  #cancelTimer: (() => void) | undefined
+
+  constructor(database: EtcdDatabase, isNeeded: () => boolean, clock = systemClock) {
+    this.#database = database
+    this.#isNeeded = isNeeded
+    this.#clock = clock
+  }
+
+  lease(): Promise<string> {
+    if (this.#lease) return this.#lease
+    const granting = this.#database.grantLease(TTL_S).then(({ lease }) => lease)
+    this.#lease = granting
+    granting.then(
+      () => this.#keepAliveLater(granting),
+      () => this.forget(granting),
+    )
+    return granting
+  }
+
+  /** It has ended. The next waiter begins another one. */
+  forget(lease = this.#lease): void {
+    if (this.#lease !== lease) return
+    this.#lease = undefined
+    this.#cancelTimer?.()
+  }
+
+  async close(): Promise<void> {
+    const lease = this.#lease
+    this.forget()
+    if (lease) await this.#database.revokeLease(await lease).catch(() => {})
+  }
+
+  #keepAliveLater(lease: Promise<string>): void {
+    if (this.#lease !== lease) return
+    this.#cancelTimer = this.#clock.setTimer(() => void this.#keepAlive(lease), KEEP_ALIVE_EVERY_MS, true)
+  }
+
+  async #keepAlive(lease: Promise<string>): Promise<void> {
+    if (!this.#isNeeded()) return this.close()
+    try {
+      if ((await this.#database.keepAlive(await lease)) > 0) return this.#keepAliveLater(lease)
+      this.forget(lease)
+    } catch {
+      this.#keepAliveLater(lease)
+    }
+  }
+}

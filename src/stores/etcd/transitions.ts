@@ -1,0 +1,251 @@
+/**
+ * Changes of leases. Each reads a resource, decides, and writes in a transaction that fails if a lease or a waiter was
+ * added since. What was removed since only makes more room. The client repeats a request by itself when it got no
+ * answer, so each transaction may be carried out twice: the second one then fails, or finds the result of the first.
+ */
+import type { Clock } from '../../base/clock.ts'
+import type { LeaseRecord } from '../../base/records.ts'
+import type { EtcdCondition, EtcdDatabase, EtcdOperation } from '../../clients/etcd.ts'
+import { isLeaseGone } from '../../clients/etcd-errors.ts'
+import type { Ask, ReleaseAsk, Released } from '../../core/index.ts'
+import {
+  decodeLease,
+  encodeLease,
+  recordOf,
+  type Stored,
+  type StoredLease,
+  secondsOf,
+  tokenOf,
+} from './format.ts'
+import type { KeptBy, Keys } from './keys.ts'
+import { type ResourceState, replaces } from './state.ts'
+
+export interface Granted {
+  readonly lease: LeaseRecord
+  readonly replaced: LeaseRecord | undefined
+}
+
+export class Transitions {
+  readonly #database: EtcdDatabase
+  readonly #keys: Keys
+  readonly #clock: Clock
+
+  constructor(database: EtcdDatabase, keys: Keys, clock: Clock) {
+    this.#database = database
+    this.#keys = keys
+    this.#clock = clock
+  }
+
+  /** Grants the request in this state. `null`: the state has changed. */
+  async grant(state: ResourceState, ask: Ask): Promise<Granted | null> {
+    const { resource, id, owner, ttl, metadata = null, atLeast = 0, lockDelay = 0 } = ask
+    const share = state.queue.find(({ value }) => value.id === id)?.value.share ?? ask.share ?? null
+    const [main, delay, least] = await Promise.all([
+      this.#database.grantLease(secondsOf(ttl)),
+      lockDelay > 0 ? this.#database.grantLease(secondsOf(ttl + lockDelay)) : null,
+      atLeast > 0 ? this.#database.grantLease(secondsOf(atLeast)) : null,
+    ])
+    const value: StoredLease = {
+      ...{ id, owner, metadata, share, acquiredAt: this.#clock.now(), ttl: secondsOf(ttl) },
+      ...(delay && { delay: { lease: delay.lease, seconds: secondsOf(lockDelay) } }),
+    }
+    const text = encodeLease(value)
+    const key = this.#keys.key('l', resource, id)
+    const keep = (by: KeptBy, lease: string): EtcdOperation => ({
+      put: this.#keys.kept(resource, id, by),
+      value: text,
+      lease,
+    })
+    const puts: EtcdOperation[] = [
+      { put: key, value: text, lease: main.lease },
+      { put: this.#keys.key('e', resource, id), value: text },
+      ...(delay ? [keep('lock-delay', delay.lease)] : []),
+      ...(least ? [keep('at-least', least.lease)] : []),
+    ]
+    const taken = replaces(state, ask) ? state.leases : []
+    const removed = [
+      ...state.expired.map(({ entry }) => entry.key),
+      ...taken.flatMap(({ entry, value }) => [entry.key, this.#keys.key('e', resource, value.id)]),
+      ...(replaces(state, ask) ? state.kept.map(({ entry }) => entry.key) : []),
+    ]
+    const written = new Set(puts.map((operation) => ('put' in operation ? operation.put : '')))
+    const granting = this.#database.transact(this.#unchanged(state, ask, taken), [
+      ...puts,
+      { remove: this.#keys.key('q', resource, id) },
+      ...removed.filter((name) => !written.has(name)).map((name) => ({ remove: name })),
+    ])
+    const answer = await granting.catch((error: unknown) => {
+      // This process stood still for so long that its new etcd lease has expired.
+      if (isLeaseGone(error)) return null
+      throw error
+    })
+    if (!answer?.succeeded) {
+      for (const unused of [main, delay, least]) if (unused) this.#revoke(unused.lease)
+      return null
+    }
+    for (const { entry } of [...taken, ...(replaces(state, ask) ? state.kept : [])]) this.#revoke(entry.lease)
+    const now = this.#clock.now()
+    const { revision } = answer
+    const entry = { key, value: text, created: revision, modified: revision, lease: main.lease }
+    const ended = [
+      ...state.expired.map((lease) => recordOf(resource, lease, 0, now, 'expired')),
+      ...taken.map((lease) => recordOf(resource, lease, 0, now, 'taken-over')),
+    ]
+    return { lease: recordOf(resource, { entry, value }, main.ttl, now), replaced: ended.at(-1) }
+  }
+
+  /** Extends a live lease. `null`: it has ended. */
+  async extend(resource: string, lease: Stored<StoredLease>, ttlMs: number): Promise<LeaseRecord | null> {
+    const { entry, value } = lease
+    const wanted = secondsOf(ttlMs)
+    const left = value.ttl > wanted ? await this.#database.secondsLeft(entry.lease) : 0
+    if (left < 0) return null
+    // It was renewed for longer before, and a renewal never shortens a lease.
+    if (left > wanted)
+      return (await this.#touch(lease)) ? recordOf(resource, lease, left, this.#clock.now()) : null
+    if (value.ttl !== wanted) return this.#exchange(resource, lease, wanted)
+    const [seconds, isLive] = await Promise.all([
+      this.#database.keepAlive(entry.lease),
+      this.#touch(lease),
+      value.delay && this.#database.keepAlive(value.delay.lease),
+    ])
+    return seconds > 0 && isLive ? recordOf(resource, lease, seconds, this.#clock.now()) : null
+  }
+
+  async release(by: ReleaseAsk): Promise<Omit<Released, 'holders'>> {
+    return {
+      ended:
+        'id' in by ? await this.#releaseId(by.resource, by.id) : await this.#force(by.resource, by.token),
+    }
+  }
+
+  /** Returns an expired lease to the first who asks. `null`: it was returned to another, or was granted again. */
+  async expire(resource: string, lease: Stored<StoredLease>): Promise<LeaseRecord | null> {
+    const { key, modified } = lease.entry
+    const live = this.#keys.key('l', resource, lease.value.id)
+    const { succeeded } = await this.#database.transact(
+      [is(key, 'modified', modified), is(live, 'created', 0)],
+      [{ remove: key }],
+    )
+    return succeeded ? recordOf(resource, lease, 0, this.#clock.now(), 'expired') : null
+  }
+
+  /** Joins the queue, attached to the etcd lease of this process. Resolves with the number of waiters ahead. */
+  async join({ resource, id }: Ask, value: string, session: string): Promise<number> {
+    const put = this.#keys.key('q', resource, id)
+    const count: EtcdOperation = { get: { ...this.#keys.of('q', resource), limit: 1, keysOnly: true } }
+    const { results } = await this.#database.transact(
+      [is(put, 'created', 0)],
+      [{ put, value, lease: session }, count],
+      [count],
+    )
+    return Math.max(0, (results.at(-1)?.count ?? 1) - 1)
+  }
+
+  /** Removes waiters that missed their turn, unless they have joined again. */
+  async drop(waiters: readonly { readonly key: string; readonly created: number }[]): Promise<void> {
+    const remove = ({ key, created }: { readonly key: string; readonly created: number }) =>
+      this.#database.transact([is(key, 'created', created)], [{ remove: key }])
+    await Promise.all(waiters.map(remove))
+  }
+
+  /** No lease was added, and nobody joined the queue before the caller. */
+  #unchanged(state: ResourceState, ask: Ask, taken: readonly Stored<StoredLease>[]): EtcdCondition[] {
+    const { resource, revision, own } = state
+    const nothingNew = (kind: 'l' | 'q'): EtcdCondition => ({
+      ...this.#keys.of(kind, resource),
+      compare: 'created',
+      is: 'less',
+      than: revision + 1,
+    })
+    const place = own ? is(own.key, 'created', own.created) : nothingNew('q')
+    return [
+      nothingNew('l'),
+      ...(replaces(state, ask) ? taken.map(({ entry }) => is(entry.key, 'created', entry.created)) : [place]),
+      ...state.expired.map(({ entry }) => is(entry.key, 'modified', entry.modified)),
+    ]
+  }
+
+  /** Attaches the lease to an etcd lease with another TTL. */
+  async #exchange(
+    resource: string,
+    { entry, value }: Stored<StoredLease>,
+    wanted: number,
+  ): Promise<LeaseRecord | null> {
+    const { id, delay } = value
+    const [main, delayed] = await Promise.all([
+      this.#database.grantLease(wanted),
+      delay ? this.#database.grantLease(wanted + delay.seconds) : null,
+    ])
+    const renewed = {
+      ...value,
+      ttl: wanted,
+      ...(delay && delayed && { delay: { ...delay, lease: delayed.lease } }),
+    }
+    const text = encodeLease(renewed)
+    const operations: EtcdOperation[] = [{ put: entry.key, value: text, lease: main.lease }]
+    if (delayed)
+      operations.push({ put: this.#keys.kept(resource, id, 'lock-delay'), value: text, lease: delayed.lease })
+    const { succeeded } = await this.#database.transact([is(entry.key, 'created', entry.created)], operations)
+    const unused = succeeded ? [entry.lease, delay?.lease] : [main.lease, delayed?.lease]
+    for (const lease of unused) if (lease !== undefined) this.#revoke(lease)
+    return succeeded ? recordOf(resource, { entry, value: renewed }, main.ttl, this.#clock.now()) : null
+  }
+
+  async #touch({ entry: { key, created } }: Stored<StoredLease>): Promise<boolean> {
+    return (await this.#database.transact([is(key, 'created', created)], [{ touch: key }])).succeeded
+  }
+
+  async #releaseId(resource: string, id: string): Promise<LeaseRecord | null> {
+    const keys = this.#keys
+    const live = keys.key('l', resource, id)
+    const both: EtcdOperation[] = [
+      { remove: keys.key('e', resource, id) },
+      { remove: keys.key('q', resource, id) },
+    ]
+    const { succeeded, results } = await this.#database.transact(
+      [{ key: live, compare: 'created', is: 'greater', than: 0 }],
+      [{ remove: live }, ...both, { remove: keys.kept(resource, id, 'lock-delay') }],
+      both,
+    )
+    const removed = results[0]?.entries[0]
+    if (!removed) return null
+    const lease = decodeLease(removed)
+    if (succeeded) {
+      this.#revoke(removed.lease)
+      if (lease.value.delay) this.#revoke(lease.value.delay.lease)
+    }
+    return recordOf(resource, lease, 0, this.#clock.now(), succeeded ? 'released' : 'expired')
+  }
+
+  /** Ends the lease with this token, and what it keeps. */
+  async #force(resource: string, token: number): Promise<LeaseRecord | null> {
+    const { results } = await this.#database.transact(
+      [],
+      (['l', 'e', 'k'] as const).map((kind) => ({ get: this.#keys.of(kind, resource) })),
+    )
+    const found = results.flatMap(({ entries }) => entries).filter((entry) => tokenOf(entry) === token)
+    if (found.length === 0) return null
+    const { succeeded } = await this.#database.transact(
+      found.map((entry) => is(entry.key, entry.lease === '0' ? 'modified' : 'created', token)),
+      found.map(({ key }) => ({ remove: key })),
+    )
+    // It was released, or has expired, meanwhile.
+    if (!succeeded) return this.#force(resource, token)
+    for (const { lease } of found) if (lease !== '0') this.#revoke(lease)
+    const isLive = found.some(({ key }) => this.#keys.parse(key)?.kind === 'l')
+    const record = found.find(({ key }) => this.#keys.parse(key)?.kind === 'e')
+    return record
+      ? recordOf(resource, decodeLease(record), 0, this.#clock.now(), isLive ? 'released' : 'expired')
+      : null
+  }
+
+  /** In the background: an etcd lease without keys ends by itself. */
+  #revoke(lease: string): void {
+    this.#database.revokeLease(lease).catch(() => {})
+  }
+}
+
+function is(key: string, compare: EtcdCondition['compare'], revision: number): EtcdCondition {
+  return { key, compare, is: 'equal', than: revision }
+}

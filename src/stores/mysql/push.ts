@@ -1,0 +1,149 @@
+/**
+ * MySQL cannot push. Instead, procedures leave messages for processes in a table: for waiters their turn, for holders
+ * their loss, for watchers every change. Each process that waits, holds or watches looks for its own. It reads them,
+ * passes them on, and then deletes them, so an answer that is lost loses nothing.
+ */
+import { type Clock, systemClock } from '../../base/clock.ts'
+import { randomId } from '../../base/random-id.ts'
+import type { Answer, Ask, LeaseRecord, StoreEvent } from '../../core/index.ts'
+import { LocalListeners } from '../local/listeners.ts'
+import type { Message, Queries } from './queries.ts'
+import { ALIVE_FOR, MILLISECOND, WATCH_FOR } from './units.ts'
+
+/** A holder learns of a loss by its heartbeat at the latest. */
+const HOLDER_POLL_MS = 500
+const FETCH_AT_ONCE = 500
+
+export interface PushOptions {
+  readonly run: <T>(work: (queries: Queries) => Promise<T>) => Promise<T>
+  /** How often it looks for messages while somebody waits or watches. */
+  readonly pollMs: number
+  readonly clock?: Clock
+}
+
+export class Push {
+  /** Where the messages for this process are. */
+  readonly channel = randomId()
+  readonly #options: PushOptions
+  readonly #clock: Clock
+  readonly #listeners: LocalListeners
+  /** Messages that were passed on and may not be deleted yet. */
+  #passedOn = new Set<number>()
+  #aliveAt = -Infinity
+  #watchedAt = -Infinity
+  #isPolling = false
+  #closed = false
+  #cancelTimer: (() => void) | undefined
+
+  constructor(options: PushOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.#listeners = new LocalListeners(this.#clock)
+  }
+
+  /** Whether this waiter was told that it is its turn, and has not asked since. */
+  takeCall(id: string): boolean {
+    return this.#listeners.takeCall(id)
+  }
+
+  /** Call it before the request is sent: its turn or its loss may be known before the answer. */
+  expect(ask: Ask): void {
+    this.#listeners.expect(ask)
+  }
+
+  answered(ask: Ask, answer: Answer): void {
+    if (answer.granted) this.#listeners.granted(answer.lease)
+    else this.#listeners.refused(ask.id, answer.place !== null)
+    this.#pollLater()
+  }
+
+  failed(id: string): void {
+    this.#listeners.failed(id)
+  }
+
+  renewed(lease: LeaseRecord): void {
+    this.#listeners.renewed(lease)
+  }
+
+  forget(id: string): void {
+    this.#listeners.forget(id)
+  }
+
+  async watch(on: (event: StoreEvent) => void, prefix: string): Promise<AsyncDisposable> {
+    // Also while another watches: this one must hear of every change from now on.
+    await this.#hear(true)
+    const watch = this.#listeners.watch(on, prefix)
+    this.#pollLater()
+    return watch
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#cancelTimer?.()
+    this.#listeners.clear()
+  }
+
+  #pollLater(): void {
+    if (this.#closed || this.#isPolling || !this.#listeners.isNeeded) return
+    this.#cancelTimer?.()
+    const isUrgent = this.#listeners.isWatched || this.#listeners.waiting().length > 0
+    const ms = isUrgent ? this.#options.pollMs : HOLDER_POLL_MS
+    this.#cancelTimer = this.#clock.setTimer(() => void this.#poll(), ms, true)
+  }
+
+  async #poll(): Promise<void> {
+    this.#isPolling = true
+    try {
+      await this.#stayRegistered()
+      await this.#fetch()
+    } catch {
+      // The next poll tries again. Messages are kept until they are deleted here.
+    }
+    this.#isPolling = false
+    this.#pollLater()
+  }
+
+  async #stayRegistered(): Promise<void> {
+    const now = this.#clock.monotonic()
+    const isWatchDue = this.#listeners.isWatched && now - this.#watchedAt > WATCH_FOR / MILLISECOND / 3
+    const isWaitDue =
+      this.#listeners.waiting().length > 0 && now - this.#aliveAt > ALIVE_FOR / MILLISECOND / 3
+    if (isWatchDue || isWaitDue) await this.#hear(isWatchDue)
+  }
+
+  async #hear(watches: boolean): Promise<void> {
+    const at = this.#clock.monotonic()
+    const { lapsed } = await this.#options.run((queries) => queries.hear(this.channel, watches))
+    this.#aliveAt = at
+    if (!watches) return
+    this.#watchedAt = at
+    // A first watcher has missed nothing: it is added after this.
+    if (lapsed) this.#listeners.tellGap()
+  }
+
+  async #fetch(): Promise<void> {
+    const { run } = this.#options
+    const found = await run((queries) => queries.fetch(this.channel, FETCH_AT_ONCE))
+    if (found.length === 0 || this.#closed) return
+    for (const message of found) {
+      if (this.#passedOn.has(message.seq)) continue
+      this.#passedOn.add(message.seq)
+      this.#passOn(message)
+    }
+    const seqs = found.map(({ seq }) => seq)
+    await run((queries) => queries.discard(seqs))
+    this.#passedOn = new Set()
+  }
+
+  #passOn(message: Message): void {
+    if (message.kind === 'change') this.#listeners.tellChange(message.lease)
+    else if (message.kind === 'lost') this.#listeners.ended(message.id, message.token)
+    else {
+      const { resource, id, inMs } = message
+      this.#listeners.wake(id, inMs)
+      // Nobody waits for the answer any more, but the request arrived, perhaps long after it was sent.
+      if (inMs === 0 && !this.#listeners.has(id))
+        this.#options.run((queries) => queries.abandon(resource, id)).catch(() => {})
+    }
+  }
+}

@@ -1,0 +1,251 @@
+import { isObject } from '../../base/arguments.ts'
+import { LeaseError } from '../../base/errors.ts'
+import type { JsonObject, LeaseRecord } from '../../base/records.ts'
+import { decodeShare, encodeShare } from '../../base/share.ts'
+import { bytes, type MysqlDatabase, type MysqlRow, mysqlText as text } from '../../clients/mysql.ts'
+import { isDeadlock } from '../../clients/mysql-errors.ts'
+import type {
+  Answer,
+  Ask,
+  ListQuery,
+  ReleaseAsk,
+  Released,
+  RenewAsk,
+  Renewal,
+  WaitingQuery,
+  WaitingQueue,
+} from '../../core/index.ts'
+import { cursorOf } from '../lease-page.ts'
+import type { Names } from './names.ts'
+import { REPLACE_ANY } from './transitions.ts'
+import { CLOCK, MILLISECOND } from './units.ts'
+import { LEASE_COLUMNS } from './upkeep.ts'
+
+/** The server rolls one of two transactions back that wait for each other. The next attempt usually succeeds. */
+const DEADLOCK_TRIES = 5
+const MAX_ID_BYTES = 512
+/** No text in UTF-8 contains it, so it follows every name with the same beginning. */
+const AFTER_ALL = 'ff'
+
+export type Queries = ReturnType<typeof queriesOf>
+
+/** What a process has to be told. */
+export type Message = { readonly seq: number } & (
+  | { readonly kind: 'wake'; readonly resource: string; readonly id: string; readonly inMs: number }
+  | { readonly kind: 'lost'; readonly id: string; readonly token: number }
+  | { readonly kind: 'change'; readonly lease: LeaseRecord }
+)
+
+/** Each is one statement. */
+export function queriesOf(database: MysqlDatabase, names: Names) {
+  const { holders, waiters, channels, messages, procedure } = names
+
+  async function call(name: string, ...args: readonly string[]): Promise<readonly MysqlRow[]> {
+    const text = `call ${procedure(name)}(${args.join(', ')})`
+    for (let tries = 1; ; tries++) {
+      try {
+        return (await database.query(text)).flat()
+      } catch (error) {
+        if (tries >= DEADLOCK_TRIES || !isDeadlock(error)) throw error
+      }
+    }
+  }
+
+  const select = async (text: string) => (await database.query(text)).flat()
+  const isShown = `kept_until is null and least(expires_at, ${CLOCK} + span) > ${CLOCK}`
+  const shown = `select ${CLOCK} as at, 'held' as state, ${LEASE_COLUMNS} from ${holders} where ${isShown}`
+
+  return {
+    /** `channel`: where the caller's process is told. */
+    async acquire(ask: Ask, channel: string): Promise<Answer> {
+      const { resource, id, owner, ttl, metadata, wake, share, atLeast = 0, lockDelay = 0, replace } = ask
+      const rows = await call(
+        'acquire',
+        bytes(resource),
+        idOf(id),
+        bytes(owner),
+        micros(ttl),
+        metadata ? bytes(JSON.stringify(metadata)) : 'null',
+        bytes(channel),
+        String(wake !== undefined),
+        String(encodeShare(share)),
+        micros(atLeast),
+        micros(lockDelay),
+        String(replace === 'any' ? REPLACE_ANY : (replace ?? null)),
+      )
+      const refusal = rows.find(({ outcome }) => outcome !== undefined)
+      const { held, ended } = leasesIn(rows)
+      if (refusal) {
+        const { place, retry_in, kept_for } = refusal
+        return {
+          granted: false,
+          holders: held,
+          place: place === null ? null : Number(place),
+          retryIn: millis(retry_in),
+          ...(kept_for !== null && { keptFor: millis(kept_for) }),
+        }
+      }
+      const [lease] = held
+      if (!lease) throw unexpected('acquire', rows)
+      const replaced = ended.at(-1)
+      return { granted: true, lease, ...(replaced && { replaced }) }
+    },
+
+    async renew({ resource, id, ttl }: RenewAsk): Promise<Renewal> {
+      const rows = await call('renew', bytes(resource), idOf(id), micros(ttl))
+      const { held } = leasesIn(rows)
+      const [lease] = held
+      const isRenewed = rows.some(({ outcome }) => outcome !== undefined)
+      return isRenewed && lease ? { ok: true, lease } : { ok: false, holders: held }
+    },
+
+    async release(ask: ReleaseAsk): Promise<Released> {
+      const by = 'id' in ask ? [idOf(ask.id), 'null'] : ["X''", String(ask.token)]
+      const { held, ended } = leasesIn(await call('release', bytes(ask.resource), ...by, 'false'))
+      return { ended: ended[0] ?? null, holders: held }
+    },
+
+    /** Gives back the place of a waiter that has gone, but never a lease. */
+    async abandon(resource: string, id: string): Promise<void> {
+      await call('release', bytes(resource), idOf(id), 'null', 'true')
+    },
+
+    async read(resources: readonly string[]): Promise<LeaseRecord[][]> {
+      if (resources.length === 0) return []
+      const wanted = [...new Set(resources)].map(bytes).join(', ')
+      const rows = await select(`${shown} and resource in (${wanted}) order by resource, token`)
+      const found = Map.groupBy(leasesIn(rows).held, ({ resource }) => resource)
+      return resources.map((resource) => found.get(resource) ?? [])
+    },
+
+    async list({ prefix = '', after, limit }: ListQuery): Promise<LeaseRecord[]> {
+      const { resource, token } = cursorOf(after)
+      const cursor = bytes(resource)
+      const isLater = token < Infinity ? ` or (resource = ${cursor} and token > ${token})` : ''
+      const rows = await select(`${shown} and resource >= ${bytes(prefix)}
+        and resource < X'${bytes(prefix).slice(2, -1)}${AFTER_ALL}' and (resource > ${cursor}${isLater})
+        order by resource, token limit ${limit}`)
+      return leasesIn(rows).held
+    },
+
+    async waiting({ resources, limit }: WaitingQuery): Promise<WaitingQueue[]> {
+      if (resources.length === 0) return []
+      const rows = await select(`select * from (
+        select w.resource, w.id, w.owner, w.share, count(*) over (partition by w.resource) as total,
+          row_number() over (partition by w.resource order by w.place) - 1 as ahead
+        from ${waiters} w join ${channels} c on c.channel = w.channel and c.alive_until > ${CLOCK}
+        where w.resource in (${resources.map(bytes).join(', ')})
+      ) queue where ahead < ${Math.max(limit, 1)} order by resource, ahead`)
+      const queues = Map.groupBy(rows, ({ resource }) => text(resource))
+      return resources.map((resource) => {
+        const queue = queues.get(resource) ?? []
+        const first = queue.slice(0, limit).map(({ id, owner, share, ahead }) => ({
+          id: text(id),
+          owner: text(owner),
+          share: shareOf(share),
+          place: Number(ahead),
+        }))
+        const [{ total = 0 } = {}] = queue
+        return { count: Number(total), first }
+      })
+    },
+
+    sweep: async (limit: number) => leasesIn(await call('sweep', String(limit))).ended,
+    prune: () => call('prune'),
+
+    /** `lapsed`: until now, changes were not announced to this process. */
+    async hear(channel: string, watches: boolean): Promise<{ readonly lapsed: boolean }> {
+      const [{ lapsed } = {}] = await call('hear', bytes(channel), String(watches))
+      return { lapsed: Number(lapsed) !== 0 }
+    },
+
+    async fetch(channel: string, limit: number): Promise<Message[]> {
+      const rows = await select(`select seq, kind, wake_in, ${CLOCK} as at, ${LEASE_COLUMNS} from ${messages}
+        where channel = ${bytes(channel)} order by seq limit ${limit}`)
+      return rows.map(messageOf)
+    },
+
+    async discard(seqs: readonly number[]): Promise<void> {
+      await database.query(`delete from ${messages} where seq in (${seqs.join(', ')})`)
+    },
+  }
+}
+
+function messageOf(row: MysqlRow): Message {
+  const { resource, id, token, wake_in } = row
+  const { seq: number, kind: stored } = row
+  const seq = Number(number)
+  const kind = text(stored)
+  if (kind === 'wake') return { seq, kind, resource: text(resource), id: text(id), inMs: millis(wake_in) }
+  if (kind === 'lost') return { seq, kind, id: text(id), token: Number(token) }
+  return { seq, kind: 'change', lease: leaseOf({ ...row, state: kind }) }
+}
+
+function leasesIn(rows: readonly MysqlRow[]): {
+  readonly held: LeaseRecord[]
+  readonly ended: LeaseRecord[]
+} {
+  const leases = rows.filter(({ state }) => state !== undefined).map(leaseOf)
+  return {
+    held: leases.filter(({ state }) => state === 'held'),
+    ended: leases.filter(({ state }) => state !== 'held'),
+  }
+}
+
+const STATES: readonly string[] = ['held', 'released', 'expired', 'taken-over']
+
+function leaseOf(row: MysqlRow): LeaseRecord {
+  const { resource, id, owner, share, metadata } = row
+  const { state: stored, at: clock, token: granted, acquired_at, expires_at, span: written } = row
+  const state = text(stored)
+  const times = [clock, granted, acquired_at, expires_at, written].map(Number)
+  const [at = 0, token = 0, acquiredAt = 0, expiry = 0, span = 0] = times
+  const expiresAt = Math.min(expiry, at + span)
+  if (!STATES.includes(state) || !times.every(Number.isSafeInteger)) throw unexpected('a lease', row)
+  return {
+    resource: text(resource),
+    id: text(id),
+    owner: text(owner),
+    token,
+    metadata: metadataOf(metadata),
+    share: shareOf(share),
+    acquiredAt: Math.floor(acquiredAt / MILLISECOND),
+    expiresAt: Math.floor(expiresAt / MILLISECOND),
+    remaining: state === 'held' ? Math.max(0, Math.floor((expiresAt - at) / MILLISECOND)) : 0,
+    state: state as LeaseRecord['state'],
+  }
+}
+
+function metadataOf(stored: unknown): JsonObject | null {
+  if (stored === null) return null
+  try {
+    const metadata: unknown = JSON.parse(text(stored))
+    if (isObject(metadata)) return metadata as JsonObject
+  } catch {
+    // The same as for JSON that is not an object.
+  }
+  throw unexpected('metadata as a JSON object', text(stored))
+}
+
+function shareOf(stored: unknown): number | null {
+  return decodeShare(stored === null ? null : Number(stored))
+}
+
+function idOf(id: string): string {
+  if (new TextEncoder().encode(id).length > MAX_ID_BYTES)
+    throw new LeaseError('invalid-argument', `id: expected at most ${MAX_ID_BYTES} bytes, got ${id.length}`)
+  return bytes(id)
+}
+
+function micros(ms: number): string {
+  return String(Math.round(ms * MILLISECOND))
+}
+
+function millis(microseconds: unknown): number {
+  return Math.max(0, Math.ceil(Number(microseconds) / MILLISECOND))
+}
+
+function unexpected(what: string, got: unknown): LeaseError {
+  const shown = JSON.stringify(got)?.slice(0, 200)
+  return new LeaseError('store-failed', `MySQL: a row is damaged: expected ${what}, got ${shown}`)
+}

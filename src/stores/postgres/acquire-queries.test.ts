@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { AnswerLimit } from '../../clients/answer-limit.ts'
+import type { SqlRow, SqlValue } from '../../clients/postgres.ts'
+import { settled } from '../../testing/fake-clock.ts'
+import { AcquireQueries } from './acquire-queries.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** A database that answers when the test says so. */
+function setUp() {
+  const statements: { text: string; values: readonly SqlValue[]; end: PromiseWithResolvers<SqlRow[]> }[] = []
+  const requests = new AcquireQueries({
+    connections: 10,
+    limit: new AnswerLimit(),
+    run: async () => {},
+    query: (text, values) => {
+      const end = Promise.withResolvers<SqlRow[]>()
+      statements.push({ text, values, end })
+      return end.promise
+    },
+  })
+  const acquire = (resource: string, id: string) =>
+    requests.query('select acquire($1, $2) as answer', [resource, id]).then(
+      ([row]) => (row as { readonly answer?: unknown } | undefined)?.answer,
+      (error) => error,
+    )
+  const answer = async (index: number, ...rows: SqlRow[]) => {
+    statements[index]?.end.resolve(rows)
+    await settled()
+  }
+  return { statements, acquire, answer }
+}
+
+describe('acquire requests', () => {
+  it('of several resources are sent at once, each as it is', async () => {
+    const { statements, acquire } = setUp()
+    for (const resource of ['a', 'b']) void acquire(resource, 'x')
+    expect(statements.map(({ text, values }) => [text, values])).toEqual([
+      ['select acquire($1, $2) as answer', ['a', 'x']],
+      ['select acquire($1, $2) as answer', ['b', 'x']],
+    ])
+  })
+
+  it('of one resource that come while one is under way are sent together after it', async () => {
+    const { statements, acquire, answer } = setUp()
+    const first = acquire('r', 'a')
+    const others = [acquire('r', 'b'), acquire('r', 'c')]
+    await settled()
+    expect(statements).toHaveLength(1)
+    await answer(0, { answer: 'A' })
+    expect(await first).toBe('A')
+    expect(statements[1]).toMatchObject({
+      text: 'select 0 as index, acquire($1, $2) as answer union all select 1 as index, acquire($3, $4) as answer',
+      values: ['r', 'b', 'r', 'c'],
+    })
+    const last = acquire('r', 'd')
+    await answer(1, { index: 1, answer: 'C' }, { index: 0, answer: 'B' })
+    expect(await Promise.all(others)).toEqual(['B', 'C'])
+    await answer(2, { answer: 'D' })
+    expect(await last).toBe('D')
+    void acquire('r', 'e')
+    expect(statements).toHaveLength(4)
+  })
+
+  it('do not wait for long behind one that is not answered', async () => {
+    const { statements, acquire } = setUp()
+    for (const id of ['a', 'b', 'c']) void acquire('r', id)
+    await vi.advanceTimersByTimeAsync(500)
+    expect(statements.map(({ values }) => values[1])).toEqual(['a', 'b', 'c'])
+    void acquire('r', 'd')
+    expect(statements).toHaveLength(4)
+  })
+
+  it('are sent again one by one if the server undid them together', async () => {
+    const { statements, acquire, answer } = setUp()
+    void acquire('r', 'a')
+    const others = [acquire('r', 'b'), acquire('r', 'c')]
+    await answer(0, { answer: 'A' })
+    statements[1]?.end.reject(Object.assign(new Error('deadlock'), { code: '40P01' }))
+    await settled()
+    await answer(2, { answer: 'B' })
+    await answer(3, { answer: 'C' })
+    expect(await Promise.all(others)).toEqual(['B', 'C'])
+  })
+
+  it('that were sent together fail together if there was no answer, and are not sent twice', async () => {
+    const { statements, acquire, answer } = setUp()
+    void acquire('r', 'a')
+    const others = [acquire('r', 'b'), acquire('r', 'c')]
+    await answer(0, { answer: 'A' })
+    statements[1]?.end.reject(new Error('connection lost'))
+    const lost = expect.objectContaining({ message: 'connection lost' })
+    expect(await Promise.all(others)).toEqual([lost, lost])
+    expect(statements).toHaveLength(2)
+  })
+})

@@ -1,0 +1,133 @@
+import { systemClock } from '../../base/clock.ts'
+import type { PostgresDatabase, SqlRow, SqlValue } from '../../clients/postgres.ts'
+import { INSUFFICIENT_PRIVILEGE, stateOf } from '../../clients/postgres-errors.ts'
+
+/** After this time without an answer, the other queries take the ordinary client. */
+const STUCK_AFTER_MS = 500
+/** How long they do so after a query without an answer. */
+const AVOIDED_FOR_MS = 10_000
+/** So that no statement takes long. */
+const MAX_BATCH = 100
+
+export type RunQuery = PostgresDatabase['query']
+
+export interface LaneOptions {
+  /** Runs the queries of the lane. */
+  readonly run: RunQuery
+  readonly ordinary: RunQuery
+  /** A comment before each statement. */
+  readonly mark?: string
+  /** Nothing is under way, and nothing waits. */
+  readonly onIdle?: () => void
+}
+
+interface Pending {
+  readonly text: string
+  readonly values: readonly SqlValue[]
+  resolve(rows: readonly SqlRow[]): void
+  reject(error: unknown): void
+}
+
+/**
+ * Runs one statement at a time, and what comes meanwhile is sent in the next one. Each query is one call of a function
+ * whose first value is the resource.
+ */
+export class Lane {
+  readonly run: RunQuery
+  readonly #options: LaneOptions
+  #waiting: Pending[] = []
+  isBusy = false
+  #isLate = false
+  /** Monotonic time. */
+  #avoidUntil = -Infinity
+
+  constructor(options: LaneOptions) {
+    this.run = options.run
+    this.#options = options
+  }
+
+  /** It does not answer, or its role may not call the functions. */
+  get isStuck(): boolean {
+    return this.#isLate || systemClock.monotonic() < this.#avoidUntil
+  }
+
+  query(text: string, values: readonly SqlValue[]): Promise<readonly SqlRow[]> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ text, values, resolve, reject })
+      if (!this.isBusy) this.#send()
+    })
+  }
+
+  /** Waits for a query that was sent without the lane, before it sends any. */
+  async follow(sent: Promise<unknown>): Promise<void> {
+    this.isBusy = true
+    const onLate = () => {
+      this.#isLate = true
+      this.#divert(this.#waiting.splice(0))
+    }
+    const cancel = systemClock.setTimer(onLate, STUCK_AFTER_MS, true)
+    await sent.catch(() => {})
+    cancel()
+    this.isBusy = false
+    this.#isLate = false
+    if (this.#waiting.length > 0) this.#send()
+    else this.#options.onIdle?.()
+  }
+
+  #send(): void {
+    const batch = this.#waiting.slice(0, MAX_BATCH)
+    this.#waiting = this.#waiting.slice(MAX_BATCH)
+    const answered = this.#runTogether(batch).then(
+      (answers) => {
+        for (const [index, { resolve }] of batch.entries()) resolve(answers[index] ?? [])
+      },
+      (error) => this.#onFailed(batch, error),
+    )
+    void this.follow(answered)
+  }
+
+  /** Each call is a row of the result. They lock resources in one order, so that two batches cannot block each other. */
+  async #runTogether(batch: readonly Pending[]): Promise<(readonly SqlRow[])[]> {
+    const { mark = '' } = this.#options
+    const [first] = batch
+    if (first && batch.length === 1) return [await this.run(mark + first.text, first.values)]
+    const order = batch.map((query, index) => ({ ...query, index, resource: String(query.values[0]) }))
+    order.sort((a, b) => (a.resource < b.resource ? -1 : 1))
+    const values = order.flatMap((query) => query.values)
+    let used = 0
+    const selects = order.map(({ text, index, values: { length } }) => {
+      const offset = used
+      used += length
+      const renumbered = text.replace(/\$(\d+)/g, (_, number) => `$${offset + Number(number)}`)
+      return renumbered.replace('select ', `select ${index} as index, `)
+    })
+    const answers = batch.map((): SqlRow[] => [])
+    const rows = (await this.run(mark + selects.join(' union all '), values)) as readonly IndexedRow[]
+    for (const row of rows) answers[row.index]?.push(row)
+    return answers
+  }
+
+  #onFailed(batch: readonly Pending[], error: unknown): void {
+    const code = stateOf(error)
+    if (code === undefined) {
+      // The server did not answer, so the outcome is unknown.
+      this.#avoidUntil = systemClock.monotonic() + AVOIDED_FOR_MS
+      for (const { reject } of batch) reject(error)
+      this.#divert(this.#waiting.splice(0))
+    } else {
+      // The server has undone all of them. A role that may not call the functions may still listen.
+      if (code === INSUFFICIENT_PRIVILEGE) this.#avoidUntil = Infinity
+      this.#divert(batch)
+    }
+  }
+
+  /** Sends these by the ordinary client. */
+  #divert(queries: readonly Pending[]): void {
+    for (const { text, values, resolve, reject } of queries)
+      this.#options.ordinary(text, values).then(resolve, reject)
+  }
+}
+
+interface IndexedRow extends SqlRow {
+  readonly index: number
+}

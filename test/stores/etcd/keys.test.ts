@@ -1,0 +1,70 @@
+import { Etcd3 } from 'etcd3'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { LeaseStore, StoreEvent } from '../../../src/core/index.ts'
+import { etcdStore } from '../../../src/stores/etcd/index.ts'
+import { asking, grab } from '../asking.ts'
+
+const { HOLDFAST_TEST_ETCD_URL: url = '' } = process.env
+
+let client: Etcd3
+let prefix: string
+let store: LeaseStore
+beforeAll(() => {
+  client = new Etcd3({ hosts: url.replace(/^etcd:/, 'http:') })
+  prefix = `keys-${crypto.randomUUID()}/`
+  store = etcdStore(client, { prefix })
+})
+afterAll(async () => {
+  await store.close()
+  await client.delete().prefix(prefix)
+  client.close()
+})
+
+describe('the keys of a store', () => {
+  it('are within the namespace of the client, and begin with the prefix', async () => {
+    const named = etcdStore(client.namespace(prefix), { prefix: 'own/' })
+    const { id } = await grab(named, 'r')
+    const keys = await client.getAll().prefix(`${prefix}own/`).keys()
+    expect(keys.toSorted()).toEqual([`${prefix}own/e/r\0${id}`, `${prefix}own/l/r\0${id}`])
+    expect(await store.read(['r'])).toEqual([[]])
+    await named.release({ resource: 'r', id })
+    expect(await client.getAll().prefix(`${prefix}own/`).count()).toBe(0)
+    await named.close()
+  })
+
+  it('leave nothing behind: neither keys nor etcd leases', async () => {
+    const { id } = await grab(store, 'gone', { lockDelay: 5000, atLeast: 1 })
+    const waiter = asking('gone', { wake: () => {} })
+    await store.acquire(waiter)
+    await store.release({ resource: 'gone', id: waiter.id })
+    const lease = (await client.get(`${prefix}l/gone\0${id}`).exec()).kvs[0]?.lease ?? ''
+    await store.release({ resource: 'gone', id })
+    await expect.poll(() => client.getAll().prefix(prefix).keys()).toEqual([])
+    const left = () => client.leaseClient.leaseTimeToLive({ ID: lease, keys: false })
+    await expect.poll(async () => Number((await left()).TTL)).toBe(-1)
+  })
+
+  it('that another program wrote stop the resource, and stay as they are', async () => {
+    const key = `${prefix}l/damaged\0x`
+    await client.put(key).value('hello')
+    for (const call of [store.acquire(asking('damaged')), store.read(['damaged'])])
+      await expect(call).rejects.toMatchObject({
+        code: 'store-failed',
+        message: expect.stringContaining('is damaged or of another version; it was left as it is'),
+      })
+    expect(await client.get(key).string()).toBe('hello')
+    await client.delete().key(key)
+  })
+})
+
+it('a holder that was silent for its TTL is told, and so are watchers, before anybody asks', async () => {
+  const events: StoreEvent[] = []
+  await using _ = await store.watch((event) => events.push(event))
+  let losses = 0
+  const { token } = await grab(store, 'silent', { ttl: 1000, lost: () => losses++ })
+  const expired = { type: 'change', lease: expect.objectContaining({ token, state: 'expired' }) }
+  await expect.poll(() => events).toContainEqual(expired)
+  expect(losses).toBe(1)
+  expect(await store.sweep({ limit: 10 })).toMatchObject([{ token, state: 'expired' }])
+  expect(await store.sweep({ limit: 10 })).toEqual([])
+})
