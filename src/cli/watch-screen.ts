@@ -40,8 +40,11 @@ export function openScreen(terminal: Terminal, title: string): Screen {
   const view = new WatchView(title)
   let current: () => readonly LeaseRecord[] = () => []
   let isShown = false
+  let isClosed = false
   let redraw: NodeJS.Timeout | undefined
   const draw = () => {
+    // A late answer must not draw over what the terminal showed before.
+    if (isClosed) return
     clearTimeout(redraw)
     redraw = undefined
     const lines = view.draw(current(), terminal, new Date())
@@ -86,6 +89,7 @@ export function openScreen(terminal: Terminal, title: string): Screen {
       })
     },
     close() {
+      isClosed = true
       clearInterval(interval)
       clearTimeout(redraw)
       process.stdout.off('resize', draw)

@@ -90,6 +90,8 @@ export class WatchView {
   }
 
   showWaiters({ resources }: WaitingQuery, queues: readonly WaitingQueue[]): void {
+    // The store answers again.
+    this.#problem = ''
     this.#queues = new Map(resources.flatMap((resource, n) => (queues[n] ? [[resource, queues[n]]] : [])))
   }
 

@@ -56,9 +56,11 @@ Exits with ${EXIT.no} when nobody held the lease, or when the answer was no.`,
         if (!first) {
           // A lease that has ended may still keep the resource. Only its token ends that.
           if (token !== undefined) await store.release({ resource: name, token })
-          const rest = 'If one has ended and kept the resource, it no longer does.'
-          const which = token === undefined ? '' : ` with the token ${token}. ${rest}`
-          print(`Nobody holds ${printable(name)}${which || '.'}`, isAll ? [] : null)
+          const which =
+            token === undefined
+              ? '.'
+              : ` with the token ${token}. If such a lease had ended and kept the resource, it no longer does.`
+          print(`Nobody holds ${printable(name)}${which}`, isAll ? [] : null)
           return EXIT.no
         }
         const isOpen = named.length > 1 && !isAll

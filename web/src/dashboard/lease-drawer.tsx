@@ -117,7 +117,8 @@ function Holder({ lease, holders, words, onRelease }: HolderProps) {
   return (
     <div className="holder">
       <p className="holder-name">
-        {holderName(lease)} {share && <span className="share quiet">{share}</span>}
+        {holderName(lease)}
+        {share && <span className="share quiet"> {share}</span>}
       </p>
       <dl>
         <Field name={words.owner} value={owner} />
@@ -151,7 +152,8 @@ function Waiters({ queue, isShared, words }: WaitersProps) {
     <ol className="queue">
       {first.map((waiter) => (
         <li key={waiter.place} className="mono">
-          {waiter.owner} {differ && <span className="share quiet">{wishText(waiter, words)}</span>}
+          {waiter.owner}
+          {differ && <span className="share quiet"> {wishText(waiter, words)}</span>}
         </li>
       ))}
       {count > first.length && <li className="quiet">{words.andMore(count - first.length)}</li>}
