@@ -64,6 +64,90 @@ describe('a lock manager on a store', () => {
     expect(granted).toEqual(['a0', 'b1', 'a2'])
   })
 
+  it('calls no callback before one of an earlier request, also if another one between them waits', async () => {
+    const { store, waiting } = heldBack()
+    const locks = createLockManager(store)
+    const release = Promise.withResolvers<void>()
+    const holder = createLockManager(store).request('b', () => release.promise)
+    await turns()
+    waiting[0]?.send()
+    await turns()
+    const granted: string[] = []
+    const requests = ['a', 'b', 'c'].map((name) => locks.request(name, () => granted.push(name)))
+    await turns()
+    waiting[2]?.send()
+    waiting[3]?.send()
+    await turns()
+    expect(granted).toEqual([])
+    waiting[1]?.send()
+    await requests[2]
+    expect(granted).toEqual(['a', 'c'])
+    release.resolve()
+    await holder
+    await expect.poll(() => waiting.length).toBe(5)
+    waiting[4]?.send()
+    await requests[1]
+  })
+
+  it('obeys a signal between the grant and the turn of the callback, and frees the lock', async () => {
+    const { store, waiting } = heldBack()
+    const locks = createLockManager(store)
+    const controller = new AbortController()
+    const first = locks.request('x', () => {})
+    const aborted = locks.request('a', { signal: controller.signal }, () => 'called')
+    await turns()
+    waiting[1]?.send()
+    await turns()
+    controller.abort('enough')
+    waiting[0]?.send()
+    await first
+    await expect(aborted).rejects.toBe('enough')
+    await turns()
+    expect((await locks.query()).held).toEqual([])
+  })
+
+  it('shows a request whose turn has come as held', async () => {
+    const { store, waiting } = heldBack()
+    const locks = createLockManager(store)
+    const release = Promise.withResolvers<void>()
+    const first = locks.request('a', () => release.promise)
+    const second = locks.request('a', { mode: 'shared' }, () => {})
+    for (const sent of [0, 1]) {
+      await expect.poll(() => waiting.length).toBe(sent + 1)
+      waiting[sent]?.send()
+    }
+    await turns()
+    expect(await locks.query()).toMatchObject({
+      held: [{ mode: 'exclusive' }],
+      pending: [{ mode: 'shared' }],
+    })
+    release.resolve()
+    await first
+    await expect.poll(() => waiting.length).toBe(3)
+    expect(await locks.query()).toMatchObject({ held: [{ mode: 'shared' }], pending: [] })
+    waiting[2]?.send()
+    await second
+  })
+
+  it('shows a request that is granted while it looks', async () => {
+    const { store, waiting } = heldBack()
+    const release = Promise.withResolvers<void>()
+    const locks = createLockManager({
+      ...store,
+      async read(resources) {
+        const found = await store.read(resources)
+        waiting[0]?.send()
+        await turns()
+        return found
+      },
+    })
+    const request = locks.request('a', () => release.promise)
+    await turns()
+    expect(await locks.query()).toMatchObject({ held: [{ name: 'a' }], pending: [] })
+    release.resolve()
+    await request
+  })
+
   it('keeps the order of a name when a request fails and is sent again, and delays no other name', async () => {
     let failures = 1
     const store = storeWith((inner) => ({
@@ -179,13 +263,18 @@ describe('a lock manager on a store', () => {
     const [one, two] = ['one', 'two'].map((owner) => createLockManager(store, { owner }))
     const long = 'x'.repeat(600)
     const release = Promise.withResolvers<void>()
+    const granted = Promise.withResolvers<void>()
     const requests = [
       one?.request('a', { mode: 'shared' }, () => release.promise),
       two?.request('a', { mode: 'shared' }, () => release.promise),
       one?.request('a', () => {}),
-      two?.request(long, () => release.promise),
-      one?.request(long, { mode: 'shared' }, () => {}),
+      two?.request(long, () => {
+        granted.resolve()
+        return release.promise
+      }),
     ]
+    await granted.promise
+    requests.push(one?.request(long, { mode: 'shared' }, () => {}))
     for (const manager of [one, two])
       await expect
         .poll(() => manager?.query())
