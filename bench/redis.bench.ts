@@ -2,6 +2,7 @@
 import { benchContended } from './redis/contended.ts'
 import { benchFrozen } from './redis/frozen.ts'
 import { startBenchServer } from './redis/server.ts'
+import { benchShared } from './redis/shared.ts'
 import { benchUncontended } from './redis/uncontended.ts'
 
 export async function run(): Promise<void> {
@@ -10,5 +11,6 @@ export async function run(): Promise<void> {
   const { HOLDFAST_TEST_REDIS_URL: url = server.url } = process.env
   await benchUncontended(url)
   await benchContended(url)
+  await benchShared(url)
   await benchFrozen(server)
 }

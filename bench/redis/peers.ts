@@ -92,6 +92,6 @@ export async function openPeers(client: Redis, names = peerNames): Promise<PeerL
   return opened
 }
 
-function load(name: string) {
+export function load(name: string) {
   return import(name)
 }

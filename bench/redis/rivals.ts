@@ -70,7 +70,7 @@ async function blockingPop(url: string): Promise<Rival> {
   }
 }
 
-function countingClient(url: string) {
+export function countingClient(url: string) {
   const client = new Redis(url)
   const counter = { calls: 0 }
   const send = client.sendCommand.bind(client)

@@ -81,7 +81,7 @@ export const ROWS = `
     if not kind then error(NOT_A_LEASE, 0) end
     local share, atLeast, lockDelay, kept = match(kind, '^${LEASE_KIND}$')
     lease.share, lease.atLeast, lease.lockDelay = share or '', tonumber(atLeast or 0), tonumber(lockDelay or 0)
-    lease.kept = tonumber(kept or 0)
+    lease.kept, lease.text = tonumber(kept or 0), text
     return lease
   end
 
@@ -98,6 +98,7 @@ export const ROWS = `
 
   -- A lease as watchers and callers get it, and as it is stored in the hash.
   local function packLease(lease)
+    if lease.text then return lease.text end
     local kind = 'F'
     if not isPlain(lease) then
       kind = 'S' .. lease.share .. ':' .. digits(lease.atLeast) .. ':' .. digits(lease.lockDelay) .. ':' .. digits(lease.kept)
@@ -143,7 +144,10 @@ export const ROWS = `
 
   local function put(row, field, entry)
     row.entries[field], row.changed[field] = entry, true
-    if entry and entry.token then row.ends = math.max(row.ends, keptUntil(entry)) end
+    if entry and entry.token then
+      entry.text = nil
+      row.ends = math.max(row.ends, keptUntil(entry))
+    end
   end
 
   local function add(row, field, entry)

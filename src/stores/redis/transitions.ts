@@ -63,12 +63,16 @@ ${QUEUE}
     tellWatchers(row, 'held', lease)
   end
 
+  -- In any order: the caller sorts them.
   local function holders(row)
-    local text = ''
+    local found = { '' }
     if row.held.count > 0 then
-      for _, lease in ipairs(leasesOf(row, isLive)) do text = text .. '\\n' .. packLease(lease) end
+      findAll(row)
+      for _, entry in pairs(row.entries) do
+        if entry and entry.token and isLive(entry) then found[#found + 1] = packLease(entry) end
+      end
     end
-    return text
+    return table.concat(found, '\\n')
   end
 
   -- replace: a token, 'any', or empty.
@@ -92,12 +96,13 @@ ${QUEUE}
   local function grant(row, lease, share, terms, replace)
     local ended = endLapsed(row, NEVER)
     local state = 'expired'
-    if isReplacing(row, replace) then
+    local isTakeOver = isReplacing(row, replace)
+    if isTakeOver then
       for _, taken in ipairs(leasesOf(row, isLive)) do
         state = 'taken-over'
         ended[#ended + 1] = endLease(row, taken, state)
       end
-      -- Reservations may not fit beside the new lease. Those that do are made again by the next transition.
+      -- Reservations may not fit beside the new lease. Those that do are made again below.
       removeAll(row)
     end
     local verb, last = 'granted', row.token
@@ -115,6 +120,7 @@ ${QUEUE}
     add(row, new.id, new)
     keepDue(row, new)
     tellWatchers(row, 'held', new)
+    if isTakeOver then settle(row, new.id) end
     return verb .. '\\n' .. packLease(new) .. (#ended > 0 and '\\n' .. state .. '\\n' .. ended[#ended] or '')
   end
 
