@@ -37,6 +37,22 @@ describe('the checker', () => {
     ])
   })
 
+  it('finds more holders than may share', () => {
+    const shares = (at: number, worker: string, token: number, share: number) => ({
+      ...holds(at, worker, token),
+      share,
+    })
+    const two = [shares(10, 'a', 1, 2), shares(40, 'a', 1, 2), shares(20, 'b', 2, 2), shares(30, 'b', 2, 2)]
+    expect(judge(two)).toEqual([])
+    expect(judge([...two, shares(25, 'c', 3, 5)])).toEqual([
+      expect.stringMatching(/^c's hold .* began 5 µs before/),
+    ])
+    expect(judge([...two, shares(35, 'c', 3, 5)])).toEqual([])
+    expect(judge([...two, holds(35, 'c', 3)])).toEqual([
+      expect.stringMatching(/^c's hold .* began 5 µs before/),
+    ])
+  })
+
   it('finds two holders at a time', () => {
     expect(judge([...GOOD, holds(35, 'c', 3)])).toEqual([
       `c's hold of r with token 3 began 5 µs before the end of b's hold of r with token 2`,

@@ -8,6 +8,8 @@ export interface Hold {
   readonly resource: string
   readonly token: number
   readonly worker: string
+  /** How many may hold the resource together. Absent: one. */
+  readonly share?: number | undefined
   readonly from: number
   readonly to: number
 }
@@ -27,10 +29,10 @@ export function violations(log: readonly Observation[], expectations: Expectatio
 /** In the order in which they began. */
 export function holdsOf(ordered: readonly Observation[]): Hold[] {
   const holds = new Map<string, Hold>()
-  for (const { at, worker, resource, token } of ordered) {
+  for (const { at, worker, resource, token, share } of ordered) {
     if (token === undefined) continue
     const key = `${token} ${worker} ${resource}`
-    holds.set(key, { resource, token, worker, from: holds.get(key)?.from ?? at, to: at })
+    holds.set(key, { resource, token, worker, share, from: holds.get(key)?.from ?? at, to: at })
   }
   return [...holds.values()]
 }
@@ -76,16 +78,19 @@ function sharedTokens(ordered: readonly Observation[]): string[] {
 
 function overlaps(holds: readonly Hold[]): string[] {
   const found: string[] = []
-  const latest = new Map<string, Hold>()
+  const holding = new Map<string, Hold[]>()
   const highest = new Map<string, Hold>()
   for (const hold of holds) {
-    const { resource, token, from } = hold
-    const before = latest.get(resource)
-    if (before && from <= before.to)
-      found.push(`${name(hold)} began ${before.to - from} µs before the end of ${name(before)}`)
-    if (!before || hold.to > before.to) latest.set(resource, hold)
+    const { resource, token, share, from } = hold
+    const others = (holding.get(resource) ?? []).filter((other) => from <= other.to)
+    holding.set(resource, [...others, hold])
+    const limit = Math.min(...[hold, ...others].map((one) => one.share ?? 1))
+    const [first] = others.toSorted((a, b) => a.to - b.to)
+    if (first && others.length >= limit)
+      found.push(`${name(hold)} began ${first.to - from} µs before the end of ${name(first)}`)
     const higher = highest.get(resource)
-    if (higher && token <= higher.token) found.push(`${name(hold)} came after ${name(higher)}`)
+    // Those who share may be granted at the same time, and begin in any order.
+    if (higher && token <= higher.token && !share) found.push(`${name(hold)} came after ${name(higher)}`)
     else highest.set(resource, hold)
   }
   return found

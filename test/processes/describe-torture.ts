@@ -15,12 +15,15 @@ export interface TortureOptions {
   readonly ttl: number
   /** A server of this kind is started, to be frozen and crashed. */
   readonly server?: ServerName
+  /** Also processes that share a resource. */
+  readonly shared?: boolean
   /** Set for a server that forgets in a crash what it acknowledged. */
   readonly forgetful?: boolean
 }
 
 const WORKERS_PER_RESOURCE = 4
 const KILLS_PER_RESOURCE = 15
+const SHARED_KILLS_PER_RESOURCE = 6
 const STOPS_PER_RESOURCE = 5
 const CRASHES = 3
 
@@ -43,14 +46,19 @@ export function describeTorture(name: string, options: TortureOptions): void {
       directory = await mkdtemp(join(tmpdir(), 'holdfast-torture-'))
       // The server keeps what earlier tests did to it.
       resources = ['north', 'south'].map((which) => `${which}-${basename(directory)}`)
+    })
+
+    function hire(share?: number): void {
       crew = new Crew({
         url: url({ directory, address: server?.address ?? '' }),
         ttl,
+        share,
         logPath: join(directory, 'log'),
         guardedPath: join(directory, 'guarded.db'),
       })
       for (const resource of resources) for (let n = 0; n < WORKERS_PER_RESOURCE; n++) crew.hire(resource)
-    })
+    }
+
     afterEach(async () => {
       server?.thaw()
       await crew.killAll()
@@ -59,7 +67,7 @@ export function describeTorture(name: string, options: TortureOptions): void {
 
     const onEach = <T>(work: (resource: string) => Promise<T>) => Promise.all(resources.map(work))
 
-    async function expectOneHolderAtATime(): Promise<void> {
+    async function expectNoViolations(): Promise<void> {
       await crew.finish()
       const log = orderedLog()
       const { killed } = crew
@@ -73,20 +81,30 @@ export function describeTorture(name: string, options: TortureOptions): void {
     }
 
     it('have one holder at a time while holders and waiters are killed', async () => {
+      hire()
       await onEach((resource) => killHoldersAndWaiters(crew, resource, KILLS_PER_RESOURCE))
-      await expectOneHolderAtATime()
+      await expectNoViolations()
     })
 
+    if (options.shared)
+      it('have no more holders than may share while holders and waiters are killed', async () => {
+        hire(2)
+        await onEach((resource) => killHoldersAndWaiters(crew, resource, SHARED_KILLS_PER_RESOURCE))
+        await expectNoViolations()
+      })
+
     it('are lost to a holder that was stopped, and its late write is refused', async () => {
+      hire()
       const breaches = await onEach((resource) => stopHolders(crew, resource, STOPS_PER_RESOURCE))
       expect(breaches.flat()).toEqual([])
-      await expectOneHolderAtATime()
+      await expectNoViolations()
     })
 
     if (!options.server) return
 
     it('are held no longer than their TTL while the server is frozen', async () => {
       if (!server) throw new Error('no server')
+      hire()
       await onEach((resource) => handOver(crew, resource, 5))
       const { holders, frozenAt } = await freezeUntilLost(crew, resources, server)
       await onEach((resource) => handOver(crew, resource, 10))
@@ -95,12 +113,13 @@ export function describeTorture(name: string, options: TortureOptions): void {
       )
       expect(frozen).toHaveLength(resources.length)
       for (const hold of frozen) expect(hold.to).toBeLessThanOrEqual(frozenAt + ttl * 1000)
-      await expectOneHolderAtATime()
+      await expectNoViolations()
     })
 
     if (forgetful) return
 
     it('have one holder at a time though the server crashes', async () => {
+      hire()
       for (let n = 0; n < CRASHES; n++) {
         await onEach((resource) => handOver(crew, resource, 5))
         let isBack = false
@@ -109,7 +128,7 @@ export function describeTorture(name: string, options: TortureOptions): void {
         })
         await Promise.all([crash, onEach((resource) => handOverUntil(crew, resource, () => isBack))])
       }
-      await expectOneHolderAtATime()
+      await expectNoViolations()
     })
   })
 }

@@ -7,6 +7,8 @@ export interface Observation {
   readonly resource: string
   /** Of the lease that it believed to hold at that moment; absent when it began to ask for one. */
   readonly token?: number
+  /** How many may hold the resource together. Absent: one. */
+  readonly share?: number | undefined
 }
 
 export function now(): number {

@@ -15,6 +15,8 @@ export interface WorkerOptions {
   readonly resource: string
   readonly name: string
   readonly ttl: number
+  /** How many may hold the resource together. Absent: one. */
+  readonly share?: number | undefined
   readonly logPath: string
   readonly guardedPath: string
 }
@@ -29,7 +31,8 @@ export type WorkerOrder =
   { readonly type: 'release' | 'write'; readonly token: number } | { readonly type: 'finish' }
 
 process.once('disconnect', () => process.exit())
-const { url, resource, name, ttl, logPath, guardedPath }: WorkerOptions = JSON.parse(process.argv[2] ?? '')
+const options: WorkerOptions = JSON.parse(process.argv[2] ?? '')
+const { url, resource, name, ttl, share, logPath, guardedPath } = options
 const note = appendTo(logPath)
 const guarded = new GuardedFile(guardedPath)
 const { store, close } = await openStore(url)
@@ -47,7 +50,7 @@ process.on('message', (order: WorkerOrder) => {
 while (!finish.signal.aborted) {
   note({ at: now(), worker: name, resource })
   tell({ type: 'asks' })
-  const lease = await leases.acquire(resource, { signal: finish.signal }).catch((error) => {
+  const lease = await leases.acquire(resource, { signal: finish.signal, share }).catch((error) => {
     if (finish.signal.aborted) return null
     throw error
   })
@@ -79,7 +82,7 @@ async function hold(lease: Lease): Promise<void> {
 function noteHeld(lease: Lease): boolean {
   const at = now()
   const { held, token } = lease
-  if (held) note({ at, worker: name, resource, token })
+  if (held) note({ at, worker: name, resource, token, share })
   return held
 }
 

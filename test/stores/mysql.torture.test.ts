@@ -1,3 +1,3 @@
 import { describeTorture } from '../processes/describe-torture.ts'
 
-describeTorture('mysql', { server: 'mysql', url: ({ address }) => address, ttl: 500 })
+describeTorture('mysql', { server: 'mysql', url: ({ address }) => address, ttl: 500, shared: true })
