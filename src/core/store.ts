@@ -120,7 +120,7 @@ export interface WaitingQuery {
 /** The queue of one resource. */
 export interface WaitingQueue {
   readonly count: number
-  /** First in line first. */
+  /** In the order of the queue. */
   readonly first: readonly WaitingRecord[]
 }
 

@@ -117,7 +117,7 @@ export const locksListed = v.object({
   locks: v.array(v.object({ ...observed, waiting })),
   next: v.exactOptional(v.string()),
 })
-/** One resource: its live leases, oldest first, and those who wait for it, first in line first, without their ids. */
+/** One resource: its live leases, oldest first, and those who wait for it, in the order of the queue, without their ids. */
 export const lockShown = v.object({
   lock: v.nullable(observedLease),
   holders: v.array(observedLease),
