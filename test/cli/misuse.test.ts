@@ -68,9 +68,9 @@ describe('an error is one line with a remedy:', () => {
     ],
     [
       'an unknown store',
-      ['ls', '--store', 'mysql://me:secret@db/x'],
+      ['ls', '--store', 'mongodb://me:secret@db/x'],
       64,
-      /mysql:\/\/me:…@db\/x is not the address of a store; expected one that begins with sqlite:/,
+      /mongodb:\/\/me:…@db\/x is not the address of a store; expected one that begins with sqlite:/,
     ],
     ['a store without a scheme', ['ls', '--store', 'locks'], 64, /locks is not the address of a store/],
     [

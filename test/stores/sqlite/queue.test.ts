@@ -46,7 +46,8 @@ describe('a long queue in SQLite', () => {
     const db = file.connect()
     const queue = (line: object[]) => JSON.stringify({ line, reserved: null })
     const line = queue(['a', 'b', 'c'].map((id) => ({ id, channel: id })))
-    db.exec(`DROP TABLE holdfast_leases_waiters; UPDATE holdfast_leases_meta SET version = 2;
+    db.exec(`DROP TABLE holdfast_leases_waiters; ALTER TABLE holdfast_leases DROP COLUMN leases;
+      UPDATE holdfast_leases_meta SET version = 2;
       UPDATE holdfast_leases SET line = CASE resource WHEN 'r' THEN '${line}' ELSE 'malformed' END`)
     const store = file.store({ clock })
     expect(await store.acquire(waiting('b'))).toMatchObject({ granted: false, place: 1 })
@@ -54,6 +55,24 @@ describe('a long queue in SQLite', () => {
     expect(await store.acquire(waiting('b'))).toMatchObject({ granted: false, place: 1 })
     expect(await store.acquire(waiting('a'))).toMatchObject({ granted: true })
     await expect(store.acquire(asking('damaged'))).rejects.toMatchObject({ code: 'store-failed' })
+  })
+
+  it('keeps its reservation when it is upgraded from the version with one lease', async () => {
+    await using file = new DatabaseFile()
+    const clock = new FakeClock()
+    const old = file.store({ clock })
+    const { id } = await grab(old, 'r')
+    await old.acquire(waiting('a'))
+    await old.acquire(waiting('b'))
+    await old.release({ resource: 'r', id })
+    file.connect().exec(`ALTER TABLE holdfast_leases DROP COLUMN leases;
+      ALTER TABLE holdfast_leases_waiters DROP COLUMN share;
+      UPDATE holdfast_leases SET line = json_set(line, '$.reserved', json(line -> '$.reserved[0]'));
+      UPDATE holdfast_leases_meta SET version = 3`)
+    const store = file.store({ clock })
+    expect(await store.acquire(asking('r'))).toMatchObject({ granted: false, holders: [] })
+    expect(await store.acquire(waiting('b'))).toMatchObject({ granted: false, place: 1 })
+    expect(await store.acquire(waiting('a'))).toMatchObject({ granted: true, lease: { share: null } })
   })
 
   it('forgets waiters that an earlier queue left behind', async () => {
