@@ -35,6 +35,7 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
     'memoryJobs(_)',
     'sqliteJobs(database, _)',
     'postgresJobs(pool, _)',
+    'redisJobs(redis, _)',
     'firestoreJobs(firestore, _)',
     'createAnalysisRepo(firestore, _)',
     'createTaskHandler(createOnce(memoryJobs()), { ..._, work })',
