@@ -1,4 +1,4 @@
-import { hasMethods, refuseClient } from '../base/arguments.ts'
+import { hasMethods, refuse, refuseClient } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
 import { brokenError, isEnded } from './redis-errors.ts'
@@ -96,6 +96,12 @@ export function redisDatabase(client: unknown, option = 'client'): RedisDatabase
     if (has('duplicate', 'subscribe', 'connect')) return nodeRedis(client as NodeRedis)
   }
   refuseClient(option, EXPECTED, client)
+}
+
+/** A prefix of keys. Braces would decide about the slot in a cluster. */
+export function expectPrefix(prefix: unknown): asserts prefix is string {
+  if (typeof prefix !== 'string' || !/^[^{}\p{Cc}\p{Cs}]+$/u.test(prefix))
+    refuse('prefix', 'a name without braces and control characters', prefix)
 }
 
 /** Runs scripts through any client that can, also one that cannot subscribe. */

@@ -1,6 +1,6 @@
 /**
  * When a job may be locked, and what the holder of a lock may do. Every store decides by these rules: memory, SQLite,
- * MySQL and Firestore call these functions, Postgres has the same rules in SQL.
+ * MySQL and Firestore call these functions, Postgres has the same rules in SQL and Redis in Lua.
  *
  *     waiting → locked → finished
  *        ↑________|  released, or expired
@@ -105,7 +105,7 @@ export function decideRelease(job: LockedJob, owner: string): Decision<boolean> 
   return job.owner === owner ? { answer: true, change: UNLOCKED } : { answer: false }
 }
 
-/** Postgres writes the same text. */
+/** Postgres and Redis write the same text. */
 function tooManyAttempts(attempts: number): string {
   return `gave up after ${attempts} attempts that did not finish`
 }

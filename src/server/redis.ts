@@ -1,5 +1,5 @@
-import { expectOptions, expectWhole, refuse } from '../base/arguments.ts'
-import { type RedisClient, redisDatabase } from '../clients/redis.ts'
+import { expectOptions, expectWhole } from '../base/arguments.ts'
+import { expectPrefix, type RedisClient, redisDatabase } from '../clients/redis.ts'
 import { redisError } from '../clients/redis-errors.ts'
 import type { AuditEntry } from '../protocol/index.ts'
 import { Calls } from '../stores/local/calls.ts'
@@ -163,8 +163,7 @@ function redisScripts(client: RedisClient, options: RedisPartsOptions) {
   const redis = redisDatabase(client)
   expectOptions(options, { prefix: 1 })
   const { prefix = 'holdfast' } = options
-  if (typeof prefix !== 'string' || !/^[^{}\p{Cc}\p{Cs}]+$/u.test(prefix))
-    refuse('prefix', 'a name without braces and control characters', prefix)
+  expectPrefix(prefix)
   const calls = new Calls({ backend: 'Redis', explain: redisError })
   const run = (script: string, key: string, args: readonly string[]) =>
     calls.run(() => redis.eval(script, [key], [...args]))

@@ -36,6 +36,7 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
     'sqliteJobs(database, _)',
     'postgresJobs(pool, _)',
     'mysqlJobs(mysql, _)',
+    'redisJobs(redis, _)',
     'firestoreJobs(firestore, _)',
     'createAnalysisRepo(firestore, _)',
     'createTaskHandler(createOnce(memoryJobs()), { ..._, work })',

@@ -1,9 +1,9 @@
 import type { Stop } from '../../base/abort.ts'
-import { expectOptions, refuse } from '../../base/arguments.ts'
+import { expectOptions } from '../../base/arguments.ts'
 import type { LeaseError } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import { type Connection, followConnection } from '../../clients/connection.ts'
-import { type RedisClient, redisDatabase } from '../../clients/redis.ts'
+import { expectPrefix, type RedisClient, redisDatabase } from '../../clients/redis.ts'
 import { redisError } from '../../clients/redis-errors.ts'
 import type {
   Answer,
@@ -66,8 +66,7 @@ export interface RedisStoreOptions {
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): LeaseStore {
   expectOptions(options, { prefix: 1, listen: 1, maxInFlight: 1 })
   const { prefix = 'holdfast', listen, maxInFlight = MAX_IN_FLIGHT } = options
-  if (typeof prefix !== 'string' || !/^[^{}\p{Cc}\p{Cs}]+$/u.test(prefix))
-    refuse('prefix', 'a name without braces and control characters', prefix)
+  expectPrefix(prefix)
   return new RedisStore(client, prefix, listen, maxInFlight)
 }
 

@@ -1,0 +1,115 @@
+/**
+ * The rules as Lua, one script for each operation. Times are whole milliseconds, rounded up. Every computed number is
+ * printed with `%.0f`, because Lua itself prints only 14 digits. A script answers with a list of texts, or with nil if
+ * the job does not exist.
+ */
+
+/** `ARGV[1]`: the names of the fields, and the statuses, as JSON. */
+const JOB = `
+local call, ceil, max = redis.call, math.ceil, math.max
+local key, given = KEYS[1], cjson.decode(ARGV[1])
+local fields, statuses = given.fields, given.statuses
+local time = call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local exists = call('HLEN', key) > 0
+
+local function get(field) return call('HGET', key, fields[field]) end
+local function set(field, value) call('HSET', key, fields[field], value) end
+local function text(number) return string.format('%.0f', number) end
+-- nil for a missing value, and for one that is not a whole number that a double holds exactly.
+local function whole(value)
+  local number = tonumber(string.match(value or '', '^%d+$'))
+  return number and number <= ${Number.MAX_SAFE_INTEGER} and number or nil
+end
+
+local status, owner, expiry = get('status'), get('lockOwner'), get('lockExpiresAt')
+if owner == '' then owner = false end
+local expiresAt, heartbeatAt = whole(expiry), whole(get('lockHeartbeatAt'))
+local token, attempts = whole(get('lockToken')) or 0, whole(get('attempts')) or 0
+local finished = false
+for _, final in ipairs(statuses.final) do finished = finished or status == final end
+
+-- When the lock ends. If its expiry is unreadable, it lives for the requested TTL after the last heartbeat.
+local function lockEnd(ttl)
+  if not owner or not expiry then return 0 end
+  return expiresAt or (heartbeatAt or now) + ttl
+end
+local function beat() set('lockHeartbeatAt', text(ceil(now))) end
+local function extend(ends, ttl)
+  local extended = text(ceil(max(ends, now + ttl)))
+  set('lockExpiresAt', extended)
+  beat()
+  return extended, string.format('%.17g', max(ends - now, ttl))
+end
+local function unlock()
+  call('HDEL', key, fields.lockOwner, fields.lockExpiresAt, fields.lockHeartbeatAt)
+end
+local function finish(outcome, field, value)
+  unlock()
+  call('HDEL', key, fields.result, fields.error)
+  set('status', statuses[outcome])
+  set(field, value)
+end
+`
+
+const EXISTING_JOB = `${JOB}
+if not exists then return false end
+`
+
+export const ADD = `${JOB}
+if not exists then
+  set('status', statuses.pending)
+  set('attempts', '0')
+end
+return { 'added' }
+`
+
+export const ACQUIRE = `${EXISTING_JOB}
+local by, ttl, maxAttempts = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+if finished then return { 'already_finished' } end
+local ends = lockEnd(ttl)
+if ends > now and owner ~= by then
+  -- The first request that sees an unreadable expiry records the time, so that the lock can end.
+  if not expiresAt and not heartbeatAt then beat() end
+  return { 'locked', string.format('%.17g', ends - now) }
+end
+if ends <= now then
+  token = max(token + 1, time[1] * 1000000 + time[2])
+  set('lockToken', text(token))
+  if maxAttempts and attempts >= maxAttempts then
+    finish('failed', 'error', 'gave up after ' .. text(attempts) .. ' attempts that did not finish')
+    return { 'too_many_attempts' }
+  end
+  attempts = attempts + 1
+  set('attempts', text(attempts))
+  set('lockOwner', by)
+end
+return { 'granted', text(token), text(attempts), extend(ends, ttl) }
+`
+
+export const REFRESH = `${EXISTING_JOB}
+local ttl = tonumber(ARGV[3])
+local ends = lockEnd(ttl)
+if finished or owner ~= ARGV[2] or ends <= now then return { 'lost' } end
+return { 'extended', extend(ends, ttl) }
+`
+
+/** `ARGV[4]` to `ARGV[6]`: `ready` or `failed`, the field of the outcome, and its value. */
+export const FINISH = `${EXISTING_JOB}
+if token ~= tonumber(ARGV[3]) then return { 'lost' } end
+-- Our own earlier call finished it: anybody else leaves another token, or leaves our lock in the record.
+if finished then return { owner and 'lost' or 'written' } end
+if owner ~= ARGV[2] or not expiresAt or expiresAt <= now then return { 'lost' } end
+finish(ARGV[4], ARGV[5], ARGV[6])
+return { 'written' }
+`
+
+export const RELEASE = `${EXISTING_JOB}
+if owner ~= ARGV[2] then return { 'lost' } end
+unlock()
+return { 'released' }
+`
+
+export const READ = `${EXISTING_JOB}
+return { finished and 'finished' or 'open', text(attempts), status, get('result'), get('error') }
+`
