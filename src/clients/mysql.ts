@@ -4,6 +4,12 @@ import { brokenMysqlError, isAnswer, isClosed } from './mysql-errors.ts'
 
 const DEFAULT_CONNECTIONS = 10
 
+/**
+ * Microseconds since 1970 by the server's clock, for statements that wait for no lock. It is frozen at their start,
+ * and does not depend on the time zone.
+ */
+export const MYSQL_CLOCK = `timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))`
+
 /** A `Pool` or a connection of `mysql2` or `mysql2/promise`. */
 export type MysqlClient = MysqlPromiseClient | MysqlCallbackClient
 

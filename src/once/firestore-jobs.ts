@@ -1,7 +1,5 @@
 import { expectOptions, expectText, hasMethods, refuseClient, show } from '../base/arguments.ts'
-import { systemClock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
-import { pause } from '../base/pause.ts'
 import {
   type DocumentFields,
   type DocumentReference,
@@ -15,10 +13,7 @@ import { firestoreError, isAlreadyThere, isConflict } from '../clients/firestore
 import { type DocumentDecision, documentJobs, type JobDocument, type JobDocuments } from './document-jobs.ts'
 import type { JobStore } from './job-store.ts'
 import { DOCUMENT_FIELDS, fieldsOf, type JobFields, type JobStatuses, statusesOf } from './naming.ts'
-
-/** A write fails only if another one came first, so this many in a row are many other workers. */
-const MAX_WRITES = 20
-const MAX_PAUSE_MS = 50
+import { writeUnlessChanged } from './optimistic.ts'
 
 export interface FirestoreJobsOptions {
   /** The path of the collection. Default `analyses`. */
@@ -56,20 +51,13 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
       }),
     read: (id) => explained(id, async () => jobDocument(await documentOf(id).get())),
     transact: <T>(id: string, decide: (document: JobDocument | null) => DocumentDecision<T>) =>
-      explained(id, async () => {
-        for (let writes = 1; ; writes++) {
-          const snapshot = await documentOf(id).get()
-          const { answer, fields: changed } = decide(jobDocument(snapshot))
-          if (!changed) return answer
-          try {
-            await update(id, changed, snapshot)
-            return answer
-          } catch (error) {
-            if (!isConflict(error) || writes === MAX_WRITES) throw error
-          }
-          await pause(systemClock, systemClock.random() * MAX_PAUSE_MS)
-        }
-      }),
+      explained(id, () =>
+        writeUnlessChanged(
+          () => documentOf(id).get(),
+          (snapshot) => decide(jobDocument(snapshot)),
+          (changed, snapshot) => update(id, changed, snapshot),
+        ),
+      ),
     watch(id, on) {
       try {
         // The client reconnects by itself. After a final error, the waiter still reads the job from time to time.
@@ -85,10 +73,20 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
    * A transaction that only writes takes no lock, so its condition is that the document is as it was read. With locks,
    * twenty workers on one job would block each other for seconds, and one that dies would block the others for longer.
    */
-  function update(id: string, fields: DocumentFields, { updateTime }: DocumentSnapshot): Promise<unknown> {
+  async function update(
+    id: string,
+    fields: DocumentFields,
+    { updateTime }: DocumentSnapshot,
+  ): Promise<boolean> {
     const condition = updateTime && { lastUpdateTime: updateTime }
     const body = async (transaction: Transaction) => transaction.update(documentOf(id), fields, condition)
-    return firestore.runTransaction(body, { maxAttempts: 1 })
+    try {
+      await firestore.runTransaction(body, { maxAttempts: 1 })
+      return true
+    } catch (error) {
+      if (!isConflict(error)) throw error
+      return false
+    }
   }
 
   async function explained<T>(id: string, work: () => Promise<T>): Promise<T> {

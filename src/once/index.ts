@@ -1,5 +1,6 @@
 export type { Duration } from '../base/duration.ts'
 export type { FirestoreClient } from '../clients/firestore.ts'
+export type { MysqlClient } from '../clients/mysql.ts'
 export type { PostgresClient } from '../clients/postgres.ts'
 export type { RedisClient } from '../clients/redis.ts'
 export type { SqliteDatabase } from '../clients/sqlite.ts'
@@ -19,6 +20,7 @@ export type {
   SkipReason,
 } from './job-store.ts'
 export { type MemoryJobsOptions, memoryJobs } from './memory-jobs.ts'
+export { type MysqlJobsOptions, mysqlJobs } from './mysql-jobs.ts'
 export type { JobFields, JobStatuses } from './naming.ts'
 export { type OidcClaims, type OidcOptions, oidcAuthorize } from './oidc.ts'
 export { createOnce, type Once, type OnceOptions } from './once.ts'

@@ -2,6 +2,7 @@
 import { expectOptions, expectWhole } from '../base/arguments.ts'
 import {
   bytes,
+  MYSQL_CLOCK,
   type MysqlClient,
   type MysqlDatabase,
   type MysqlRow,
@@ -26,7 +27,7 @@ import type { SqlDocumentsOptions } from './sql-documents.ts'
 import type { SqlSecretsOptions } from './sql-secrets.ts'
 
 /** Milliseconds since 1970, by the server's clock, whatever the time zone. */
-const NOW = `(timestampdiff(microsecond, '1970-01-01', utc_timestamp(6)) div 1000)`
+const NOW = `(${MYSQL_CLOCK} div 1000)`
 const NAME = 'varbinary(767) not null'
 /** The revision of a row: the time of its save, made unique. `saved_at` of a deleted content stays. */
 const REVISION = 'if(content is null, 0, saved_at)'

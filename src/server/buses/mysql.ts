@@ -1,7 +1,7 @@
 import { expectOptions } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
 import { type Duration, expectDuration } from '../../base/duration.ts'
-import { bytes, type MysqlClient, mysqlText } from '../../clients/mysql.ts'
+import { bytes, MYSQL_CLOCK, type MysqlClient, mysqlText } from '../../clients/mysql.ts'
 import { mysqlError } from '../../clients/mysql-errors.ts'
 import type { Bus } from '../bus.ts'
 import { type MysqlTable, tableOf } from '../mysql.ts'
@@ -12,7 +12,7 @@ const POLL_MS = 50
 const LATE_MS = 2000
 const KEEP_MS = 60_000
 const AT_ONCE = 500
-const NOW = `(timestampdiff(microsecond, '1970-01-01', utc_timestamp(6)) div 1000)`
+const NOW = `(${MYSQL_CLOCK} div 1000)`
 
 export interface MysqlBusOptions {
   /** Created if it is missing. Default `holdfast_bus`. */

@@ -2,7 +2,13 @@ import { isObject } from '../../base/arguments.ts'
 import { LeaseError } from '../../base/errors.ts'
 import type { JsonObject, LeaseRecord } from '../../base/records.ts'
 import { decodeShare, encodeShare } from '../../base/share.ts'
-import { bytes, type MysqlDatabase, type MysqlRow, mysqlText as text } from '../../clients/mysql.ts'
+import {
+  bytes,
+  MYSQL_CLOCK as CLOCK,
+  type MysqlDatabase,
+  type MysqlRow,
+  mysqlText as text,
+} from '../../clients/mysql.ts'
 import { isDeadlock } from '../../clients/mysql-errors.ts'
 import type {
   Answer,
@@ -18,7 +24,7 @@ import type {
 import { cursorOf } from '../lease-page.ts'
 import type { Names } from './names.ts'
 import { REPLACE_ANY } from './transitions.ts'
-import { CLOCK, MILLISECOND } from './units.ts'
+import { MILLISECOND } from './units.ts'
 import { LEASE_COLUMNS } from './upkeep.ts'
 
 /** The server rolls one of two transactions back that wait for each other. The next attempt usually succeeds. */

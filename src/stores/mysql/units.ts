@@ -14,9 +14,6 @@ export const WATCH_FOR = 30 * SECOND
 /** Messages that nobody has fetched for so long are deleted. */
 export const KEEP_MESSAGES = 60 * SECOND
 
-/** For statements that wait for no lock. It is frozen at their start, and does not depend on the time zone. */
-export const CLOCK = `timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))`
-
 /** Until when a lease takes room, as `keptUntil` of `lease-row.ts`. */
 export const TAKES_UNTIL = `coalesce(kept_until, greatest(expires_at + lock_delay,
   if(at_least > 0, acquired_at + at_least, 0)))`
