@@ -83,9 +83,13 @@ function countOutOfOrder(holds: readonly Hold[]): number | null {
 function startCrowd(orders: Orders) {
   const child = fork(join(import.meta.dirname, 'crowd.ts'))
   child.send(orders)
+  const failed = new AbortController()
+  child.once('exit', (code) => {
+    if (code !== 0) failed.abort(new Error(`a process with waiters of ${orders.name} ended with ${code}`))
+  })
   const report = async <T extends Report['type']>(type: T): Promise<Report & { type: T }> => {
     for (;;) {
-      const [message] = (await once(child, 'message')) as [Report]
+      const [message] = (await once(child, 'message', { signal: failed.signal })) as [Report]
       if (message.type === type) return message as Report & { type: T }
     }
   }

@@ -71,6 +71,44 @@ export function leaseRival(store: LeaseStore, calls: () => number, close: () => 
   }
 }
 
+/** A lock of another package that gives no sign of waiting: its waiters count as waiting once they have asked. */
+export function lockRival(
+  acquire: () => Promise<() => Promise<unknown>>,
+  close: () => Promise<unknown>,
+  calls: () => number | null = () => null,
+): Rival {
+  return {
+    get calls() {
+      return calls()
+    },
+    hold: acquire,
+    takeTurn: (onWaiting) =>
+      turn(() => {
+        const acquiring = acquire()
+        onWaiting()
+        return acquiring
+      }),
+    close,
+  }
+}
+
+export function countCalls(store: LeaseStore): { readonly store: LeaseStore; readonly calls: number } {
+  let calls = 0
+  const count = <A extends unknown[], R>(call: (...args: A) => R) => {
+    return (...args: A): R => {
+      calls++
+      return call(...args)
+    }
+  }
+  const { acquire, renew, release } = store
+  return {
+    store: { ...store, acquire: count(acquire), renew: count(renew), release: count(release) },
+    get calls() {
+      return calls
+    },
+  }
+}
+
 export async function turn(acquire: () => Promise<() => Promise<unknown>>): Promise<Hold> {
   const release = await acquire()
   const granted = now()

@@ -1,7 +1,6 @@
 import pg from 'pg'
-import type { LeaseStore } from '../../src/core/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
-import { leaseRival, type Membership, type Rival, turn } from '../contention/rival.ts'
+import { countCalls, leaseRival, type Membership, type Rival, turn } from '../contention/rival.ts'
 
 const rivals: Record<string, (membership: Membership) => Promise<Rival>> = {
   leases: async ({ url }) => {
@@ -93,21 +92,4 @@ export const rivalNames = Object.keys(rivals)
 
 export async function openRival(name: string, membership: Membership): Promise<Rival | undefined> {
   return rivals[name]?.(membership)
-}
-
-export function countCalls(store: LeaseStore): { readonly store: LeaseStore; readonly calls: number } {
-  let calls = 0
-  const count = <A extends unknown[], R>(call: (...args: A) => R) => {
-    return (...args: A): R => {
-      calls++
-      return call(...args)
-    }
-  }
-  const { acquire, renew, release } = store
-  return {
-    store: { ...store, acquire: count(acquire), renew: count(renew), release: count(release) },
-    get calls() {
-      return calls
-    },
-  }
 }

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { redisStore } from '../../src/stores/redis/index.ts'
-import { leaseRival, type Membership, type Rival, turn } from '../contention/rival.ts'
+import { leaseRival, lockRival, type Membership, type Rival, turn } from '../contention/rival.ts'
 import { openPeers, peerNames } from './peers.ts'
 
 const TTL_MS = 30_000
@@ -16,19 +16,12 @@ export async function openRival(name: string, { url }: Membership): Promise<Riva
   const [peer] = await openPeers(client, [name])
   if (!peer) client.disconnect()
   return (
-    peer && {
-      get calls() {
-        return counter.calls
-      },
-      hold: () => peer.acquire('contended', TTL_MS),
-      takeTurn: (onWaiting) =>
-        turn(() => {
-          const acquiring = peer.acquire('contended', TTL_MS)
-          onWaiting()
-          return acquiring
-        }),
-      close: async () => client.disconnect(),
-    }
+    peer &&
+    lockRival(
+      () => peer.acquire('contended', TTL_MS),
+      async () => client.disconnect(),
+      () => counter.calls,
+    )
   )
 }
 

@@ -93,7 +93,8 @@ export function redisDatabase(client: unknown, option = 'client'): RedisDatabase
   }
   if (has('evalSha', 'eval')) {
     if (has('getRandomNode', 'nodeClient')) return nodeRedisCluster(client as NodeRedisCluster)
-    if (has('duplicate', 'subscribe', 'connect')) return nodeRedis(client as NodeRedis)
+    // `createSentinel` has no `unref`: it changes its connections by itself, without reporting what was missed.
+    if (has('duplicate', 'subscribe', 'connect', 'unref')) return nodeRedis(client as NodeRedis)
   }
   refuseClient(option, EXPECTED, client)
 }

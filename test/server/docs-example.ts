@@ -27,11 +27,7 @@ export function docsExamples(page: string, kind: string): { readonly name: strin
 
 /** Runs an example with the source, on another port than 4321. The returned function returns its output so far. */
 export function runExample(code: string, port: number): () => string {
-  const source = code
-    .replace(/from '(holdfast[/\w]*)'/g, (_, specifier) => `from '${sourceOf(specifier)}'`)
-    .replaceAll('4321', String(port))
-  const file = join(directory, `${crypto.randomUUID()}.mjs`)
-  writeFileSync(file, stripTypeScriptTypes(source))
+  const file = writeExample(code.replaceAll('4321', String(port)))
   const child = spawn(process.execPath, [file], { cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] })
   running.push(child)
   let output = ''
@@ -41,6 +37,18 @@ export function runExample(code: string, port: number): () => string {
   child.stdout.on('data', append)
   child.stderr.on('data', append)
   return () => output
+}
+
+/** What an example exports, with the source. Each call runs it anew. */
+export async function importExample<T>(code: string): Promise<T> {
+  return (await import(pathToFileURL(writeExample(code)).href)) as T
+}
+
+function writeExample(code: string): string {
+  const source = code.replace(/from '(holdfast[/\w]*)'/g, (_, specifier) => `from '${sourceOf(specifier)}'`)
+  const file = join(directory, `${crypto.randomUUID()}.mjs`)
+  writeFileSync(file, stripTypeScriptTypes(source))
+  return file
 }
 
 /** The port that an example has printed. */

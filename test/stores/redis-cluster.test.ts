@@ -2,10 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Cluster } from 'ioredis'
 import { createCluster } from 'redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { LeaseStore } from '../../src/core/index.ts'
+import type { LeaseStore, Leases } from '../../src/core/index.ts'
 import { type RedisClient, redisStore } from '../../src/stores/redis/index.ts'
 import { describeStore } from '../../src/testing/index.ts'
+import { eventually } from '../eventually.ts'
 import { HANG_MS } from '../hang-limit.ts'
+import { docsExamples, importExample } from '../server/docs-example.ts'
 import { asking, granted } from './asking.ts'
 import { freshPrefix } from './redis/clients.ts'
 import { TestCluster } from './redis/cluster.ts'
@@ -100,6 +102,30 @@ for (const name of ['ioredis', 'node-redis'] as const) {
     })
   })
 }
+
+it('the example of docs/stores/redis.md hands a lease from one client to the next', async () => {
+  const open = async () => {
+    const [example] = docsExamples('docs/stores/redis.md', 'cluster')
+    const address = (_: string, letter: string) =>
+      `host: '127.0.0.1', port: ${cluster.ports['abc'.indexOf(letter)]}`
+    const code = example?.code.replaceAll(/host: 'redis-(\w)', port: 6379/g, address) ?? ''
+    return importExample<{ client: Cluster; leases: Leases }>(code)
+  }
+  const examples = await Promise.all([open(), open()])
+  const [ours, theirs] = examples
+  const lease = await ours.leases.acquire('invoice:42')
+  expect(await theirs.leases.tryAcquire('invoice:42')).toBeNull()
+  const waiting = theirs.leases.acquire('invoice:42', { wait: HANG_MS })
+  await eventually(async () => expect(await ours.leases.waiting('invoice:42')).toHaveLength(1))
+  await lease.release()
+  const next = await waiting
+  expect(next.token).toBeGreaterThan(lease.token)
+  await next.release()
+  for (const { client, leases } of examples) {
+    await leases.close()
+    client.disconnect()
+  }
+})
 
 it('a waiter keeps its turn though `listen` is a client of one node only', async () => {
   const { client, close } = await clusters.ioredis()

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { createClient, createClientPool } from 'redis'
+import { createClient, createClientPool, createSentinel } from 'redis'
 import { afterAll, describe, expect, it } from 'vitest'
 import { startServer } from '../../../scripts/services/index.ts'
 import { type RedisClient, type RedisStoreOptions, redisStore } from '../../../src/stores/redis/index.ts'
@@ -145,6 +145,7 @@ describe('an invalid client', () => {
     ['a promise of a client', Promise.resolve(), 'got a Promise'],
     ['another object', new AbortController(), 'got an AbortController'],
     ['a pool', createClientPool(), 'got a '],
+    ['a sentinel of redis', createSentinel({ name: 'mymaster', sentinelRootNodes: [] }), 'got a '],
     ['an object without prototype', Object.create(null), 'got an object'],
     ['a BigInt', 10n, 'got 10n'],
     ['a symbol', Symbol('redis'), 'got Symbol(redis)'],

@@ -1,0 +1,86 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { expect } from 'vitest'
+import { freePort } from '../../../scripts/services/free-port.ts'
+import { KeptProcess } from '../../../scripts/services/kept-process.ts'
+import { redis } from '../../../scripts/services/redis.ts'
+import { obtain } from '../../../scripts/services/tools.ts'
+import { eventually } from '../../eventually.ts'
+import { HANG_MS } from '../../hang-limit.ts'
+
+/** A replica that has been without its primary for more than ten times as long is not promoted. */
+const DOWN_AFTER_MS = 2000
+
+/** A primary and a replica under the name `mymaster`, and one sentinel that replaces the primary by the replica. */
+export class SentinelGroup implements AsyncDisposable {
+  readonly sentinelPort: number
+  readonly #primary: { readonly port: number; readonly pid: number }
+  readonly #processes: AsyncDisposableStack
+
+  private constructor(
+    sentinelPort: number,
+    primary: { port: number; pid: number },
+    processes: AsyncDisposableStack,
+  ) {
+    this.sentinelPort = sentinelPort
+    this.#primary = primary
+    this.#processes = processes
+  }
+
+  static async start(): Promise<SentinelGroup> {
+    const [launch] = await obtain([redis])
+    const processes = new AsyncDisposableStack()
+    const start = async (config: readonly string[], ...args: string[]) => {
+      const [node, port] = await Promise.all([KeptProcess.prepare('redis-sentinel'), freePort()])
+      processes.use(node)
+      const file = join(node.directory, 'redis.conf')
+      const lines = [`port ${port}`, 'bind 127.0.0.1', `dir ${node.directory}`, ...config]
+      await writeFile(file, `${lines.join('\n')}\n`)
+      const command = { file: launch?.program ?? '', args: [file, ...args], crashSignal: 'SIGKILL' as const }
+      return { port, pid: await node.start(command) }
+    }
+    const primary = await start(['save ""', 'repl-diskless-sync-delay 0'])
+    const replica = await start(['save ""', `replicaof 127.0.0.1 ${primary.port}`])
+    await using client = nodeAt(replica.port)
+    await eventually(async () =>
+      expect(await client.redis.info('replication')).toContain('master_link_status:up'),
+    )
+    const sentinel = await start(
+      [
+        `sentinel monitor mymaster 127.0.0.1 ${primary.port} 1`,
+        `sentinel down-after-milliseconds mymaster ${HANG_MS}`,
+      ],
+      '--sentinel',
+    )
+    await using watcher = nodeAt(sentinel.port)
+    await eventually(async () =>
+      expect(await watcher.redis.call('SENTINEL', 'REPLICAS', 'mymaster')).toHaveLength(1),
+    )
+    return new SentinelGroup(sentinel.port, primary, processes)
+  }
+
+  /** From now on the replica receives no more writes. */
+  async stopReplication(): Promise<void> {
+    await using primary = nodeAt(this.#primary.port)
+    await primary.redis.call('ACL', 'SETUSER', 'default', '-psync', '-sync')
+    await primary.redis.call('CLIENT', 'KILL', 'TYPE', 'REPLICA')
+  }
+
+  /** Until now the sentinel was patient, so that a busy machine does not cause an earlier failover. */
+  async killPrimary(): Promise<void> {
+    process.kill(this.#primary.pid, 'SIGKILL')
+    await using sentinel = nodeAt(this.sentinelPort)
+    await sentinel.redis.call('SENTINEL', 'SET', 'mymaster', 'down-after-milliseconds', DOWN_AFTER_MS)
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#processes.disposeAsync()
+  }
+}
+
+function nodeAt(port: number) {
+  const client = new Redis({ port, retryStrategy: () => 20, maxRetriesPerRequest: null })
+  client.on('error', () => {})
+  return { redis: client, [Symbol.asyncDispose]: async () => client.disconnect() }
+}
