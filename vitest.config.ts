@@ -10,8 +10,8 @@ const WITH_PROCESSES = [
 ]
 
 /**
- * One project after the other (`groupOrder`), so that they do not starve each other. Most tests wait for servers and
- * timers, so two files run at once. Those with many processes, or with a browser, keep two cores busy by themselves.
+ * One project after the other (`groupOrder`), so that they do not starve each other. Most tests of stores wait for
+ * servers and timers, so three files run at once. A browser keeps two cores busy by itself.
  */
 export const projects = [
   {
@@ -30,13 +30,13 @@ export const projects = [
     name: 'stores',
     include: testsIn('test/stores', 'test/services', 'test/server', 'test/telemetry'),
     exclude: WITH_PROCESSES,
-    maxWorkers: '100%',
+    maxWorkers: 3,
     sequence: { groupOrder: 3 },
   },
   {
     name: 'processes',
     include: WITH_PROCESSES,
-    maxWorkers: 1,
+    maxWorkers: 2,
     sequence: { groupOrder: 4 },
   },
   {

@@ -174,6 +174,7 @@ describe('invalid arguments', () => {
     ['a lease store', memoryStore(), 'memoryJobs()', 'an object'],
     ['a pool of Postgres', { connect() {} }, 'postgresJobs(client)', 'an object'],
     ['a client of Redis', { sendCommand() {} }, 'redisJobs(client)', 'an object'],
+    ['a lease store of MySQL', { kind: 'mysql' }, 'mysqlJobs(client)', 'an object'],
     ['a URL, which is not shown', 'postgres://user:secret@host', 'postgresJobs(client)', 'a string'],
     ['a promise', Promise.resolve(), 'memoryJobs()', 'a Promise'],
     ['a function', () => {}, 'memoryJobs()', 'a function'],
