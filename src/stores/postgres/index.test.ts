@@ -66,8 +66,9 @@ describe('the client of a Postgres store', () => {
     await expect(failed.connect()).rejects.toThrow()
     for (const client of [unconnected, failed]) {
       const store = postgresStore(client)
-      for (const call of [store.read(['r']), store.sweep({ limit: 1 }), migratePostgres(client)])
-        await expect(call).rejects.toMatchObject({
+      const calls = [() => store.read(['r']), () => store.sweep({ limit: 1 }), () => migratePostgres(client)]
+      for (const call of calls)
+        await expect(call()).rejects.toMatchObject({
           code: 'store-failed',
           message: expect.stringContaining('not connected: call its connect() first'),
         })

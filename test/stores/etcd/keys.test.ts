@@ -47,8 +47,8 @@ describe('the keys of a store', () => {
   it('that another program wrote stop the resource, and stay as they are', async () => {
     const key = `${prefix}l/damaged\0x`
     await client.put(key).value('hello')
-    for (const call of [store.acquire(asking('damaged')), store.read(['damaged'])])
-      await expect(call).rejects.toMatchObject({
+    for (const call of [() => store.acquire(asking('damaged')), () => store.read(['damaged'])])
+      await expect(call()).rejects.toMatchObject({
         code: 'store-failed',
         message: expect.stringContaining('is damaged or of another version; it was left as it is'),
       })

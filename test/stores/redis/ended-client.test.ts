@@ -59,8 +59,9 @@ const ENDED: Record<string, () => Promise<RedisClient>> = {
 describe.each(Object.entries(ENDED))('a client of %s', (_, end) => {
   it('gives a final error that says what is wrong', async () => {
     const store = redisStore(await end())
-    for (const call of [store.acquire(asking('r')), store.read(['r']), store.sweep({ limit: 1 })])
-      expect(await failure(call)).toMatchObject({
+    const calls = [() => store.acquire(asking('r')), () => store.read(['r']), () => store.sweep({ limit: 1 })]
+    for (const call of calls)
+      expect(await failure(call())).toMatchObject({
         code: 'store-failed',
         retryable: false,
         message: expect.stringContaining(ADVICE),
