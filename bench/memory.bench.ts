@@ -1,6 +1,6 @@
 /** Leases within one process, beside `async-mutex`, which has neither expiry nor tokens. */
 import { memoryStore } from '../src/stores/memory.ts'
-import { compareSharing, PERMITS, type SharingRival, sharedLeases } from './contention/shared.ts'
+import { compareSharing, PERMITS, type SharingRival, sharedLeases } from './contention/sharing.ts'
 import { load } from './redis/peers.ts'
 
 export async function run(): Promise<void> {

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { type Server, startServer } from '../scripts/services/index.ts'
 import { benchContended } from './postgres/contended.ts'
 import { benchFrozen } from './postgres/frozen.ts'
-import { benchShared } from './postgres/shared.ts'
+import { benchShared } from './postgres/sharing.ts'
 import { benchUncontended } from './postgres/uncontended.ts'
 
 export async function run(): Promise<void> {

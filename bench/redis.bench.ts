@@ -2,7 +2,7 @@
 import { benchContended } from './redis/contended.ts'
 import { benchFrozen } from './redis/frozen.ts'
 import { startBenchServer } from './redis/server.ts'
-import { benchShared } from './redis/shared.ts'
+import { benchShared } from './redis/sharing.ts'
 import { benchUncontended } from './redis/uncontended.ts'
 
 export async function run(): Promise<void> {

@@ -39,7 +39,12 @@ export function pageOf(found: readonly LeaseRecord[], { limit, after }: ListQuer
   const leases = found
     .filter(({ resource, token }) => resource !== cursor.resource || token > cursor.token)
     .sort((a, b) => compareUtf8(a.resource, b.resource) || a.token - b.token)
-  const page = leases.slice(0, limit)
-  const last = page.at(-1)
-  return { leases: page, ...(last && leases.length > limit && { next: nextAfter(last) }) }
+  return cutPage(leases, limit)
+}
+
+/** The first page of leases in order, of which there may be more than the page has. */
+export function cutPage(ordered: readonly LeaseRecord[], limit: number): LeasePage {
+  const leases = ordered.slice(0, limit)
+  const last = leases.at(-1)
+  return { leases, ...(last && ordered.length > limit && { next: nextAfter(last) }) }
 }

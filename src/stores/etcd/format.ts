@@ -57,6 +57,15 @@ export function decodeLease(entry: EtcdEntry): Stored<StoredLease> {
   return { entry, value: value as unknown as StoredLease }
 }
 
+/** For code that looks at many resources: `null` instead of an error. */
+export function readableLease(entry: EtcdEntry): Stored<StoredLease> | null {
+  try {
+    return decodeLease(entry)
+  } catch {
+    return null
+  }
+}
+
 export function decodeWaiter(entry: EtcdEntry): Stored<StoredWaiter> {
   const value = decode(entry)
   const { id, owner } = value

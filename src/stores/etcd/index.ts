@@ -2,14 +2,22 @@ import type { Stop } from '../../base/abort.ts'
 import { expectOptions, expectText } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
 import type { LeaseRecord } from '../../base/records.ts'
-import { type EtcdClient, type EtcdOperation, etcdDatabase } from '../../clients/etcd.ts'
+import { type EtcdClient, type EtcdEntry, type EtcdOperation, etcdDatabase } from '../../clients/etcd.ts'
 import { etcdError, isLeaseGone } from '../../clients/etcd-errors.ts'
 import type { Answer, Ask, LeasePage, LeaseStore, ListQuery, Refusal } from '../../core/index.ts'
-import { cursorOf, nextAfter } from '../lease-page.ts'
+import { cursorOf, cutPage } from '../lease-page.ts'
 import { RESERVATION_MS } from '../lease-row.ts'
 import { limitConcurrency } from '../local/limit-concurrency.ts'
 import { StoreCalls } from '../local/store-calls.ts'
-import { decodeLease, decodeWaiter, encodeWaiter, recordOf, type Stored, type StoredLease } from './format.ts'
+import {
+  decodeLease,
+  decodeWaiter,
+  encodeWaiter,
+  readableLease,
+  recordOf,
+  type Stored,
+  type StoredLease,
+} from './format.ts'
 import { Keys } from './keys.ts'
 import { Push } from './push.ts'
 import { Session } from './session.ts'
@@ -262,10 +270,19 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
     }
   }
 
-  async function read(resources: readonly string[]): Promise<LeaseRecord[][]> {
+  async function read(
+    resources: readonly string[],
+    decode: (entry: EtcdEntry) => Stored<StoredLease> | null = decodeLease,
+  ): Promise<LeaseRecord[][]> {
     const found = await inBatches(resources.map((resource) => ({ get: keys.of('l', resource) })))
     return Promise.all(
-      resources.map((resource, index) => records(resource, (found[index]?.entries ?? []).map(decodeLease))),
+      resources.map(async (resource, index) => {
+        const leases = (found[index]?.entries ?? []).map(decode)
+        return records(
+          resource,
+          leases.filter((lease) => lease !== null),
+        )
+      }),
     )
   }
 
@@ -290,14 +307,17 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
     const { end } = keys.of('l', cursor.resource)
     const key = after !== undefined && end > all.key ? end : all.key
     const [page] = await inBatches([{ get: { key, end: all.end, limit: limit + 1 } }])
-    const resources = new Set(page?.entries.map((entry) => keys.parse(entry.key)?.resource ?? ''))
+    const entries = page?.entries ?? []
+    const resources = [...new Set(entries.map((entry) => keys.parse(entry.key)?.resource ?? ''))]
     const before = cursor.token < Infinity ? [cursor.resource] : []
     // Again by resource: the leases of one are in the order of their ids, and are needed in that of their tokens.
-    const found = (await read([...before, ...resources])).flat()
+    const found = (await read([...before, ...resources], readableLease)).flat()
     const later = found.filter(({ resource, token }) => resource !== cursor.resource || token > cursor.token)
-    const leases = later.slice(0, limit)
-    const last = leases.at(-1)
-    return { leases, ...(last && later.length > limit && { next: nextAfter(last) }) }
+    const listed = cutPage(later, limit)
+    const last = resources.at(-1)
+    // Damaged and ended leases were counted, so there may be more although the page is not full.
+    const isCut = !listed.next && last !== undefined && entries.length > limit
+    return isCut ? { ...listed, next: last } : listed
   }
 
   async function sweep(limit: number, stop: Stop): Promise<LeaseRecord[]> {
@@ -320,7 +340,8 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
       const taken = expired.slice(0, limit - swept.length)
       for (const entry of taken) {
         const resource = keys.parse(entry.key)?.resource ?? ''
-        const lease = await transitions.expire(resource, decodeLease(entry)).catch(() => null)
+        const stored = readableLease(entry)
+        const lease = stored && (await transitions.expire(resource, stored).catch(() => null))
         if (lease) swept.push(lease)
       }
       const isAll = taken.length === expired.length

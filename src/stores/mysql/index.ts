@@ -7,7 +7,7 @@ import { followConnection } from '../../clients/connection.ts'
 import { type MysqlClient, mysqlDatabase } from '../../clients/mysql.ts'
 import { isMissing, mysqlError } from '../../clients/mysql-errors.ts'
 import type { CallOptions, LeaseStore } from '../../core/index.ts'
-import { nextAfter } from '../lease-page.ts'
+import { cutPage } from '../lease-page.ts'
 import { StoreCalls } from '../local/store-calls.ts'
 import { expectName, namesOf } from './names.ts'
 import { Push } from './push.ts'
@@ -154,9 +154,7 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
     async list(query, call) {
       const limit = Math.min(query.limit, MAX_PAGE)
       const found = await run((prepared) => prepared.list({ ...query, limit: limit + 1 }), call)
-      const leases = found.slice(0, limit)
-      const last = leases.at(-1)
-      return { leases, ...(last && found.length > limit && { next: nextAfter(last) }) }
+      return cutPage(found, limit)
     },
 
     check: (call) =>

@@ -12,7 +12,7 @@ import {
 import { isMissing, postgresError } from '../../clients/postgres-errors.ts'
 import { checkAccess } from '../../clients/postgres-migration.ts'
 import type { Answer, Ask, CallOptions, LeaseStore } from '../../core/index.ts'
-import { nextAfter } from '../lease-page.ts'
+import { cutPage } from '../lease-page.ts'
 import { StoreCalls } from '../local/store-calls.ts'
 import { findNames, type InstalledState, inspect, install, type TablePlace } from './migrations.ts'
 import { expectName } from './names.ts'
@@ -165,9 +165,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
     async list(query, call) {
       const limit = Math.min(query.limit, MAX_PAGE)
       const found = await run((queries) => queries.list({ ...query, limit: limit + 1 }), call)
-      const leases = found.slice(0, limit)
-      const last = leases.at(-1)
-      return { leases, ...(last && found.length > limit && { next: nextAfter(last) }) }
+      return cutPage(found, limit)
     },
 
     check: (call) =>

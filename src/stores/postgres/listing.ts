@@ -1,5 +1,5 @@
 import type { Names } from './names.ts'
-import { isLive } from './shared.ts'
+import { isLive } from './shared-leases.ts'
 import { BY_KEY, CLOCK } from './units.ts'
 
 /** Higher than every token. */

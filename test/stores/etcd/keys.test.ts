@@ -55,6 +55,20 @@ describe('the keys of a store', () => {
     expect(await client.get(key).string()).toBe('hello')
     await client.delete().key(key)
   })
+
+  it('hide no other resource: a list and a sweep skip them, also at the end of a page', async () => {
+    const damaged = [`${prefix}l/skip:a\0x`, `${prefix}l/skip:b\0x`, `${prefix}e/skip:c\0x`]
+    for (const key of damaged) await client.put(key).value('hello')
+    const sound = await grab(store, 'skip:z')
+    const first = await store.list({ prefix: 'skip:', limit: 1 })
+    expect(first).toMatchObject({ leases: [], next: expect.any(String) })
+    expect(await store.list({ prefix: 'skip:', limit: 1, after: first.next })).toMatchObject({
+      leases: [{ token: sound.token }],
+    })
+    expect(await store.sweep({ limit: 10 })).toEqual([])
+    await store.release({ resource: 'skip:z', id: sound.id })
+    for (const key of damaged) await client.delete().key(key)
+  })
 })
 
 it('a holder that was silent for its TTL is told, and so are watchers, before anybody asks', async () => {

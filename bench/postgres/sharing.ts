@@ -2,7 +2,7 @@ import pg from 'pg'
 import type { Server } from '../../scripts/services/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { countCalls } from '../contention/rival.ts'
-import { compareSharing, PERMITS, READERS, type SharingRival, sharedLeases } from '../contention/shared.ts'
+import { compareSharing, PERMITS, READERS, type SharingRival, sharedLeases } from '../contention/sharing.ts'
 
 /** Semaphores and readers beside advisory locks, which need a connection for each caller. */
 export async function benchShared(server: Server): Promise<void> {

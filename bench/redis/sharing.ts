@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import { redisStore } from '../../src/stores/redis/index.ts'
-import { compareSharing, PERMITS, type SharingRival, sharedLeases } from '../contention/shared.ts'
+import { compareSharing, PERMITS, type SharingRival, sharedLeases } from '../contention/sharing.ts'
 import { load } from './peers.ts'
 import { countingClient } from './rivals.ts'
 
