@@ -2,6 +2,7 @@ import { type Connection, createConnection, createPool, type Pool, type RowDataP
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createOnce, type JobGrant, type MysqlClient, mysqlJobs } from '../../src/once/index.ts'
 import { describeJobStore } from '../once/describe-job-store.ts'
+import { expectOneHolder } from '../once/one-holder.ts'
 
 const { HOLDFAST_TEST_MYSQL_URL: url = '' } = process.env
 const COLUMN = { status: 'status', lockOwner: 'lock_owner', lockExpiresAt: 'lock_expires_at' }
@@ -95,24 +96,7 @@ describe('a job in a table of MySQL', () => {
 
   it('has one holder at a time if many owners acquire and release it', async () => {
     const jobs = mysqlJobs(pool, { table: freshTable(), database })
-    await jobs.add('job')
-    const tokens: number[] = []
-    let holders = 0
-    const lane = async (n: number) => {
-      for (let round = 0; round < 10; round++) {
-        const owner = `${n}-${round}`
-        const answer = await jobs.acquire('job', owner, 60_000)
-        if (!answer.acquired) continue
-        expect(++holders).toBe(1)
-        tokens.push(answer.token)
-        await jobs.refresh('job', owner, 60_000)
-        holders--
-        expect(await jobs.release('job', owner)).toBe(true)
-      }
-    }
-    await Promise.all(Array.from({ length: 10 }, (_, n) => lane(n)))
-    expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b))
-    expect(await jobs.read('job')).toMatchObject({ attempts: tokens.length })
+    await expectOneHolder(jobs, 10)
   })
 
   it('is in a table that many processes may create at the same time', async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createOnce, type JobGrant, type PostgresClient, postgresJobs } from '../../src/once/index.ts'
 import { eventually } from '../eventually.ts'
 import { describeJobStore } from '../once/describe-job-store.ts'
+import { expectOneHolder } from '../once/one-holder.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: url = 'postgres://localhost' } = process.env
 const COLUMN = { status: 'status', lockOwner: 'lock_owner', lockExpiresAt: 'lock_expires_at' }
@@ -103,24 +104,7 @@ describe('a job in a table of Postgres', () => {
 
   it('has one holder at a time if many owners acquire and release it', async () => {
     const jobs = postgresJobs(pool, { table: freshTable() })
-    await jobs.add('job')
-    const tokens: number[] = []
-    let holders = 0
-    const lane = async (n: number) => {
-      for (let round = 0; round < 30; round++) {
-        const owner = `${n}-${round}`
-        const answer = await jobs.acquire('job', owner, 60_000)
-        if (!answer.acquired) continue
-        expect(++holders).toBe(1)
-        tokens.push(answer.token)
-        await jobs.refresh('job', owner, 60_000)
-        holders--
-        expect(await jobs.release('job', owner)).toBe(true)
-      }
-    }
-    await Promise.all(Array.from({ length: 10 }, (_, n) => lane(n)))
-    expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b))
-    expect(await jobs.read('job')).toMatchObject({ attempts: tokens.length })
+    await expectOneHolder(jobs, 30)
   })
 
   it('of an unreachable server is store-unavailable', async () => {

@@ -4,6 +4,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import { createOnce, type JobGrant, type RedisJobsOptions, redisJobs } from '../../src/once/index.ts'
 import { FakeClock } from '../../src/testing/index.ts'
 import { describeJobStore } from '../once/describe-job-store.ts'
+import { expectOneHolder } from '../once/one-holder.ts'
 import { clientNames, clients, freshPrefix, HOLDFAST_TEST_REDIS_URL } from './redis/clients.ts'
 import { timedClient } from './redis/timed-client.ts'
 
@@ -78,23 +79,7 @@ describe('a job in a hash of Redis', () => {
 
   it('has one holder at a time if many owners acquire and release it', async () => {
     const { jobs } = await open()
-    const tokens: number[] = []
-    let holders = 0
-    const lane = async (n: number) => {
-      for (let round = 0; round < 30; round++) {
-        const owner = `${n}-${round}`
-        const answer = await jobs.acquire('job', owner, 60_000)
-        if (!answer.acquired) continue
-        expect(++holders).toBe(1)
-        tokens.push(answer.token)
-        await jobs.refresh('job', owner, 60_000)
-        holders--
-        expect(await jobs.release('job', owner)).toBe(true)
-      }
-    }
-    await Promise.all(Array.from({ length: 10 }, (_, n) => lane(n)))
-    expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b))
-    expect(await jobs.read('job')).toMatchObject({ attempts: tokens.length })
+    await expectOneHolder(jobs, 30)
   })
 
   it('keeps every text as it is, and a missing result as null', async () => {
