@@ -44,6 +44,8 @@ export interface AppendOptions<E extends object, S extends object> {
   /** Resolves when these keys are shown as they are stored. */
   readonly read: (keys: readonly string[]) => Promise<void>
   readonly announce: (message: SyncMessage) => void
+  /** The keys of records that are on their way to the storage. */
+  readonly unsent: Set<string>
 }
 
 export interface Append {
@@ -62,7 +64,7 @@ interface Turn {
 }
 
 export function createAppend<E extends object, S extends object>(options: AppendOptions<E, S>): Append {
-  const { storage, layout, format, view, validate, clock, warn, writer, schedule } = options
+  const { storage, layout, format, view, validate, clock, warn, writer, schedule, unsent } = options
   const log = logOf(storage)
   const nextKey = createStamps(clock, layout.keys.logPrefix)
   /** By key of a record: called when the record is carried out. */
@@ -111,6 +113,7 @@ export function createAppend<E extends object, S extends object>(options: Append
 
   function startTurn(): Turn {
     const key = nextKey(view.records)
+    unsent.add(key)
     const ops: Operation[] = []
     const stored = Promise.resolve().then(() => {
       turn = undefined
@@ -127,7 +130,7 @@ export function createAppend<E extends object, S extends object>(options: Append
     try {
       // All of them start in this turn, the record first.
       const [, outcome] = await Promise.all([
-        log.set({ [key]: record }),
+        log.set({ [key]: record }).finally(() => unsent.delete(key)),
         options.isReady() ? finish(key) : finishLater(key, ops),
       ])
       return outcome ?? (await answered)

@@ -28,6 +28,8 @@ export interface ReaderOptions<E extends object, S extends object> {
   readonly clock: Clock
   readonly warn: Warn
   readonly closing: AbortController
+  /** The keys of records of this context that are on their way to the storage. */
+  readonly unsent: ReadonlySet<string>
   /** The storage cannot be read any more. */
   readonly invalidated: (error: unknown) => void
 }
@@ -74,7 +76,7 @@ export function createReader<E extends object, S extends object>(options: Reader
       const changed = changes
         ? Object.keys(changes).filter((key) => !isRecord(key) || mustRead(key, changes[key]?.newValue))
         : // Anything may have changed.
-          [keys.settings, ...indexKeys, ...keysOf(view.state.entries.map(([id]) => id)), ...view.records]
+          [keys.settings, ...indexKeys, ...keysOf(view.state.entries.map(([id]) => id)), ...sentRecords()]
       void read(changed)
     },
   }
@@ -83,6 +85,10 @@ export function createReader<E extends object, S extends object>(options: Reader
   function mustRead(key: string, value: unknown): boolean {
     const known = view.operationsOf(key) !== undefined
     return value ? !known : known || reading.has(key)
+  }
+
+  function sentRecords(): readonly string[] {
+    return view.records.filter((key) => !options.unsent.has(key))
   }
 
   function keysOf(ids: Iterable<string>): readonly string[] {
@@ -122,11 +128,17 @@ export function createReader<E extends object, S extends object>(options: Reader
 
   /** Returns the keys of records that were carried out. What they changed is read next, and is then in the storage. */
   async function loadRecords(wanted: Set<string>): Promise<readonly string[]> {
-    const found = [...wanted].filter(isRecord).sort()
-    const items = found.length > 0 ? await log.get(found) : {}
+    const found = new Set([...wanted].filter(isRecord))
+    const items = found.size > 0 ? await log.get([...found]) : {}
+    // Others were carried out with it. If one of them stayed on top, it would hide what the later ones have stored.
+    if ([...found].some((key) => readRecord(items[key]) === DONE && view.operationsOf(key))) {
+      const others = sentRecords().filter((key) => !found.has(key))
+      Object.assign(items, await log.get(others))
+      for (const key of others) found.add(key)
+    }
     const add: (readonly [string, Operation])[] = []
     const done: string[] = []
-    for (const key of found) {
+    for (const key of [...found].sort()) {
       const record = readRecord(items[key])
       const known = view.operationsOf(key)
       if (record && record.format === show(format) && !known)

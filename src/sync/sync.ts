@@ -82,7 +82,9 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   const validate = createValidate(options.validate ?? {})
   const changes = createChanges<E, S>()
   const view = createView<E, S>(defaults, (news) => !closing.signal.aborted && changes.emit(news))
-  const reader = createReader({ ...parts, view, validate, invalidated })
+  /** The keys of records that are on their way to the storage. */
+  const unsent = new Set<string>()
+  const reader = createReader({ ...parts, view, validate, invalidated, unsent })
   // Without locks of the extension, records are left to others.
   const writer = options.writes === 'coordinator' ? undefined : parts.writer
   const schedule = createSchedule(writer?.carryOut, clock, warn)
@@ -95,6 +97,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     writer,
     schedule,
     read: reader.read,
+    unsent,
   })
   const log = logOf(storage)
 
