@@ -5,10 +5,10 @@
  */
 import { asLeaseError, type LeaseError } from '../base/errors.ts'
 import { createFold, type Logged, readHead, readRecords } from './fold.ts'
-import { expectFormat, needsMigration, readMeta } from './format.ts'
+import { expectFormat, needsMigration, readMeta, show } from './format.ts'
 import { expectIds } from './layout.ts'
 import type { SyncLocks } from './locks.ts'
-import { type Answer, DONE, isOf, type Operation } from './log.ts'
+import { type Answer, DONE, isOf, type LogRecord, type Operation } from './log.ts'
 import { type MigrateOptions, migrate } from './migrate.ts'
 import { type Items, logOf, type StorageAdapter } from './storage.ts'
 import { createTurns } from './turns.ts'
@@ -153,13 +153,34 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
       // Together with their result, so that no record is carried out twice.
       ...(log === storage && answers),
     }
-    await store(entities, result, layout.entityKeys([...values.keys()].filter((id) => !indexed.has(id))))
+    if (log !== storage) {
+      // This writer may die before the answers are stored. Then the records are carried out again, and an update that
+      // has become a set counts once.
+      const sets = recordKeys.flatMap((key) => asSet(key, operations, refused))
+      if (sets.length > 0) await log.set(Object.fromEntries(sets))
+    }
+    // Among several devices, an entity exists as long as its key does. So it needs no order of writes, and is removed
+    // before the removal is acknowledged.
+    const added = storage.shared ? [] : [...values.keys()].filter((id) => !indexed.has(id))
+    await store(entities, result, layout.entityKeys(added))
+    if (storage.shared) await remove(storage, layout.entityKeys([...removed].filter((id) => !values.has(id))))
     if (log !== storage) await log.set(answers)
     if (indexChanged) outcome.revision = before + 1
     for (const id of [...removed, ...orphans]) outcome.gone.add(id)
     for (const id of values.keys()) outcome.gone.delete(id)
     for (const key of recordKeys) outcome.results.set(key, null)
     for (const [place, error] of refused) outcome.results.set(place, error)
+  }
+
+  /** The record of an update, as a record that sets the result. */
+  function asSet(
+    key: string,
+    operations: readonly Logged[],
+    refused: ReadonlyMap<string, unknown>,
+  ): [key: string, LogRecord][] {
+    const [place, { id, swap }] = operations.find(([place]) => isOf(key, place)) ?? ['', {}]
+    if (!id || !swap || refused.has(place)) return []
+    return [[key, { format: show(format), ops: [{ delta: [[id, swap[1]]] }], soon: true }]]
   }
 
   /** `expected`: records that are probably there. They are read while the others are listed. */
