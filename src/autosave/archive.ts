@@ -168,6 +168,15 @@ export function createArchive(open: () => Directory | Promise<Directory>): Archi
   }
 }
 
+/** Whether the current save has this content, and can be read: its head alone says nothing about the rest of the file. */
+export async function isSaved(
+  archive: Archive,
+  current: SaveInfo | null,
+  checksum: string,
+): Promise<boolean> {
+  return current?.checksum === checksum && (await archive.load(current.id).catch(() => null)) !== null
+}
+
 async function openDraft(
   { autosave, history }: Folders,
   pointer: FileHandle,
