@@ -7,7 +7,7 @@ import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
 import { expectFormat, type Format, readMeta, show } from './format.ts'
 import type { Layout } from './layout.ts'
-import { createStamps, DONE, isAnswer, type LogRecord, type Operation, placeOf, readRecord } from './log.ts'
+import { createStamps, DONE, isAnswer, type LogRecord, type Operation, readRecord, refusalIn } from './log.ts'
 import { messageAbout, type SyncMessage } from './messages.ts'
 import type { Schedule } from './schedule.ts'
 import { logOf, type StorageAdapter, type StorageListener } from './storage.ts'
@@ -73,10 +73,10 @@ export function createAppend<E extends object, S extends object>(options: Append
     async write(operation) {
       turn ??= startTurn()
       const { key, stored } = turn
-      const place = placeOf(key, turn.ops.push(operation) - 1)
+      const position = turn.ops.push(operation) - 1
       view.apply({ add: [[key, operation]] })
       const outcome = await stored
-      const refusal = outcome ? outcome.results.get(place) : view.refusal(place)
+      const refusal = outcome ? refusalIn(outcome.answers.get(key), position) : view.refusal(operation)
       if (refusal) throw refusal
       const { delta = [], id } = operation
       const shown = id && view.get(id)
@@ -91,7 +91,7 @@ export function createAppend<E extends object, S extends object>(options: Append
       const answered = answerTo(key, limitMs)
       await log.set({ [key]: { format: show(format), ops: [operation], soon: true } satisfies LogRecord })
       const outcome = await answered
-      const refusal = outcome?.results.get(placeOf(key, 0))
+      const refusal = refusalIn(outcome?.answers.get(key), 0)
       if (refusal) throw refusal
       if (outcome) return outcome
       await log.remove([key])
@@ -164,12 +164,7 @@ export function createAppend<E extends object, S extends object>(options: Append
     ])
     waiting.delete(key)
     if (answer === undefined) return undefined
-    const { refused, gone } = isAnswer(answer) ? answer : { refused: {}, gone: [] }
-    const results = Object.entries(refused).map(([place, error]) => {
-      const { code, message } = Object(error)
-      return [place, new LeaseError(code, String(message))] as const
-    })
-    return { results: new Map(results), gone: new Set(gone) }
+    return { answers: new Map([[key, answer]]), gone: new Set(isAnswer(answer) ? answer.gone : []) }
   }
 
   /** What else a write needs, if anybody waits for it: the format is checked, and the index contains the write. */
@@ -177,9 +172,9 @@ export function createAppend<E extends object, S extends object>(options: Append
     if (writer && (view.size <= SMALL_INDEX || storage.log))
       try {
         const outcome = await writer.carryOut(key)
-        const result = outcome.results.get(key)
-        if (result) throw result
-        if (result === null) return outcome
+        const answer = outcome.answers.get(key)
+        if (answer instanceof LeaseError) throw answer
+        if (answer !== undefined) return outcome
       } catch (error) {
         const { retryable, message } = asLeaseError(error)
         if (!retryable) throw error

@@ -14,7 +14,7 @@ import { type Items, logOf, type StorageAdapter, type StorageListener } from './
 import { createTurns } from './turns.ts'
 import type { Validate } from './validate.ts'
 import type { View, ViewUpdate } from './view.ts'
-import type { Warn } from './warnings.ts'
+import type { SyncWarningCode, Warn } from './warnings.ts'
 
 export interface ReaderOptions<E extends object, S extends object> {
   readonly storage: StorageAdapter
@@ -82,7 +82,7 @@ export function createReader<E extends object, S extends object>(options: Reader
   /** A record never changes until it is carried out. Then it is dropped from the view, once. */
   function mustRead(key: string, value: unknown): boolean {
     const known = view.operationsOf(key) !== undefined
-    return value ? !known : known || reading.has(key)
+    return readRecord(value) === DONE ? known || reading.has(key) : !known
   }
 
   function keysOf(ids: Iterable<string>): readonly string[] {
@@ -148,26 +148,29 @@ export function createReader<E extends object, S extends object>(options: Reader
     const { settings, problems } = usableSettings(items[keys.settings], defaults)
     const invalid = Object.entries(problems).map((problem) => problem.join(': '))
     if (invalid.length > 0) warn('malformed-settings', invalid.join(', '))
-    try {
-      return { settings: validate.settings('settings', settings) }
-    } catch (error) {
-      warn('malformed-settings', asLeaseError(error).message)
-      return {}
-    }
+    const checked = usable('malformed-settings', () => validate.settings<S>('settings', settings))
+    return checked ? { settings: checked } : {}
   }
 
   function indexIn(items: Items): ViewUpdate<E, S> {
     const meta = readMeta(items, keys)
-    try {
+    const ids = usable('other-format', () => {
       expectFormat(meta, format)
-    } catch (error) {
-      warn('other-format', asLeaseError(error).message)
-      return {}
-    }
-    const ids = layout.ids(items)
+      return layout.ids(items)
+    })
     if (ids) return { ids, revision: meta?.revision ?? 0 }
-    warn('malformed-index', `${indexKeys[0]} does not contain a list of ids`)
+    if (ids === null) warn('malformed-index', `${indexKeys[0]} does not contain a list of ids`)
     return {}
+  }
+
+  /** What was read, or a warning and `undefined` if it cannot be used. */
+  function usable<T>(code: SyncWarningCode, read: () => T): T | undefined {
+    try {
+      return read()
+    } catch (error) {
+      warn(code, asLeaseError(error).message)
+      return undefined
+    }
   }
 
   async function loadEntities(ids: readonly string[], head: Items): Promise<void> {
@@ -181,17 +184,12 @@ export function createReader<E extends object, S extends object>(options: Reader
       // The next batch is read while this one is applied.
       next = readBatch(start + batch)
       view.apply({
-        entities: ids.slice(start, start + batch).map((id) => [id, usableEntity(id, lookup(id))]),
+        entities: ids.slice(start, start + batch).map((id) => {
+          const stored = lookup(id)
+          const read = () => validate.entity<E>(`the stored entity ${id}`, stored)
+          return [id, stored === undefined ? stored : usable('malformed-entity', read)]
+        }),
       })
     }
-  }
-
-  function usableEntity(id: string, stored: unknown): E | undefined {
-    try {
-      if (stored !== undefined) return validate.entity(`the stored entity ${id}`, stored)
-    } catch (error) {
-      warn('malformed-entity', asLeaseError(error).message)
-    }
-    return undefined
   }
 }
