@@ -5,13 +5,13 @@
 import type { Clock } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
-import { expectFormat, type Format, readMeta, show } from './format.ts'
+import { expectFormat, type Format, show } from './format.ts'
 import type { Layout } from './layout.ts'
 import { createStamps, DONE, isAnswer, type LogRecord, type Operation, readRecord, refusalIn } from './log.ts'
 import { messageAbout, type SyncMessage } from './messages.ts'
 import type { Schedule } from './schedule.ts'
 import { logOf, type StorageAdapter, type StorageListener } from './storage.ts'
-import type { Validate } from './validate.ts'
+import { conform, type SyncSchemas } from './validate.ts'
 import type { View } from './view.ts'
 import type { Warn } from './warnings.ts'
 import type { Outcome, StorageWriter } from './writer.ts'
@@ -32,7 +32,7 @@ export interface AppendOptions<E extends object, S extends object> {
   readonly layout: Layout
   readonly format: Format
   readonly view: View<E, S>
-  readonly validate: Validate
+  readonly schemas: SyncSchemas<E, S>
   readonly clock: Clock
   readonly warn: Warn
   readonly bootstrap: () => Promise<void>
@@ -62,7 +62,7 @@ interface Turn {
 }
 
 export function createAppend<E extends object, S extends object>(options: AppendOptions<E, S>): Append {
-  const { storage, layout, format, view, validate, clock, warn, writer, schedule } = options
+  const { storage, layout, format, view, schemas, clock, warn, writer, schedule } = options
   const log = logOf(storage)
   const nextKey = createStamps(clock, layout.keys.logPrefix)
   /** By key of a record: called when the record is carried out. */
@@ -150,8 +150,8 @@ export function createAppend<E extends object, S extends object>(options: Append
     await options.bootstrap()
     for (const { id, settings } of ops) {
       const entity = id && view.get(id)
-      if (entity) validate.entity(`entity ${id}`, entity)
-      if (settings) validate.settings('settings', view.settings)
+      if (entity) conform(`entity ${id}`, entity, schemas.entity)
+      if (settings) conform('settings', view.settings, schemas.settings)
     }
     return finish(key)
   }
@@ -181,13 +181,13 @@ export function createAppend<E extends object, S extends object>(options: Append
         warn('write-postponed', message, error)
       }
     // Whoever carries the record out checks the format, too.
-    else expectFormat(readMeta(await storage.get([layout.keys.meta]), layout.keys), format)
+    else expectFormat(await storage.get([layout.keys.meta]), layout.keys, format)
     schedule.soon()
     return undefined
   }
 }
 
 /** It only removes entities, so the storage needs less space afterwards. */
-function frees({ reset, delta }: Operation): boolean {
-  return reset === true || delta?.every(([, entity]) => entity === null) === true
+function frees({ reset, delta }: Operation): boolean | undefined {
+  return reset || delta?.every(([, entity]) => !entity)
 }

@@ -96,8 +96,7 @@ describe('an answer to a content script', () => {
     await sync.bootstrap()
     storage.subscribe((changes) => {
       for (const [key, change] of Object.entries(changes ?? {}))
-        if (Object(change.newValue).ops)
-          void storage.set({ [key]: { refused: [{}], gone: [] } })
+        if (Object(change.newValue).ops) void storage.set({ [key]: { refused: [{}], gone: [] } })
     })
     await expect(sync.updateEntity('a', () => ({ n: 1 }))).rejects.toBeInstanceOf(LeaseError)
   })

@@ -1,6 +1,6 @@
 /** What the records of the log make of the stored data. Pure: it only computes. */
 import { isObject } from '../base/arguments.ts'
-import { LeaseError } from '../base/errors.ts'
+import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { type Format, show } from './format.ts'
 import { isDeepEqual, withChanges } from './json.ts'
 import type { Layout } from './layout.ts'
@@ -79,11 +79,12 @@ export function createFold(base: Base) {
           if (next) values.set(id, next)
         }
       }
-      if (operation.settings) {
-        const after = settingsAfter(settings ?? base.settings, operation.settings, base.defaults)
-        if (after instanceof LeaseError) refused.set(operation, after)
-        else settings = after
-      }
+      if (operation.settings)
+        try {
+          settings = settingsAfter(settings ?? base.settings, operation.settings, base.defaults)
+        } catch (error) {
+          refused.set(operation, asLeaseError(error))
+        }
     },
   }
 

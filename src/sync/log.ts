@@ -105,7 +105,7 @@ export function createStamps(clock: Clock, prefix: string): (known: readonly str
   let last = 0
   return (known) => {
     for (const key of known) {
-      const stamp = Number(/^(\d{18})\./.exec(key.slice(prefix.length))?.[1])
+      const stamp = Number(key.slice(prefix.length).split('.')[0])
       if (stamp < LAST_STAMP) last = Math.max(last, stamp)
     }
     last = Math.max(last + 1, Math.floor(clock.now()) * 1000)

@@ -12,7 +12,7 @@ import { DONE, idsIn, type Operation, readRecord } from './log.ts'
 import { usableSettings } from './settings.ts'
 import { type Items, logOf, type StorageAdapter, type StorageListener } from './storage.ts'
 import { createTurns } from './turns.ts'
-import type { Validate } from './validate.ts'
+import { conform, type SyncSchemas } from './validate.ts'
 import type { View, ViewUpdate } from './view.ts'
 import type { SyncWarningCode, Warn } from './warnings.ts'
 
@@ -22,7 +22,7 @@ export interface ReaderOptions<E extends object, S extends object> {
   readonly format: Format
   readonly view: View<E, S>
   readonly defaults: S
-  readonly validate: Validate
+  readonly schemas: SyncSchemas<E, S>
   /** How many entities are read at once. */
   readonly batch: number
   readonly clock: Clock
@@ -46,7 +46,7 @@ export interface Reader {
 }
 
 export function createReader<E extends object, S extends object>(options: ReaderOptions<E, S>): Reader {
-  const { storage, layout, format, view, defaults, validate, batch, clock, warn, closing } = options
+  const { storage, layout, format, view, defaults, schemas, batch, clock, warn, closing } = options
   const { keys, indexKeys, isRecord } = layout
   const log = logOf(storage)
   let begin = () => {}
@@ -148,17 +148,16 @@ export function createReader<E extends object, S extends object>(options: Reader
     const { settings, problems } = usableSettings(items[keys.settings], defaults)
     const invalid = Object.entries(problems).map((problem) => problem.join(': '))
     if (invalid.length > 0) warn('malformed-settings', invalid.join(', '))
-    const checked = usable('malformed-settings', () => validate.settings<S>('settings', settings))
+    const checked = usable('malformed-settings', () => conform('settings', settings, schemas.settings))
     return checked ? { settings: checked } : {}
   }
 
   function indexIn(items: Items): ViewUpdate<E, S> {
-    const meta = readMeta(items, keys)
     const ids = usable('other-format', () => {
-      expectFormat(meta, format)
+      expectFormat(items, keys, format)
       return layout.ids(items)
     })
-    if (ids) return { ids, revision: meta?.revision ?? 0 }
+    if (ids) return { ids, revision: readMeta(items, keys)?.revision ?? 0 }
     if (ids === null) warn('malformed-index', `${indexKeys[0]} does not contain a list of ids`)
     return {}
   }
@@ -186,7 +185,7 @@ export function createReader<E extends object, S extends object>(options: Reader
       view.apply({
         entities: ids.slice(start, start + batch).map((id) => {
           const stored = lookup(id)
-          const read = () => validate.entity<E>(`the stored entity ${id}`, stored)
+          const read = () => conform(`the stored entity ${id}`, stored, schemas.entity)
           return [id, stored === undefined ? stored : usable('malformed-entity', read)]
         }),
       })

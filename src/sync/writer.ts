@@ -78,7 +78,7 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
       const resets = unlogged.some(({ reset }) => reset)
       await migrate(options, base, logged, resets)
       ;[base, logged] = await readAll()
-      expectFormat(readMeta(base, keys), format)
+      expectFormat(base, keys, format)
     }
     const { records, ignored } = readRecords(logged, layout, format)
     ignored.forEach(report)
