@@ -1,5 +1,6 @@
 import { expectFunction, refuse } from '../base/arguments.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
+import { notify } from '../base/notify.ts'
 import { COORDINATOR_MS, createAppend } from './append.ts'
 import { type ChangeListener, createChanges, type SyncStatus } from './changes.ts'
 import { readHead, storedIds } from './fold.ts'
@@ -285,7 +286,8 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   }
 
   function stop(end: SyncStatus): void {
-    for (const stop of stops) stop?.()
+    // The extension may have been reloaded, and then even this may throw.
+    for (const stop of stops) notify(stop)
     schedule.cancel()
     setStatus(end)
     closing.abort()
