@@ -2,18 +2,16 @@
  * Appends the writes of this context to the log. All writes of one turn become one record, which leaves the context
  * in that turn: what happens to the page afterwards does not matter.
  */
-import type { Clock } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
-import { expectFormat, type Format, show } from './format.ts'
-import type { Layout } from './layout.ts'
+import { expectFormat, show } from './format.ts'
 import { createStamps, DONE, isAnswer, type LogRecord, type Operation, readRecord, refusalIn } from './log.ts'
-import { messageAbout, type SyncMessage } from './messages.ts'
+import { messageAbout } from './messages.ts'
+import type { Parts } from './options.ts'
 import type { Schedule } from './schedule.ts'
-import { logOf, type StorageAdapter, type StorageListener } from './storage.ts'
-import { conform, type SyncSchemas } from './validate.ts'
+import { logOf, type StorageListener } from './storage.ts'
+import { conform } from './validate.ts'
 import type { View } from './view.ts'
-import type { Warn } from './warnings.ts'
 import type { Outcome, StorageWriter } from './writer.ts'
 
 /**
@@ -27,14 +25,8 @@ export const COORDINATOR_MS = 3000
 /** How long such a context waits for the result of an update or a clean-up. */
 const ANSWER_MS = 12_000
 
-export interface AppendOptions<E extends object, S extends object> {
-  readonly storage: StorageAdapter
-  readonly layout: Layout
-  readonly format: Format
+export interface AppendOptions<E extends object, S extends object> extends Omit<Parts<E, S>, 'writer'> {
   readonly view: View<E, S>
-  readonly schemas: SyncSchemas<E, S>
-  readonly clock: Clock
-  readonly warn: Warn
   readonly bootstrap: () => Promise<void>
   /** Whether the bootstrap has ended. */
   readonly isReady: () => boolean
@@ -43,7 +35,6 @@ export interface AppendOptions<E extends object, S extends object> {
   readonly schedule: Schedule
   /** Resolves when these keys are shown as they are stored. */
   readonly read: (keys: readonly string[]) => Promise<void>
-  readonly announce: (message: SyncMessage) => void
 }
 
 export interface Append {

@@ -109,6 +109,8 @@ export function assemble<E extends object, S extends object>(options: SyncOption
   return { ...common, schemas, messenger, namespace, batch, clock, closing, announce, writer }
 }
 
+export type Parts<E extends object, S extends object> = ReturnType<typeof assemble<E, S>>
+
 function checkSchema(option: string, schema: unknown): void {
   expectObject(option, schema)
   const { version, migrations } = schema as Partial<NonNullable<SyncBaseOptions['schema']>>

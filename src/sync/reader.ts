@@ -2,32 +2,21 @@
  * Reads the storage into the view. Events and messages only name the keys to read. Reads run one after the other, so
  * the view never goes back to older data, even if an event comes late or twice.
  */
-import type { Clock } from '../base/clock.ts'
 import { asLeaseError } from '../base/errors.ts'
 import { backoffMs, pause } from '../base/pause.ts'
 import { readHead } from './fold.ts'
-import { expectFormat, type Format, readMeta, show } from './format.ts'
-import type { Layout } from './layout.ts'
+import { expectFormat, readMeta, show } from './format.ts'
 import { DONE, idsIn, type Operation, readRecord } from './log.ts'
+import type { Parts } from './options.ts'
 import { usableSettings } from './settings.ts'
-import { type Items, logOf, type StorageAdapter, type StorageListener } from './storage.ts'
+import { type Items, logOf, type StorageListener } from './storage.ts'
 import { createTurns } from './turns.ts'
-import { conform, type SyncSchemas } from './validate.ts'
+import { conform } from './validate.ts'
 import type { View, ViewUpdate } from './view.ts'
-import type { SyncWarningCode, Warn } from './warnings.ts'
+import type { SyncWarningCode } from './warnings.ts'
 
-export interface ReaderOptions<E extends object, S extends object> {
-  readonly storage: StorageAdapter
-  readonly layout: Layout
-  readonly format: Format
+export interface ReaderOptions<E extends object, S extends object> extends Parts<E, S> {
   readonly view: View<E, S>
-  readonly defaults: S
-  readonly schemas: SyncSchemas<E, S>
-  /** How many entities are read at once. */
-  readonly batch: number
-  readonly clock: Clock
-  readonly warn: Warn
-  readonly closing: AbortController
   /** The storage cannot be read any more. */
   readonly invalidated: (error: unknown) => void
 }
