@@ -59,6 +59,8 @@ export type AutoSaveErrorCode =
   | 'corrupt'
   /** The journal could not be read, or had no space. */
   | 'journal-failed'
+  /** A newer version of Holdfast has saved here. Nothing is replaced or removed. */
+  | 'other-format'
 
 export interface LeaseErrorDetails {
   readonly cause?: unknown
