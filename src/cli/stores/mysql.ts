@@ -42,7 +42,7 @@ export async function openMysql(url: URL): Promise<OpenedStore> {
     },
     async backendInfo() {
       const [rows] = await pool.query(
-        'select version() as version, @@innodb_flush_log_at_trx_commit as flushes, @@sync_binlog as syncs',
+        'select version() as version, @@innodb_flush_log_at_trx_commit as flushes',
       )
       const [{ version, flushes } = {}] = rows as Record<string, unknown>[]
       const name = String(version).includes('MariaDB') ? 'MariaDB' : 'MySQL'
