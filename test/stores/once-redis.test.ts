@@ -208,7 +208,7 @@ describe('a damaged job in Redis', () => {
       const strange = Object.assign(Object.create(redis), { eval: async () => answer })
       await expect(redisJobs(strange).acquire('job', 'a', 1000), String(answer)).rejects.toMatchObject({
         code: 'store-failed',
-        message: expect.stringContaining('expected the answer of the script'),
+        message: expect.stringContaining('expected the answer to a job request'),
       })
     }
   })
