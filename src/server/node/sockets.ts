@@ -10,7 +10,6 @@ import {
   expectWhole,
   refuse,
 } from '../../base/arguments.ts'
-import { systemClock } from '../../base/clock.ts'
 import { limitKeyOf } from '../../base/ip-address.ts'
 import type { ChannelsHub, Connection } from '../channels/index.ts'
 import { isTrustedOrigin } from '../http/origins.ts'
@@ -18,6 +17,8 @@ import type { HeaderOf } from '../http/request-headers.ts'
 
 /** How long a client has to answer a close before its connection is cut. */
 const CLOSE_LIMIT_MS = 2000
+/** The code of RFC 6455 for a server that goes down, for sockets that nobody has told more. */
+const GOING_AWAY = 1001
 
 export interface SocketsOptions {
   /** Sockets are at `{path}/{key}`. Default `/app`. */
@@ -36,7 +37,7 @@ export interface SocketsOptions {
 }
 
 export interface AttachedSockets extends AsyncDisposable {
-  /** Accepts no more sockets, and resolves when the open ones are closed. Call `hub.close()` first, which tells them. */
+  /** Accepts no more sockets, and resolves when the open ones are closed. Call `hub.close()` first, which tells them why. */
   close(): Promise<void>
 }
 
@@ -53,7 +54,9 @@ export function attachSockets(
 ): AttachedSockets {
   checkArguments(server, hub, options)
   const { path = '/app', origins = hub.origins, maxPayload = 16_384, maxBuffered = 1_048_576 } = options
-  const webSockets = new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false })
+  // Its types do not know `closeTimeout` yet.
+  const limits = { maxPayload, closeTimeout: CLOSE_LIMIT_MS }
+  const webSockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, ...limits })
   const frameOf = frameEncoder()
 
   const upgrade = (request: IncomingMessage, stream: Duplex, head: Buffer) => {
@@ -102,7 +105,7 @@ export function attachSockets(
       webSockets.clients,
       (client) => new Promise((resolve) => client.once('close', resolve)),
     )
-    for (const client of webSockets.clients) terminateLater(client)
+    for (const client of webSockets.clients) client.close(GOING_AWAY)
     await Promise.all(closed)
   }
   server.on('upgrade', upgrade)
@@ -138,16 +141,9 @@ function connect(
       else stream.write(frameOf(text))
     },
     close(code, reason) {
-      if (webSocket.readyState !== WebSocket.OPEN) return
-      webSocket.close(code, reason)
-      terminateLater(webSocket)
+      if (webSocket.readyState === WebSocket.OPEN) webSocket.close(code, reason)
     },
   }
-}
-
-function terminateLater(webSocket: WebSocket): void {
-  const cancel = systemClock.setTimer(() => webSocket.terminate(), CLOSE_LIMIT_MS, true)
-  webSocket.once('close', cancel)
 }
 
 function refuseUpgrade(stream: Duplex, status: string): void {
