@@ -129,6 +129,7 @@ export class RequestHandler {
     const { senderOf, clientOf } = this.#options
     const { raw, url } = context.req
     const sender = senderOf(header, connectionOf(context))
+    if (!clientOf && sender.host !== '') return sender
     return {
       ...sender,
       address: clientOf ? this.#clientOf(clientOf, raw, context.env) : sender.address,

@@ -60,14 +60,14 @@ export class IncomingRequest implements RouteRequest<never> {
     const { req } = this.#context
     const room = req.param('roomId')
     if (room !== undefined) {
-      const [path = ''] = req.url.split('?', 1)
-      if (!isDecodable(path)) throw invalidRoom(maxRoomBytes)
+      const { url } = req
+      if (url.includes('%') && !isDecodable(url.split('?', 1)[0] ?? '')) throw invalidRoom(maxRoomBytes)
       this.room = checkRoom(room, maxRoomBytes)
       return this.room
     }
     const resource = req.param('resource') ?? req.query('resource')
     if (resource === undefined) return ''
-    if (!isDecodable(req.url))
+    if (req.url.includes('%') && !isDecodable(req.url))
       throw new HttpError(400, 'invalid_argument', 'resource: expected percent-encoded UTF-8')
     this.resource = checkResource(resource)
     return this.resource
@@ -112,7 +112,7 @@ function invalidRoom(maxBytes: number): HttpError {
 /** The router leaves invalid UTF-8 as it is. Then `%ff` would be the same name as `%25ff`. */
 function isDecodable(url: string): boolean {
   try {
-    return !url.includes('%') || decodeURIComponent(url) !== ''
+    return decodeURIComponent(url) !== ''
   } catch {
     return false
   }
