@@ -56,11 +56,16 @@ export function attachSockets(
   const { path = '/app', origins = hub.origins, maxPayload = 16_384, maxBuffered = 1_048_576 } = options
   // Its types do not know `closeTimeout` yet.
   const limits = { maxPayload, closeTimeout: CLOSE_LIMIT_MS }
-  const webSockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, ...limits })
+  const webSockets = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    autoPong: false,
+    ...limits,
+  })
   const frameOf = frameEncoder()
 
   const upgrade = (request: IncomingMessage, stream: Duplex, head: Buffer) => {
-    const url = URL.parse(request.url ?? '', 'http://server')
+    const url = addressOf(request)
     const key = url?.pathname.startsWith(`${path}/`) ? url.pathname.slice(path.length + 1) : null
     if (!url || key === null) {
       // Another listener may handle it.
@@ -93,7 +98,10 @@ export function attachSockets(
         if (isBinary) connection.close(1003, 'frames are text')
         else handler.received(String(message))
       })
-      webSocket.on('ping', handler.alive)
+      webSocket.on('ping', (data) => {
+        handler.alive()
+        connection.pong(data)
+      })
       webSocket.on('pong', handler.alive)
       webSocket.on('close', handler.closed)
     })
@@ -133,13 +141,15 @@ function connect(
   stream: Duplex,
   frameOf: (text: string) => Buffer,
   maxBuffered: number,
-): Connection {
+): Connection & { pong(data: Buffer): void } {
+  const write = (run: () => void) => {
+    if (webSocket.readyState !== WebSocket.OPEN) return
+    if (stream.writableLength > maxBuffered) webSocket.terminate()
+    else run()
+  }
   return {
-    send(text) {
-      if (webSocket.readyState !== WebSocket.OPEN) return
-      if (stream.writableLength > maxBuffered) webSocket.terminate()
-      else stream.write(frameOf(text))
-    },
+    send: (text) => write(() => stream.write(frameOf(text))),
+    pong: (data) => write(() => webSocket.pong(data)),
     close(code, reason) {
       if (webSocket.readyState === WebSocket.OPEN) webSocket.close(code, reason)
     },
@@ -152,9 +162,15 @@ function refuseUpgrade(stream: Duplex, status: string): void {
 }
 
 /** The request that opens a socket, for `identify` and `clientOf`. */
-export function requestOf({ url = '', headers }: IncomingMessage): Request {
-  const { href = 'http://server' } = URL.parse(url, `http://${headers.host}`) ?? {}
-  return new Request(href, { headers: headers as Record<string, string> })
+export function requestOf(incoming: IncomingMessage): Request {
+  const { href } = addressOf(incoming) ?? { href: 'http://server' }
+  return new Request(href, { headers: incoming.headers as Record<string, string> })
+}
+
+/** `null`: not an address. One with a user or a password is none either, and no `Request` takes it. */
+function addressOf({ url = '', headers }: IncomingMessage): URL | null {
+  const address = URL.parse(url.startsWith('/') ? `http://${headers.host ?? 'server'}${url}` : url)
+  return address?.username || address?.password ? null : address
 }
 
 function refusedOrigin(origin: string | undefined, host: string, origins: readonly string[]) {
