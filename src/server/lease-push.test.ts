@@ -132,6 +132,27 @@ describe('several leases of a resource', () => {
   })
 })
 
+describe('an authorize of the user', () => {
+  it.each([
+    ['GET', '/api/locks', 'observe'],
+    ['GET', '/api/stats', 'observe'],
+    ['POST', '/api/sweep', 'lease'],
+    ['POST', '/telemetry', 'telemetry'],
+  ])('is asked about all resources for %s %s, whatever the query says', async (method, path, action) => {
+    const asked: string[][] = []
+    await using own = await serviceBed({
+      authorize: (_, ...about) => {
+        asked.push(about)
+        return about[1] === 'mine'
+      },
+    })
+    expect(
+      (await own.browser().call(method, `${path}?resource=mine`, method === 'POST' ? {} : undefined)).status,
+    ).toBe(403)
+    expect(asked).toEqual([[action, '']])
+  })
+})
+
 describe('the lease API for sessions', () => {
   it('is open with openLeases, except for the leases of documents', async () => {
     await using open = await serviceBed({ settings: { openLeases: true } })

@@ -168,7 +168,7 @@ export class RequestHandler {
     request.authentication = authentication
     if (authentication.setCookie !== undefined) headers['Set-Cookie'] = authentication.setCookie
     this.#checkOrigin(route, authentication, request)
-    const resource = request.checkNames(settings.maxRoomBytes)
+    const resource = request.checkNames(route, settings.maxRoomBytes)
     if (route.action !== 'identified' && !(await authorize(request.identity, route.action, resource)))
       throw forbidden(route.action)
     const bytes = settings[route.limit ?? 'maxBody']
