@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { browserAt } from '../server/node-client.ts'
-import { holdfast } from './holdfast.ts'
 import { startServe } from './server.ts'
 
 const {
@@ -19,6 +18,7 @@ describe.each([
   ['postgres', `${postgres}?table=${name}`],
   ['mysql', `${mysql}?table=${name}`],
   ['nats', `${nats}?bucket=${name}`],
+  ['etcd', `${etcd}?prefix=${name}/`],
 ])('two nodes of holdfast serve on %s', (_, store) => {
   const start = () => startServe(store, '--ttl', '1h', '--log-level', 'warn')
 
@@ -58,12 +58,4 @@ describe.each([
     const again = await secondAtC.call('PUT', ROOM, { content: 'after the restart', token: newer })
     expect(again.status).toBe(200)
   })
-})
-
-it('holdfast serve says that it cannot keep documents in etcd, and what to use', async () => {
-  const { code, stderr } = await holdfast(['serve', '--port', '0', '--store', etcd])
-  expect(stderr).toContain(
-    `serve cannot keep documents in ${etcd}; use sqlite:, postgres:, mysql:, redis: or nats:`,
-  )
-  expect(code).toBe(64)
 })

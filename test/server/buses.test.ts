@@ -1,10 +1,12 @@
 import { connect as connectNats } from '@nats-io/transport-node'
+import { Etcd3 } from 'etcd3'
 import { Cluster, Redis } from 'ioredis'
 import { createPool } from 'mysql2/promise'
 import pg from 'pg'
 import postgres from 'postgres'
 import { createClient, createCluster } from 'redis'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { etcdBus } from '../../src/server/buses/etcd.ts'
 import { memoryBus } from '../../src/server/buses/memory.ts'
 import { mysqlBus } from '../../src/server/buses/mysql.ts'
 import { natsBus } from '../../src/server/buses/nats.ts'
@@ -22,6 +24,7 @@ const {
   HOLDFAST_TEST_REDIS_URL = 'redis://127.0.0.1:6379',
   HOLDFAST_TEST_NATS_URL = 'nats://127.0.0.1:4222',
   HOLDFAST_TEST_MYSQL_URL = 'mysql://127.0.0.1:3306/test',
+  HOLDFAST_TEST_ETCD_URL = 'etcd://127.0.0.1:2379',
 } = process.env
 
 type Connected = Pick<BusNode, 'bus' | 'end'>
@@ -76,6 +79,13 @@ const connect: Record<string, readonly [server: string, (url: string, name: stri
       async (uri, table) => {
         const pool = createPool(uri)
         return { bus: mysqlBus(pool, { table, poll: 10 }), end: () => pool.end() }
+      },
+    ],
+    etcd: [
+      HOLDFAST_TEST_ETCD_URL,
+      async (url, key) => {
+        const client = new Etcd3({ hosts: `http://${new URL(url).host}` })
+        return { bus: etcdBus(client, { key }), end: () => client.close() }
       },
     ],
     nats: [
@@ -159,6 +169,7 @@ describe('a bus behind PgBouncer in transaction mode', () => {
 it.each([
   ['postgresBus', 'client', (client: unknown) => postgresBus(client as never)],
   ['redisBus', 'client', (client: unknown) => redisBus(client as never)],
+  ['etcdBus', 'client', (client: unknown) => etcdBus(client as never)],
   ['natsBus', 'connection', (connection: unknown) => natsBus(connection as never)],
 ])('%s refuses a foreign %s', async (_, option, make) => {
   for (const foreign of [...FOREIGN, undefined, {}, () => {}, new Map()])

@@ -69,12 +69,7 @@ current requests; locks stay in the store.`,
     }
     let isRunning = false
     const serve = async ({ store, serverParts }: OpenedStore) => {
-      if (!serverParts)
-        throw usageFailure(
-          store.kind === 'http'
-            ? `serve needs a store of its own; ${shown} is another server`
-            : `serve cannot keep documents in ${shown}; use sqlite:, postgres:, mysql:, redis: or nats:`,
-        )
+      if (!serverParts) throw usageFailure(`serve needs a store of its own; ${shown} is another server`)
       const { secretsFile = '', ...parts } = await serverParts()
       await untilReached(start, async () => {
         const [failure] = await checkDependencies({ store, ...parts })
