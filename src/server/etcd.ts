@@ -41,7 +41,7 @@ export function etcdSecrets(client: EtcdClient, options: EtcdPartsOptions = {}):
   return keyValueSecrets(etcdKeyValues(client, options))
 }
 
-function etcdKeyValues(client: EtcdClient, options: EtcdPartsOptions): KeyValues {
+export function etcdKeyValues(client: EtcdClient, options: EtcdPartsOptions): KeyValues {
   const database = etcdDatabase(client)
   expectOptions(options, { prefix: 1 })
   const { prefix: given = 'holdfast-documents/' } = options

@@ -4,7 +4,7 @@
  * then compares and sets the room's key.
  */
 import * as v from 'valibot'
-import { systemClock } from '../base/clock.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
 import type { Running } from '../stores/local/calls.ts'
@@ -54,7 +54,7 @@ interface Replacement {
 /** NATS takes 1 MiB and etcd 1.5 MiB by default, and a character has at most three bytes. */
 const PART_LENGTH = 256 * 1024
 
-export function keyValueDocuments(values: KeyValues): DocumentStore {
+export function keyValueDocuments(values: KeyValues, clock: Clock = systemClock): DocumentStore {
   const calls = callsOf(values)
   let nextSweepAt = -Infinity
   /** What the last sweep found unused, with its revision. */
@@ -131,7 +131,7 @@ export function keyValueDocuments(values: KeyValues): DocumentStore {
         const refused = refusalOf((await find(room))?.record ?? null, grant, expected)
         if (refused) return { saved: false, ...refused }
         const texts = textsOf(JSON.stringify(content))
-        const savedAt = systemClock.now()
+        const savedAt = clock.now()
         const saved: SavedParts = { id: randomId(), parts: texts.length, token: grant.token, savedAt }
         let uploaded = 0
         for (const [part, key] of partKeys(room, saved).entries()) {
@@ -145,7 +145,7 @@ export function keyValueDocuments(values: KeyValues): DocumentStore {
           const refused = refusalOf(record, grant, expected)
           if (refused || !record) return { refused: refused ?? { fence: null } }
           // If this process stood still for so long, a sweep may have deleted the parts.
-          if (Math.abs(systemClock.now() - savedAt) > KEEP_FENCE_MS / 2)
+          if (Math.abs(clock.now() - savedAt) > KEEP_FENCE_MS / 2)
             throw new LeaseError('store-unavailable', `${values.backend}: the save took too long`)
           // Of two saves the later one may have uploaded first.
           revision = Math.max(uploaded, record.revision + 1)
@@ -174,11 +174,11 @@ export function keyValueDocuments(values: KeyValues): DocumentStore {
 
     async sweep() {
       // It lists all keys, so it runs once in an hour.
-      if (systemClock.monotonic() < nextSweepAt) return
+      if (clock.monotonic() < nextSweepAt) return
       try {
         unused = await calls.scan((stop) => sweepUnused(values, unused, stop.signal))
       } finally {
-        nextSweepAt = systemClock.monotonic() + KEEP_FENCE_MS
+        nextSweepAt = clock.monotonic() + KEEP_FENCE_MS
       }
     },
   }

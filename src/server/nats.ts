@@ -44,7 +44,7 @@ export function natsSecrets(connection: NatsConnection, options: NatsPartsOption
 }
 
 /** Opens the bucket with the first request. */
-function natsKeyValues(connection: NatsConnection, options: NatsPartsOptions): KeyValues {
+export function natsKeyValues(connection: NatsConnection, options: NatsPartsOptions): KeyValues {
   expectNatsConnection('connection', connection)
   expectOptions(options, { bucket: 1, replicas: 1 })
   const { bucket: name = 'holdfast-documents', replicas = 1 } = options

@@ -36,6 +36,7 @@ import {
   UnreadableContent,
 } from '../../src/server/index.ts'
 import { openSqlite, sqliteAudit, sqliteDocuments } from '../../src/server/node/index.ts'
+import { afterLostAnswers } from '../stores/etcd/lost-answers.ts'
 
 const {
   HOLDFAST_TEST_POSTGRES_URL: serverUrl = '',
@@ -247,15 +248,36 @@ describe('a damaged content', () => {
     expect(await store.read('room')).toMatchObject({ content: 'text' })
   })
 
-  it('in NATS is reported, and is never overwritten by a fence', async () => {
-    const bucket = place()
-    const store = natsDocuments(nats, { bucket })
+  it.each([
+    [
+      'NATS',
+      (bucket: string) => natsDocuments(nats, { bucket }),
+      async (bucket: string, text: string) =>
+        void (await (await new Kvm(nats).open(bucket)).put('room.room', text)),
+    ],
+    [
+      'etcd',
+      (prefix: string) => etcdDocuments(etcd, { prefix }),
+      async (prefix: string, text: string) => void (await etcd.put(`${prefix}room.room`).value(text)),
+    ],
+  ])('in %s is reported, and is never overwritten by a fence', async (_, open, damage) => {
+    const name = place()
+    const store = open(name)
     await store.fence('room', grant(1, 'a'))
-    const kv = await new Kvm(nats).open(bucket)
-    await kv.put('room.room', '{"fence":"?"}')
+    await damage(name, '{"fence":"?"}')
     await expect(store.read('room')).rejects.toThrow(UnreadableContent)
     await expect(store.fence('room', grant(2, 'b'))).rejects.toThrow(UnreadableContent)
     await expect(store.save('room', grant(1, 'a'), 'text')).rejects.toThrow(UnreadableContent)
+  })
+
+  it('in etcd may have lost a part', async () => {
+    const prefix = place()
+    const store = etcdDocuments(etcd, { prefix })
+    await store.fence('room', grant(1, 'a'))
+    await store.save('room', grant(1, 'a'), LARGE)
+    const keys = await etcd.getAll().prefix(`${prefix}part.room.`).keys()
+    await etcd.delete().key(keys.at(-1) ?? '')
+    await expect(store.read('room').then(() => 'read')).rejects.toThrow(UnreadableContent)
   })
 
   it('in NATS may have lost a part', async () => {
@@ -269,6 +291,30 @@ describe('a damaged content', () => {
     expect(keys).toHaveLength(1)
     await kv.purge(keys[0] ?? '')
     await expect(store.read('room').then(() => 'read')).rejects.toThrow(UnreadableContent)
+  })
+})
+
+describe('contents in etcd, with a client that repeats requests whose answers were lost', () => {
+  it('are saved, and are still there after the fence was raised meanwhile', async () => {
+    const prefix = place()
+    const other = etcdDocuments(etcd, { prefix })
+    const store = etcdDocuments(afterLostAnswers(etcd), { prefix })
+    await store.fence('room', grant(1, 'a'))
+    const saving = await store.save('room', grant(1, 'a'), 'text', 0)
+    expect(saving).toMatchObject({ saved: true, revision: (await other.read('room'))?.revision })
+    expect(await other.read('room')).toMatchObject({ content: 'text' })
+    expect(await store.remove('room', grant(1, 'a'))).toEqual({ removed: true })
+    expect(await other.read('room')).toBeNull()
+
+    // Between the two requests, the lock changes hands.
+    const raise = () => other.fence('room', grant(2, 'b'))
+    const late = etcdDocuments(afterLostAnswers(etcd, raise), { prefix })
+    expect(await late.save('room', grant(1, 'a'), 'again')).toMatchObject({ saved: true })
+    expect(await other.read('room')).toMatchObject({ content: 'again', token: grant(1, 'a').token })
+    expect(await late.save('room', grant(1, 'a'), 'too late')).toEqual({
+      saved: false,
+      fence: grant(2, 'b').token,
+    })
   })
 })
 
@@ -312,6 +358,16 @@ describe('an entry of the audit trail that cannot be read', () => {
     await ioRedis.xadd(`${prefix}:audit`, '2-0', 'resource', 'a', 'entry', '{"at":')
     await log.append(entry(3, 'a'))
     expect(await log.read({ limit: 9 })).toEqual({ entries: [entry(3, 'a'), entry(1, 'a')], damaged: [2] })
+  })
+
+  it('in etcd is skipped and reported by its number', async () => {
+    const prefix = place()
+    const log = etcdAudit(etcd, { prefix })
+    for (let n = 1; n <= 3; n++) await log.append(entry(n, 'a'))
+    await etcd.put(`${prefix}audit.2`).value('{')
+    expect(await log.read({ limit: 9 })).toEqual({ entries: [entry(3, 'a'), entry(1, 'a')], damaged: [2] })
+    await etcd.put(`${prefix}audit.head`).value('seven')
+    await expect(log.append(entry(4, 'a'))).rejects.toThrow('cannot be read')
   })
 
   it('in NATS is skipped and reported by its number', async () => {

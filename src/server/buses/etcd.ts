@@ -6,18 +6,16 @@
 import { expectOptions, expectText } from '../../base/arguments.ts'
 import { LeaseError } from '../../base/errors.ts'
 import { randomId } from '../../base/random-id.ts'
-import { isLonger } from '../../base/resource-name.ts'
 import { type EtcdClient, type EtcdDatabase, etcdDatabase } from '../../clients/etcd.ts'
 import { etcdError } from '../../clients/etcd-errors.ts'
+import { expectEtcdSize, MAX_ETCD_BYTES } from '../../clients/etcd-size.ts'
 import type { Bus } from '../bus.ts'
 import { setLimited } from '../limited-map.ts'
 import { createBus, inTurns } from './create-bus.ts'
 import { type Connection, type ConnectionHooks, ListeningConnection } from './listening-connection.ts'
 
-/** A request of etcd has at most 1.5 MiB by default. */
-const MAX_BYTES = 1_500_000
 /** How many characters are sent together at most, each of up to three bytes. */
-const BATCH_LENGTH = MAX_BYTES / 3
+const BATCH_LENGTH = MAX_ETCD_BYTES / 3
 const MAX_SENDERS = 1000
 
 export interface EtcdBusOptions {
@@ -51,11 +49,7 @@ export function etcdBus(client: EtcdClient, options: EtcdBusOptions = {}): Bus &
     })
     return {
       async send(text) {
-        if (isLonger(text, MAX_BYTES))
-          throw new LeaseError(
-            'store-failed',
-            `etcd: a message may have ${MAX_BYTES} bytes, and this has more`,
-          )
+        expectEtcdSize('a message', text)
         await send(text)
       },
       listen: () => listening.open(),
