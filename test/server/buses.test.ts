@@ -16,7 +16,7 @@ import type { EtcdClient } from '../../src/server/index.ts'
 import { eventually } from '../eventually.ts'
 import { HANG_MS } from '../hang-limit.ts'
 import { cuttableProxy } from '../stores/cuttable-proxy.ts'
-import { afterLostAnswers, partsOf } from '../stores/etcd/lost-answers.ts'
+import { afterLostAnswers, partsOf } from '../stores/etcd/odd-clients.ts'
 import { type Pooler, startPgbouncer } from '../stores/postgres/pgbouncer.ts'
 import { TestCluster } from '../stores/redis/cluster.ts'
 import { type BusNode, describeBus } from './describe-bus.ts'
@@ -164,12 +164,13 @@ describe('a bus on etcd', () => {
       },
     }
     await using bus = etcdBus(compacted as EtcdClient, { key })
+    await using sender = etcdBus(client, { key })
     const heard = vi.fn()
     await bus.subscribe(heard)
-    await bus.publish({ topic: 'a', data: {} })
+    await sender.publish({ topic: 'a', data: {} })
     await vi.waitFor(
       async () => {
-        await bus.publish({ topic: 'b', data: {} })
+        await sender.publish({ topic: 'b', data: {} })
         expect(heard).toHaveBeenCalled()
       },
       { timeout: HANG_MS, interval: 50 },

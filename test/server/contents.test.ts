@@ -36,7 +36,7 @@ import {
   UnreadableContent,
 } from '../../src/server/index.ts'
 import { openSqlite, sqliteAudit, sqliteDocuments } from '../../src/server/node/index.ts'
-import { afterLostAnswers } from '../stores/etcd/lost-answers.ts'
+import { afterLostAnswers } from '../stores/etcd/odd-clients.ts'
 
 const {
   HOLDFAST_TEST_POSTGRES_URL: serverUrl = '',

@@ -4,7 +4,7 @@ import { createOnce, type EtcdJobsOptions, etcdJobs, type JobGrant } from '../..
 import { eventually } from '../eventually.ts'
 import { describeJobStore } from '../once/describe-job-store.ts'
 import { expectOneHolder } from '../once/one-holder.ts'
-import { afterLostAnswers } from './etcd/lost-answers.ts'
+import { afterLostAnswers, beforeWrites } from './etcd/odd-clients.ts'
 
 const { HOLDFAST_TEST_ETCD_URL: url = '' } = process.env
 const hosts = url.replace('etcd:', 'http:')
@@ -101,6 +101,22 @@ describe('a job in etcd', () => {
     expect(await jobs.finish('job', { owner: 'a', token }, { result: 1 })).toBe(true)
     expect(await jobs.read('job')).toMatchObject({ status: 'READY', result: 1 })
     expect(await client.getAll().prefix(`${prefix}lock/`)).toEqual({})
+  })
+
+  it('is not extended or finished if its lock ends between the read and the write', async () => {
+    const prefix = freshPrefix()
+    const jobs = etcdJobs(client, { prefix })
+    const endLock = async () => {
+      const [lock] = (await client.getAll().prefix(`${prefix}lock/`).exec()).kvs
+      if (lock) await client.leaseClient.leaseRevoke({ ID: lock.lease })
+    }
+    const late = etcdJobs(beforeWrites(client, endLock), { prefix })
+    await jobs.add('job')
+    await jobs.acquire('job', 'a', 60_000)
+    expect(await late.refresh('job', 'a', 60_000)).toBeNull()
+    const { token } = (await jobs.acquire('job', 'a', 60_000)) as JobGrant
+    expect(await late.finish('job', { owner: 'a', token }, { result: 1 })).toBe(false)
+    expect(await jobs.read('job')).toMatchObject({ status: 'PENDING', attempts: 2 })
   })
 
   it('that is damaged is store-failed, and stays as it is', async () => {
