@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Board, type Report } from './board.ts'
-import { openJobs } from './open-jobs.ts'
+import { ADDRESSES, openJobs } from './open-jobs.ts'
 
 const HELP = `node examples/job-worker/main.ts [options]
 
-  --store <url>    sqlite:<file>, postgres://…, firestore:<project>   (a fresh SQLite file)
-  --table <name>   the table or collection of the jobs                (a fresh one)
+  --store <url>    ${ADDRESSES}   (a fresh SQLite file)
+  --table <name>   the table or collection of the jobs, or the beginning of their keys   (a fresh one)
   --jobs <n>       how many jobs                                      (100)
   --workers <n>    how many processes                                 (3)
   --work <ms>      how long a job takes                               (40)

@@ -4,10 +4,13 @@ import { hasMethods } from './arguments.ts'
 const CLIENT_METHODS: Readonly<Record<string, string>> = {
   sendCommand: 'redis',
   unsafe: 'postgres',
+  // Before the next one, which a connection of mysql2 has too.
+  execute: 'mysql',
   connect: 'postgres',
   drain: 'nats',
   runTransaction: 'firestore',
   prepare: 'sqlite',
+  election: 'etcd',
 }
 
 /** The call that makes a store of what was given instead of one, for a message. */
@@ -19,7 +22,8 @@ export function suggestStore(value: unknown): string {
 
 /** The backend of a client, or of an address, that was given instead of a store; `undefined` if it is neither. */
 export function backendOf(value: unknown): string | undefined {
-  if (typeof value === 'string') return /^(redis|postgres|nats|file|http)\w*:/.exec(value)?.[1] ?? 'sqlite'
+  if (typeof value === 'string')
+    return /^(redis|postgres|mysql|nats|etcd|file|http)\w*:/.exec(value)?.[1] ?? 'sqlite'
   for (const method in CLIENT_METHODS) if (hasMethods(value, method)) return CLIENT_METHODS[method]
   return undefined
 }

@@ -1,10 +1,12 @@
 export type { Duration } from '../base/duration.ts'
+export type { EtcdClient } from '../clients/etcd.ts'
 export type { FirestoreClient } from '../clients/firestore.ts'
 export type { MysqlClient } from '../clients/mysql.ts'
 export type { PostgresClient } from '../clients/postgres.ts'
 export type { RedisClient } from '../clients/redis.ts'
 export type { SqliteDatabase } from '../clients/sqlite.ts'
 export { type AnalysisRepo, type AnalysisRepoOptions, createAnalysisRepo } from './analysis-repo.ts'
+export { type EtcdJobsOptions, etcdJobs } from './etcd-jobs.ts'
 export { type FirestoreJobsOptions, firestoreJobs } from './firestore-jobs.ts'
 export type { OnWarning } from './job-lock.ts'
 export type {

@@ -1,5 +1,7 @@
 import { getEventListeners } from 'node:events'
-import { afterEach, beforeEach, describe, expect, it, type Mock, vi } from 'vitest'
+import { Etcd3 } from 'etcd3'
+import { createPool } from 'mysql2'
+import { afterAll, afterEach, beforeEach, describe, expect, it, type Mock, vi } from 'vitest'
 import { LeaseError } from '../base/errors.ts'
 import type { LeaseEvent } from '../core/index.ts'
 import { memoryStore } from '../stores/memory.ts'
@@ -169,10 +171,19 @@ describe('invalid arguments', () => {
     await expect(call(once)).rejects.toMatchObject(invalid(message))
   })
 
+  const etcd = new Etcd3()
+  afterAll(() => etcd.close())
+
   it.each([
     ['null', null, 'memoryJobs()', 'null'],
     ['a lease store', memoryStore(), 'memoryJobs()', 'an object'],
     ['a pool of Postgres', { connect() {} }, 'postgresJobs(client)', 'an object'],
+    ['a pool of MySQL', createPool({}), 'mysqlJobs(client)', 'a Pool'],
+    ['a promise pool of MySQL', createPool({}).promise(), 'mysqlJobs(client)', 'a PromisePool'],
+    ['a connection of MySQL', { execute() {}, connect() {} }, 'mysqlJobs(client)', 'an object'],
+    ['a client of etcd', etcd, 'etcdJobs(client)', 'an Etcd3'],
+    ['a namespace of etcd', etcd.namespace('app/'), 'etcdJobs(client)', 'a Namespace'],
+    ['the URL of MySQL', 'mysql://localhost/app', 'mysqlJobs(client)', 'a string'],
     ['a client of Redis', { sendCommand() {} }, 'redisJobs(client)', 'an object'],
     ['a lease store of MySQL', { kind: 'mysql' }, 'mysqlJobs(client)', 'an object'],
     ['a URL, which is not shown', 'postgres://user:secret@host', 'postgresJobs(client)', 'a string'],

@@ -138,7 +138,7 @@ function addTo<T>(set: Set<Promise<unknown>>, work: Promise<T>): Promise<T> {
 /** How to make a job store of the client, the address or the lease store that was given instead of one. */
 function factoryFor(value: unknown): string {
   const { kind = backendOf(value) } = Object(value) as { readonly kind?: string }
-  return kind && ['firestore', 'mysql', 'postgres', 'redis', 'sqlite'].includes(kind)
+  return kind && ['etcd', 'firestore', 'mysql', 'postgres', 'redis', 'sqlite'].includes(kind)
     ? `${kind}Jobs(client)`
     : 'memoryJobs()'
 }

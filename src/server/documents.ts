@@ -88,6 +88,12 @@ export type SaveRefusal =
 /** As long as a lease store keeps the row of a free resource. */
 export const KEEP_FENCE_MS = 3_600_000
 
+/**
+ * Lower tokens are not microseconds since 1970: those of etcd are revisions. They do not tell how old a fence is, so
+ * such fences stay.
+ */
+export const FIRST_TIME_TOKEN = 10 ** 15
+
 /** Contents in memory, which end with the process: for tests, or for one process with its locks in memory. */
 export function memoryDocuments(options: { readonly clock?: Clock } = {}): DocumentStore {
   expectOptions(options, { clock: 1 })
@@ -129,7 +135,8 @@ export function memoryDocuments(options: { readonly clock?: Clock } = {}): Docum
     async sweep() {
       // A token is not lower than the time of its grant in microseconds.
       const oldest = (clock.now() - KEEP_FENCE_MS) * 1000
-      for (const [room, { token }] of fences) if (token < oldest && !documents.has(room)) fences.delete(room)
+      for (const [room, { token }] of fences)
+        if (token >= FIRST_TIME_TOKEN && token < oldest && !documents.has(room)) fences.delete(room)
     },
   }
 }

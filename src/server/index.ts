@@ -1,3 +1,4 @@
+export type { EtcdClient } from '../clients/etcd.ts'
 export type { MysqlClient } from '../clients/mysql.ts'
 export type { NatsConnection } from '../clients/nats.ts'
 export type { PostgresClient } from '../clients/postgres.ts'
@@ -13,6 +14,7 @@ export {
 } from '../configuration/settings.ts'
 export { type AuditLog, type AuditQuery, type AuditReading, memoryAudit } from './audit.ts'
 export type { Bus, BusMessage } from './bus.ts'
+export { type EtcdBusOptions, etcdBus } from './buses/etcd.ts'
 export { memoryBus } from './buses/memory.ts'
 export { type MysqlBusOptions, mysqlBus } from './buses/mysql.ts'
 export { type NatsBusOptions, natsBus } from './buses/nats.ts'
@@ -40,6 +42,13 @@ export {
   type Saving,
   UnreadableContent,
 } from './documents.ts'
+export {
+  type EtcdAuditOptions,
+  type EtcdPartsOptions,
+  etcdAudit,
+  etcdDocuments,
+  etcdSecrets,
+} from './etcd.ts'
 export type { ClientOf } from './http/request-handler.ts'
 export {
   type Action,
@@ -53,8 +62,13 @@ export {
 export { jsonLog, type Log, type LogLevel } from './log.ts'
 export { type MigrateServerOptions, migrateServer } from './migrate-server.ts'
 export { mysqlAudit, mysqlDocuments, mysqlSecrets } from './mysql.ts'
-export { type NatsPartsOptions, natsDocuments, natsSecrets } from './nats.ts'
-export { type NatsAuditOptions, natsAudit } from './nats-audit.ts'
+export {
+  type NatsAuditOptions,
+  type NatsPartsOptions,
+  natsAudit,
+  natsDocuments,
+  natsSecrets,
+} from './nats.ts'
 export { postgresAudit, postgresDocuments, postgresSecrets } from './postgres.ts'
 export {
   checkDependencies,

@@ -15,6 +15,7 @@ import { Calls } from '../stores/local/calls.ts'
 import { type AuditLog, pageOf, parseEntry } from './audit.ts'
 import {
   type DocumentStore,
+  FIRST_TIME_TOKEN,
   type Grant,
   KEEP_FENCE_MS,
   type SaveRefusal,
@@ -115,7 +116,8 @@ export function mysqlDocuments(client: MysqlClient, options: SqlDocumentsOptions
       return isDone ? { removed: true } : { removed: false, ...done }
     },
     async sweep() {
-      await change(`delete from ${name} where content is null and fence < (${NOW} - ${KEEP_FENCE_MS}) * 1000`)
+      await change(`delete from ${name} where content is null and fence >= ${FIRST_TIME_TOKEN}
+        and fence < (${NOW} - ${KEEP_FENCE_MS}) * 1000`)
     },
   }
 }

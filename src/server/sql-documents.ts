@@ -1,6 +1,7 @@
 import { expectOptions } from '../base/arguments.ts'
 import {
   type DocumentStore,
+  FIRST_TIME_TOKEN,
   type Grant,
   KEEP_FENCE_MS,
   type SaveRefusal,
@@ -98,7 +99,8 @@ export function sqlDocuments(dialect: Dialect, options: SqlDocumentsOptions): Do
     },
     async sweep() {
       await sql(
-        `delete from ${table} where content is null and fence < (${dialect.now} - ${KEEP_FENCE_MS}) * 1000`,
+        `delete from ${table} where content is null and fence >= ${FIRST_TIME_TOKEN}
+          and fence < (${dialect.now} - ${KEEP_FENCE_MS}) * 1000`,
         [],
       )
     },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { browserAt } from '../server/node-client.ts'
-import { holdfast } from './holdfast.ts'
+import { eventually } from '../eventually.ts'
+import { browserAt, joinRoom } from '../server/node-client.ts'
+import { ADMIN_TOKEN } from '../server/service-bed.ts'
 import { startServe } from './server.ts'
 
 const {
@@ -19,14 +20,28 @@ describe.each([
   ['postgres', `${postgres}?table=${name}`],
   ['mysql', `${mysql}?table=${name}`],
   ['nats', `${nats}?bucket=${name}`],
+  ['etcd', `${etcd}?prefix=${name}/`],
 ])('two nodes of holdfast serve on %s', (_, store) => {
-  const start = () => startServe(store, '--ttl', '1h', '--log-level', 'warn')
+  const start = () => startServe(store, '--ttl', '1h', '--log-level', 'warn', '--admin-tokens', ADMIN_TOKEN)
+  const trail = async (url: string) => {
+    const headers = { Authorization: `Bearer ${ADMIN_TOKEN}` }
+    const { body } = await browserAt(url).call('GET', '/api/audit', undefined, { headers })
+    return body.entries.map(({ action }) => action)
+  }
 
-  it('share contents, fences and sessions, and keep them over a restart', async () => {
+  it('share contents, fences, sessions and events, and keep them over a restart', async () => {
     const [a, b] = await Promise.all([start(), start()])
+    const room = await joinRoom(b.url, 'draft')
     const first = browserAt(a.url, 'first')
     const { token, you } = (await first.call('POST', LOCK)).body
+    expect((await browserAt(b.url).call('GET', LOCK)).body).toMatchObject({ is_locked: true, token })
     expect((await first.call('PUT', ROOM, { content: 'by the first', token })).status).toBe(200)
+    await eventually(() =>
+      expect(room.heard).toEqual(expect.arrayContaining(['document.locked', 'document.saved'])),
+    )
+    room.close()
+    const over = await first.call('PUT', ROOM, { content: '', token }, { headers: { 'If-Match': '"0"' } })
+    expect([over.status, over.body.error]).toEqual([412, 'revision_mismatch'])
 
     const firstAtB = browserAt(b.url, 'first')
     firstAtB.cookie = first.cookie
@@ -49,6 +64,7 @@ describe.each([
     for (const { server } of [a, b]) server.signal('SIGKILL')
     await Promise.all([a.server.ended, b.server.ended])
     const c = await start()
+    expect(await trail(c.url)).toEqual(['lock', 'unlock', 'lock'])
     const [firstAtC, secondAtC] = [browserAt(c.url, 'first'), browserAt(c.url, 'second')]
     firstAtC.cookie = first.cookie
     secondAtC.cookie = second.cookie
@@ -58,12 +74,4 @@ describe.each([
     const again = await secondAtC.call('PUT', ROOM, { content: 'after the restart', token: newer })
     expect(again.status).toBe(200)
   })
-})
-
-it('holdfast serve says that it cannot keep documents in etcd, and what to use', async () => {
-  const { code, stderr } = await holdfast(['serve', '--port', '0', '--store', etcd])
-  expect(stderr).toContain(
-    `serve cannot keep documents in ${etcd}; use sqlite:, postgres:, mysql:, redis: or nats:`,
-  )
-  expect(code).toBe(64)
 })

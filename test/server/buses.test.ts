@@ -1,17 +1,22 @@
 import { connect as connectNats } from '@nats-io/transport-node'
+import { Etcd3 } from 'etcd3'
 import { Cluster, Redis } from 'ioredis'
 import { createPool } from 'mysql2/promise'
 import pg from 'pg'
 import postgres from 'postgres'
 import { createClient, createCluster } from 'redis'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { etcdBus } from '../../src/server/buses/etcd.ts'
 import { memoryBus } from '../../src/server/buses/memory.ts'
 import { mysqlBus } from '../../src/server/buses/mysql.ts'
 import { natsBus } from '../../src/server/buses/nats.ts'
 import { postgresBus } from '../../src/server/buses/postgres.ts'
 import { redisBus } from '../../src/server/buses/redis.ts'
+import type { EtcdClient } from '../../src/server/index.ts'
 import { eventually } from '../eventually.ts'
+import { HANG_MS } from '../hang-limit.ts'
 import { cuttableProxy } from '../stores/cuttable-proxy.ts'
+import { afterLostAnswers, partsOf } from '../stores/etcd/odd-clients.ts'
 import { type Pooler, startPgbouncer } from '../stores/postgres/pgbouncer.ts'
 import { TestCluster } from '../stores/redis/cluster.ts'
 import { type BusNode, describeBus } from './describe-bus.ts'
@@ -22,6 +27,7 @@ const {
   HOLDFAST_TEST_REDIS_URL = 'redis://127.0.0.1:6379',
   HOLDFAST_TEST_NATS_URL = 'nats://127.0.0.1:4222',
   HOLDFAST_TEST_MYSQL_URL = 'mysql://127.0.0.1:3306/test',
+  HOLDFAST_TEST_ETCD_URL = 'etcd://127.0.0.1:2379',
 } = process.env
 
 type Connected = Pick<BusNode, 'bus' | 'end'>
@@ -78,6 +84,13 @@ const connect: Record<string, readonly [server: string, (url: string, name: stri
         return { bus: mysqlBus(pool, { table, poll: 10 }), end: () => pool.end() }
       },
     ],
+    etcd: [
+      HOLDFAST_TEST_ETCD_URL,
+      async (url, key) => {
+        const client = new Etcd3({ hosts: `http://${new URL(url).host}` })
+        return { bus: etcdBus(client, { key }), end: () => client.close() }
+      },
+    ],
     nats: [
       HOLDFAST_TEST_NATS_URL,
       async (url, subject) => {
@@ -93,6 +106,78 @@ for (const [name, [server, open]] of Object.entries(connect))
     const channel = freshName()
     return () => throughProxy(server, (url) => open(url, channel))
   })
+
+describe('a bus on etcd', () => {
+  const hosts = HOLDFAST_TEST_ETCD_URL.replace('etcd:', 'http:')
+  const client = new Etcd3({ hosts })
+  afterAll(() => client.close())
+
+  it('delivers a message once although the client repeats requests whose answers were lost', async () => {
+    await using bus = etcdBus(afterLostAnswers(client), { key: freshName() })
+    const heard: unknown[] = []
+    await bus.subscribe(({ data: { n } }) => heard.push(n))
+    for (let n = 1; n <= 3; n++) await bus.publish({ topic: 'a', data: { n } })
+    await eventually(() => expect(heard).toContain(3))
+    expect(heard).toEqual([1, 2, 3])
+  })
+
+  it('keeps one key, ignores what others write there, and refuses a message that is too large', async () => {
+    const key = freshName()
+    await using bus = etcdBus(client, { key })
+    const heard = vi.fn()
+    await bus.subscribe(heard)
+    for (const foreign of ['', 'text', '\n\n', 'a 1\n{', 'a b\n{}']) await client.put(key).value(foreign)
+    await client.delete().key(key)
+    await expect(bus.publish({ topic: 'a', data: { text: 'x'.repeat(2_000_000) } })).rejects.toMatchObject({
+      code: 'store-failed',
+      message: expect.stringContaining('expected a message of at most 1500000 bytes'),
+    })
+    const large = { topic: 'a', data: { text: '文'.repeat(400_000) } }
+    await Promise.all(Array.from({ length: 5 }, () => bus.publish(large)))
+    await eventually(() => expect(heard).toHaveBeenCalledTimes(5))
+    expect(await client.getAll().prefix(key).keys()).toEqual([key])
+  })
+
+  it('listens again after the history that it had not received was compacted', async () => {
+    const key = freshName()
+    // The watch of this client is told so with its first message.
+    let isFirst = true
+    const compacted = {
+      ...partsOf(client),
+      watchClient: {
+        async watch() {
+          const stream = await client.watchClient.watch()
+          if (!isFirst) return stream
+          isFirst = false
+          const on = stream.on.bind(stream)
+          return Object.assign(stream, {
+            on: (event: 'data', listener: (message: object) => void) =>
+              on(event, (message) =>
+                listener(
+                  event === 'data' && message.events.length > 0
+                    ? { ...message, canceled: true, compact_revision: '1' }
+                    : message,
+                ),
+              ),
+          })
+        },
+      },
+    }
+    await using bus = etcdBus(compacted as EtcdClient, { key })
+    await using sender = etcdBus(client, { key })
+    const heard = vi.fn()
+    await bus.subscribe(heard)
+    await sender.publish({ topic: 'a', data: {} })
+    await vi.waitFor(
+      async () => {
+        await sender.publish({ topic: 'b', data: {} })
+        expect(heard).toHaveBeenCalled()
+      },
+      { timeout: HANG_MS, interval: 50 },
+    )
+    expect(heard.mock.calls.flat().map(({ topic }) => topic)).not.toContain('a')
+  })
+})
 
 describe('a cluster of Redis', () => {
   let cluster: TestCluster
@@ -159,6 +244,7 @@ describe('a bus behind PgBouncer in transaction mode', () => {
 it.each([
   ['postgresBus', 'client', (client: unknown) => postgresBus(client as never)],
   ['redisBus', 'client', (client: unknown) => redisBus(client as never)],
+  ['etcdBus', 'client', (client: unknown) => etcdBus(client as never)],
   ['natsBus', 'connection', (connection: unknown) => natsBus(connection as never)],
 ])('%s refuses a foreign %s', async (_, option, make) => {
   for (const foreign of [...FOREIGN, undefined, {}, () => {}, new Map()])

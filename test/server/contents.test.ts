@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Kvm } from '@nats-io/kv'
 import { connect } from '@nats-io/transport-node'
+import { Etcd3 } from 'etcd3'
 import { Redis } from 'ioredis'
 import { createPool } from 'mysql2/promise'
 import pg from 'pg'
@@ -14,6 +15,9 @@ import type { AuditEntry } from '../../src/protocol/index.ts'
 import {
   type AuditLog,
   type DocumentStore,
+  etcdAudit,
+  etcdDocuments,
+  etcdSecrets,
   memoryAudit,
   memoryDocuments,
   mysqlAudit,
@@ -32,12 +36,14 @@ import {
   UnreadableContent,
 } from '../../src/server/index.ts'
 import { openSqlite, sqliteAudit, sqliteDocuments } from '../../src/server/node/index.ts'
+import { afterLostAnswers } from '../stores/etcd/odd-clients.ts'
 
 const {
   HOLDFAST_TEST_POSTGRES_URL: serverUrl = '',
   HOLDFAST_TEST_REDIS_URL: redisUrl = '',
   HOLDFAST_TEST_NATS_URL: natsUrl = '',
   HOLDFAST_TEST_MYSQL_URL: mysqlUrl = '',
+  HOLDFAST_TEST_ETCD_URL: etcdUrl = '',
 } = process.env
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-contents-'))
 const pool = new pg.Pool({ connectionString: serverUrl, max: 4 })
@@ -47,8 +53,10 @@ const ioRedis = new Redis(redisUrl)
 const nodeRedis = await createClient({ url: redisUrl }).connect()
 const nats = await connect({ servers: natsUrl })
 const mysql = createPool(mysqlUrl)
+const etcd = new Etcd3({ hosts: etcdUrl.replace('etcd:', 'http:') })
 afterAll(async () => {
   ioRedis.disconnect()
+  etcd.close()
   nodeRedis.destroy()
   await Promise.all([pool.end(), sql.end(), nats.close(), mysql.end()])
   database.close()
@@ -68,12 +76,14 @@ const DOCUMENTS: readonly (readonly [string, () => () => DocumentStore])[] = [
   ['ioredis', () => at((prefix) => redisDocuments(ioRedis, { prefix }))],
   ['redis', () => at((prefix) => redisDocuments(nodeRedis, { prefix }))],
   ['NATS', () => at((bucket) => natsDocuments(nats, { bucket }))],
+  ['etcd', () => at((prefix) => etcdDocuments(etcd, { prefix }))],
   ['MySQL', () => at((table) => mysqlDocuments(mysql, { table }))],
 ]
 const SECRETS: readonly (readonly [string, () => () => SecretStore])[] = [
   ['pg', () => at((table) => postgresSecrets(pool, { table }))],
   ['ioredis', () => at((prefix) => redisSecrets(ioRedis, { prefix }))],
   ['NATS', () => at((bucket) => natsSecrets(nats, { bucket }))],
+  ['etcd', () => at((prefix) => etcdSecrets(etcd, { prefix }))],
   ['MySQL', () => at((table) => mysqlSecrets(mysql, { table }))],
 ]
 const AUDITS: readonly (readonly [string, () => AuditLog])[] = [
@@ -84,6 +94,7 @@ const AUDITS: readonly (readonly [string, () => AuditLog])[] = [
   ['ioredis', () => redisAudit(ioRedis, { prefix: place(), maxEntries: MAX_ENTRIES })],
   ['redis', () => redisAudit(nodeRedis, { prefix: place(), maxEntries: MAX_ENTRIES })],
   ['NATS', () => natsAudit(nats, { bucket: place(), maxEntries: MAX_ENTRIES })],
+  ['etcd', () => etcdAudit(etcd, { prefix: place(), maxEntries: MAX_ENTRIES })],
   ['MySQL', () => mysqlAudit(mysql, { table: place(), maxEntries: MAX_ENTRIES })],
 ]
 const LARGE = '文🔒'.repeat(300_000)
@@ -164,17 +175,22 @@ describe.each(DOCUMENTS)('contents in %s', (backend, create) => {
   it('leave no fence behind in rooms where nothing was saved for an hour', async () => {
     const store = create()()
     if (!store.sweep) return
-    const old = { token: 1, holder: 'a' }
+    const old = { token: 10 ** 15, holder: 'a' }
+    // As etcd grants them: their number does not tell their age.
+    const revision = { token: 1, holder: 'a' }
     await store.fence('empty', old)
+    await store.fence('of etcd', revision)
     await store.fence('kept', old)
     await store.fence('recent', grant(1, 'a'))
     await store.save('kept', old, 'text')
     await store.sweep()
-    // NATS knows the age of a fence by its own clock.
-    if (backend !== 'NATS') expect(await store.save('empty', old, '')).toEqual({ saved: false, fence: null })
+    // On NATS and etcd the age of a fence is counted from the first sweep on.
+    if (backend !== 'NATS' && backend !== 'etcd')
+      expect(await store.save('empty', old, '')).toEqual({ saved: false, fence: null })
     expect(await store.read('kept')).toMatchObject({ content: 'text' })
     expect(await store.save('kept', old, 'more')).toMatchObject({ saved: true })
     expect(await store.save('recent', grant(1, 'a'), '')).toMatchObject({ saved: true })
+    expect(await store.save('of etcd', revision, '')).toMatchObject({ saved: true })
   })
 
   it.each<[JsonValue]>([[null], ['text with \u0000 and 🔒'], [{ list: [1, 2.5, 'x'], '"quoted"': true }]])(
@@ -236,15 +252,36 @@ describe('a damaged content', () => {
     expect(await store.read('room')).toMatchObject({ content: 'text' })
   })
 
-  it('in NATS is reported, and is never overwritten by a fence', async () => {
-    const bucket = place()
-    const store = natsDocuments(nats, { bucket })
+  it.each([
+    [
+      'NATS',
+      (bucket: string) => natsDocuments(nats, { bucket }),
+      async (bucket: string, text: string) =>
+        void (await (await new Kvm(nats).open(bucket)).put('room.room', text)),
+    ],
+    [
+      'etcd',
+      (prefix: string) => etcdDocuments(etcd, { prefix }),
+      async (prefix: string, text: string) => void (await etcd.put(`${prefix}room.room`).value(text)),
+    ],
+  ])('in %s is reported, and is never overwritten by a fence', async (_, open, damage) => {
+    const name = place()
+    const store = open(name)
     await store.fence('room', grant(1, 'a'))
-    const kv = await new Kvm(nats).open(bucket)
-    await kv.put('room.room', '{"fence":"?"}')
+    await damage(name, '{"fence":"?"}')
     await expect(store.read('room')).rejects.toThrow(UnreadableContent)
     await expect(store.fence('room', grant(2, 'b'))).rejects.toThrow(UnreadableContent)
     await expect(store.save('room', grant(1, 'a'), 'text')).rejects.toThrow(UnreadableContent)
+  })
+
+  it('in etcd may have lost a part', async () => {
+    const prefix = place()
+    const store = etcdDocuments(etcd, { prefix })
+    await store.fence('room', grant(1, 'a'))
+    await store.save('room', grant(1, 'a'), LARGE)
+    const keys = await etcd.getAll().prefix(`${prefix}part.room.`).keys()
+    await etcd.delete().key(keys.at(-1) ?? '')
+    await expect(store.read('room').then(() => 'read')).rejects.toThrow(UnreadableContent)
   })
 
   it('in NATS may have lost a part', async () => {
@@ -258,6 +295,30 @@ describe('a damaged content', () => {
     expect(keys).toHaveLength(1)
     await kv.purge(keys[0] ?? '')
     await expect(store.read('room').then(() => 'read')).rejects.toThrow(UnreadableContent)
+  })
+})
+
+describe('contents in etcd, with a client that repeats requests whose answers were lost', () => {
+  it('are saved, and are still there after the fence was raised meanwhile', async () => {
+    const prefix = place()
+    const other = etcdDocuments(etcd, { prefix })
+    const store = etcdDocuments(afterLostAnswers(etcd), { prefix })
+    await store.fence('room', grant(1, 'a'))
+    const saving = await store.save('room', grant(1, 'a'), 'text', 0)
+    expect(saving).toMatchObject({ saved: true, revision: (await other.read('room'))?.revision })
+    expect(await other.read('room')).toMatchObject({ content: 'text' })
+    expect(await store.remove('room', grant(1, 'a'))).toEqual({ removed: true })
+    expect(await other.read('room')).toBeNull()
+
+    // Between the two requests, the lock changes hands.
+    const raise = () => other.fence('room', grant(2, 'b'))
+    const late = etcdDocuments(afterLostAnswers(etcd, raise), { prefix })
+    expect(await late.save('room', grant(1, 'a'), 'again')).toMatchObject({ saved: true })
+    expect(await other.read('room')).toMatchObject({ content: 'again', token: grant(1, 'a').token })
+    expect(await late.save('room', grant(1, 'a'), 'too late')).toEqual({
+      saved: false,
+      fence: grant(2, 'b').token,
+    })
   })
 })
 
@@ -287,9 +348,9 @@ describe.each(AUDITS)('the audit trail in %s', (_, audit) => {
 
   it('keeps every entry that nodes append at once', async () => {
     const log = audit()
-    await Promise.all(Array.from({ length: 20 }, (_, n) => log.append(entry(n, 'a'))))
-    const { entries } = await log.read({ limit: 100 })
-    expect(tokens(entries).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n))
+    await Promise.all(Array.from({ length: 100 }, (_, n) => log.append(entry(n, 'a'))))
+    const { entries } = await log.read({ limit: 200 })
+    expect(tokens(entries).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, n) => n))
   })
 })
 
@@ -301,6 +362,16 @@ describe('an entry of the audit trail that cannot be read', () => {
     await ioRedis.xadd(`${prefix}:audit`, '2-0', 'resource', 'a', 'entry', '{"at":')
     await log.append(entry(3, 'a'))
     expect(await log.read({ limit: 9 })).toEqual({ entries: [entry(3, 'a'), entry(1, 'a')], damaged: [2] })
+  })
+
+  it('in etcd is skipped and reported by its number', async () => {
+    const prefix = place()
+    const log = etcdAudit(etcd, { prefix })
+    for (let n = 1; n <= 3; n++) await log.append(entry(n, 'a'))
+    await etcd.put(`${prefix}audit.2`).value('{')
+    expect(await log.read({ limit: 9 })).toEqual({ entries: [entry(3, 'a'), entry(1, 'a')], damaged: [2] })
+    await etcd.put(`${prefix}audit.head`).value('seven')
+    await expect(log.append(entry(4, 'a'))).rejects.toThrow('cannot be read')
   })
 
   it('in NATS is skipped and reported by its number', async () => {

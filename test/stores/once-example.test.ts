@@ -5,7 +5,12 @@ import { describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run-tool.ts'
 import { HANG_MS } from '../hang-limit.ts'
 
-const { HOLDFAST_TEST_POSTGRES_URL: postgresUrl = '' } = process.env
+const {
+  HOLDFAST_TEST_POSTGRES_URL: postgresUrl = '',
+  HOLDFAST_TEST_MYSQL_URL: mysqlUrl = '',
+  HOLDFAST_TEST_REDIS_URL: redisUrl = '',
+  HOLDFAST_TEST_ETCD_URL: etcdUrl = '',
+} = process.env
 const run = async (...args: string[]) => {
   const main = join(root, 'examples/job-worker/main.ts')
   const { stdout } = await promisify(execFile)(process.execPath, [main, ...args], { timeout: 4 * HANG_MS })
@@ -31,6 +36,12 @@ describe('the example of job workers', () => {
     expect(lines).toContain('worker-1 was killed (SIGKILL)')
     expect(lines.some((line) => /worker-[23] recovers job-\d+ \(attempt 2\)/.test(line))).toBe(true)
     expect(lines.at(-1)).toBe('4 of 4 jobs are READY, 1 recovered from a dead worker')
+  })
+
+  it.each([mysqlUrl, redisUrl, etcdUrl])('runs jobs once each on %s', async (store) => {
+    const lines = await run('--jobs', '6', '--ttl', '20000', '--store', store)
+    expect(ran(lines).toSorted()).toEqual(Array.from({ length: 6 }, (_, n) => `job-${n + 1}`))
+    expect(lines.at(-1)).toBe('6 of 6 jobs are READY, 0 recovered from a dead worker')
   })
 
   it('explains its options', async () => {

@@ -64,12 +64,7 @@ the locks are. SIGTERM and Ctrl-C close the service after the current requests; 
     }
     let isRunning = false
     const serve = async ({ store, serverParts }: OpenedStore) => {
-      if (!serverParts)
-        throw usageFailure(
-          store.kind === 'http'
-            ? `serve needs a store of its own; ${shown} is another server`
-            : `serve cannot keep documents in ${shown}; use sqlite:, postgres:, mysql:, redis: or nats:`,
-        )
+      if (!serverParts) throw usageFailure(`serve needs a store of its own; ${shown} is another server`)
       const { secretsFile = '', ...parts } = await serverParts()
       await untilReached(start, async () => {
         const [failure] = await checkDependencies({ store, ...parts })

@@ -99,6 +99,25 @@ export function createBus(
   return { publish, subscribe, check, close, [Symbol.asyncDispose]: close }
 }
 
+/** For backends on which requests overtake each other: sends one batch at a time. What comes meanwhile is the next. */
+export function inTurns(
+  send: (texts: readonly string[]) => Promise<unknown>,
+): (...texts: readonly string[]) => Promise<unknown> {
+  let waiting: string[] = []
+  let turn: Promise<unknown> = Promise.resolve()
+  const sendWaiting = () => {
+    const texts = waiting
+    waiting = []
+    return send(texts)
+  }
+  return (...texts) => {
+    const isFirst = waiting.length === 0
+    waiting.push(...texts)
+    if (isFirst) turn = turn.then(sendWaiting, sendWaiting)
+    return turn
+  }
+}
+
 function format(message: BusMessage): string {
   expectObject('message', message)
   expectText('message.topic', message.topic)

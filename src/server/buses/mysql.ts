@@ -5,7 +5,7 @@ import { bytes, MYSQL_CLOCK, type MysqlClient, mysqlText } from '../../clients/m
 import { mysqlError } from '../../clients/mysql-errors.ts'
 import type { Bus } from '../bus.ts'
 import { type MysqlTable, tableOf } from '../mysql.ts'
-import { createBus, type Transport, type TransportContext } from './create-bus.ts'
+import { createBus, inTurns, type Transport, type TransportContext } from './create-bus.ts'
 
 const POLL_MS = 50
 /** Numbers are given when a message is sent, and its transaction may end after one with a higher number. */
@@ -42,8 +42,7 @@ class TableTransport implements Transport {
   readonly #table: MysqlTable
   readonly #context: TransportContext
   readonly #pollMs: number
-  /** One at a time, because texts arrive in the order in which they are numbered. */
-  #sending: Promise<unknown> = Promise.resolve()
+  readonly #send: ReturnType<typeof inTurns>
   /** Messages up to this number were passed on or missed. `undefined`: the next look begins with later ones. */
   #floor: number | undefined
   /** Later messages that were passed on, with the time. */
@@ -55,13 +54,14 @@ class TableTransport implements Transport {
     this.#table = table
     this.#context = context
     this.#pollMs = pollMs
+    this.#send = inTurns((texts) => {
+      const rows = texts.map((text) => `(${NOW}, ${bytes(text)})`)
+      return table.change(`insert into ${table.name} (sent_at, text) values ${rows.join(', ')}`)
+    })
   }
 
   send(text: string): Promise<unknown> {
-    const insert = `insert into ${this.#table.name} (sent_at, text) values (${NOW}, ${bytes(text)})`
-    const send = () => this.#table.change(insert)
-    this.#sending = this.#sending.then(send, send)
-    return this.#sending
+    return this.#send(text)
   }
 
   async listen(): Promise<void> {

@@ -11,7 +11,7 @@ import {
 } from '../../clients/postgres.ts'
 import { postgresError } from '../../clients/postgres-errors.ts'
 import type { Bus } from '../bus.ts'
-import { createBus } from './create-bus.ts'
+import { createBus, inTurns } from './create-bus.ts'
 import { type Connection, type ConnectionHooks, ListeningConnection } from './listening-connection.ts'
 import { Parts, partsOf } from './postgres-parts.ts'
 
@@ -52,25 +52,12 @@ export function postgresBus(client: PostgresClient, options: PostgresBusOptions 
     })
     const sender = randomId()
     let sent = 0
-    let waiting: string[] = []
-    let turn: Promise<void> = Promise.resolve()
-
-    /** One statement at a time: a pool has many connections, on which one statement could overtake another. */
-    async function sendWaiting(): Promise<void> {
-      const notifications = waiting
-      waiting = []
+    const send = inTurns(async (notifications) => {
       await notify(notifications)
       listening.expectEcho()
-    }
-
+    })
     return {
-      send(text) {
-        const isFirst = waiting.length === 0
-        waiting.push(...partsOf(sender, sent++, text))
-        // Texts that come while a statement runs are sent together with the next one.
-        if (isFirst) turn = turn.then(sendWaiting, sendWaiting)
-        return turn
-      },
+      send: (text) => send(...partsOf(sender, sent++, text)),
       listen: () => listening.open(),
       unlisten: () => listening.closeIfUnneeded(),
     }

@@ -1,0 +1,15 @@
+import { LeaseError } from '../base/errors.ts'
+
+/** A request of etcd has at most 1.5 MiB by default. The rest is for what else is in it. */
+export const MAX_ETCD_BYTES = 1_500_000
+
+/** Refuses a value that etcd would refuse. If it is much larger, `etcd3` then sends nothing for seconds. */
+export function expectEtcdSize(what: string, text: string, resource?: string): void {
+  const bytes = new TextEncoder().encode(text).length
+  if (bytes > MAX_ETCD_BYTES)
+    throw new LeaseError(
+      'store-failed',
+      `etcd: expected ${what} of at most ${MAX_ETCD_BYTES} bytes, got ${bytes}`,
+      { resource },
+    )
+}

@@ -1,0 +1,175 @@
+/**
+ * A job is a record as JSON under one key. Its lock is another key, attached to an etcd lease: the job is locked while
+ * that key exists. So etcd itself ends the lock, and no clock of a worker decides.
+ */
+import { expectOptions, expectText, isObject } from '../base/arguments.ts'
+import { systemClock } from '../base/clock.ts'
+import { LeaseError } from '../base/errors.ts'
+import {
+  type EtcdClient,
+  type EtcdCondition,
+  type EtcdEntry,
+  type EtcdOperation,
+  etcdDatabase,
+} from '../clients/etcd.ts'
+import { etcdError } from '../clients/etcd-errors.ts'
+import { expectEtcdSize } from '../clients/etcd-size.ts'
+import {
+  type DocumentDecision,
+  type DocumentFields,
+  documentJobs,
+  type JobDocument,
+  type JobDocuments,
+} from './document-jobs.ts'
+import type { JobStore } from './job-store.ts'
+import { DOCUMENT_FIELDS, fieldsOf, type JobFields, type JobStatuses, statusesOf } from './naming.ts'
+import { writeUnlessChanged } from './optimistic.ts'
+import { parseTime } from './stored-values.ts'
+
+export interface EtcdJobsOptions {
+  /** All keys begin with it. Default `analyses/`. */
+  readonly prefix?: string
+  /** Other names for the fields, such as `{ status: 'state' }`. Default: the names of `JobFields`. */
+  readonly fields?: Partial<JobFields>
+  readonly statuses?: JobStatuses
+}
+
+interface FoundJob {
+  readonly record: EtcdEntry | undefined
+  readonly lock: EtcdEntry | undefined
+  /** When it was read, by the clock of this process. */
+  readonly now: number
+  /** Milliseconds that the lock has left. */
+  readonly remaining: number
+}
+
+/**
+ * Jobs in etcd. A lock ends with an etcd lease, whose TTL is rounded up to whole seconds. It uses your client and
+ * leaves it open.
+ *
+ * @example
+ * const once = createOnce(etcdJobs(new Etcd3({ hosts })))
+ */
+export function etcdJobs(client: EtcdClient, options: EtcdJobsOptions = {}): JobStore {
+  const database = etcdDatabase(client)
+  expectOptions(options, { prefix: 1, fields: 1, statuses: 1 })
+  const { prefix: given = 'analyses/' } = options
+  expectText('prefix', given)
+  const names = fieldsOf('fields', DOCUMENT_FIELDS, options.fields)
+  const prefix = database.prefix + given
+  const recordKey = (id: string) => `${prefix}job/${id}`
+  const lockKey = (id: string) => `${prefix}lock/${id}`
+
+  const documents: JobDocuments = {
+    kind: 'etcd',
+    create: (id, fields) =>
+      explained(id, async () => {
+        const put = { put: recordKey(id), value: JSON.stringify(fields) }
+        await database.transact([isAt(recordKey(id), undefined)], [put])
+      }),
+    read: (id) => explained(id, async () => documentOf(id, await find(id))),
+    transact: <T>(id: string, decide: (document: JobDocument | null) => DocumentDecision<T>) =>
+      explained(id, () =>
+        writeUnlessChanged(
+          () => find(id),
+          (found) => decide(documentOf(id, found)),
+          (fields, found) => write(id, fields, found),
+        ),
+      ),
+  }
+  return {
+    ...documentJobs(documents, names, statusesOf(options.statuses)),
+    allow: (callTimeout) => database.limit.allow(callTimeout),
+  }
+
+  async function find(id: string): Promise<FoundJob> {
+    const { results } = await database.transact(
+      [],
+      [{ get: { key: recordKey(id) } }, { get: { key: lockKey(id) } }],
+    )
+    const [record, lock] = results.map(({ entries }) => entries[0])
+    if (lock?.lease === '0') throw damaged(id, `an etcd lease at the key ${lock.key}`)
+    const now = systemClock.now()
+    // Rounded up: it must not seem to have ended before it has.
+    const secondsLeft = lock ? 1 + (await database.secondsLeft(lock.lease)) : 0
+    return { record, lock, now, remaining: 1000 * secondsLeft }
+  }
+
+  /** Resolves with whether neither the record nor the lock has changed. */
+  async function write(id: string, fields: DocumentFields, found: FoundJob): Promise<boolean> {
+    const { record, lock } = found
+    const operations: EtcdOperation[] = []
+    const {
+      [names.lockOwner]: owner,
+      [names.lockExpiresAt]: expiry,
+      [names.lockHeartbeatAt]: beat,
+      ...stored
+    } = fields
+    if (Object.keys(stored).length > 0) {
+      const value = JSON.stringify({ ...fieldsIn(id, record), ...stored })
+      expectEtcdSize('the record of a job', value, id)
+      operations.push({ put: recordKey(id), value })
+    }
+    const expiresAt = parseTime(expiry)
+    const seconds = Math.ceil(((expiresAt ?? found.now) - found.now) / 1000)
+    const lease = seconds > 0 ? (await database.grantLease(seconds)).lease : undefined
+    if (lease !== undefined) {
+      const locked = {
+        ...fieldsIn(id, lock),
+        ...(owner !== undefined && { [names.lockOwner]: owner }),
+        [names.lockExpiresAt]: expiry,
+        [names.lockHeartbeatAt]: beat,
+      }
+      operations.push({ put: lockKey(id), value: JSON.stringify(locked), lease })
+    } else if (lock && expiry === null) operations.push({ remove: lockKey(id) })
+    const { succeeded, results } = await database.transact(
+      [isAt(recordKey(id), record), isAt(lockKey(id), lock)],
+      operations,
+      [{ get: { key: lockKey(id) } }],
+    )
+    // The client repeats a request whose answer was lost.
+    const isOurs = succeeded || (lease !== undefined && results[0]?.entries[0]?.lease === lease)
+    const unused = isOurs ? lock?.lease : lease
+    // In the background: without keys, it ends by itself.
+    if (unused !== undefined) database.revokeLease(unused).catch(() => {})
+    return isOurs
+  }
+
+  async function explained<T>(id: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      throw etcdError(error, id)
+    }
+  }
+
+  function documentOf(id: string, { record, lock, now, remaining }: FoundJob): JobDocument | null {
+    if (!record) return null
+    const fields: Record<string, unknown> = {
+      ...fieldsIn(id, record),
+      [names.lockOwner]: fieldsIn(id, lock)[names.lockOwner],
+      [names.lockExpiresAt]: lock && new Date(now + remaining),
+    }
+    return { get: (field) => fields[field], now, updatedAt: null }
+  }
+}
+
+function isAt(key: string, entry: EtcdEntry | undefined): EtcdCondition {
+  return { key, compare: 'modified', is: 'equal', than: entry?.modified ?? 0 }
+}
+
+/** Throws if it is not a JSON object, and it stays as it is. */
+function fieldsIn(id: string, entry: EtcdEntry | undefined): DocumentFields {
+  if (!entry) return {}
+  try {
+    const fields: unknown = JSON.parse(entry.value)
+    if (isObject(fields)) return fields as DocumentFields
+  } catch {
+    // The same as JSON of another kind.
+  }
+  throw damaged(id, `a JSON object under the key ${entry.key}`)
+}
+
+function damaged(id: string, expected: string): LeaseError {
+  return new LeaseError('store-failed', `etcd: expected ${expected}`, { resource: id })
+}
