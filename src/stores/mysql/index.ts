@@ -142,7 +142,16 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
       database.limit.allow(call?.timeout)
       return calls.release(
         ask,
-        installedFirst((prepared) => prepared.release(ask)),
+        installedFirst(async (prepared) => {
+          try {
+            const { wakes, ...released } = await prepared.release(ask, push.channel)
+            push.wake(ask, wakes)
+            return released
+          } catch (error) {
+            push.unsure(ask.resource)
+            throw error
+          }
+        }),
         call,
       )
     },
@@ -161,7 +170,7 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
       calls.run(async () => {
         await install(database, names, migrate)
         // Needs the rights of every other call, and changes nothing: no lease has this name.
-        await queries.release({ resource: '', id: '' })
+        await queries.release({ resource: '', id: '' }, push.channel)
       }, call),
 
     sweep: ({ limit }, call) =>

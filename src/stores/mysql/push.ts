@@ -5,14 +5,16 @@
  */
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { randomId } from '../../base/random-id.ts'
-import type { Answer, Ask, LeaseRecord, StoreEvent } from '../../core/index.ts'
+import type { Answer, Ask, LeaseRecord, ReleaseAsk, StoreEvent } from '../../core/index.ts'
 import { LocalListeners } from '../local/listeners.ts'
-import type { Message, Queries } from './queries.ts'
+import type { Message, Queries, Wake } from './queries.ts'
 import { ALIVE_FOR, MILLISECOND, WATCH_FOR } from './units.ts'
 
 /** A holder learns of a loss by its heartbeat at the latest. */
 const HOLDER_POLL_MS = 500
 const FETCH_AT_ONCE = 500
+/** Not 0, which would mean that it is its turn. */
+const ASK_AGAIN_IN_MS = 1
 
 export interface PushOptions {
   readonly run: <T>(work: (queries: Queries) => Promise<T>) => Promise<T>
@@ -67,6 +69,17 @@ export class Push {
 
   forget(id: string): void {
     this.#listeners.forget(id)
+  }
+
+  /** `by`: the release whose answer this was. */
+  wake(by: ReleaseAsk, wakes: readonly Wake[]): void {
+    for (const { id, inMs } of wakes) if (!('id' in by) || by.id !== id) this.#listeners.wake(id, inMs)
+  }
+
+  /** The answer of a release was lost, and with it whose turn it is. Those who wait here ask again. */
+  unsure(resource: string): void {
+    for (const waiter of this.#listeners.waiting())
+      if (waiter.resource === resource) this.#listeners.wake(waiter.id, ASK_AGAIN_IN_MS)
   }
 
   async watch(on: (event: StoreEvent) => void, prefix: string): Promise<AsyncDisposable> {

@@ -52,7 +52,7 @@ describe('the migration', () => {
   it('creates again what somebody dropped, and refuses tables of a newer version', async () => {
     const running = store()
     const { token } = await grab(running, 'r')
-    await admin.query(`drop procedure ${database}.holdfast_leases_v1_settle`)
+    await admin.query(`drop procedure ${database}.holdfast_leases_v2_settle`)
     expect(await running.acquire(asking('r'))).toMatchObject({ granted: false, holders: [{ token }] })
     await admin.query(`drop table ${database}.holdfast_leases_waiters`)
     expect(await running.acquire(asking('r', { wake: () => {} }))).toMatchObject({ place: 0 })
@@ -63,7 +63,7 @@ describe('the migration', () => {
     await admin.query(`update ${database}.holdfast_leases_meta set version = 99, oldest = 99`)
     await expect(store().acquire(asking('r'))).rejects.toMatchObject({
       code: 'store-failed',
-      message: expect.stringContaining('is of version 99, and this holdfast knows 1: update the package'),
+      message: expect.stringContaining('is of version 99, and this holdfast knows 2: update the package'),
     })
   })
 
@@ -180,10 +180,12 @@ describe('the tables', () => {
     await leases.sweep({ limit: 1 })
     expect(await count('')).toBe(1)
     const [old, ahead] = [token - 4 * 3_600_000_000, token + 10 * 3_600_000_000]
-    await admin.query(`update ${database}.holdfast_leases set token = ${ahead}, ended_at = ${old}`)
+    await admin.query(
+      `update ${database}.holdfast_leases set token = ${ahead}, ended_at = ${old}, due_at = 0`,
+    )
     await leases.sweep({ limit: 1 })
     expect(await count('')).toBe(1)
-    await admin.query(`update ${database}.holdfast_leases set token = ${old}`)
+    await admin.query(`update ${database}.holdfast_leases set token = ${old}, due_at = 0`)
     await leases.sweep({ limit: 1 })
     expect(await count('')).toBe(0)
     await admin.query(`update ${database}.holdfast_leases_meta set floor = ${ahead}`)
