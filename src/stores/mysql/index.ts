@@ -31,7 +31,7 @@ export interface MysqlTable {
 export interface MysqlStoreOptions extends MysqlTable {
   /** Creates the tables and procedures on the first call. Default true. */
   readonly migrate?: boolean
-  /** How often the store looks for its turn while somebody waits or watches. Default 25 ms. */
+  /** How often the store looks for its turn at least, while somebody waits or watches. Default 25 ms. */
   readonly poll?: Duration
   /**
    * How many acquire requests may be in flight. The others wait in this process, in order. Default: the connections

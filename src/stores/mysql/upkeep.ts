@@ -49,6 +49,8 @@ begin
       acquired_at = if(at_least > 0, least(acquired_at, _at), acquired_at),
       kept_until = least(kept_until, _at + greatest(at_least, lock_delay)) where ${OWN};
     delete from ${holders} where ${OWN} and kept_until <= _at;
+    -- It may expire earlier now, and a sweep must find it.
+    update ${table} set due_at = 0 where ${OWN};
   end loop;
   if exists (select 1 from ${waiters} where ${OWN}) then
     update ${waiters} set reserved_until = _at + ${RESERVATION} where ${OWN} and reserved_until > _at + ${RESERVATION};
