@@ -18,7 +18,7 @@ export const REPLACE_ANY = -1
 
 /** By the name of the procedure: its parameters and its body. */
 export function transitions(names: Names): Readonly<Record<string, string>> {
-  const { table, holders, waiters, channels, procedure } = names
+  const { table, holders, waiters, channels, messages, procedure } = names
   const own = 'resource = _resource'
   const liveHolders = `select _at as at, 'held' as state, ${LEASE_COLUMNS} from ${holders}
       where ${own} and ${IS_LIVE} order by token`
@@ -146,6 +146,13 @@ ${inTransaction(
       delete from ${holders} where ${own} and token = _forced;
     end if;
     call ${procedure('settle')}(_resource, _at);
+    -- The first waiter without a reservation is told when the lease that has just ended keeps the resource no longer.
+    insert into ${messages} (channel, sent_at, kind, wake_in, resource, id)
+      select w.channel, _at, 'wake', least(h.kept_until, coalesce(r.until, h.kept_until)) - _at, w.resource, w.id
+      from ${waiters} w join ${holders} h on h.resource = w.resource and h.token = _own
+        join (select min(reserved_until) as until from ${waiters} where ${own}) r
+      where w.resource = _resource and w.reserved_until is null and h.kept_until > _at and _kept is null
+      order by w.place limit 1;
     ${liveHolders};`,
 )}`,
   }
