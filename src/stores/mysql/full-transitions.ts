@@ -13,7 +13,7 @@ export const REPLACE_ANY = -1
 
 /** By the name of the procedure: its parameters and its body. */
 export function fullTransitions(names: Names): Readonly<Record<string, string>> {
-  const { table, holders, waiters, channels, procedure } = names
+  const { table, holders, waiters, channels, messages, procedure } = names
   const settle = (channel: '_channel' | 'null') => `call ${procedure('settle')}(_resource, _at, ${channel});`
   const shown = `select _at as at, 'held' as state, ${LEASE_COLUMNS} from ${holders}`
   const liveHolders = `${shown} where ${OWN} and ${IS_LIVE} order by token;`
@@ -142,6 +142,13 @@ begin
     delete from ${holders} where ${OWN} and token = _forced;
   end if;
   ${settle('_channel')}
+  -- The first waiter without a reservation is told when the lease that has just ended keeps the resource no longer.
+  insert into ${messages} (channel, sent_at, kind, wake_in, resource, id)
+    select w.channel, _at, 'wake', least(h.kept_until, coalesce(r.until, h.kept_until)) - _at, w.resource, w.id
+    from ${waiters} w join ${holders} h on h.resource = w.resource and h.token = _own
+      join (select min(reserved_until) as until from ${waiters} where ${OWN}) r
+    where w.resource = _resource and w.reserved_until is null and h.kept_until > _at and _kept is null
+    order by w.place limit 1;
   ${dropRows(names)}
   ${liveHolders}
 end`,
