@@ -14,6 +14,7 @@ import { sharingCases } from './conformance/sharing.ts'
 import { takeOverCases } from './conformance/take-over.ts'
 import { tokenCases } from './conformance/token.ts'
 import { watchCases } from './conformance/watch.ts'
+import { caseTimeoutMs, runnerOf, skipCase, type TestRunner } from './runner.ts'
 
 /** What `create` makes anew for each test. */
 export interface StoreHarness {
@@ -22,8 +23,6 @@ export interface StoreHarness {
   readonly peer?: LeaseStore
   dispose?(): Promise<void>
 }
-
-type RunCase = (name: string, body: () => Promise<void>) => unknown
 
 export interface DescribeStoreOptions<H extends StoreHarness> {
   /** Makes a store on data that no other test uses. */
@@ -53,10 +52,7 @@ export interface DescribeStoreOptions<H extends StoreHarness> {
   /** Interrupts the watch of `store`, so that it may have missed something. */
   readonly interruptWatch?: (harness: H) => Promise<void>
   /** The test runner's functions. Default: the global ones. */
-  readonly runner?: {
-    describe(name: string, body: () => void): unknown
-    it: RunCase & { readonly skip?: RunCase }
-  }
+  readonly runner?: TestRunner
 }
 
 /**
@@ -66,9 +62,7 @@ export interface DescribeStoreOptions<H extends StoreHarness> {
  * describeStore('memory', { create: async () => ({ store: memoryStore() }) })
  */
 export function describeStore<H extends StoreHarness>(name: string, options: DescribeStoreOptions<H>): void {
-  const runner = options.runner ?? (globalThis as unknown as NonNullable<typeof options.runner>)
-  if (typeof runner.describe !== 'function' || typeof runner.it !== 'function')
-    throw new TypeError('describeStore: expected global describe and it, or the option runner')
+  const runner = runnerOf('describeStore', options.runner)
   const supports = { queue: true, push: true, expiry: true, list: true, share: true, ...options.supports }
   const { contention = 300 } = options
   const ttl = expectTtl(options.ttl ?? 400)
@@ -78,10 +72,10 @@ export function describeStore<H extends StoreHarness>(name: string, options: Des
       if (needs.some((need) => supports[need as keyof StoreSupport] === false)) continue
       const missing = needs.filter((need) => !(need in supports) && options[need as Hook] === undefined)
       if (missing.length > 0) {
-        runner.it.skip?.(`${title} (needs the hook ${missing.join(', ')})`, async () => {})
+        skipCase(runner, title, missing)
         continue
       }
-      runner.it(title, async () => {
+      const body = async () => {
         const harness = await options.create()
         let added = 0
         const under: StoreUnderTest = {
@@ -107,7 +101,8 @@ export function describeStore<H extends StoreHarness>(name: string, options: Des
         } finally {
           await harness.dispose?.()
         }
-      })
+      }
+      runner.it(title, body, caseTimeoutMs(ttl))
     }
   })
 }

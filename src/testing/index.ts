@@ -9,3 +9,4 @@ export {
 } from './fake-browser/index.ts'
 export { FakeClock } from './fake-clock.ts'
 export { mutateStore, type StoreMistake, storeMistakes } from './mutants.ts'
+export type { TestRunner } from './runner.ts'

@@ -41,7 +41,7 @@ const TOP = 'cli'
 const DOORS =
   /^src\/((base|clients|configuration)\/[\w-]+|core\/(keep-lease|manager)|project\/retry-policy|stores\/local\/[\w-]+|stores\/nats\/(bucket|names)|[\w-]+\/index|server\/node\/index|client\/http-store|telemetry\/index-node|stores\/[\w-]+|stores\/[\w-]+\/index)\.ts$/
 const NODE_ALLOWED =
-  /^src\/(stores\/(sqlite|file)[./]|stores\/local\/[\w-]*-node\.ts|server\/node|configuration\/[\w-]*-node\.ts|telemetry\/[\w-]*-node\.ts|cli\/)/
+  /^src\/(stores\/(sqlite|file)[./]|stores\/local\/[\w-]*-node\.ts|server\/node|testing\/node\/|configuration\/[\w-]*-node\.ts|telemetry\/[\w-]*-node\.ts|cli\/)/
 const BROWSER_ALLOWED =
   /^src\/(stores\/web|worker-clock|project|autosave|sync|client|react|telemetry\/[\w-]*-browser)[./]/
 const BROWSER_NAMES = ['navigator', 'localStorage', 'sessionStorage', 'indexedDB', 'BroadcastChannel']

@@ -1,21 +1,16 @@
 import { fileURLToPath } from 'node:url'
 import type { LeaseStore } from '../../src/core/index.ts'
-
-export interface OpenStore {
-  readonly store: LeaseStore
-  /** Closes the store, and the client under it. */
-  close(): Promise<void>
-}
+import type { OpenedStore } from '../../src/testing/node/index.ts'
 
 /** A store by its URL. Only the store that is asked for is loaded, with its client. */
-export async function openStore(address: string): Promise<OpenStore> {
+export async function openStore(address: string): Promise<OpenedStore> {
   const { protocol } = new URL(address)
   const open = OPENERS[protocol]
   if (!open) throw new Error(`no store for ${protocol}; there are ${Object.keys(OPENERS).join(', ')}`)
   return open(address)
 }
 
-const OPENERS: Readonly<Record<string, (address: string) => Promise<OpenStore>>> = {
+const OPENERS: Readonly<Record<string, (address: string) => Promise<OpenedStore>>> = {
   'sqlite:': async (address) => {
     const { sqliteStore } = await import('../../src/stores/sqlite/index.ts')
     return withoutClient(sqliteStore(new URL(address).pathname))
@@ -71,7 +66,7 @@ const OPENERS: Readonly<Record<string, (address: string) => Promise<OpenStore>>>
   },
 }
 
-function withClient(store: LeaseStore, closeClient: () => Promise<void>): OpenStore {
+function withClient(store: LeaseStore, closeClient: () => Promise<void>): OpenedStore {
   return {
     store,
     async close() {
@@ -81,7 +76,7 @@ function withClient(store: LeaseStore, closeClient: () => Promise<void>): OpenSt
   }
 }
 
-function withoutClient(store: LeaseStore): OpenStore {
+function withoutClient(store: LeaseStore): OpenedStore {
   return { store, close: () => store.close() }
 }
 

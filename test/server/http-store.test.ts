@@ -11,8 +11,8 @@ import { createServer, type HoldfastServer } from '../../src/server/node/index.t
 import { memoryStore } from '../../src/stores/memory.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { describeStore, FakeClock } from '../../src/testing/index.ts'
+import { cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 import { eventually } from '../eventually.ts'
-import { cuttableProxy } from '../stores/cuttable-proxy.ts'
 
 const TOKEN = 'a-token-of-a-worker'
 const SETTINGS = { port: 0, leaseTokens: [TOKEN], rate: 0, logLevel: 'silent' } as const

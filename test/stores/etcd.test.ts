@@ -2,7 +2,7 @@ import { Etcd3 } from 'etcd3'
 import { afterAll, describe, it } from 'vitest'
 import { etcdStore } from '../../src/stores/etcd/index.ts'
 import { describeStore } from '../../src/testing/index.ts'
-import { type CuttableProxy, cuttableProxy } from './cuttable-proxy.ts'
+import { type CuttableProxy, cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 
 const { HOLDFAST_TEST_ETCD_URL: url = '' } = process.env
 const hosts = url.replace(/^etcd:/, 'http:')

@@ -9,9 +9,9 @@ import { firestoreStore } from '../../src/stores/firestore/index.ts'
 import { DocumentRegisters } from '../../src/stores/firestore/registers.ts'
 import { isWritten } from '../../src/stores/registers/index.ts'
 import { describeStore } from '../../src/testing/index.ts'
+import { cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 import { eventually } from '../eventually.ts'
 import { HANG_MS } from '../hang-limit.ts'
-import { cuttableProxy } from './cuttable-proxy.ts'
 import { ownSystemClock } from './own-clock.ts'
 
 const { FIRESTORE_EMULATOR_HOST = '127.0.0.1:8080' } = process.env

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest'
 import { type MysqlClient, migrateMysql, mysqlStore } from '../../src/stores/mysql/index.ts'
 import { namesOf } from '../../src/stores/mysql/names.ts'
 import { describeStore } from '../../src/testing/index.ts'
-import { type CuttableProxy, cuttableProxy } from './cuttable-proxy.ts'
+import { type CuttableProxy, cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 import { makeSteppedClock } from './mysql/stepped-clock.ts'
 
 const { HOLDFAST_TEST_MYSQL_URL: url = '' } = process.env

@@ -7,8 +7,8 @@ import { Bucket } from '../../src/stores/nats/bucket.ts'
 import { natsStore } from '../../src/stores/nats/index.ts'
 import { BucketRegisters } from '../../src/stores/nats/registers.ts'
 import { describeStore } from '../../src/testing/index.ts'
+import { type CuttableProxy, cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 import { eventually } from '../eventually.ts'
-import { type CuttableProxy, cuttableProxy } from './cuttable-proxy.ts'
 import { ownSystemClock } from './own-clock.ts'
 
 const { HOLDFAST_TEST_NATS_URL = 'nats://127.0.0.1:4222' } = process.env

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { redisStore } from '../../src/stores/redis/index.ts'
 import { describeStore, FakeClock } from '../../src/testing/index.ts'
-import { cuttableProxy } from './cuttable-proxy.ts'
+import { cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 import { clientNames, clients, freshPrefix, HOLDFAST_TEST_REDIS_URL } from './redis/clients.ts'
 import { timedClient } from './redis/timed-client.ts'
 

@@ -1,4 +1,5 @@
 import type { Answer, Ask, Grant, LeaseRecord, LeaseStore, StoreSupport } from '../../core/index.ts'
+import { HANG_MS } from '../runner.ts'
 import { check } from './check.ts'
 
 export interface StoreUnderTest {
@@ -34,9 +35,6 @@ export const LONG_MS = 600_000
 
 /** How long a freed resource is kept for the first waiter. */
 const RESERVATION_MS = 1000
-
-/** Only a store that hangs takes this long, however busy the machine is. */
-export const HANG_MS = 60_000
 
 /** How much of the store's time passes while a case waits for something. */
 const PATIENCE_MS = 4000

@@ -1,5 +1,6 @@
 import { type Grant, LeaseError } from '../../core/index.ts'
-import { asking, type Case, grab, grabSoon, HANG_MS, LONG_MS, type StoreUnderTest } from './case.ts'
+import { HANG_MS } from '../runner.ts'
+import { asking, type Case, grab, grabSoon, LONG_MS, type StoreUnderTest } from './case.ts'
 import { check, checkEqual, checkRejects } from './check.ts'
 
 export const failureCases: readonly Case[] = [
