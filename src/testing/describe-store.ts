@@ -10,9 +10,11 @@ import { listingCases } from './conformance/listing.ts'
 import { managingCases } from './conformance/managing.ts'
 import { namingCases } from './conformance/naming.ts'
 import { queueCases } from './conformance/queue.ts'
+import { sharedQueueCases } from './conformance/shared-queue.ts'
 import { sharingCases } from './conformance/sharing.ts'
 import { takeOverCases } from './conformance/take-over.ts'
 import { tokenCases } from './conformance/token.ts'
+import { Transcript } from './conformance/transcript.ts'
 import { watchCases } from './conformance/watch.ts'
 import { caseTimeoutMs, runnerOf, skipCase, type TestRunner } from './runner.ts'
 
@@ -77,10 +79,12 @@ export function describeStore<H extends StoreHarness>(name: string, options: Des
       }
       const body = async () => {
         const harness = await options.create()
+        const transcript = new Transcript()
         let added = 0
         const under: StoreUnderTest = {
-          store: harness.store,
-          peer: harness.peer ?? harness.store,
+          store: transcript.of('store', harness.store),
+          peer: transcript.of('peer', harness.peer ?? harness.store),
+          hasPeer: harness.peer !== undefined,
           supports,
           ttl,
           contention,
@@ -92,12 +96,14 @@ export function describeStore<H extends StoreHarness>(name: string, options: Des
           elapsed: () => performance.now() + added,
           stepClock: (ms) => options.stepClock?.(harness, ms),
           skewCaller: (ms) => options.skewCaller?.(harness, ms) ?? (() => {}),
-          reopen: async () => (options.reopen ? options.reopen(harness) : harness.store),
+          reopen: async () => transcript.of('reopened', (await options.reopen?.(harness)) ?? harness.store),
           outage: async () => (options.outage ? options.outage(harness) : async () => {}),
           interruptWatch: async () => options.interruptWatch?.(harness),
         }
         try {
           await run(under)
+        } catch (error) {
+          throw transcript.failure(error)
         } finally {
           await harness.dispose?.()
         }
@@ -116,6 +122,7 @@ const CASES: readonly Case[] = [
   ...keepingCases,
   ...managingCases,
   ...queueCases,
+  ...sharedQueueCases,
   ...contentionCases,
   ...watchCases,
   ...listingCases,

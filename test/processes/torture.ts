@@ -23,7 +23,8 @@ export function tortureServer(
   afterAll(() => server?.stop())
 
   tortureFiles(name, {
-    address: () => server.address,
+    // The address of the emulator has no scheme.
+    address: () => (name === 'firestore' ? `firestore://${server.address}` : server.address),
     freeze() {
       server.freeze()
       return () => server.thaw()

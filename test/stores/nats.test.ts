@@ -6,29 +6,35 @@ import type { Ask, LeaseStore } from '../../src/core/index.ts'
 import { Bucket } from '../../src/stores/nats/bucket.ts'
 import { natsStore } from '../../src/stores/nats/index.ts'
 import { BucketRegisters } from '../../src/stores/nats/registers.ts'
-import { describeStore } from '../../src/testing/index.ts'
+import { describeStore, skewDate } from '../../src/testing/index.ts'
 import { type CuttableProxy, cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 import { eventually } from '../eventually.ts'
+import { noticesMistake } from './notices-mistake.ts'
 import { ownSystemClock } from './own-clock.ts'
 
 const { HOLDFAST_TEST_NATS_URL = 'nats://127.0.0.1:4222' } = process.env
 const SERVER = new URL(HOLDFAST_TEST_NATS_URL)
 
-describeStore('nats', {
+const options = {
   runner: { describe, it },
   supports: { queue: false },
   ttl: 800,
   create: openPair,
-  reopen: async ({ bucket, connection, store }) => {
+  reopen: async ({ bucket, connection, store }: Pair) => {
     await store.close()
     return natsStore(connection, { bucket })
   },
-  outage: async ({ proxy }) => cut(proxy),
-  interruptWatch: async ({ proxy }) => cut(proxy)(),
-})
+  outage: async ({ proxy }: Pair) => cut(proxy),
+  interruptWatch: async ({ proxy }: Pair) => cut(proxy)(),
+  skewCaller: (_: unknown, ms: number) => skewDate(ms),
+}
+describeStore('nats', options)
+noticesMistake('nats', 'expiry by the clock of the caller', options)
+
+type Pair = Awaited<ReturnType<typeof openPair>>
 
 describe('a lease in a bucket of NATS', () => {
-  let pair: Awaited<ReturnType<typeof openPair>>
+  let pair: Pair
   let store: LeaseStore
   let peer: LeaseStore
   beforeEach(async () => {
@@ -37,21 +43,6 @@ describe('a lease in a bucket of NATS', () => {
     peer = pair.peer
   })
   afterEach(() => pair.dispose())
-
-  it('does not depend on the clock of the client', async () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })
-    try {
-      await grab(store, 'a')
-      await grab(store, 'short', { resource: 'short', ttl: 300 })
-      expect(await ask(store, 'b')).toMatchObject({ granted: false, holders: [{ id: 'a' }] })
-      vi.setSystemTime(0)
-      expect((await store.renew({ resource: 'r', id: 'a', ttl: 60_000 })).ok).toBe(true)
-      expect(await ask(peer, 'c')).toMatchObject({ granted: false, holders: [{ id: 'a' }] })
-    } finally {
-      vi.useRealTimers()
-    }
-    await eventually(async () => expect((await ask(peer, 'd', { resource: 'short' })).granted).toBe(true))
-  })
 
   it('is lost if somebody deletes its key, and the next token is higher', async () => {
     const lost = vi.fn()

@@ -61,7 +61,7 @@ export function describeTorture(name: string, options: TortureOptions): void {
 
     if (supports.share)
       test('have no more holders than may share while holders and waiters are killed', { share: 2 }, (bed) =>
-        bed.onEach((resource) => killHoldersAndWaiters(bed.crew, resource, kills / 5)),
+        bed.onEach((resource) => killHoldersAndWaiters(bed.crew, resource, kills / 10)),
       )
 
     test('are lost to a holder that was stopped, and its late write is refused', {}, async (bed) => {
