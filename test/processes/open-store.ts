@@ -19,6 +19,16 @@ const OPENERS: Readonly<Record<string, (address: string) => Promise<OpenedStore>
     const { fileStore } = await import('../../src/stores/file/index.ts')
     return withoutClient(fileStore(fileURLToPath(address)))
   },
+  'memory:': async () => {
+    const { memoryStore } = await import('../../src/stores/memory.ts')
+    return withoutClient(memoryStore())
+  },
+  /** The name of its user is the token. */
+  'http:': async (address) => {
+    const { httpStore } = await import('../../src/client/http-store.ts')
+    const { username: token, origin } = new URL(address)
+    return withoutClient(httpStore(origin, { token }))
+  },
   'redis:': async (address) => {
     const { Redis } = await import('ioredis')
     const { redisStore } = await import('../../src/stores/redis/index.ts')

@@ -66,10 +66,10 @@ export const timeMutants = {
     mutate: (store) => ({
       async acquire(ask) {
         const [found = []] = await store.read([ask.resource])
-        for (const { token, expiresAt } of found)
-          if (expiresAt !== null && Date.now() >= expiresAt)
+        for (const { token, metadata } of found)
+          if (Date.now() >= Number(metadata?.['expires']))
             await store.release({ resource: ask.resource, token })
-        return store.acquire(ask)
+        return store.acquire({ ...ask, metadata: { ...ask.metadata, expires: Date.now() + ask.ttl } })
       },
     }),
   },
