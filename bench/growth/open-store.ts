@@ -1,16 +1,13 @@
-import { memoryStore } from '../../src/stores/memory.ts'
-import { type OpenStore, openStore as openByUrl } from '../../test/processes/open-store.ts'
+import type { OpenedStore } from '../../src/testing/node/index.ts'
+import { openStore as openByUrl } from '../../test/processes/open-store.ts'
 import { TOKEN } from '../holdfast-server.ts'
 
-/** A store by its URL, and `memory:` for one that only this process has. */
-export async function openStore(address: string): Promise<OpenStore> {
+/** A store by its URL. That of a server of Holdfast needs the token of the benchmarks. */
+export async function openStore(address: string): Promise<OpenedStore> {
   if (address.startsWith('http:')) {
     const { httpStore } = await import('../../src/client/http-store.ts')
-    return withoutClient(httpStore(address, { token: TOKEN }))
+    const store = httpStore(address, { token: TOKEN })
+    return { store, close: () => store.close() }
   }
-  return address === 'memory:' ? withoutClient(memoryStore()) : openByUrl(address)
-}
-
-function withoutClient(store: OpenStore['store']): OpenStore {
-  return { store, close: () => store.close() }
+  return openByUrl(address)
 }

@@ -49,7 +49,10 @@ export interface HoldingStore {
    */
   explain?(error: LeaseError): LeaseError
 
-  /** Closes what the store itself opened, never the client that it was given. Leases stay as they are. */
+  /**
+   * Closes what the store itself opened, never the client that it was given. Leases stay as they are. Watchers hear
+   * nothing more. Calls that are under way, and all later ones, reject with `closed`; another `close` does nothing.
+   */
   close(): Promise<void>
 }
 
@@ -145,8 +148,9 @@ export interface StoreLoad {
 
 export interface CallOptions {
   /**
-   * Aborts when the caller has stopped waiting. The store may then reject with `aborted`. The signal may be created
-   * when it is first read, so pass the options on instead of copying them.
+   * Aborts when the caller has stopped waiting. The store may then reject with `aborted`. The request may have been
+   * carried out all the same, so a caller that gives up releases its id. The signal may be created when it is first
+   * read, so pass the options on instead of copying them.
    */
   readonly signal?: AbortSignal
   /** How long the caller waits for the answer, in milliseconds. Default 5 s. */

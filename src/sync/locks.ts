@@ -8,9 +8,19 @@ export interface SyncLocks {
   withLease<T>(resource: string, work: () => Promise<T>): Promise<T>
 }
 
+/** The part of `navigator.locks` that is used, so that programs without a page need no types of the DOM. */
+export interface RequestsLocks {
+  request<T>(name: string, work: (lock: { readonly name: string } | null) => Promise<T>): Promise<T>
+  request<T>(
+    name: string,
+    options: { readonly signal?: AbortSignal; readonly ifAvailable?: boolean },
+    work: (lock: { readonly name: string } | null) => Promise<T>,
+  ): Promise<T>
+}
+
 export interface WebLocksOptions {
   /** Default: `navigator.locks`. */
-  readonly locks?: Pick<LockManager, 'request'>
+  readonly locks?: RequestsLocks
   /** How long to wait for the lock. Default 10 s. */
   readonly wait?: Duration
   readonly clock?: Clock

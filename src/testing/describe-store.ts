@@ -10,10 +10,13 @@ import { listingCases } from './conformance/listing.ts'
 import { managingCases } from './conformance/managing.ts'
 import { namingCases } from './conformance/naming.ts'
 import { queueCases } from './conformance/queue.ts'
+import { sharedQueueCases } from './conformance/shared-queue.ts'
 import { sharingCases } from './conformance/sharing.ts'
 import { takeOverCases } from './conformance/take-over.ts'
 import { tokenCases } from './conformance/token.ts'
+import { Transcript } from './conformance/transcript.ts'
 import { watchCases } from './conformance/watch.ts'
+import { caseTimeoutMs, runnerOf, skipCase, type TestRunner } from './runner.ts'
 
 /** What `create` makes anew for each test. */
 export interface StoreHarness {
@@ -22,8 +25,6 @@ export interface StoreHarness {
   readonly peer?: LeaseStore
   dispose?(): Promise<void>
 }
-
-type RunCase = (name: string, body: () => Promise<void>) => unknown
 
 export interface DescribeStoreOptions<H extends StoreHarness> {
   /** Makes a store on data that no other test uses. */
@@ -53,10 +54,7 @@ export interface DescribeStoreOptions<H extends StoreHarness> {
   /** Interrupts the watch of `store`, so that it may have missed something. */
   readonly interruptWatch?: (harness: H) => Promise<void>
   /** The test runner's functions. Default: the global ones. */
-  readonly runner?: {
-    describe(name: string, body: () => void): unknown
-    it: RunCase & { readonly skip?: RunCase }
-  }
+  readonly runner?: TestRunner
 }
 
 /**
@@ -66,9 +64,7 @@ export interface DescribeStoreOptions<H extends StoreHarness> {
  * describeStore('memory', { create: async () => ({ store: memoryStore() }) })
  */
 export function describeStore<H extends StoreHarness>(name: string, options: DescribeStoreOptions<H>): void {
-  const runner = options.runner ?? (globalThis as unknown as NonNullable<typeof options.runner>)
-  if (typeof runner.describe !== 'function' || typeof runner.it !== 'function')
-    throw new TypeError('describeStore: expected global describe and it, or the option runner')
+  const runner = runnerOf('describeStore', options.runner)
   const supports = { queue: true, push: true, expiry: true, list: true, share: true, ...options.supports }
   const { contention = 300 } = options
   const ttl = expectTtl(options.ttl ?? 400)
@@ -78,15 +74,17 @@ export function describeStore<H extends StoreHarness>(name: string, options: Des
       if (needs.some((need) => supports[need as keyof StoreSupport] === false)) continue
       const missing = needs.filter((need) => !(need in supports) && options[need as Hook] === undefined)
       if (missing.length > 0) {
-        runner.it.skip?.(`${title} (needs the hook ${missing.join(', ')})`, async () => {})
+        skipCase(runner, title, missing)
         continue
       }
-      runner.it(title, async () => {
+      const body = async () => {
         const harness = await options.create()
+        const transcript = new Transcript()
         let added = 0
         const under: StoreUnderTest = {
-          store: harness.store,
-          peer: harness.peer ?? harness.store,
+          store: transcript.of('store', harness.store),
+          peer: transcript.of('peer', harness.peer ?? harness.store),
+          hasPeer: harness.peer !== undefined,
           supports,
           ttl,
           contention,
@@ -98,16 +96,19 @@ export function describeStore<H extends StoreHarness>(name: string, options: Des
           elapsed: () => performance.now() + added,
           stepClock: (ms) => options.stepClock?.(harness, ms),
           skewCaller: (ms) => options.skewCaller?.(harness, ms) ?? (() => {}),
-          reopen: async () => (options.reopen ? options.reopen(harness) : harness.store),
+          reopen: async () => transcript.of('reopened', (await options.reopen?.(harness)) ?? harness.store),
           outage: async () => (options.outage ? options.outage(harness) : async () => {}),
           interruptWatch: async () => options.interruptWatch?.(harness),
         }
         try {
           await run(under)
+        } catch (error) {
+          throw transcript.failure(error)
         } finally {
           await harness.dispose?.()
         }
-      })
+      }
+      runner.it(title, body, caseTimeoutMs(ttl))
     }
   })
 }
@@ -121,6 +122,7 @@ const CASES: readonly Case[] = [
   ...keepingCases,
   ...managingCases,
   ...queueCases,
+  ...sharedQueueCases,
   ...contentionCases,
   ...watchCases,
   ...listingCases,

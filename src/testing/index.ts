@@ -8,4 +8,6 @@ export {
   fakeBrowser,
 } from './fake-browser/index.ts'
 export { FakeClock } from './fake-clock.ts'
-export { mutateStore, type StoreMistake, storeMistakes } from './mutants.ts'
+export { mutateStore, type StoreMistake, storeMistakes } from './mutants/index.ts'
+export type { TestRunner } from './runner.ts'
+export { skewDate } from './skew-date.ts'

@@ -1,6 +1,6 @@
 import type { BrowserContext, Dialog, Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { type CuttableProxy, cuttableProxy } from '../stores/cuttable-proxy.ts'
+import { type CuttableProxy, cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 import type { PagesServer } from './pages-server.ts'
 
 /** One window of the editor, on a network of its own. */

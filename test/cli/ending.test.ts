@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { now } from '../processes/observation.ts'
+import { now } from '../../src/testing/node/observation.ts'
 import { Holdfast, holdfast, isRunning, MAIN, temporaryDirectory } from './holdfast.ts'
 import { Ticking, TTL_MS } from './ticking.ts'
 

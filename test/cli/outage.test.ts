@@ -3,7 +3,7 @@ import { openSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freePort } from '../../scripts/services/free-port.ts'
-import { type CuttableProxy, cuttableProxy } from '../stores/cuttable-proxy.ts'
+import { type CuttableProxy, cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 import { Holdfast, holdfast, temporaryDirectory } from './holdfast.ts'
 import { startServe } from './server.ts'
 

@@ -4,7 +4,7 @@
  * `tick <log> <name> <for ms> [stubborn|forks|leaves]`
  */
 import { spawn } from 'node:child_process'
-import { appendTo, now } from '../processes/observation.ts'
+import { appendTo, now } from '../../src/testing/node/observation.ts'
 
 const TICK_EVERY_MS = 5
 

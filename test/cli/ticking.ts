@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import { type Hold, holdsOf, violations } from '../../src/testing/node/checker.ts'
+import { readLog } from '../../src/testing/node/observation.ts'
 import { eventually } from '../eventually.ts'
 import { HANG_MS } from '../hang-limit.ts'
-import { type Hold, holdsOf, violations } from '../processes/checker.ts'
-import { readLog } from '../processes/observation.ts'
 import { Holdfast, isRunning } from './holdfast.ts'
 
 /** `run` kills in the last tenth of the TTL. This one is so long that a busy machine can do that in time. */

@@ -39,6 +39,39 @@ export const error: LeaseError = new Refused('closed', String(codeOf(token)))
 createLeases(memoryStore(), { tll: '30s' })
 `
 
+const [, ownStore = ''] =
+  /^```ts your-own-transactions\n([\s\S]*?)^```/m.exec(
+    readFileSync(join(root, 'docs/stores/your-own.md'), 'utf8'),
+  ) ?? []
+
+/** What a store author writes to test that store, with the runner of Node. */
+const OWN_SUITE = `
+import { describe, it } from 'node:test'
+import { describeStore, mutateStore, skewDate } from 'holdfast/testing'
+import { handMadeStore } from './own-store.ts'
+
+describeStore('own', {
+  runner: { describe, it },
+  supports: { queue: false, push: false },
+  create: async () => ({ store: mutateStore(handMadeStore('leases.db'), 'TTL that is ignored') }),
+  skewCaller: (_, ms) => skewDate(ms),
+})
+`
+const OWN_TORTURE = `
+import { describe, it } from 'node:test'
+import { describeTorture } from 'holdfast/testing/node'
+
+describeTorture('own', {
+  runner: { describe, it },
+  module: new URL('./own-store.ts', import.meta.url),
+  address: (directory) => directory + '/leases.db',
+  supports: { queue: false },
+  workers: 2,
+  kills: 4,
+  stops: 2,
+})
+`
+
 const entries = Object.entries(manifest.exports).filter(([subpath]) => !/\.(json|css)$/.test(subpath))
 const specifiers = entries.map(([subpath]) => subpath.replace(/^\./, 'holdfast'))
 
@@ -62,6 +95,31 @@ describe('the package', () => {
     const config = JSON.stringify({ compilerOptions, files: ['uses.ts'] })
     await writeFile(join(packed.consumer, 'tsconfig.json'), config)
     await run(packed.consumer, 'tsc', '-p', '.')
+  })
+
+  describe('for those who write a store', () => {
+    beforeAll(async () => {
+      const files = { 'own-store.ts': ownStore, 'own-suite.ts': OWN_SUITE, 'own-torture.ts': OWN_TORTURE }
+      await writeFile(join(packed.consumer, 'package.json'), JSON.stringify({ type: 'module' }))
+      for (const [name, code] of Object.entries(files)) await writeFile(join(packed.consumer, name), code)
+    })
+
+    it('needs no types but those of Node', async () => {
+      const compilerOptions = {
+        ...CONSUMER_OPTIONS,
+        ...{ module: 'NodeNext', lib: ['ES2023'], skipLibCheck: false, allowImportingTsExtensions: true },
+      }
+      const config = JSON.stringify({ compilerOptions, files: ['own-suite.ts', 'own-torture.ts'] })
+      await writeFile(join(packed.consumer, 'tsconfig.store.json'), config)
+      await run(packed.consumer, 'tsc', '-p', 'tsconfig.store.json')
+    })
+
+    it('tests it with real processes', async () => {
+      const output = await run(packed.consumer, 'node', '--test', 'own-torture.ts')
+      expect(output).toMatch(/does not end during `await acquire`/)
+      expect(output).toMatch(/have one holder at a time/)
+      expect(output).toMatch(/fail 0/)
+    })
   })
 
   it('is clean by publint', async () => {

@@ -41,7 +41,9 @@ const TOP = 'cli'
 const DOORS =
   /^src\/((base|clients|configuration)\/[\w-]+|core\/(keep-lease|manager)|project\/retry-policy|stores\/local\/[\w-]+|stores\/nats\/(bucket|names)|[\w-]+\/index|server\/node\/index|client\/http-store|telemetry\/index-node|stores\/[\w-]+|stores\/[\w-]+\/index)\.ts$/
 const NODE_ALLOWED =
-  /^src\/(stores\/(sqlite|file)[./]|stores\/local\/[\w-]*-node\.ts|server\/node|configuration\/[\w-]*-node\.ts|telemetry\/[\w-]*-node\.ts|cli\/)/
+  /^src\/(stores\/(sqlite|file)[./]|stores\/local\/[\w-]*-node\.ts|server\/node|testing\/node\/|configuration\/[\w-]*-node\.ts|telemetry\/[\w-]*-node\.ts|cli\/)/
+/** Entries of their own, because whoever imports them needs Node. */
+const NODE_ENTRIES = /^src\/(server|testing)\/node\//
 const BROWSER_ALLOWED =
   /^src\/(stores\/web|worker-clock|project|autosave|sync|client|react|telemetry\/[\w-]*-browser)[./]/
 const BROWSER_NAMES = ['navigator', 'localStorage', 'sessionStorage', 'indexedDB', 'BroadcastChannel']
@@ -80,6 +82,7 @@ function importViolations(path: string, target: string, packages: readonly strin
   }
   const file = join(dirname(path), target)
   if (file.endsWith('.test.ts')) return says('a test')
+  if (NODE_ENTRIES.test(file) && !NODE_ALLOWED.test(path)) return says('it needs Node')
   const other = partOf(file)
   if (other === part) return []
   if (other === undefined || other === TOP) return says('not for import')

@@ -1,21 +1,16 @@
 import { fileURLToPath } from 'node:url'
 import type { LeaseStore } from '../../src/core/index.ts'
-
-export interface OpenStore {
-  readonly store: LeaseStore
-  /** Closes the store, and the client under it. */
-  close(): Promise<void>
-}
+import type { OpenedStore } from '../../src/testing/node/index.ts'
 
 /** A store by its URL. Only the store that is asked for is loaded, with its client. */
-export async function openStore(address: string): Promise<OpenStore> {
+export async function openStore(address: string): Promise<OpenedStore> {
   const { protocol } = new URL(address)
   const open = OPENERS[protocol]
   if (!open) throw new Error(`no store for ${protocol}; there are ${Object.keys(OPENERS).join(', ')}`)
   return open(address)
 }
 
-const OPENERS: Readonly<Record<string, (address: string) => Promise<OpenStore>>> = {
+const OPENERS: Readonly<Record<string, (address: string) => Promise<OpenedStore>>> = {
   'sqlite:': async (address) => {
     const { sqliteStore } = await import('../../src/stores/sqlite/index.ts')
     return withoutClient(sqliteStore(new URL(address).pathname))
@@ -23,6 +18,16 @@ const OPENERS: Readonly<Record<string, (address: string) => Promise<OpenStore>>>
   'file:': async (address) => {
     const { fileStore } = await import('../../src/stores/file/index.ts')
     return withoutClient(fileStore(fileURLToPath(address)))
+  },
+  'memory:': async () => {
+    const { memoryStore } = await import('../../src/stores/memory.ts')
+    return withoutClient(memoryStore())
+  },
+  /** The name of its user is the token. */
+  'http:': async (address) => {
+    const { httpStore } = await import('../../src/client/http-store.ts')
+    const { username: token, origin } = new URL(address)
+    return withoutClient(httpStore(origin, { token }))
   },
   'redis:': async (address) => {
     const { Redis } = await import('ioredis')
@@ -71,7 +76,7 @@ const OPENERS: Readonly<Record<string, (address: string) => Promise<OpenStore>>>
   },
 }
 
-function withClient(store: LeaseStore, closeClient: () => Promise<void>): OpenStore {
+function withClient(store: LeaseStore, closeClient: () => Promise<void>): OpenedStore {
   return {
     store,
     async close() {
@@ -81,7 +86,7 @@ function withClient(store: LeaseStore, closeClient: () => Promise<void>): OpenSt
   }
 }
 
-function withoutClient(store: LeaseStore): OpenStore {
+function withoutClient(store: LeaseStore): OpenedStore {
   return { store, close: () => store.close() }
 }
 

@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it, onTestFinished } from 'vitest'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { Crew } from '../../src/testing/node/crew.ts'
+import { readLog } from '../../src/testing/node/observation.ts'
 import { eventually } from '../eventually.ts'
 import { grab } from '../stores/asking.ts'
-import { Crew } from './crew.ts'
-import { readLog } from './observation.ts'
+import { OPEN_STORE } from './torture.ts'
 
 it('a worker tells of a loss that came before it could listen', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-worker-'))
@@ -16,7 +17,13 @@ it('a worker tells of a loss that came before it could listen', async () => {
   ) as [string, string, string]
   const store = sqliteStore(leasesPath)
   const guarded = new DatabaseSync(guardedPath)
-  const crew = new Crew({ url: `sqlite:${leasesPath}`, ttl: 1000, logPath, guardedPath })
+  const crew = new Crew({
+    module: OPEN_STORE.href,
+    address: `sqlite:${leasesPath}`,
+    ttl: 1000,
+    logPath,
+    guardedPath,
+  })
   onTestFinished(async () => {
     await crew.killAll()
     await store.close()

@@ -6,36 +6,42 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type HttpStoreOptions, httpStore } from '../../src/client/http-store.ts'
-import { type Ask, createLeases, type LeaseStore } from '../../src/core/index.ts'
+import { type Ask, createLeases, type LeaseStore, systemClock } from '../../src/core/index.ts'
 import { createServer, type HoldfastServer } from '../../src/server/node/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
-import { describeStore, FakeClock } from '../../src/testing/index.ts'
+import { describeStore, FakeClock, skewDate } from '../../src/testing/index.ts'
+import { cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 import { eventually } from '../eventually.ts'
-import { cuttableProxy } from '../stores/cuttable-proxy.ts'
+import { noticesMistake } from '../stores/notices-mistake.ts'
 
 const TOKEN = 'a-token-of-a-worker'
 const SETTINGS = { port: 0, leaseTokens: [TOKEN], rate: 0, logLevel: 'silent' } as const
 /** It would wait, but does not ask again. */
 const ONE_ATTEMPT = { wait: 60_000, retry: () => null }
 
-describeStore('http', {
+const options = {
   runner: { describe, it },
   contention: 100,
   create: openPair,
-  reopen: async ({ url, store }) => {
+  reopen: async ({ url, store }: Pair) => {
     await store.close()
     return httpStore(url, { token: TOKEN })
   },
-  outage: async ({ proxy }) => {
+  outage: async ({ proxy }: Pair) => {
     proxy.cut()
     return async () => proxy.mend()
   },
-  interruptWatch: async ({ proxy }) => {
+  interruptWatch: async ({ proxy }: Pair) => {
     proxy.cut()
     proxy.mend()
   },
-})
+  skewCaller: (_: unknown, ms: number) => skewDate(ms),
+}
+describeStore('http', options)
+noticesMistake('http', 'expiry by the clock of the caller', options)
+
+type Pair = Awaited<ReturnType<typeof openPair>>
 
 describe('httpStore', () => {
   it('refuses what is no address', () => {
@@ -209,8 +215,11 @@ function open(url: string, options: HttpStoreOptions) {
   return { store, leases: createLeases(store) }
 }
 
+/** The server runs in this process, and must not notice that `Date` is set off for the client. */
+const serverClock = { ...systemClock, now: () => performance.timeOrigin + performance.now() }
+
 function startServer(): Promise<HoldfastServer> {
-  return createServer({ store: memoryStore(), settings: SETTINGS })
+  return createServer({ store: memoryStore({ clock: serverClock }), settings: SETTINGS })
 }
 
 /** Two stores at one server; the first goes through a proxy. */

@@ -12,9 +12,9 @@ import { firestoreStore } from '../../src/stores/firestore/index.ts'
 import { natsStore } from '../../src/stores/nats/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
+import { cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 import { closedPort } from '../closed-port.ts'
 import { eventually } from '../eventually.ts'
-import { cuttableProxy } from './cuttable-proxy.ts'
 import { freshPrefix } from './redis/clients.ts'
 
 const {

@@ -1,8 +1,9 @@
 import { Etcd3 } from 'etcd3'
 import { afterAll, describe, it } from 'vitest'
 import { etcdStore } from '../../src/stores/etcd/index.ts'
-import { describeStore } from '../../src/testing/index.ts'
-import { type CuttableProxy, cuttableProxy } from './cuttable-proxy.ts'
+import { describeStore, skewDate } from '../../src/testing/index.ts'
+import { type CuttableProxy, cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
+import { noticesMistake } from './notices-mistake.ts'
 
 const { HOLDFAST_TEST_ETCD_URL: url = '' } = process.env
 const hosts = url.replace(/^etcd:/, 'http:')
@@ -13,16 +14,22 @@ afterAll(() => admin.close())
 const TTL_MS = 1000
 const LATE_MS = 1000
 
-describeStore('etcd', {
+const options = {
   runner: { describe, it },
   create: openPair,
   ttl: TTL_MS,
   contention: 50,
-  pass: (_, ms) => new Promise((resolve) => setTimeout(resolve, ms > TTL_MS / 2 ? ms + LATE_MS : ms)),
-  reopen: async ({ open }) => open(),
+  pass: (_: unknown, ms: number) =>
+    new Promise<void>((resolve) => setTimeout(resolve, ms > TTL_MS / 2 ? ms + LATE_MS : ms)),
+  reopen: async ({ open }: Pair) => open(),
   outage: cut,
   interruptWatch: loseHistory,
-})
+  skewCaller: (_: unknown, ms: number) => skewDate(ms),
+}
+describeStore('etcd', options)
+noticesMistake('etcd', 'expiry by the clock of the caller', options)
+
+type Pair = Awaited<ReturnType<typeof openPair>>
 
 /** A store whose connection can be cut, and a peer. */
 async function openPair() {
@@ -55,7 +62,7 @@ async function cut({ proxy }: { readonly proxy: CuttableProxy }): Promise<() => 
 }
 
 /** The watch would go on where it broke off, but etcd does not know any more what happened then. */
-async function loseHistory({ proxy, peer }: Awaited<ReturnType<typeof openPair>>): Promise<void> {
+async function loseHistory({ proxy, peer }: Pair): Promise<void> {
   proxy.cut()
   const ask = { resource: 'unseen', id: crypto.randomUUID(), owner: 'Mika', ttl: 600_000 }
   await peer.acquire(ask)

@@ -1,4 +1,4 @@
-import { describeTorture } from '../processes/describe-torture.ts'
+import { tortureServer } from '../processes/torture.ts'
 
 // etcd counts in whole seconds.
-describeTorture('etcd', { server: 'etcd', url: ({ address }) => address, ttl: 1000 })
+tortureServer('etcd', { ttl: 1000 })

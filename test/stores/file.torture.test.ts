@@ -1,4 +1,8 @@
 import { pathToFileURL } from 'node:url'
-import { describeTorture } from '../processes/describe-torture.ts'
+import { tortureFiles } from '../processes/torture.ts'
 
-describeTorture('file', { url: ({ directory }) => pathToFileURL(`${directory}/leases`).href, ttl: 1000 })
+tortureFiles('file', {
+  address: (directory) => pathToFileURL(`${directory}/leases`).href,
+  supports: { queue: false },
+  ttl: 1000,
+})

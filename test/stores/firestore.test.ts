@@ -8,38 +8,43 @@ import type { LeaseStore } from '../../src/core/index.ts'
 import { firestoreStore } from '../../src/stores/firestore/index.ts'
 import { DocumentRegisters } from '../../src/stores/firestore/registers.ts'
 import { isWritten } from '../../src/stores/registers/index.ts'
-import { describeStore } from '../../src/testing/index.ts'
+import { describeStore, skewDate } from '../../src/testing/index.ts'
+import { cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 import { eventually } from '../eventually.ts'
 import { HANG_MS } from '../hang-limit.ts'
 import { ask, grab } from './asking-by-id.ts'
-import { cuttableProxy } from './cuttable-proxy.ts'
+import { noticesMistake } from './notices-mistake.ts'
 import { ownSystemClock } from './own-clock.ts'
-import { expectServerClock } from './server-clock.ts'
 
 const { FIRESTORE_EMULATOR_HOST = '127.0.0.1:8080' } = process.env
 
-describeStore('firestore', {
+const options = {
   runner: { describe, it },
   supports: { queue: false },
   ttl: 1500,
   contention: 60,
   create: openPair,
-  reopen: async ({ collection, peerClient, store }) => {
+  reopen: async ({ collection, peerClient, store }: Pair) => {
     await store.close()
     return firestoreStore(peerClient, { collection })
   },
-  outage: async ({ proxy, client }) => {
+  outage: async ({ proxy, client }: Pair) => {
     proxy.cut()
     return async () => {
       proxy.mend()
       await client.doc('any/document').get()
     }
   },
-  interruptWatch: async ({ failListeners }) => failListeners(),
-})
+  interruptWatch: async ({ failListeners }: Pair) => failListeners(),
+  skewCaller: (_: unknown, ms: number) => skewDate(ms),
+}
+describeStore('firestore', options)
+noticesMistake('firestore', 'expiry by the clock of the caller', options)
+
+type Pair = Awaited<ReturnType<typeof openPair>>
 
 describe('a lease in a document of Firestore', () => {
-  let pair: Awaited<ReturnType<typeof openPair>>
+  let pair: Pair
   let store: LeaseStore
   let peer: LeaseStore
   beforeEach(async () => {
@@ -51,8 +56,6 @@ describe('a lease in a document of Firestore', () => {
   const documentOf = (name: string) => pair.peerClient.collection(pair.collection).doc(`lease:${name}`)
   const openRegisters = () =>
     new DocumentRegisters(pair.peerClient, pair.peerClient.collection(pair.collection))
-
-  it('does not depend on the clock of the client', () => expectServerClock(store, peer))
 
   it('has the time of its write in microseconds for a token', async () => {
     const { token } = await grab(store, 'a')

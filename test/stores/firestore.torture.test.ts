@@ -1,9 +1,4 @@
-import { describeTorture } from '../processes/describe-torture.ts'
+import { tortureServer } from '../processes/torture.ts'
 
-describeTorture('firestore', {
-  server: 'firestore',
-  url: ({ address }) => `firestore://${address}`,
-  ttl: 1500,
-  // The emulator keeps everything in memory.
-  forgetful: true,
-})
+// The emulator keeps everything in memory.
+tortureServer('firestore', { supports: { queue: false }, ttl: 1500 }, { forgets: true })

@@ -2,9 +2,10 @@ import { createConnection as connectWithCallbacks } from 'mysql2'
 import { type Connection, createConnection, createPool, type Pool } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { type MysqlClient, migrateMysql, mysqlStore } from '../../src/stores/mysql/index.ts'
-import { describeStore } from '../../src/testing/index.ts'
-import { type CuttableProxy, cuttableProxy } from './cuttable-proxy.ts'
+import { describeStore, skewDate } from '../../src/testing/index.ts'
+import { type CuttableProxy, cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 import { makeSteppedClock } from './mysql/stepped-clock.ts'
+import { noticesMistake } from './notices-mistake.ts'
 
 const { HOLDFAST_TEST_MYSQL_URL: url = '' } = process.env
 const database = `conformance_${process.pid}`
@@ -25,13 +26,16 @@ afterAll(async () => {
 
 const runner = { describe, it }
 
-describeStore('mysql2/promise Pool', {
+const onPool = {
   runner,
   create: () => openPair((uri) => createPool(uri)),
-  reopen: async ({ open }) => open(),
+  reopen: async ({ open }: Pair) => open(),
   outage: cut,
   interruptWatch: lapse,
-})
+  skewCaller: (_: unknown, ms: number) => skewDate(ms),
+}
+describeStore('mysql2/promise Pool', onPool)
+noticesMistake('mysql2/promise Pool', 'expiry by the clock of the caller', onPool)
 
 // No outage for a single connection: it cannot connect again.
 describeStore('mysql2 Connection with callbacks', {
@@ -72,6 +76,8 @@ function atSteppedTime(connection: Connection): MysqlClient {
   }
   return { query, execute: () => {} } as unknown as MysqlClient
 }
+
+type Pair = Awaited<ReturnType<typeof openPair>>
 
 /** A store whose connections can be cut, and a peer. */
 async function openPair<C extends MysqlClient & Ends>(connect: (uri: string) => C) {

@@ -1,3 +1,3 @@
-import { describeTorture } from '../processes/describe-torture.ts'
+import { tortureServer } from '../processes/torture.ts'
 
-describeTorture('mysql', { server: 'mysql', url: ({ address }) => address, ttl: 500, shared: true })
+tortureServer('mysql', {})

@@ -6,31 +6,36 @@ import type { LeaseStore } from '../../src/core/index.ts'
 import { Bucket } from '../../src/stores/nats/bucket.ts'
 import { natsStore } from '../../src/stores/nats/index.ts'
 import { BucketRegisters } from '../../src/stores/nats/registers.ts'
-import { describeStore } from '../../src/testing/index.ts'
+import { describeStore, skewDate } from '../../src/testing/index.ts'
+import { type CuttableProxy, cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 import { eventually } from '../eventually.ts'
 import { ask, grab } from './asking-by-id.ts'
-import { type CuttableProxy, cuttableProxy } from './cuttable-proxy.ts'
+import { noticesMistake } from './notices-mistake.ts'
 import { ownSystemClock } from './own-clock.ts'
-import { expectServerClock } from './server-clock.ts'
 
 const { HOLDFAST_TEST_NATS_URL = 'nats://127.0.0.1:4222' } = process.env
 const SERVER = new URL(HOLDFAST_TEST_NATS_URL)
 
-describeStore('nats', {
+const options = {
   runner: { describe, it },
   supports: { queue: false },
   ttl: 800,
   create: openPair,
-  reopen: async ({ bucket, connection, store }) => {
+  reopen: async ({ bucket, connection, store }: Pair) => {
     await store.close()
     return natsStore(connection, { bucket })
   },
-  outage: async ({ proxy }) => cut(proxy),
-  interruptWatch: async ({ proxy }) => cut(proxy)(),
-})
+  outage: async ({ proxy }: Pair) => cut(proxy),
+  interruptWatch: async ({ proxy }: Pair) => cut(proxy)(),
+  skewCaller: (_: unknown, ms: number) => skewDate(ms),
+}
+describeStore('nats', options)
+noticesMistake('nats', 'expiry by the clock of the caller', options)
+
+type Pair = Awaited<ReturnType<typeof openPair>>
 
 describe('a lease in a bucket of NATS', () => {
-  let pair: Awaited<ReturnType<typeof openPair>>
+  let pair: Pair
   let store: LeaseStore
   let peer: LeaseStore
   beforeEach(async () => {
@@ -39,8 +44,6 @@ describe('a lease in a bucket of NATS', () => {
     peer = pair.peer
   })
   afterEach(() => pair.dispose())
-
-  it('does not depend on the clock of the client', () => expectServerClock(store, peer))
 
   it('is lost if somebody deletes its key, and the next token is higher', async () => {
     const lost = vi.fn()

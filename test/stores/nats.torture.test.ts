@@ -1,3 +1,3 @@
-import { describeTorture } from '../processes/describe-torture.ts'
+import { tortureServer } from '../processes/torture.ts'
 
-describeTorture('nats', { server: 'nats', url: ({ address }) => address, ttl: 500 })
+tortureServer('nats', { supports: { queue: false } })

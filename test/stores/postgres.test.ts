@@ -1,8 +1,9 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { type PostgresStoreOptions, postgresStore } from '../../src/stores/postgres/index.ts'
-import { describeStore } from '../../src/testing/index.ts'
-import { type CuttableProxy, cuttableProxy } from './cuttable-proxy.ts'
+import { describeStore, skewDate } from '../../src/testing/index.ts'
+import { type CuttableProxy, cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
+import { noticesMistake } from './notices-mistake.ts'
 import { LISTENS } from './postgres/bed.ts'
 import { type Connect, drivers } from './postgres/drivers.ts'
 import { type Pooler, startPgbouncer } from './postgres/pgbouncer.ts'
@@ -20,16 +21,22 @@ afterAll(async () => {
 
 const runner = { describe, it }
 
-describeStore('pg Pool', {
+const skewCaller = (_: unknown, ms: number) => skewDate(ms)
+
+const onPool = {
   runner,
   create: () => openPair(drivers['pg Pool']),
-  reopen: async ({ open }) => open(),
+  reopen: async ({ open }: Pair) => open(),
   outage: cut,
   interruptWatch: dropListener,
-})
+  skewCaller,
+}
+describeStore('pg Pool', onPool)
+noticesMistake('pg Pool', 'expiry by the clock of the caller', onPool)
 
 describeStore('postgres.js', {
   runner,
+  skewCaller,
   create: () => openPair(drivers['postgres.js']),
   reopen: async ({ open }) => open(),
   outage: cut,
@@ -57,6 +64,8 @@ describeStore('pg Pool behind PgBouncer in transaction mode, with listen', {
   reopen: async ({ open }) => open(),
   outage: cut,
 })
+
+type Pair = Awaited<ReturnType<typeof openPair>>
 
 interface PairOptions {
   readonly url?: string

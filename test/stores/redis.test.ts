@@ -1,48 +1,57 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { redisStore } from '../../src/stores/redis/index.ts'
-import { describeStore, FakeClock } from '../../src/testing/index.ts'
-import { cuttableProxy } from './cuttable-proxy.ts'
+import { describeStore, FakeClock, skewDate } from '../../src/testing/index.ts'
+import { cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
+import { noticesMistake } from './notices-mistake.ts'
 import { clientNames, clients, freshPrefix, HOLDFAST_TEST_REDIS_URL } from './redis/clients.ts'
 import { timedClient } from './redis/timed-client.ts'
 
 const SERVER = new URL(HOLDFAST_TEST_REDIS_URL)
 
 for (const name of clientNames) {
-  describeStore(name, {
+  const options = {
     runner: { describe, it },
-    create: async () => {
-      const prefix = freshPrefix()
-      const proxy = await cuttableProxy(SERVER.hostname, Number(SERVER.port))
-      const [own, other] = await Promise.all([
-        clients[name](`redis://${proxy.address}`),
-        clients[name](HOLDFAST_TEST_REDIS_URL),
-      ])
-      const store = redisStore(own.client, { prefix })
-      const peer = redisStore(other.client, { prefix })
-      const dispose = async () => {
-        await Promise.all([store.close(), peer.close()])
-        for (const { close } of [own, other]) close()
-        await proxy[Symbol.asyncDispose]()
-      }
-      return { store, peer, prefix, other, proxy, dispose }
-    },
-    reopen: async ({ store, other, prefix }) => {
+    create: () => openPair(name),
+    skewCaller: (_: unknown, ms: number) => skewDate(ms),
+    reopen: async ({ store, other, prefix }: Pair) => {
       await store.close()
       return redisStore(other.client, { prefix })
     },
-    outage: async ({ proxy, store }) => {
+    outage: async ({ proxy, store }: Pair) => {
       proxy.cut()
       return async () => {
         proxy.mend()
         await expect.poll(() => store.read(['any'])).toEqual([[]])
       }
     },
-    interruptWatch: async ({ proxy }) => {
+    interruptWatch: async ({ proxy }: Pair) => {
       proxy.cut()
       proxy.mend()
     },
-  })
+  }
+  describeStore(name, options)
+  noticesMistake(name, 'expiry by the clock of the caller', options)
+}
+
+type Pair = Awaited<ReturnType<typeof openPair>>
+
+/** A store whose connection can be cut, and a peer. */
+async function openPair(name: (typeof clientNames)[number]) {
+  const prefix = freshPrefix()
+  const proxy = await cuttableProxy(SERVER.hostname, Number(SERVER.port))
+  const [own, other] = await Promise.all([
+    clients[name](`redis://${proxy.address}`),
+    clients[name](HOLDFAST_TEST_REDIS_URL),
+  ])
+  const store = redisStore(own.client, { prefix })
+  const peer = redisStore(other.client, { prefix })
+  const dispose = async () => {
+    await Promise.all([store.close(), peer.close()])
+    for (const { close } of [own, other]) close()
+    await proxy[Symbol.asyncDispose]()
+  }
+  return { store, peer, prefix, other, proxy, dispose }
 }
 
 /** Long enough for messages of the server to arrive. */

@@ -1,3 +1,3 @@
-import { describeTorture } from '../processes/describe-torture.ts'
+import { tortureFiles } from '../processes/torture.ts'
 
-describeTorture('sqlite', { url: ({ directory }) => `sqlite:${directory}/leases.db`, ttl: 500, shared: true })
+tortureFiles('sqlite', { address: (directory) => `sqlite:${directory}/leases.db` })

@@ -1,4 +1,4 @@
-/** Follows docs/stores/your-own.md: the store on that page must pass the suite that every store passes. */
+/** Follows docs/stores/your-own.md: the stores on that page must pass the suite that every store passes. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,25 +7,34 @@ import { root } from '../../scripts/run-tool.ts'
 import type { Clock, LeaseStore } from '../../src/core/index.ts'
 import { describeStore, FakeClock } from '../../src/testing/index.ts'
 
-interface Page {
+interface WithRegisters {
   readonly TinyDatabase: new (clock: Clock) => { isDown: boolean }
   tinyStore(database: object, clock: Clock): LeaseStore
 }
 
+interface WithTransactions {
+  handMadeStore(path: string, clock: Clock): LeaseStore
+}
+
 const page = readFileSync(join(root, 'docs/stores/your-own.md'), 'utf8')
-const [, code = ''] = /^```ts your-own-store\n([\s\S]*?)^```/m.exec(page) ?? []
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-your-own-'))
-const file = join(directory, 'index.ts')
-writeFileSync(
-  file,
-  code
-    .replaceAll(`'holdfast/store-kit'`, `'${root}/src/store-kit/index.ts'`)
-    .replaceAll(`'holdfast'`, `'${root}/src/core/index.ts'`),
-)
-const { TinyDatabase, tinyStore } = (await import(file)) as Page
 afterAll(() => rmSync(directory, { recursive: true }))
 
-describeStore('the store of docs/stores/your-own.md', {
+/** The module that the page shows in the block of this name. */
+function moduleOf(block: string): Promise<unknown> {
+  const [, code = ''] = new RegExp(`^\`\`\`ts ${block}\\n([\\s\\S]*?)^\`\`\``, 'm').exec(page) ?? []
+  const file = join(directory, `${block}.ts`)
+  const sources = code
+    .replaceAll(`'holdfast/store-kit'`, `'${root}/src/store-kit/index.ts'`)
+    .replaceAll(`'holdfast'`, `'${root}/src/core/index.ts'`)
+  writeFileSync(file, sources)
+  return import(file)
+}
+
+const { TinyDatabase, tinyStore } = (await moduleOf('your-own-store')) as WithRegisters
+const { handMadeStore } = (await moduleOf('your-own-transactions')) as WithTransactions
+
+describeStore('the store of docs/stores/your-own.md with compare and set', {
   runner: { describe, it },
   supports: { queue: false },
   create: async () => {
@@ -42,4 +51,25 @@ describeStore('the store of docs/stores/your-own.md', {
       database.isDown = false
     }
   },
+})
+
+describeStore('the store of docs/stores/your-own.md with transactions', {
+  runner: { describe, it },
+  supports: { queue: false, push: false },
+  // It loads and saves all rows for each call.
+  contention: 60,
+  create: async () => {
+    const clock = new FakeClock()
+    const path = join(directory, `${crypto.randomUUID()}.db`)
+    const open = () => handMadeStore(path, clock)
+    const [store, peer] = [open(), open()]
+    const dispose = async () => {
+      await store.close()
+      await peer.close()
+    }
+    return { clock, open, store, peer, dispose }
+  },
+  pass: ({ clock }, ms) => clock.advance(ms),
+  stepClock: ({ clock }, ms) => clock.jump(ms),
+  reopen: async ({ open }) => open(),
 })

@@ -1,9 +1,21 @@
-import type { Answer, Ask, Grant, LeaseRecord, LeaseStore, StoreSupport } from '../../core/index.ts'
-import { check } from './check.ts'
+import type {
+  Answer,
+  Ask,
+  Grant,
+  LeaseRecord,
+  LeaseStore,
+  Refusal,
+  RenewAsk,
+  StoreSupport,
+} from '../../core/index.ts'
+import { HANG_MS } from '../runner.ts'
+import { check, checkEqual } from './check.ts'
 
 export interface StoreUnderTest {
   readonly store: LeaseStore
   readonly peer: LeaseStore
+  /** `peer` is another store than `store`. */
+  readonly hasPeer: boolean
   readonly supports: StoreSupport
   readonly ttl: number
   readonly contention: number
@@ -33,25 +45,92 @@ export interface Case {
 export const LONG_MS = 600_000
 
 /** How long a freed resource is kept for the first waiter. */
-const RESERVATION_MS = 1000
+export const RESERVATION_MS = 1000
 
-/** Only a store that hangs takes this long, however busy the machine is. */
-export const HANG_MS = 60_000
-
-/** How much of the store's time passes while a case waits for something. */
+/** So much of the store's time passes while a case waits for something, and ten TTLs. */
 const PATIENCE_MS = 4000
 const PAUSE_MS = 20
 
 let asks = 0
 
 export function asking(resource: string, more: Partial<Ask> = {}): Ask {
-  const id = `lease-${++asks}-${crypto.randomUUID()}`
-  return { resource, id, owner: `owner of ${id}`, ttl: LONG_MS, ...more }
+  const name = `lease-${++asks}`
+  return { resource, id: `${name}-${crypto.randomUUID()}`, owner: `owner of ${name}`, ttl: LONG_MS, ...more }
 }
 
-export function granted(answer: Answer): Grant {
-  check(answer.granted, 'the ask is granted')
-  return answer as Grant
+/** `who` asked, for the message. */
+export function granted(answer: Answer, who = 'the request'): Grant {
+  if (answer.granted) return answer
+  const { holders, place, keptFor = 0 } = answer
+  throw new Error(
+    `${who}: expected a grant, got a refusal; held by ${named(holders)}, place ${place}, kept for ${keptFor} ms`,
+  )
+}
+
+/** The answer to a request that must not be granted. `who` asked, for the message. */
+export async function refused(
+  store: LeaseStore,
+  resource: string,
+  who: string,
+  more: Partial<Ask> = {},
+): Promise<Refusal> {
+  const answer = await store.acquire(asking(resource, more))
+  if (!answer.granted) return answer
+  throw new Error(`${who}: expected a refusal, got a grant: ${named([answer.lease])}`)
+}
+
+export async function renewed(store: LeaseStore, ask: RenewAsk, who: string): Promise<LeaseRecord> {
+  const renewal = await store.renew(ask)
+  if (renewal.ok) return renewal.lease
+  throw new Error(`${who}: expected that it may renew, got a refusal; held by ${named(renewal.holders)}`)
+}
+
+/** The holders that a refused renewal names. */
+export async function notRenewed(
+  store: LeaseStore,
+  ask: RenewAsk,
+  who: string,
+): Promise<readonly LeaseRecord[]> {
+  const renewal = await store.renew(ask)
+  if (!renewal.ok) return renewal.holders
+  throw new Error(`${who}: expected that it may not renew, got ${named([renewal.lease])}`)
+}
+
+/** The live leases of a resource must be these, in this order. */
+export async function checkHeldBy(
+  store: LeaseStore,
+  resource: string,
+  expected: readonly LeaseRecord[],
+  what = `the live leases of ${resource}`,
+): Promise<void> {
+  const [found = []] = await store.read([resource])
+  checkEqual(idsOf(found), idsOf(expected), what)
+}
+
+export function idsOf(leases: readonly LeaseRecord[]): string[] {
+  return leases.map(({ id }) => id)
+}
+
+function named(leases: readonly LeaseRecord[]): string {
+  const names = leases.map(
+    ({ owner, token, share, remaining }) =>
+      `${owner} (token ${token}, ${remaining} ms left${share === null ? '' : `, share ${share}`})`,
+  )
+  return names.join(' and ') || 'nobody'
+}
+
+/** All pages of a list, joined. */
+export async function listAll(store: LeaseStore, prefix: string, limit: number): Promise<LeaseRecord[]> {
+  const found: LeaseRecord[] = []
+  let after: string | undefined
+  do {
+    const page = await store.list({ prefix, limit, ...(after !== undefined && { after }) })
+    check(page.leases.length <= limit, `a page has at most ${limit} leases, got ${page.leases.length}`)
+    found.push(...page.leases)
+    after = page.next
+    check(found.length < 100, `the pages of ${prefix} come to an end, got ${found.length} leases so far`)
+  } while (after !== undefined)
+  return found
 }
 
 export async function grab(
@@ -75,7 +154,7 @@ export async function grabSoon(
     if (answer.granted) return answer
     await under.pass(under.ttl / 8)
   }
-  throw new Error(`${resource} was not granted in ${under.ttl * 5} ms`)
+  return granted(await store.acquire(ask), `${resource}, after ${under.ttl * 5} ms of asking`)
 }
 
 /**
@@ -135,13 +214,15 @@ export async function eventually(
   condition: () => boolean,
 ): Promise<void> {
   const started = performance.now()
+  const patienceMs = PATIENCE_MS + 10 * under.ttl
+  const hangMs = HANG_MS + 20 * under.ttl
   for (let passed = 0; !condition(); passed += PAUSE_MS) {
-    if (passed < PATIENCE_MS) {
+    if (passed < patienceMs) {
       await under.pass(PAUSE_MS)
       continue
     }
     const took = performance.now() - started
-    check(took > PATIENCE_MS / 8 && took < HANG_MS, `${what}, within ${Math.round(took / 1000)} s`)
+    check(took > patienceMs / 8 && took < hangMs, `${what}, within ${Math.round(took / 1000)} s`)
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
   }
 }

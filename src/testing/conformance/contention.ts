@@ -13,7 +13,11 @@ export const contentionCases: readonly Case[] = [
       const answers = await Promise.all(
         Array.from({ length: 50 }, (_, n) => (n % 2 ? store : peer).acquire(asking('rush'))),
       )
-      checkEqual(answers.filter((answer) => answer.granted).length, 1, 'grants')
+      checkEqual(
+        answers.filter((answer) => answer.granted).length,
+        1,
+        'how many of fifty requests at once were granted',
+      )
     },
   },
   {
@@ -21,7 +25,7 @@ export const contentionCases: readonly Case[] = [
     async run({ store, peer, contention }) {
       const workers = 8
       const last = new Map<string, number>()
-      const inside = new Set<string>()
+      const inside = new Map<string, number>()
       let left = contention
       const work = async (on: LeaseStore, number: number) => {
         while (left > 0) {
@@ -34,9 +38,14 @@ export const contentionCases: readonly Case[] = [
             answer = await on.acquire(ask, PATIENT)
           }
           const { token } = answer.lease
-          check(!inside.has(resource), `nobody else holds ${resource}`)
-          check(token > (last.get(resource) ?? 0), `the token of ${resource} rises`)
-          inside.add(resource)
+          const other = inside.get(resource)
+          check(
+            other === undefined,
+            `nobody else holds ${resource} while token ${token} does, got token ${other}`,
+          )
+          const before = last.get(resource) ?? 0
+          check(token > before, `the token of ${resource} rises from ${before}, got ${token}`)
+          inside.set(resource, token)
           last.set(resource, token)
           await turn()
           inside.delete(resource)
@@ -58,12 +67,12 @@ export const contentionCases: readonly Case[] = [
           managers[n % 2]?.withLease(
             'served',
             async () => {
-              check(++inside === 1, 'one holder at a time')
+              check(++inside === 1, `one holder at a time, got ${inside}`)
               await turn()
               inside--
               served++
             },
-            { wait: 150_000 },
+            { wait: LONG_MS },
           ),
         ),
       )

@@ -1,5 +1,17 @@
 import type { LeaseRecord } from '../../core/index.ts'
-import { asking, type Case, grab, grabSoon, granted, LONG_MS, whileHeld } from './case.ts'
+import {
+  asking,
+  type Case,
+  checkHeldBy,
+  grab,
+  grabSoon,
+  granted,
+  idsOf,
+  LONG_MS,
+  refused,
+  renewed,
+  whileHeld,
+} from './case.ts'
 import { check, checkEqual } from './check.ts'
 
 const HOUR_MS = 3_600_000
@@ -12,11 +24,11 @@ export const expiryCases: readonly Case[] = [
       const { store, peer } = under
       const { old, resource, ttl } = await whileHeld(under, 'lapsed', async (resource, ttl) => {
         const old = await grab(store, resource, { ttl, owner: 'Mika' })
-        const early = await peer.acquire(asking(resource))
-        check(!early.granted, 'it is not granted before')
+        const { retryIn, holders } = await refused(peer, resource, 'a newcomer before the expiry')
+        const remaining = holders[0]?.remaining
         check(
-          (early.retryIn ?? 0) <= ttl && (early.holders[0]?.remaining ?? 0) <= ttl,
-          'it says when to ask again',
+          (retryIn ?? 0) <= ttl && (remaining ?? 0) <= ttl,
+          `a refusal says to ask again within the TTL of ${ttl} ms, got retryIn ${retryIn} and remaining ${remaining}`,
         )
         return { old, resource, ttl }
       })
@@ -28,7 +40,7 @@ export const expiryCases: readonly Case[] = [
         'the replaced lease',
       )
       const again = granted(await peer.acquire(asking(resource, { id: lease.id })))
-      check(again.replaced === undefined, 'it is handed back once')
+      checkEqual(again.replaced ?? null, null, 'the replaced lease, when asked again')
     },
   },
   {
@@ -64,9 +76,8 @@ export const expiryCases: readonly Case[] = [
         for (let beat = 0; beat < 6; beat++) {
           await under.pass(ttl / 3)
           restart()
-          const renewal = await store.renew({ resource, id, ttl })
-          check(renewal.ok, `beat ${beat} is accepted`)
-          check(!(await peer.acquire(asking(resource))).granted, 'nobody else gets it')
+          await renewed(store, { resource, id, ttl }, `the holder, for the ${beat + 1}. time`)
+          await refused(peer, resource, 'a newcomer beside a holder that renews')
         }
         const [[lease] = []] = await peer.read([resource])
         checkEqual([lease?.id, lease?.token], [id, token], 'the holder')
@@ -82,7 +93,7 @@ export const expiryCases: readonly Case[] = [
       await under.pass(ttl * 1.5)
       const { lease } = await grabSoon(under, peer, 'late release')
       checkEqual((await store.release({ resource: 'late release', id: old.id })).ended, null, 'what it ended')
-      checkEqual((await peer.read(['late release']))[0]?.[0]?.id, lease.id, 'the holder')
+      await checkHeldBy(peer, 'late release', [lease])
     },
   },
   {
@@ -93,7 +104,10 @@ export const expiryCases: readonly Case[] = [
       const { id } = await grab(store, 'too late', { ttl })
       await under.pass(ttl * 1.5)
       const { ended } = await store.release({ resource: 'too late', id })
-      check(ended === null || ended.state === 'expired', `it had expired, got ${ended?.state}`)
+      check(
+        ended === null || ended.state === 'expired',
+        `the state of a lease that was released too late is expired, got ${ended?.state}`,
+      )
       checkEqual(
         (await store.release({ resource: 'too late', id })).ended,
         null,
@@ -108,12 +122,10 @@ export const expiryCases: readonly Case[] = [
       const { store, peer } = under
       await whileHeld(under, 'nearly over', async (resource, ttl) => {
         const { id } = await grab(store, resource, { ttl })
-        const swept = await peer.sweep({ limit: 100 })
-        check(
-          swept.every((lease) => lease.id !== id),
-          'the live lease is not swept',
-        )
-        check((await store.renew({ resource, id, ttl })).ok, 'it is still live')
+        // What an earlier attempt left behind has expired.
+        const swept = idsOf(await peer.sweep({ limit: 100 })).filter((other) => other === id)
+        checkEqual(swept, [], 'the live lease that a sweep ended')
+        await renewed(store, { resource, id, ttl }, 'the holder of a lease with little time left')
       })
     },
   },
@@ -125,20 +137,31 @@ export const expiryCases: readonly Case[] = [
       const live = await grab(store, 'on time')
       const over = await grab(store, 'overdue', { ttl })
       await under.pass(ttl * 1.5)
+      const skewed: LeaseRecord[] = []
       for (const skewMs of [HOUR_MS, -HOUR_MS]) {
         const restore = under.skewCaller(skewMs)
+        const judged = `by the clock of the store, with that of the caller ${skewMs / HOUR_MS} h off:`
         try {
-          check(!(await peer.acquire(asking(live.resource))).granted, 'a live lease is not taken')
-          checkEqual(await peer.read([over.resource]), [[]], 'the expired lease')
+          await refused(peer, live.resource, `${judged} a newcomer beside a live lease`)
+          checkEqual(await peer.read([over.resource]), [[]], `${judged} the expired lease`)
           const [[shown] = []] = await peer.read([live.resource])
-          check((shown?.remaining ?? Infinity) <= LONG_MS, `the time that is left: ${shown?.remaining} ms`)
           check(
-            (await store.renew({ resource: live.resource, id: live.id, ttl: LONG_MS })).ok,
-            'it is renewed',
+            shown !== undefined && (shown.remaining ?? Infinity) <= LONG_MS,
+            `${judged} a live lease is shown with at most ${LONG_MS} ms left, got ${shown?.remaining}`,
           )
+          await renewed(store, { ...live, ttl: LONG_MS }, `${judged} the holder of a live lease`)
+          skewed.push(await grab(peer, `long ${skewMs}`), await grab(peer, `short ${skewMs}`, { ttl }))
+          const swept = (await peer.sweep({ limit: 100 })).map(({ resource }) => resource)
+          check(!swept.includes(live.resource), `${judged} no live lease is swept, got ${swept}`)
         } finally {
           restore()
         }
+      }
+      await under.pass(ttl * 1.5)
+      for (const { resource } of skewed) {
+        const what = `by the clock of the store: ${resource}, granted while that of the caller was off`
+        if (resource.startsWith('long')) await refused(store, resource, what)
+        else await grabSoon(under, store, resource)
       }
       await grabSoon(under, peer, over.resource)
     },
@@ -157,19 +180,20 @@ export const expiryCases: readonly Case[] = [
         for (const batch of await Promise.all(
           [store, peer, store, peer].map((by) => by.sweep({ limit: 5 })),
         )) {
-          check(batch.length <= 5, 'a sweep keeps to its limit')
+          check(batch.length <= 5, `a sweep returns at most 5 leases, got ${batch.length}`)
           swept.push(...batch)
         }
         if (swept.length < names.length) await under.pass(ttl / 4)
       }
       checkEqual(swept.map((lease) => lease.resource).sort(), names.toSorted(), 'all that was swept')
-      check(
-        swept.every((lease) => lease.state === 'expired'),
-        'all are marked as expired',
+      checkEqual(
+        [...new Set(swept.map(({ state }) => state))],
+        ['expired'],
+        'the state of all that was swept',
       )
-      checkEqual((await store.read(['live']))[0]?.[0]?.id, live.id, 'the live lease')
+      await checkHeldBy(store, 'live', [live])
       const { replaced } = granted(await store.acquire(asking('swept-0')))
-      check(replaced === undefined, 'a swept lease is not handed back again')
+      checkEqual(replaced ?? null, null, 'the replaced lease, which a sweep has returned')
     },
   },
 ]

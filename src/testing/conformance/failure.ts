@@ -1,5 +1,15 @@
 import { type Grant, LeaseError } from '../../core/index.ts'
-import { asking, type Case, grab, grabSoon, HANG_MS, LONG_MS, type StoreUnderTest } from './case.ts'
+import { HANG_MS } from '../runner.ts'
+import {
+  asking,
+  type Case,
+  checkHeldBy,
+  grab,
+  grabSoon,
+  LONG_MS,
+  refused,
+  type StoreUnderTest,
+} from './case.ts'
 import { check, checkEqual, checkRejects } from './check.ts'
 
 export const failureCases: readonly Case[] = [
@@ -16,7 +26,11 @@ export const failureCases: readonly Case[] = [
       ] as const) {
         const error = await checkRejects(call(), what)
         check(error instanceof LeaseError, `${what} rejects with a LeaseError, got ${error}`)
-        checkEqual([error.code, error.retryable], ['store-unavailable', true], what)
+        checkEqual(
+          [error.code, error.retryable],
+          ['store-unavailable', true],
+          `the code of ${what}, and whether a retry may help`,
+        )
       }
       // A backend that cannot write may still read.
       const failure = await store.read(['out']).catch((error: unknown) => error)
@@ -27,19 +41,38 @@ export const failureCases: readonly Case[] = [
         )
       await mend()
       const next = await recovered(under)
-      check(next.lease.token > 0, 'it grants again')
+      check(next.lease.token > 0, `it grants again, got the token ${next.lease.token}`)
       const [[still] = []] = await store.read(['out'])
-      checkEqual(still?.token, token, 'the lease from before')
+      checkEqual(still?.token, token, 'the token of the lease from before the outage')
     },
   },
   {
     title: 'answers a caller that gave up, if at all, as aborted',
     async run({ store }) {
       const signal = AbortSignal.abort('enough')
-      const outcome = await store.acquire(asking('aborted'), { signal }).catch((error: unknown) => error)
-      if (!(outcome instanceof Error)) return
-      check(outcome instanceof LeaseError && outcome.code === 'aborted', `it is aborted, got ${outcome}`)
-      checkEqual(outcome.cause, 'enough', 'the cause')
+      const failure = await store.acquire(asking('aborted'), { signal }).then(
+        () => null,
+        (error: unknown) => ({ error }),
+      )
+      if (!failure) return
+      const { error } = failure
+      check(
+        error instanceof LeaseError && error.code === 'aborted',
+        `it rejects with a LeaseError with the code aborted, got ${error}`,
+      )
+      checkEqual(error.cause, 'enough', "the cause, which is the signal's reason")
+    },
+  },
+  {
+    title: 'keeps leases through a restart',
+    needs: ['reopen'],
+    async run({ store, reopen }) {
+      const lease = await grab(store, 'outlives')
+      await store.close()
+      const later = await reopen()
+      await checkHeldBy(later, 'outlives', [lease], 'the live leases after the store was closed')
+      await refused(later, 'outlives', 'a newcomer after a restart')
+      await later.close()
     },
   },
   {
@@ -67,7 +100,7 @@ export const failureCases: readonly Case[] = [
 
 /** A backend that is back may still be out for the store: it takes its client a while to connect again. */
 async function recovered(under: StoreUnderTest): Promise<Grant> {
-  const until = performance.now() + HANG_MS
+  const until = performance.now() + HANG_MS + 20 * under.ttl
   for (;;) {
     try {
       return await grabSoon(under, under.store, 'recovered')

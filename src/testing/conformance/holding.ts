@@ -1,4 +1,15 @@
-import { asking, type Case, eventually, grab, granted, LONG_MS } from './case.ts'
+import {
+  asking,
+  type Case,
+  eventually,
+  grab,
+  granted,
+  idsOf,
+  LONG_MS,
+  notRenewed,
+  refused,
+  renewed,
+} from './case.ts'
 import { check, checkEqual } from './check.ts'
 
 export const holdingCases: readonly Case[] = [
@@ -22,10 +33,16 @@ export const holdingCases: readonly Case[] = [
         'the lease',
       )
       check(Number.isSafeInteger(token) && token > 0, `the token is a safe integer, got ${token}`)
-      check(replaced === undefined, 'nothing was replaced')
+      checkEqual(replaced ?? null, null, 'the replaced lease')
       if (!supports.expiry) return checkEqual([expiresAt, remaining], [null, null], 'expiry')
-      check(remaining !== null && remaining > LONG_MS / 2 && remaining <= LONG_MS, `remaining ${remaining}`)
-      check(expiresAt !== null && expiresAt > acquiredAt, 'it expires after it was acquired')
+      check(
+        remaining !== null && remaining > LONG_MS / 2 && remaining <= LONG_MS,
+        `the time that is left is the TTL of ${LONG_MS} ms or a little less, got ${remaining}`,
+      )
+      check(
+        expiresAt !== null && expiresAt > acquiredAt,
+        `it expires after it was acquired at ${acquiredAt}, got ${expiresAt}`,
+      )
     },
   },
   {
@@ -33,15 +50,14 @@ export const holdingCases: readonly Case[] = [
     async run({ store, peer }) {
       const lease = await grab(store, 'busy', { owner: 'Mika', metadata: { host: 'a' } })
       for (const other of [store, peer]) {
-        const answer = await other.acquire(asking('busy'))
-        check(!answer.granted, 'the second ask is refused')
+        const answer = await refused(other, 'busy', 'a second request')
         const { id, owner, token, metadata } = answer.holders[0] ?? {}
         checkEqual(
           { id, owner, token, metadata },
           { id: lease.id, owner: 'Mika', token: lease.token, metadata: { host: 'a' } },
           'the holder',
         )
-        check(answer.place === null, 'a caller that does not wait has no place in the queue')
+        checkEqual(answer.place, null, 'the place of a caller that does not wait')
       }
     },
   },
@@ -52,9 +68,14 @@ export const holdingCases: readonly Case[] = [
       const first = granted(await store.acquire(ask)).lease
       const second = granted(await peer.acquire({ ...ask, ttl: LONG_MS }))
       checkEqual(second.lease.token, first.token, 'the token')
-      if (supports.expiry) check((second.lease.remaining ?? 0) > LONG_MS / 2, 'the expiry is extended')
-      check(second.replaced === undefined, 'it does not replace itself')
-      check((second.lease.expiresAt ?? 0) >= (first.expiresAt ?? 0), 'the expiry does not go back')
+      checkEqual(second.replaced ?? null, null, 'the lease that a repeated request replaced')
+      if (!supports.expiry) return
+      const { remaining, expiresAt } = second.lease
+      check((remaining ?? 0) > LONG_MS / 2, `a repeated request extends to ${LONG_MS} ms, got ${remaining}`)
+      check(
+        (expiresAt ?? 0) >= (first.expiresAt ?? 0),
+        `the expiry does not go back from ${first.expiresAt}, got ${expiresAt}`,
+      )
     },
   },
   {
@@ -62,15 +83,14 @@ export const holdingCases: readonly Case[] = [
     async run({ store, peer }) {
       const ask = asking('unchanged', { owner: 'Mika', metadata: { host: 'a' } })
       const { token, acquiredAt } = granted(await store.acquire(ask)).lease
-      const renewal = await peer.renew({ resource: ask.resource, id: ask.id, ttl: LONG_MS })
-      check(renewal.ok, 'the renewal is accepted')
+      const extended = await renewed(peer, { resource: ask.resource, id: ask.id, ttl: LONG_MS }, 'the holder')
       const again = granted(await peer.acquire({ ...ask, owner: 'Ken', metadata: { host: 'b' } })).lease
       const [[read] = []] = await store.read([ask.resource])
-      for (const lease of [renewal.lease, again, read])
+      for (const lease of [extended, again, read])
         checkEqual(
           [lease?.owner, lease?.metadata, lease?.token, lease?.acquiredAt],
           ['Mika', { host: 'a' }, token, acquiredAt],
-          'the lease',
+          'owner, metadata, token and time of the grant',
         )
     },
   },
@@ -85,12 +105,14 @@ export const holdingCases: readonly Case[] = [
     title: 'renews for the holder only',
     async run({ store, peer }) {
       const lease = await grab(store, 'renewed')
-      const renewal = await peer.renew({ resource: 'renewed', id: lease.id, ttl: LONG_MS })
-      check(renewal.ok, 'the holder may renew')
-      checkEqual(renewal.lease.token, lease.token, 'the token')
-      const other = await store.renew({ resource: 'renewed', id: 'somebody else', ttl: LONG_MS })
-      check(!other.ok, 'another may not renew')
-      checkEqual(other.holders[0]?.id, lease.id, 'the holder')
+      const ask = { resource: 'renewed', id: lease.id, ttl: LONG_MS }
+      checkEqual(
+        (await renewed(peer, ask, 'the holder')).token,
+        lease.token,
+        'the token of the renewed lease',
+      )
+      const holders = await notRenewed(store, { ...ask, id: 'somebody else' }, 'another id')
+      checkEqual(idsOf(holders), [lease.id], 'the holders that a refused renewal names')
     },
   },
   {
@@ -98,12 +120,11 @@ export const holdingCases: readonly Case[] = [
     needs: ['expiry'],
     async run({ store, peer }) {
       const { id } = await grab(store, 'so long')
-      const renewal = await peer.renew({ resource: 'so long', id, ttl: LONG_MS * 2 })
-      check(renewal.ok, 'the renewal is accepted')
-      const { remaining } = renewal.lease
+      const ask = { resource: 'so long', id, ttl: LONG_MS * 2 }
+      const { remaining } = await renewed(peer, ask, 'the holder')
       check(
         remaining !== null && remaining > LONG_MS && remaining <= LONG_MS * 2,
-        `at most ${LONG_MS * 2} ms are left, got ${remaining}`,
+        `a renewal extends to ${LONG_MS * 2} ms from now, got ${remaining}`,
       )
     },
   },
@@ -129,8 +150,7 @@ export const holdingCases: readonly Case[] = [
       checkEqual(await store.read(['none']), [[]], 'the resource')
       const lease = await grab(store, 'ended')
       await store.release({ resource: 'ended', id: lease.id })
-      const late = await store.renew({ resource: 'ended', id: lease.id, ttl: LONG_MS })
-      check(!late.ok, 'a released lease is not revived')
+      await notRenewed(store, { resource: 'ended', id: lease.id, ttl: LONG_MS }, 'a holder that has released')
       checkEqual(await store.read(['ended']), [[]], 'the resource')
     },
   },
@@ -172,8 +192,8 @@ export const holdingCases: readonly Case[] = [
       checkEqual([wrong.ended, wrong.holders[0]?.id], [null, lease.id], 'force with another token')
       const { ended } = await peer.release({ resource: 'forced', token: lease.token })
       checkEqual([ended?.id, ended?.state], [lease.id, 'released'], 'force with its token')
-      const renewal = await store.renew({ resource: 'forced', id: lease.id, ttl: LONG_MS })
-      check(!renewal.ok, 'the old holder may not renew')
+      const ask = { resource: 'forced', id: lease.id, ttl: LONG_MS }
+      await notRenewed(store, ask, 'a holder whose lease was ended by force')
     },
   },
   {

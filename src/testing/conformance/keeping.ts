@@ -1,5 +1,6 @@
 /** Leases that keep their resource after their end, by `atLeast` or `lockDelay`. */
-import { asking, type Case, grab, granted, whileHeld } from './case.ts'
+import type { Refusal } from '../../core/index.ts'
+import { asking, type Case, grab, granted, idsOf, LONG_MS, notRenewed, refused, whileHeld } from './case.ts'
 import { check, checkEqual } from './check.ts'
 import { queued } from './waiter.ts'
 
@@ -11,21 +12,25 @@ export const keepingCases: readonly Case[] = [
       const { store, peer } = under
       const { ended, atLeast } = await whileHeld(under, 'at least', async (resource, atLeast) => {
         const { id } = await grab(store, resource, { atLeast })
+        await under.pass(atLeast * 0.4)
         const { ended } = await store.release({ resource, id })
         checkEqual([ended?.id, ended?.state], [id, 'released'], 'the released lease')
         checkEqual(await peer.read([resource]), [[]], 'the live leases')
-        const answer = await peer.acquire(asking(resource))
-        check(!answer.granted, 'it is still taken')
-        checkEqual(answer.holders, [], 'its holders')
-        check((answer.keptFor ?? 0) > 0 && (answer.keptFor ?? 0) <= atLeast, `kept for ${answer.keptFor} ms`)
-        check((answer.retryIn ?? 0) > 0, 'the caller is told when to ask again')
-        check(!(await store.renew({ resource, id, ttl: 1000 })).ok, 'a released lease cannot be renewed')
+        const answer = await refused(peer, resource, 'a newcomer within `atLeast`')
+        checkKept(answer, atLeast)
+        check((answer.retryIn ?? 0) > 0, `a refusal tells when to ask again, got ${answer.retryIn}`)
+        await notRenewed(store, { resource, id, ttl: LONG_MS }, 'a holder that has released')
         return { ended, atLeast }
       })
-      await under.pass(atLeast * 1.2)
-      const { lease, replaced } = granted(await peer.acquire(asking(ended?.resource ?? '')))
-      check(lease.token > (ended?.token ?? Infinity), 'the token rises')
-      check(replaced === undefined, 'it was returned by its release')
+      // Counted from the grant.
+      await under.pass(atLeast * 0.8)
+      const who = 'a newcomer after `atLeast`'
+      const { lease, replaced } = granted(await peer.acquire(asking(ended?.resource ?? '')), who)
+      check(
+        lease.token > (ended?.token ?? Infinity),
+        `the token rises from ${ended?.token}, got ${lease.token}`,
+      )
+      checkEqual(replaced ?? null, null, 'the replaced lease, which its release has returned')
     },
   },
   {
@@ -33,16 +38,11 @@ export const keepingCases: readonly Case[] = [
     needs: ['share', 'expiry'],
     async run(under) {
       const { store, peer, ttl } = under
-      const { resource } = await grab(store, 'at least, expired', { ttl, atLeast: 60_000 })
+      const { resource, id } = await grab(store, 'at least, expired', { ttl, atLeast: LONG_MS })
       await under.pass(ttl * 1.2)
-      const answer = await peer.acquire(asking(resource))
-      check(!answer.granted && answer.holders.length === 0, 'it is still taken, by nobody')
-      const swept = await peer.sweep({ limit: 100 })
-      check(
-        swept.some((lease) => lease.resource === resource),
-        'a sweep returns the expired lease',
-      )
-      check(!(await peer.acquire(asking(resource))).granted, 'it is still taken after the sweep')
+      checkKept(await refused(peer, resource, 'a newcomer within `atLeast`'), LONG_MS)
+      checkEqual(idsOf(await peer.sweep({ limit: 100 })), [id], 'what a sweep returns')
+      await refused(peer, resource, 'a newcomer within `atLeast`, after a sweep')
       checkEqual(await store.sweep({ limit: 100 }), [], 'what the next sweep returns')
     },
   },
@@ -50,10 +50,10 @@ export const keepingCases: readonly Case[] = [
     title: 'keeps nothing after a forced release',
     needs: ['share'],
     async run({ store, peer }) {
-      const live = await grab(store, 'forced live', { atLeast: 60_000 })
+      const live = await grab(store, 'forced live', { atLeast: LONG_MS })
       await peer.release({ resource: live.resource, token: live.token })
       await grab(peer, live.resource)
-      const over = await grab(store, 'forced over', { atLeast: 60_000 })
+      const over = await grab(store, 'forced over', { atLeast: LONG_MS })
       await store.release({ resource: over.resource, id: over.id })
       await peer.release({ resource: over.resource, token: over.token })
       await grab(peer, over.resource)
@@ -63,11 +63,11 @@ export const keepingCases: readonly Case[] = [
     title: 'counts a kept lease among the permits',
     needs: ['share'],
     async run({ store, peer }) {
-      const permit = { share: 2, atLeast: 60_000 }
+      const permit = { share: 2, atLeast: LONG_MS }
       const kept = await grab(store, 'kept permit', permit)
       await store.release({ resource: 'kept permit', id: kept.id })
       await grab(peer, 'kept permit', permit)
-      check(!(await peer.acquire(asking('kept permit', permit))).granted, 'both permits are taken')
+      await refused(peer, 'kept permit', 'the third of two permits, one of them kept', permit)
       granted(await peer.acquire(asking('kept permit', { replace: 'any' })))
     },
   },
@@ -75,10 +75,10 @@ export const keepingCases: readonly Case[] = [
     title: 'keeps a resource through a restart',
     needs: ['share', 'reopen'],
     async run({ store, reopen }) {
-      const { id } = await grab(store, 'restart', { atLeast: 60_000 })
+      const { id } = await grab(store, 'restart', { atLeast: LONG_MS })
       await store.release({ resource: 'restart', id })
       const later = await reopen()
-      check(!(await later.acquire(asking('restart'))).granted, 'it is still taken')
+      await refused(later, 'restart', 'a newcomer within `atLeast`, after a restart')
       await later.close()
     },
   },
@@ -92,13 +92,17 @@ export const keepingCases: readonly Case[] = [
         const waiter = await queued(peer, resource, 0)
         await store.release({ resource, id })
         const answer = await peer.acquire(waiter.ask)
-        check(!answer.granted && answer.place === 0, 'it waits, first in the queue')
-        check((answer.retryIn ?? Infinity) <= atLeast, `it asks again in ${answer.retryIn} ms`)
+        checkEqual(answer.granted ? 'granted' : answer.place, 0, 'the place of the first waiter')
+        if (!answer.granted)
+          check(
+            (answer.retryIn ?? Infinity) <= atLeast,
+            `it asks again within \`atLeast\` of ${atLeast} ms, got ${answer.retryIn}`,
+          )
         return { waiter, keptFor: atLeast }
       })
       await under.pass(keptFor * 1.2)
-      check(!(await store.acquire(asking(waiter.ask.resource))).granted, 'a newcomer does not pass')
-      granted(await peer.acquire(waiter.ask))
+      await refused(store, waiter.ask.resource, 'a newcomer while another waits')
+      granted(await peer.acquire(waiter.ask), 'the first waiter')
     },
   },
   {
@@ -106,14 +110,14 @@ export const keepingCases: readonly Case[] = [
     needs: ['share', 'expiry'],
     async run(under) {
       const { store, peer, ttl } = under
-      const { resource, id } = await grab(store, 'delayed', { ttl, lockDelay: 60_000 })
+      const { resource, id } = await grab(store, 'delayed', { ttl, lockDelay: LONG_MS })
       await under.pass(ttl * 1.2)
       checkEqual(await peer.read([resource]), [[]], 'the live leases')
-      const answer = await peer.acquire(asking(resource))
-      check(!answer.granted && answer.holders.length === 0, 'it is still taken, by nobody')
-      check((answer.keptFor ?? 0) > 0, `kept for ${answer.keptFor} ms`)
-      check(!(await store.renew({ resource, id, ttl: 1000 })).ok, 'an expired lease cannot be renewed')
-      check(!(await store.acquire(asking(resource, { id }))).granted, 'nor granted again to its id')
+      checkKept(await refused(peer, resource, 'a newcomer within the lock delay'), LONG_MS)
+      await notRenewed(store, { resource, id, ttl: LONG_MS }, 'a holder whose lease has expired')
+      await refused(store, resource, 'the same id within the lock delay', { id })
+      checkEqual(idsOf(await peer.sweep({ limit: 100 })), [id], 'what a sweep returns')
+      await refused(peer, resource, 'a newcomer within the lock delay, after a sweep')
     },
   },
   {
@@ -131,9 +135,18 @@ export const keepingCases: readonly Case[] = [
     title: 'has no lock delay after a release',
     needs: ['share'],
     async run({ store, peer }) {
-      const { resource, id } = await grab(store, 'no delay', { lockDelay: 60_000 })
+      const { resource, id } = await grab(store, 'no delay', { lockDelay: LONG_MS })
       await store.release({ resource, id })
       await grab(peer, resource)
     },
   },
 ]
+
+/** Nobody holds the resource, and it stays taken for a while. */
+function checkKept({ holders, keptFor }: Refusal, atMostMs: number): void {
+  checkEqual(idsOf(holders), [], 'the holders of a kept resource')
+  check(
+    keptFor !== undefined && keptFor > 0 && keptFor <= atMostMs,
+    `a kept resource has a keptFor of at most ${atMostMs} ms, got ${keptFor}`,
+  )
+}

@@ -1,5 +1,6 @@
-import { type Case, grab } from './case.ts'
-import { check, checkEqual } from './check.ts'
+import type { LeaseRecord } from '../../core/index.ts'
+import { type Case, grab, idsOf, listAll } from './case.ts'
+import { checkEqual } from './check.ts'
 
 export const listingCases: readonly Case[] = [
   {
@@ -11,9 +12,9 @@ export const listingCases: readonly Case[] = [
       checkEqual(
         found.map(([lease]) => lease?.id ?? null),
         [b.id, null, a.id, b.id],
-        'the leases',
+        'the leases of b, none, a and b',
       )
-      checkEqual(await store.read([]), [], 'nothing')
+      checkEqual(await store.read([]), [], 'the leases of no resource')
     },
   },
   {
@@ -34,14 +35,8 @@ export const listingCases: readonly Case[] = [
       const names = ['order:A', 'order:a', 'order:é', 'order:\ufb00', 'order:\u{1f600}']
       for (const name of names.toReversed()) await grab(store, name)
       for (const limit of [2, 100]) {
-        const found: string[] = []
-        let after: string | undefined
-        do {
-          const page = await store.list({ prefix: 'order:', limit, after })
-          found.push(...page.leases.map(({ resource }) => resource))
-          after = page.next
-        } while (after !== undefined && found.length < 20)
-        checkEqual(found, names, `the names, in pages of ${limit}`)
+        const found = await listAll(store, 'order:', limit)
+        checkEqual(resourcesOf(found), names, `the names in the order of UTF-8, in pages of ${limit}`)
       }
     },
   },
@@ -56,11 +51,11 @@ export const listingCases: readonly Case[] = [
         const { leases } = await peer.list({ prefix, limit: 100 })
         return leases.map((lease) => lease.resource)
       }
-      checkEqual(await list('job:'), ['job:1', 'job:2'], 'job:')
-      checkEqual(await list('job%'), ['job%'], 'job%')
-      checkEqual(await list('jo_'), ['jo_'], 'jo_')
-      checkEqual(await list('j*'), ['j*'], 'j*')
-      checkEqual((await list('')).length, 7, 'all')
+      checkEqual(await list('job:'), ['job:1', 'job:2'], 'the prefix job:')
+      checkEqual(await list('job%'), ['job%'], 'the prefix job%')
+      checkEqual(await list('jo_'), ['jo_'], 'the prefix jo_')
+      checkEqual(await list('j*'), ['j*'], 'the prefix j*')
+      checkEqual((await list('')).length, 7, 'how many there are with the empty prefix')
     },
   },
   {
@@ -69,15 +64,28 @@ export const listingCases: readonly Case[] = [
     async run({ store }) {
       const names = Array.from({ length: 11 }, (_, n) => `page:${String(n).padStart(2, '0')}`)
       for (const name of names.toReversed()) await grab(store, name)
-      const found: string[] = []
-      let after: string | undefined
-      do {
-        const page = await store.list({ prefix: 'page:', limit: 4, ...(after !== undefined && { after }) })
-        check(page.leases.length <= 4, 'a page keeps to its limit')
-        found.push(...page.leases.map((lease) => lease.resource))
-        after = page.next
-      } while (after !== undefined && found.length < 50)
-      checkEqual(found, names, 'the names')
+      checkEqual(resourcesOf(await listAll(store, 'page:', 4)), names, 'the names, in pages of 4')
+    },
+  },
+  {
+    title: 'lists several leases of a resource, in pages of any size',
+    needs: ['share', 'list'],
+    async run({ store, peer }) {
+      const leases = [await grab(store, 'list:a')]
+      for (let n = 0; n < 5; n++) leases.push(await grab(n % 2 ? peer : store, 'list:b', { share: 5 }))
+      leases.push(await grab(store, 'list:c', { share: Infinity }))
+      for (const limit of [1, 2, 3, 7])
+        checkEqual(
+          idsOf(await listAll(peer, 'list:', limit)),
+          idsOf(leases),
+          `all leases by resource and token, in pages of ${limit}`,
+        )
+      const rest = await store.list({ prefix: 'list:', limit: 10, after: 'list:b' })
+      checkEqual(resourcesOf(rest.leases), ['list:c'], 'what comes after the name list:b')
     },
   },
 ]
+
+function resourcesOf(leases: readonly LeaseRecord[]): string[] {
+  return leases.map(({ resource }) => resource)
+}

@@ -1,6 +1,7 @@
 import { createLeases, type LeaseError } from '../../core/index.ts'
-import { asking, type Case, eventually, grab, granted, LONG_MS, whileReserved } from './case.ts'
+import { asking, type Case, grab, LONG_MS, refused, whileReserved } from './case.ts'
 import { check, checkEqual } from './check.ts'
+import { queued, served, woken } from './waiter.ts'
 
 /** What a manager offers beyond waiting and holding, with one manager for each of the two stores. */
 export const managingCases: readonly Case[] = [
@@ -12,11 +13,17 @@ export const managingCases: readonly Case[] = [
       const lease = await leases.acquire('extended', { ttl: LONG_MS, heartbeat: false })
       await lease.renew({ ttl: 2 * LONG_MS })
       const [extended] = await leases.holders('extended')
-      check((extended?.remaining ?? 0) > 1.5 * LONG_MS, 'it is extended')
+      check(
+        (extended?.remaining ?? 0) > 1.5 * LONG_MS,
+        `it is extended to ${2 * LONG_MS} ms, got ${extended?.remaining}`,
+      )
       await lease.renew()
       const [renewed] = await leases.holders('extended')
-      check((renewed?.remaining ?? 0) > 1.5 * LONG_MS, 'it is not shortened')
-      check(lease.held, 'it is held')
+      check(
+        (renewed?.remaining ?? 0) > 1.5 * LONG_MS,
+        `a renewal for ${LONG_MS} ms does not shorten it, got ${renewed?.remaining}`,
+      )
+      check(lease.held, `the handle with token ${lease.token} holds its lease`)
       await leases.close()
     },
   },
@@ -45,7 +52,7 @@ export const managingCases: readonly Case[] = [
       checkEqual(await leases.release('forced', { token: old.token }), false, 'the same token again')
       const next = await grab(store, 'forced')
       checkEqual(await leases.release('forced', { token: old.token }), false, 'the token of the lease before')
-      check(next.token > old.token, 'the token rises')
+      check(next.token > old.token, `the token rises from ${old.token}, got ${next.token}`)
       await leases.close()
     },
   },
@@ -56,16 +63,15 @@ export const managingCases: readonly Case[] = [
       const [from, to] = [createLeases(store), createLeases(peer)]
       const lease = await from.acquire('handed over', { ttl: LONG_MS, owner: 'Mika' })
       const ticket = JSON.parse(JSON.stringify(await lease.detach()))
-      check(!lease.held, 'the first handle holds nothing')
-      check(!lease.signal.aborted, 'the lease is not lost')
+      check(!lease.held, `the detached handle with token ${lease.token} holds nothing`)
+      check(!lease.signal.aborted, `the detached lease with token ${lease.token} is not lost`)
       await lease.release()
       await from.close()
       const adopted = await to.adopt(ticket)
       const { token, owner, held } = adopted
       checkEqual([token, owner, held], [lease.token, 'Mika', true], 'the adopted lease')
       await adopted.renew()
-      const refused = await peer.acquire(asking('handed over'))
-      check(!refused.granted, 'it is still held')
+      await refused(peer, 'handed over', 'a newcomer beside an adopted lease')
       await adopted.release()
       checkEqual((await to.holders('handed over')).length, 0, 'the holders after the release')
       await to.close()
@@ -145,13 +151,11 @@ export const managingCases: readonly Case[] = [
       const { store, peer } = under
       await whileReserved(under, 'served', async (resource, restart) => {
         const holder = await grab(store, resource)
-        let woken = false
-        const ask = asking(resource, { wake: () => (woken = true) })
-        await peer.acquire(ask)
+        const waiter = await queued(peer, resource, 0)
         restart()
         await store.release({ resource, id: holder.id })
-        await eventually(under, 'the waiter is woken', () => woken)
-        granted(await peer.acquire(ask))
+        await woken(under, waiter)
+        await served(waiter)
         const queues = await store.waiting?.({ resources: [resource], limit: 10 })
         checkEqual(queues, [{ count: 0, first: [] }], 'those who wait')
       })

@@ -51,7 +51,7 @@ export const namingCases: readonly Case[] = [
       }
       for (const [n, name] of NAMES.entries()) {
         const { ended } = await store.release({ resource: name, id: leases[n]?.id ?? '' })
-        check(ended !== null, `${name} is released`)
+        check(ended !== null, `${name} is released, got nothing`)
       }
     },
   },

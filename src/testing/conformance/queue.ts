@@ -1,7 +1,18 @@
 import type { LeaseStore } from '../../core/index.ts'
-import { asking, type Case, eventually, grab, granted, whileHeld, whileReserved } from './case.ts'
+import {
+  asking,
+  type Case,
+  eventually,
+  grab,
+  granted,
+  idsOf,
+  RESERVATION_MS,
+  refused,
+  whileHeld,
+  whileReserved,
+} from './case.ts'
 import { check, checkEqual } from './check.ts'
-import { queued, type Waiter, woken } from './waiter.ts'
+import { checkAsleep, queued, served, type Waiter, waits, woken } from './waiter.ts'
 
 export const queueCases: readonly Case[] = [
   {
@@ -19,8 +30,8 @@ export const queueCases: readonly Case[] = [
           await holding.store.release({ resource, id: holding.id })
           await woken(under, waiter)
           for (const later of waiters.slice(waiters.indexOf(waiter) + 1))
-            check(!later.wakes.includes(0), 'only the first waiter is woken')
-          granted(await waiter.store.acquire(waiter.ask))
+            checkAsleep(later, 'only the first waiter is woken')
+          await served(waiter)
           holding = { store: waiter.store, id: waiter.ask.id }
         }
       })
@@ -33,15 +44,11 @@ export const queueCases: readonly Case[] = [
       await grab(store, 'place')
       const first = await queued(store, 'place', 0)
       const second = await queued(peer, 'place', 1)
-      for (const [waiter, place] of [
-        [first, 0],
-        [second, 1],
-        [first, 0],
-      ] as const) {
-        const answer = await waiter.store.acquire(waiter.ask)
-        check(!answer.granted && answer.place === place, `the place is still ${place}`)
-        check((answer.retryIn ?? 0) > 0, 'it is told when to ask again')
-      }
+      await waits(first, 0)
+      await waits(second, 1)
+      // A repetition without `wake` keeps the place.
+      await waits(first, 0, { wake: undefined as never })
+      await waits(second, 1)
     },
   },
   {
@@ -54,11 +61,12 @@ export const queueCases: readonly Case[] = [
         const waiter = await queued(peer, resource, 0)
         restart()
         await store.release({ resource, id: holder.id })
-        const answer = await store.acquire(asking(resource))
-        check(!answer.granted, 'a newcomer does not overtake the queue')
-        checkEqual(answer.holders, [], 'the holders')
+        const { holders } = await refused(store, resource, 'a newcomer that would pass the queue')
+        checkEqual(idsOf(holders), [], 'the holders of a reserved resource')
         await woken(under, waiter)
-        granted(await peer.acquire(waiter.ask))
+        await under.pass(RESERVATION_MS / 2)
+        await refused(store, resource, 'a newcomer after half of the reservation')
+        await served(waiter)
       })
     },
   },
@@ -70,10 +78,27 @@ export const queueCases: readonly Case[] = [
       const holder = await grab(store, 'quitter')
       const quitter = await queued(store, 'quitter', 0)
       const next = await queued(peer, 'quitter', 1)
-      checkEqual(await ended(store, 'quitter', quitter.ask.id), null, 'what giving up ended')
+      const { ended } = await store.release({ resource: 'quitter', id: quitter.ask.id })
+      checkEqual(ended, null, 'the lease that giving up ended')
       await store.release({ resource: 'quitter', id: holder.id })
       await woken(under, next)
-      granted(await peer.acquire(next.ask))
+      await served(next)
+    },
+  },
+  {
+    title: 'forgets a waiter that gave up after its request was aborted',
+    needs: ['queue'],
+    async run(under) {
+      const { store, peer } = under
+      const holder = await grab(store, 'aborting')
+      const quitter = await queued(store, 'aborting', 0)
+      const next = await queued(peer, 'aborting', 1)
+      await store.acquire(quitter.ask, { signal: AbortSignal.abort() }).catch(() => {})
+      await store.release({ resource: 'aborting', id: quitter.ask.id })
+      await waits(next, 0)
+      await store.release({ resource: 'aborting', id: holder.id })
+      await woken(under, next)
+      await served(next)
     },
   },
   {
@@ -88,7 +113,7 @@ export const queueCases: readonly Case[] = [
       await woken(under, quitter)
       await store.release({ resource: 'turn', id: quitter.ask.id })
       await woken(under, next)
-      granted(await peer.acquire(next.ask))
+      await served(next)
     },
   },
   {
@@ -101,11 +126,14 @@ export const queueCases: readonly Case[] = [
       const next = await queued(store, 'absent', 1)
       await store.release({ resource: 'absent', id: holder.id })
       await eventually(under, 'the second is put on standby', () => next.wakes.length > 0)
-      check(Math.min(...next.wakes) <= 1000, 'standby is a second at the most')
-      await under.pass(1100)
-      granted(await store.acquire(next.ask))
-      const late = await peer.acquire(absent.ask)
-      check(!late.granted && late.place === 0, 'the late waiter is in the queue again')
+      const standby = Math.min(...next.wakes)
+      check(
+        standby <= RESERVATION_MS,
+        `the second waiter asks again within ${RESERVATION_MS} ms, got ${standby}`,
+      )
+      await under.pass(RESERVATION_MS * 1.1)
+      await served(next)
+      await waits(absent, 0)
     },
   },
   {
@@ -118,8 +146,8 @@ export const queueCases: readonly Case[] = [
         return { old, waiter: await queued(peer, resource, 0), ttl }
       })
       await under.pass(ttl * 1.2)
-      check(!(await store.acquire(asking(old.resource))).granted, 'a newcomer does not overtake the queue')
-      const { replaced } = granted(await peer.acquire(waiter.ask))
+      await refused(store, old.resource, 'a newcomer that would pass the queue')
+      const { replaced } = granted(await peer.acquire(waiter.ask), 'the first waiter')
       checkEqual(replaced?.id, old.id, 'the replaced lease')
     },
   },
@@ -132,7 +160,7 @@ export const queueCases: readonly Case[] = [
       const waiter = await queued(peer, 'forced turn', 0)
       await store.release({ resource: 'forced turn', token: holder.token })
       await woken(under, waiter)
-      granted(await peer.acquire(waiter.ask))
+      await served(waiter)
     },
   },
   {
@@ -145,12 +173,7 @@ export const queueCases: readonly Case[] = [
       const taken = granted(await peer.acquire(asking('through', { replace: old.token }))).lease
       await peer.release({ resource: 'through', id: taken.id })
       await woken(under, waiter)
-      granted(await store.acquire(waiter.ask))
+      await served(waiter)
     },
   },
 ]
-
-async function ended(store: LeaseStore, resource: string, id: string): Promise<string | null> {
-  const { ended } = await store.release({ resource, id })
-  return ended?.id ?? null
-}

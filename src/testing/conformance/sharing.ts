@@ -1,7 +1,20 @@
-import type { Ask, LeaseStore } from '../../core/index.ts'
-import { asking, type Case, eventually, grab, granted, whileHeld, whileReserved } from './case.ts'
+/** Several leases of one resource: who fits beside whom, and what happens to one of them alone. */
+import type { LeaseRecord } from '../../core/index.ts'
+import {
+  asking,
+  type Case,
+  checkHeldBy,
+  eventually,
+  grab,
+  granted,
+  idsOf,
+  LONG_MS,
+  notRenewed,
+  refused,
+  renewed,
+  whileHeld,
+} from './case.ts'
 import { check, checkEqual } from './check.ts'
-import { queued, woken } from './waiter.ts'
 
 const READER = { share: Infinity }
 
@@ -12,16 +25,12 @@ export const sharingCases: readonly Case[] = [
     async run({ store, peer }) {
       const leases = []
       for (let n = 0; n < 3; n++) leases.push(await grab(n % 2 ? peer : store, 'permits', { share: 3 }))
-      for (const other of [store, peer]) await refused(other, 'permits', { share: 3 }, 'the fourth of three')
-      checkEqual(new Set(leases.map(({ id }) => id)).size, 3, 'different leases')
-      checkEqual(
-        leases.map(({ share }) => share),
-        [3, 3, 3],
-        'the share of each',
-      )
+      for (const other of [store, peer]) await refused(other, 'permits', 'the fourth of three', { share: 3 })
+      checkEqual(new Set(idsOf(leases)).size, 3, 'how many different ids there are')
+      checkEqual(sharesOf(leases), [3, 3, 3], 'the share of each')
       await peer.release({ resource: 'permits', id: leases[1]?.id ?? '' })
       await grab(peer, 'permits', { share: 3 })
-      await refused(store, 'permits', { share: 3 }, 'one more than the permits')
+      await refused(store, 'permits', 'one more than the permits', { share: 3 })
     },
   },
   {
@@ -29,10 +38,15 @@ export const sharingCases: readonly Case[] = [
     needs: ['share'],
     async run({ store, peer }) {
       await grab(store, 'smallest', { share: 5 })
-      await refused(peer, 'smallest', { share: 1 }, 'a share of one beside another')
-      await grab(peer, 'smallest', { share: 2 })
-      await refused(store, 'smallest', { share: 5 }, 'a third beside a share of two')
-      await refused(store, 'smallest', READER, 'a reader beside a share of two')
+      await refused(peer, 'smallest', 'a share of one beside another', { share: 1 })
+      const narrow = await grab(peer, 'smallest', { share: 2 })
+      await refused(store, 'smallest', 'a third beside a share of two', { share: 5 })
+      await refused(store, 'smallest', 'a reader beside a share of two', READER)
+      await store.release({ resource: 'smallest', id: narrow.id })
+      for (const who of ['the second', 'the third']) {
+        const ask = asking('smallest', { share: 5 })
+        granted(await peer.acquire(ask), `${who} of five, after the share of two has ended`)
+      }
     },
   },
   {
@@ -42,13 +56,13 @@ export const sharingCases: readonly Case[] = [
       const readers = [await grab(store, 'text', READER), await grab(peer, 'text', READER)]
       check(
         readers.every(({ share }) => share === Infinity),
-        'a reader has no limit',
+        `the share of a reader is Infinity, got ${sharesOf(readers)}`,
       )
-      await refused(peer, 'text', {}, 'a writer beside readers')
+      await refused(peer, 'text', 'a writer beside readers')
       for (const { id } of readers) await store.release({ resource: 'text', id })
       const writer = await grab(peer, 'text')
       checkEqual(writer.share, null, 'the share of a writer')
-      await refused(store, 'text', READER, 'a reader beside a writer')
+      await refused(store, 'text', 'a reader beside a writer', READER)
     },
   },
   {
@@ -58,20 +72,22 @@ export const sharingCases: readonly Case[] = [
       const leases = []
       for (const owner of ['Ann', 'Ben', 'Cem']) leases.push(await grab(store, 'named', { share: 3, owner }))
       const tokens = leases.map(({ token }) => token)
-      const expected = leases.map(({ id, owner, token }) => ({ id, owner, token, share: 3 }))
-      const [found = []] = await peer.read(['named'])
-      checkEqual(found.map(brief), expected, 'read')
-      const answer = await refused(peer, 'named', {}, 'a writer')
-      checkEqual(answer.holders.map(brief), expected, 'the holders of a refusal')
       checkEqual(
-        tokens,
+        [...new Set(tokens)],
         tokens.toSorted((a, b) => a - b),
-        'tokens that rise',
+        'tokens that differ and rise',
       )
-      checkEqual(new Set(tokens).size, 3, 'different tokens')
-      const renewal = await peer.renew({ resource: 'named', id: 'unknown', ttl: 1000 })
-      check(!renewal.ok, 'an unknown id may not renew')
-      checkEqual(renewal.holders.map(brief), expected, 'the holders of a refused renewal')
+      const expected = leases.map(brief)
+      const [found = []] = await peer.read(['named'])
+      checkEqual(found.map(brief), expected, 'the leases that are read')
+      const { holders } = await refused(peer, 'named', 'a writer')
+      checkEqual(holders.map(brief), expected, 'the holders of a refusal')
+      const others = await notRenewed(
+        peer,
+        { resource: 'named', id: 'unknown', ttl: LONG_MS },
+        'an unknown id',
+      )
+      checkEqual(others.map(brief), expected, 'the holders of a refused renewal')
     },
   },
   {
@@ -80,11 +96,16 @@ export const sharingCases: readonly Case[] = [
     async run({ store, peer }) {
       const ask = asking('again', { share: 2 })
       const first = granted(await store.acquire(ask)).lease
-      const again = granted(await peer.acquire(ask)).lease
-      checkEqual([again.token, again.share], [first.token, 2], 'the token and share')
-      checkEqual((await store.read(['again']))[0]?.length, 1, 'how many leases there are')
-      await grab(peer, 'again', { share: 2 })
+      const again = granted(await peer.acquire({ ...ask, share: 3 })).lease
+      checkEqual(
+        [again.token, again.share],
+        [first.token, 2],
+        'the token and the share of a repeated request',
+      )
+      await checkHeldBy(store, 'again', [first])
+      await grab(peer, 'again', { share: 3 })
       checkEqual(granted(await store.acquire(ask)).lease.token, first.token, 'the token beside another')
+      await refused(peer, 'again', 'a third beside a share of two', { share: 3 })
     },
   },
   {
@@ -92,18 +113,17 @@ export const sharingCases: readonly Case[] = [
     needs: ['share'],
     async run({ store, peer }) {
       const [a, b] = [await grab(store, 'several', { share: 2 }), await grab(peer, 'several', { share: 2 })]
-      const renewal = await peer.renew({ resource: 'several', id: a.id, ttl: 700_000 })
-      check(renewal.ok, 'one of several may renew')
-      checkEqual([renewal.lease.token, renewal.lease.share], [a.token, 2], 'the renewed lease')
+      const renewal = await renewed(
+        peer,
+        { resource: 'several', id: a.id, ttl: LONG_MS * 2 },
+        'one of several',
+      )
+      checkEqual(brief(renewal), brief(a), 'the renewed lease')
       const { ended, holders } = await store.release({ resource: 'several', id: a.id })
       checkEqual([ended?.id, ended?.state], [a.id, 'released'], 'the released lease')
-      checkEqual(
-        holders.map(({ id }) => id),
-        [b.id],
-        'those that still hold',
-      )
-      check(!(await store.renew({ resource: 'several', id: a.id, ttl: 1000 })).ok, 'a released lease is over')
-      check((await store.renew({ resource: 'several', id: b.id, ttl: 1000 })).ok, 'the other is live')
+      checkEqual(idsOf(holders), [b.id], 'those that still hold')
+      await notRenewed(store, { resource: 'several', id: a.id, ttl: LONG_MS }, 'the one that has released')
+      await renewed(store, { resource: 'several', id: b.id, ttl: LONG_MS }, 'the other')
     },
   },
   {
@@ -116,8 +136,9 @@ export const sharingCases: readonly Case[] = [
       const [a, b] = [await holding('a'), await holding('b')]
       const { ended } = await peer.release({ resource: 'forced', token: a.token })
       checkEqual(ended?.id, a.id, 'the ended lease')
-      await eventually(under, 'the holder is told', () => told.length > 0)
-      check((await peer.renew({ resource: 'forced', id: b.id, ttl: 10_000 })).ok, 'the other is live')
+      await renewed(peer, { resource: 'forced', id: b.id, ttl: LONG_MS }, 'the other')
+      if (!under.supports.push) return
+      await eventually(under, '`lost` of the ended lease is called', () => told.length > 0)
       await under.pass(50)
       checkEqual(told, ['a'], 'who was told')
     },
@@ -127,19 +148,14 @@ export const sharingCases: readonly Case[] = [
     needs: ['share', 'expiry'],
     async run(under) {
       const { store, peer } = under
-      const { brief: short, live } = await whileHeld(under, 'one expires', async (resource, ttl) => {
-        const brief = await grab(store, resource, { share: 2, ttl })
+      const { short, live } = await whileHeld(under, 'one expires', async (resource, ttl) => {
+        const short = await grab(store, resource, { share: 2, ttl })
         const live = await grab(peer, resource, { share: 2 })
-        await refused(peer, resource, { share: 2 }, 'a third of two')
-        return { brief, live }
+        await refused(peer, resource, 'a third of two', { share: 2 })
+        return { short, live }
       })
       await under.pass((short.remaining ?? 0) * 1.2)
-      const [found = []] = await store.read([short.resource])
-      checkEqual(
-        found.map(({ id }) => id),
-        [live.id],
-        'the live lease',
-      )
+      await checkHeldBy(store, short.resource, [live])
       const { replaced } = granted(await peer.acquire(asking(short.resource, { share: 2 })))
       checkEqual([replaced?.id, replaced?.state], [short.id, 'expired'], 'the replaced lease')
     },
@@ -149,23 +165,19 @@ export const sharingCases: readonly Case[] = [
     needs: ['share', 'expiry'],
     async run(under) {
       const { store, peer } = under
-      const { leases, ttl, name } = await whileHeld(under, 'swept', async (resource, ttl) => {
-        const leases = []
+      const { leases, ttl } = await whileHeld(under, 'swept', async (resource, ttl) => {
+        const leases: LeaseRecord[] = []
         for (let n = 0; n < 3; n++) leases.push(await grab(store, resource, { share: 3, ttl }))
-        checkEqual((await store.read([resource]))[0]?.length, 3, 'how many are live')
-        return { leases, ttl, name: resource }
+        await checkHeldBy(store, resource, leases)
+        return { leases, ttl }
       })
       await under.pass(ttl * 1.2)
       const swept = [
         ...(await store.sweep({ limit: 2 })),
         ...(await peer.sweep({ limit: 100 })),
         ...(await store.sweep({ limit: 100 })),
-      ].filter(({ resource }) => resource === name)
-      checkEqual(
-        swept.map(({ id }) => id).toSorted(),
-        leases.map(({ id }) => id).toSorted(),
-        'what the sweeps returned',
-      )
+      ].filter(({ resource }) => resource === leases[0]?.resource)
+      checkEqual(idsOf(swept).toSorted(), idsOf(leases).toSorted(), 'what the sweeps returned')
     },
   },
   {
@@ -174,7 +186,7 @@ export const sharingCases: readonly Case[] = [
     async run({ store, peer }) {
       const [a, b] = [await grab(store, 'alone', { share: 2 }), await grab(store, 'alone', { share: 2 })]
       for (const { token } of [a, b])
-        await refused(peer, 'alone', { replace: token }, 'one of two is replaced')
+        await refused(peer, 'alone', 'a take-over from one of two', { replace: token })
       await store.release({ resource: 'alone', id: b.id })
       const { replaced } = granted(await peer.acquire(asking('alone', { replace: a.token })))
       checkEqual([replaced?.id, replaced?.state], [a.id, 'taken-over'], 'the replaced lease')
@@ -187,183 +199,12 @@ export const sharingCases: readonly Case[] = [
       const { store, peer } = under
       const told: string[] = []
       for (const name of ['a', 'b']) await grab(store, 'stolen', { share: 2, lost: () => told.push(name) })
-      const thief = granted(await peer.acquire(asking('stolen', { replace: 'any' }))).lease
-      const [found = []] = await store.read(['stolen'])
-      checkEqual(
-        found.map(({ id }) => id),
-        [thief.id],
-        'the only holder',
-      )
-      await eventually(under, 'all holders are told', () => told.length >= 2)
+      const thief = granted(await peer.acquire(asking('stolen', { replace: 'any' })), 'a steal').lease
+      await checkHeldBy(store, 'stolen', [thief])
+      if (!under.supports.push) return
+      await eventually(under, '`lost` of all holders is called', () => told.length >= 2)
       await under.pass(50)
       checkEqual(told.toSorted(), ['a', 'b'], 'who was told')
-    },
-  },
-  {
-    title: 'steals past the queue, which stays',
-    needs: ['share', 'queue'],
-    async run(under) {
-      const { store, peer } = under
-      await whileReserved(under, 'stolen turn', async (resource, restart) => {
-        const holder = await grab(store, resource)
-        const waiter = await queued(peer, resource, 0)
-        restart()
-        await store.release({ resource, id: holder.id })
-        await woken(under, waiter)
-        const thief = granted(await store.acquire(asking(resource, { replace: 'any' }))).lease
-        await refused(peer, resource, {}, 'a newcomer')
-        const late = await peer.acquire(waiter.ask)
-        check(!late.granted && late.place === 0, 'the waiter has lost its turn, not its place')
-        waiter.wakes.length = 0
-        await store.release({ resource, id: thief.id })
-        await woken(under, waiter)
-        granted(await peer.acquire(waiter.ask))
-      })
-    },
-  },
-  {
-    title: 'wakes all readers together when a writer ends',
-    needs: ['share', 'queue'],
-    async run(under) {
-      const { store, peer } = under
-      await whileReserved(under, 'together', async (resource, restart) => {
-        const writer = await grab(store, resource)
-        const readers = []
-        for (let n = 0; n < 5; n++) readers.push(await queued(n % 2 ? peer : store, resource, n, READER))
-        const next = await queued(peer, resource, 5)
-        restart()
-        await store.release({ resource, id: writer.id })
-        for (const reader of readers) await woken(under, reader)
-        check(!next.wakes.includes(0), 'the writer behind them is not woken')
-        for (const reader of readers) granted(await reader.store.acquire(reader.ask))
-        checkEqual((await peer.read([resource]))[0]?.length, 5, 'how many hold')
-        for (const { ask } of readers) await store.release({ resource, id: ask.id })
-        await woken(under, next)
-        granted(await peer.acquire(next.ask))
-      })
-    },
-  },
-  {
-    title: 'wakes the longest part of the queue that fits, in its order',
-    needs: ['share', 'queue'],
-    async run(under) {
-      const { store, peer } = under
-      await whileReserved(under, 'prefix', async (resource, restart) => {
-        const writer = await grab(store, resource)
-        const [first, second] = [
-          await queued(store, resource, 0, { share: 2 }),
-          await queued(peer, resource, 1, { share: 2 }),
-        ]
-        const [third, fourth] = [
-          await queued(store, resource, 2, { share: 2 }),
-          await queued(peer, resource, 3, READER),
-        ]
-        restart()
-        await store.release({ resource, id: writer.id })
-        await woken(under, first)
-        await woken(under, second)
-        granted(await peer.acquire(second.ask))
-        granted(await store.acquire(first.ask))
-        check(!third.wakes.includes(0) && !fourth.wakes.includes(0), 'those who do not fit are not woken')
-        restart()
-        await peer.release({ resource, id: second.ask.id })
-        await woken(under, third)
-        granted(await store.acquire(third.ask))
-        check(!fourth.wakes.includes(0), 'the last one does not fit yet')
-      })
-    },
-  },
-  {
-    title: 'lets no reader pass a writer that waits',
-    needs: ['share', 'queue'],
-    async run(under) {
-      const { store, peer } = under
-      await whileReserved(under, 'no barging', async (resource, restart) => {
-        const reader = await grab(store, resource, READER)
-        const writer = await queued(peer, resource, 0)
-        await refused(store, resource, READER, 'a reader that does not wait')
-        const later = await queued(store, resource, 1, READER)
-        restart()
-        await store.release({ resource, id: reader.id })
-        await woken(under, writer)
-        check(!later.wakes.includes(0), 'the reader behind the writer is not woken')
-        await refused(peer, resource, READER, 'a newcomer while the writer has its turn')
-        granted(await peer.acquire(writer.ask))
-      })
-    },
-  },
-  {
-    title: 'wakes those behind a writer that gives up',
-    needs: ['share', 'queue'],
-    async run(under) {
-      const { store, peer } = under
-      await whileReserved(under, 'quitting writer', async (resource, restart) => {
-        await grab(store, resource, READER)
-        const writer = await queued(peer, resource, 0)
-        const readers = [await queued(store, resource, 1, READER), await queued(peer, resource, 2, READER)]
-        restart()
-        await peer.release({ resource, id: writer.ask.id })
-        for (const reader of readers) await woken(under, reader)
-        for (const reader of readers) granted(await reader.store.acquire(reader.ask))
-      })
-    },
-  },
-  {
-    title: 'frees the place of a woken reader that does not ask',
-    needs: ['share', 'queue'],
-    async run(under) {
-      const { store, peer } = under
-      const holder = await grab(store, 'absent reader')
-      await queued(peer, 'absent reader', 0, { share: 2 })
-      const present = await queued(store, 'absent reader', 1, { share: 2 })
-      const third = await queued(store, 'absent reader', 2, { share: 2 })
-      await store.release({ resource: 'absent reader', id: holder.id })
-      await woken(under, present)
-      granted(await store.acquire(present.ask))
-      await under.pass(1100)
-      granted(await store.acquire(third.ask))
-    },
-  },
-  {
-    title: 'tells the shares of those who wait',
-    needs: ['share', 'queue'],
-    async run({ store, peer }) {
-      await grab(store, 'shown')
-      for (const [n, share] of [undefined, 3, Infinity].entries())
-        await queued(n % 2 ? peer : store, 'shown', n, { share })
-      const [queue] = (await peer.waiting?.({ resources: ['shown'], limit: 10 })) ?? []
-      const shares = queue?.first.map(({ share }) => share) ?? []
-      check(shares[0] === null && shares[1] === 3 && shares[2] === Infinity, `the shares, got ${shares}`)
-    },
-  },
-  {
-    title: 'lists several leases of a resource, in pages of any size',
-    needs: ['share', 'list'],
-    async run({ store, peer }) {
-      const leases = [await grab(store, 'list:a')]
-      for (let n = 0; n < 5; n++) leases.push(await grab(n % 2 ? peer : store, 'list:b', { share: 5 }))
-      leases.push(await grab(store, 'list:c', READER))
-      for (const limit of [1, 2, 3, 7]) {
-        const found: string[] = []
-        let after: string | undefined
-        do {
-          const page = await peer.list({ prefix: 'list:', limit, after })
-          check(page.leases.length <= limit, `at most ${limit} leases, got ${page.leases.length}`)
-          found.push(...page.leases.map(({ id }) => id))
-          after = page.next
-        } while (after !== undefined && found.length < 20)
-        checkEqual(
-          found,
-          leases.map(({ id }) => id),
-          `all leases in pages of ${limit}`,
-        )
-      }
-      const rest = await store.list({ prefix: 'list:', limit: 10, after: 'list:b' })
-      checkEqual(
-        rest.leases.map(({ resource }) => resource),
-        ['list:c'],
-        'after a name',
-      )
     },
   },
   {
@@ -379,13 +220,13 @@ export const sharingCases: readonly Case[] = [
       const [a, b] = [await grab(store, 'watched', { share: 2 }), await grab(store, 'watched', READER)]
       await store.release({ resource: 'watched', id: a.id })
       await store.release({ resource: 'watched', id: b.id })
-      const expected = [
+      for (const text of [
         `${a.token} held 2`,
         `${b.token} held Infinity`,
         `${a.token} released 2`,
         `${b.token} released Infinity`,
-      ]
-      await eventually(under, 'the watcher hears of all', () => expected.every((text) => seen.includes(text)))
+      ])
+        await eventually(under, `the watcher is told "${text}"`, () => seen.includes(text))
       await watch[Symbol.asyncDispose]()
     },
   },
@@ -393,33 +234,20 @@ export const sharingCases: readonly Case[] = [
     title: 'never grants more than the permits, whoever asks at once',
     needs: ['share'],
     async run({ store, peer }) {
-      const asks = Array.from({ length: 24 }, (_, n) =>
-        (n % 2 ? peer : store).acquire(asking('rush', { share: 4 })),
+      const answers = await Promise.all(
+        Array.from({ length: 24 }, (_, n) => (n % 2 ? peer : store).acquire(asking('rush', { share: 4 }))),
       )
-      const answers = await Promise.all(asks)
-      checkEqual(answers.filter((answer) => answer.granted).length, 4, 'how many were granted')
       const tokens = answers.flatMap((answer) => (answer.granted ? [answer.lease.token] : []))
-      checkEqual(new Set(tokens).size, 4, 'different tokens')
+      checkEqual(tokens.length, 4, 'how many of 24 requests for 4 permits were granted')
+      checkEqual(new Set(tokens).size, 4, 'how many different tokens there are')
     },
   },
 ]
 
-async function refused(store: LeaseStore, resource: string, more: Partial<Ask>, what: string) {
-  const answer = await store.acquire(asking(resource, more))
-  if (answer.granted) throw new Error(`${what}: expected a refusal, got token ${answer.lease.token}`)
-  return answer
+function brief({ id, owner, token, share }: LeaseRecord) {
+  return { id, owner, token, share }
 }
 
-function brief({
-  id,
-  owner,
-  token,
-  share,
-}: {
-  id: string
-  owner: string
-  token: number
-  share: number | null
-}) {
-  return { id, owner, token, share }
+function sharesOf(leases: readonly LeaseRecord[]): (number | null)[] {
+  return leases.map(({ share }) => share)
 }

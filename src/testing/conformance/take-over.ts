@@ -1,4 +1,4 @@
-import { asking, type Case, eventually, grab, granted, LONG_MS } from './case.ts'
+import { asking, type Case, eventually, grab, granted, idsOf, LONG_MS, notRenewed, refused } from './case.ts'
 import { check, checkEqual } from './check.ts'
 
 export const takeOverCases: readonly Case[] = [
@@ -7,20 +7,26 @@ export const takeOverCases: readonly Case[] = [
     async run({ store, peer }) {
       const old = await grab(store, 'taken', { owner: 'Mika' })
       const { lease, replaced } = granted(await peer.acquire(asking('taken', { replace: old.token })))
-      check(lease.token > old.token, 'the token rises')
+      check(lease.token > old.token, `the token rises from ${old.token}, got ${lease.token}`)
       checkEqual([replaced?.id, replaced?.state], [old.id, 'taken-over'], 'the replaced lease')
-      const renewal = await store.renew({ resource: 'taken', id: old.id, ttl: LONG_MS })
-      checkEqual([renewal.ok, !renewal.ok && renewal.holders[0]?.id], [false, lease.id], 'the old renewal')
-      checkEqual((await store.release({ resource: 'taken', id: old.id })).ended, null, 'the old release')
+      const ask = { resource: 'taken', id: old.id, ttl: LONG_MS }
+      const holders = await notRenewed(store, ask, 'a holder that was taken over')
+      checkEqual(idsOf(holders), [lease.id], 'the holders that its refused renewal names')
+      checkEqual(
+        (await store.release({ resource: 'taken', id: old.id })).ended,
+        null,
+        'what the release by the old holder ended',
+      )
     },
   },
   {
     title: 'refuses to take over from another token',
     async run({ store, peer }) {
       const old = await grab(store, 'not taken')
-      const answer = await peer.acquire(asking('not taken', { replace: old.token - 1 }))
-      check(!answer.granted, 'it is refused')
-      checkEqual(answer.holders[0]?.id, old.id, 'the holder')
+      const { holders } = await refused(peer, 'not taken', 'a take-over from another token', {
+        replace: old.token - 1,
+      })
+      checkEqual(idsOf(holders), [old.id], 'the holders')
     },
   },
   {
@@ -32,7 +38,11 @@ export const takeOverCases: readonly Case[] = [
           (n % 2 ? store : peer).acquire(asking('rush', { replace: old.token })),
         ),
       )
-      checkEqual(answers.filter((answer) => answer.granted).length, 1, 'grants')
+      checkEqual(
+        answers.filter((answer) => answer.granted).length,
+        1,
+        'how many of ten take-overs from one token were granted',
+      )
     },
   },
   {

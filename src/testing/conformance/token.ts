@@ -1,5 +1,14 @@
 import type { LeaseStore } from '../../core/index.ts'
-import { asking, type Case, grab, grabSoon, granted, type StoreUnderTest, whileHeld } from './case.ts'
+import {
+  asking,
+  type Case,
+  grab,
+  grabSoon,
+  granted,
+  refused,
+  type StoreUnderTest,
+  whileHeld,
+} from './case.ts'
 import { check } from './check.ts'
 
 const HOUR_MS = 3_600_000
@@ -82,12 +91,12 @@ export const tokenCases: readonly Case[] = [
         await grab(store, resource, { ttl })
         under.stepClock(-24 * HOUR_MS)
         const [[shown] = []] = await store.read([resource])
-        check((shown?.remaining ?? Infinity) <= ttl, `at most the TTL is shown, got ${shown?.remaining}`)
-        const refused = await store.acquire(asking(resource))
-        check(
-          !refused.granted && (refused.holders[0]?.remaining ?? Infinity) <= ttl,
-          'at most the TTL is left',
-        )
+        const { holders } = await refused(store, resource, 'a newcomer after the clock stepped back')
+        for (const lease of [shown, ...holders])
+          check(
+            (lease?.remaining ?? Infinity) <= ttl,
+            `at most the TTL of ${ttl} ms is left, got ${lease?.remaining}`,
+          )
         return { resource, ttl }
       })
       await under.pass(ttl + 1)
@@ -107,6 +116,6 @@ async function sweepAll(under: StoreUnderTest): Promise<void> {
 }
 
 function rises(last: number, token: number): number {
-  check(token > last, `a later token is higher: ${token} after ${last}`)
+  check(token > last, `a later token is higher than ${last}, got ${token}`)
   return token
 }

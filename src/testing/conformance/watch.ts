@@ -19,7 +19,48 @@ export const watchCases: readonly Case[] = [
       const taken = granted(await peer.acquire(asking('watched', { replace: own.token }))).lease
       await eventually(under, 'the take-over is told', () => seen.at(-1) === `watched ${taken.token} held`)
       const told = seen.indexOf(`watched ${own.token} taken-over`)
-      check(told >= 0 && told < seen.length - 1, 'the end of the old lease is told before the new one')
+      check(
+        told >= 0 && told < seen.length - 1,
+        `the end of token ${own.token} is told before the grant of token ${taken.token}, got ${seen.join(', ')}`,
+      )
+      await watch[Symbol.asyncDispose]()
+    },
+  },
+  {
+    title: 'tells the changes of a resource in their order',
+    needs: ['push'],
+    async run(under) {
+      const { store, peer } = under
+      const seen: string[] = []
+      const watch = await store.watch((event) => seen.push(show(event)))
+      const expected: string[] = []
+      for (let round = 0; round < 5; round++) {
+        const { id, token } = await grab(peer, 'in order')
+        await peer.renew({ resource: 'in order', id, ttl: LONG_MS * 2 })
+        await peer.release({ resource: 'in order', id })
+        expected.push(...['held', 'held', 'released'].map((state) => `in order ${token} ${state}`))
+      }
+      await eventually(under, 'the last release is told', () => seen.at(-1) === expected.at(-1))
+      checkEqual(seen, expected, 'the changes')
+      await watch[Symbol.asyncDispose]()
+    },
+  },
+  {
+    title: 'tells watchers nothing after close',
+    needs: ['push'],
+    async run(under) {
+      const { store, peer } = under
+      if (!under.hasPeer) return
+      const seen: string[] = []
+      const others: string[] = []
+      const watch = await peer.watch((event) => others.push(show(event)))
+      await store.watch((event) => seen.push(show(event)))
+      await store.close()
+      seen.length = 0
+      await grab(peer, 'unseen')
+      await eventually(under, 'the other store tells of the grant', () => others.length > 0)
+      await under.pass(100)
+      checkEqual(seen, [], 'what the closed store told')
       await watch[Symbol.asyncDispose]()
     },
   },
@@ -116,9 +157,9 @@ export const watchCases: readonly Case[] = [
         const { token } = await grab(peer, `after:${n}`)
         await eventually(under, 'a later change is told', () => seen.length > 0)
         isTold = seen.includes(`after:${n} ${token} held`)
-        check(isTold || seen.includes('gap'), 'nothing else is told')
+        check(isTold || seen.includes('gap'), `the change or a gap is told, got ${seen.join(', ')}`)
       }
-      check(isTold, 'the watch goes on')
+      check(isTold, 'the watch tells of changes again, and not only of gaps')
       await watch[Symbol.asyncDispose]()
     },
   },

@@ -8,7 +8,7 @@ import {
 } from '../../base/arguments.ts'
 import { type Clock, expectClock } from '../../base/clock.ts'
 import { type Duration, expectDuration } from '../../base/duration.ts'
-import type { ChromeApi, ChromeChange } from '../../sync/index.ts'
+import type { ChromeApi, ChromeChange, RequestsLocks } from '../../sync/index.ts'
 import { createApi, EXTENSION_ORIGIN, type OpenContext } from './api.ts'
 import { type Connection, type ContextKind, connect } from './context.ts'
 import { createLocks, type FakeLocks } from './locks.ts'
@@ -38,7 +38,7 @@ export interface FakeContext {
   readonly href: string
   readonly api: ChromeApi
   /** `navigator.locks`: of the extension, or in a content script of the host page. */
-  readonly locks: Pick<LockManager, 'request'>
+  readonly locks: RequestsLocks
   /** The timers of a killed context do not fire. */
   readonly clock: Clock
   readonly alive: boolean

@@ -1,10 +1,11 @@
 import { onAbort } from '../../base/abort.ts'
+import type { RequestsLocks } from '../../sync/index.ts'
 import type { Connection } from './context.ts'
 
 /** The locks of one origin: exclusive, granted in the order of the requests, never stolen. */
 export interface FakeLocks {
   /** `navigator.locks` of this context. */
-  from(context: Connection): Pick<LockManager, 'request'>
+  from(context: Connection): RequestsLocks
 }
 
 interface LockRequest {
@@ -59,7 +60,7 @@ export function createLocks(): FakeLocks {
       request: ((name: string, ...rest: readonly unknown[]) => {
         const work = rest.at(-1) as (lock: Lock | null) => unknown
         return enqueue(context, name, (rest.length > 1 ? rest[0] : {}) as LockOptions, work)
-      }) as LockManager['request'],
+      }) as RequestsLocks['request'],
     }),
   }
 }

@@ -1,7 +1,15 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { join } from 'node:path'
-import { HANG_MS } from '../hang-limit.ts'
+import { extname, join } from 'node:path'
+import { HANG_MS } from '../runner.ts'
 import type { WorkerMessage, WorkerOptions, WorkerOrder } from './worker.ts'
+
+/** Enough for a stack trace. */
+const ERRORS_LENGTH = 4000
+
+/** The path of a module of this folder, in the source or in the package. */
+export function fileBeside(name: string): string {
+  return join(import.meta.dirname, `${name}${extname(import.meta.filename)}`)
+}
 
 /** One worker process, seen from outside. */
 export class Worker {
@@ -17,11 +25,18 @@ export class Worker {
   ended: number | NodeJS.Signals | undefined
   readonly gone: Promise<void>
   readonly #process: ChildProcess
+  #errors = ''
 
   constructor(options: WorkerOptions, onChange: () => void) {
     this.name = options.name
     this.resource = options.resource
-    this.#process = fork(join(import.meta.dirname, 'worker.ts'), [JSON.stringify(options)], { execArgv: [] })
+    this.#process = fork(fileBeside('worker'), [JSON.stringify(options)], {
+      execArgv: [],
+      stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+    })
+    this.#process.stderr?.on('data', (data) => {
+      this.#errors = `${this.#errors}${data}`.slice(-ERRORS_LENGTH)
+    })
     this.#process.on('message', (message: WorkerMessage) => {
       this.#hear(message)
       onChange()
@@ -33,6 +48,11 @@ export class Worker {
         resolve()
       })
     })
+  }
+
+  /** How it ended, and what it printed. */
+  get failure(): string {
+    return `${this.name} ended with ${this.ended}${this.#errors && `:\n${this.#errors}`}`
   }
 
   order(order: WorkerOrder): void {
@@ -85,6 +105,10 @@ export class Crew {
 
   constructor(options: Omit<WorkerOptions, 'name' | 'resource'>) {
     this.#options = options
+  }
+
+  get ttl(): number {
+    return this.#options.ttl
   }
 
   hire(resource: string): void {
@@ -148,6 +172,7 @@ export class Crew {
 
   /** Looks again whenever a worker says something. */
   until<T>(what: string, look: () => T | undefined | false): Promise<T> {
+    const hangMs = HANG_MS + 20 * this.ttl
     return new Promise((resolve, reject) => {
       const settle = (act: () => void) => {
         clearTimeout(timer)
@@ -157,12 +182,12 @@ export class Crew {
       const check = () => {
         const failed = [...this.#workers].find((worker) => worker.ended !== undefined && worker.ended !== 0)
         const found = look()
-        if (failed) settle(() => reject(new Error(`${failed.name} ended with ${failed.ended}`)))
+        if (failed) settle(() => reject(new Error(failed.failure)))
         else if (found) settle(() => resolve(found))
       }
       const timer = setTimeout(() => {
-        settle(() => reject(new Error(`expected within ${HANG_MS} ms that ${what}`)))
-      }, HANG_MS)
+        settle(() => reject(new Error(`expected within ${hangMs} ms that ${what}`)))
+      }, hangMs)
       this.#looks.add(check)
       check()
     })

@@ -19,11 +19,23 @@ export interface Expectations {
   readonly longestWaitMs: number
   /** Those who were killed, and whose last wait may have no end. */
   readonly killed: ReadonlySet<string>
+  /**
+   * The store keeps a queue, and after a hand-over that took less than this, in milliseconds, nobody can have lost his
+   * place in it for being late. Absent: the order is not judged.
+   */
+  readonly queueWithinMs?: number | undefined
 }
 
+/** What went wrong, in words: double grants, tokens that do not rise, waits without end, waiters that were passed. */
 export function violations(log: readonly Observation[], expectations: Expectations): string[] {
   const ordered = log.toSorted((a, b) => a.at - b.at)
-  return [...sharedTokens(ordered), ...overlaps(holdsOf(ordered)), ...longWaits(ordered, expectations)]
+  const resources = Map.groupBy(ordered, ({ resource }) => resource)
+  return [
+    ...sharedTokens(ordered),
+    ...overlaps(holdsOf(ordered)),
+    ...longWaits(ordered, expectations),
+    ...[...resources.values()].flatMap((ofOne) => overtakings(ofOne, expectations)),
+  ]
 }
 
 /** In the order in which they began. */
@@ -50,7 +62,8 @@ export function waitsOf(ordered: readonly Observation[], killed: ReadonlySet<str
   const end = ({ at, worker, resource }: Observation, until: number) =>
     waits.push({ worker, resource, ms: (until - at) / 1000 })
   for (const observation of ordered) {
-    const { at, worker, resource, token } = observation
+    const { at, worker, resource, token, place } = observation
+    if (place !== undefined) continue
     const key = `${worker} ${resource}`
     const ask = asking.get(key)
     if (token === undefined) asking.set(key, observation)
@@ -100,6 +113,42 @@ function longWaits(ordered: readonly Observation[], { longestWaitMs, killed }: E
   return waitsOf(ordered, killed)
     .filter(({ ms }) => ms > longestWaitMs)
     .map(({ worker, resource, ms }) => `${worker} waited ${Math.round(ms)} ms for ${resource}`)
+}
+
+/**
+ * Only what is certain counts: a worker was told its place before another began to ask, and the other was granted
+ * the lease first. A hand-over that took long may have cost any waiter its place, so the places from before it are
+ * forgotten.
+ */
+function overtakings(ofOne: readonly Observation[], { queueWithinMs, killed }: Expectations): string[] {
+  if (queueWithinMs === undefined) return []
+  const found: string[] = []
+  const waiting = new Map<string, { readonly askedAt: number; queuedAt?: number }>()
+  let last: Observation | undefined
+  for (const observation of ofOne) {
+    const { at, worker, resource, token, place } = observation
+    const wait = waiting.get(worker)
+    if (place === null) waiting.delete(worker)
+    else if (place !== undefined) {
+      if (wait) wait.queuedAt ??= at
+    } else if (token === undefined) waiting.set(worker, { askedAt: at })
+    else {
+      if (token !== last?.token) {
+        waiting.delete(worker)
+        const isQuick = last !== undefined && at - last.at < queueWithinMs * 1000
+        for (const [other, { askedAt, queuedAt }] of waiting) {
+          if (!isQuick) waiting.set(other, { askedAt })
+          else if (wait && queuedAt !== undefined && queuedAt < wait.askedAt && !killed.has(other))
+            found.push(
+              `${worker} was granted ${resource} with token ${token} before ${other}, ` +
+                `which waited in the queue ${wait.askedAt - queuedAt} µs before ${worker} asked`,
+            )
+        }
+      }
+      last = observation
+    }
+  }
+  return found
 }
 
 function name({ resource, token, worker }: Hold): string {

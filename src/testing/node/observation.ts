@@ -5,8 +5,10 @@ export interface Observation {
   readonly at: number
   readonly worker: string
   readonly resource: string
-  /** Of the lease that it believed to hold at that moment; absent when it began to ask for one. */
+  /** Of the lease that it believed to hold at that moment. */
   readonly token?: number
+  /** It waits in the queue of the store, with so many ahead; `null`: it gave up. Without this and `token`: it began to ask. */
+  readonly place?: number | null
   /** How many may hold the resource together. Absent: one. */
   readonly share?: number | undefined
 }
@@ -21,8 +23,9 @@ export function appendTo(path: string): (observation: Observation) => void {
   return (observation) => void writeSync(file, `${JSON.stringify(observation)}\n`)
 }
 
+/** In the order of time. */
 export function readLog(path: string): Observation[] {
   // Behind the last line break there is nothing, or a line of which only a part can be seen yet.
   const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1)
-  return lines.map((line) => JSON.parse(line))
+  return lines.map((line): Observation => JSON.parse(line)).sort((a, b) => a.at - b.at)
 }

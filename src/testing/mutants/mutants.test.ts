@@ -1,10 +1,10 @@
 /** The suite must fail on every store with a planted mistake. Otherwise a rule is not checked. */
 import { describe, expect, it } from 'vitest'
-import { LeaseError, type LeaseStore } from '../core/index.ts'
-import { memoryStore } from '../stores/memory.ts'
-import { type DescribeStoreOptions, describeStore, type StoreHarness } from './describe-store.ts'
-import { FakeClock } from './fake-clock.ts'
-import { mutateStore, storeMistakes } from './mutants.ts'
+import { LeaseError, type LeaseStore } from '../../core/index.ts'
+import { memoryStore } from '../../stores/memory.ts'
+import { type DescribeStoreOptions, describeStore, type StoreHarness } from '../describe-store.ts'
+import { FakeClock } from '../fake-clock.ts'
+import { mutateStore, storeMistakes } from './index.ts'
 
 interface Planted extends StoreHarness {
   readonly clock: FakeClock
@@ -31,9 +31,20 @@ it('names the hooks that are missing', async () => {
   expect(skipped).toContain('raises the token when the clock steps back (needs the hook stepClock)')
 })
 
+it('tells what was asked and answered before a failure', async () => {
+  const { messages } = await outcomes(
+    (store) => mutateStore(store, 'release without a check of who asks'),
+    'does not let an old holder free its successor',
+  )
+  expect(messages[0]).toMatch(/^the late release: expected .*, got /)
+  expect(messages[0]).toContain('The calls of this case, the latest last:')
+  expect(messages[0]).toMatch(/store\.acquire\(\{ resource: "succession".* granted: true/)
+  expect(messages[0]).toMatch(/store\.release\(.*lease-\d+.* → \{ ended: /)
+})
+
 it('passes a store whose answers take longer than the TTL', async () => {
   const options = { create: async () => ({ store: slowed(memoryStore(), 15) }), ttl: 20, contention: 10 }
-  expect((await run(options)).failed).toEqual([])
+  expect((await run(options)).messages).toEqual([])
 })
 
 describe('a store with a mistake fails:', () => {
@@ -46,12 +57,15 @@ describe('a store with a mistake fails:', () => {
 })
 
 function outcomes(plant: (store: LeaseStore) => LeaseStore, only?: string) {
+  // A mutant remembers what it did. So it is one store for all, except where another must stay when it is closed.
+  const withPeer = only === 'tells watchers nothing after close'
   const options: DescribeStoreOptions<Planted> = {
     async create() {
-      const clock = new FakeClock()
+      const clock = new FakeClock(Date.now())
       const data = memoryStore({ clock })
       const faults: Faults = { isOut: false, gap() {} }
-      return { clock, data, faults, store: plant(breakable(data, faults)) }
+      const store = plant(breakable(data, faults))
+      return { clock, data, faults, store, ...(withPeer && { peer: view(data) }) }
     },
     pass: ({ clock }, ms) => clock.advance(ms),
     stepClock: ({ clock }, ms) => clock.jump(ms),
@@ -62,7 +76,7 @@ function outcomes(plant: (store: LeaseStore) => LeaseStore, only?: string) {
         Date.now = now
       }
     },
-    reopen: async ({ data, faults }) => plant({ ...breakable(data, faults), close: async () => {} }),
+    reopen: async ({ data, faults }) => plant(breakable(data, faults)),
     async outage({ faults }) {
       faults.isOut = true
       return async () => {
@@ -74,15 +88,44 @@ function outcomes(plant: (store: LeaseStore) => LeaseStore, only?: string) {
   return run(options, only)
 }
 
+/** The same data for another process: it can be closed alone. */
+function view(data: LeaseStore): LeaseStore {
+  const watches: AsyncDisposable[] = []
+  let isClosed = false
+  const reach = <T>(work: () => Promise<T>): Promise<T> =>
+    isClosed ? Promise.reject(new LeaseError('closed', 'the store is closed')) : work()
+  const close = async () => {
+    isClosed = true
+    for (const watch of watches) await watch[Symbol.asyncDispose]()
+  }
+  return {
+    ...data,
+    acquire: (ask, call) => reach(() => data.acquire(ask, call)),
+    renew: (ask) => reach(() => data.renew(ask)),
+    release: (by) => reach(() => data.release(by)),
+    read: (names) => reach(() => data.read(names)),
+    sweep: (query) => reach(() => data.sweep(query)),
+    watch: (on, query) =>
+      reach(async () => {
+        const watch = await data.watch(on, query)
+        watches.push(watch)
+        return watch
+      }),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
 /** A store whose backend can be out, and whose watch can be interrupted. */
-function breakable(store: LeaseStore, faults: Faults): LeaseStore {
+function breakable(data: LeaseStore, faults: Faults): LeaseStore {
+  const store = view(data)
   const reach = async <T>(work: () => Promise<T>): Promise<T> => {
     if (faults.isOut) throw new LeaseError('store-unavailable', 'the backend is out')
     return work()
   }
   return {
     ...store,
-    acquire: (ask) => reach(() => store.acquire(ask)),
+    acquire: (ask, call) => reach(() => store.acquire(ask, call)),
     renew: (ask) => reach(() => store.renew(ask)),
     read: (names) => reach(() => store.read(names)),
     async watch(on, query) {
@@ -112,12 +155,17 @@ async function run<H extends StoreHarness>(options: DescribeStoreOptions<H>, onl
   }
   describeStore('planted', { ...options, runner })
   const failed: string[] = []
+  const messages: string[] = []
   const wanted = cases.filter(({ name }) => !only || name === only)
-  const runCase = ({ name, body }: (typeof cases)[number]) => body().catch(() => failed.push(name))
+  const runCase = ({ name, body }: (typeof cases)[number]) =>
+    body().catch((error: Error) => {
+      failed.push(name)
+      messages.push(error.message)
+    })
   // The clock of the caller is the same for all.
   if (options.skewCaller) for (const one of wanted) await runCase(one)
   else await Promise.all(wanted.map(runCase))
-  return { failed, skipped }
+  return { failed, skipped, messages }
 }
 
 /** Every answer takes as long, as on a busy machine. */

@@ -84,4 +84,33 @@ describe('the checker', () => {
     expect(judge(late)).toEqual(['a waited 2 ms for r', 'b waited 2 ms for r'])
     expect(judge(late, ['b'])).toEqual(['a waited 2 ms for r'])
   })
+
+  describe('of a store with a queue', () => {
+    const queues = (at: number, worker: string, place: number | null = 0) => ({ ...asks(at, worker), place })
+    const inOrder = (log: readonly Observation[], killed: readonly string[] = []) =>
+      violations(log, { longestWaitMs: 1000, killed: new Set(killed), queueWithinMs: 1 })
+    /** `b` knows its place before `c` asks, and `c` is served first. */
+    const PASSED = [holds(10, 'a', 1), asks(11, 'b'), queues(20, 'b'), asks(30, 'c'), holds(40, 'c', 2)]
+
+    it('finds a waiter that was passed', () => {
+      expect(inOrder([...PASSED, holds(50, 'b', 3)])).toEqual([
+        'c was granted r with token 2 before b, which waited in the queue 10 µs before c asked',
+      ])
+      expect(judge(PASSED)).toEqual([])
+    })
+
+    it('blames nobody who may have been first', () => {
+      const before = [holds(10, 'a', 1), asks(11, 'b'), asks(15, 'c'), queues(20, 'b'), holds(40, 'c', 2)]
+      expect(inOrder(before)).toEqual([])
+    })
+
+    it('knows that a waiter which is killed, gives up or is late loses its place', () => {
+      expect(inOrder(PASSED, ['b'])).toEqual([])
+      expect(inOrder([...PASSED, queues(35, 'b', null)])).toEqual([])
+      const late = [holds(10, 'a', 1), asks(11, 'b'), queues(20, 'b'), asks(30, 'c'), holds(1500, 'c', 2)]
+      expect(inOrder(late)).toEqual([])
+      expect(inOrder([...late, asks(1510, 'd'), holds(1520, 'd', 3)])).toEqual([])
+      expect(inOrder([...late, queues(1505, 'b'), asks(1510, 'd'), holds(1520, 'd', 3)])).toHaveLength(1)
+    })
+  })
 })

@@ -2,12 +2,11 @@
  * What is done to workers that contend for leases. Each step waits for a worker to say what it does, and never
  * for time to pass: whoever has just said that it holds is killed, stopped or told to let go.
  */
-import type { Server } from '../../scripts/services/index.ts'
 import type { Crew, Holder, Worker } from './crew.ts'
 import { now } from './observation.ts'
 
-/** Much longer than a lease lasts. */
-const STUCK_MS = 5000
+/** Together with five TTLs, much longer than it takes until the next one holds the lease. */
+const STUCK_MS = 2500
 
 export async function handOver(crew: Crew, resource: string, times: number): Promise<void> {
   for (let n = 0; n < times; n++) crew.release(await crew.holder(resource))
@@ -27,7 +26,7 @@ export async function stopHolders(crew: Crew, resource: string, stops: number): 
   for (let n = 0; n < stops; n++) {
     await handOver(crew, resource, 2)
     const { worker, token } = await crew.holder(resource)
-    const successor = await whileStopped(worker, () => crew.holder(resource, token))
+    const successor = await whileStopped(crew, worker, () => crew.holder(resource, token))
     await crew.until(`${worker.name} sees its loss`, () => worker.losses.has(token))
     // The successor has written before it said that it holds.
     worker.order({ type: 'write', token })
@@ -40,9 +39,9 @@ export async function stopHolders(crew: Crew, resource: string, stops: number): 
 }
 
 /** A worker that was stopped within a transaction of SQLite locks out all others until it goes on. */
-async function whileStopped<T>(worker: Worker, work: () => Promise<T>): Promise<T> {
+async function whileStopped<T>(crew: Crew, worker: Worker, work: () => Promise<T>): Promise<T> {
   worker.stop()
-  const stuck = setTimeout(() => worker.goOn(), STUCK_MS)
+  const stuck = setTimeout(() => worker.goOn(), STUCK_MS + 5 * crew.ttl)
   const result = await work().finally(() => clearTimeout(stuck))
   worker.goOn()
   return result
@@ -54,17 +53,20 @@ export async function handOverUntil(crew: Crew, resource: string, isBack: () => 
   await handOver(crew, resource, 5)
 }
 
-/** Freezes the server until both holders have seen their loss. Returns who they were, and when it was frozen. */
+/** Freezes the server until all holders have seen their loss. Returns who they were, and when it was frozen. */
 export async function freezeUntilLost(
   crew: Crew,
   resources: readonly string[],
-  server: Pick<Server, 'freeze' | 'thaw'>,
+  freeze: () => () => unknown,
 ): Promise<{ holders: Holder[]; frozenAt: number }> {
   const holders = await Promise.all(resources.map((resource) => crew.holder(resource)))
-  server.freeze()
+  const thaw = freeze()
   const frozenAt = now()
-  for (const { worker, token } of holders)
-    await crew.until(`${worker.name} sees its loss`, () => worker.losses.has(token))
-  server.thaw()
+  try {
+    for (const { worker, token } of holders)
+      await crew.until(`${worker.name} sees its loss`, () => worker.losses.has(token))
+  } finally {
+    await thaw()
+  }
   return { holders, frozenAt }
 }

@@ -2,16 +2,21 @@
  * A process that takes one lease again and again, until it is told to finish or is killed. It holds each until
  * it is told to let go or loses it, and notes all the while that it believes to hold it.
  */
-import { createLeases, type Lease } from '../../src/core/index.ts'
-import { aborted } from '../aborted.ts'
+import { onAbort } from '../../base/abort.ts'
+import { createLeases, type Lease } from '../../core/index.ts'
 import { GuardedFile } from './guarded-file.ts'
 import { appendTo, now } from './observation.ts'
-import { openStore } from './open-store.ts'
+import { openStoreOf } from './store-module.ts'
 
 const NOTE_EVERY_MS = 5
 
+/** Less than a reservation lasts. */
+const IN_TIME_MS = 500
+
 export interface WorkerOptions {
-  readonly url: string
+  /** The module that opens the store. */
+  readonly module: string
+  readonly address: string
   readonly resource: string
   readonly name: string
   readonly ttl: number
@@ -32,18 +37,21 @@ export type WorkerOrder =
 
 process.once('disconnect', () => process.exit())
 const options: WorkerOptions = JSON.parse(process.argv[2] ?? '')
-const { url, resource, name, ttl, share, logPath, guardedPath } = options
+const { module, address, resource, name, ttl, share, logPath, guardedPath } = options
 const note = appendTo(logPath)
 const guarded = new GuardedFile(guardedPath)
-const { store, close } = await openStore(url)
+const { store, close } = await openStoreOf(module, address)
+notePlaces()
 const leases = createLeases(store, { owner: name, ttl, wait: Number.POSITIVE_INFINITY })
 const finish = new AbortController()
 const finished = aborted(finish.signal)
 let letGo: (token: number) => void = () => {}
 
 process.on('message', (order: WorkerOrder) => {
-  if (order.type === 'finish') finish.abort()
-  else if (order.type === 'release') letGo(order.token)
+  if (order.type === 'finish') {
+    note({ at: now(), worker: name, resource, place: null })
+    finish.abort()
+  } else if (order.type === 'release') letGo(order.token)
   else tell({ type: 'wrote', token: order.token, accepted: guarded.write(resource, order.token, name) })
 })
 
@@ -84,6 +92,23 @@ function noteHeld(lease: Lease): boolean {
   const { held, token } = lease
   if (held) note({ at, worker: name, resource, token, share })
   return held
+}
+
+/** The time is taken after the answer. After a late answer the place may be lost already. */
+function notePlaces(): void {
+  const acquire = store.acquire.bind(store)
+  store.acquire = async (ask, call) => {
+    const sent = now()
+    const answer = await acquire(ask, call)
+    const at = now()
+    if (!answer.granted && answer.place !== null && at - sent < IN_TIME_MS * 1000 && !finish.signal.aborted)
+      note({ at, worker: name, resource, place: answer.place })
+    return answer
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => void onAbort(signal, resolve))
 }
 
 function tell(message: WorkerMessage): void {

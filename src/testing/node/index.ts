@@ -1,0 +1,19 @@
+/**
+ * For authors of stores: real processes on a store, killed, stopped and cut off, and a referee that judges what they
+ * saw. Needs Node. See `docs/testing.md`.
+ *
+ * @module
+ */
+export {
+  type Expectations,
+  type Hold,
+  holdsOf,
+  violations,
+  type Wait,
+  waitsOf,
+} from './checker.ts'
+export { type CuttableProxy, cuttableProxy } from './cuttable-proxy.ts'
+export { describeLifetime, type LifetimeOptions } from './describe-lifetime.ts'
+export { describeTorture, type TortureOptions } from './describe-torture.ts'
+export type { Observation } from './observation.ts'
+export type { OpenedStore, OpenStore } from './store-module.ts'

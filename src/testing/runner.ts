@@ -1,0 +1,27 @@
+/** Above all that code which works takes on a busy machine: only code that hangs needs longer. */
+export const HANG_MS = 60_000
+
+/** The functions of a test runner. `timeout`: milliseconds. */
+export interface TestRunner {
+  describe(name: string, body: () => void): unknown
+  it: RunCase & { readonly skip?: RunCase }
+}
+
+type RunCase = (name: string, body: () => Promise<void>, timeout?: number) => unknown
+
+/** The given one, or the global functions of most runners. */
+export function runnerOf(caller: string, runner = globalThis as unknown as TestRunner): TestRunner {
+  if (typeof runner.describe !== 'function' || typeof runner.it !== 'function')
+    throw new TypeError(`${caller}: expected global describe and it, or the option runner`)
+  return runner
+}
+
+/** Shows a case that cannot run, with the names of the hooks that it needs. */
+export function skipCase({ it }: TestRunner, title: string, hooks: readonly string[]): void {
+  it.skip?.(`${title} (needs the hook ${hooks.join(', ')})`, async () => {})
+}
+
+/** A case may wait for dozens of TTLs, and repeats what took too long with a longer one. */
+export function caseTimeoutMs(ttl: number): number {
+  return 5 * HANG_MS + 200 * ttl
+}
