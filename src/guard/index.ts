@@ -4,9 +4,11 @@ import type { IoRedisScriptClient, NodeRedisScriptClient } from '../clients/redi
 import type { SqliteDatabase } from '../clients/sqlite.ts'
 
 export type { Duration } from '../base/duration.ts'
+export type { EtcdClient } from '../clients/etcd.ts'
 export type { PostgresQueryClient } from '../clients/postgres.ts'
 export type { RedisScriptClient } from '../clients/redis.ts'
 export type { SqliteDatabase } from '../clients/sqlite.ts'
+export { type EtcdGuard, etcdGuard } from './etcd.ts'
 export type { Fence } from './fence.ts'
 export { type MemoryGuard, memoryGuard } from './memory.ts'
 export { type PostgresGuard, postgresGuard } from './postgres.ts'
