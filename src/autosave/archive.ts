@@ -168,6 +168,15 @@ export function createArchive(open: () => Directory | Promise<Directory>): Archi
   }
 }
 
+/** Whether the current save has this content, and can be read: its head alone says nothing about the rest of the file. */
+export async function isSaved(
+  archive: Archive,
+  current: SaveInfo | null,
+  checksum: string,
+): Promise<boolean> {
+  return current?.checksum === checksum && (await archive.load(current.id).catch(() => null)) !== null
+}
+
 async function openDraft(
   { autosave, history }: Folders,
   pointer: FileHandle,
@@ -223,8 +232,16 @@ async function inspect(
 }
 
 async function readHead(history: Directory, id: string): Promise<SaveInfo | null> {
-  const save = decodeHead((await readText(history, fileNameOf(id), HEAD_LENGTH)) ?? '')
+  const head = (await readText(history, fileNameOf(id), HEAD_LENGTH)) ?? ''
+  expectKnown(/^\{"holdfast":(\d+)/.exec(head)?.[1])
+  const save = decodeHead(head)
   return save?.id === id ? save : null
+}
+
+/** What a newer version has saved is neither replaced nor removed, because nobody here knows what it is. */
+function expectKnown(version: unknown): void {
+  if (Number(version) > VERSION)
+    throw new AutoSaveError('other-format', 'a newer version of Holdfast has saved here: update this page')
 }
 
 async function openWriter(directory: Directory, name: string): Promise<FileWriter> {
@@ -251,9 +268,10 @@ async function idsIn(history: Directory): Promise<string[]> {
   return ids
 }
 
-/** The id of the current save; `null`: the file is damaged or not ours. */
+/** The id of the current save; `null`: the file is damaged or not ours. Throws for a newer version. */
 function parsePointer(text: string | null): string | null {
   const { holdfast, savedAt } = parseObject(text)
+  expectKnown(holdfast)
   return holdfast === VERSION && typeof savedAt === 'string' ? savedAt : null
 }
 

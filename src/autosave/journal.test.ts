@@ -118,6 +118,21 @@ describe('the journal', () => {
     expect(recoverable.map(({ source }) => source)).toEqual(['current', 'journal'])
   })
 
+  it('stays as long as the save with the same content is damaged', async () => {
+    const { disk, journal, openEditor, save } = editorBed()
+    const page = stubPage()
+    const editor = openEditor()
+    await save(editor, 'one')
+    editor.edit('two')
+    page.dispatchEvent(new Event('pagehide'))
+    const journaled = [...journal.items]
+    await save(editor, 'two')
+    const newest = disk.paths.filter((path) => path.includes('history')).at(-1)
+    disk.files.set(`/${newest}`, disk.files.get(`/${newest}`)?.slice(0, -3) ?? '')
+    for (const [key, text] of journaled) journal.items.set(key, text)
+    expect(await openEditor().recover()).toBe('two')
+  })
+
   it('keeps the edits of a read-only tab that is closed', async () => {
     const { clock, finished, journal, openEditor, save } = editorBed()
     const [first, second] = [openEditor(), openEditor({ wait: 0 })]
@@ -142,7 +157,10 @@ describe('the journal', () => {
     for (const title of ['one', 'two', 'three', 'four']) await leave(title)
     expect([...journal.items.values()].join()).toContain('four')
     expect([...journal.items.values()].join()).not.toContain('one')
+    const before = [...journal.items]
     const { events } = await leave('x'.repeat(1000))
+    // The journals of others are given up only for one that then fits.
+    expect([...journal.items].toSorted()).toEqual(before.toSorted())
     expect(events).toContainEqual(
       expect.objectContaining({ type: 'autosave:error', operation: 'journal', code: 'journal-failed' }),
     )

@@ -81,22 +81,27 @@ export function createPageJournal(options: PageJournalOptions): PageJournal {
   function writeState(storage: Journal): void {
     const { base, ownChecksums } = tracker
     const save = { id: new Date(clock.now()).toISOString(), ...serialize(read) }
-    const text = `${[base ?? '', ...ownChecksums].join(' ')}\n${encodeSave(save)}`
-    const others = readAll().filter(({ key }) => key !== own)
-    writeText(storage, text, others)
+    writeText(storage, encode({ ...save, base, ownChecksums }))
     onWritten(save.bytes)
   }
 
-  /** If there is no space, removes the oldest journals of other pages. */
-  function writeText(storage: Journal, text: string, others: JournaledSave[]): void {
-    try {
-      storage.write(own, text)
-    } catch (error) {
-      const oldest = others.pop()
-      if (!oldest) throw error
-      remove(oldest.key)
-      writeText(storage, text, others)
-    }
+  /** If there is no space, the oldest journals of other pages are removed, unless even that is not enough. */
+  function writeText(storage: Journal, text: string): void {
+    const others = readAll().filter(({ key }) => key !== own)
+    const removed: JournaledSave[] = []
+    for (;;)
+      try {
+        storage.write(own, text)
+        return
+      } catch (error) {
+        const oldest = others.pop()
+        if (!oldest) {
+          for (const other of removed) storage.write(other.key, encode(other))
+          throw error
+        }
+        storage.remove(oldest.key)
+        removed.push(oldest)
+      }
   }
 
   function readAll(): JournaledSave[] {
@@ -116,6 +121,10 @@ export function createPageJournal(options: PageJournalOptions): PageJournal {
       return undefined
     }
   }
+}
+
+function encode({ base, ownChecksums, ...save }: Omit<JournaledSave, 'key'>): string {
+  return `${[base ?? '', ...ownChecksums].join(' ')}\n${encodeSave(save)}`
 }
 
 function decode({ key, text }: { readonly key: string; readonly text: string }): JournaledSave[] {

@@ -57,6 +57,19 @@ describe('restoring', () => {
       if (damaged !== null) expect(disk.files.get(newest)).toBe(damaged)
     })
 
+    it.each(['another text', 'a cut end'])(
+      'and the same content is saved again, because the newest has %s',
+      async (damage) => {
+        const { disk, next, paths, save, openEditor } = await threeSaves()
+        const newest = paths.at(-1) ?? ''
+        disk.files.set(newest, DAMAGES[damage]?.(disk.files.get(newest) ?? '') ?? '')
+        expect(await next.recover()).toBe('two')
+        await save(next, 'three')
+        expect(next.autosave.state).toMatchObject({ phase: 'idle', unsaved: false })
+        expect(await openEditor().recover()).toBe('three')
+      },
+    )
+
     it('an older one is only listed', async () => {
       const { disk, next, paths } = await threeSaves()
       disk.files.set(paths[0] ?? '', 'damaged')

@@ -1,4 +1,4 @@
-import type { Archive } from './archive.ts'
+import { type Archive, isSaved } from './archive.ts'
 import { AutoSaveError, orLoadError } from './errors.ts'
 import type { JournaledSave, PageJournal } from './journal.ts'
 import { type Save, type SaveInfo, timeOf } from './save-file.ts'
@@ -28,7 +28,7 @@ export async function findRecoverable<T>(
   const { current, named, saves, incomplete } = await archive.scan()
   const currentId = current?.id ?? null
   const candidates = [
-    ...(journal ? unsavedJournals(journal, current) : []).map(
+    ...(journal ? await unsavedJournals(archive, journal, current) : []).map(
       (save): Candidate => ({ source: 'journal', save }),
     ),
     ...saves.map((save): Candidate => ({ source: save.id === currentId ? 'current' : 'history', save })),
@@ -83,12 +83,16 @@ function rankOf(candidate: Candidate, current: SaveInfo | null): number {
 }
 
 /** Removes journals whose edits were saved after all. */
-function unsavedJournals(journal: PageJournal, current: SaveInfo | null): JournaledSave[] {
-  return journal.readAll().filter(({ key, checksum }) => {
-    if (checksum !== current?.checksum) return true
-    journal.remove(key)
-    return false
-  })
+async function unsavedJournals(
+  archive: Archive,
+  journal: PageJournal,
+  current: SaveInfo | null,
+): Promise<JournaledSave[]> {
+  const unsaved: JournaledSave[] = []
+  for (const found of journal.readAll())
+    if (await isSaved(archive, current, found.checksum)) journal.remove(found.key)
+    else unsaved.push(found)
+  return unsaved
 }
 
 async function read(archive: Archive, { source, save }: Candidate): Promise<Save | null> {

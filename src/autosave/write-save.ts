@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import type { Archive, Contents, Draft } from './archive.ts'
+import { type Archive, type Contents, type Draft, isSaved } from './archive.ts'
 import { AutoSaveError, asWriteError } from './errors.ts'
 import { fileSizeOf, type Save, type SaveContent, type SaveInfo, serialize, timeOf } from './save-file.ts'
 
@@ -74,7 +74,7 @@ export async function writeSave(options: SaveOptions, before: Contents): Promise
     try {
       content ??= serialize(read)
       onSerialized(content)
-      if (content.checksum === contents.current?.checksum) {
+      if (await isSaved(archive, contents.current, content.checksum)) {
         await discard()
         return null
       }

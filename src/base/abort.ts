@@ -19,7 +19,7 @@ export function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined):
 /** Why somebody should stop waiting. An `AbortController` is created only if somebody reads `signal`. */
 export class Stop {
   /** How long one call to a store may take, in milliseconds. */
-  readonly timeout: number | undefined
+  declare readonly timeout: number | undefined
   #reason: LeaseError | undefined
   #listener: ((reason: LeaseError) => void) | undefined
   #controller: AbortController | undefined

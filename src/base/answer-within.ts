@@ -29,20 +29,26 @@ export function answerWithin<T>(
   stop?: Stop,
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
+    let ticksLeft = TICKS
     let cancel = () => {}
-    const tick = (left: number) => {
-      cancel = clock.setTimer(() => {
-        const message = `no answer from the store within ${Math.ceil(ms)} ms`
-        const error = new LeaseError('store-unavailable', message, { resource })
-        if (left > 1) tick(left - 1)
-        else reject(store?.explain?.(error) ?? error)
-      }, ms / TICKS)
-    }
-    tick(TICKS)
-    stop?.listen((reason) => {
+    const fail = (error: unknown) => {
       cancel()
-      reject(reason)
-    })
-    answer.then(resolve, reject).then(() => cancel())
+      reject(error)
+    }
+    const tick = () => {
+      if (ticksLeft-- > 0) {
+        cancel = clock.setTimer(tick, ms / TICKS)
+        return
+      }
+      const message = `no answer from the store within ${Math.ceil(ms)} ms`
+      const error = new LeaseError('store-unavailable', message, { resource })
+      fail(store?.explain?.(error) ?? error)
+    }
+    tick()
+    stop?.listen(fail)
+    answer.then((value) => {
+      cancel()
+      resolve(value)
+    }, fail)
   })
 }

@@ -58,13 +58,13 @@ export function expectOptions<T extends object>(options: T, known: Known<T>, pre
 /** How to check each option of `T`: `check` throws, and may return what to use instead of the value. */
 export type Checks<T> = { readonly [Name in keyof T]-?: (option: string, value: unknown) => unknown }
 
-/** The options that are set, each checked. */
-export function checkEach<T extends object>(options: T, checks: Checks<T>): object {
-  expectOptions(options, checks)
+/** The options that are set, each checked. `prefix`: of nested options, such as `retry.`. */
+export function checkEach<T extends object>(options: T, checks: Checks<T>, prefix = ''): object {
+  expectOptions(options, checks, prefix)
   const checked: Partial<Record<keyof T, unknown>> = {}
   for (const name in checks) {
     const value = options[name]
-    if (value !== undefined) checked[name] = checks[name](name, value) ?? value
+    if (value !== undefined) checked[name] = checks[name](prefix + name, value) ?? value
   }
   return checked
 }

@@ -59,6 +59,8 @@ export type AutoSaveErrorCode =
   | 'corrupt'
   /** The journal could not be read, or had no space. */
   | 'journal-failed'
+  /** A newer version of Holdfast has saved here. Nothing is replaced or removed. */
+  | 'other-format'
 
 export interface LeaseErrorDetails {
   readonly cause?: unknown
@@ -70,9 +72,9 @@ export interface LeaseErrorDetails {
 /** Every error of Holdfast is one of these, or of a subclass. Decide by `code`; `retryable` says whether the same call may succeed later. */
 export class LeaseError extends Error {
   override readonly name: string = 'LeaseError'
-  readonly code: LeaseErrorCode
+  declare readonly code: LeaseErrorCode
   /** Whether the same call may succeed later. */
-  readonly retryable: boolean
+  declare readonly retryable: boolean
   declare readonly resource?: string | undefined
   /** With `lease-held`: who has it, as far as the store said. Of several, the oldest. */
   declare readonly holder?: LeaseRecord

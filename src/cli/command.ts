@@ -15,21 +15,17 @@ export interface Option {
 
 export type Options = Readonly<Record<string, Option>>
 
-export interface Example {
-  readonly line: string
-  readonly text: string
-}
-
 export interface Command {
   /** After `holdfast`, such as `run [options] <resource> -- <command…>`. */
   readonly usage: string
+  /** Paragraphs, with a blank line between them. The help breaks their lines. */
   readonly description: string
   readonly options: Options
   /** How many arguments it takes, options not counted. */
   readonly positionalCount: readonly [min: number, max: number]
   /** The words after `--` are a command to run. */
   readonly runsCommand?: boolean
-  readonly examples: readonly Example[]
+  readonly examples: readonly (readonly [line: string, text: string])[]
   /** Resolves with the exit code. */
   run(invocation: Invocation): Promise<number>
 }
@@ -42,32 +38,33 @@ export interface Invocation {
   readonly terminal: Terminal
 }
 
+export function flag(help: string, short?: string): Option {
+  return { type: 'boolean', help, ...(short !== undefined && { short }) }
+}
+
+/** `value`: in the help, such as `<duration>`. */
+export function valueOption(value: string, help: string, more?: Partial<Option>): Option {
+  return { type: 'string', value, help, ...more }
+}
+
 /** Options of every command. */
 export const GENERAL_OPTIONS: Options = {
-  json: { type: 'boolean', help: 'print JSON' },
-  debug: { type: 'boolean', help: 'print the stack of an error' },
-  help: { type: 'boolean', short: 'h', help: 'show this help' },
+  json: flag('print JSON'),
+  debug: flag('print the stack of an error'),
+  help: flag('show this help', 'h'),
 }
 
 /** Options of every command that uses a store. */
 export const STORE_OPTIONS: Options = {
   store: settingOption('store', 's'),
-  config: {
-    type: 'string',
-    value: '<file>',
+  config: valueOption('<file>', 'a TOML or JSON file with settings (default ./holdfast.toml, if it exists)', {
     setting: 'environment',
-    help: 'a TOML or JSON file with settings (default ./holdfast.toml, if it exists)',
-  },
+  }),
 }
 
 /** A setting of the configuration as an option of a command. */
 export function settingOption(name: SettingName, short?: string): Option {
   const { placeholder, help, usual } = SETTINGS[name]
-  return {
-    type: 'string',
-    ...(short !== undefined && { short }),
-    value: placeholder,
-    setting: 'file',
-    help: usual ? `${help} (default ${usual})` : help,
-  }
+  const text = usual ? `${help} (default ${usual})` : help
+  return valueOption(placeholder, text, { setting: 'file', ...(short !== undefined && { short }) })
 }

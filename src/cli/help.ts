@@ -34,15 +34,20 @@ export function printHelp(command: Command, terminal: Terminal): void {
   const lines = [
     `${heading('Usage')}  holdfast ${command.usage}`,
     '',
-    command.description,
+    ...command.description.split('\n\n').flatMap(wrap),
     '',
     heading('Options'),
     ...optionLines({ ...command.options, ...GENERAL_OPTIONS }),
     '',
     heading('Examples'),
-    ...command.examples.flatMap(({ line, text }) => [`  ${terminal.style('dim', `# ${text}`)}`, `  ${line}`]),
+    ...command.examples.flatMap(([line, text]) => [`  ${terminal.style('dim', `# ${text}`)}`, `  ${line}`]),
   ]
   for (const line of lines) terminal.print(line)
+}
+
+/** Breaks a paragraph into lines that fit a usual terminal. */
+function wrap(paragraph: string): string[] {
+  return paragraph.match(/\S(?:.{0,98}\S)?(?=\s|$)/gs)?.map((line) => line.replaceAll('\n', ' ')) ?? []
 }
 
 function optionLines(options: Options): string[] {

@@ -24,7 +24,7 @@ export interface ScreenOptions {
   readonly leases: () => readonly LeaseRecord[]
   /** Resolves with whether the lease was still there. */
   readonly release: (lease: LeaseRecord) => Promise<boolean>
-  /** Who waits. Empty: the store keeps no queue. */
+  /** The waiting callers. Empty: the store keeps no queue. */
   readonly waiting: (query: WaitingQuery) => Promise<readonly WaitingQueue[]>
 }
 

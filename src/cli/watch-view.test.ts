@@ -70,7 +70,7 @@ it('shows everything about one lease, and says when it has ended', () => {
   expect(names(drawn(view, leases))).toEqual(['a', 'b', 'c'])
 })
 
-it('shows the share of each lease, how many wait, and who waits when one looks closer', () => {
+it('shows the share and the number of waiters of each lease, and in its details the waiters in their order', () => {
   const view = new WatchView('sqlite:x')
   const shared = [lease('a', 'mika', 1), lease('a', 'zoe', 2)].map((one) => ({ ...one, share: 3 }))
   expect(drawn(view, [...shared, lease('b')]).join('\n')).toMatch(/a +mika +2 of 3 .*\n.*a +zoe +2 of 3 /)

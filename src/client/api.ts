@@ -150,8 +150,13 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
       unlisten()
     }
     const { status } = response
-    // An answer of a newer protocol is no answer that this client understands.
-    const json = Number(response.headers.get(PROTOCOL_HEADER)) > PROTOCOL_VERSION ? null : parseJson(text)
+    const version = Number(response.headers.get(PROTOCOL_HEADER))
+    if (version > PROTOCOL_VERSION)
+      throw new LeaseError(
+        'store-failed',
+        `the server speaks protocol ${version}, this client ${PROTOCOL_VERSION}: reload the page, or update holdfast`,
+      )
+    const json = parseJson(text)
     const received: ApiResponse = isObject(json) ? { status, body: json } : { status, body: {}, text }
     if (status < 400 ? received.body === json : received.body.error && status !== 403) explain = () => {}
     else explain(received)

@@ -35,7 +35,7 @@ afterEach(async () => {
   vi.unstubAllGlobals()
 })
 
-it('an answer of a newer protocol is refused, whatever it says', async () => {
+it('an answer of a newer protocol is refused, whatever it says, and the error names both versions', async () => {
   const answer = (version: string) => () =>
     new Response(JSON.stringify({ granted: true, lease: leaseOf('a') }), {
       headers: { 'X-Holdfast-Protocol': version },
@@ -45,7 +45,7 @@ it('an answer of a newer protocol is refused, whatever it says', async () => {
   serve(answer('2'))
   await expect(store.acquire(ASK)).rejects.toMatchObject({
     code: 'store-failed',
-    message: expect.stringContaining('not a response of Holdfast'),
+    message: 'the server speaks protocol 2, this client 1: reload the page, or update holdfast',
   })
 })
 

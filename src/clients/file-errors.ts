@@ -13,7 +13,7 @@ const RETRYABLE: Readonly<Record<string, string | undefined>> = {
   EIO: 'the disk or its connection may be failing',
   EMFILE: 'this process has too many files open',
   ENFILE: 'this machine has too many files open',
-  ENOENT: 'it was deleted while it was used',
+  ENOENT: 'it cannot be created there, or was deleted while it was used',
   ENOMEM: 'this machine has too little memory',
   ENOSPC: 'the disk is full',
   ESTALE: 'it was replaced while it was used',

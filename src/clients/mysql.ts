@@ -119,9 +119,11 @@ function resultSetsOf(result: unknown): readonly (readonly MysqlRow[])[] {
   return sets.length > 0 ? sets : [result.filter(isObject)]
 }
 
+const utf8 = new TextDecoder()
+
 /** Columns of bytes are read as such. */
 export function mysqlText(value: unknown): string {
-  return value instanceof Uint8Array ? new TextDecoder().decode(value) : String(value)
+  return value instanceof Uint8Array ? utf8.decode(value) : String(value)
 }
 
 function connectionsOf(pool: MysqlPromisePool): number {

@@ -10,7 +10,7 @@ import type { Context } from './context.ts'
 import { isHeldHere, type Keeper, keepGrant } from './keeper.ts'
 import type { LocalQueue } from './local-queue.ts'
 import type { CheckedOptions } from './options.ts'
-import type { Ask, Grant, Refusal } from './store.ts'
+import type { Ask, Refusal } from './store.ts'
 
 /**
  * A push may be lost, so a waiter asks again after this long in any case, and the later the more are ahead: ten
@@ -87,7 +87,14 @@ export async function acquire(
         const limit = Math.min(queued ? Infinity : callTimeout, wait ? left() : Infinity)
         const answer = await answerWithin(call, limit, context, resource, stop)
         stop.throwIfAborted()
-        if (answer.granted) return onGranted(answer)
+        if (answer.granted) {
+          const { lease, replaced } = answer
+          if (replaced?.state === 'expired') emit(ask, { type: 'expired', lease: replaced })
+          granted = keepGrant(context, options, lease, sent, started, attempts)
+          owing = false
+          if (endedEarly) granted.lose('ended')
+          return granted
+        }
         outcome = onRefused(answer)
       } catch (cause) {
         // Our release may overtake a slow request. What that request is granted later is released as well.
@@ -96,7 +103,13 @@ export async function acquire(
           () => {},
         )
         stop.throwIfAborted()
-        outcome = onFailed(cause)
+        outcome =
+          queued && left() === 0
+            ? new LeaseError('store-unavailable', `the store is busy: not sent within ${wait} ms`, {
+                resource,
+              })
+            : asLeaseError(cause, resource)
+        emit(ask, { type: 'error', operation: 'acquire', error: outcome })
       }
       await sleep(pauseAfter(outcome), outcome)
     }
@@ -125,14 +138,6 @@ export async function acquire(
     }
   }
 
-  function onGranted({ lease, replaced }: Grant): Keeper {
-    if (replaced?.state === 'expired') emit(ask, { type: 'expired', lease: replaced })
-    granted = keepGrant(context, options, lease, sent, started, attempts)
-    owing = false
-    if (endedEarly) granted.lose('ended')
-    return granted
-  }
-
   function onRefused(refusal: Refusal): Refusal {
     const { holders, place, keptFor } = refusal
     const [holder = null] = holders
@@ -143,15 +148,6 @@ export async function acquire(
     }
     lastRefusal = refusal
     return refusal
-  }
-
-  function onFailed(cause: unknown): LeaseError {
-    const error =
-      queued && left() === 0
-        ? new LeaseError('store-unavailable', `the store is busy: not sent within ${wait} ms`, { resource })
-        : asLeaseError(cause, resource)
-    emit(ask, { type: 'error', operation: 'acquire', error })
-    return error
   }
 
   /** The longest sleep before the next attempt. Throws if there is to be none. */

@@ -19,7 +19,7 @@ import type { Lease } from './lease.ts'
 import { LeaseHandle } from './lease-handle.ts'
 import { createManager, expectStore, type Manager } from './manager.ts'
 import { ADOPT_CHECKS, expectOneAttempt, type LeaseOptions, type LeasesOptions } from './options.ts'
-import type { LookingStore, ManagedStore, WaitingRecord } from './store.ts'
+import type { HoldingStore, LookingStore, ManagedStore, WaitingRecord } from './store.ts'
 import { adopt, checkTicket, type LeaseTicket } from './ticket.ts'
 import type { LeaseWatch, WatchEvent } from './watch.ts'
 
@@ -118,12 +118,10 @@ export function createLeases(
 
     async tryAcquire(resource, callOptions) {
       expectOneAttempt(callOptions)
-      try {
-        return await leases.acquire(resource, { ...callOptions, wait: 0 })
-      } catch (error) {
-        if ((error as LeaseError).code === 'lease-held') return null
+      return leases.acquire(resource, { ...callOptions, wait: 0 }).catch((error: LeaseError) => {
+        if (error.code === 'lease-held') return null
         throw error
-      }
+      })
     },
 
     async withLease(resource, work, callOptions) {
@@ -168,27 +166,23 @@ export function createLeases(
 
     async holders(resource) {
       const name = checkResource(resource)
-      const [leases = []] = await look('read', [name])
+      const [leases = []] = await ask('read', [name])
       return leases
     },
 
     async waiting(resource) {
       const query = { resources: [checkResource(resource)], limit: 1000 }
-      const [queue] = await look('waiting', query)
+      const [queue] = await ask('waiting', query)
       return queue?.first ?? []
     },
 
-    release: (resource, by) =>
-      run(async (context, stop) => {
-        const name = checkResource(resource)
-        const { token } = Object(by) as typeof by
-        expectWhole('token', token, 0, Number.MAX_SAFE_INTEGER)
-        const { store, callTimeout, queue } = context
-        const releasing = store.release({ resource: name, token }, stop)
-        const { ended } = await answerWithin(releasing, callTimeout, context, name, stop)
-        queue?.wake(name)
-        return ended?.state === 'released'
-      }),
+    async release(resource, by) {
+      const name = checkResource(resource)
+      const { token } = Object(by) as typeof by
+      expectWhole('token', token, 0, Number.MAX_SAFE_INTEGER)
+      const { ended } = await ask('release', { resource: name, token }, name)
+      return ended?.state === 'released'
+    },
 
     async adopt(ticket, own = {}) {
       const { signal } = checkEach<AdoptOptions>(own, ADOPT_CHECKS) as AdoptOptions
@@ -210,7 +204,7 @@ export function createLeases(
       let after: string | undefined
       do {
         const rest = { prefix, limit: Math.min(LIST_AT_ONCE, limit - found.length), after }
-        const page = await look('list', rest)
+        const page = await ask('list', rest)
         found.push(...page.leases)
         after = page.next
       } while (after && found.length < limit)
@@ -219,40 +213,32 @@ export function createLeases(
 
     async watch(query, listener) {
       expectOptions(query, { prefix: 1 })
-      const { prefix = '' } = query
       const { emit, subscribe } = createChannel<WatchEvent>()
       subscribe(listener)
       const { watchLeases } = await import('./watch.ts')
-      return run((context, stop) => {
-        const { store, clock, callTimeout, held } = context
-        if (!store.watch || !store.supports.push)
-          refuse('store', 'a LeaseStore with the looking half that pushes changes', store.kind)
-        return watchLeases({
-          clock,
-          held,
-          stop,
-          emit,
-          list: () => leases.list({ prefix, limit: Number.MAX_SAFE_INTEGER }),
-          read: (resources) => look('read', resources),
-          open: (on) => (store as LookingStore).watch(on, { prefix }),
-          within: (answer) => answerWithin(answer, callTimeout, context, '', stop),
-        })
-      })
+      const read = (resources: readonly string[]) => ask('read', resources)
+      return run((context, stop) =>
+        watchLeases(context, query, { stop, emit, read, list: leases.list, answerWithin, refuse }),
+      )
     },
   }
   return leases
 
-  function look<M extends 'read' | 'waiting' | 'list'>(
+  function ask<M extends 'read' | 'waiting' | 'list' | 'release'>(
     method: M,
-    query: Parameters<Looking[M]>[0],
-  ): Promise<Awaited<ReturnType<Looking[M]>>> {
+    query: Parameters<Asked[M]>[0],
+    resource = '',
+  ): Promise<Awaited<ReturnType<Asked[M]>>> {
     return run(async (context, stop) => {
-      const { store, callTimeout } = context
+      const { store, callTimeout, queue } = context
       const half = method === 'waiting' ? 'that keeps a queue' : 'with the looking half'
       expectMethods('store', store, `a LeaseStore ${half}`, method)
       // The compiler cannot see that the query and the answer belong to the same method.
       const asked = store as unknown as Record<M, (query: unknown, stop: Stop) => Promise<never>>
-      return answerWithin(asked[method](query, stop), callTimeout, context, '', stop)
+      const answer = await answerWithin(asked[method](query, stop), callTimeout, context, resource, stop)
+      // It may have been released.
+      queue?.wake(resource)
+      return answer
     })
   }
 }
@@ -260,4 +246,4 @@ export function createLeases(
 /** A store answers with pages of at most so many leases. */
 const LIST_AT_ONCE = 1000
 
-type Looking = Required<LookingStore>
+type Asked = Required<LookingStore> & HoldingStore

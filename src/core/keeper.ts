@@ -55,8 +55,9 @@ export function keepGrant(
   attempts: number,
 ): Keeper {
   const { resource, remaining, expiresAt } = lease
+  const { ttl, heartbeat } = options
   const at = moment(context.clock)
-  const held = hold({ ...options, sent, at, remaining })
+  const held = hold({ sent, at, ttl, heartbeat, remaining })
   if (!held)
     throw new LeaseError('store-unavailable', 'the grant arrived after its own deadline', { resource })
   const keeper = createKeeper(context, options, lease, held)
@@ -168,11 +169,28 @@ export function createKeeper(
     isUnanswered = true
     try {
       const answer = await store.renew(ask, { timeout: callTimeout, queued })
-      if (answer.ok) onRenewed(sent, ask.ttl, answer.lease)
-      else lose('refused')
+      if (!answer.ok) return lose('refused')
+      const { remaining } = answer.lease
+      const at = moment(clock)
+      const before = heldAt(at)
+      const next = hold({ sent, at, ttl: ask.ttl, heartbeat, remaining }, before)
+      if (!next) return
+      set(next)
+      failures = 0
+      lastFailure = undefined
+      isUnanswered = false
+      expiresAt = answer.lease.expiresAt
+      const left = (before ?? next).until.mono - at.mono
+      emit(record, { type: 'renewed', expiresAt, left: left === Infinity ? null : left })
     } catch (cause) {
       const error = asLeaseError(cause, resource)
-      if (held) onFailed(error)
+      if (held) {
+        lastFailure = error
+        emit(record, { type: 'error', operation: 'renew', error })
+        const pause = retry(++failures)
+        if (pause === null) lose('gave-up')
+        else beatIn(pause)
+      }
       throw error
     }
   }
@@ -181,35 +199,11 @@ export function createKeeper(
     if (held) set({ ...held, beatAt: clock.monotonic() + ms })
   }
 
-  function onRenewed(sent: Moment, renewedTtl: number, lease: LeaseRecord): void {
-    const at = moment(clock)
-    const before = heldAt(at)
-    const next = hold({ sent, at, ttl: renewedTtl, heartbeat, remaining: lease.remaining }, before)
-    if (!next) return
-    set(next)
-    failures = 0
-    lastFailure = undefined
-    isUnanswered = false
-    expiresAt = lease.expiresAt
-    const left = (before ?? next).until.mono - at.mono
-    emit(record, { type: 'renewed', expiresAt, left: left === Infinity ? null : left })
-  }
-
-  function onFailed(error: LeaseError): void {
-    lastFailure = error
-    emit(record, { type: 'error', operation: 'renew', error })
-    const pause = retry(++failures)
-    if (pause === null) lose('gave-up')
-    else beatIn(pause)
-  }
-
   function lose(reason: LossReason): void {
-    if (!held) return
-    end()
-    onLost(reason)
+    if (held) onLost(reason, end())
   }
 
-  function onLost(reason: LossReason): void {
+  function onLost(reason: LossReason, heldFor: number): void {
     if (reason === 'deadline' && isUnanswered && !lastFailure) {
       const silence = new LeaseError('store-unavailable', 'no renewal was answered')
       lastFailure = store.explain?.(silence) ?? silence
@@ -221,7 +215,7 @@ export function createKeeper(
     })
     queue?.wake(resource)
     loss.abort(error)
-    emit(record, { type: 'lost', reason, error, heldFor: clock.monotonic() - since })
+    emit(record, { type: 'lost', reason, error, heldFor })
   }
 
   /** Returns how long the lease was held. */
@@ -238,7 +232,7 @@ export function createKeeper(
     const heldFor = end()
     const ended = await releaseInTime(context, record, options)
     if (ended === 'released') emit(record, { type: 'released', heldFor })
-    else onLost('refused')
+    else onLost('refused', heldFor)
     queue?.wake(resource)
   }
 }

@@ -56,8 +56,9 @@ export function createManager(
   const events = createChannel<LeaseEvent>()
   const held: Context['held'] = new Set()
   const waiting = new Set<Stop>()
-  /** `close` waits for these. */
-  const underWay = new Set<Promise<unknown>>()
+  /** How many calls and releases are under way. `close` waits until there are none. */
+  let underWay = 0
+  let onIdle = () => {}
   let closed: Promise<void> | undefined
   if (onEvent) events.subscribe(onEvent)
 
@@ -90,19 +91,20 @@ export function createManager(
   return manager
 
   async function closeAll(): Promise<void> {
-    for (const keeper of held) track(keeper.close(closedError()))
+    for (const keeper of held) untilDone(keeper.close(closedError()))
     // After those: their listeners may have asked for another lease.
     for (const stop of waiting) stop.abort(closedError())
-    // An acquisition that ends may start a release, and one whose listener calls `close` is not yet tracked.
-    do await Promise.allSettled(underWay)
-    while (underWay.size > 0)
+    if (underWay > 0) await new Promise<void>((resolve) => (onIdle = resolve))
   }
 
-  function track<T>(work: Promise<T>): Promise<T> {
-    underWay.add(work)
-    const done = () => underWay.delete(work)
-    work.then(done, done)
-    return work
+  function done(): void {
+    if (--underWay === 0) onIdle()
+  }
+
+  /** `work` never rejects. */
+  function untilDone(work: Promise<unknown>): void {
+    underWay++
+    void work.then(done)
   }
 
   function contextOf(ready: ManagedStore): Context {
@@ -119,7 +121,7 @@ export function createManager(
       endsWithProcess,
       held,
       emit,
-      giveUp: (about, checked) => track(releaseInTime(shared, about, checked).catch(() => {})),
+      giveUp: (about, checked) => untilDone(releaseInTime(shared, about, checked).catch(() => {})),
       queue: ready.supports.queue ? undefined : createLocalQueue(ready, emit),
     }
     return shared
@@ -131,24 +133,25 @@ export function createManager(
   ): Promise<T> {
     if (closed) throw closedError()
     const stop = new Stop(callTimeout)
-    const unlisten = onAbort(signal, () =>
-      stop.abort(new LeaseError('aborted', 'the wait was aborted', { cause: signal?.reason })),
-    )
-    const start = async () => {
+    const unlisten =
+      signal &&
+      onAbort(signal, () =>
+        stop.abort(new LeaseError('aborted', 'the wait was aborted', { cause: signal.reason })),
+      )
+    waiting.add(stop)
+    underWay++
+    try {
+      stop.throwIfAborted()
       const limit = Math.min(callTimeout, wait || Infinity)
       const ready =
         context instanceof Promise ? await answerWithin(context, limit, { clock }, '', stop) : context
-      return work(ready, stop)
-    }
-    waiting.add(stop)
-    try {
-      stop.throwIfAborted()
-      return await track(start())
+      return await work(ready, stop)
     } catch (error) {
       throw asLeaseError(error)
     } finally {
-      unlisten()
+      unlisten?.()
       waiting.delete(stop)
+      done()
     }
   }
 }

@@ -83,7 +83,13 @@ const SHARES = 'a whole number from 1, or Infinity'
 export const ADOPT_CHECKS = {
   ttl: (_: string, ttl: unknown) => expectTtl(ttl),
   heartbeat: () => {},
-  retry: expectFunction,
+  retry: (option: string, retry: unknown) => {
+    expectFunction(option, retry)
+    return (failures: number) => {
+      const pause = parseDuration((retry as Retry)(failures))
+      return pause >= 0 ? pause : null
+    }
+  },
   signal: expectSignal,
 }
 const ONE_ATTEMPT_CHECKS = {
@@ -91,11 +97,10 @@ const ONE_ATTEMPT_CHECKS = {
   owner: expectText,
   metadata: checkMetadata,
   share: (option: string, value: unknown) => (isShare(value) ? value : refuse(option, SHARES, value)),
-  atLeast: (option: string, value: unknown) => expectDuration(option, value, 0),
-  lockDelay: (option: string, value: unknown) => expectDuration(option, value, 0),
+  atLeast: checkTime,
+  lockDelay: checkTime,
 }
-const wait = (option: string, value: unknown) =>
-  value === Infinity ? value : expectDuration(option, value, 0)
+const wait = (option: string, value: unknown) => (value === Infinity ? value : checkTime(option, value))
 const LEASE_CHECKS = { ...ONE_ATTEMPT_CHECKS, wait }
 
 /** `tryAcquire` has no `wait`. */
@@ -104,9 +109,8 @@ export function expectOneAttempt(options: Omit<LeaseOptions, 'wait'> = {}): void
 }
 
 /** The options of `createLeases`, with every default filled in and every value checked. */
-export interface Defaults extends Pick<CheckedOptions, 'owner' | 'ttl' | 'wait'> {
+export interface Defaults extends Pick<CheckedOptions, 'owner' | 'ttl' | 'wait' | 'retry'> {
   readonly heartbeat?: LeaseOptions['heartbeat']
-  readonly retry: Retry
   readonly callTimeout: number
   readonly endsWithProcess: boolean
   readonly clock: Clock
@@ -145,36 +149,18 @@ export function checkOptions(
   defaults: Defaults,
   options: LeaseOptions = {},
 ): CheckedOptions {
-  const own = checkEach(options, LEASE_CHECKS) as Partial<CheckedOptions>
+  const own: Partial<Defaults> = checkEach(options, LEASE_CHECKS)
   const merged = { ...defaults, ...own }
-  const {
-    owner,
-    wait,
-    ttl,
-    heartbeat = Math.floor(ttl / 3),
-    retry,
-    metadata,
-    share,
-    atLeast,
-    lockDelay,
-    signal,
-  } = merged
+  const { ttl, heartbeat = Math.floor(ttl / 3) } = merged
   return {
+    ...merged,
     resource: checkResource(resource),
-    owner,
-    wait,
-    metadata,
-    share,
-    atLeast,
-    lockDelay,
-    signal,
-    ttl,
     heartbeat: heartbeat === false ? Infinity : expectHeartbeat(heartbeat, ttl),
-    retry(failures) {
-      const pause = parseDuration(retry(failures))
-      return pause >= 0 ? pause : null
-    },
   }
+}
+
+function checkTime(option: string, value: unknown): number {
+  return expectDuration(option, value, 0)
 }
 
 /** A copy, so that others see exactly what was checked. */

@@ -2,9 +2,12 @@
  * Loaded when somebody watches. It imports nothing at run time, so a bundler can leave it out of what everybody loads.
  */
 import type { Stop } from '../base/abort.ts'
+import type { answerWithin } from '../base/answer-within.ts'
+import type { refuse } from '../base/arguments.ts'
 import type { LeaseError } from '../base/errors.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import type { Context } from './context.ts'
+import type { Leases } from './create-leases.ts'
 import type { LookingStore } from './store.ts'
 
 /** What happened to a lease, whoever holds it. */
@@ -31,17 +34,14 @@ const READ_AT_ONCE = 200
 /** So many ends are remembered, so that a late message or answer does not report them again. */
 const ENDS_REMEMBERED = 10_000
 
-export interface WatchOptions extends Pick<Context, 'clock' | 'held'>, Pick<LookingStore, 'read'> {
+/** What the watch has from the core. Like `read`, `list` rejects with a `LeaseError`. */
+export interface WatchTools extends Pick<Leases, 'list'>, Pick<LookingStore, 'read'> {
   /** Why the manager does not want the watch any more. */
-  readonly stop: Pick<Stop, 'throwIfAborted'>
-  /** All live leases, however many. Like `read`, it rejects with a `LeaseError`. */
-  list(): Promise<readonly LeaseRecord[]>
-  /** Listens to the store. */
-  open(on: Parameters<LookingStore['watch']>[0]): Promise<AsyncDisposable>
-  /** Limits the time of an answer. */
-  within<T>(answer: Promise<T>): Promise<T>
+  readonly stop: Stop
   /** What a listener throws must not come back. */
   emit(event: WatchEvent): void
+  readonly answerWithin: typeof answerWithin
+  readonly refuse: typeof refuse
 }
 
 interface Known {
@@ -54,8 +54,14 @@ interface Known {
  * Reports each grant, renewal and end once, from the pushes of the store and from reading again what they may have
  * missed. What happens before it resolves is not reported.
  */
-export async function watchLeases(options: WatchOptions): Promise<LeaseWatch> {
-  const { clock, held, stop, list, read, open, within } = options
+export async function watchLeases(
+  context: Context,
+  { prefix = '' }: { readonly prefix?: string },
+  { stop, read, list, ...tools }: WatchTools,
+): Promise<LeaseWatch> {
+  const { clock, held, store, callTimeout } = context
+  if (!store.watch || !store.supports.push)
+    tools.refuse('store', 'a LeaseStore with the looking half that pushes changes', store.kind)
   const live = new Map<string, Known>()
   const ended = new Set<string>()
   let isOpen = false
@@ -64,15 +70,18 @@ export async function watchLeases(options: WatchOptions): Promise<LeaseWatch> {
   let checks = 0
   let cancel = () => {}
 
-  const opening = open((event) => {
-    if (event.type === 'change') return observe(event.lease)
-    isStale = true
-    emit({ type: 'gap' })
-  })
+  const opening = (store as LookingStore).watch(
+    (event) => {
+      if (event.type === 'change') return observe(event.lease)
+      isStale = true
+      emit({ type: 'gap' })
+    },
+    { prefix },
+  )
   // Nobody waits for it: the store may be silent, and its pushes are not heard any more.
   const end = () => void opening.then((source) => source[Symbol.asyncDispose]()).catch(() => {})
   try {
-    await within(opening)
+    await tools.answerWithin(opening, callTimeout, context, '', stop)
     await check(true)
     stop.throwIfAborted()
   } catch (error) {
@@ -101,7 +110,7 @@ export async function watchLeases(options: WatchOptions): Promise<LeaseWatch> {
   return watch
 
   function emit(event: WatchEvent): void {
-    if (isOpen) options.emit(event)
+    if (isOpen) tools.emit(event)
   }
 
   function checkLater(): void {
@@ -129,7 +138,7 @@ export async function watchLeases(options: WatchOptions): Promise<LeaseWatch> {
     const believed = [...live].filter(([, { until }]) => all || until <= now)
     const names = new Set(believed.map(([, { lease }]) => lease.resource))
     if (!all && names.size === 0) return
-    const found = all ? await list() : await readInParts([...names])
+    const found = all ? await list({ prefix, limit: Number.MAX_SAFE_INTEGER }) : await readInParts([...names])
     for (const lease of found) observe(lease)
     const keys = new Set(found.map(keyOf))
     for (const [key, known] of believed) {

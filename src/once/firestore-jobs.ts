@@ -1,5 +1,6 @@
 import { expectOptions, expectText, hasMethods, refuseClient, show } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
+import { AnswerLimit } from '../clients/answer-limit.ts'
 import {
   type DocumentFields,
   type DocumentReference,
@@ -37,6 +38,7 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
   const { collection = 'analyses', fields, statuses } = options
   expectText('collection', collection)
   const connection = new FirestoreConnection(firestore)
+  const limit = new AnswerLimit()
 
   const documents: JobDocuments = {
     kind: 'firestore',
@@ -56,6 +58,7 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
           () => documentOf(id).get(),
           (snapshot) => decide(jobDocument(snapshot)),
           (changed, snapshot) => update(id, changed, snapshot),
+          limit,
         ),
       ),
     watch(id, on) {
@@ -67,7 +70,10 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
       }
     },
   }
-  return documentJobs(documents, fieldsOf('fields', DOCUMENT_FIELDS, fields), statusesOf(statuses))
+  return {
+    ...documentJobs(documents, fieldsOf('fields', DOCUMENT_FIELDS, fields), statusesOf(statuses)),
+    allow: (callTimeout) => limit.allow(callTimeout),
+  }
 
   /**
    * A transaction that only writes takes no lock, so its condition is that the document is as it was read. With locks,

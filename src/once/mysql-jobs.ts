@@ -91,6 +91,7 @@ export function mysqlJobs(client: MysqlClient, options: MysqlJobsOptions = {}): 
           () => rowOf(id),
           (row) => decide(documentOf(row)),
           (fields, row) => write(id, fields, row),
+          server.limit,
         ),
       ),
   }

@@ -11,7 +11,7 @@ import { JOB_STORE_METHODS, type Job, type JobStore } from './job-store.ts'
 import { answerOfJobs, type RunContext, type RunOptions, type RunResult, runJob, type Work } from './run.ts'
 import { type WaitOptions, waitForJob } from './wait.ts'
 
-/** How long `close` waits for requests of which nobody waits for the answer any more. */
+/** How long `close` waits at least for requests of which nobody waits for the answer any more. */
 const CLOSE_LIMIT_MS = 10_000
 
 export interface OnceOptions {
@@ -103,7 +103,9 @@ export function createOnce(jobs: JobStore, options: OnceOptions = {}): Once {
       // A run that ends may start a release.
       while (underWay.size > 0) await Promise.allSettled(underWay)
       // A client such as Firestore's must not be closed before it has answered.
-      await answerWithin(Promise.allSettled(requests), CLOSE_LIMIT_MS, { clock }).catch(() => {})
+      await answerWithin(Promise.allSettled(requests), Math.max(CLOSE_LIMIT_MS, callTimeout), {
+        clock,
+      }).catch(() => {})
     },
     [Symbol.asyncDispose]: () => once.close(),
   }

@@ -1,6 +1,8 @@
+import { answerWithin } from '../base/answer-within.ts'
 import { systemClock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
+import type { AnswerLimit } from '../clients/answer-limit.ts'
 import type { DocumentDecision, DocumentFields } from './document-jobs.ts'
 
 /** A write fails only if another one came first, so this many in a row are many other workers. */
@@ -11,17 +13,36 @@ const MAX_PAUSE_MS = 50
  * Reads a record, decides, and writes only if the record is as it was read; otherwise all of it again. Nobody holds a
  * lock of the backend meanwhile, so a worker that stops half-way blocks no other. `write` resolves with whether the
  * record was unchanged.
+ *
+ * After the limit, callers have given up: no further request is sent. A late write would lock a job after its lock was
+ * released, and the application may have closed the client.
  */
-export async function writeUnlessChanged<R, T>(
+export function writeUnlessChanged<R, T>(
   read: () => Promise<R>,
   decide: (record: R) => DocumentDecision<T>,
   write: (fields: DocumentFields, record: R) => Promise<boolean>,
+  limit: AnswerLimit,
+  clock = systemClock,
 ): Promise<T> {
-  for (let writes = 1; writes <= MAX_WRITES; writes++) {
-    const record = await read()
-    const { answer, fields } = decide(record)
-    if (!fields || (await write(fields, record))) return answer
-    await pause(systemClock, systemClock.random() * MAX_PAUSE_MS)
+  let isLate = false
+  const expectInTime = () => {
+    if (isLate) throw new LeaseError('store-unavailable', `no answer from the store within ${limit.ms} ms`)
   }
-  throw new LeaseError('store-unavailable', `others changed the job before each of ${MAX_WRITES} writes`)
+  const work = async () => {
+    for (let writes = 1; writes <= MAX_WRITES; writes++) {
+      expectInTime()
+      const record = await read()
+      const { answer, fields } = decide(record)
+      if (!fields) return answer
+      expectInTime()
+      if (await write(fields, record)) return answer
+      await pause(clock, clock.random() * MAX_PAUSE_MS)
+    }
+    throw new LeaseError('store-unavailable', `others changed the job before each of ${MAX_WRITES} writes`)
+  }
+  const answer = work()
+  answerWithin(answer, limit.ms, { clock }).catch(() => {
+    isLate = true
+  })
+  return answer
 }

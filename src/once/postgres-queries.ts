@@ -4,25 +4,16 @@
  */
 import { literal } from '../clients/sql-text.ts'
 import { type JobFields, quoted, type Statuses } from './naming.ts'
+import type { Operation } from './request-jobs.ts'
 
-export interface JobQueries {
-  readonly create: string
-  readonly add: string
-  readonly acquire: string
-  readonly refresh: string
-  readonly finish: string
-  readonly release: string
-  readonly read: string
-  readonly ready: string
-  readonly failed: string
-}
+/** Their answers have the columns of `AnswerRow`. */
+export type JobQueries = Readonly<Record<'create' | Operation, string>>
 
 export function jobQueries(table: string, columns: JobFields, statuses: Statuses): JobQueries {
   const names = quoted(columns)
   const { status, result, error, attempts } = names
   const { lockOwner: owner, lockExpiresAt: expiresAt, lockHeartbeatAt: heartbeatAt, lockToken: token } = names
-  const pending = literal(statuses.pending)
-  const failed = literal(statuses.failed)
+  const [pending, ready, failed] = [statuses.pending, statuses.ready, statuses.failed].map(literal)
   const final = `(${statuses.final.map(literal).join(', ')})`
 
   /** The row, and the time, as `job`. Its columns are always qualified, because the table may have any names. */
@@ -40,9 +31,6 @@ export function jobQueries(table: string, columns: JobFields, statuses: Statuses
   const nextToken = 'greatest(job.token + 1, floor(extract(epoch from job.now) * 1000000)::bigint)'
 
   return {
-    ready: statuses.ready,
-    failed: statuses.failed,
-
     create: `create table if not exists ${table} (id text primary key, ${status} text, ${result} json,
       ${error} text, ${attempts} integer not null default 0, ${owner} text, ${expiresAt} timestamptz,
       ${heartbeatAt} timestamptz, ${token} bigint)`,
@@ -76,7 +64,7 @@ export function jobQueries(table: string, columns: JobFields, statuses: Statuses
         returning target.${token} as token, target.${attempts} as attempts, target.${expiresAt} as expires_at
       )
       select job.answer, written.token::float8 as token, written.attempts,
-        ${millis('written.expires_at')} as expires_at,
+        ${millis('written.expires_at')} as "expiresAt",
         ${millis('coalesce(written.expires_at, job.expires_at) - job.now')} as remaining
       from verdict as job left join written on true`,
 
@@ -87,30 +75,30 @@ export function jobQueries(table: string, columns: JobFields, statuses: Statuses
         where target.id = job.id and job.owner = $2::text and job.expires_at > job.now and not job.finished
         returning target.${expiresAt} as expires_at
       )
-      select ${millis('extended.expires_at')} as expires_at,
+      select ${millis('extended.expires_at')} as "expiresAt",
         ${millis('extended.expires_at - job.now')} as remaining
       from job left join extended on true`,
 
     // Our own earlier call finished it: anybody else leaves another token, or leaves our lock in the record.
     finish: `with ${seen}, written as (
-        update ${table} as target set ${unlocked}, ${status} = $4::text, ${result} = $5::text::json,
-          ${error} = $6::text
+        update ${table} as target set ${unlocked}, ${result} = $5::text::json, ${error} = $6::text,
+          ${status} = case when $4::text = 'failed' then ${failed} else ${ready} end
         from job
         where target.id = job.id and job.owner = $2::text and job.token = $3::bigint
           and job.expires_at > job.now and not job.finished
         returning true
       )
-      select exists (select from written)
-        or (job.finished and job.token = $3::bigint and job.owner is null) as answer
+      select case when exists (select from written)
+          or (job.finished and job.token = $3::bigint and job.owner is null) then 'done' end as answer
       from job`,
 
     release: `with ${seen}, released as (
         update ${table} as target set ${unlocked} from job where target.id = job.id and job.owner = $2::text
         returning true
       )
-      select exists (select from released) as answer from job`,
+      select case when exists (select from released) then 'done' end as answer from job`,
 
-    read: `select ${status} as status, coalesce(${status} in ${final}, false) as finished,
+    read: `select ${status} as status, case when ${status} in ${final} then 'finished' end as answer,
         ${result}::text as result, ${error} as error, coalesce(${attempts}, 0) as attempts
       from ${table} where id = $1`,
   }

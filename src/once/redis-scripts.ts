@@ -1,8 +1,20 @@
 /**
  * The rules as Lua, one script for each operation. Times are whole milliseconds, rounded up. Every computed number is
- * printed with `%.0f`, because Lua itself prints only 14 digits. A script answers with a list of texts, or with nil if
- * the job does not exist.
+ * printed with `%.0f`, because Lua itself prints only 14 digits. A script answers with texts in the order of
+ * `ANSWER_FIELDS`, `false` for a missing one, or only with `false` if the job does not exist.
  */
+import type { AnswerRow, Operation } from './request-jobs.ts'
+
+export const ANSWER_FIELDS = [
+  'answer',
+  'token',
+  'attempts',
+  'expiresAt',
+  'remaining',
+  'status',
+  'result',
+  'error',
+] as const satisfies (keyof AnswerRow)[]
 
 /** `ARGV[1]`: the names of the fields, and the statuses, as JSON. */
 const JOB = `
@@ -56,7 +68,7 @@ const EXISTING_JOB = `${JOB}
 if not exists then return false end
 `
 
-export const ADD = `${JOB}
+const ADD = `${JOB}
 if not exists then
   set('status', statuses.pending)
   set('attempts', '0')
@@ -64,14 +76,14 @@ end
 return { 'added' }
 `
 
-export const ACQUIRE = `${EXISTING_JOB}
+const ACQUIRE = `${EXISTING_JOB}
 local by, ttl, maxAttempts = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 if finished then return { 'already_finished' } end
 local ends = lockEnd(ttl)
 if ends > now and owner ~= by then
   -- The first request that sees an unreadable expiry records the time, so that the lock can end.
   if not expiresAt and not heartbeatAt then beat() end
-  return { 'locked', string.format('%.17g', ends - now) }
+  return { 'locked', false, false, false, string.format('%.17g', ends - now) }
 end
 if ends <= now then
   token = max(token + 1, time[1] * 1000000 + time[2])
@@ -87,29 +99,38 @@ end
 return { 'granted', text(token), text(attempts), extend(ends, ttl) }
 `
 
-export const REFRESH = `${EXISTING_JOB}
+const REFRESH = `${EXISTING_JOB}
 local ttl = tonumber(ARGV[3])
 local ends = lockEnd(ttl)
 if finished or owner ~= ARGV[2] or ends <= now then return { 'lost' } end
-return { 'extended', extend(ends, ttl) }
+return { 'again', false, false, extend(ends, ttl) }
 `
 
-/** `ARGV[4]` to `ARGV[6]`: `ready` or `failed`, the field of the outcome, and its value. */
-export const FINISH = `${EXISTING_JOB}
+/** `ARGV[4]` to `ARGV[6]`: `ready` or `failed`, the result, the error. */
+const FINISH = `${EXISTING_JOB}
 if token ~= tonumber(ARGV[3]) then return { 'lost' } end
 -- Our own earlier call finished it: anybody else leaves another token, or leaves our lock in the record.
-if finished then return { owner and 'lost' or 'written' } end
+if finished then return { owner and 'lost' or 'done' } end
 if owner ~= ARGV[2] or not expiresAt or expiresAt <= now then return { 'lost' } end
-finish(ARGV[4], ARGV[5], ARGV[6])
-return { 'written' }
+if ARGV[4] == 'failed' then finish('failed', 'error', ARGV[6]) else finish('ready', 'result', ARGV[5]) end
+return { 'done' }
 `
 
-export const RELEASE = `${EXISTING_JOB}
+const RELEASE = `${EXISTING_JOB}
 if owner ~= ARGV[2] then return { 'lost' } end
 unlock()
-return { 'released' }
+return { 'done' }
 `
 
-export const READ = `${EXISTING_JOB}
-return { finished and 'finished' or 'open', text(attempts), status, get('result'), get('error') }
+const READ = `${EXISTING_JOB}
+return { finished and 'finished' or 'open', false, text(attempts), false, false, status, get('result'), get('error') }
 `
+
+export const SCRIPTS: Readonly<Record<Operation, string>> = {
+  add: ADD,
+  acquire: ACQUIRE,
+  refresh: REFRESH,
+  finish: FINISH,
+  release: RELEASE,
+  read: READ,
+}

@@ -9,6 +9,7 @@ import {
   type SqliteValue,
   unlessBusy,
 } from '../clients/sqlite.ts'
+import { fileCheck } from '../clients/sqlite-file.ts'
 import { type DocumentFields, documentJobs, type JobDocument, type JobDocuments } from './document-jobs.ts'
 import type { JobStore } from './job-store.ts'
 import { COLUMNS, fieldsOf, type JobFields, type JobStatuses, quoted, statusesOf } from './naming.ts'
@@ -38,7 +39,8 @@ export function sqliteJobs(database: SqliteDatabase, options: SqliteJobsOptions 
   const columns = fieldsOf('columns', COLUMNS, options.columns)
   const tableName = identifier(table)
   const statements = new Map<string, SqliteStatement>()
-  let hasTable = false
+  /** `undefined`: the table may not exist yet. */
+  let expectFile: (() => void) | undefined
 
   const documents: JobDocuments = {
     kind: 'sqlite',
@@ -62,18 +64,19 @@ export function sqliteJobs(database: SqliteDatabase, options: SqliteJobsOptions 
 
   function run<T>(work: () => T): Promise<T> {
     return unlessBusy(() => {
-      if (!hasTable) createTable()
+      expectFile ??= createTable()
+      expectFile()
       return work()
     }, clock)
   }
 
-  function createTable(): void {
+  function createTable(): () => void {
     const { status, result, error, attempts, lockOwner, lockExpiresAt, lockHeartbeatAt, lockToken } =
       quoted(columns)
     database.exec(`create table if not exists ${tableName} (id text primary key not null, ${status} text,
       ${result} text, ${error} text, ${attempts} integer not null default 0, ${lockOwner} text,
       ${lockExpiresAt} text, ${lockHeartbeatAt} text, ${lockToken} integer) strict, without rowid`)
-    hasTable = true
+    return fileCheck(database)
   }
 
   function documentOf(id: string): JobDocument | null {

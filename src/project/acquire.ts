@@ -2,7 +2,7 @@
  * Acquires a project lease: as a Web Lock, or through `project/.lock` if the browser refuses Web Locks. Every attempt
  * is one acquisition of the core. While another tab holds the lock, each attempt is followed by a pause.
  */
-import { expectBoolean, expectOneOf, expectOptions, expectSignal } from '../base/arguments.ts'
+import { type Checks, checkEach, expectBoolean, expectOneOf, expectSignal } from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
 import type { LeaseError, LockErrorCode } from '../base/errors.ts'
 import { pauseUntilAborted } from '../base/pause.ts'
@@ -11,7 +11,7 @@ import { nameOf } from '../stores/browser/index.ts'
 import { type Claim, STANDBY_POLL_MS } from './claim.ts'
 import { LockError } from './errors.ts'
 import { SCOPES } from './lock-file.ts'
-import { checkRetry, delayAfter } from './retry-policy.ts'
+import { checkRetry, DEFAULT_RETRY, delayAfter } from './retry-policy.ts'
 import type {
   AcquireProjectLockOptions,
   LockRetryScheduledEvent,
@@ -23,25 +23,28 @@ import type {
 export interface AcquireRequest {
   readonly scope: LockScope
   readonly signal: AbortSignal
-  readonly policy: RetryPolicyConfig
+  readonly retry: RetryPolicyConfig
   readonly standby: boolean
   readonly steal: boolean
 }
 
+const CHECKS: Checks<AcquireProjectLockOptions> = {
+  scope: (option, value) => expectOneOf(option, value, SCOPES),
+  signal: expectSignal,
+  retry: (_, value) => checkRetry(value),
+  standby: expectBoolean,
+  steal: expectBoolean,
+}
+
 export function checkAcquireOptions(options: AcquireProjectLockOptions = {}): AcquireRequest {
-  expectOptions(options, { standby: 1, scope: 1, signal: 1, retry: 1, steal: 1 })
-  const {
-    scope = 'autosave',
-    signal = new AbortController().signal,
-    retry,
-    standby = false,
-    steal = false,
-  } = options
-  expectOneOf('scope', scope, SCOPES)
-  expectSignal('signal', signal)
-  expectBoolean('standby', standby)
-  expectBoolean('steal', steal)
-  return { scope, signal, policy: checkRetry(retry), standby, steal }
+  return {
+    scope: 'autosave',
+    signal: new AbortController().signal,
+    retry: DEFAULT_RETRY,
+    standby: false,
+    steal: false,
+    ...checkEach(options, CHECKS),
+  }
 }
 
 export interface Backends {
@@ -54,7 +57,7 @@ export interface Backends {
 export async function acquireClaim(
   backends: Backends,
   claim: Claim,
-  { scope, signal, standby, policy }: AcquireRequest,
+  { scope, signal, standby, retry }: AcquireRequest,
 ): Promise<void> {
   const { clock } = backends
   const options = {
@@ -80,7 +83,7 @@ export async function acquireClaim(
       claim.switchToFallback()
       continue
     }
-    const delay = finalCode ? null : standby ? STANDBY_POLL_MS : delayAfter(attempt, policy)
+    const delay = finalCode ? null : standby ? STANDBY_POLL_MS : delayAfter(attempt, retry)
     if (delay === null) {
       const error = new LockError(finalCode ?? 'lock-unavailable', cause.message, false, cause)
       claim.emitError('acquire', error, 'acquire-failed')

@@ -177,15 +177,13 @@ export function createClaim(
    * ends. A Web Lock needs no renewal.
    */
   async function renewNow(signal: AbortSignal | undefined): Promise<ProjectLockLease> {
-    if (released) throw notHeld()
-    if (!loss && backend === 'fallback') {
+    if (!released && !loss && backend === 'fallback') {
       const renewed = new Promise<void>((resolve) => renewalWaiters.push(resolve))
       // Events report a failed renewal, and the core tries again.
       lease?.renew().catch(() => {})
       await orAborted(renewed, signal)
     }
-    if (loss) throw loss
-    if (released) throw notHeld()
+    if (loss || released) throw loss ?? notHeld()
     return snapshot()
   }
 

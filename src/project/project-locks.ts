@@ -1,17 +1,18 @@
 import {
+  type Checks,
+  checkEach,
   expectBoolean,
   expectFunction,
   expectMethods,
   expectObject,
   expectOneOf,
-  expectOptions,
   expectSignal,
   expectText,
   hasMethods,
   refuse,
 } from '../base/arguments.ts'
 import { type Clock, expectClock } from '../base/clock.ts'
-import { messageOf } from '../base/errors.ts'
+import { isRetryable, messageOf } from '../base/errors.ts'
 import { pauseUntilAborted } from '../base/pause.ts'
 import { randomId } from '../base/random-id.ts'
 import type { LeaseEvent } from '../core/index.ts'
@@ -57,7 +58,10 @@ export interface ProjectLocksOptions {
  * await locks.withProjectLock(async () => save(project))
  */
 export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLocks {
-  const { namespace, webLocks, directory, clock, page } = checkOptions(options)
+  const checked: ProjectLocksOptions = checkEach(options, CHECKS)
+  const { namespace = 'imgponic', locks: webLocks = globalThis.navigator?.locks } = checked
+  const { directory = () => navigator.storage.getDirectory() } = checked
+  const { clock = workerClock(), page = globalThis.window } = checked
   const events = createLockEvents(clock)
   /** By the id of the lease, from the first attempt until the release. */
   const claims = new Map<string, Claim>()
@@ -84,20 +88,16 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
       (await acquire(checkAcquireOptions(acquireOptions))).snapshot(),
 
     async renewProjectLock(lease, renewOptions = {}) {
-      expectOptions(renewOptions, { signal: 1 })
-      const { signal } = renewOptions
-      if (signal !== undefined) expectSignal('signal', signal)
+      checkEach(renewOptions, { signal: expectSignal })
       const claim = claimOf(lease)
       if (!claim) throw notHeld()
-      return claim.renewNow(signal)
+      return claim.renewNow(renewOptions.signal)
     },
 
     async releaseProjectLock(lease, releaseOptions = {}) {
-      expectOptions(releaseOptions, { force: 1 })
-      const { force = false } = releaseOptions
-      expectBoolean('force', force)
+      checkEach(releaseOptions, { force: expectBoolean })
       const claim = claimOf(lease)
-      if (!force) return claim && release(claim)
+      if (!releaseOptions.force) return claim && release(claim)
       expectOneOf('lease.scope', lease.scope, SCOPES)
       await release(claim ?? createClaim(lease, events), () => fileStore.clear(lease.scope))
     },
@@ -162,7 +162,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
         return result
       } catch (cause) {
         const error = asLockError(cause)
-        delay = error.retryable ? delayAfter(attempt, request.policy) : null
+        delay = error.retryable ? delayAfter(attempt, request.retry) : null
         // A final loss has already made this tab read-only.
         const wasReadOnly = claim.loss()?.retryable === false
         claim.emitError('execute', error, delay === null && !wasReadOnly && 'executor-failed')
@@ -187,24 +187,20 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
   }
 }
 
-function checkOptions(options: ProjectLocksOptions) {
-  expectOptions(options, { namespace: 1, locks: 1, directory: 1, clock: 1, page: 1 })
-  const {
-    namespace = 'imgponic',
-    locks: webLocks = globalThis.navigator?.locks,
-    directory = () => navigator.storage.getDirectory(),
-    clock = workerClock(),
-    page = globalThis.window,
-  } = options
-  if (typeof namespace !== 'string' || !/^[^-]/.test(namespace))
-    refuse('namespace', 'a name that does not begin with -', namespace)
-  if ((webLocks ?? null) !== null)
-    expectMethods('locks', webLocks, 'a LockManager or null', 'request', 'query')
-  if (typeof directory !== 'function' && !hasMethods(directory, 'getDirectoryHandle'))
-    refuse('directory', 'a directory handle or a function', directory)
-  expectClock('clock', clock)
-  if (page !== undefined) expectMethods('page', page, 'an EventTarget', 'addEventListener')
-  return { namespace, webLocks, directory, clock, page }
+const CHECKS: Checks<ProjectLocksOptions> = {
+  namespace(option, value) {
+    if (typeof value !== 'string' || !/^[^-]/.test(value))
+      refuse(option, 'a name that does not begin with -', value)
+  },
+  locks(option, value) {
+    if (value !== null) expectMethods(option, value, 'a LockManager or null', 'request', 'query')
+  },
+  directory(option, value) {
+    if (typeof value !== 'function' && !hasMethods(value, 'getDirectoryHandle'))
+      refuse(option, 'a directory handle or a function', value)
+  },
+  clock: expectClock,
+  page: (option, value) => expectMethods(option, value, 'an EventTarget', 'addEventListener'),
 }
 
 async function openProject(root: DirectorySource): Promise<WebDirectory> {
@@ -213,6 +209,5 @@ async function openProject(root: DirectorySource): Promise<WebDirectory> {
 
 function asLockError(cause: unknown): LockError {
   if (cause instanceof LockError) return cause
-  const retryable = (Object(cause) as { readonly retryable?: unknown }).retryable === true
-  return new LockError('lock-unavailable', messageOf(cause), retryable, cause)
+  return new LockError('lock-unavailable', messageOf(cause), isRetryable(cause), cause)
 }

@@ -1,24 +1,30 @@
-import { expectObject, expectOptions, expectWhole, refuse } from '../base/arguments.ts'
+import { type Checks, checkEach, expectObject, expectWhole, refuse } from '../base/arguments.ts'
 import { expectDuration } from '../base/duration.ts'
 import type { RetryOptions, RetryPolicyConfig } from './types.ts'
 
-/** The policy with every default filled in and every value checked. */
-export function checkRetry(retry: RetryOptions = {}): RetryPolicyConfig {
-  expectObject('retry', retry)
-  expectOptions(retry, { initialDelayMs: 1, maxDelayMs: 1, multiplier: 1, maxAttempts: 1 }, 'retry.')
-  const { initialDelayMs = 500, maxDelayMs = 4000, multiplier = 2, maxAttempts = 5 } = retry
-  if (!(Number.isFinite(multiplier) && multiplier >= 0))
-    refuse('retry.multiplier', 'a number from 0', multiplier)
-  expectWhole('retry.maxAttempts', maxAttempts, 0)
-  return {
-    initialDelayMs: expectDuration('retry.initialDelayMs', initialDelayMs, 0),
-    maxDelayMs: expectDuration('retry.maxDelayMs', maxDelayMs, 0),
-    multiplier,
-    maxAttempts,
-  }
+export const DEFAULT_RETRY: RetryPolicyConfig = {
+  initialDelayMs: 500,
+  maxDelayMs: 4000,
+  multiplier: 2,
+  maxAttempts: 5,
 }
 
-const DEFAULT_RETRY = checkRetry()
+const checkDelay = (option: string, value: unknown) => expectDuration(option, value, 0)
+
+const CHECKS: Checks<RetryOptions> = {
+  initialDelayMs: checkDelay,
+  maxDelayMs: checkDelay,
+  multiplier(option, value) {
+    if (!(Number.isFinite(value) && Number(value) >= 0)) refuse(option, 'a number from 0', value)
+  },
+  maxAttempts: (option, value) => expectWhole(option, value, 0),
+}
+
+/** The policy with every default filled in and every value checked. */
+export function checkRetry(retry: unknown): RetryPolicyConfig {
+  expectObject('retry', retry)
+  return { ...DEFAULT_RETRY, ...checkEach<RetryOptions>(retry, CHECKS, 'retry.') }
+}
 
 /** Milliseconds to wait after attempt number `attempt`, counted from 1; `null`: it was the last attempt. */
 export function delayAfter(attempt: number, policy = DEFAULT_RETRY): number | null {

@@ -12,6 +12,7 @@ import { type AuditLog, memoryAudit } from './audit.ts'
 import type { Bus } from './bus.ts'
 import { memoryBus } from './buses/memory.ts'
 import { type ChannelsHub, createChannels } from './channels/index.ts'
+import { ClientPlaces } from './client-places.ts'
 import { type DocumentStore, memoryDocuments } from './documents.ts'
 import { Handover } from './handover.ts'
 import { createApp } from './http/app.ts'
@@ -197,6 +198,7 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     termsOf,
     waiterLimits: new WaiterLimits(settings),
     locks,
+    clientPlaces: new ClientPlaces({ store, channels, clock, onError }),
     handover,
     stats,
     failures: sharedCheck(() => checkDependencies({ store, documents, audit, bus }, clock)),

@@ -108,13 +108,18 @@ export class LeaseFeed {
 
   /** Takes a lease as the store reported it. Reports may come in any order, and more than once. */
   observe(lease: LeaseRecord): void {
-    if (this.#closed || this.#isOver(lease)) return
-    const { resource, token } = lease
+    if (this.#closed) return
+    const { resource, token, state } = lease
     const known = this.#live.get(resource)?.get(token)
+    if (known && state === 'held') {
+      this.#extend(known, lease)
+      return
+    }
+    if (this.#isOver(lease)) return
     // The ends of earlier leases are reported first, even if the messages about them were lost.
     for (const earlier of this.leasesOf(resource))
       if (earlier.token < token && !areTogether(earlier, lease)) this.#end({ ...earlier, ...EXPIRED })
-    if (lease.state === 'held') this.#hold(lease, known)
+    if (state === 'held') this.#start(lease)
     else this.#end({ ...lease, metadata: lease.metadata ?? known?.lease.metadata ?? null })
   }
 
@@ -125,23 +130,26 @@ export class LeaseFeed {
     return this.leasesOf(resource).some((later) => later.token > token && !areTogether(later, lease))
   }
 
-  #hold(lease: LeaseRecord, known: LiveLease | undefined): void {
+  #extend(known: LiveLease, lease: LeaseRecord): void {
+    const isLonger = (lease.expiresAt ?? 0) > (known.lease.expiresAt ?? 0)
+    known.lease = lease
+    known.deadline = Math.max(known.deadline, this.#deadlineOf(lease))
+    if (isLonger) this.#transitions.emit({ phase: 'renewed', lease })
+  }
+
+  #start(lease: LeaseRecord): void {
     const { resource, token } = lease
-    const deadline = this.#options.clock.monotonic() + (lease.remaining ?? Infinity)
-    if (known) {
-      const isLonger = (lease.expiresAt ?? 0) > (known.lease.expiresAt ?? 0)
-      known.lease = lease
-      known.deadline = Math.max(known.deadline, deadline)
-      if (isLonger) this.#transitions.emit({ phase: 'renewed', lease })
-      return
-    }
-    const live = { lease, deadline, over: false }
+    const live = { lease, deadline: this.#deadlineOf(lease), over: false }
     const ofResource = this.#live.get(resource) ?? new Map<number, LiveLease>()
     this.#live.set(resource, ofResource.set(token, live))
     this.#liveCount++
     this.#expiries.add(live)
     this.#armExpiryTimer()
     this.#transitions.emit({ phase: 'started', lease })
+  }
+
+  #deadlineOf({ remaining }: LeaseRecord): number {
+    return this.#options.clock.monotonic() + (remaining ?? Infinity)
   }
 
   #end(lease: LeaseRecord): void {

@@ -66,6 +66,45 @@ describe('pushes of the lease API', () => {
   })
 })
 
+describe('a client of the lease API that has died', () => {
+  const waiting = (id: string, client: string) => ({ ...ASK, id, client, wait: true })
+  const ask = async (id: string, client: string, path = LEASE) =>
+    (await program.call('POST', path, waiting(id, client))).body
+
+  it('costs those behind it one reservation, however many of its requests are in the queue', async () => {
+    await program.call('POST', LEASE, ASK)
+    for (let n = 0; n < 20; n++) await ask(`dead-${n}`, 'dead')
+    const heard = await bed.privateSocket(clientChannel('alive'))
+    expect(await ask('next', 'alive')).toMatchObject({ granted: false, place: 20 })
+    await program.call('DELETE', LEASE, { id: 'id-1' })
+    await bed.clock.advance(1001)
+    await eventually(() =>
+      expect(heard).toContainEqual(
+        expect.objectContaining({ data: { resource: 'job', id: 'next', in_ms: 0 } }),
+      ),
+    )
+    expect(await ask('next', 'alive')).toMatchObject({ granted: true })
+  })
+
+  it('keeps the leases that it holds, and a client that asks again keeps its places', async () => {
+    await program.call('POST', LEASE, ASK)
+    await ask('first', 'polling')
+    await ask('second', 'polling')
+    await program.call('POST', '/api/leases/other', { ...ASK, id: 'held', client: 'polling' })
+    await program.call('DELETE', LEASE, { id: 'id-1' })
+    await bed.clock.advance(500)
+    expect(await ask('first', 'polling')).toMatchObject({ granted: true })
+    await bed.clock.advance(1000)
+    expect(await ask('second', 'polling')).toMatchObject({ granted: false, place: 0 })
+    await program.call('DELETE', LEASE, { id: 'first' })
+    await bed.clock.advance(1001)
+    await eventually(async () =>
+      expect((await bed.store.waiting?.({ resources: ['job'], limit: 0 }))?.[0]?.count).toBe(0),
+    )
+    expect(await bed.store.read(['other'])).toMatchObject([[{ id: 'held' }]])
+  })
+})
+
 describe('several leases of a resource', () => {
   it('are told to observers each for itself, and a share without a limit is a word', async () => {
     const heard = await bed.privateSocket(LEASES_CHANNEL)
@@ -90,6 +129,27 @@ describe('several leases of a resource', () => {
       'taken-over 3',
       'held null',
     ])
+  })
+})
+
+describe('an authorize of the user', () => {
+  it.each([
+    ['GET', '/api/locks', 'observe'],
+    ['GET', '/api/stats', 'observe'],
+    ['POST', '/api/sweep', 'lease'],
+    ['POST', '/telemetry', 'telemetry'],
+  ])('is asked about all resources for %s %s, whatever the query says', async (method, path, action) => {
+    const asked: string[][] = []
+    await using own = await serviceBed({
+      authorize: (_, ...about) => {
+        asked.push(about)
+        return about[1] === 'mine'
+      },
+    })
+    expect(
+      (await own.browser().call(method, `${path}?resource=mine`, method === 'POST' ? {} : undefined)).status,
+    ).toBe(403)
+    expect(asked).toEqual([[action, '']])
   })
 })
 

@@ -5,7 +5,7 @@ import { grantAccess } from '../clients/postgres-migration.ts'
 import { identifier } from '../clients/sql-text.ts'
 import { migratePostgres } from '../stores/postgres/index.ts'
 import { createVersions, postgresAudit, postgresDocuments, postgresSecrets } from './postgres.ts'
-import { versionsTable } from './sql.ts'
+import { checkTable, shownName, versionsTable } from './sql.ts'
 
 export interface MigrateServerOptions {
   /** Default: the first schema of the connection's search path. */
@@ -40,7 +40,7 @@ export async function migrateServer(
   const database = postgresDatabase(client)
   await migratePostgres(client, { ...(schema !== undefined && { schema }), table: leases })
   const within = (table: string) => (schema === undefined ? table : `${schema}.${table}`)
-  await createVersions(database, within(documents))
+  await createVersions(database, checkTable(within(documents)))
   // A check creates and upgrades first.
   await postgresDocuments(client, { table: within(documents) }).check?.()
   await postgresAudit(client, { table: within(audit) }).check?.()
@@ -49,7 +49,7 @@ export async function migrateServer(
   const quoted = (table: string) => (schema === undefined ? '' : `${identifier(schema)}.`) + identifier(table)
   const tables = [
     ...['', '_waiters', '_shared', '_meta'].map((suffix) => quoted(`${leases}${suffix}`)),
-    ...[documents, audit, secrets, versionsTable(documents)].map(within),
+    ...[documents, audit, secrets, versionsTable(documents)].map((table) => checkTable(within(table))),
   ]
   if (grantTo !== undefined) {
     try {
@@ -62,5 +62,5 @@ export async function migrateServer(
       throw postgresError(error)
     }
   }
-  return { tables: tables.map((table) => table.replaceAll('"', '')) }
+  return { tables: tables.map(shownName) }
 }

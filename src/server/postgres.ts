@@ -6,7 +6,7 @@ import { Calls } from '../stores/local/calls.ts'
 import type { AuditLog } from './audit.ts'
 import type { DocumentStore } from './documents.ts'
 import type { SecretStore } from './secrets.ts'
-import { bareName, type Dialect, type MigrationSteps, versionIn, versionsTable } from './sql.ts'
+import { bareName, type Dialect, type MigrationSteps, shownName, versionIn, versionsTable } from './sql.ts'
 import { type SqlAuditOptions, sqlAudit } from './sql-audit.ts'
 import { type SqlDocumentsOptions, sqlDocuments } from './sql-documents.ts'
 import { type SqlSecretsOptions, sqlSecrets } from './sql-secrets.ts'
@@ -66,7 +66,7 @@ export async function createVersions(database: PostgresDatabase, table: string):
 
 async function migrateTable(database: PostgresDatabase, table: string, body: string): Promise<void> {
   try {
-    const problem = `${table} does not exist, or is of an older version`
+    const problem = `${shownName(table)} does not exist, or is of an older version`
     await runMigration(database, { lock: versionsTable(table), body, problem, migrate: 'migrateServer' })
   } catch (error) {
     throw postgresError(error)

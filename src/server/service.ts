@@ -5,6 +5,7 @@ import type { TelemetryEvent } from '../protocol/index.ts'
 import type { Announcer } from './announcer.ts'
 import type { AuditLog } from './audit.ts'
 import type { Channels } from './channels/index.ts'
+import type { ClientPlaces } from './client-places.ts'
 import type { DocumentStore } from './documents.ts'
 import type { Handover } from './handover.ts'
 import type { Authorize, Identity } from './identity.ts'
@@ -36,6 +37,7 @@ export interface Service {
   readonly termsOf: (room: string) => Terms
   readonly waiterLimits: WaiterLimits
   readonly locks: Locks
+  readonly clientPlaces: ClientPlaces
   readonly handover: Handover
   readonly stats: StatsWindow
   /** What the service depends on and cannot use now. */

@@ -16,7 +16,7 @@ export interface Session {
 
 export interface SessionCookies {
   /** The session of the request. A new one if the cookie is missing, forged or too old. */
-  read(cookieHeader: string | undefined, isSecure: boolean): Promise<Session>
+  read(cookieHeader: string | undefined, isSecure: boolean): Session | Promise<Session>
 }
 
 /** How many verified cookies are remembered: a heartbeat comes every few seconds with the same cookie. */
@@ -42,15 +42,23 @@ export function sessionCookies(
   const remembered = new Map<string, Verified>()
 
   return {
-    async read(cookieHeader, isSecure) {
+    read(cookieHeader, isSecure) {
       const value = cookieHeader === undefined ? undefined : cookieIn(cookieHeader, cookieName)
-      const known = value === undefined ? undefined : (remembered.get(value) ?? (await verify(value)))
-      const age = known ? clock.now() - known.issuedAt : Infinity
-      if (!known || age >= cookieMaxAge) return { ...(await issue(randomId(), isSecure)), isNew: true }
-      const { id, byFirstSecret } = known
-      const isFresh = byFirstSecret && age < cookieMaxAge / 2
-      return { ...(isFresh ? { id } : await issue(id, isSecure)), isNew: false }
+      const known = value === undefined ? undefined : remembered.get(value)
+      if (known && isFresh(known)) return { id: known.id, isNew: false }
+      return readSlowly(value, isSecure)
     },
+  }
+
+  async function readSlowly(value: string | undefined, isSecure: boolean): Promise<Session> {
+    const known = value === undefined ? undefined : await verify(value)
+    const isNew = !known || clock.now() - known.issuedAt >= cookieMaxAge
+    if (known && isFresh(known)) return { id: known.id, isNew }
+    return { ...(await issue(isNew ? randomId() : known.id, isSecure)), isNew }
+  }
+
+  function isFresh({ byFirstSecret, issuedAt }: Verified): boolean {
+    return byFirstSecret && clock.now() - issuedAt < cookieMaxAge / 2
   }
 
   async function verify(value: string): Promise<Verified | undefined> {

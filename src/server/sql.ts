@@ -1,5 +1,6 @@
 import { refuse } from '../base/arguments.ts'
 import { isNewer, type SchemaVersion } from '../clients/schema-version.ts'
+import { identifier } from '../clients/sql-text.ts'
 
 /** Runs one statement. Its parameters are `?1`, `?2`, … in all dialects. Rejects with a `LeaseError`. */
 export type Sql = (text: string, values: readonly string[]) => Promise<readonly SqlRow[]>
@@ -41,9 +42,15 @@ export const FIRST_VERSION: SchemaVersion = { version: 1, oldest: 1 }
 /** A table's name cannot be a parameter of a statement. */
 const TABLE = /^([a-z_]\w{0,59}\.)?[a-z_]\w{0,53}$/i
 
+/** The name for statements. Its schema is quoted, because `postgresStore` uses a schema exactly as it is written. */
 export function checkTable(table: string): string {
-  if (typeof table === 'string' && TABLE.test(table)) return table
+  if (typeof table === 'string' && TABLE.test(table)) return table.replace(/^.*(?=\.)/, identifier)
   refuse('table', '1 to 54 letters, digits and underscores that do not start with a digit', table)
+}
+
+/** For messages. */
+export function shownName(table: string): string {
+  return table.replaceAll('"', '')
 }
 
 /** The table's name without its schema, as Postgres and SQLite store it. */
@@ -82,7 +89,7 @@ export function sqlTable(dialect: Dialect, table: string, steps: MigrationSteps)
     const { exists, version } = await dialect.look(table)
     const stored = version ?? FIRST_VERSION
     // Also if the table is missing: a newer version may have another name for it.
-    if (isNewer(table, exists ? stored : { ...stored, oldest: null }, steps.length)) return
+    if (isNewer(shownName(table), exists ? stored : { ...stored, oldest: null }, steps.length)) return
     if (!exists || stored.version < steps.length) await dialect.migrate(table, steps)
   }
 

@@ -163,6 +163,25 @@ describe('a request that waits', () => {
     expect(logged.map(([level]) => level)).not.toContain('error')
   })
 
+  it('is answered after its place was released, so that a server that stops leaves none behind', async () => {
+    const { answer } = await wait(bed.browser('first'), 'Aoi', 60)
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    const releasing = bed.store.release.bind(bed.store)
+    const spy = vi.spyOn(bed.store, 'release').mockImplementation(async (...args) => {
+      await released
+      return releasing(...args)
+    })
+    let isAnswered = false
+    void answer.then(() => (isAnswered = true))
+    const closed = bed.server.close()
+    await eventually(() => expect(spy).toHaveBeenCalled())
+    await closed
+    expect(isAnswered).toBe(false)
+    release()
+    expect((await answer).status).toBe(503)
+    expect((await bed.store.waiting?.({ resources: ['document:room-1'], limit: 1 }))?.[0]?.count).toBe(0)
+  })
+
   it('waits on while the store is away', async () => {
     const acquire = vi.spyOn(bed.store, 'acquire')
     const { answer } = await wait(bed.browser('first'), 'Aoi', 20)

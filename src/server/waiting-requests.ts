@@ -132,9 +132,10 @@ export class WaitingRequests {
         await wakeSignal.sleep(Math.min(answer.retryIn ?? pollMs, pollMs, leftMs), signal)
       }
     } catch (error) {
-      // Releases whatever it has: a place, a reservation, or a grant that came too late.
+      // Releases whatever it has: a place, a reservation, or a grant that came too late. A server that stops waits for
+      // it, because it waits for the answers to its requests.
       if (!(error instanceof Superseded))
-        store.release({ resource: ask.resource, id: ask.id }).catch(() => {})
+        await store.release({ resource: ask.resource, id: ask.id }).catch(() => {})
       throw error
     }
   }

@@ -31,11 +31,11 @@ export {
   type RowAsk,
   release as releaseRow,
   renew as renewRow,
-  reservationWakes,
   type StoredLease,
   TOKENS_PER_MS,
   type Waiter,
   waitingIn,
+  wakesOf,
 } from '../stores/lease-row.ts'
 export { LeaseTable } from '../stores/lease-table.ts'
 export { Calls, type CallsOptions, type Running, type Work } from '../stores/local/calls.ts'

@@ -14,10 +14,13 @@
  * stays in the row, and counts as the live leases do.
  */
 import type { JsonObject, LeaseRecord } from '../base/records.ts'
-import type { Answer, Ask, Released, Renewal, WaitingQueue } from '../core/index.ts'
+import type { Answer, Ask, Released, Renewal } from '../core/index.ts'
+import { describe, hasEnded, isLive, keptByAtLeast, keptUntil, liveLease, liveRecords } from './row-leases.ts'
+import { freeIn, RESERVATION_MS, Room, settle } from './row-queue.ts'
 
-/** How long a free resource is kept for a waiter that was woken. */
-export const RESERVATION_MS = 1000
+export { liveRecords } from './row-leases.ts'
+export { RESERVATION_MS, waitingIn, wakesOf } from './row-queue.ts'
+
 /** How long the row of a free resource is kept, so that its token outlives a clock that steps back. */
 export const KEEP_FREE_MS = 3_600_000
 /** Tokens follow the clock in microseconds. */
@@ -153,7 +156,7 @@ export function release(
     row.queue.delete(by.id)
     row.reserved.delete(by.id)
   }
-  settle(row, now, effects)
+  settle(row, now, effects, isForced ? undefined : lease?.keptUntil)
   // The caller need not be told.
   if (!isForced) effects.wakes.delete(by.id)
   return { ended, holders: liveRecords(row, now) }
@@ -170,19 +173,6 @@ export function expire(
   const expired = endExpired(row, now, effects, limit, tokens)
   settle(row, now, effects)
   return expired
-}
-
-/** The live leases, oldest first. */
-export function liveRecords(row: LeaseRow, now: number): LeaseRecord[] {
-  return row.leases.filter((lease) => isLive(lease, now)).map((lease) => describe(row, lease, 'held', now))
-}
-
-/** The first waiters, in the order of the queue. */
-export function waitingIn(queue: readonly Omit<Waiter, 'channel'>[], limit: number): WaitingQueue {
-  const first = queue
-    .slice(0, limit)
-    .map(({ id, owner = '', share = null }, place) => ({ id, owner, share, place }))
-  return { count: queue.length, first }
 }
 
 /** Whether nobody needs the row any more. A store that deletes it keeps the highest deleted token as its floor. */
@@ -202,42 +192,6 @@ export function isTokenOld({ token, endedAt }: Pick<LeaseRow, 'token' | 'endedAt
 /** The clock in microseconds, but always higher than the previous token. */
 export function nextToken(previous: number, now: number): number {
   return Math.max(previous + 1, Math.floor(now * TOKENS_PER_MS))
-}
-
-/** Who should ask again because of the reservations, and in how many milliseconds. */
-export function reservationWakes({ queue, reserved }: LeaseRow, now: number): Map<string, number> {
-  const wakes = new Map<string, number>()
-  if (reserved.size === 0) return wakes
-  let until = Infinity
-  for (const [id, reservation] of reserved) {
-    wakes.set(id, 0)
-    until = Math.min(until, reservation.until)
-  }
-  for (const id of queue.keys()) {
-    if (reserved.has(id)) continue
-    wakes.set(id, Math.max(0, until - now))
-    break
-  }
-  return wakes
-}
-
-/** How many leases there are, and how many each of them allows. An exclusive one allows one. */
-class Room {
-  #taken = 0
-  #limit = Infinity
-
-  constructor({ leases }: LeaseRow, now: number) {
-    for (const lease of leases) if (now < keptUntil(lease)) this.take(lease.share)
-  }
-
-  fits(share: number | null): boolean {
-    return this.#taken < Math.min(this.#limit, share ?? 1)
-  }
-
-  take(share: number | null): void {
-    this.#taken++
-    this.#limit = Math.min(this.#limit, share ?? 1)
-  }
 }
 
 function isReplacing(row: LeaseRow, { replace }: Ask, now: number): boolean {
@@ -305,61 +259,6 @@ function refuse(row: LeaseRow, request: Ask, channel: string | null, now: number
   }
 }
 
-/** When the request may fit: an exclusive one when all have ended, a shared one when the first has. */
-function freeIn({ leases, reserved }: LeaseRow, share: number | null, now: number): number {
-  let first = Infinity
-  let last = now
-  for (const until of [...leases.map(keptUntil), ...Array.from(reserved.values(), ({ until }) => until)]) {
-    if (until <= now) continue
-    first = Math.min(first, until)
-    last = Math.max(last, until)
-  }
-  return (share === null ? last : Math.min(first, last)) - now
-}
-
-/** Brings the row up to this moment: ends reservations that were not used, and makes the next ones. */
-function settle(row: LeaseRow, now: number, effects: Effects): void {
-  for (const lease of row.leases) clamp(lease, now)
-  if (row.leases.some((lease) => hasEnded(lease) && keptUntil(lease) <= now))
-    row.leases = row.leases.filter((lease) => !hasEnded(lease) || now < keptUntil(lease))
-  for (const [id, reservation] of row.reserved) {
-    reservation.until = Math.min(reservation.until, now + RESERVATION_MS)
-    if (reservation.until <= now) dropChannelOf(row, id, effects)
-  }
-  const room = new Room(row, now)
-  for (const { share } of row.reserved.values()) room.take(share)
-  let isNew = false
-  for (const { id, share = null } of row.queue.values()) {
-    if (row.reserved.has(id)) continue
-    if (!room.fits(share)) break
-    room.take(share)
-    row.reserved.set(id, { until: now + RESERVATION_MS, share })
-    isNew = true
-  }
-  if (isNew) for (const [id, inMs] of reservationWakes(row, now)) effects.wakes.set(id, inMs)
-}
-
-/** Saved, because from now on the lease must not end later than that, and not keep the resource longer. */
-function clamp(lease: StoredLease, now: number): void {
-  const { atLeast = 0, lockDelay = 0 } = lease
-  lease.expiresAt = Math.min(lease.expiresAt, now + lease.span)
-  if (atLeast) lease.acquiredAt = Math.min(lease.acquiredAt, now)
-  if (lease.keptUntil !== undefined)
-    lease.keptUntil = Math.min(lease.keptUntil, now + Math.max(atLeast, lockDelay))
-}
-
-/** The waiter missed its turn, so its process is probably dead. If it is not, its waiters ask again. */
-function dropChannelOf(row: LeaseRow, id: string, effects: Effects): void {
-  const channel = row.queue.get(id)?.channel
-  row.reserved.delete(id)
-  for (const waiter of row.queue.values())
-    if (waiter.channel === channel) {
-      effects.wakes.set(waiter.id, 0)
-      row.queue.delete(waiter.id)
-      row.reserved.delete(waiter.id)
-    }
-}
-
 function extend(
   row: LeaseRow,
   lease: StoredLease,
@@ -403,42 +302,4 @@ function end(
   row.endedAt = now
   effects.changes.push(ended)
   return ended
-}
-
-function liveLease(row: LeaseRow, id: string, now: number): StoredLease | undefined {
-  return row.leases.find((lease) => lease.id === id && isLive(lease, now))
-}
-
-function isLive(lease: StoredLease, now: number): boolean {
-  return !hasEnded(lease) && now < lease.expiresAt
-}
-
-function hasEnded({ keptUntil }: StoredLease): boolean {
-  return keptUntil !== undefined
-}
-
-/** Until when no other lease fits beside it, unless their shares allow it. */
-function keptUntil(lease: StoredLease): number {
-  return lease.keptUntil ?? Math.max(lease.expiresAt + (lease.lockDelay ?? 0), keptByAtLeast(lease))
-}
-
-function keptByAtLeast({ acquiredAt, atLeast }: StoredLease): number {
-  return atLeast ? acquiredAt + atLeast : 0
-}
-
-function describe(row: LeaseRow, lease: StoredLease, state: LeaseRecord['state'], now: number): LeaseRecord {
-  const { id, owner, token, metadata, share, acquiredAt } = lease
-  const expiresAt = Math.min(lease.expiresAt, now + lease.span)
-  return {
-    resource: row.resource,
-    id,
-    owner,
-    token,
-    metadata,
-    share,
-    acquiredAt,
-    expiresAt,
-    remaining: state === 'held' ? expiresAt - now : 0,
-    state,
-  }
 }

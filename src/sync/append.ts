@@ -2,18 +2,16 @@
  * Appends the writes of this context to the log. All writes of one turn become one record, which leaves the context
  * in that turn: what happens to the page afterwards does not matter.
  */
-import type { Clock } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
-import { expectFormat, type Format, readMeta, show } from './format.ts'
-import type { Layout } from './layout.ts'
-import { createStamps, DONE, isAnswer, type LogRecord, type Operation, placeOf, readRecord } from './log.ts'
-import { messageAbout, type SyncMessage } from './messages.ts'
+import { expectFormat, show } from './format.ts'
+import { createStamps, DONE, isAnswer, type LogRecord, type Operation, readRecord, refusalIn } from './log.ts'
+import { messageAbout } from './messages.ts'
+import type { Parts } from './options.ts'
 import type { Schedule } from './schedule.ts'
-import { logOf, type StorageAdapter, type StorageListener } from './storage.ts'
-import type { Validate } from './validate.ts'
+import { logOf, type StorageListener } from './storage.ts'
+import { conform } from './validate.ts'
 import type { View } from './view.ts'
-import type { Warn } from './warnings.ts'
 import type { Outcome, StorageWriter } from './writer.ts'
 
 /**
@@ -27,14 +25,8 @@ export const COORDINATOR_MS = 3000
 /** How long such a context waits for the result of an update or a clean-up. */
 const ANSWER_MS = 12_000
 
-export interface AppendOptions<E extends object, S extends object> {
-  readonly storage: StorageAdapter
-  readonly layout: Layout
-  readonly format: Format
+export interface AppendOptions<E extends object, S extends object> extends Omit<Parts<E, S>, 'writer'> {
   readonly view: View<E, S>
-  readonly validate: Validate
-  readonly clock: Clock
-  readonly warn: Warn
   readonly bootstrap: () => Promise<void>
   /** Whether the bootstrap has ended. */
   readonly isReady: () => boolean
@@ -43,7 +35,8 @@ export interface AppendOptions<E extends object, S extends object> {
   readonly schedule: Schedule
   /** Resolves when these keys are shown as they are stored. */
   readonly read: (keys: readonly string[]) => Promise<void>
-  readonly announce: (message: SyncMessage) => void
+  /** The keys of records that are on their way to the storage. */
+  readonly unsent: Set<string>
 }
 
 export interface Append {
@@ -62,7 +55,7 @@ interface Turn {
 }
 
 export function createAppend<E extends object, S extends object>(options: AppendOptions<E, S>): Append {
-  const { storage, layout, format, view, validate, clock, warn, writer, schedule } = options
+  const { storage, layout, format, view, schemas, clock, warn, writer, schedule, unsent } = options
   const log = logOf(storage)
   const nextKey = createStamps(clock, layout.keys.logPrefix)
   /** By key of a record: called when the record is carried out. */
@@ -73,10 +66,10 @@ export function createAppend<E extends object, S extends object>(options: Append
     async write(operation) {
       turn ??= startTurn()
       const { key, stored } = turn
-      const place = placeOf(key, turn.ops.push(operation) - 1)
+      const position = turn.ops.push(operation) - 1
       view.apply({ add: [[key, operation]] })
       const outcome = await stored
-      const refusal = outcome ? outcome.results.get(place) : view.refusal(place)
+      const refusal = outcome ? refusalIn(outcome.answers.get(key), position) : view.refusal(operation)
       if (refusal) throw refusal
       const { delta = [], id } = operation
       const shown = id && view.get(id)
@@ -91,7 +84,7 @@ export function createAppend<E extends object, S extends object>(options: Append
       const answered = answerTo(key, limitMs)
       await log.set({ [key]: { format: show(format), ops: [operation], soon: true } satisfies LogRecord })
       const outcome = await answered
-      const refusal = outcome?.results.get(placeOf(key, 0))
+      const refusal = refusalIn(outcome?.answers.get(key), 0)
       if (refusal) throw refusal
       if (outcome) return outcome
       await log.remove([key])
@@ -111,6 +104,7 @@ export function createAppend<E extends object, S extends object>(options: Append
 
   function startTurn(): Turn {
     const key = nextKey(view.records)
+    unsent.add(key)
     const ops: Operation[] = []
     const stored = Promise.resolve().then(() => {
       turn = undefined
@@ -127,7 +121,7 @@ export function createAppend<E extends object, S extends object>(options: Append
     try {
       // All of them start in this turn, the record first.
       const [, outcome] = await Promise.all([
-        log.set({ [key]: record }),
+        log.set({ [key]: record }).finally(() => unsent.delete(key)),
         options.isReady() ? finish(key) : finishLater(key, ops),
       ])
       return outcome ?? (await answered)
@@ -150,8 +144,8 @@ export function createAppend<E extends object, S extends object>(options: Append
     await options.bootstrap()
     for (const { id, settings } of ops) {
       const entity = id && view.get(id)
-      if (entity) validate.entity(`entity ${id}`, entity)
-      if (settings) validate.settings('settings', view.settings)
+      if (entity) conform(`entity ${id}`, entity, schemas.entity)
+      if (settings) conform('settings', view.settings, schemas.settings)
     }
     return finish(key)
   }
@@ -164,12 +158,7 @@ export function createAppend<E extends object, S extends object>(options: Append
     ])
     waiting.delete(key)
     if (answer === undefined) return undefined
-    const { refused, gone } = isAnswer(answer) ? answer : { refused: {}, gone: [] }
-    const results = Object.entries(refused).map(([place, error]) => {
-      const { code, message } = Object(error)
-      return [place, new LeaseError(code, String(message))] as const
-    })
-    return { results: new Map(results), gone: new Set(gone) }
+    return { answers: new Map([[key, answer]]), gone: new Set(isAnswer(answer) ? answer.gone : []) }
   }
 
   /** What else a write needs, if anybody waits for it: the format is checked, and the index contains the write. */
@@ -177,22 +166,22 @@ export function createAppend<E extends object, S extends object>(options: Append
     if (writer && (view.size <= SMALL_INDEX || storage.log))
       try {
         const outcome = await writer.carryOut(key)
-        const result = outcome.results.get(key)
-        if (result) throw result
-        if (result === null) return outcome
+        const answer = outcome.answers.get(key)
+        if (answer instanceof LeaseError) throw answer
+        if (answer !== undefined) return outcome
       } catch (error) {
         const { retryable, message } = asLeaseError(error)
         if (!retryable) throw error
         warn('write-postponed', message, error)
       }
     // Whoever carries the record out checks the format, too.
-    else expectFormat(readMeta(await storage.get([layout.keys.meta]), layout.keys), format)
+    else expectFormat(await storage.get([layout.keys.meta]), layout.keys, format)
     schedule.soon()
     return undefined
   }
 }
 
 /** It only removes entities, so the storage needs less space afterwards. */
-function frees({ reset, delta }: Operation): boolean {
-  return reset === true || delta?.every(([, entity]) => entity === null) === true
+function frees({ reset, delta }: Operation): boolean | undefined {
+  return reset || delta?.every(([, entity]) => !entity)
 }

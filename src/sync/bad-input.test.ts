@@ -77,7 +77,7 @@ describe('an answer to a content script', () => {
     return updated
   }
 
-  it.each([['done'], [7], [null], [{}], [{ refused: [], gone: [] }], [{ refused: {}, gone: [7] }]])(
+  it.each([['done'], [7], [null], [{}], [{ refused: {}, gone: [] }], [{ refused: [], gone: [7] }]])(
     'that is %j is none',
     async (answer) => {
       expect(await answered(answer)).toBe('store-unavailable')
@@ -96,8 +96,7 @@ describe('an answer to a content script', () => {
     await sync.bootstrap()
     storage.subscribe((changes) => {
       for (const [key, change] of Object.entries(changes ?? {}))
-        if (Object(change.newValue).ops)
-          void storage.set({ [key]: { refused: { [`${key}/000000`]: null }, gone: [] } })
+        if (Object(change.newValue).ops) void storage.set({ [key]: { refused: [{}], gone: [] } })
     })
     await expect(sync.updateEntity('a', () => ({ n: 1 }))).rejects.toBeInstanceOf(LeaseError)
   })

@@ -1,4 +1,5 @@
 import { asLeaseError } from '../base/errors.ts'
+import { notify } from '../base/notify.ts'
 import { storedIds } from './fold.ts'
 import { readRecord } from './log.ts'
 import { readMessage, SYNC_ACTIONS } from './messages.ts'
@@ -41,7 +42,7 @@ export function createCoordinator(options: SyncBaseOptions): Coordinator {
   const coordinator: Coordinator = {
     cleanupOrphans: () => cleanup(() => storedIds(parts)),
     async close() {
-      for (const stop of stops) stop?.()
+      for (const stop of stops) notify(stop)
       await Promise.allSettled(unfinished)
       await schedule.finish()
       closing.abort()

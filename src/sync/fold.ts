@@ -1,38 +1,27 @@
 /** What the records of the log make of the stored data. Pure: it only computes. */
 import { isObject } from '../base/arguments.ts'
-import { LeaseError } from '../base/errors.ts'
+import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { type Format, show } from './format.ts'
 import { isDeepEqual, withChanges } from './json.ts'
 import type { Layout } from './layout.ts'
-import { DONE, type Operation, placeOf, readRecord } from './log.ts'
+import { DONE, type Operation, readRecord } from './log.ts'
 import { settingsAfter } from './settings.ts'
 import type { Items, StorageAdapter } from './storage.ts'
 
-/** An operation, and its place in the log. */
-export type Logged = readonly [place: string, operation: Operation]
+/** Keys of records, each with its operations. A record that was carried out has none left. */
+export type LoggedOperations = readonly (readonly [key: string, operations: readonly Operation[]])[]
 
-export interface Records {
-  /** The operations of this format, in their order. */
-  readonly operations: readonly Logged[]
-  /** The keys of these records, and of those that were carried out before. */
-  readonly keys: readonly string[]
-}
-
-/** `ignored`: malformed records, and those of other formats. They stay where they are. */
+/** The records of this format, in their order. `ignored`: the keys of malformed ones, and of other formats. */
 export function readRecords(items: Items, layout: Layout, format: Format) {
-  const operations: Logged[] = []
-  const keys: string[] = []
+  const records: [key: string, operations: readonly Operation[]][] = []
   const ignored: string[] = []
   for (const key of Object.keys(items).filter(layout.isRecord).sort()) {
     const record = readRecord(items[key])
-    if (record === null || (record !== DONE && record.format !== show(format))) {
-      ignored.push(key)
-      continue
-    }
-    keys.push(key)
-    if (record !== DONE) for (const [at, op] of record.ops.entries()) operations.push([placeOf(key, at), op])
+    if (record === DONE) records.push([key, []])
+    else if (record?.format === show(format)) records.push([key, record.ops])
+    else ignored.push(key)
   }
-  return { operations, keys, ignored }
+  return { records, ignored }
 }
 
 export interface Base {
@@ -51,8 +40,8 @@ export function createFold(base: Base) {
   /** Ids that left the index. Those that are also in `values` were added again afterwards. */
   const removed = new Set<string>()
   const values = new Map<string, object>()
-  /** By place in the log: operations that could not be carried out. */
-  const refused = new Map<string, LeaseError>()
+  /** Operations that could not be carried out. */
+  const refused = new Map<Operation, LeaseError>()
   let settings: object | undefined
 
   return {
@@ -64,7 +53,7 @@ export function createFold(base: Base) {
     get settings() {
       return settings
     },
-    apply([place, operation]: Logged): void {
+    apply(operation: Operation): void {
       const { delta = [], seenAt, id, patch, swap, update, reset } = operation
       if (reset) {
         values.clear()
@@ -82,19 +71,20 @@ export function createFold(base: Base) {
       if (id) {
         const current = entity(id)
         if (patch && !current)
-          refused.set(place, new LeaseError('not-found', `entity ${id} does not exist`, { resource: id }))
+          refused.set(operation, new LeaseError('not-found', `entity ${id} does not exist`, { resource: id }))
         else if (swap && !isDeepEqual(current ?? null, swap[0]))
-          refused.set(place, new LeaseError('conflict', `entity ${id} has changed`))
+          refused.set(operation, new LeaseError('conflict', `entity ${id} has changed`))
         else {
           const next = patch ? withChanges(current ?? {}, patch) : (swap?.[1] ?? update?.(current))
           if (next) values.set(id, next)
         }
       }
-      if (operation.settings) {
-        const after = settingsAfter(settings ?? base.settings, operation.settings, base.defaults)
-        if (after instanceof LeaseError) refused.set(place, after)
-        else settings = after
-      }
+      if (operation.settings)
+        try {
+          settings = settingsAfter(settings ?? base.settings, operation.settings, base.defaults)
+        } catch (error) {
+          refused.set(operation, asLeaseError(error))
+        }
     },
   }
 

@@ -40,7 +40,8 @@ export function show({ option, shards, schemaVersion }: Format): string {
 }
 
 /** An empty storage fits every format. */
-export function expectFormat(meta: Meta | undefined, format: Format): void {
+export function expectFormat(items: Items, keys: StorageKeys, format: Format): void {
+  const meta = readMeta(items, keys)
   if (meta && show(meta) !== show(format))
     throw new LeaseError(
       'other-format',
@@ -56,7 +57,7 @@ export function needsMigration(items: Items, { keys, inIndex }: Layout, format: 
     meta.schemaVersion <= format.schemaVersion &&
     meta.shards <= MAX_SHARDS &&
     (meta.option === 'A' || (meta.option === 'B' && format.option === 'B'))
-  if (!isOlder) expectFormat(meta, format)
+  if (!isOlder) expectFormat(items, keys, format)
   const all = items[keys.all]
   const leftOver = !inIndex && isObject(all) && Object.keys(all).length > 0
   return show(meta) !== show(format) || leftOver

@@ -2,25 +2,23 @@
  * Messages about writes. Each is a hint, which may be late, doubled or false: it only says what to read. Those that
  * arrive before the bootstrap has ended wait for it, as all reads do.
  */
-
-import type { Layout } from './layout.ts'
 import type { Operation } from './log.ts'
 import { type Hint, readMessage, SYNC_ACTIONS } from './messages.ts'
 import type { MessageListener } from './messenger.ts'
+import type { Parts } from './options.ts'
 import type { Reader } from './reader.ts'
 import type { View } from './view.ts'
-import type { Warn } from './warnings.ts'
 
-export interface HintsOptions {
-  readonly namespace: string
-  readonly layout: Layout
-  readonly view: View<object, object>
+export interface HintsOptions<E extends object, S extends object> extends Parts<E, S> {
+  readonly view: View<E, S>
   readonly reader: Reader
-  readonly warn: Warn
   readonly write: (operation: Operation) => Promise<void>
 }
 
-export function createHints({ namespace, layout, view, reader, warn, write }: HintsOptions): MessageListener {
+export function createHints<E extends object, S extends object>(
+  options: HintsOptions<E, S>,
+): MessageListener {
+  const { namespace, layout, view, reader, warn, write } = options
   return (message) => {
     const hint = readMessage(message, namespace)
     if (hint === null) warn('malformed-message', 'a malformed message was ignored', message)

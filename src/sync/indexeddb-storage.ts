@@ -96,8 +96,9 @@ export function indexedDbStorage(name = 'holdfast-sync'): IndexedDbStorage {
     return new Promise((resolve, reject) => {
       request.onerror = () => reject(request.error)
       request.onsuccess = () => {
-        // Another tab deletes the database: do not block it. The next call opens the database again.
-        request.result.onversionchange = () => {
+        // Another tab deletes the database: do not block it. Or the browser has closed it, because the user deletes
+        // the data of the site. The next call opens the database again.
+        request.result.onclose = request.result.onversionchange = () => {
           request.result.close()
           opened = undefined
         }

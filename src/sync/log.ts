@@ -10,6 +10,7 @@
  */
 import { isObject } from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
+import { LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
 import { type FieldChanges, isId } from './json.ts'
 
@@ -45,15 +46,21 @@ export const DONE = 0
 
 /** In place of a record that was carried out. */
 export interface Answer {
-  /** By place in the log: why an operation could not be carried out. */
-  readonly refused: Readonly<Record<string, unknown>>
+  /** By position of the operation: why it could not be carried out; `null`: it was. */
+  readonly refused: readonly (Pick<LeaseError, 'code' | 'message' | 'resource'> | null)[]
   /** The orphans that were removed. */
   readonly gone: readonly string[]
 }
 
 export function isAnswer(value: unknown): value is Answer {
-  const { refused, gone } = Object(value) as Partial<Record<keyof Answer, unknown>>
-  return isObject(refused) && isList(gone, isId)
+  const { refused, gone } = Object(value) as Partial<Answer>
+  return isList(refused) && isList(gone, isId)
+}
+
+/** Why the operation at this position could not be carried out. */
+export function refusalIn(answer: unknown, position: number): LeaseError | undefined {
+  const refusal = isAnswer(answer) ? answer.refused[position] : null
+  return refusal ? new LeaseError(refusal.code, String(refusal.message), refusal) : undefined
 }
 
 /** `DONE`, an answer or a missing record: carried out. `null`: malformed. */
@@ -83,16 +90,6 @@ const isEntity = (value: unknown) => value === null || isObject(value)
 
 const isChanges = (value: unknown) => isList(value) && isObject(value[0]) && isList(value[1])
 
-/** The place of an operation in the log. */
-export function placeOf(key: string, at: number): string {
-  return `${key}/${String(at).padStart(6, '0')}`
-}
-
-/** Whether it is the place of an operation of this record. */
-export function isOf(key: string, place: string): boolean {
-  return place.startsWith(`${key}/`)
-}
-
 /** The ids of the entities that an operation sets, removes or changes. A reset names none. */
 export function idsIn({ delta = [], id }: Operation): readonly string[] {
   return id ? [id] : delta.map(([id]) => id)
@@ -108,7 +105,7 @@ export function createStamps(clock: Clock, prefix: string): (known: readonly str
   let last = 0
   return (known) => {
     for (const key of known) {
-      const stamp = Number(/^(\d{18})\./.exec(key.slice(prefix.length))?.[1])
+      const stamp = Number(key.slice(prefix.length).split('.')[0])
       if (stamp < LAST_STAMP) last = Math.max(last, stamp)
     }
     last = Math.max(last + 1, Math.floor(clock.now()) * 1000)

@@ -20,14 +20,14 @@ export interface EntityDelta {
   readonly action: typeof SYNC_ACTIONS.entityDelta
   /** Missing without a namespace. */
   readonly namespace?: string
-  readonly revision?: number
+  readonly revision?: number | undefined
   readonly delta: Readonly<Record<string, object | null>>
 }
 
 export interface EntityPatch {
   readonly action: typeof SYNC_ACTIONS.entityPatch
   readonly namespace?: string
-  readonly revision?: number
+  readonly revision?: number | undefined
   readonly ops: readonly { readonly op: 'remove'; readonly entityId: string }[]
 }
 
@@ -38,14 +38,13 @@ export function messageAbout(
   entries: readonly (readonly [id: string, entity: object | null])[],
   revision: number | undefined,
 ): SyncMessage {
-  const known = revision !== undefined && { revision }
   if (entries.length > 1 && entries.every(([, entity]) => entity === null))
     return {
       action: SYNC_ACTIONS.entityPatch,
-      ...known,
+      revision,
       ops: entries.map(([entityId]) => ({ op: 'remove', entityId })),
     }
-  return { action: SYNC_ACTIONS.entityDelta, ...known, delta: Object.fromEntries(entries) }
+  return { action: SYNC_ACTIONS.entityDelta, revision, delta: Object.fromEntries(entries) }
 }
 
 export interface AnnounceOptions {

@@ -52,7 +52,8 @@ export async function migrate(
     for (const id of ids) if (!stored.has(id)) stored.set(id, lookup(id))
   }
 
-  const records = readRecords(logged, layout, meta)
+  const { records } = readRecords(logged, layout, meta)
+  const done = records.map(([key]) => key)
   const folded = createFold({
     indexed: new Set(stored.keys()),
     revision: meta.revision,
@@ -60,7 +61,7 @@ export async function migrate(
     settings: head[keys.settings],
     defaults,
   })
-  records.operations.forEach(folded.apply)
+  for (const [, operations] of records) operations.forEach(folded.apply)
   const { removed, values, settings = head[keys.settings] } = folded
   const before = new Map([...stored].filter(([id]) => !removed.has(id)).concat([...values]))
   const state = upgrade(
@@ -84,14 +85,14 @@ export async function migrate(
     ...layout.empty,
     ...index,
     ...(state.settings !== undefined && { [keys.settings]: state.settings }),
-    ...(log === storage && Object.fromEntries(records.keys.map((key) => [key, DONE]))),
+    ...(log === storage && Object.fromEntries(done.map((key) => [key, DONE]))),
     [keys.meta]: { ...format, revision: meta.revision + 1 },
   }
   await storage.set(items)
   const old = sources.flatMap((source) => [...source.indexKeys, ...source.entityKeys(stored.keys())])
   const stale = old.filter((key) => !(key in items) || (key === keys.all && !layout.inIndex))
-  await storage.remove(log === storage ? [...stale, ...records.keys] : stale)
-  if (log !== storage) await log.remove(records.keys)
+  await storage.remove(log === storage ? [...stale, ...done] : stale)
+  if (log !== storage) await log.remove(done)
 }
 
 function upgrade(state: StoredState, from: number, to: number, migrations: Migrations): StoredState {

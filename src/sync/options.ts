@@ -90,7 +90,7 @@ export function assemble<E extends object, S extends object>(options: SyncOption
   CHECKS.storage('storage', options.storage)
   const { storage, messenger, locks, option = 'B', shards = 1, ackTimeout = 200, resend = 1 } = checked
   const { clock = systemClock, onWarning = console.warn, schema = { version: 1, migrations: {} } } = checked
-  const { namespace = '', writes, batch = 1000 } = checked
+  const { namespace = '', writes, batch = 1000, validate: schemas = {} } = checked
   if (option === 'A') expectWhole('shards', shards, 1, 1)
   if (writes === 'coordinator' && !messenger)
     refuse('messenger', 'a Messenger to reach the coordinator', messenger)
@@ -106,8 +106,10 @@ export function assemble<E extends object, S extends object>(options: SyncOption
   const announce = createAnnounce({ ...ports, ackTimeoutMs: ackTimeout as number, resend })
   const common = { storage, layout, format, defaults, warn }
   const writer = storageWriter({ ...common, namespace, locks, migrations: schema.migrations, lockName })
-  return { ...common, messenger, namespace, batch, clock, closing, announce, writer }
+  return { ...common, schemas, messenger, namespace, batch, clock, closing, announce, writer }
 }
+
+export type Parts<E extends object, S extends object> = ReturnType<typeof assemble<E, S>>
 
 function checkSchema(option: string, schema: unknown): void {
   expectObject(option, schema)

@@ -2,32 +2,23 @@
  * Reads the storage into the view. Events and messages only name the keys to read. Reads run one after the other, so
  * the view never goes back to older data, even if an event comes late or twice.
  */
-import type { Clock } from '../base/clock.ts'
 import { asLeaseError } from '../base/errors.ts'
 import { backoffMs, pause } from '../base/pause.ts'
 import { readHead } from './fold.ts'
-import { expectFormat, type Format, readMeta, show } from './format.ts'
-import type { Layout } from './layout.ts'
+import { expectFormat, readMeta, show } from './format.ts'
 import { DONE, idsIn, type Operation, readRecord } from './log.ts'
+import type { Parts } from './options.ts'
 import { usableSettings } from './settings.ts'
-import { type Items, logOf, type StorageAdapter, type StorageListener } from './storage.ts'
+import { type Items, logOf, type StorageListener } from './storage.ts'
 import { createTurns } from './turns.ts'
-import type { Validate } from './validate.ts'
+import { conform } from './validate.ts'
 import type { View, ViewUpdate } from './view.ts'
-import type { Warn } from './warnings.ts'
+import type { SyncWarningCode } from './warnings.ts'
 
-export interface ReaderOptions<E extends object, S extends object> {
-  readonly storage: StorageAdapter
-  readonly layout: Layout
-  readonly format: Format
+export interface ReaderOptions<E extends object, S extends object> extends Parts<E, S> {
   readonly view: View<E, S>
-  readonly defaults: S
-  readonly validate: Validate
-  /** How many entities are read at once. */
-  readonly batch: number
-  readonly clock: Clock
-  readonly warn: Warn
-  readonly closing: AbortController
+  /** The keys of records of this context that are on their way to the storage. */
+  readonly unsent: ReadonlySet<string>
   /** The storage cannot be read any more. */
   readonly invalidated: (error: unknown) => void
 }
@@ -46,7 +37,7 @@ export interface Reader {
 }
 
 export function createReader<E extends object, S extends object>(options: ReaderOptions<E, S>): Reader {
-  const { storage, layout, format, view, defaults, validate, batch, clock, warn, closing } = options
+  const { storage, layout, format, view, defaults, schemas, batch, clock, warn, closing } = options
   const { keys, indexKeys, isRecord } = layout
   const log = logOf(storage)
   let begin = () => {}
@@ -74,7 +65,7 @@ export function createReader<E extends object, S extends object>(options: Reader
       const changed = changes
         ? Object.keys(changes).filter((key) => !isRecord(key) || mustRead(key, changes[key]?.newValue))
         : // Anything may have changed.
-          [keys.settings, ...indexKeys, ...keysOf(view.state.entries.map(([id]) => id)), ...view.records]
+          [keys.settings, ...indexKeys, ...keysOf(view.state.entries.map(([id]) => id)), ...sentRecords()]
       void read(changed)
     },
   }
@@ -82,7 +73,11 @@ export function createReader<E extends object, S extends object>(options: Reader
   /** A record never changes until it is carried out. Then it is dropped from the view, once. */
   function mustRead(key: string, value: unknown): boolean {
     const known = view.operationsOf(key) !== undefined
-    return value ? !known : known || reading.has(key)
+    return readRecord(value) === DONE ? known || reading.has(key) : !known
+  }
+
+  function sentRecords(): readonly string[] {
+    return view.records.filter((key) => !options.unsent.has(key))
   }
 
   function keysOf(ids: Iterable<string>): readonly string[] {
@@ -122,11 +117,17 @@ export function createReader<E extends object, S extends object>(options: Reader
 
   /** Returns the keys of records that were carried out. What they changed is read next, and is then in the storage. */
   async function loadRecords(wanted: Set<string>): Promise<readonly string[]> {
-    const found = [...wanted].filter(isRecord).sort()
-    const items = found.length > 0 ? await log.get(found) : {}
+    const found = new Set([...wanted].filter(isRecord))
+    const items = found.size > 0 ? await log.get([...found]) : {}
+    // Others were carried out with it. If one of them stayed on top, it would hide what the later ones have stored.
+    if ([...found].some((key) => readRecord(items[key]) === DONE && view.operationsOf(key))) {
+      const others = sentRecords().filter((key) => !found.has(key))
+      Object.assign(items, await log.get(others))
+      for (const key of others) found.add(key)
+    }
     const add: (readonly [string, Operation])[] = []
     const done: string[] = []
-    for (const key of found) {
+    for (const key of [...found].sort()) {
       const record = readRecord(items[key])
       const known = view.operationsOf(key)
       if (record && record.format === show(format) && !known)
@@ -148,26 +149,28 @@ export function createReader<E extends object, S extends object>(options: Reader
     const { settings, problems } = usableSettings(items[keys.settings], defaults)
     const invalid = Object.entries(problems).map((problem) => problem.join(': '))
     if (invalid.length > 0) warn('malformed-settings', invalid.join(', '))
-    try {
-      return { settings: validate.settings('settings', settings) }
-    } catch (error) {
-      warn('malformed-settings', asLeaseError(error).message)
-      return {}
-    }
+    const checked = usable('malformed-settings', () => conform('settings', settings, schemas.settings))
+    return checked ? { settings: checked } : {}
   }
 
   function indexIn(items: Items): ViewUpdate<E, S> {
-    const meta = readMeta(items, keys)
-    try {
-      expectFormat(meta, format)
-    } catch (error) {
-      warn('other-format', asLeaseError(error).message)
-      return {}
-    }
-    const ids = layout.ids(items)
-    if (ids) return { ids, revision: meta?.revision ?? 0 }
-    warn('malformed-index', `${indexKeys[0]} does not contain a list of ids`)
+    const ids = usable('other-format', () => {
+      expectFormat(items, keys, format)
+      return layout.ids(items)
+    })
+    if (ids) return { ids, revision: readMeta(items, keys)?.revision ?? 0 }
+    if (ids === null) warn('malformed-index', `${indexKeys[0]} does not contain a list of ids`)
     return {}
+  }
+
+  /** What was read, or a warning and `undefined` if it cannot be used. */
+  function usable<T>(code: SyncWarningCode, read: () => T): T | undefined {
+    try {
+      return read()
+    } catch (error) {
+      warn(code, asLeaseError(error).message)
+      return undefined
+    }
   }
 
   async function loadEntities(ids: readonly string[], head: Items): Promise<void> {
@@ -181,17 +184,12 @@ export function createReader<E extends object, S extends object>(options: Reader
       // The next batch is read while this one is applied.
       next = readBatch(start + batch)
       view.apply({
-        entities: ids.slice(start, start + batch).map((id) => [id, usableEntity(id, lookup(id))]),
+        entities: ids.slice(start, start + batch).map((id) => {
+          const stored = lookup(id)
+          const read = () => conform(`the stored entity ${id}`, stored, schemas.entity)
+          return [id, stored === undefined ? stored : usable('malformed-entity', read)]
+        }),
       })
     }
-  }
-
-  function usableEntity(id: string, stored: unknown): E | undefined {
-    try {
-      if (stored !== undefined) return validate.entity(`the stored entity ${id}`, stored)
-    } catch (error) {
-      warn('malformed-entity', asLeaseError(error).message)
-    }
-    return undefined
   }
 }

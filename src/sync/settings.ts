@@ -1,5 +1,4 @@
 import { isObject, refuse } from '../base/arguments.ts'
-import { asLeaseError, type LeaseError } from '../base/errors.ts'
 import { type FieldChanges, isDeepEqual, isId, withChanges } from './json.ts'
 
 /** The settings of the whole extension. Other fields are kept as they are. */
@@ -48,16 +47,12 @@ export function expectSettings(settings: object, prefix = '', before?: object): 
   }
 }
 
-/** The stored settings with the changes, or an error if a change makes a field invalid. */
-export function settingsAfter(stored: unknown, changes: FieldChanges, defaults: object): object | LeaseError {
+/** The stored settings with the changes. Throws if a change makes a field invalid. */
+export function settingsAfter(stored: unknown, changes: FieldChanges, defaults: object): object {
   const before = isObject(stored) ? { ...defaults, ...stored } : defaults
   const settings = withChanges(before, changes)
-  try {
-    expectSettings(settings, '', before)
-    return settings
-  } catch (error) {
-    return asLeaseError(error)
-  }
+  expectSettings(settings, '', before)
+  return settings
 }
 
 /** The stored settings, with the default in place of every invalid field, and the problems of these fields. */

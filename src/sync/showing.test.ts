@@ -2,7 +2,15 @@ import { describe, expect, it, vi } from 'vitest'
 import { eventually } from '../../test/eventually.ts'
 import { changesOf, fakeExtension, type Item, opened } from '../../test/sync/fake-extension.ts'
 import { FakeClock } from '../testing/index.ts'
-import { createSync, memoryStorage, STORAGE_KEYS, type Sync } from './index.ts'
+import {
+  createSync,
+  memoryMessengers,
+  memoryStorage,
+  STORAGE_KEYS,
+  type StorageAdapter,
+  type Sync,
+} from './index.ts'
+import type { Items, StorageListener } from './storage.ts'
 
 describe('bootstrap', () => {
   it('applies changes that arrive before its end after it', async () => {
@@ -57,6 +65,66 @@ describe('a read', () => {
     slow.resolve()
     await eventually(() => expect(seen.at(-1)).toBe(2))
     expect(seen).toEqual([1, 2])
+  })
+})
+
+describe('records that were carried out together', () => {
+  const log = (at: number) => `trackedEntities:log:${String(at).padStart(18, '0')}.other`
+  const format = 'option B, index shards 1, schema 1'
+
+  /** A context that leaves records to others, and hears only of what `report` names. */
+  async function contextOn(storage: StorageAdapter) {
+    let report: StorageListener = () => {}
+    const subscribe: StorageAdapter['subscribe'] = (listener) => {
+      report = listener
+      return () => {}
+    }
+    const messenger = memoryMessengers()()
+    const sync = createSync<Item>({ storage: { ...storage, subscribe }, messenger, writes: 'coordinator' })
+    await sync.bootstrap()
+    return {
+      sync,
+      async report(...args: Parameters<StorageListener>) {
+        report(...args)
+        await new Promise(setImmediate)
+      },
+    }
+  }
+
+  it('leave the view together, whatever the order of their events', async () => {
+    const storage = memoryStorage()
+    const { sync, report } = await contextOn(storage)
+    const seen = changesOf(sync)
+    const reset = { format, ops: [{ reset: true }] }
+    const set = { format, ops: [{ delta: [['a', { n: 1 }]] }] }
+    await storage.set({ [log(1)]: reset, [log(2)]: set })
+    await report({ [log(1)]: { newValue: reset }, [log(2)]: { newValue: set } })
+    await storage.set({ [STORAGE_KEYS.index]: { ids: ['a'] }, 'trackedEntity:a': { n: 1 } })
+    await storage.remove([log(1), log(2)])
+    await report({ [log(2)]: {} })
+    await report({ [log(1)]: {} })
+    expect(seen).toEqual([{ type: 'entity', id: 'a', entity: { n: 1 } }])
+    expect(sync.get('a')).toEqual({ n: 1 })
+  })
+
+  it('do not take a record with them that is still on its way to the storage', async () => {
+    const storage = memoryStorage()
+    const sent = Promise.withResolvers<void>()
+    const slow = { ...storage, set: (items: Items) => sent.promise.then(() => storage.set(items)) }
+    const { sync, report } = await contextOn(slow)
+    const set = { format, ops: [{ delta: [['a', { n: 1 }]] }] }
+    await storage.set({ [log(1)]: set })
+    await report({ [log(1)]: { newValue: set } })
+    const seen = changesOf(sync)
+    const written = sync.setEntity('b', { n: 2 })
+    await storage.set({ [STORAGE_KEYS.index]: { ids: ['a'] }, 'trackedEntity:a': { n: 1 } })
+    await storage.remove([log(1)])
+    await report({ [log(1)]: {} })
+    await report(null)
+    expect(seen).toEqual([{ type: 'entity', id: 'b', entity: { n: 2 } }])
+    expect(sync.get('b')).toEqual({ n: 2 })
+    sent.resolve()
+    await written
   })
 })
 

@@ -1,9 +1,10 @@
 import { expectFunction, refuse } from '../base/arguments.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
+import { notify } from '../base/notify.ts'
 import { COORDINATOR_MS, createAppend } from './append.ts'
 import { type ChangeListener, createChanges, type SyncStatus } from './changes.ts'
 import { readHead, storedIds } from './fold.ts'
-import { expectFormat, needsMigration, readMeta } from './format.ts'
+import { expectFormat, needsMigration } from './format.ts'
 import { createHints } from './hints.ts'
 import { expectId, type FieldChanges, fieldChanges, jsonCopy, withChanges } from './json.ts'
 import type { Operation } from './log.ts'
@@ -13,7 +14,7 @@ import { createReader } from './reader.ts'
 import { createSchedule } from './schedule.ts'
 import { type SyncSettings, settingsAfter } from './settings.ts'
 import { logOf, type StorageListener } from './storage.ts'
-import { createValidate } from './validate.ts'
+import { conform } from './validate.ts'
 import { createView, type SyncState } from './view.ts'
 
 export interface Sync<E extends object, S extends object = SyncSettings> extends AsyncDisposable {
@@ -76,25 +77,26 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   options: SyncOptions<E, S>,
 ): Sync<E, S> {
   const parts = assemble(options)
-  const { storage, messenger, layout, format, defaults, clock, warn, closing, announce } = parts
+  const { storage, messenger, layout, format, schemas, defaults, clock, warn, closing, announce } = parts
   const { keys } = layout
 
-  const validate = createValidate(options.validate ?? {})
   const changes = createChanges<E, S>()
   const view = createView<E, S>(defaults, (news) => !closing.signal.aborted && changes.emit(news))
-  const reader = createReader({ ...parts, view, validate, invalidated })
+  /** The keys of records that are on their way to the storage. */
+  const unsent = new Set<string>()
+  const reader = createReader({ ...parts, view, invalidated, unsent })
   // Without locks of the extension, records are left to others.
   const writer = options.writes === 'coordinator' ? undefined : parts.writer
   const schedule = createSchedule(writer?.carryOut, clock, warn)
   const append = createAppend({
     ...parts,
     view,
-    validate,
     bootstrap,
     isReady: () => status === 'ready',
     writer,
     schedule,
     read: reader.read,
+    unsent,
   })
   const log = logOf(storage)
 
@@ -136,7 +138,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
       expectId(id)
       const changes = fieldChanges(`fields of ${id}`, fields)
       const entity = view.get(id)
-      if (entity) validate.entity(`entity ${id}`, withChanges(entity, changes))
+      if (entity) conform(`entity ${id}`, withChanges(entity, changes), schemas.entity)
       await write({ id, patch: changes })
     },
     async updateEntity(id, change) {
@@ -193,7 +195,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     if (needsMigration(head, layout, format)) {
       await (writer?.carryOut() ?? append.perform({}, COORDINATOR_MS).catch(() => {}))
       head = await readHead(parts)
-      expectFormat(readMeta(head, keys), format)
+      expectFormat(head, keys, format)
     }
     // The log is listed while the entities are read. What was carried out in between is reported as a change.
     await Promise.all([reader.readAll(head), readLog()])
@@ -265,14 +267,13 @@ export function createSync<E extends object, S extends object = SyncSettings>(
 
   function checkedSettings(fields: object): FieldChanges {
     const changes = fieldChanges('settings', fields)
-    const after = settingsAfter(view.settings, changes, defaults)
-    if (sync.isBootstrapped && after instanceof LeaseError) throw after
-    if (sync.isBootstrapped) validate.settings('settings', after)
+    if (sync.isBootstrapped)
+      conform('settings', settingsAfter(view.settings, changes, defaults), schemas.settings)
     return changes
   }
 
   function checked(id: string, entity: unknown): E {
-    return validate.entity(`entity ${id}`, jsonCopy(`entity ${id}`, entity as object))
+    return conform(`entity ${id}`, jsonCopy(`entity ${id}`, entity as object), schemas.entity)
   }
 
   function failed(error: unknown): LeaseError {
@@ -288,7 +289,8 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   }
 
   function stop(end: SyncStatus): void {
-    for (const stop of stops) stop?.()
+    // The extension may have been reloaded, and then even this may throw.
+    for (const stop of stops) notify(stop)
     schedule.cancel()
     setStatus(end)
     closing.abort()

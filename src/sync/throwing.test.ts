@@ -204,3 +204,51 @@ describe('the errors of a sync and a coordinator', () => {
     expect(failure).toMatchObject({ code: 'store-failed', message: 'out of order' })
   })
 })
+
+describe('the end', () => {
+  it.each(['sync', 'coordinator'] as const)(
+    'of a %s comes although its ports do not let it unsubscribe',
+    async (kind) => {
+      const storage = { ...memoryStorage(), subscribe: () => fails }
+      const messenger = { ...memoryMessengers()(), subscribe: () => fails }
+      const ended =
+        kind === 'sync' ? createSync<Item>({ storage, messenger }) : createCoordinator({ storage, messenger })
+      await ended.close()
+      if ('status' in ended) expect(ended.status).toBe('closed')
+    },
+  )
+
+  it('of a connection to IndexedDB, which the browser decides, fails no call', async () => {
+    const connections: { closed: boolean; onclose?(): void }[] = []
+    vi.stubGlobal('indexedDB', { open: () => openedRequest(connections) })
+    try {
+      await using storage = indexedDbStorage()
+      expect(await storage.keys()).toEqual([])
+      for (const connection of connections) {
+        connection.closed = true
+        connection.onclose?.()
+      }
+      expect(await storage.keys()).toEqual([])
+    } finally {
+      vi.unstubAllGlobals()
+    }
+  })
+})
+
+/** A request that opens an empty database. After its end, a connection refuses transactions. */
+function openedRequest(connections: { closed: boolean }[]) {
+  const connection = {
+    closed: false,
+    close() {},
+    transaction() {
+      if (connection.closed) throw new DOMException('the connection is closed', 'InvalidStateError')
+      const transaction = { objectStore: () => ({ getAllKeys: () => ({ result: [] }) }), oncomplete() {} }
+      queueMicrotask(() => transaction.oncomplete())
+      return transaction
+    },
+  }
+  connections.push(connection)
+  const request = { result: connection, onsuccess() {} }
+  queueMicrotask(() => request.onsuccess())
+  return request
+}

@@ -25,25 +25,13 @@ export interface SyncSchemas<E, S> {
   readonly settings?: StandardSchema<S>
 }
 
-/** Return the checked value, or throw an error that names it. */
-export interface Validate {
-  entity<T>(name: string, value: unknown): T
-  settings<T>(name: string, value: unknown): T
-}
-
-export function createValidate(schemas: SyncSchemas<unknown, unknown>): Validate {
-  return {
-    entity: (name, value) => check(name, value, schemas.entity),
-    settings: (name, value) => check(name, value, schemas.settings),
-  }
-}
-
-function check<T>(name: string, value: unknown, schema: StandardSchema<unknown> | undefined): T {
+/** Returns the checked value, or throws an error that names it. */
+export function conform<T>(name: string, value: unknown, schema: StandardSchema<T> | undefined): T {
   if (!isObject(value)) refuse(name, 'an object', value)
-  const result = schema ? schema['~standard'].validate(value) : { value }
+  const result = schema ? schema['~standard'].validate(value) : { value: value as T }
   if (result instanceof Promise) refuse('validate', 'a schema that answers at once', result)
   const [issue] = result.issues ?? []
-  if (!issue && 'value' in result) return result.value as T
+  if (!issue && 'value' in result) return result.value
   const path = (issue?.path ?? []).map((part) => `.${String(isObject(part) ? part.key : part)}`).join('')
   throw new LeaseError('invalid-argument', `${name}${path}: ${issue?.message}`)
 }

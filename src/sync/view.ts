@@ -8,7 +8,7 @@
 import type { SyncChange } from './changes.ts'
 import { createFold, type Fold } from './fold.ts'
 import { isDeepEqual } from './json.ts'
-import { idsIn, type Operation, placeOf } from './log.ts'
+import { idsIn, type Operation } from './log.ts'
 
 /** A snapshot of the shown data. It is the same object until something changes. */
 export interface SyncState<E extends object, S extends object> {
@@ -98,7 +98,7 @@ export function createView<E extends object, S extends object>(
         isOnTop &&= key >= lastKey
         if (isOnTop) {
           lastKey = key
-          top.apply([placeOf(key, operations.length - 1), operation])
+          top.apply(operation)
         }
       }
       if (!isOnTop) top = foldAgain()
@@ -106,8 +106,8 @@ export function createView<E extends object, S extends object>(
     },
     /** The operations of a record that is on top. */
     operationsOf: (key: string): readonly Operation[] | undefined => records.get(key),
-    /** Why an operation on top has no effect, by its place in the log. */
-    refusal: (place: string) => top.refused.get(place),
+    /** Why an operation on top has no effect. */
+    refusal: (operation: Operation) => top.refused.get(operation),
     get records(): readonly string[] {
       return [...records.keys()]
     },
@@ -146,9 +146,7 @@ export function createView<E extends object, S extends object>(
     lastKey = ''
     for (const key of [...records.keys()].sort()) {
       lastKey = key
-      records.get(key)?.forEach((operation, at) => {
-        fold.apply([placeOf(key, at), operation])
-      })
+      records.get(key)?.forEach(fold.apply)
     }
     return fold
   }

@@ -33,5 +33,5 @@ export interface SyncWarning {
 export type Warn = (code: SyncWarningCode, message: string, cause?: unknown) => void
 
 export function createWarn(onWarning: (warning: SyncWarning) => void): Warn {
-  return (code, message, cause) => notify(onWarning, { code, message, ...(cause !== undefined && { cause }) })
+  return (code, message, cause) => notify(onWarning, { code, message, cause })
 }

@@ -3,12 +3,12 @@
  * removed id leaves the index before its entity is removed: a writer that dies in between leaves at most an orphaned
  * key, and the records, which are carried out again.
  */
-import { asLeaseError, type LeaseError } from '../base/errors.ts'
-import { createFold, type Logged, readHead, readRecords } from './fold.ts'
-import { expectFormat, needsMigration, readMeta } from './format.ts'
+import { asLeaseError, LeaseError } from '../base/errors.ts'
+import { createFold, type LoggedOperations, readHead, readRecords } from './fold.ts'
+import { expectFormat, needsMigration, readMeta, show } from './format.ts'
 import { expectIds } from './layout.ts'
 import type { SyncLocks } from './locks.ts'
-import { type Answer, DONE, isOf, type Operation } from './log.ts'
+import { type Answer, DONE, type LogRecord, type Operation } from './log.ts'
 import { type MigrateOptions, migrate } from './migrate.ts'
 import { type Items, logOf, type StorageAdapter } from './storage.ts'
 import { createTurns } from './turns.ts'
@@ -16,11 +16,8 @@ import type { Warn } from './warnings.ts'
 
 /** What became of the records that were carried out. */
 export interface Outcome {
-  /**
-   * By key of a record: `null` if it was carried out, or why the storage refused it. By place in the log: why an
-   * operation could not be carried out.
-   */
-  readonly results: Map<string, LeaseError | null>
+  /** By key of a record: the answer to it, or why the storage refused it. */
+  readonly answers: Map<string, unknown>
   /** The ids that are not in the index any more, and orphans that were removed. */
   readonly gone: Set<string>
   /** The new revision of the index, if it changed. */
@@ -81,25 +78,22 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
       const resets = unlogged.some(({ reset }) => reset)
       await migrate(options, base, logged, resets)
       ;[base, logged] = await readAll()
-      expectFormat(readMeta(base, keys), format)
+      expectFormat(base, keys, format)
     }
-    const records = readRecords(logged, layout, format)
-    records.ignored.forEach(report)
-    const operations = unlogged.map((operation) => ['', operation] as const)
-    const outcome: Outcome = { results: new Map(), gone: new Set() }
+    const { records, ignored } = readRecords(logged, layout, format)
+    ignored.forEach(report)
+    const outcome: Outcome = { answers: new Map(), gone: new Set() }
     try {
-      await carryOut(records.keys, [...records.operations, ...operations], base, outcome)
+      await carryOut(records, unlogged, base, outcome)
     } catch (error) {
-      const isAlone = records.keys.length < 2 || unlogged.length > 0
+      const isAlone = records.length < 2 || unlogged.length > 0
       if (isAlone || asLeaseError(error).code !== 'store-failed') throw error
-      for (const key of records.keys) {
-        const own = records.operations.filter(([place]) => isOf(key, place))
-        await carryOut([key], own, await readHead(options), outcome).catch((error) =>
-          outcome.results.set(key, asLeaseError(error)),
+      for (const record of records)
+        await carryOut([record], [], await readHead(options), outcome).catch((error) =>
+          outcome.answers.set(record[0], asLeaseError(error)),
         )
-      }
     }
-    const done = records.keys.filter((key) => outcome.results.get(key) === null)
+    const done = [...outcome.answers].flatMap(([key, answer]) => (answer instanceof LeaseError ? [] : key))
     const gone = layout.entityKeys(outcome.gone)
     const removals =
       log === storage ? [remove(log, [...done, ...gone])] : [remove(log, done), remove(storage, gone)]
@@ -110,15 +104,16 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
   }
 
   async function carryOut(
-    recordKeys: readonly string[],
-    operations: readonly Logged[],
+    records: LoggedOperations,
+    unlogged: readonly Operation[],
     base: Items,
     outcome: Outcome,
   ): Promise<void> {
-    if (recordKeys.length + operations.length === 0) return
-    const touched = operations.flatMap(([, { id }]) => id ?? [])
+    if (records.length + unlogged.length === 0) return
+    const operations = [...records.flatMap(([, operations]) => operations), ...unlogged]
+    const touched = operations.flatMap(({ id }) => id ?? [])
     const items = touched.length > 0 ? { ...base, ...(await storage.get(layout.entityKeys(touched))) } : base
-    const resets = operations.some(([, { reset }]) => reset)
+    const resets = operations.some(({ reset }) => reset)
     // A reset repairs a damaged index.
     const indexed = new Set(resets ? layout.ids(items) : expectIds(layout, items))
     const before = readMeta(items, keys)?.revision ?? 0
@@ -136,13 +131,13 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
     // A missing index says nothing, and another device's index may come later than its entities.
     const hasOrphans = !storage.shared && missing.length === 0
     const orphans = operations
-      .flatMap(([, { orphans = [] }]) => (hasOrphans ? orphans : []))
+      .flatMap(({ orphans = [] }) => (hasOrphans ? orphans : []))
       .filter((id) => !indexed.has(id) && !values.has(id))
 
     const { entities, index } = layout.change(items, removed, [...values])
     const indexChanged = resets || Object.keys(index).length > 0
     const empty = Object.entries(layout.empty).filter(([key]) => resets || missing.includes(key))
-    const answers = Object.fromEntries(recordKeys.map((key) => [key, answerTo(key, refused, orphans)]))
+    const answers = records.map(([key, operations]) => [key, answerTo(operations, refused, orphans)] as const)
     const result: Items = {
       ...(settings && { [keys.settings]: settings }),
       ...(indexChanged && {
@@ -151,15 +146,31 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
         [keys.meta]: { ...format, revision: before + 1 },
       }),
       // Together with their result, so that no record is carried out twice.
-      ...(log === storage && answers),
+      ...(log === storage && Object.fromEntries(answers)),
     }
-    await store(entities, result, layout.entityKeys([...values.keys()].filter((id) => !indexed.has(id))))
-    if (log !== storage) await log.set(answers)
+    if (log !== storage) {
+      // This writer may die before the answers are stored. Then the records are carried out again, and an update that
+      // has become a set counts once.
+      const sets = records.flatMap(([key, [operation]]) =>
+        operation?.swap && !refused.has(operation) ? [[key, asSet(operation)]] : [],
+      )
+      if (sets.length > 0) await log.set(Object.fromEntries(sets))
+    }
+    // Among several devices, an entity exists as long as its key does. So it needs no order of writes, and is removed
+    // before the removal is acknowledged.
+    const added = storage.shared ? [] : [...values.keys()].filter((id) => !indexed.has(id))
+    await store(entities, result, layout.entityKeys(added))
+    if (storage.shared) await remove(storage, layout.entityKeys([...removed].filter((id) => !values.has(id))))
+    if (log !== storage) await log.set(Object.fromEntries(answers))
     if (indexChanged) outcome.revision = before + 1
     for (const id of [...removed, ...orphans]) outcome.gone.add(id)
     for (const id of values.keys()) outcome.gone.delete(id)
-    for (const key of recordKeys) outcome.results.set(key, null)
-    for (const [place, error] of refused) outcome.results.set(place, error)
+    for (const [key, answer] of answers) outcome.answers.set(key, answer)
+  }
+
+  /** The record of an update, as a record that sets the result. */
+  function asSet({ id = '', swap = [null, {}] }: Operation): LogRecord {
+    return { format: show(format), ops: [{ delta: [[id, swap[1]]] }], soon: true }
   }
 
   /** `expected`: records that are probably there. They are read while the others are listed. */
@@ -196,16 +207,16 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
 }
 
 function answerTo(
-  key: string,
-  refused: ReadonlyMap<string, LeaseError>,
+  operations: readonly Operation[],
+  refused: ReadonlyMap<Operation, LeaseError>,
   gone: readonly string[],
 ): Answer | typeof DONE {
-  const own = [...refused].filter(([place]) => isOf(key, place))
-  if (own.length + gone.length === 0) return DONE
-  return {
-    refused: Object.fromEntries(own.map(([place, { code, message }]) => [place, { code, message }])),
-    gone,
-  }
+  if (gone.length === 0 && !operations.some((operation) => refused.has(operation))) return DONE
+  const refusals = operations.map((operation) => {
+    const { code, message, resource } = refused.get(operation) ?? {}
+    return code && message ? { code, message, resource } : null
+  })
+  return { refused: refusals, gone }
 }
 
 async function read(storage: StorageAdapter, keys: readonly string[]): Promise<Items> {

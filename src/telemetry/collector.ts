@@ -1,4 +1,6 @@
 import {
+  type Checks,
+  checkEach,
   expectBoolean,
   expectFunction,
   expectMethods,
@@ -73,8 +75,6 @@ export interface Collector extends AsyncDisposable {
 
 /** A burst of events leaves no time for the timer. After this many events the queue is flushed, to bound memory. */
 const MAX_QUEUED_EVENTS = 4096
-const DEFAULT_INTERVAL_MS = 1000
-const DEFAULT_MAX_WAITING = 10_000
 const SOURCE_LENGTH = 8
 /** Salt, separator and a lease id (a UUID) then fit into one block of SHA-256, which halves the time of a hash. */
 const SALT_LENGTH = 18
@@ -88,7 +88,7 @@ const SALT_LENGTH = 18
  * const leases = createLeases(store, { onEvent: collector.listen('lease') })
  */
 export function createCollector(options: CollectorOptions): Collector {
-  const { sinks, intervalMs, reveal, salt, source, maxWaiting, onError, clock } = checkOptions(options)
+  const { sinks, interval, reveal, salt, source, maxWaiting, onError, clock } = checkOptions(options)
   const encodeOptions = { source, reveal: new Set<string>(reveal), pseudonym: createPseudonyms(salt) }
   const sinkQueues = sinks.map((sink) => createSinkQueue(sink, maxWaiting, reportFailure, reportDropped))
   const eventQueues: ReturnType<typeof createEventQueue>[] = []
@@ -140,7 +140,7 @@ export function createCollector(options: CollectorOptions): Collector {
   }
 
   function schedule(): void {
-    cancelTimer ??= clock.setTimer(collector.flush, intervalMs, true)
+    cancelTimer ??= clock.setTimer(collector.flush, interval, true)
   }
 
   function reportFailure(error: unknown): void {
@@ -155,31 +155,38 @@ export function createCollector(options: CollectorOptions): Collector {
   }
 }
 
+const CHECKS: Checks<CollectorOptions> = {
+  sinks(option, value) {
+    if (!Array.isArray(value)) refuse(option, 'an array of sinks', value)
+    for (const [index, sink] of value.entries()) expectMethods(`${option}[${index}]`, sink, 'a Sink', 'write')
+  },
+  interval: (option, value) => expectDuration(option, value, 0),
+  reveal(option, value) {
+    if (!Array.isArray(value)) refuse(option, 'an array', value)
+    for (const [index, field] of value.entries())
+      expectOneOf(`${option}[${index}]`, field, ['owner', 'resource'])
+  },
+  salt: expectText,
+  source(option, value) {
+    if (!isCode(value)) refuse(option, 'a letter or digit, then up to 63 letters, digits and _:.+-', value)
+  },
+  maxWaiting: (option, value) => expectWhole(option, value, 1),
+  onError: expectFunction,
+  clock: (option, value) => expectMethods(option, value, 'a Clock', 'now', 'monotonic', 'setTimer'),
+}
+
 function checkOptions(options: CollectorOptions) {
-  expectOptions(options, {
-    sinks: 1,
-    interval: 1,
-    reveal: 1,
-    salt: 1,
-    source: 1,
-    maxWaiting: 1,
-    onError: 1,
-    clock: 1,
-  })
-  const { sinks, interval = DEFAULT_INTERVAL_MS, reveal = [], onError, clock = systemClock } = options
-  const { salt = randomId().slice(0, SALT_LENGTH), source = randomId().slice(0, SOURCE_LENGTH) } = options
-  const { maxWaiting = DEFAULT_MAX_WAITING } = options
-  if (!Array.isArray(sinks)) refuse('sinks', 'an array of sinks', sinks)
-  for (const [index, sink] of sinks.entries()) expectMethods(`sinks[${index}]`, sink, 'a Sink', 'write')
-  const intervalMs = expectDuration('interval', interval, 0)
-  if (!Array.isArray(reveal)) refuse('reveal', 'an array', reveal)
-  for (const [index, field] of reveal.entries()) expectOneOf(`reveal[${index}]`, field, ['owner', 'resource'])
-  expectText('salt', salt)
-  if (!isCode(source)) refuse('source', 'a letter or digit, then up to 63 letters, digits and _:.+-', source)
-  expectWhole('maxWaiting', maxWaiting, 1)
-  if (onError !== undefined) expectFunction('onError', onError as unknown)
-  expectMethods('clock', clock, 'a Clock', 'now', 'monotonic', 'setTimer')
-  return { sinks: sinks as readonly Sink[], intervalMs, reveal, salt, source, maxWaiting, onError, clock }
+  const checked = checkEach(options, CHECKS) as CollectorOptions & { readonly interval?: number }
+  CHECKS.sinks('sinks', options.sinks)
+  return {
+    interval: 1000,
+    reveal: [],
+    salt: randomId().slice(0, SALT_LENGTH),
+    source: randomId().slice(0, SOURCE_LENGTH),
+    maxWaiting: 10_000,
+    clock: systemClock,
+    ...checked,
+  }
 }
 
 /** Keeps the events of one stream. Events are immutable, so their records can be made later. */

@@ -117,7 +117,7 @@ describe('the dashboard in Chromium', () => {
     await end('document:busy')
   })
 
-  it('shows who waits in the store, whichever program they are', async () => {
+  it('lists the waiting callers of the store, also those of other programs', async () => {
     await take('document:queue')
     for (const owner of ['web-1', 'web-2'])
       await server.store.acquire({ resource: 'document:queue', id: owner, owner, ttl: LONG_MS, wake() {} })

@@ -82,7 +82,7 @@ describe('the web stores in Chromium', () => {
     },
   )
 
-  it('shows who waits in other tabs, and no longer when such a tab is closed', async () => {
+  it('lists the waiting callers of other tabs, and no longer when such a tab is closed', async () => {
     const [a, b, c] = [await openTab('locks'), await openTab('locks'), await openTab('locks')]
     await a.run('acquire', 'Mika')
     for (const [tab, owner] of [
@@ -102,7 +102,7 @@ describe('the web stores in Chromium', () => {
   })
 
   it.each(['locks', 'directory'] as const)(
-    '%s: counts the permits of all tabs, and gives a freed one to the first who waits',
+    '%s: counts the permits of all tabs, and gives a freed one to the first waiter',
     async (kind) => {
       const [a, b, c] = await openStill(kind)
       expect(await a.run('ask', 'Ann', { share: 2 })).toBe('granted')

@@ -21,23 +21,26 @@ const TABLES = [
 describe('a role of Postgres that may only use tables', () => {
   let admin: pg.Client
   let role: string
+  /** With capital letters, which Postgres folds unless a name is quoted. */
+  let schema: string
   /** The addresses of the schema, as the owner of the tables and as the role. */
   let owner: string
   let store: string
 
   beforeEach(async () => {
     role = `role_${crypto.randomUUID().replaceAll('-', '')}`
+    schema = role.toUpperCase()
     admin = new pg.Client(url)
     await admin.connect()
-    await admin.query(`create role ${role} login; create schema ${role}; set search_path = ${role}`)
+    await admin.query(`create role ${role} login; create schema "${schema}"; set search_path = "${schema}"`)
     const address = new URL(url)
-    address.searchParams.set('schema', role)
+    address.searchParams.set('schema', schema)
     owner = address.href
     address.username = role
     store = address.href
   })
   afterEach(async () => {
-    await admin.query(`drop schema ${role} cascade; drop owned by ${role}; drop role ${role}`)
+    await admin.query(`drop schema "${schema}" cascade; drop owned by ${role}; drop role ${role}`)
     await admin.end()
   })
 
@@ -46,9 +49,9 @@ describe('a role of Postgres that may only use tables', () => {
       [1, 2, 3].map(() => holdfast(['migrate', '--store', owner, '--grant', role])),
     )
     for (const { code, stdout, stderr } of runs)
-      expect([code, stdout], stderr).toEqual([0, TABLES.map((table) => `${role}.${table}\n`).join('')])
+      expect([code, stdout], stderr).toEqual([0, TABLES.map((table) => `${schema}.${table}\n`).join('')])
     // It has no right to create, so every statement that creates something fails.
-    const rights = `select has_schema_privilege('${role}', '${role}', 'create') as creates,
+    const rights = `select has_schema_privilege('${role}', '${schema}', 'create') as creates,
       has_table_privilege('${role}', 'holdfast_documents', 'truncate') as truncates`
     expect((await admin.query(rights)).rows).toEqual([{ creates: false, truncates: false }])
 
@@ -75,9 +78,9 @@ describe('a role of Postgres that may only use tables', () => {
   })
 
   it('learns from doctor and serve which tables are missing, and how to create them', async () => {
-    await migratePostgres(new pg.Pool({ connectionString: url, max: 1 }), { schema: role })
-    await admin.query(`grant usage on schema ${role} to ${role};
-      grant select, insert, update, delete on all tables in schema ${role} to ${role}`)
+    await migratePostgres(new pg.Pool({ connectionString: url, max: 1 }), { schema })
+    await admin.query(`grant usage on schema "${schema}" to ${role};
+      grant select, insert, update, delete on all tables in schema "${schema}" to ${role}`)
     const doctor = await holdfast(['doctor', store])
     expect(doctor).toMatchObject({ code: 1, stdout: expect.stringMatching(/✓ permissions.*✗ documents/s) })
     expect(doctor.stdout).toMatch(/may not create or change it: .*run holdfast migrate/)
@@ -85,7 +88,7 @@ describe('a role of Postgres that may only use tables', () => {
     const served = await holdfast(['serve', '--port', '0', '--store', store])
     expect(served).toMatchObject({ code: 70, stderr: expect.stringMatching(/documents: .*holdfast migrate/) })
 
-    await migrateServer(new pg.Pool({ connectionString: url, max: 1 }), { schema: role, grantTo: role })
+    await migrateServer(new pg.Pool({ connectionString: url, max: 1 }), { schema, grantTo: role })
     expect((await holdfast(['doctor', store])).code).toBe(0)
   })
 })

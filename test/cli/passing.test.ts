@@ -94,7 +94,7 @@ describe('holdfast run', () => {
     await expect.poll(() => running.stdout.length).toBeGreaterThan(before)
   })
 
-  it('shows its owner and metadata to others, and who waits', async () => {
+  it('is inspected with its owner, its metadata and the waiting callers', async () => {
     const holder = run(
       'job',
       shell('echo here; exec sleep 600'),

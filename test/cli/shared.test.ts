@@ -69,7 +69,7 @@ describe('several holders of one resource', () => {
     for (const line of listed.output.split('\r\n')) expect(line.length).toBeLessThanOrEqual(80)
   })
 
-  it('are all inspected, with who waits for what', async () => {
+  it('are all inspected, with the waiting callers in their order and what each waits for', async () => {
     await threeHolders()
     const { stdout } = await holdfast(['inspect', ...at, 'pool'])
     expect(stdout).toMatch(

@@ -80,6 +80,18 @@ describe('a resource that is kept', () => {
     expect((await acquiring).held).toBe(true)
   })
 
+  it('is given to a waiter that was asleep at the release as soon as it is kept no longer', async () => {
+    const { clock, leases, another } = setUp()
+    const lease = await another().acquire('job', { atLeast: 1500, ttl: '1m' })
+    const acquiring = leases.acquire('job', { wait: '1m' })
+    await clock.advance(500)
+    await lease.release()
+    await clock.advance(990)
+    expect(await Promise.race([acquiring, 'still waiting'])).toBe('still waiting')
+    await clock.advance(20)
+    expect(await Promise.race([acquiring, 'still waiting'])).toMatchObject({ held: true })
+  })
+
   it('says for how long it is kept, when the wait begins and when it is over', async () => {
     const { clock, leases, events, another } = setUp()
     await (await another().acquire('r', { atLeast: 60_000 })).release()

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type ClientOptions, WebSocket } from 'ws'
 import { eventually } from '../eventually.ts'
+import { KEY } from './fake-socket.ts'
 import { openSocketServer, type SocketServer } from './socket-server.ts'
 
 let server: SocketServer
@@ -50,6 +51,16 @@ describe('an upgrade', () => {
     ['another path', `GET /other HTTP/1.1\r\n${HANDSHAKE}`, 'HTTP/1.1 404'],
     ['the path alone', `GET /app HTTP/1.1\r\n${HANDSHAKE}`, 'HTTP/1.1 404'],
     ['no path at all', `GET // HTTP/1.1\r\n${HANDSHAKE}`, 'HTTP/1.1 404'],
+    [
+      'an address with a password',
+      `GET //user:pw@x/app/key?protocol=7 HTTP/1.1\r\n${HANDSHAKE}`,
+      'HTTP/1.1 404',
+    ],
+    [
+      'a host with a password',
+      `GET /app/key?protocol=7 HTTP/1.1\r\n${HANDSHAKE.replace('Host: x', 'Host: user:pw@x')}`,
+      'HTTP/1.1 404',
+    ],
     ['no WebSocket', `GET /app/key HTTP/1.1\r\n${UPGRADE}\r\n`, 'HTTP/1.1 400'],
   ])('to %s is refused', async (_, request, answer) => {
     expect(await ask(request)).toContain(answer)
@@ -140,6 +151,31 @@ describe('a socket', () => {
     })
     await eventually(() => expect(quick.frames).toHaveLength(2 + sent))
     slow.socket.terminate()
+  })
+
+  it('that sends pings and reads no pongs is disconnected', async () => {
+    await reopen({ maxBuffered: 100_000 })
+    const stream = connect(server.port, '127.0.0.1')
+    stream.on('error', () => {})
+    stream.write(`GET /app/${KEY}?protocol=7 HTTP/1.1\r\n${HANDSHAKE}`)
+    await once(stream, 'data')
+    stream.pause()
+    const ping = Buffer.alloc(131)
+    ping.set([0x89, 0x80 | 125])
+    const pings = Buffer.concat(Array.from({ length: 2000 }, () => ping))
+    await eventually(() => {
+      if (stream.writableLength === 0) stream.write(pings)
+      expect(server.hub.sockets).toBe(0)
+    })
+    stream.destroy()
+  })
+
+  it('is answered with a pong that repeats its ping', async () => {
+    const { socket } = await dial()
+    const pong = once(socket, 'pong')
+    socket.ping('are you there?')
+    expect(String((await pong)[0])).toBe('are you there?')
+    socket.terminate()
   })
 
   it('is refused above the limit of one client', async () => {

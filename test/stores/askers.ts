@@ -29,7 +29,7 @@ type Action =
 
 export interface WorldState {
   readonly leases: readonly [read: readonly (LeaseRecord | null)[], listed: LeasePage]
-  /** Who waits and has been told to ask again. */
+  /** Waiters that have been told to ask again. */
   readonly called: readonly string[]
 }
 

@@ -31,7 +31,7 @@ describe('a damaged generation', () => {
     'is not JSON': (path) => writeFile(path, Buffer.from([0, 255, 254, 10])),
     'has fields of other types': (path) => writeFile(path, '{"format":1,"token":"12"}'),
     'is of another resource': (path) => writeFile(path, FOREIGN),
-    'is of another version': (path) => writeFile(path, FOREIGN.replace('"format":1', '"format":2')),
+    'has a version that never was': (path) => writeFile(path, FOREIGN.replace('"format":1', '"format":0')),
     'is a directory': async (path) => {
       await rm(path)
       await mkdir(path)
@@ -67,6 +67,24 @@ describe('a damaged generation', () => {
       expect(await store.read(['damaged'])).toMatchObject([[{ id: next.id }]])
     },
   )
+
+  it('of a newer version is never replaced, and stops neither a list nor a sweep', async () => {
+    await using fresh = await freshStore()
+    const { store, peer, clock, directory } = fresh
+    clock.stop()
+    const lease = await grab(store, 'newer')
+    await grab(store, 'other', 60 * 60_000)
+    const file = (await generationsOf(directory, 'newer')).at(-1) ?? ''
+    await writeFile(file, JSON.stringify({ format: 3, resource: 'newer', holder: 'of a later form' }))
+    clock.pass(10 * 60_000)
+    const refusal = { code: 'other-format', retryable: false, message: expect.stringContaining('update') }
+    await expect(grab(peer, 'newer')).rejects.toMatchObject(refusal)
+    await expect(store.renew({ ...lease, ttl: 10_000 })).rejects.toMatchObject(refusal)
+    await expect(store.release(lease)).rejects.toMatchObject(refusal)
+    expect((await peer.list({ limit: 10 })).leases).toMatchObject([{ resource: 'other' }])
+    expect(await peer.sweep({ limit: 10 })).toEqual([])
+    expect((await generationsOf(directory, 'newer')).at(-1)).toBe(file)
+  })
 
   it('is returned once as expired, like any lease', async () => {
     await using fresh = await freshStore()

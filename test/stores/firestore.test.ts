@@ -4,15 +4,17 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { Firestore, type Query } from '@google-cloud/firestore'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Ask, LeaseStore } from '../../src/core/index.ts'
+import type { LeaseStore } from '../../src/core/index.ts'
 import { firestoreStore } from '../../src/stores/firestore/index.ts'
 import { DocumentRegisters } from '../../src/stores/firestore/registers.ts'
 import { isWritten } from '../../src/stores/registers/index.ts'
 import { describeStore } from '../../src/testing/index.ts'
 import { eventually } from '../eventually.ts'
 import { HANG_MS } from '../hang-limit.ts'
+import { ask, grab } from './asking-by-id.ts'
 import { cuttableProxy } from './cuttable-proxy.ts'
 import { ownSystemClock } from './own-clock.ts'
+import { expectServerClock } from './server-clock.ts'
 
 const { FIRESTORE_EMULATOR_HOST = '127.0.0.1:8080' } = process.env
 
@@ -50,20 +52,7 @@ describe('a lease in a document of Firestore', () => {
   const openRegisters = () =>
     new DocumentRegisters(pair.peerClient, pair.peerClient.collection(pair.collection))
 
-  it('does not depend on the clock of the client', async () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })
-    try {
-      await grab(store, 'a')
-      await grab(store, 'short', { resource: 'short', ttl: 300 })
-      expect(await ask(store, 'b')).toMatchObject({ granted: false, holders: [{ id: 'a' }] })
-      vi.setSystemTime(0)
-      expect((await store.renew({ resource: 'r', id: 'a', ttl: 60_000 })).ok).toBe(true)
-      expect(await ask(peer, 'c')).toMatchObject({ granted: false, holders: [{ id: 'a' }] })
-    } finally {
-      vi.useRealTimers()
-    }
-    await eventually(async () => expect((await ask(peer, 'd', { resource: 'short' })).granted).toBe(true))
-  })
+  it('does not depend on the clock of the client', () => expectServerClock(store, peer))
 
   it('has the time of its write in microseconds for a token', async () => {
     const { token } = await grab(store, 'a')
@@ -324,16 +313,6 @@ function sendingTwice(client: Firestore): Firestore {
 
 function derived<T extends object>(base: T, changes: object): T {
   return Object.assign(Object.create(base), changes)
-}
-
-function ask(store: LeaseStore, id: string, more: Partial<Ask> = {}) {
-  return store.acquire({ resource: 'r', id, owner: id, ttl: 60_000, ...more })
-}
-
-async function grab(store: LeaseStore, id: string, more?: Partial<Ask>) {
-  const answer = await ask(store, id, more)
-  if (!answer.granted) throw new Error(`${id} was refused`)
-  return answer.lease
 }
 
 /** How a process ends that closes everything while a request is under way: its exit code, and what it printed. */

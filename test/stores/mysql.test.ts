@@ -2,7 +2,6 @@ import { createConnection as connectWithCallbacks } from 'mysql2'
 import { type Connection, createConnection, createPool, type Pool } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { type MysqlClient, migrateMysql, mysqlStore } from '../../src/stores/mysql/index.ts'
-import { namesOf } from '../../src/stores/mysql/names.ts'
 import { describeStore } from '../../src/testing/index.ts'
 import { type CuttableProxy, cuttableProxy } from './cuttable-proxy.ts'
 import { makeSteppedClock } from './mysql/stepped-clock.ts'
@@ -16,7 +15,7 @@ beforeAll(async () => {
   await migrateMysql(admin, { database })
   await admin.query(`create database ${stepped}`)
   await migrateMysql(admin, { database: stepped })
-  await makeSteppedClock(admin, namesOf(stepped, 'holdfast_leases'))
+  await makeSteppedClock(admin, stepped)
 })
 afterAll(async () => {
   await admin.query(`drop database ${database}`)

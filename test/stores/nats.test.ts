@@ -2,14 +2,16 @@ import { jetstreamManager } from '@nats-io/jetstream'
 import { Kvm } from '@nats-io/kv'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Ask, LeaseStore } from '../../src/core/index.ts'
+import type { LeaseStore } from '../../src/core/index.ts'
 import { Bucket } from '../../src/stores/nats/bucket.ts'
 import { natsStore } from '../../src/stores/nats/index.ts'
 import { BucketRegisters } from '../../src/stores/nats/registers.ts'
 import { describeStore } from '../../src/testing/index.ts'
 import { eventually } from '../eventually.ts'
+import { ask, grab } from './asking-by-id.ts'
 import { type CuttableProxy, cuttableProxy } from './cuttable-proxy.ts'
 import { ownSystemClock } from './own-clock.ts'
+import { expectServerClock } from './server-clock.ts'
 
 const { HOLDFAST_TEST_NATS_URL = 'nats://127.0.0.1:4222' } = process.env
 const SERVER = new URL(HOLDFAST_TEST_NATS_URL)
@@ -38,20 +40,7 @@ describe('a lease in a bucket of NATS', () => {
   })
   afterEach(() => pair.dispose())
 
-  it('does not depend on the clock of the client', async () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })
-    try {
-      await grab(store, 'a')
-      await grab(store, 'short', { resource: 'short', ttl: 300 })
-      expect(await ask(store, 'b')).toMatchObject({ granted: false, holders: [{ id: 'a' }] })
-      vi.setSystemTime(0)
-      expect((await store.renew({ resource: 'r', id: 'a', ttl: 60_000 })).ok).toBe(true)
-      expect(await ask(peer, 'c')).toMatchObject({ granted: false, holders: [{ id: 'a' }] })
-    } finally {
-      vi.useRealTimers()
-    }
-    await eventually(async () => expect((await ask(peer, 'd', { resource: 'short' })).granted).toBe(true))
-  })
+  it('does not depend on the clock of the client', () => expectServerClock(store, peer))
 
   it('is lost if somebody deletes its key, and the next token is higher', async () => {
     const lost = vi.fn()
@@ -210,16 +199,6 @@ function dial(servers: string): Promise<NatsConnection> {
 
 function newBucket(): string {
   return `test-${crypto.randomUUID()}`
-}
-
-function ask(store: LeaseStore, id: string, more: Partial<Ask> = {}) {
-  return store.acquire({ resource: 'r', id, owner: id, ttl: 60_000, ...more })
-}
-
-async function grab(store: LeaseStore, id: string, more?: Partial<Ask>) {
-  const answer = await ask(store, id, more)
-  if (!answer.granted) throw new Error(`${id} was refused`)
-  return answer.lease
 }
 
 async function consumersOf({ connection, bucket }: { connection: NatsConnection; bucket: string }) {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createAnalysisRepo, createOnce, firestoreJobs, type JobStore } from '../../src/once/index.ts'
 import { eventually } from '../eventually.ts'
 import { describeJobStore } from '../once/describe-job-store.ts'
+import { expectServerClock } from '../once/server-clock.ts'
 import { pushOnlyClock } from '../push-only-clock.ts'
 
 /** A status code of gRPC: the transaction must run again. */
@@ -69,20 +70,7 @@ describe('a job in a document of Firestore', () => {
     })
   })
 
-  it('is locked by the clock of the server, not of the worker', async () => {
-    await jobs.add('job')
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })
-    try {
-      const { expiresAt } = (await jobs.acquire('job', 'a', 60_000)) as { expiresAt: number }
-      expect(expiresAt).toBeLessThan(Date.now() - 80_000_000)
-      expect(await jobs.acquire('job', 'b', 60_000)).toMatchObject({ reason: 'locked' })
-      vi.setSystemTime(0)
-      expect(await jobs.acquire('job', 'b', 60_000)).toMatchObject({ reason: 'locked' })
-      expect(await jobs.refresh('job', 'a', 60_000)).not.toBeNull()
-    } finally {
-      vi.useRealTimers()
-    }
-  })
+  it('is locked by the clock of the server, not of the worker', () => expectServerClock(jobs))
 
   it('counts one attempt even if the transaction ran twice', async () => {
     let runs = 0

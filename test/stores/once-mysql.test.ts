@@ -1,8 +1,9 @@
 import { type Connection, createConnection, createPool, type Pool, type RowDataPacket } from 'mysql2/promise'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createOnce, type JobGrant, type MysqlClient, mysqlJobs } from '../../src/once/index.ts'
 import { describeJobStore } from '../once/describe-job-store.ts'
 import { expectOneHolder } from '../once/one-holder.ts'
+import { expectServerClock } from '../once/server-clock.ts'
 
 const { HOLDFAST_TEST_MYSQL_URL: url = '' } = process.env
 const COLUMN = { status: 'status', lockOwner: 'lock_owner', lockExpiresAt: 'lock_expires_at' }
@@ -62,18 +63,8 @@ describe('a job in a table of MySQL', () => {
     },
   )
 
-  it('is locked by the clock of the server, not of the worker', async () => {
-    const jobs = mysqlJobs(pool, { table: freshTable(), database })
-    await jobs.add('job')
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })
-    try {
-      const { expiresAt } = (await jobs.acquire('job', 'a', 60_000)) as JobGrant
-      expect(expiresAt).toBeLessThan(Date.now() - 80_000_000)
-      expect(await jobs.acquire('job', 'b', 60_000)).toMatchObject({ reason: 'locked' })
-    } finally {
-      vi.useRealTimers()
-    }
-  })
+  it('is locked by the clock of the server, not of the worker', () =>
+    expectServerClock(mysqlJobs(pool, { table: freshTable(), database })))
 
   it('is not changed if somebody changed it after it was read', async () => {
     const table = freshTable()

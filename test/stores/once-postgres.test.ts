@@ -1,10 +1,11 @@
 import pg from 'pg'
 import postgres from 'postgres'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createOnce, type JobGrant, type PostgresClient, postgresJobs } from '../../src/once/index.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createOnce, type PostgresClient, postgresJobs } from '../../src/once/index.ts'
 import { eventually } from '../eventually.ts'
 import { describeJobStore } from '../once/describe-job-store.ts'
 import { expectOneHolder } from '../once/one-holder.ts'
+import { expectServerClock } from '../once/server-clock.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: url = 'postgres://localhost' } = process.env
 const COLUMN = { status: 'status', lockOwner: 'lock_owner', lockExpiresAt: 'lock_expires_at' }
@@ -64,18 +65,8 @@ describe('a job in a table of Postgres', () => {
     await pool.query(`drop table "${table}"`)
   })
 
-  it('is locked by the clock of the server, not of the worker', async () => {
-    const jobs = postgresJobs(pool, { table: freshTable() })
-    await jobs.add('job')
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })
-    try {
-      const { expiresAt } = (await jobs.acquire('job', 'a', 60_000)) as JobGrant
-      expect(expiresAt).toBeLessThan(Date.now() - 80_000_000)
-      expect(await jobs.acquire('job', 'b', 60_000)).toMatchObject({ reason: 'locked' })
-    } finally {
-      vi.useRealTimers()
-    }
-  })
+  it('is locked by the clock of the server, not of the worker', () =>
+    expectServerClock(postgresJobs(pool, { table: freshTable() })))
 
   it('is locked for its whole TTL even if the statement had to wait for the row', async () => {
     const table = freshTable()

@@ -102,6 +102,21 @@ describe('a job in a table of SQLite', () => {
     other.close()
   })
 
+  it('is not locked in a file that was deleted or replaced, which no other process can see', async () => {
+    // Without a log, SQLite itself refuses to write to a deleted file.
+    database.exec('pragma journal_mode = wal')
+    const jobs = sqliteJobs(database)
+    await jobs.add('job')
+    await Promise.all(['', '-wal', '-shm'].map((suffix) => rm(path + suffix)))
+    const gone = { code: 'store-failed', message: expect.stringContaining('was deleted or replaced') }
+    await expect(jobs.acquire('job', 'a', 1000)).rejects.toMatchObject(gone)
+    const replaced = new DatabaseSync(path)
+    onTestFinished(() => replaced.close())
+    await sqliteJobs(replaced).add('job')
+    await expect(jobs.acquire('job', 'a', 1000)).rejects.toMatchObject(gone)
+    expect(await sqliteJobs(replaced).acquire('job', 'b', 1000)).toMatchObject({ acquired: true })
+  })
+
   it('needs a database and valid options', () => {
     for (const none of [null, {}, 10n, './jobs.db'])
       expect(() => sqliteJobs(none as never)).toThrow(

@@ -104,7 +104,7 @@ export async function opened<const K extends readonly ('Page' | 'Tab')[]>(
 }
 
 /** The changes of the shown data, without what was shown before. */
-export function changesOf(surface: Surface): { readonly type: string }[] {
+export function changesOf(surface: Sync<Item>): { readonly type: string }[] {
   const seen: { readonly type: string }[] = []
   surface.subscribe((change) => {
     const { previous, ...rest } = { previous: undefined, ...change }

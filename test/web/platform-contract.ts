@@ -54,7 +54,7 @@ export const platformCases: readonly PlatformCase[] = [
     expected: ['mine', 'AbortError'],
   },
   {
-    title: 'a shared lock has several holders, and none passes one who waits for it alone',
+    title: 'a shared lock has several holders, and none passes a waiter for an exclusive one',
     async observe({ locks }) {
       const holders = [held(locks, 'shared', { mode: 'shared' }), held(locks, 'shared', { mode: 'shared' })]
       await Promise.all(holders.map(({ granted }) => granted))

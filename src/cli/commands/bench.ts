@@ -1,6 +1,6 @@
 import { randomId } from '../../base/random-id.ts'
 import { createLeases, type Leases } from '../../core/index.ts'
-import { type Command, STORE_OPTIONS } from '../command.ts'
+import { type Command, STORE_OPTIONS, valueOption } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { openStore, storeAddress, withoutPassword, withStore } from '../stores/index.ts'
 import type { OpenedStore } from '../stores/opened-store.ts'
@@ -24,12 +24,12 @@ waiter on another connection. The names of its leases begin with holdfast-bench.
 long as those of other released leases.`,
   positionalCount: [0, 1],
   options: {
-    duration: { type: 'string', value: '<duration>', help: 'how long each measurement takes (default 1s)' },
+    duration: valueOption('<duration>', 'how long each measurement takes (default 1s)'),
     ...STORE_OPTIONS,
   },
   examples: [
-    { line: 'holdfast bench', text: 'measure the configured store' },
-    { line: 'holdfast bench redis://localhost --duration 5s', text: 'measure this one, and for longer' },
+    ['holdfast bench', 'measure the configured store'],
+    ['holdfast bench redis://localhost --duration 5s', 'measure this one, and for longer'],
   ],
 
   async run({ positionals, settings, terminal }) {

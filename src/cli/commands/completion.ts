@@ -100,9 +100,9 @@ export const completion: Command = {
   positionalCount: [1, 1],
   options: {},
   examples: [
-    { line: 'eval "$(holdfast completion bash)"', text: 'in ~/.bashrc' },
-    { line: 'eval "$(holdfast completion zsh)"', text: 'in ~/.zshrc, after compinit' },
-    { line: 'holdfast completion fish > ~/.config/fish/completions/holdfast.fish', text: 'once, for fish' },
+    ['eval "$(holdfast completion bash)"', 'in ~/.bashrc'],
+    ['eval "$(holdfast completion zsh)"', 'in ~/.zshrc, after compinit'],
+    ['holdfast completion fish > ~/.config/fish/completions/holdfast.fish', 'once, for fish'],
   ],
 
   async run({ positionals: [shell = ''], terminal }) {

@@ -20,8 +20,8 @@ file, directory, table or bucket if it is missing. Exits with ${EXIT.no} when a 
   positionalCount: [0, 1],
   options: STORE_OPTIONS,
   examples: [
-    { line: 'holdfast doctor', text: 'check the configured store' },
-    { line: 'holdfast doctor postgres://app@db/app', text: 'check this one' },
+    ['holdfast doctor', 'check the configured store'],
+    ['holdfast doctor postgres://app@db/app', 'check this one'],
   ],
 
   async run({ positionals, settings, terminal }) {

@@ -11,13 +11,13 @@ const SHOWN_WAITERS = 10
 
 export const inspect: Command = {
   usage: 'inspect [options] <resource>',
-  description: `Shows who holds the leases of a resource, since when and until when, and who waits for it. Exits with ${EXIT.no} when nobody
-holds one.`,
+  description: `Shows who holds the leases of a resource, since when and until when, and the waiting callers in their order.
+Exits with ${EXIT.no} when nobody holds one.`,
   positionalCount: [1, 1],
   options: STORE_OPTIONS,
   examples: [
-    { line: 'holdfast inspect backup', text: 'who holds it' },
-    { line: 'holdfast inspect backup >/dev/null && echo busy', text: 'check it in a script' },
+    ['holdfast inspect backup', 'who holds it'],
+    ['holdfast inspect backup >/dev/null && echo busy', 'check it in a script'],
   ],
 
   async run({ positionals: [resource = ''], settings, terminal }) {

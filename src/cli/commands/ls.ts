@@ -1,6 +1,6 @@
 import type { LeaseRecord } from '../../base/records.ts'
 import type { LookingStore } from '../../core/index.ts'
-import { type Command, STORE_OPTIONS } from '../command.ts'
+import { type Command, STORE_OPTIONS, valueOption } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { leaseToJson } from '../lease-json.ts'
 import { countHolders, countWaiters, leaseTable, NOTHING_HELD } from '../lease-table.ts'
@@ -18,13 +18,13 @@ export const ls: Command = {
     'Lists the leases that are held, ordered by resource. In a pipe: one line for each, with tabs between fields.',
   positionalCount: [0, 1],
   options: {
-    limit: { type: 'string', value: '<number>', help: `how many to list at most (default ${DEFAULT_LIMIT})` },
+    limit: valueOption('<number>', `how many to list at most (default ${DEFAULT_LIMIT})`),
     ...STORE_OPTIONS,
   },
   examples: [
-    { line: 'holdfast ls', text: 'who holds which lease' },
-    { line: 'holdfast ls backup: --store redis://localhost', text: 'only names that begin with backup:' },
-    { line: `holdfast ls --json | jq -r '.[].owner'`, text: 'for programs' },
+    ['holdfast ls', 'who holds which lease'],
+    ['holdfast ls backup: --store redis://localhost', 'only names that begin with backup:'],
+    [`holdfast ls --json | jq -r '.[].owner'`, 'for programs'],
   ],
 
   async run({ positionals: [prefix = ''], settings, terminal }) {

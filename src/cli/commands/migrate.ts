@@ -1,5 +1,5 @@
 import { checkDependencies } from '../../server/index.ts'
-import { type Command, STORE_OPTIONS } from '../command.ts'
+import { type Command, STORE_OPTIONS, valueOption } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { usageFailure } from '../failure.ts'
 import { storeAddress, withoutPassword, withStore } from '../stores/index.ts'
@@ -12,18 +12,14 @@ and secrets, or a bucket. Run it before a deployment, with the role that owns th
 several machines at once. Nodes of the version before go on. Redis and files need no migration.`,
   positionalCount: [0, 1],
   options: {
-    grant: {
-      type: 'string',
-      value: '<role>',
-      help: 'a role of Postgres that gets what a node needs: usage, select, insert, update, delete',
-    },
+    grant: valueOption(
+      '<role>',
+      'a role of Postgres that gets what a node needs: usage, select, insert, update, delete',
+    ),
     ...STORE_OPTIONS,
   },
   examples: [
-    {
-      line: 'holdfast migrate --store postgres://owner@db/app --grant app',
-      text: 'then serve with postgres://app@db/app',
-    },
+    ['holdfast migrate --store postgres://owner@db/app --grant app', 'then serve with postgres://app@db/app'],
   ],
 
   async run({ positionals, settings, terminal }) {

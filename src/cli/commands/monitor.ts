@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { show } from '../../base/arguments.ts'
 import { collect, type MonitorResult, report, type ScoreOptions, score } from '../../telemetry/index-node.ts'
-import type { Command, Invocation } from '../command.ts'
+import { type Command, type Invocation, valueOption } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { Failure, usageFailure } from '../failure.ts'
 import type { CommandSettings } from '../settings.ts'
@@ -47,45 +47,30 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 export const monitor: Command = {
   usage: `monitor <${Object.keys(ACTIONS).join('|')}> [options] [file…]`,
   description: `collect reads events from files or standard input, one JSON object per line, and writes them into a folder.
+
 score judges the collected events. It exits with ${EXIT.no} when a rollback is required, and with ${EXIT.badInput} on bad input.
+
 report writes an HTML report and a page for each incident, and notifies Slack and PagerDuty once of each. It exits
 with ${EXIT.no} when one of them could not be notified.`,
   positionalCount: [1, Number.POSITIVE_INFINITY],
   options: {
-    directory: { type: 'string', value: '<folder>', help: 'the folder of the events (default telemetry)' },
-    thresholds: {
-      type: 'string',
-      value: '<file>',
-      help: 'score, report: bounds in TOML or JSON (default: built in)',
-    },
-    reports: {
-      type: 'string',
-      value: '<folder>',
-      help: 'report: the folder of the reports (default reports)',
-    },
-    'slack-url': {
-      type: 'string',
-      value: '<url>',
+    directory: valueOption('<folder>', 'the folder of the events (default telemetry)'),
+    thresholds: valueOption('<file>', 'score, report: bounds in TOML or JSON (default: built in)'),
+    reports: valueOption('<folder>', 'report: the folder of the reports (default reports)'),
+    'slack-url': valueOption('<url>', 'report: an incoming webhook of Slack', { setting: 'environment' }),
+    'pagerduty-key': valueOption('<key>', 'report: the integration key of a PagerDuty service', {
       setting: 'environment',
-      help: 'report: an incoming webhook of Slack',
-    },
-    'pagerduty-key': {
-      type: 'string',
-      value: '<key>',
-      setting: 'environment',
-      help: 'report: the integration key of a PagerDuty service',
-    },
-    'pagerduty-url': {
-      type: 'string',
-      value: '<url>',
-      setting: 'environment',
-      help: 'report: the address of PagerDuty; in the EU https://events.eu.pagerduty.com/v2/enqueue',
-    },
+    }),
+    'pagerduty-url': valueOption(
+      '<url>',
+      'report: the address of PagerDuty; in the EU https://events.eu.pagerduty.com/v2/enqueue',
+      { setting: 'environment' },
+    ),
   },
   examples: [
-    { line: 'app | holdfast monitor collect', text: 'collect the events that a program prints' },
-    { line: 'holdfast monitor score || roll-back', text: 'judge them' },
-    { line: 'holdfast monitor report --reports public', text: 'write public/report.html' },
+    ['app | holdfast monitor collect', 'collect the events that a program prints'],
+    ['holdfast monitor score || roll-back', 'judge them'],
+    ['holdfast monitor report --reports public', 'write public/report.html'],
   ],
 
   async run({ positionals: [name = '', ...files], settings, terminal }: Invocation) {

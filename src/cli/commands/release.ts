@@ -1,6 +1,6 @@
 import type { LeaseRecord } from '../../base/records.ts'
 import { checkResource } from '../../base/resource-name.ts'
-import { type Command, STORE_OPTIONS } from '../command.ts'
+import { type Command, flag, STORE_OPTIONS, valueOption } from '../command.ts'
 import { timeLeft } from '../describe-lease.ts'
 import { EXIT } from '../exit-codes.ts'
 import { usageFailure } from '../failure.ts'
@@ -16,20 +16,16 @@ other holders aborts, and a resource that checks tokens refuses theirs. On a ter
 Exits with ${EXIT.no} when nobody held the lease, or when the answer was no.`,
   positionalCount: [1, 1],
   options: {
-    force: { type: 'boolean', help: 'required, because only the holder may release without force' },
-    yes: { type: 'boolean', short: 'y', help: 'do not ask for confirmation' },
-    token: {
-      type: 'string',
-      value: '<number>',
-      help: 'end the lease with this token, also if it only keeps the resource',
-    },
-    all: { type: 'boolean', help: 'end all leases of the resource' },
+    force: flag('required, because only the holder may release without force'),
+    yes: flag('do not ask for confirmation', 'y'),
+    token: valueOption('<number>', 'end the lease with this token, also if it only keeps the resource'),
+    all: flag('end all leases of the resource'),
     ...STORE_OPTIONS,
   },
   examples: [
-    { line: 'holdfast release --force backup', text: 'show the holder, ask, and end the lease' },
-    { line: 'holdfast release --force --yes backup', text: 'in a script' },
-    { line: 'holdfast release --force --yes --all pool', text: 'all holders of a shared resource' },
+    ['holdfast release --force backup', 'show the holder, ask, and end the lease'],
+    ['holdfast release --force --yes backup', 'in a script'],
+    ['holdfast release --force --yes --all pool', 'all holders of a shared resource'],
   ],
 
   async run({ positionals: [resource = ''], settings, terminal }) {

@@ -21,24 +21,21 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
   runsCommand: true,
   options: RUN_OPTIONS,
   examples: [
-    { line: 'holdfast run backup -- ./backup.sh --full', text: 'one backup at a time; the next one waits' },
-    {
-      line: 'holdfast run backup --if-available -- ./backup.sh',
-      text: 'skip this one if another is running',
-    },
-    {
-      line: 'holdfast run report --if-available --at-least 4m --store redis://db -- ./report.sh',
-      text: 'in the cron of several machines: once every five minutes, also if it is done in a second',
-    },
-    { line: 'holdfast run encode --share 4 -- ./encode.sh', text: 'at most four at a time' },
-    {
-      line: 'holdfast run deploy --wait 5m -m ticket=OPS-7 --store redis://db -- make deploy',
-      text: 'across machines; wait at most 5 minutes',
-    },
-    {
-      line: `holdfast run report -- sh -c 'psql -v token="$HOLDFAST_TOKEN" -f report.sql'`,
-      text: 'pass the token to the database, which refuses an older one',
-    },
+    ['holdfast run backup -- ./backup.sh --full', 'one backup at a time; the next one waits'],
+    ['holdfast run backup --if-available -- ./backup.sh', 'skip this one if another is running'],
+    [
+      'holdfast run report --if-available --at-least 4m --store redis://db -- ./report.sh',
+      'in the cron of several machines: once every five minutes, also if it is done in a second',
+    ],
+    ['holdfast run encode --share 4 -- ./encode.sh', 'at most four at a time'],
+    [
+      'holdfast run deploy --wait 5m -m ticket=OPS-7 --store redis://db -- make deploy',
+      'across machines; wait at most 5 minutes',
+    ],
+    [
+      `holdfast run report -- sh -c 'psql -v token="$HOLDFAST_TOKEN" -f report.sql'`,
+      'pass the token to the database, which refuses an older one',
+    ],
   ],
 
   async run({ positionals: [resource = ''], childCommand: command, settings, terminal }) {

@@ -7,7 +7,7 @@ import { checkDependencies, jsonLog, type OnTelemetry } from '../../server/index
 import { createServer, type HoldfastServer, Listener } from '../../server/node/index.ts'
 import { receiveTelemetry, type Sink } from '../../telemetry/index.ts'
 import { fileSink } from '../../telemetry/index-node.ts'
-import { type Command, type Options, STORE_OPTIONS, settingOption } from '../command.ts'
+import { type Command, type Options, STORE_OPTIONS, settingOption, valueOption } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { asFailure, Failure, usageFailure } from '../failure.ts'
 import { formatDuration } from '../format-duration.ts'
@@ -23,25 +23,20 @@ export const serve: Command = {
   usage: 'serve [options]',
   description: `Runs the document lock service: HTTP and WebSocket, with a dashboard and a demo editor. Every setting may also be
 in the environment (HOLDFAST_PORT) or in the file. Contents, the audit trail, and secrets that are not set are where
-the locks are. SIGTERM and Ctrl-C close the service after the
-current requests; locks stay in the store.`,
+the locks are. SIGTERM and Ctrl-C close the service after the current requests; locks stay in the store.`,
   positionalCount: [0, 0],
   options: {
     ...serverOptions(),
     ...STORE_OPTIONS,
-    telemetry: {
-      type: 'string',
-      value: '<folder>',
-      help: 'where to write what pages post to /telemetry (default: it is refused)',
-    },
+    telemetry: valueOption(
+      '<folder>',
+      'where to write what pages post to /telemetry (default: it is refused)',
+    ),
   },
   examples: [
-    { line: 'holdfast serve', text: 'on http://127.0.0.1:4321, with a SQLite file' },
-    {
-      line: 'holdfast serve --host 0.0.0.0 --port 8080 --config server.toml',
-      text: 'for clients on other machines',
-    },
-    { line: 'holdfast serve --store postgres://app@db/app', text: 'one of several nodes' },
+    ['holdfast serve', 'on http://127.0.0.1:4321, with a SQLite file'],
+    ['holdfast serve --host 0.0.0.0 --port 8080 --config server.toml', 'for clients on other machines'],
+    ['holdfast serve --store postgres://app@db/app', 'one of several nodes'],
   ],
 
   async run({ settings, terminal }) {

@@ -15,8 +15,8 @@ to select, inspect, filter, sort and release. In a pipe, or with --json: a line 
   positionalCount: [0, 1],
   options: STORE_OPTIONS,
   examples: [
-    { line: 'holdfast watch', text: 'a live table of all leases' },
-    { line: `holdfast watch backup: | jq -r '.type + " " + .resource'`, text: 'changes, for programs' },
+    ['holdfast watch', 'a live table of all leases'],
+    [`holdfast watch backup: | jq -r '.type + " " + .resource'`, 'changes, for programs'],
   ],
 
   async run({ positionals: [prefix = ''], settings, terminal }) {

@@ -3,7 +3,7 @@ import { show } from '../../base/arguments.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { JsonObject } from '../../base/records.ts'
 import { SETTINGS } from '../../configuration/settings.ts'
-import { type Options, STORE_OPTIONS, settingOption } from '../command.ts'
+import { flag, type Options, STORE_OPTIONS, settingOption, valueOption } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { usageFailure } from '../failure.ts'
 import type { CommandSettings } from '../settings.ts'
@@ -12,51 +12,38 @@ import type { CommandSettings } from '../settings.ts'
 const MAX_GRACE_SHARE = 0.4
 
 export const RUN_OPTIONS: Options = {
-  wait: {
-    type: 'string',
-    value: '<duration>',
-    setting: 'environment',
-    help: 'the longest wait for the lease, and for a store that cannot be reached (default: no limit for the lease)',
-  },
-  'if-available': { type: 'boolean', help: `do not wait: exit with ${EXIT.held} if another holds the lease` },
+  wait: valueOption(
+    '<duration>',
+    'the longest wait for the lease, and for a store that cannot be reached (default: no limit for the lease)',
+    { setting: 'environment' },
+  ),
+  'if-available': flag(`do not wait: exit with ${EXIT.held} if another holds the lease`),
   ttl: {
     ...settingOption('ttl'),
     help: `how long the lease outlives a holder that died (default ${SETTINGS.ttl.usual})`,
   },
-  share: {
-    type: 'string',
-    value: '<number>',
-    help: 'how many may hold the lease together; "unlimited" for a reader (default: only one)',
-  },
-  'at-least': {
-    type: 'string',
-    value: '<duration>',
-    help: 'how long the resource stays taken after the grant, even if the command ends earlier',
-  },
-  'lock-delay': {
-    type: 'string',
-    value: '<duration>',
-    help: 'how long the resource stays taken after the lease has expired; not after it was released',
-  },
-  grace: {
-    type: 'string',
-    value: '<duration>',
-    help: 'the time between SIGTERM and SIGKILL (default: a sixth of the TTL)',
-  },
-  owner: {
-    type: 'string',
-    value: '<name>',
+  share: valueOption(
+    '<number>',
+    'how many may hold the lease together; "unlimited" for a reader (default: only one)',
+  ),
+  'at-least': valueOption(
+    '<duration>',
+    'how long the resource stays taken after the grant, even if the command ends earlier',
+  ),
+  'lock-delay': valueOption(
+    '<duration>',
+    'how long the resource stays taken after the lease has expired; not after it was released',
+  ),
+  grace: valueOption('<duration>', 'the time between SIGTERM and SIGKILL (default: a sixth of the TTL)'),
+  owner: valueOption('<name>', 'the name of the holder that others see (default user@host:pid)', {
     setting: 'environment',
-    help: 'the name of the holder that others see (default user@host:pid)',
-  },
-  metadata: {
-    type: 'string',
-    short: 'm',
-    value: '<key=value>',
-    multiple: true,
-    help: 'data about the holder that others see; repeat it, or give one JSON object',
-  },
-  quiet: { type: 'boolean', short: 'q', help: 'print nothing about the wait' },
+  }),
+  metadata: valueOption(
+    '<key=value>',
+    'data about the holder that others see; repeat it, or give one JSON object',
+    { short: 'm', multiple: true },
+  ),
+  quiet: flag('print nothing about the wait', 'q'),
   ...STORE_OPTIONS,
 }
 

@@ -1,10 +1,9 @@
-import { type LeaseError, messageOf } from '../../base/errors.ts'
 import { isAccessDenied } from '../../clients/mysql-errors.ts'
 import { mysqlStore } from '../../stores/mysql/index.ts'
 import {
-  accessDenied,
   type BackendWarning,
   CONNECT_LIMIT_MS,
+  firstAnswer,
   loadClient,
   type OpenedStore,
   optional,
@@ -22,11 +21,7 @@ export async function openMysql(url: URL): Promise<OpenedStore> {
     await store.close()
     await pool.end()
   }
-  // Fails now if the server cannot be reached or refuses us. Later calls of the store retry instead.
-  await store.read(['-']).catch(async (error: LeaseError) => {
-    await close().catch(() => {})
-    throw isAccessDenied(error.cause) ? accessDenied(messageOf(error.cause), 'mysql', error.cause) : error
-  })
+  await firstAnswer({ store, close }, 'mysql', isAccessDenied)
   return {
     store,
     close,
@@ -42,7 +37,7 @@ export async function openMysql(url: URL): Promise<OpenedStore> {
     },
     async backendInfo() {
       const [rows] = await pool.query(
-        'select version() as version, @@innodb_flush_log_at_trx_commit as flushes, @@sync_binlog as syncs',
+        'select version() as version, @@innodb_flush_log_at_trx_commit as flushes',
       )
       const [{ version, flushes } = {}] = rows as Record<string, unknown>[]
       const name = String(version).includes('MariaDB') ? 'MariaDB' : 'MySQL'

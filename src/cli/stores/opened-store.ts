@@ -1,4 +1,4 @@
-import { LeaseError } from '../../base/errors.ts'
+import { LeaseError, messageOf } from '../../base/errors.ts'
 import type { LeaseStore } from '../../core/index.ts'
 import type { AuditLog, Bus, DocumentStore, SecretStore } from '../../server/index.ts'
 import { EXIT } from '../exit-codes.ts'
@@ -76,6 +76,22 @@ export async function loadClient<T>(
     EXIT.failed,
     `${backend} needs a client that is not installed; run npm install ${first}${or} where holdfast is installed`,
   )
+}
+
+/**
+ * Asks the store once. Fails now if the server cannot be reached or refuses us; later calls of the store retry instead.
+ * `isDenied`: whether the cause of an error is a wrong user or password.
+ */
+export async function firstAnswer(
+  { store, close }: Pick<OpenedStore, 'store' | 'close'>,
+  scheme: string,
+  isDenied: (cause: unknown) => boolean,
+): Promise<void> {
+  await store.read(['-']).catch(async (error: LeaseError) => {
+    await close().catch(() => {})
+    const { cause } = error
+    throw isDenied(cause) ? accessDenied(messageOf(cause), scheme, cause) : error
+  })
 }
 
 /** The server was reached, but refused the user. `reason`: in the words of the server. */

@@ -1,11 +1,10 @@
-import { type LeaseError, messageOf } from '../../base/errors.ts'
 import { followConnection } from '../../clients/connection.ts'
 import { type PostgresClient, postgresDatabase } from '../../clients/postgres.ts'
 import { codeOf } from '../../clients/store-error.ts'
 import { inspectPostgres, postgresStore } from '../../stores/postgres/index.ts'
 import {
-  accessDenied,
   CONNECT_LIMIT_MS,
+  firstAnswer,
   loadClient,
   type OpenedStore,
   optional,
@@ -39,13 +38,7 @@ export async function openPostgres(url: URL): Promise<OpenedStore> {
   }
   // The first call of the store repairs what is missing. Its error, if there is one, is the one to show.
   const found = await inspectPostgres(client, place).catch(() => null)
-  // Fails now if the server cannot be reached or refuses us. Later calls of the store retry instead.
-  await store.read(['-']).catch(async (error: LeaseError) => {
-    await close().catch(() => {})
-    const { cause } = error
-    if (INVALID_AUTHORIZATION.test(codeOf(cause))) throw accessDenied(messageOf(cause), 'postgres', cause)
-    throw error
-  })
+  await firstAnswer({ store, close }, 'postgres', (cause) => INVALID_AUTHORIZATION.test(codeOf(cause)))
   const nameOf = (part: string) => `${table ?? 'holdfast'}_${part}`
   return {
     store,

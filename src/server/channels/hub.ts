@@ -56,6 +56,8 @@ export class Hub implements ChannelsHub {
   readonly #bus: Bus
   readonly #clock: Clock
   readonly #naming: EventNaming
+  /** That of our own client, and that of all others. */
+  readonly #namings: ReadonlySet<EventNaming>
   readonly #activityTimeoutMs: number
   readonly #limits: ChannelLimits
   readonly #subscribers = new Subscribers<Socket>((channel, isOccupied) =>
@@ -83,6 +85,7 @@ export class Hub implements ChannelsHub {
     this.#bus = bus
     this.#clock = clock
     this.#naming = naming
+    this.#namings = new Set(['plain', naming])
     this.#activityTimeoutMs = expectDuration('activityTimeout', activityTimeout, MIN_ACTIVITY_TIMEOUT_MS)
     this.#limits = limitsOf(options.limits)
     this.#signing = new Signing(key, secret)
@@ -113,9 +116,9 @@ export class Hub implements ChannelsHub {
   }
 
   broadcast(channel: string, event: string, data: object, except?: string): void {
-    const namings = new Set<EventNaming>(['plain', this.#naming])
-    for (const target of isSigned(channel) ? [channel] : FORMS.map((form) => form + channel))
-      for (const naming of namings) {
+    const targets = isSigned(channel) ? [channel] : FORMS.map((form) => form + channel)
+    for (const target of targets.filter((each) => this.#subscribers.has(each)))
+      for (const naming of this.#namings) {
         const createText = () => formatFrame(eventName(event, naming), data, { channel: target })
         const isMeant = (socket: Socket) => socket.naming === naming && socket.id !== except
         this.#subscribers.send(target, createText, isMeant)

@@ -28,6 +28,10 @@ export class Subscribers<Socket extends Subscriber> {
     this.#onOccupied(channel, false)
   }
 
+  has(channel: string): boolean {
+    return this.#byChannel.has(channel)
+  }
+
   /** The text is created once for all sockets, and not at all if nobody has subscribed. */
   send(channel: string, createText: () => string, isMeant: (socket: Socket) => boolean = () => true): void {
     const sockets = this.#byChannel.get(channel)

@@ -102,11 +102,15 @@ export class Authenticator {
     how: Pick<Authentication, 'byToken' | 'isNew' | 'setCookie'>,
   ): Promise<Authentication> {
     const { id, role = 'session' } = result
-    const known = this.#known.get(id) ?? { publicId: await publicIdOf(id), clients: new Map() }
-    setLimited(this.#known, id, known, MAX_IDENTITIES)
+    let known = this.#known.get(id)
+    if (!known) {
+      known = { publicId: await publicIdOf(id), clients: new Map() }
+      setLimited(this.#known, id, known, MAX_IDENTITIES)
+    }
+    const { publicId, clients } = known
     // The claims are those of this request: what `identify` says may change from one request to the next.
-    const identity: Identity = { ...result, role, publicId: known.publicId }
-    return { identity, client: (clientId) => clientOf(known.clients, identity, clientId), ...how }
+    const identity: Identity = { ...result, role, publicId }
+    return { identity, client: (clientId) => clientOf(clients, identity, clientId), ...how }
   }
 }
 

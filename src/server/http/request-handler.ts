@@ -129,6 +129,7 @@ export class RequestHandler {
     const { senderOf, clientOf } = this.#options
     const { raw, url } = context.req
     const sender = senderOf(header, connectionOf(context))
+    if (!clientOf && sender.host !== '') return sender
     return {
       ...sender,
       address: clientOf ? this.#clientOf(clientOf, raw, context.env) : sender.address,
@@ -167,7 +168,7 @@ export class RequestHandler {
     request.authentication = authentication
     if (authentication.setCookie !== undefined) headers['Set-Cookie'] = authentication.setCookie
     this.#checkOrigin(route, authentication, request)
-    const resource = request.checkNames(settings.maxRoomBytes)
+    const resource = request.checkNames(route, settings.maxRoomBytes)
     if (route.action !== 'identified' && !(await authorize(request.identity, route.action, resource)))
       throw forbidden(route.action)
     const bytes = settings[route.limit ?? 'maxBody']

@@ -29,6 +29,20 @@ interface Refused extends Pick<Answered, 'id' | 'path' | 'status'> {
   readonly sender: Sender
 }
 
+/** What the log tells of a request. */
+type Fields = {
+  readonly request_id: string
+  readonly method: string
+  readonly route: string | undefined
+  readonly status: number
+  path?: string
+  client?: string
+  user?: string
+  ms?: number
+  error?: string
+  stack?: string
+}
+
 /** The label of requests that no route takes. Their paths are texts of strangers. */
 const NO_ROUTE = 'none'
 const METHODS = new Set(['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'HEAD', 'PATCH'])
@@ -45,11 +59,10 @@ export class RequestLog {
     const { meter } = this.#options
     const { id, path, status, ms, failure } = answered
     if (meter) notify(() => meter.request(route, method, status, ms / 1000, request.isLong))
-    const fields = {
-      ...this.#fields({ id, method, route, path, status, sender: request.sender }),
-      ...(request.identity.publicId !== '' && { user: request.identity.publicId }),
-      ms: Math.round(ms * 100) / 100,
-    }
+    const fields = this.#fields({ id, method, route, path, status, sender: request.sender })
+    const { publicId } = request.identity
+    if (publicId !== '') fields.user = publicId
+    fields.ms = Math.round(ms * 100) / 100
     const isError = status >= 500 && asHttpError(failure).code !== 'stopping'
     if (isError) this.#write('error', { ...fields, ...errorFields(failure, status === 500) })
     else this.#write(isFrequent ? 'debug' : 'info', fields)
@@ -63,19 +76,14 @@ export class RequestLog {
     this.#write('info', this.#fields({ ...refused, method, route }))
   }
 
-  #fields({ id, method, route, path, status, sender }: Refused): Record<string, unknown> {
-    const { logRooms } = this.#options.settings
-    return {
-      request_id: id,
-      method,
-      route,
-      ...(logRooms && { path }),
-      status,
-      ...(sender.address !== '' && { client: sender.address }),
-    }
+  #fields({ id, method, route, path, status, sender }: Refused): Fields {
+    const fields: Fields = { request_id: id, method, route, status }
+    if (this.#options.settings.logRooms) fields.path = path
+    if (sender.address !== '') fields.client = sender.address
+    return fields
   }
 
-  #write(level: 'debug' | 'info' | 'error', fields: Record<string, unknown>): void {
+  #write(level: 'debug' | 'info' | 'error', fields: Fields): void {
     notify(this.#options.log, level, 'request', fields)
   }
 }

@@ -9,7 +9,7 @@ import { HttpError } from './http-error.ts'
 import type { Sender } from './proxies.ts'
 import type { QueryParameter } from './query.ts'
 import type { HeaderOf } from './request-headers.ts'
-import type { RouteRequest } from './route.ts'
+import type { Route, RouteRequest } from './route.ts'
 
 const CLIENT = CLIENT_HEADER.toLowerCase()
 const UNIDENTIFIED: Identity = { id: '', publicId: '', role: 'session' }
@@ -55,19 +55,22 @@ export class IncomingRequest implements RouteRequest<never> {
     return AbortSignal.any([this.#context.req.raw.signal, this.#stop])
   }
 
-  /** Checks the names in the path, and returns the one that the request is about. */
-  checkNames(maxRoomBytes: number): string {
+  /**
+   * Checks the names in the path, and in the query of a route that takes one there. Returns the one that the request
+   * is about; empty if it is about all of them.
+   */
+  checkNames({ query = {} }: Route, maxRoomBytes: number): string {
     const { req } = this.#context
     const room = req.param('roomId')
     if (room !== undefined) {
-      const [path = ''] = req.url.split('?', 1)
-      if (!isDecodable(path)) throw invalidRoom(maxRoomBytes)
+      const { url } = req
+      if (url.includes('%') && !isDecodable(url.split('?', 1)[0] ?? '')) throw invalidRoom(maxRoomBytes)
       this.room = checkRoom(room, maxRoomBytes)
       return this.room
     }
-    const resource = req.param('resource') ?? req.query('resource')
+    const resource = req.param('resource') ?? ('resource' in query ? req.query('resource') : undefined)
     if (resource === undefined) return ''
-    if (!isDecodable(req.url))
+    if (req.url.includes('%') && !isDecodable(req.url))
       throw new HttpError(400, 'invalid_argument', 'resource: expected percent-encoded UTF-8')
     this.resource = checkResource(resource)
     return this.resource
@@ -112,7 +115,7 @@ function invalidRoom(maxBytes: number): HttpError {
 /** The router leaves invalid UTF-8 as it is. Then `%ff` would be the same name as `%25ff`. */
 function isDecodable(url: string): boolean {
   try {
-    return !url.includes('%') || decodeURIComponent(url) !== ''
+    return decodeURIComponent(url) !== ''
   } catch {
     return false
   }

@@ -10,7 +10,6 @@ import {
   expectWhole,
   refuse,
 } from '../../base/arguments.ts'
-import { systemClock } from '../../base/clock.ts'
 import { limitKeyOf } from '../../base/ip-address.ts'
 import type { ChannelsHub, Connection } from '../channels/index.ts'
 import { isTrustedOrigin } from '../http/origins.ts'
@@ -18,6 +17,8 @@ import type { HeaderOf } from '../http/request-headers.ts'
 
 /** How long a client has to answer a close before its connection is cut. */
 const CLOSE_LIMIT_MS = 2000
+/** The code of RFC 6455 for a server that goes down, for sockets that nobody has told more. */
+const GOING_AWAY = 1001
 
 export interface SocketsOptions {
   /** Sockets are at `{path}/{key}`. Default `/app`. */
@@ -36,7 +37,7 @@ export interface SocketsOptions {
 }
 
 export interface AttachedSockets extends AsyncDisposable {
-  /** Accepts no more sockets, and resolves when the open ones are closed. Call `hub.close()` first, which tells them. */
+  /** Accepts no more sockets, and resolves when the open ones are closed. Call `hub.close()` first, which tells them why. */
   close(): Promise<void>
 }
 
@@ -53,11 +54,18 @@ export function attachSockets(
 ): AttachedSockets {
   checkArguments(server, hub, options)
   const { path = '/app', origins = hub.origins, maxPayload = 16_384, maxBuffered = 1_048_576 } = options
-  const webSockets = new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false })
+  // Its types do not know `closeTimeout` yet.
+  const limits = { maxPayload, closeTimeout: CLOSE_LIMIT_MS }
+  const webSockets = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    autoPong: false,
+    ...limits,
+  })
   const frameOf = frameEncoder()
 
   const upgrade = (request: IncomingMessage, stream: Duplex, head: Buffer) => {
-    const url = URL.parse(request.url ?? '', 'http://server')
+    const url = addressOf(request)
     const key = url?.pathname.startsWith(`${path}/`) ? url.pathname.slice(path.length + 1) : null
     if (!url || key === null) {
       // Another listener may handle it.
@@ -90,7 +98,10 @@ export function attachSockets(
         if (isBinary) connection.close(1003, 'frames are text')
         else handler.received(String(message))
       })
-      webSocket.on('ping', handler.alive)
+      webSocket.on('ping', (data) => {
+        handler.alive()
+        connection.pong(data)
+      })
       webSocket.on('pong', handler.alive)
       webSocket.on('close', handler.closed)
     })
@@ -102,7 +113,7 @@ export function attachSockets(
       webSockets.clients,
       (client) => new Promise((resolve) => client.once('close', resolve)),
     )
-    for (const client of webSockets.clients) terminateLater(client)
+    for (const client of webSockets.clients) client.close(GOING_AWAY)
     await Promise.all(closed)
   }
   server.on('upgrade', upgrade)
@@ -130,24 +141,19 @@ function connect(
   stream: Duplex,
   frameOf: (text: string) => Buffer,
   maxBuffered: number,
-): Connection {
+): Connection & { pong(data: Buffer): void } {
+  const write = (run: () => void) => {
+    if (webSocket.readyState !== WebSocket.OPEN) return
+    if (stream.writableLength > maxBuffered) webSocket.terminate()
+    else run()
+  }
   return {
-    send(text) {
-      if (webSocket.readyState !== WebSocket.OPEN) return
-      if (stream.writableLength > maxBuffered) webSocket.terminate()
-      else stream.write(frameOf(text))
-    },
+    send: (text) => write(() => stream.write(frameOf(text))),
+    pong: (data) => write(() => webSocket.pong(data)),
     close(code, reason) {
-      if (webSocket.readyState !== WebSocket.OPEN) return
-      webSocket.close(code, reason)
-      terminateLater(webSocket)
+      if (webSocket.readyState === WebSocket.OPEN) webSocket.close(code, reason)
     },
   }
-}
-
-function terminateLater(webSocket: WebSocket): void {
-  const cancel = systemClock.setTimer(() => webSocket.terminate(), CLOSE_LIMIT_MS, true)
-  webSocket.once('close', cancel)
 }
 
 function refuseUpgrade(stream: Duplex, status: string): void {
@@ -156,9 +162,15 @@ function refuseUpgrade(stream: Duplex, status: string): void {
 }
 
 /** The request that opens a socket, for `identify` and `clientOf`. */
-export function requestOf({ url = '', headers }: IncomingMessage): Request {
-  const { href = 'http://server' } = URL.parse(url, `http://${headers.host}`) ?? {}
-  return new Request(href, { headers: headers as Record<string, string> })
+export function requestOf(incoming: IncomingMessage): Request {
+  const { href } = addressOf(incoming) ?? { href: 'http://server' }
+  return new Request(href, { headers: incoming.headers as Record<string, string> })
+}
+
+/** `null`: not an address. One with a user or a password is none either, and no `Request` takes it. */
+function addressOf({ url = '', headers }: IncomingMessage): URL | null {
+  const address = URL.parse(url.startsWith('/') ? `http://${headers.host ?? 'server'}${url}` : url)
+  return address?.username || address?.password ? null : address
 }
 
 function refusedOrigin(origin: string | undefined, host: string, origins: readonly string[]) {

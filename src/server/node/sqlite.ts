@@ -4,7 +4,7 @@ import { expectText } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
 import { BUSY_LIMIT_MS, busyPauseMs, expectSqlite, inTransaction, unlessBusy } from '../../clients/sqlite.ts'
 import { isBusy, sqliteError } from '../../clients/sqlite-errors.ts'
-import { fileCheck } from '../../stores/local/database-file-node.ts'
+import { fileCheck } from '../../clients/sqlite-file.ts'
 import type { AuditLog } from '../audit.ts'
 import type { DocumentStore } from '../documents.ts'
 import {

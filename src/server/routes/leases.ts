@@ -104,7 +104,7 @@ export function leaseRoutes(service: Service): Route[] {
 }
 
 function resourceRoutes(service: Service): Route[] {
-  const { store, locks, stats } = service
+  const { store, locks, stats, clientPlaces } = service
   return [
     route('POST', PATH, {
       id: 'acquireLease',
@@ -115,7 +115,11 @@ function resourceRoutes(service: Service): Route[] {
       async handle(request) {
         const ask = askOf(service, request)
         const holders = ask.replace === 'any' ? locks.known(ask.resource) : []
+        const { resource } = ask
+        const { client } = request.body
+        if (client !== undefined) clientPlaces.heard(client)
         const answer = await store.acquire(ask)
+        if (client !== undefined) clientPlaces.answered(ask.id, { client, resource }, answer)
         // A request that joined the queue has no result yet.
         if (answer.granted || answer.place === null) stats.onAnswered(answer.granted)
         if (!answer.granted) {
@@ -162,12 +166,13 @@ async function renewLease({ store }: Service, ask: RenewAsk): Promise<Reply> {
 }
 
 async function releaseLease(
-  { store, locks }: Service,
+  { store, locks, clientPlaces }: Service,
   by: ReleaseAsk,
   { publicId }: Identity,
 ): Promise<Reply> {
   const released = await store.release(by)
   const { ended } = released
+  if ('id' in by) clientPlaces.released(by.id)
   if (ended) locks.ended(ended, 'id' in by ? 'unlock' : 'force-release', publicId)
   return { body: { ended: ended && toWire(ended), ...holding(released) } }
 }
@@ -274,7 +279,7 @@ export function listQuery(request: RouteRequest<unknown>): ListQuery {
 }
 
 function askOf(service: Service, { resource, body }: RouteRequest<LeaseAsk>): Ask {
-  const { announcer, log } = service
+  const { announcer, clientPlaces, log } = service
   const { wait, client, metadata, ...asked } = body
   const share = fromWire(asked).share ?? undefined
   const ask = { ...asked, share }
@@ -283,6 +288,7 @@ function askOf(service: Service, { resource, body }: RouteRequest<LeaseAsk>): As
     throw new HttpError(400, 'invalid_body', `metadata: expected at most ${MAX_METADATA_BYTES} bytes of JSON`)
   const push = (name: 'lease.wake' | 'lease.lost', more: { in_ms?: number }) => {
     if (client === undefined) return
+    if (more.in_ms === 0) clientPlaces.called(client)
     // If a push fails, the client still asks again by itself.
     announcer
       .publishToClient(client, name, { resource, id: ask.id, ...more })

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -50,6 +51,11 @@ describe('the files of Node', () => {
     expect(await nodeFiles.move(at('none'), at('to'))).toBe(false)
     expect(await nodeFiles.move(at('from'), at('empty'))).toBe(true)
     expect(await nodeFiles.list(at('empty'))).toEqual(['deep'])
+  })
+
+  it.runIf(existsSync('/proc/self'))('reject if a file system lets nobody create a directory', async () => {
+    const created = nodeFiles.makeDirectory('/proc/none/deep')
+    await expect(created).rejects.toThrow("ENOENT: no such file or directory, mkdir '/proc/none'")
   })
 
   it('remove a directory only if it is empty, and a tree always', async () => {

@@ -33,6 +33,8 @@ export interface Files {
 const MAX_OPEN_FILES = 32
 /** Enough to keep Node's thread pool busy. */
 const BATCH = 16
+/** Another process may delete the directory above. Some file systems, such as `/proc`, always say that it is missing. */
+const MAX_DIRECTORY_TRIES = 5
 
 const whenFewAreOpen = limitConcurrency(MAX_OPEN_FILES)
 
@@ -70,10 +72,11 @@ export async function* inBatches<T, R>(
 
 /** Not with the option `recursive`, which reports a read-only file system as a missing directory. */
 async function makeDirectory(path: string): Promise<void> {
-  const exists = await expecting(succeeds(mkdir(path)), { EEXIST: true, ENOENT: false })
-  if (exists) return
-  await makeDirectory(dirname(path))
-  await makeDirectory(path)
+  for (let tries = 1; ; tries++) {
+    const missing = tries < MAX_DIRECTORY_TRIES ? { ENOENT: false } : {}
+    if (await expecting(succeeds(mkdir(path)), { EEXIST: true, ...missing })) return
+    await makeDirectory(dirname(path))
+  }
 }
 
 /** `outcomes`: the result for error codes that are expected. */

@@ -35,7 +35,7 @@ export function encode({ row, ended, changed, forgotten }: Saved, change: string
   })
 }
 
-/** `null`: the text is truncated, foreign, or of another version. */
+/** `null`: the text is truncated, foreign, or of a newer version. */
 export function decode(text: string): Saved | null {
   const found = upgraded(Object(parse(text)))
   const { format, resource, token, endedAt, changed, forgotten } = found
@@ -50,6 +50,11 @@ export function decode(text: string): Saved | null {
     typeof forgotten === 'boolean'
   if (!isWhole || !leases || !ended) return null
   return { row: { ...newRow(resource, token), leases, endedAt }, ended, changed, forgotten }
+}
+
+/** Whether only a newer version of Holdfast can read it. */
+export function isNewer(text: string): boolean {
+  return Number(Object(parse(text)).format) > FORMAT
 }
 
 interface Fields {

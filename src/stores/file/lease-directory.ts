@@ -13,10 +13,11 @@
  * seen, so after the floor was raised.
  */
 import { join, relative } from 'node:path'
+import { LeaseError } from '../../base/errors.ts'
 import { type Effects, type LeaseRow, newRow, nextToken, type StoredLease } from '../lease-row.ts'
 import { withoutGoneHolder } from '../local/process-node.ts'
 import type { Files } from './files.ts'
-import { decode, encode, type Saved } from './format.ts'
+import { decode, encode, isNewer, type Saved } from './format.ts'
 import {
   addGeneration,
   createHistory,
@@ -78,7 +79,7 @@ export class LeaseDirectory {
     return (await this.#files.list(this.#leases)) ?? []
   }
 
-  /** The present state of a resource; `null`: it has none. */
+  /** The present state of a resource; `null`: it has none. Throws if a newer version of Holdfast has written it. */
   async load(key: string, now: number, resource = resourceOf(key)): Promise<LoadedRow | null> {
     const incarnation = await this.#incarnation(key)
     const generation = incarnation && (await newestGeneration(this.#files, incarnation))
@@ -88,6 +89,10 @@ export class LeaseDirectory {
     if (saved) {
       for (const lease of saved.row.leases) withoutGoneHolder(lease, now)
       return this.#loaded(key, generation, saved.row)
+    }
+    if (isNewer(generation.text)) {
+      const file = fileOf(generation.directory, generation.number)
+      throw new LeaseError('other-format', `${file} is of a newer version of Holdfast: update this process`)
     }
     return resource === null ? null : this.#quarantined(key, generation, resource, now)
   }

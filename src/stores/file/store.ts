@@ -1,7 +1,7 @@
 import type { Stop } from '../../base/abort.ts'
 import { refuse } from '../../base/arguments.ts'
 import type { Clock } from '../../base/clock.ts'
-import { LeaseError } from '../../base/errors.ts'
+import { asLeaseError, LeaseError } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import { compareUtf8 } from '../../base/utf8-order.ts'
 import { fileError } from '../../clients/file-errors.ts'
@@ -110,8 +110,7 @@ export function openStore(directory: LeaseDirectory, clock: Clock): LeaseStore {
       calls.scan(async () => {
         const leases: LeaseRecord[] = []
         const keys = (await keysInOrder()).filter(({ resource }) => mayBeListed(resource, query))
-        const load = ({ key }: { key: string }) => directory.load(key, clock.now())
-        for await (const loaded of inBatches(keys, load)) {
+        for await (const loaded of inBatches(keys, ({ key }) => loadIfKnown(key))) {
           const page = pageOf([...leases, ...liveRecordsOf(loaded)], query)
           leases.splice(0, Infinity, ...page.leases)
           if (page.next) return page
@@ -175,7 +174,7 @@ export function openStore(directory: LeaseDirectory, clock: Clock): LeaseStore {
   async function keysInOrder(): Promise<{ readonly key: string; readonly resource: string }[]> {
     const found: { key: string; resource: string }[] = []
     const nameOf = async (key: string) => {
-      const resource = resourceOf(key) ?? (await directory.load(key, clock.now()))?.row.resource
+      const resource = resourceOf(key) ?? (await loadIfKnown(key))?.row.resource
       if (resource !== undefined) found.push({ key, resource })
     }
     for await (const _ of inBatches(await directory.keys(), nameOf));
@@ -183,8 +182,15 @@ export function openStore(directory: LeaseDirectory, clock: Clock): LeaseStore {
   }
 
   async function* loadAll(keys: readonly string[]): AsyncGenerator<LoadedRow> {
-    for await (const loaded of inBatches(keys, (key) => directory.load(key, clock.now())))
-      if (loaded) yield loaded
+    for await (const loaded of inBatches(keys, loadIfKnown)) if (loaded) yield loaded
+  }
+
+  /** `null` also if only a newer version can read it, so that one such resource stops no list and no sweep. */
+  function loadIfKnown(key: string): Promise<LoadedRow | null> {
+    return directory.load(key, clock.now()).catch((error: unknown) => {
+      if (asLeaseError(error).code === 'other-format') return null
+      throw error
+    })
   }
 
   function tidyNowAndThen(): void {

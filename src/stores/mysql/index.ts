@@ -31,7 +31,7 @@ export interface MysqlTable {
 export interface MysqlStoreOptions extends MysqlTable {
   /** Creates the tables and procedures on the first call. Default true. */
   readonly migrate?: boolean
-  /** How often the store looks for its turn while somebody waits or watches. Default 25 ms. */
+  /** How often the store looks for its turn at least, while somebody waits or watches. Default 25 ms. */
   readonly poll?: Duration
   /**
    * How many acquire requests may be in flight. The others wait in this process, in order. Default: the connections
@@ -142,7 +142,16 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
       database.limit.allow(call?.timeout)
       return calls.release(
         ask,
-        installedFirst((prepared) => prepared.release(ask)),
+        installedFirst(async (prepared) => {
+          try {
+            const { wakes, ...released } = await prepared.release(ask, push.channel)
+            push.wake(ask, wakes)
+            return released
+          } catch (error) {
+            push.unsure(ask.resource)
+            throw error
+          }
+        }),
         call,
       )
     },
@@ -161,7 +170,7 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
       calls.run(async () => {
         await install(database, names, migrate)
         // Needs the rights of every other call, and changes nothing: no lease has this name.
-        await queries.release({ resource: '', id: '' })
+        await queries.release({ resource: '', id: '' }, push.channel)
       }, call),
 
     sweep: ({ limit }, call) =>

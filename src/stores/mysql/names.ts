@@ -3,16 +3,16 @@ import { mysqlName } from '../../clients/mysql.ts'
 
 /** MySQL refuses longer names, and the procedures of a table are named after it. */
 const MAX_NAME_CHARACTERS = 64
-const LONGEST_SUFFIX = '_v1_end_expired'
+const LONGEST_SUFFIX = '_v2_end_expired'
 
 /** Part of the names of the procedures, so that each version has its own and none is replaced while others call it. */
-const PROCEDURES_VERSION = 1
+export const PROCEDURES_VERSION = 2
 
 /** The names of everything that belongs to one table of leases, quoted. */
 export interface Names {
-  /** One row per resource: its last token. */
+  /** One row per resource: its last token, and its lease if it is a single exclusive one. */
   readonly table: string
-  /** One row per lease that is live, has expired, or still keeps its resource. */
+  /** One row per other lease that is live, has expired, or still keeps its resource. */
   readonly holders: string
   /** One row per waiter: the queues of all resources. */
   readonly waiters: string
@@ -22,7 +22,7 @@ export interface Names {
   readonly messages: string
   /** One row: the version, the token floor, until when somebody watches. */
   readonly meta: string
-  procedure(name: string): string
+  procedure(name: string, version?: number): string
 }
 
 export function namesOf(database: string | undefined, table: string): Names {
@@ -34,7 +34,7 @@ export function namesOf(database: string | undefined, table: string): Names {
     channels: within(`${table}_channels`),
     messages: within(`${table}_messages`),
     meta: within(`${table}_meta`),
-    procedure: (name) => within(`${table}_v${PROCEDURES_VERSION}_${name}`),
+    procedure: (name, version = PROCEDURES_VERSION) => within(`${table}_v${version}_${name}`),
   }
 }
 

@@ -5,18 +5,24 @@
  */
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { randomId } from '../../base/random-id.ts'
-import type { Answer, Ask, LeaseRecord, StoreEvent } from '../../core/index.ts'
+import type { Answer, Ask, LeaseRecord, ReleaseAsk, StoreEvent } from '../../core/index.ts'
 import { LocalListeners } from '../local/listeners.ts'
-import type { Message, Queries } from './queries.ts'
+import type { Message, Queries, Wake } from './queries.ts'
 import { ALIVE_FOR, MILLISECOND, WATCH_FOR } from './units.ts'
 
+/** Right after a request or a message, the next message may be near. Later, it looks less and less often. */
+const SOONEST_POLL_MS = 5
+/** It looks for messages after this part of the time that has passed since then. */
+const POLL_PART = 0.1
 /** A holder learns of a loss by its heartbeat at the latest. */
 const HOLDER_POLL_MS = 500
 const FETCH_AT_ONCE = 500
+/** Not 0, which would mean that it is its turn. */
+const ASK_AGAIN_IN_MS = 1
 
 export interface PushOptions {
   readonly run: <T>(work: (queries: Queries) => Promise<T>) => Promise<T>
-  /** How often it looks for messages while somebody waits or watches. */
+  /** How often it looks for messages at least, while somebody waits or watches. */
   readonly pollMs: number
   readonly clock?: Clock
 }
@@ -31,6 +37,7 @@ export class Push {
   #passedOn = new Set<number>()
   #aliveAt = -Infinity
   #watchedAt = -Infinity
+  #newsAt = -Infinity
   #isPolling = false
   #closed = false
   #cancelTimer: (() => void) | undefined
@@ -54,6 +61,7 @@ export class Push {
   answered(ask: Ask, answer: Answer): void {
     if (answer.granted) this.#listeners.granted(answer.lease)
     else this.#listeners.refused(ask.id, answer.place !== null)
+    if (!answer.granted) this.#newsAt = this.#clock.monotonic()
     this.#pollLater()
   }
 
@@ -67,6 +75,17 @@ export class Push {
 
   forget(id: string): void {
     this.#listeners.forget(id)
+  }
+
+  /** `by`: the release whose answer this was. */
+  wake(by: ReleaseAsk, wakes: readonly Wake[]): void {
+    for (const { id, inMs } of wakes) if (!('id' in by) || by.id !== id) this.#listeners.wake(id, inMs)
+  }
+
+  /** The answer of a release was lost, and with it whose turn it is. Those who wait here ask again. */
+  unsure(resource: string): void {
+    for (const waiter of this.#listeners.waiting())
+      if (waiter.resource === resource) this.#listeners.wake(waiter.id, ASK_AGAIN_IN_MS)
   }
 
   async watch(on: (event: StoreEvent) => void, prefix: string): Promise<AsyncDisposable> {
@@ -87,8 +106,13 @@ export class Push {
     if (this.#closed || this.#isPolling || !this.#listeners.isNeeded) return
     this.#cancelTimer?.()
     const isUrgent = this.#listeners.isWatched || this.#listeners.waiting().length > 0
-    const ms = isUrgent ? this.#options.pollMs : HOLDER_POLL_MS
+    const ms = isUrgent ? this.#urgentPollMs() : HOLDER_POLL_MS
     this.#cancelTimer = this.#clock.setTimer(() => void this.#poll(), ms, true)
+  }
+
+  #urgentPollMs(): number {
+    const silence = this.#clock.monotonic() - this.#newsAt
+    return Math.min(Math.max(SOONEST_POLL_MS, silence * POLL_PART), this.#options.pollMs)
   }
 
   async #poll(): Promise<void> {
@@ -125,6 +149,7 @@ export class Push {
     const { run } = this.#options
     const found = await run((queries) => queries.fetch(this.channel, FETCH_AT_ONCE))
     if (found.length === 0 || this.#closed) return
+    this.#newsAt = this.#clock.monotonic()
     for (const message of found) {
       if (this.#passedOn.has(message.seq)) continue
       this.#passedOn.add(message.seq)

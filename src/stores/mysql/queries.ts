@@ -22,10 +22,10 @@ import type {
   WaitingQueue,
 } from '../../core/index.ts'
 import { cursorOf } from '../lease-page.ts'
+import { REPLACE_ANY } from './full-transitions.ts'
 import type { Names } from './names.ts'
-import { REPLACE_ANY } from './transitions.ts'
-import { MILLISECOND } from './units.ts'
-import { LEASE_COLUMNS } from './upkeep.ts'
+import { LEASE_COLUMNS, ROW_LEASE } from './steps.ts'
+import { MANY, MILLISECOND } from './units.ts'
 
 /** The server rolls one of two transactions back that wait for each other. The next attempt usually succeeds. */
 const DEADLOCK_TRIES = 5
@@ -35,16 +35,22 @@ const AFTER_ALL = 'ff'
 
 export type Queries = ReturnType<typeof queriesOf>
 
+/** When a waiter has to repeat its request. */
+export interface Wake {
+  readonly id: string
+  readonly inMs: number
+}
+
 /** What a process has to be told. */
 export type Message = { readonly seq: number } & (
-  | { readonly kind: 'wake'; readonly resource: string; readonly id: string; readonly inMs: number }
+  | ({ readonly kind: 'wake'; readonly resource: string } & Wake)
   | { readonly kind: 'lost'; readonly id: string; readonly token: number }
   | { readonly kind: 'change'; readonly lease: LeaseRecord }
 )
 
 /** Each is one statement. */
 export function queriesOf(database: MysqlDatabase, names: Names) {
-  const { holders, waiters, channels, messages, procedure } = names
+  const { table, holders, waiters, channels, messages, procedure } = names
 
   async function call(name: string, ...args: readonly string[]): Promise<readonly MysqlRow[]> {
     const text = `call ${procedure(name)}(${args.join(', ')})`
@@ -58,20 +64,26 @@ export function queriesOf(database: MysqlDatabase, names: Names) {
   }
 
   const select = async (text: string) => (await database.query(text)).flat()
-  const isShown = `kept_until is null and least(expires_at, ${CLOCK} + span) > ${CLOCK}`
-  const shown = `select ${CLOCK} as at, 'held' as state, ${LEASE_COLUMNS} from ${holders} where ${isShown}`
+  /** The live leases in both tables. */
+  const shown = (where: string, limit = '') => {
+    const isShown = `least(expires_at, ${CLOCK} + span) > ${CLOCK} and ${where}`
+    const order = `order by resource, token ${limit}`
+    return `(select ${CLOCK} as at, 'held' as state, ${ROW_LEASE} from ${table} where ${isShown} ${order}) union all
+      (select ${CLOCK}, 'held', ${LEASE_COLUMNS} from ${holders} where kept_until is null and ${isShown} ${order}) ${order}`
+  }
 
   return {
     /** `channel`: where the caller's process is told. */
     async acquire(ask: Ask, channel: string): Promise<Answer> {
-      const { resource, id, owner, ttl, metadata, wake, share, atLeast = 0, lockDelay = 0, replace } = ask
+      const { resource, id, owner, ttl, wake, share, atLeast = 0, lockDelay = 0, replace } = ask
+      const metadata = ask.metadata ? JSON.stringify(ask.metadata) : null
       const rows = await call(
         'acquire',
         bytes(resource),
         idOf(id),
         bytes(owner),
         micros(ttl),
-        metadata ? bytes(JSON.stringify(metadata)) : 'null',
+        metadata ? bytes(metadata) : 'null',
         bytes(channel),
         String(wake !== undefined),
         String(encodeShare(share)),
@@ -79,10 +91,16 @@ export function queriesOf(database: MysqlDatabase, names: Names) {
         micros(lockDelay),
         String(replace === 'any' ? REPLACE_ANY : (replace ?? null)),
       )
-      const refusal = rows.find(({ outcome }) => outcome !== undefined)
+      const [{ outcome, granted, place, retry_in, kept_for } = {}] = rows
+      if (granted !== undefined) {
+        const [at, token] = numbersIn(granted)
+        const span = Number(micros(ttl))
+        const times = { at, acquired_at: at, expires_at: Number(at) + span, span }
+        const row = { state: 'held', token, resource, id, owner, metadata, share: null, ...times }
+        return { granted: true, lease: leaseOf(row) }
+      }
       const { held, ended } = leasesIn(rows)
-      if (refusal) {
-        const { place, retry_in, kept_for } = refusal
+      if (outcome === 'refused')
         return {
           granted: false,
           holders: held,
@@ -90,7 +108,6 @@ export function queriesOf(database: MysqlDatabase, names: Names) {
           retryIn: millis(retry_in),
           ...(kept_for !== null && { keptFor: millis(kept_for) }),
         }
-      }
       const [lease] = held
       if (!lease) throw unexpected('acquire', rows)
       const replaced = ended.at(-1)
@@ -105,21 +122,34 @@ export function queriesOf(database: MysqlDatabase, names: Names) {
       return isRenewed && lease ? { ok: true, lease } : { ok: false, holders: held }
     },
 
-    async release(ask: ReleaseAsk): Promise<Released> {
+    /** `wakes`: whose turn it is now, of the waiters of `channel`. Those of others are told by messages. */
+    async release(ask: ReleaseAsk, channel: string): Promise<Released & { readonly wakes: readonly Wake[] }> {
+      const { resource } = ask
       const by = 'id' in ask ? [idOf(ask.id), 'null'] : ["X''", String(ask.token)]
-      const { held, ended } = leasesIn(await call('release', bytes(ask.resource), ...by, 'false'))
-      return { ended: ended[0] ?? null, holders: held }
+      const rows = await call('release', bytes(resource), ...by, 'false', bytes(channel))
+      const [{ released, owner, metadata } = {}] = rows
+      if (released !== undefined && 'id' in ask) {
+        const [at, token, acquired_at, expires_at] = numbersIn(released)
+        const times = { at, acquired_at, expires_at, span: MANY }
+        const row = { state: 'released', token, resource, id: ask.id, owner, metadata, share: null, ...times }
+        return { ended: leaseOf(row), holders: [], wakes: [] }
+      }
+      const { held, ended } = leasesIn(rows)
+      const wakes = rows
+        .filter(({ wake_in }) => wake_in !== undefined)
+        .map(({ id, wake_in }) => ({ id: text(id), inMs: millis(wake_in) }))
+      return { ended: ended[0] ?? null, holders: held, wakes }
     },
 
     /** Gives back the place of a waiter that has gone, but never a lease. */
     async abandon(resource: string, id: string): Promise<void> {
-      await call('release', bytes(resource), idOf(id), 'null', 'true')
+      await call('release', bytes(resource), idOf(id), 'null', 'true', 'null')
     },
 
     async read(resources: readonly string[]): Promise<LeaseRecord[][]> {
       if (resources.length === 0) return []
       const wanted = [...new Set(resources)].map(bytes).join(', ')
-      const rows = await select(`${shown} and resource in (${wanted}) order by resource, token`)
+      const rows = await select(shown(`resource in (${wanted})`))
       const found = Map.groupBy(leasesIn(rows).held, ({ resource }) => resource)
       return resources.map((resource) => found.get(resource) ?? [])
     },
@@ -128,9 +158,9 @@ export function queriesOf(database: MysqlDatabase, names: Names) {
       const { resource, token } = cursorOf(after)
       const cursor = bytes(resource)
       const isLater = token < Infinity ? ` or (resource = ${cursor} and token > ${token})` : ''
-      const rows = await select(`${shown} and resource >= ${bytes(prefix)}
-        and resource < X'${bytes(prefix).slice(2, -1)}${AFTER_ALL}' and (resource > ${cursor}${isLater})
-        order by resource, token limit ${limit}`)
+      const isOnPage = `resource >= ${bytes(prefix)} and resource < X'${bytes(prefix).slice(2, -1)}${AFTER_ALL}'
+        and (resource > ${cursor}${isLater})`
+      const rows = await select(shown(isOnPage, `limit ${limit}`))
       return leasesIn(rows).held
     },
 
@@ -157,7 +187,10 @@ export function queriesOf(database: MysqlDatabase, names: Names) {
     },
 
     sweep: async (limit: number) => leasesIn(await call('sweep', String(limit))).ended,
-    prune: () => call('prune'),
+    async prune(): Promise<void> {
+      await call('postpone')
+      await call('prune')
+    },
 
     /** `lapsed`: until now, changes were not announced to this process. */
     async hear(channel: string, watches: boolean): Promise<{ readonly lapsed: boolean }> {
@@ -220,6 +253,10 @@ function leaseOf(row: MysqlRow): LeaseRecord {
     remaining: state === 'held' ? Math.max(0, Math.floor((expiresAt - at) / MILLISECOND)) : 0,
     state: state as LeaseRecord['state'],
   }
+}
+
+function numbersIn(answer: unknown): readonly number[] {
+  return text(answer).split(' ').map(Number)
 }
 
 function metadataOf(stored: unknown): JsonObject | null {

@@ -9,17 +9,24 @@ import type { MysqlDatabase } from '../../clients/mysql.ts'
 import { isAccessDenied, isMissing } from '../../clients/mysql-errors.ts'
 import { isNewer } from '../../clients/schema-version.ts'
 import { codeOf } from '../../clients/store-error.ts'
+import { fullTransitions } from './full-transitions.ts'
 import type { Names } from './names.ts'
 import { transitions } from './transitions.ts'
 import { upkeep } from './upkeep.ts'
 
 /** Raise it with every change of a table. */
-const SCHEMA_VERSION = 1
+const SCHEMA_VERSION = 2
 /** Nodes of this version and newer ones may use the tables. */
-const OLDEST_VERSION = 1
+const OLDEST_VERSION = 2
 
-/** Another node has created the procedure first. */
-const ALREADY_EXISTS = 'ER_SP_ALREADY_EXISTS'
+/** Another node was first. */
+const ALREADY_DONE = ['ER_SP_ALREADY_EXISTS', 'ER_DUP_FIELDNAME', 'ER_CANT_DROP_FIELD_OR_KEY']
+
+/** Version 1 had every lease in the table of the holders, and procedures of these names. */
+const PROCEDURES_OF_VERSION_1 = [
+  ...['now', 'settle', 'tell', 'end', 'end_expired', 'sweep', 'prune', 'hear'],
+  ...['acquire', 'renew', 'release'],
+]
 
 /**
  * Checks that the tables are there and of a version that this code may use. If not, creates them or fails. `missing`:
@@ -40,8 +47,15 @@ export async function install(
     )
   try {
     for (const statement of tables(names)) await database.query(statement)
-    for (const [name, text] of Object.entries({ ...upkeep(names), ...transitions(names) }))
-      await create(database, `create procedure ${names.procedure(name)}${text}`)
+    await upgrade(database, names)
+    const procedures = {
+      ...upkeep(names),
+      ...fullTransitions(names),
+      ...transitions(names),
+      ...lastProcedure,
+    }
+    for (const [name, text] of Object.entries(procedures))
+      await unlessDone(database, `create procedure ${names.procedure(name)}${text}`)
   } catch (error) {
     if (!isAccessDenied(error)) throw error
     throw new LeaseError(
@@ -53,6 +67,9 @@ export async function install(
   }
 }
 
+/** It is created after all others, so it shows that they were. */
+const lastProcedure = { installed: '() sql security invoker begin end' }
+
 /** What is missing, in words; `null` if everything is there. */
 async function problemOf(database: MysqlDatabase, names: Names): Promise<string | null> {
   try {
@@ -61,8 +78,9 @@ async function problemOf(database: MysqlDatabase, names: Names): Promise<string 
     const { version, oldest } = row
     const stored = { version: Number(version), oldest: Number(oldest) }
     isNewer(`MySQL: ${names.table}`, stored, SCHEMA_VERSION)
-    // It locks nothing, and fails if the procedures are missing.
-    await database.query(`call ${names.procedure('now')}(@holdfast)`)
+    if (stored.version < SCHEMA_VERSION)
+      return `${names.table} is of version ${stored.version}, and this holdfast needs ${SCHEMA_VERSION}`
+    await database.query(`call ${names.procedure('installed')}()`)
     return null
   } catch (error) {
     if (!isMissing(error)) throw error
@@ -70,20 +88,52 @@ async function problemOf(database: MysqlDatabase, names: Names): Promise<string 
   }
 }
 
-async function create(database: MysqlDatabase, statement: string): Promise<void> {
+/**
+ * From version 1. Its nodes cannot see the leases of this version: from the first statement on they cannot be started,
+ * and from the moment their procedures are dropped those that run fail and say so.
+ */
+async function upgrade(database: MysqlDatabase, { table, meta, procedure }: Names): Promise<void> {
+  await database.query(
+    `update ${meta} set version = ${SCHEMA_VERSION}, oldest = ${OLDEST_VERSION} where version < ${SCHEMA_VERSION}`,
+  )
+  for (const name of PROCEDURES_OF_VERSION_1)
+    await database.query(`drop procedure if exists ${procedure(name, 1)}`)
+  const added = LEASE_IN_ROW.map((column) => `add ${column}`).join(', ')
+  await unlessDone(database, `alter table ${table} ${added}, drop key ended_at`)
+}
+
+async function unlessDone(database: MysqlDatabase, statement: string): Promise<void> {
   await database.query(statement).catch((error: unknown) => {
-    if (codeOf(error) !== ALREADY_EXISTS) throw error
+    if (!ALREADY_DONE.includes(codeOf(error))) throw error
   })
 }
 
+const name = 'varbinary(512) not null'
+const channel = 'varbinary(64) not null'
+const time = 'bigint not null'
+
+/**
+ * What version 2 added to the table of the resources. `has_rows`: its leases are in the table of the holders. `due_at`:
+ * when to look for an expired lease, or whether the row can be deleted.
+ */
+const LEASE_IN_ROW = [
+  'has_rows boolean not null default true',
+  'due_at bigint not null default 0',
+  'id varbinary(512)',
+  'owner mediumblob',
+  'metadata mediumblob',
+  'acquired_at bigint',
+  'expires_at bigint',
+  'span bigint',
+  'channel varbinary(64)',
+  'key due_at (due_at)',
+]
+
 /** `span`: the expiry less the clock when it was written. `share`: null if exclusive. */
 function tables({ table, holders, waiters, channels, messages, meta }: Names): string[] {
-  const name = 'varbinary(512) not null'
-  const channel = 'varbinary(64) not null'
-  const time = 'bigint not null'
   return [
     `create table if not exists ${table} (
-      resource ${name} primary key, token ${time}, ended_at ${time}, last_place ${time}, key (ended_at)
+      resource ${name} primary key, token ${time}, ended_at ${time}, last_place ${time}, ${LEASE_IN_ROW.join(', ')}
     ) engine = InnoDB`,
     `create table if not exists ${holders} (
       resource ${name}, token ${time}, id ${name}, owner mediumblob not null, metadata mediumblob, share bigint,

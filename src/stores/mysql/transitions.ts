@@ -5,158 +5,113 @@
  * lock on the row of the meta table, for which a new watcher waits: no change is missed. All lock in this order, and
  * those that lock several resources skip the ones that are locked.
  *
- * A procedure answers with rows: one with its `outcome`, and leases with their `state`. `_at` is the clock.
+ * Most resources have one exclusive lease and nobody waits. Such a lease is in the row of its resource, and the
+ * procedures below read and write that row only. If there is more to do, the procedures of `full-transitions.ts` take
+ * over. They give every lease and waiter a row of its own, until the last one has left.
+ *
+ * A procedure answers with rows: one with its `outcome`, leases with their `state`, and waiters to wake with `wake_in`.
+ * The short answers, `granted` and `released`, are lists of numbers, because each column costs a packet.
  */
 import type { Names } from './names.ts'
-import { ALIVE_FOR, CAPACITY, IS_LIVE, RESERVATION, SECOND, TAKES_UNTIL } from './units.ts'
-import { inTransaction, LEASE_COLUMNS, MANY, shareMeta } from './upkeep.ts'
-
-/** Farther back, a place is the distance of the numbers: those who left in between count as well. */
-const EXACT_PLACES = 100
-/** For the parameter `_replace`: any lease. */
-export const REPLACE_ANY = -1
+import { announce, inTransaction, NO_LEASE, OWN, ROW_LEASE, readClock, shareMeta } from './steps.ts'
+import { MANY } from './units.ts'
 
 /** By the name of the procedure: its parameters and its body. */
 export function transitions(names: Names): Readonly<Record<string, string>> {
-  const { table, holders, waiters, channels, procedure } = names
-  const own = 'resource = _resource'
-  const liveHolders = `select _at as at, 'held' as state, ${LEASE_COLUMNS} from ${holders}
-      where ${own} and ${IS_LIVE} order by token`
-  const extend = `select greatest(expires_at, _at + _ttl) into _until from ${holders} where ${own} and token = _own;
-      update ${holders} set expires_at = _until, span = _until - _at where ${own} and token = _own;
-      call ${procedure('tell')}(_resource, _own, 'held', _at, false, _watched);`
-  const lease = `select _at as at, 'held' as state, ${LEASE_COLUMNS} from ${holders} where ${own} and token = _own`
+  const { table, procedure } = names
+  const variables = `declare _holder varbinary(512);
+  declare _until, _span bigint;
+  declare _has_rows, _is_settled boolean default false;`
+  const lock = (columns = '', into = '') => `select token, has_rows, id, expires_at, span${columns}
+      into _token, _has_rows, _holder, _until, _span${into} from ${table} where ${OWN} for update;`
+  // Not settled if the lease has expired, or if the clock stepped back so that it must be cut.
+  const begin = `${readClock}
+    ${shareMeta(names)}
+    set _is_settled = not _has_rows and (_holder is null or (_until > _at and _until <= _at + _span));`
+  const isPlain = '_share is null and _at_least = 0 and _lock_delay = 0'
+  const grant = (token: string) => `update ${table} set token = ${token}, id = _id, owner = _owner,
+      metadata = _metadata, acquired_at = _at, expires_at = _at + _ttl, span = _ttl, channel = _channel,
+      due_at = least(due_at, _at + _ttl) where ${OWN}`
+  const granted = `${announce(names, 'held')}
+      select concat_ws(' ', _at, _token) as granted;`
+  const extend = `set _until = greatest(_until, _at + _ttl);
+      update ${table} set expires_at = _until, span = _until - _at where ${OWN};
+      ${announce(names, 'held')}`
+  const shownLease = `select _at as at, 'held' as state, ${ROW_LEASE} from ${table} where ${OWN} and id is not null;`
 
   return {
     acquire: `(_resource varbinary(512), _id varbinary(512), _owner mediumblob, _ttl bigint, _metadata mediumblob,
   _channel varbinary(64), _waits boolean, _share bigint, _at_least bigint, _lock_delay bigint, _replace bigint)
 ${inTransaction(
-  `declare _at, _token, _floor, _own, _until, _taken, _room, _matching, _reserved, _place, _ahead, _alive bigint;
-  declare _left bigint default ${MANY};
-  declare _watched, _replaces, _holds boolean default false;`,
-  `${lock(names)}
-    if _token is null then
-      insert into ${table} (resource, token, ended_at, last_place) values (_resource, 0, 0, 0)
-        on duplicate key update last_place = last_place;
-      ${lock(names)}
-    end if;
-    ${begin(names)}
-    select token into _own from ${holders} where ${own} and id = _id and ${IS_LIVE} order by token limit 1;
-    select count(*), coalesce(min(${CAPACITY}), ${MANY}), coalesce(sum(token = _replace and ${IS_LIVE}), 0)
-      into _taken, _room, _matching from ${holders} where ${own} and ${TAKES_UNTIL} > _at;
-    select share, true into _reserved, _holds from ${waiters} where ${own} and id = _id and reserved_until is not null;
-    set _replaces = coalesce(_replace = ${REPLACE_ANY} or (_taken = 1 and _matching = 1), false);
-    if _own is not null then
-      ${extend}
-      update ${holders} set channel = _channel where ${own} and token = _own;
-    elseif _replaces or ((_holds or not exists (select 1 from ${waiters} where ${own}))
-        and _taken < least(_room, coalesce(_reserved, _share, 1))) then
-      call ${procedure('end_expired')}(_resource, _at, _watched, _left);
-      if _replaces then
-        repeat
-          set _own = null;
-          select token into _own from ${holders} where ${own} and ${IS_LIVE} order by token limit 1;
-          if _own is not null then
-            call ${procedure('end')}(_resource, _own, 'taken-over', _at, true, _watched);
-          end if;
-        until _own is null end repeat;
-        delete from ${holders} where ${own};
-        -- They may not fit beside the new lease. Those that do are made again below.
-        update ${waiters} set reserved_until = null where ${own} and reserved_until is not null;
-      end if;
-      set _own = greatest(_token + 1, _floor + 1, _at);
-      delete from ${waiters} where ${own} and id = _id;
-      insert into ${holders} (${LEASE_COLUMNS}, at_least, lock_delay, channel) values (_resource, _own, _id, _owner,
-        _metadata, coalesce(_reserved, _share), _at, _at + _ttl, _ttl, _at_least, _lock_delay, _channel);
-      update ${table} set token = _own, ended_at = _at where ${own};
-      call ${procedure('tell')}(_resource, _own, 'held', _at, false, _watched);
-      if _replaces then
-        call ${procedure('settle')}(_resource, _at);
-      end if;
+  variables,
+  `${readClock}
+    set _token = _at;
+    -- Only if the clock was read after the last lease had ended: this may have waited for the row since then.
+    ${grant('_at')} and id is null and not has_rows and ended_at <= _at and token < _at and ${isPlain};
+    if row_count() = 1 then
+      ${shareMeta(names)}
+      ${granted}
     else
-      select place into _place from ${waiters} where ${own} and id = _id;
-      if _waits then
-        if _place is null then
-          update ${table} set last_place = last_place + 1 where ${own};
-          select last_place into _place from ${table} where ${own};
-          insert into ${waiters} (resource, place, id, owner, channel, share)
-            values (_resource, _place, _id, _owner, _channel, _share);
-        else
-          update ${waiters} set channel = _channel where ${own} and place = _place;
-        end if;
-        select alive_until into _alive from ${channels} where channel = _channel;
-        if coalesce(_alive, 0) < _at + ${ALIVE_FOR - SECOND} then
-          insert into ${channels} (channel, alive_until, watch_until) values (_channel, _at + ${ALIVE_FOR}, 0)
-            on duplicate key update alive_until = _at + ${ALIVE_FOR};
-        end if;
+      set _token = null;
+      ${lock()}
+      if _token is null then
+        insert into ${table} (resource, token, ended_at, last_place, has_rows, due_at)
+          values (_resource, 0, 0, 0, false, ${MANY}) on duplicate key update last_place = last_place;
+        ${lock()}
       end if;
-      if _place is not null then
-        select count(*) into _ahead from (
-          select 1 from ${waiters} where ${own} and place < _place limit ${EXACT_PLACES}) ahead;
-        if _ahead = ${EXACT_PLACES} then
-          select _place - min(place) into _ahead from ${waiters} where ${own};
-        end if;
+      ${begin}
+      if _is_settled and _holder is null and ${isPlain} then
+        set _token = greatest(_token + 1, _floor + 1, _at);
+        ${grant('_token')};
+        ${granted}
+      elseif _is_settled and _holder = _id then
+        update ${table} set channel = _channel where ${OWN} and channel <> _channel;
+        ${extend}
+        ${shownLease}
+      elseif _is_settled and _holder is not null and not _waits and _replace is null then
+        select 'refused' as outcome, null as place, _until - _at as retry_in, null as kept_for;
+        ${shownLease}
+      else
+        call ${procedure('ask')}(_resource, _id, _owner, _ttl, _metadata, _channel, _waits, _share, _at_least,
+          _lock_delay, _replace, _has_rows, _token, _floor, _at, _watched);
       end if;
-      select 'refused' as outcome, _ahead as place,
-        coalesce(if(_share is null, max(till), min(till)) - _at, 0) + coalesce(_ahead, 0) * ${RESERVATION} as retry_in,
-        max(if(has_ended, till, null)) - _at as kept_for
-      from (
-        select ${TAKES_UNTIL} as till, not (${IS_LIVE}) as has_ended from ${holders} where ${own}
-        union all select reserved_until, false from ${waiters} where ${own} and reserved_until is not null
-      ) taken where till > _at;
-      ${liveHolders};
-    end if;
-    if _own is not null then
-      ${lease};
     end if;`,
 )}`,
 
     renew: `(_resource varbinary(512), _id varbinary(512), _ttl bigint)
 ${inTransaction(
-  `declare _at, _token, _floor, _own, _until bigint;
-  declare _watched boolean default false;`,
-  `${lock(names)}
-    ${begin(names)}
-    select token into _own from ${holders} where ${own} and id = _id and ${IS_LIVE} order by token limit 1;
-    if _own is not null then
-      ${extend}
-      select 'renewed' as outcome;
-      ${lease};
+  variables,
+  `${lock()}
+    ${begin}
+    if _is_settled then
+      if _holder = _id then
+        ${extend}
+        select 'renewed' as outcome;
+      end if;
+      ${shownLease}
     else
-      ${liveHolders};
+      call ${procedure('prolong')}(_resource, _id, _ttl, _has_rows, _at, _watched);
     end if;`,
 )}`,
 
-    release: `(_resource varbinary(512), _id varbinary(512), _forced bigint, _only_place boolean)
+    // '_forced': a token, instead of an id. '_channel': of the caller. Its waiters are in the answer.
+    release: `(_resource varbinary(512), _id varbinary(512), _forced bigint, _only_place boolean,
+  _channel varbinary(64))
 ${inTransaction(
-  `declare _at, _token, _floor, _own, _kept bigint;
-  declare _is_live, _watched boolean default false;`,
-  `${lock(names)}
-    ${begin(names)}
-    if not _only_place then
-      select token, kept_until, ${IS_LIVE} into _own, _kept, _is_live from ${holders}
-        where ${own} and if(_forced is null, id = _id and kept_until is null, token = _forced) order by token limit 1;
-      if _own is not null and _kept is null then
-        call ${procedure('end')}(_resource, _own, if(_is_live, 'released', 'expired'), _at, _forced is not null, _watched);
-      end if;
-    end if;
-    if _forced is null then
-      delete from ${waiters} where ${own} and id = _id;
+  `${variables}
+  declare _owner, _metadata mediumblob;
+  declare _acquired bigint;`,
+  `${lock(', owner, metadata, acquired_at', ', _owner, _metadata, _acquired')}
+    ${begin}
+    if _is_settled and _holder = _id and not _only_place then
+      ${announce(names, 'released')}
+      update ${table} set ended_at = _at, ${NO_LEASE} where ${OWN};
+      select concat_ws(' ', _at, _token, _acquired, _until) as released, _owner as owner, _metadata as metadata;
+    elseif _is_settled and (_forced is null or _holder is null) then
+      ${shownLease}
     else
-      delete from ${holders} where ${own} and token = _forced;
-    end if;
-    call ${procedure('settle')}(_resource, _at);
-    ${liveHolders};`,
+      call ${procedure('free')}(_resource, _id, _forced, _only_place, _channel, _has_rows, _at, _watched);
+    end if;`,
 )}`,
   }
-}
-
-function lock({ table }: Names): string {
-  return `select token into _token from ${table} where resource = _resource for update;`
-}
-
-function begin(names: Names): string {
-  return `call ${names.procedure('now')}(_at);
-    ${shareMeta(names)}
-    call ${names.procedure('settle')}(_resource, _at);`
 }

@@ -5,6 +5,9 @@ export const MILLISECOND = TOKENS_PER_MS
 export const SECOND = 1000 * MILLISECOND
 export const HOUR = 3600 * SECOND
 
+/** Stands for "no limit". */
+export const MANY = Number.MAX_SAFE_INTEGER
+
 /** How long a free resource is kept for a waiter that was woken. */
 export const RESERVATION = RESERVATION_MS * MILLISECOND
 /** A process that has not been heard of for so long has lost its places in all queues. */

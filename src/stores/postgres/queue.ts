@@ -48,8 +48,8 @@ begin
 end
 ${dollars};
 
--- Tells the first waiter behind '_last' to ask when a reservation ends. Those without a connection cannot be told, and
--- ask in time anyway.
+-- Tells the first waiter behind '_last' to ask when a reservation ends, or when a lease that has ended keeps the
+-- resource no longer. Those without a connection cannot be told, and ask in time anyway.
 create function ${fn('alert')}(_resource text, _last bigint, _in bigint, _asker text) returns void
   ${BY_KEY} as ${dollars}
 declare

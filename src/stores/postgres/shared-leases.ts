@@ -214,6 +214,10 @@ begin
   if r.first_place is not null then
     r.first_place := ${fn('leave')}(_resource, _id, r.first_place);
     ${settle('_id')}
+    perform ${fn('alert')}(_resource, coalesce(w.last, 0), least(s.kept_until, w.until) - at, _id)
+      from ${shared} s, (select max(place) as last, min(reserved_until) as until from ${waiters}
+        where resource = _resource and reserved_until is not null) w
+      where s.resource = _resource and s.token = l.token and s.kept_until > at;
   end if;
   ${save}
   return json_build_object('ended', ended, 'holders', ${holders});

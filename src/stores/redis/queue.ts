@@ -62,8 +62,8 @@ export const QUEUE = `
   end
 
   -- Tells the first waiter without a reservation, if possible one of another process, to ask when the first
-  -- reservation ends.
-  local function wakeStandby(row, channel, me)
+  -- reservation ends, or when a lease that has just ended keeps the resource no longer.
+  local function wakeStandby(row, channel, me, freeAt)
     local standby
     for _, waiter in ipairs(waiters(row, row.reserved.count, row.reserved.count + 15)) do
       if waiter.id ~= me then
@@ -73,13 +73,13 @@ export const QUEUE = `
     end
     if not standby then return end
     local first = find(row, 'for ' .. waiters(row, 0, 0)[1].id)
-    local ends = first and first.reservedUntil or now + RESERVATION
+    local ends = math.min(freeAt, first and first.reservedUntil or NEVER)
     send(standby.channel, 'wake ' .. digits(math.ceil((ends - now) / 1000)) .. ' ' .. standby.id)
   end
 
   -- Ends reservations that were not used in time, and reserves the resource for the first waiters that are alive and
-  -- fit together.
-  local function settle(row, me)
+  -- fit together. freeAt: a lease has just ended and keeps the resource until then.
+  local function settle(row, me, freeAt)
     if row.reserved.count > 0 and row.isComplete then dismissLate(row, me) end
     local called
     while row.waits and fits(row, NEVER) do
@@ -93,6 +93,6 @@ export const QUEUE = `
         dismissProcess(row, waiter.channel, me)
       end
     end
-    if called then wakeStandby(row, called.channel, me) end
+    if called or freeAt then wakeStandby(row, called and called.channel, me, freeAt or NEVER) end
   end
 `

@@ -193,8 +193,9 @@ ${QUEUE}
     return state .. '\\n' .. endLease(row, lease, state, by)
   end
 
-  local function finishRelease(row, ended, me)
-    settle(row, me)
+  local function finishRelease(row, ended, me, lease)
+    local isKept = row.waits and lease and lease.kept > 0
+    settle(row, me, isKept and lease.kept)
     save(row)
     return ended .. holders(row)
   end
@@ -203,9 +204,10 @@ ${QUEUE}
     local row = load(keys)
     local channel, id = match(who, '^(%S+) (%S+)$')
     settle(row, id)
-    local ended = endBy(row, find(row, id), channel)
+    local lease = find(row, id)
+    local ended = endBy(row, lease, channel)
     if row.waits then removeWaiter(row, id) end
-    return finishRelease(row, ended, id)
+    return finishRelease(row, ended, id, lease)
   end
 
   -- A process releases the lease that it knows. Usually the short path does that.

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { inTransaction } from '../../clients/sqlite.ts'
-import { fileCheck } from '../local/database-file-node.ts'
+import { fileCheck } from '../../clients/sqlite-file.ts'
 import { DiskSync } from './disk-sync.ts'
 import { Queries } from './queries.ts'
 import { migrate, tableNames } from './schema.ts'

@@ -5,7 +5,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { notify } from '../../base/notify.ts'
 import type { LeaseRecord } from '../../base/records.ts'
-import { reservationWakes } from '../lease-row.ts'
+import { wakesOf } from '../lease-row.ts'
 import type { LocalListeners } from '../local/listeners.ts'
 import type { ChangeLog } from './change-log.ts'
 import type { Connection } from './connection.ts'
@@ -29,8 +29,8 @@ export interface PushOptions {
 interface SeenQueue {
   /** Of all waiters; `null`: they were not read. */
   readonly ids: ReadonlySet<string> | null
-  /** Tells this reservation from every other; empty if there is none. */
-  readonly reservation: string
+  /** Tells these reservations, and the end of the keeping, from all others; empty if there are none. */
+  readonly turns: string
   readonly wakes: ReadonlyMap<string, number>
 }
 
@@ -40,7 +40,7 @@ export class Push {
   /** Something has changed since the places of all waiters were read. */
   #arePlacesDue = false
   #placesReadAt = -Infinity
-  /** By the id of a waiter: the reservation of which it was told. */
+  /** By the id of a waiter: the `turns` of which it was told. */
   #told = new Map<string, string>()
   /** Held leases that are still to be checked. */
   #unchecked: LeaseRecord[] = []
@@ -97,8 +97,8 @@ export class Push {
       }
       const inMs = queue.wakes.get(id)
       if (inMs === undefined) continue
-      if (this.#told.get(id) !== queue.reservation) listeners.wake(id, inMs)
-      told.set(id, queue.reservation)
+      if (this.#told.get(id) !== queue.turns) listeners.wake(id, inMs)
+      told.set(id, queue.turns)
     }
     this.#told = told
   }
@@ -109,16 +109,17 @@ export class Push {
     const now = clock.now()
     const stored = queries.find(resource)
     const row = stored ? damaged.decode(stored, now) : null
-    if (!row || stored?.line === null) return { ids: new Set(), reservation: '', wakes: new Map() }
-    const { reserved } = row
+    if (!row || stored?.line === null) return { ids: new Set(), turns: '', wakes: new Map() }
+    const { reserved, leases } = row
+    const freeAt = Math.min(...leases.map(({ keptUntil = Infinity }) => keptUntil))
     const waiters = readsPlaces
       ? queries.waiters(resource)
       : queries.firstWaiters(resource, reserved.size + 1)
     row.queue = new Map(waiters.map((waiter) => [waiter.id, waiter]))
     return {
       ids: readsPlaces ? new Set(waiters.map(({ id }) => id)) : null,
-      reservation: Array.from(reserved, ([id, { until }]) => `${id} ${until}`).join(),
-      wakes: reservationWakes(row, now),
+      turns: [freeAt, ...Array.from(reserved, ([id, { until }]) => `${id} ${until}`)].join(),
+      wakes: wakesOf(row, now, freeAt),
     }
   }
 

@@ -68,7 +68,7 @@ describe('the fake browser', () => {
 
   it.each<[string, unknown]>([
     ['options: expected an object, got 10n', 10n],
-    ['clock: expected a Clock (with now, monotonic, random, setTimer), got undefined', {}],
+    ['clock: expected a Clock (with now, monotonic, setTimer, random), got undefined', {}],
     ['random: expected a function, got 5', { clock: new FakeClock(), random: 5 }],
     ['latency: expected [min, max], got 5', { clock: new FakeClock(), latency: 5 }],
     ['latency[0]: expected whole milliseconds', { clock: new FakeClock(), latency: ['soon', 5] }],

@@ -1,12 +1,12 @@
 import {
+  type Checks,
+  checkEach,
   expectFunction,
-  expectMethods,
   expectOneOf,
-  expectOptions,
   expectWhole,
   refuse,
 } from '../../base/arguments.ts'
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, expectClock } from '../../base/clock.ts'
 import { type Duration, expectDuration } from '../../base/duration.ts'
 import type { ChromeApi, ChromeChange } from '../../sync/index.ts'
 import { createApi, EXTENSION_ORIGIN, type OpenContext } from './api.ts'
@@ -172,37 +172,32 @@ export function fakeBrowser(options: FakeBrowserOptions): FakeBrowser {
   }
 }
 
+const CHECKS: Checks<FakeBrowserOptions> = {
+  clock: expectClock,
+  random: expectFunction,
+  latency: checkLatency,
+  messageLatency: checkLatency,
+  flavour: (option, value) => expectOneOf(option, value, ['chrome', 'firefox']),
+  quotaBytes: (option, value) => expectWhole(option, value, 0),
+  deliveries: expectFunction,
+}
+
+interface Checked extends Omit<FakeBrowserOptions, 'latency' | 'messageLatency'> {
+  readonly latency?: readonly [min: number, max: number]
+  readonly messageLatency?: readonly [min: number, max: number]
+}
+
 function checkOptions(options: FakeBrowserOptions) {
-  expectOptions(options, {
-    clock: 1,
-    random: 1,
-    latency: 1,
-    messageLatency: 1,
-    flavour: 1,
-    quotaBytes: 1,
-    deliveries: 1,
-  })
-  const { clock, latency = [1, 3], messageLatency = latency, flavour = 'chrome' } = options
-  const { quotaBytes = LOCAL_QUOTA_BYTES, deliveries = () => 1 } = options
-  expectMethods('clock', clock, 'a Clock', 'now', 'monotonic', 'random', 'setTimer')
-  const { random = () => clock.random() } = options
-  expectFunction('random', random)
-  expectFunction('deliveries', deliveries)
-  expectOneOf('flavour', flavour, ['chrome', 'firefox'])
-  expectWhole('quotaBytes', quotaBytes, 0)
-  return {
-    clock,
-    random,
-    latency: checkLatency('latency', latency),
-    messageLatency: checkLatency('messageLatency', messageLatency),
-    flavour,
-    quotaBytes,
-    deliveries,
-  }
+  const checked = checkEach(options, CHECKS) as Checked
+  const { clock } = checked
+  CHECKS.clock('clock', clock)
+  const { random = () => clock.random(), latency = [1, 3] as const, messageLatency = latency } = checked
+  const { flavour = 'chrome', quotaBytes = LOCAL_QUOTA_BYTES, deliveries = () => 1 } = checked
+  return { clock, random, latency, messageLatency, flavour, quotaBytes, deliveries }
 }
 
 /** In milliseconds. */
-function checkLatency(option: string, latency: readonly [Duration, Duration]): readonly [number, number] {
+function checkLatency(option: string, latency: unknown): readonly [number, number] {
   if (!Array.isArray(latency)) refuse(option, '[min, max]', latency)
   const min = expectDuration(`${option}[0]`, latency[0], 0)
   return [min, expectDuration(`${option}[1]`, latency[1], min)]

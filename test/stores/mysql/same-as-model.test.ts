@@ -10,7 +10,7 @@ import type { Ask, LeaseRecord } from '../../../src/core/index.ts'
 import { ask, Effects, expire, type LeaseRow, newRow, release, renew } from '../../../src/stores/lease-row.ts'
 import { migrateMysql } from '../../../src/stores/mysql/index.ts'
 import { namesOf } from '../../../src/stores/mysql/names.ts'
-import { type Queries, queriesOf } from '../../../src/stores/mysql/queries.ts'
+import { type Queries, queriesOf, type Wake } from '../../../src/stores/mysql/queries.ts'
 import { makeSteppedClock } from './stepped-clock.ts'
 
 const { HOLDFAST_TEST_MYSQL_URL: url = '' } = process.env
@@ -61,7 +61,7 @@ beforeAll(async () => {
   const names = namesOf(DATABASE, 'holdfast_leases')
   queries = queriesOf(mysqlDatabase(connection), names)
   await migrateMysql(connection, { database: DATABASE })
-  await makeSteppedClock(connection, names)
+  await makeSteppedClock(connection, DATABASE)
   for (const channel of new Set([...CHANNELS, WATCHER]))
     await connection.query(`insert into ${names.channels} values (?, ?, ?)`, [
       channel,
@@ -159,36 +159,40 @@ class Model {
 
 async function onTables(action: Action, now: number, tokens: Tokens): Promise<Outcome> {
   await connection.query(`set timestamp = ${now / 1000}`)
-  const answer = await callTables(action, tokens)
+  const { answer, woken } = await callTables(action, tokens)
   const changes: LeaseRecord[] = []
-  const wakes: Record<string, number> = {}
   const [told] = await connection.query(`select distinct channel from ${DATABASE}.holdfast_leases_messages`)
   for (const { channel } of told as { channel: Buffer }[]) {
     const messages = await queries.fetch(channel.toString(), 1000)
     for (const message of messages) {
       if (message.kind === 'change') changes.push(message.lease)
-      // The caller need not be told.
-      const isCaller = ['ask', 'release'].includes(action.type) && 'asker' in action
-      if (message.kind === 'wake' && !(isCaller && message.id === idOf(action.asker)))
-        wakes[message.id] = message.inMs
+      if (message.kind === 'wake') woken.push(message)
     }
     await queries.discard(messages.map(({ seq }) => seq))
   }
+  // The caller need not be told.
+  const caller = action.type === 'ask' || action.type === 'release' ? idOf(action.asker) : null
+  const wakes = Object.fromEntries(woken.filter(({ id }) => id !== caller).map(({ id, inMs }) => [id, inMs]))
   return { answer, changes, wakes }
 }
 
-async function callTables(action: Action, tokens: Tokens): Promise<unknown> {
+/** `woken`: those in the answer. The others are in the messages. */
+async function callTables(action: Action, tokens: Tokens): Promise<{ answer: unknown; woken: Wake[] }> {
+  const told = <T>(answer: T) => ({ answer, woken: [] })
   switch (action.type) {
     case 'pass':
-      return null
+      return told(null)
     case 'sweep':
-      return queries.sweep(10)
+      return told(await queries.sweep(10))
     case 'release':
-    case 'force':
-      return queries.release(byOf(action, tokens))
+    case 'force': {
+      const channel = action.type === 'release' ? CHANNELS[action.asker] : CHANNELS[0]
+      const { wakes, ...answer } = await queries.release(byOf(action, tokens), channel ?? '')
+      return { answer, woken: [...wakes] }
+    }
     case 'renew':
-      return queries.renew({ resource: 'r', id: idOf(action.asker), ttl: action.ttl })
+      return told(await queries.renew({ resource: 'r', id: idOf(action.asker), ttl: action.ttl }))
     case 'ask':
-      return queries.acquire(requestOf(action, tokens), CHANNELS[action.asker] ?? '')
+      return told(await queries.acquire(requestOf(action, tokens), CHANNELS[action.asker] ?? ''))
   }
 }

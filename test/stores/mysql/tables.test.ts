@@ -52,7 +52,7 @@ describe('the migration', () => {
   it('creates again what somebody dropped, and refuses tables of a newer version', async () => {
     const running = store()
     const { token } = await grab(running, 'r')
-    await admin.query(`drop procedure ${database}.holdfast_leases_v1_settle`)
+    await admin.query(`drop procedure ${database}.holdfast_leases_v2_settle`)
     expect(await running.acquire(asking('r'))).toMatchObject({ granted: false, holders: [{ token }] })
     await admin.query(`drop table ${database}.holdfast_leases_waiters`)
     expect(await running.acquire(asking('r', { wake: () => {} }))).toMatchObject({ place: 0 })
@@ -63,8 +63,28 @@ describe('the migration', () => {
     await admin.query(`update ${database}.holdfast_leases_meta set version = 99, oldest = 99`)
     await expect(store().acquire(asking('r'))).rejects.toMatchObject({
       code: 'store-failed',
-      message: expect.stringContaining('is of version 99, and this holdfast knows 1: update the package'),
+      message: expect.stringContaining('is of version 99, and this holdfast knows 2: update the package'),
     })
+  })
+
+  it('takes over the leases and queues of version 1, whose nodes then fail', async () => {
+    await createVersion1(admin, database)
+    const upgraded = store()
+    expect(await upgraded.acquire(asking('held'))).toMatchObject({
+      granted: false,
+      holders: [{ id: 'old', token: 5 }],
+    })
+    expect(await upgraded.list({ limit: 9 })).toMatchObject({ leases: [{ resource: 'held', id: 'old' }] })
+    expect(await upgraded.release({ resource: 'held', id: 'old' })).toMatchObject({ ended: { token: 5 } })
+    expect((await grab(upgraded, 'held')).token).toBeGreaterThan(5)
+    expect((await grab(upgraded, 'ahead')).token).toBe(AHEAD + 1)
+    const [versions] = await admin.query(`select version, oldest from ${database}.holdfast_leases_meta`)
+    expect(versions).toEqual([{ version: 2, oldest: 2 }])
+    const [procedures] = await admin.query('show procedure status where db = ? and name like ?', [
+      database,
+      '%v1%',
+    ])
+    expect(procedures).toEqual([])
   })
 
   it.each(["Robert'); drop table students; --", 'back\\slash `tick` "double" $1 ?', 'Größe 界 %'])(
@@ -80,6 +100,31 @@ describe('the migration', () => {
     },
   )
 })
+
+/** A token of a clock that was ahead. */
+const AHEAD = 3_000_000_000_000_000
+
+/** The tables of version 1 with one lease that is held and one that was, and one of its procedures. */
+async function createVersion1(connection: Connection, within: string): Promise<void> {
+  const name = 'varbinary(512) not null'
+  const time = 'bigint not null'
+  const table = `${within}.holdfast_leases`
+  for (const statement of [
+    `create table ${table} (resource ${name} primary key, token ${time}, ended_at ${time}, last_place ${time}, key (ended_at))`,
+    `create table ${table}_holders (
+      resource ${name}, token ${time}, id ${name}, owner mediumblob not null, metadata mediumblob, share bigint,
+      acquired_at ${time}, expires_at ${time}, span ${time}, at_least ${time}, lock_delay ${time}, kept_until bigint,
+      channel varbinary(64) not null, primary key (resource, token), key (resource, id), key (expires_at))`,
+    `create table ${table}_meta (
+      one tinyint primary key, version int not null, oldest int not null, floor ${time}, watch_until ${time})`,
+    `insert into ${table}_meta values (1, 1, 1, 0, 0)`,
+    `insert into ${table} values ('held', 5, 0, 0), ('ahead', ${AHEAD}, 0, 0)`,
+    `insert into ${table}_holders values ('held', 5, 'old', 'Mika', null, null, 1, unix_timestamp() * 1000000 + 60000000,
+      60000000, 0, 0, null, 'channel')`,
+    `create procedure ${table}_v1_acquire() begin end`,
+  ])
+    await connection.query(statement)
+}
 
 describe('settings of the application', () => {
   it('time zones of sessions do not matter, and stay as they are', async () => {
@@ -135,6 +180,42 @@ describe('settings of the application', () => {
   })
 })
 
+it('a release tells the waiters of its own process at once, without a message', async () => {
+  const leases = store(pool(), { poll: 60_000 })
+  const { id } = await grab(leases, 'r')
+  const woken = Promise.withResolvers<number>()
+  const first = asking('r', { wake: woken.resolve })
+  expect(await leases.acquire(first)).toMatchObject({ granted: false, place: 0 })
+  await leases.release({ resource: 'r', id })
+  expect(await woken.promise).toBe(0)
+  expect(await leases.acquire(first)).toMatchObject({ granted: true })
+  const [messages] = await admin.query(`select kind from ${database}.holdfast_leases_messages`)
+  expect(messages).toEqual([])
+})
+
+it('a release whose answer is lost has the waiters of its own process ask again', async () => {
+  const client = pool({ connectionLimit: 1 })
+  const leases = store(client, { poll: 60_000 })
+  const { id } = await grab(leases, 'r')
+  const woken = Promise.withResolvers<number>()
+  const first = asking('r', { wake: woken.resolve })
+  await leases.acquire(first)
+  const getConnection = client.getConnection.bind(client)
+  client.getConnection = async () => {
+    client.getConnection = getConnection
+    const connection = await getConnection()
+    const query = connection.query.bind(connection)
+    connection.query = (async (options: never) => {
+      await query(options)
+      throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+    }) as typeof query
+    return connection
+  }
+  await expect(leases.release({ resource: 'r', id })).rejects.toMatchObject({ code: 'store-unavailable' })
+  await woken.promise
+  expect(await leases.acquire(first)).toMatchObject({ granted: true })
+})
+
 describe('a busy server', () => {
   it('has a request sent again that it rolled back because of a deadlock', async () => {
     const client = pool({ connectionLimit: 1 })
@@ -180,10 +261,12 @@ describe('the tables', () => {
     await leases.sweep({ limit: 1 })
     expect(await count('')).toBe(1)
     const [old, ahead] = [token - 4 * 3_600_000_000, token + 10 * 3_600_000_000]
-    await admin.query(`update ${database}.holdfast_leases set token = ${ahead}, ended_at = ${old}`)
+    await admin.query(
+      `update ${database}.holdfast_leases set token = ${ahead}, ended_at = ${old}, due_at = 0`,
+    )
     await leases.sweep({ limit: 1 })
     expect(await count('')).toBe(1)
-    await admin.query(`update ${database}.holdfast_leases set token = ${old}`)
+    await admin.query(`update ${database}.holdfast_leases set token = ${old}, due_at = 0`)
     await leases.sweep({ limit: 1 })
     expect(await count('')).toBe(0)
     await admin.query(`update ${database}.holdfast_leases_meta set floor = ${ahead}`)

@@ -79,7 +79,7 @@ describe('the migration of a Postgres store', () => {
     for (let call = 0; call < 2; call++)
       await expect(store.acquire(ask())).rejects.toMatchObject({
         code: 'store-failed',
-        message: expect.stringContaining('is of version 99, and this holdfast knows 4: update the package'),
+        message: expect.stringContaining('is of version 99, and this holdfast knows 5: update the package'),
       })
   })
 
@@ -136,7 +136,7 @@ describe('tables of version 1', () => {
     const read1 = await Promise.all(stores.map((store) => store.read(['held'])))
     for (const [leases] of read1) expect(leases?.[0]).toMatchObject({ id: 'holder', metadata: { n: 1 } })
     expect(await read(`select resource, token from ${bed.table} order by resource`)).toEqual(tokens)
-    expect(await read(`select version, floor from ${bed.table}_meta`)).toEqual([{ version: 4, floor: '7' }])
+    expect(await read(`select version, floor from ${bed.table}_meta`)).toEqual([{ version: 5, floor: '7' }])
     expect(
       await read(`select resource, id, pid, reserved_until is not null as reserved from ${bed.table}_waiters
         order by resource, place`),

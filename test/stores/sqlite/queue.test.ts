@@ -38,6 +38,19 @@ describe('a long queue in SQLite', () => {
     expect(file.count('holdfast_leases_waiters')).toBe(289)
   })
 
+  it('learns when a lease that another process has released keeps the resource no longer', async () => {
+    await using file = new DatabaseFile()
+    const clock = new FakeClock()
+    const [store, other] = [file.store({ clock }), file.store({ clock })]
+    const { id } = await grab(store, 'r', { atLeast: 1500 })
+    const wakes: number[] = []
+    await other.acquire(asking('r', { wake: (inMs) => wakes.push(inMs) }))
+    await clock.advance(500)
+    await store.release({ resource: 'r', id })
+    await clock.advance(20)
+    expect(wakes).toEqual([990])
+  })
+
   it('is upgraded from the column that contained it', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()

@@ -114,7 +114,7 @@ export class LiveLeases {
     void this.#readStats()
   }
 
-  /** Who waits for a resource, first in line first. */
+  /** The waiting callers of a resource, first in line first. */
   async queueOf(resource: string): Promise<Queue> {
     const path = `api/locks/${encodeURIComponent(resource)}`
     const { waiting, queue } = await this.#ask(lockShown, { method: 'GET', path })

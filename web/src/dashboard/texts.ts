@@ -29,7 +29,7 @@ const en = {
   close: 'Close',
   owner: 'Owner',
   nobodyWaits: 'Nobody waits for it.',
-  noQueue: 'This store does not know who waits.',
+  noQueue: 'This store does not list waiting callers.',
   andMore: (count: number) => `and ${count.toLocaleString()} more`,
   nobodyHolds: 'Nobody holds it now.',
   noEventsHere: 'Nothing has happened since this page was opened.',

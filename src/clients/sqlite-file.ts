@@ -1,6 +1,5 @@
-import { statSync } from 'node:fs'
-import { LeaseError } from '../../base/errors.ts'
-import type { SqliteDatabase } from '../../clients/sqlite.ts'
+import { LeaseError } from '../base/errors.ts'
+import type { SqliteDatabase } from './sqlite.ts'
 
 /**
  * Returns a function that throws if the file of an open database was deleted or replaced. SQLite does not notice: it
@@ -23,6 +22,7 @@ export function fileCheck(database: SqliteDatabase): () => void {
 
 /** The same for as long as the path names the same file. */
 function identityOf(path: string): string | undefined {
-  const found = statSync(path, { throwIfNoEntry: false })
+  // Not imported: bundles for other platforms contain this file, and have no `node:fs`.
+  const found = process.getBuiltinModule('node:fs').statSync(path, { throwIfNoEntry: false })
   return found && `${found.dev} ${found.ino}`
 }

@@ -1,0 +1,46 @@
+import { describe, expect, it, vi } from 'vitest'
+import { AnswerLimit } from '../clients/answer-limit.ts'
+import { FakeClock } from '../testing/index.ts'
+import { writeUnlessChanged } from './optimistic.ts'
+
+describe('a write that requires an unchanged record', () => {
+  const decide = () => ({ answer: 'granted', fields: { lockOwner: 'a' } })
+
+  it('is repeated after each write of another', async () => {
+    const clock = new FakeClock()
+    const read = vi.fn(async () => 'record')
+    const write = vi.fn(async () => write.mock.calls.length === 3)
+    const answer = writeUnlessChanged(read, decide, write, new AnswerLimit(), clock)
+    await clock.advance(1000)
+    expect(await answer).toBe('granted')
+    expect([read.mock.calls.length, write.mock.calls.length]).toEqual([3, 3])
+    expect(clock.pending).toBe(0)
+  })
+
+  it('is not sent if the record was read only after callers gave up', async () => {
+    const clock = new FakeClock()
+    const limit = new AnswerLimit()
+    limit.allow(6000)
+    const { promise, resolve } = Promise.withResolvers<string>()
+    const write = vi.fn(async () => true)
+    const answer = writeUnlessChanged(() => promise, decide, write, limit, clock)
+    const refused = expect(answer).rejects.toMatchObject({ code: 'store-unavailable' })
+    await clock.advance(6001)
+    resolve('record')
+    await refused
+    expect(write).not.toHaveBeenCalled()
+  })
+
+  it('is not followed by another read if it ended only after callers gave up', async () => {
+    const clock = new FakeClock()
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const read = vi.fn(async () => 'record')
+    const answer = writeUnlessChanged(read, decide, () => promise, new AnswerLimit(), clock)
+    const refused = expect(answer).rejects.toMatchObject({ code: 'store-unavailable' })
+    await clock.advance(5001)
+    resolve(false)
+    await clock.advance(50)
+    await refused
+    expect(read).toHaveBeenCalledOnce()
+  })
+})

@@ -1,0 +1,121 @@
+import { expectText, show } from '../base/arguments.ts'
+import { LeaseError } from '../base/errors.ts'
+import { expectFinish, expectId, expectRefresh, expectRequest, notFound } from './job-arguments.ts'
+import type { JOB_STORE_METHODS, JobAnswer, JobStore, LockTime } from './job-store.ts'
+import { parseJson } from './stored-values.ts'
+
+export type Operation = (typeof JOB_STORE_METHODS)[number]
+
+/** The answer to an operation. Numbers may be texts. */
+export interface AnswerRow {
+  /** `granted`, or `again` for the live owner; a reason; `done` for a finish or release; `finished` for a read. */
+  readonly answer?: unknown
+  readonly token?: unknown
+  readonly attempts?: unknown
+  /** Milliseconds. Missing after a refresh: the owner has no live lock. */
+  readonly expiresAt?: unknown
+  readonly remaining?: unknown
+  readonly status?: unknown
+  /** JSON. */
+  readonly result?: unknown
+  readonly error?: unknown
+}
+
+/** A backend that decides by the rules itself, with one request for each operation. */
+export interface JobRequests extends Pick<JobStore, 'kind' | 'explain' | 'allow'> {
+  /** `null`: the job does not exist. Rejects with a `LeaseError`. */
+  ask(operation: Operation, id: string, values: readonly RequestValue[]): Promise<AnswerRow | null>
+}
+
+export type RequestValue = string | number | null
+
+export function requestJobs({ ask, ...backend }: JobRequests): JobStore {
+  return {
+    ...backend,
+    async add(id) {
+      expectId(id)
+      await ask('add', id, [])
+    },
+    async acquire(id, owner, ttlMs, options) {
+      const { maxAttempts = null } = expectRequest(id, owner, ttlMs, options)
+      return answerOf(await existing('acquire', id, [owner, ttlMs, maxAttempts]))
+    },
+    async refresh(id, owner, ttlMs) {
+      expectRefresh(id, owner, ttlMs)
+      const row = await existing('refresh', id, [owner, ttlMs])
+      return row.expiresAt == null ? null : timeOf(row)
+    },
+    async finish(id, holder, outcome) {
+      expectFinish(id, holder, outcome)
+      const values =
+        'error' in outcome
+          ? ['failed', null, outcome.error]
+          : ['ready', JSON.stringify(outcome.result ?? null), null]
+      return (await existing('finish', id, [holder.owner, holder.token, ...values])).answer === 'done'
+    },
+    async release(id, owner) {
+      expectId(id)
+      expectText('owner', owner)
+      return (await existing('release', id, [owner])).answer === 'done'
+    },
+    async read(id) {
+      expectId(id)
+      const row = await ask('read', id, [])
+      if (!row) return null
+      const { answer, status, result, error } = row
+      return {
+        id,
+        status: typeof status === 'string' ? status : null,
+        finished: answer === 'finished',
+        result: parseJson(result),
+        error: typeof error === 'string' ? error : null,
+        attempts: numberIn(row, 'attempts'),
+      }
+    },
+  }
+
+  async function existing(
+    operation: Operation,
+    id: string,
+    values: readonly RequestValue[],
+  ): Promise<AnswerRow> {
+    const row = await ask(operation, id, values)
+    if (!row) throw notFound(id)
+    return row
+  }
+
+  function answerOf(row: AnswerRow): JobAnswer {
+    const { answer } = row
+    switch (answer) {
+      case 'already_finished':
+      case 'too_many_attempts':
+        return { acquired: false, reason: answer }
+      case 'locked':
+        return { acquired: false, reason: answer, remaining: numberIn(row, 'remaining') }
+      case 'granted':
+      case 'again':
+        return {
+          acquired: true,
+          token: numberIn(row, 'token'),
+          attempt: numberIn(row, 'attempts'),
+          ...timeOf(row),
+        }
+      default:
+        throw unexpectedAnswer(backend.kind, row)
+    }
+  }
+
+  function timeOf(row: AnswerRow): LockTime {
+    return { expiresAt: numberIn(row, 'expiresAt'), remaining: numberIn(row, 'remaining') }
+  }
+
+  function numberIn(row: AnswerRow, field: keyof AnswerRow): number {
+    const number = Number(row[field] ?? Number.NaN)
+    if (Number.isNaN(number)) throw unexpectedAnswer(backend.kind, row)
+    return number
+  }
+}
+
+export function unexpectedAnswer(kind: string, answer: unknown): LeaseError {
+  return new LeaseError('store-failed', `${kind}: expected the answer to a job request, got ${show(answer)}`)
+}
