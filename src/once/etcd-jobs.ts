@@ -74,6 +74,7 @@ export function etcdJobs(client: EtcdClient, options: EtcdJobsOptions = {}): Job
           () => find(id),
           (found) => decide(documentOf(id, found)),
           (fields, found) => write(id, fields, found),
+          database.limit,
         ),
       ),
   }
