@@ -8,9 +8,9 @@ const CLIENT_METHODS: Readonly<Record<string, string>> = {
   execute: 'mysql',
   connect: 'postgres',
   drain: 'nats',
-  runTransaction: 'firestore',
+  doc: 'firestore',
   prepare: 'sqlite',
-  election: 'etcd',
+  lease: 'etcd',
 }
 
 /** The call that makes a store of what was given instead of one, for a message. */

@@ -1,8 +1,10 @@
 /** Token checks at the resource itself, so that a holder that was paused cannot overwrite its successor. */
 export type { Duration } from '../base/duration.ts'
+export type { EtcdClient } from '../clients/etcd.ts'
 export type { PostgresQueryClient } from '../clients/postgres.ts'
 export type { RedisScriptClient } from '../clients/redis.ts'
 export type { SqliteDatabase } from '../clients/sqlite.ts'
+export { type EtcdGuard, etcdGuard } from './etcd.ts'
 export type { Fence } from './fence.ts'
 export { type MemoryGuard, memoryGuard } from './memory.ts'
 export { type PostgresGuard, postgresGuard } from './postgres.ts'

@@ -1,6 +1,6 @@
 /**
  * When a job may be locked, and what the holder of a lock may do. Every store decides by these rules: memory, SQLite,
- * MySQL and Firestore call these functions, Postgres has the same rules in SQL and Redis in Lua.
+ * MySQL, etcd and Firestore call these functions, Postgres has the same rules in SQL and Redis in Lua.
  *
  *     waiting → locked → finished
  *        ↑________|  released, or expired

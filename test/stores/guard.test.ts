@@ -1,12 +1,21 @@
+import { Etcd3 } from 'etcd3'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { createClientPool } from 'redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LeaseError } from '../../src/base/errors.ts'
 import { createLeases } from '../../src/core/index.ts'
-import { type Fence, guardTable, postgresGuard, REDIS_FENCE, redisGuard } from '../../src/guard/index.ts'
+import {
+  etcdGuard,
+  type Fence,
+  guardTable,
+  postgresGuard,
+  REDIS_FENCE,
+  redisGuard,
+} from '../../src/guard/index.ts'
 import {
   type GuardedDocument,
+  onEtcd,
   onIoredis,
   onNodeRedis,
   onPg,
@@ -17,7 +26,11 @@ import {
 } from './guard/guarded-documents.ts'
 import { freshPrefix } from './redis/clients.ts'
 
-const { HOLDFAST_TEST_REDIS_URL: redisUrl = '', HOLDFAST_TEST_POSTGRES_URL: postgresUrl = '' } = process.env
+const {
+  HOLDFAST_TEST_REDIS_URL: redisUrl = '',
+  HOLDFAST_TEST_POSTGRES_URL: postgresUrl = '',
+  HOLDFAST_TEST_ETCD_URL: etcdUrl = '',
+} = process.env
 
 const kinds: Record<string, () => Promise<GuardedDocument>> = {
   'Redis with ioredis': () => onIoredis(redisUrl),
@@ -25,6 +38,7 @@ const kinds: Record<string, () => Promise<GuardedDocument>> = {
   'Postgres with pg': () => onPg(postgresUrl),
   'Postgres with postgres.js': () => onPostgresJs(postgresUrl),
   'a row of Postgres': () => onPgRow(postgresUrl),
+  etcd: () => onEtcd(etcdUrl),
   SQLite: onSqliteTransaction,
   'a row of SQLite': onSqliteRow,
 }
@@ -93,6 +107,29 @@ describe.each(Object.entries(kinds))('a guard in %s', (_, open) => {
     await expect(document.save(paused, 'after the pause')).rejects.toMatchObject(STALE)
     expect(await document.read()).toBe('by the successor')
     expect(paused.held).toBe(false)
+  })
+})
+
+describe('a guard in etcd', () => {
+  const client = new Etcd3({ hosts: etcdUrl.replace('etcd:', 'http:') })
+  afterAll(() => client.close())
+
+  it('writes nothing if the fence key has a foreign value, or if the value is too large', async () => {
+    const key = freshPrefix()
+    const guard = etcdGuard(client, key)
+    await expect(guard.set(fence(TOKEN), 'x'.repeat(2_000_000))).rejects.toMatchObject({
+      code: 'store-failed',
+      message: expect.stringContaining('expected a value of at most 1500000 bytes'),
+    })
+    for (const foreign of ['foreign', '{}', '{"token":"1","id":"a"}', 'null']) {
+      await client.put(guard.fenceKey).value(foreign)
+      await expect(guard.set(fence(TOKEN), 'text')).rejects.toMatchObject({ code: 'store-failed' })
+      expect(await client.get(guard.fenceKey).string()).toBe(foreign)
+    }
+    expect(await client.get(key).string()).toBeNull()
+    await expect(guard.set(fence(TOKEN), 1n as never)).rejects.toThrow('value: expected a string, got 1n')
+    expect(() => etcdGuard(client, '')).toThrow('key: expected a non-empty string')
+    expect(() => etcdGuard('etcd://localhost' as never, key)).toThrow('client: expected an Etcd3')
   })
 })
 

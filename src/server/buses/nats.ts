@@ -1,5 +1,5 @@
-import { expectOptions, expectText, hasMethods, refuseClient } from '../../base/arguments.ts'
-import type { NatsConnection } from '../../clients/nats.ts'
+import { expectOptions, expectText } from '../../base/arguments.ts'
+import { expectNatsConnection, type NatsConnection } from '../../clients/nats.ts'
 import { natsError } from '../../clients/nats-errors.ts'
 import type { Bus } from '../bus.ts'
 import { createBus } from './create-bus.ts'
@@ -16,8 +16,7 @@ export interface NatsBusOptions {
  * const bus = natsBus(await connect({ servers: 'nats://localhost:4222' }))
  */
 export function natsBus(connection: NatsConnection, options: NatsBusOptions = {}): Bus & AsyncDisposable {
-  if (!hasMethods(connection, 'publish', 'subscribe', 'flush'))
-    refuseClient('connection', 'a NatsConnection of @nats-io/transport-node', connection)
+  expectNatsConnection('connection', connection)
   expectOptions(options, { subject: 1 })
   const { subject = 'holdfast.bus' } = options
   expectText('subject', subject)

@@ -3,12 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { Etcd3 } from 'etcd3'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import postgres from 'postgres'
 import { createClient } from 'redis'
 import type { LeaseStore } from '../../../src/core/index.ts'
 import {
+  etcdGuard,
   expectWritten,
   type Fence,
   fenceAllows,
@@ -17,6 +19,7 @@ import {
   redisGuard,
   sqliteGuard,
 } from '../../../src/guard/index.ts'
+import { etcdStore } from '../../../src/stores/etcd/index.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts'
@@ -46,6 +49,24 @@ export async function onIoredis(url: string): Promise<GuardedDocument> {
     async [Symbol.asyncDispose]() {
       await store.close()
       client.disconnect()
+    },
+  }
+}
+
+export async function onEtcd(url: string): Promise<GuardedDocument> {
+  const prefix = `${freshPrefix()}/`
+  const etcd = new Etcd3({ hosts: url.replace('etcd:', 'http:') })
+  const client = etcd.namespace(prefix)
+  const guard = etcdGuard(client, KEY)
+  const store = etcdStore(client)
+  return {
+    store,
+    announce: (lease) => guard.check(lease),
+    save: (lease, text) => guard.set(lease, text),
+    read: () => client.get(KEY).string(),
+    async [Symbol.asyncDispose]() {
+      await store.close()
+      etcd.close()
     },
   }
 }
