@@ -38,7 +38,7 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
   const isShared = open?.clock === clock
   const room = isShared ? open : openRoomLock({ url, roomId, clientId, clock, headers, name })
   if (isShared) Object.assign(room.sender, { headers, ...(name && { name }) })
-  const { users, objects } = room
+  const { users, objects, view } = room
   roomLocks.set(key, room)
   let isClosed = false
   /** This object's use of the lock: its call of `acquire`, and later its lock. */
@@ -52,12 +52,12 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
   }
   const lock: DocumentLock = {
     get state() {
-      return room.state
+      return view.state
     },
 
     subscribe(listener) {
       expectFunction('listener', listener)
-      return room.subscribe(() => isClosed || listener())
+      return view.subscribe(() => isClosed || listener())
     },
 
     load: room.load,
@@ -85,7 +85,7 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
       if (isGranted) return true
       users.delete(own)
       // The call of another object waits on, but that object has given up.
-      if (users.size === 0 && room.state.phase === 'waiting') await room.release()
+      if (users.size === 0 && view.state.phase === 'waiting') await room.release()
       return false
     },
 

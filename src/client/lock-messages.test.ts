@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { actionsOfEvent, actionsOfResponse, endsLease } from './lock-messages.ts'
+import { actionOfEvent, actionsOfResponse, endsLease } from './lock-messages.ts'
 import { type DocumentLockState, INITIAL_STATE, reduce } from './lock-state.ts'
 
 const NOW = 1_000_000
@@ -21,7 +21,8 @@ function responded(
 }
 
 function received(event: string, data: object, state: DocumentLockState = INITIAL_STATE): DocumentLockState {
-  return actionsOfEvent(event, data, state, NOW).reduce(reduce, state)
+  const action = actionOfEvent(event, data, state, NOW)
+  return action ? reduce(state, action) : state
 }
 
 const held: DocumentLockState = { ...INITIAL_STATE, phase: 'held', held: true, token: 7, me: ME }

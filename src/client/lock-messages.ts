@@ -54,32 +54,33 @@ export function actionsOfResponse(
   return actions
 }
 
-export function actionsOfEvent(
+/** `undefined`: the event changes nothing, or is malformed. */
+export function actionOfEvent(
   event: string,
   data: Body,
   { token, held, holder, me, request }: DocumentLockState,
   now: number,
-): DocumentLockAction[] {
+): DocumentLockAction | undefined {
   const isMine = held && data.token === token
   switch (event) {
     case 'document.locked':
     case 'document.renewed':
-      return hasShape(data, TIMES) ? [{ type: 'holder', holder: holderOf(data, isMine, now) }] : []
+      return hasShape(data, TIMES) ? { type: 'holder', holder: holderOf(data, isMine, now) } : undefined
     case 'document.unlocked':
-      return holder && holder.token > tokenOf(data) ? [] : [{ type: 'holder', holder: null }]
+      return holder && holder.token > tokenOf(data) ? undefined : { type: 'holder', holder: null }
     case 'document.line':
-      return Array.isArray(data.line) ? [queueAction(data, data.line, me)] : []
+      return Array.isArray(data.line) ? queueAction(data, data.line, me) : undefined
     case 'document.saved':
-      return [{ type: 'changed', change: { savedAt: textOf(data.saved_at) } }]
+      return { type: 'changed', change: { savedAt: textOf(data.saved_at) } }
     case 'document.takeover-requested':
       // One request at a time: the server answers a second one itself, when its time ends.
       return isMine && !request && hasShape(data, REQUEST)
-        ? [{ type: 'changed', change: { request: requestOf(data, now) } }]
-        : []
+        ? { type: 'changed', change: { request: requestOf(data, now) } }
+        : undefined
     case 'document.takeover-answered':
-      return request?.id === data.request_id ? [{ type: 'changed', change: { request: null } }] : []
+      return request?.id === data.request_id ? { type: 'changed', change: { request: null } } : undefined
     default:
-      return []
+      return undefined
   }
 }
 

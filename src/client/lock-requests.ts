@@ -224,20 +224,9 @@ export function createLockRequests(options: LockRequestsOptions): LockRequests {
   }
 
   function leaseOf(response: ApiResponse): LeaseRecord {
-    const { token, locked_at, expires_at, expires_in_ms } = expectShape(response, HELD)
-    return {
-      resource: roomId,
-      // The server releases by token.
-      id: String(token),
-      owner: '',
-      token,
-      metadata: null,
-      share: null,
-      acquiredAt: Date.parse(locked_at),
-      expiresAt: Date.parse(String(expires_at)),
-      remaining: expires_in_ms,
-      state: 'held',
-    }
+    const { token, expires_in_ms: remaining } = expectShape(response, HELD)
+    // All that is read of it. The server releases by token.
+    return { resource: roomId, id: String(token), token, remaining } as LeaseRecord
   }
 }
 

@@ -88,7 +88,10 @@ export type DocumentLockAction =
 type Queue = Pick<DocumentLockState, 'waiting' | 'waiters'>
 
 /** The fields whose change affects no other field. */
-type Independent = Pick<DocumentLockState, 'me' | 'request' | 'demand' | 'savedAt' | 'gaps' | 'connected'>
+export type Independent = Pick<
+  DocumentLockState,
+  'me' | 'request' | 'demand' | 'savedAt' | 'gaps' | 'connected'
+>
 
 export const INITIAL_STATE: DocumentLockState = {
   phase: 'idle',

@@ -93,7 +93,7 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
 
   /** Events before this were missed. */
   function onGap(): void {
-    view.dispatch({ type: 'changed', change: { gaps: view.state.gaps + 1 } })
+    view.change({ gaps: view.state.gaps + 1 })
   }
 
   function onReadFailed(error: LeaseError): void {
@@ -106,7 +106,7 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
   }
 
   function setConnected(connected: boolean): void {
-    if (connected !== view.state.connected) view.dispatch({ type: 'changed', change: { connected } })
+    if (connected !== view.state.connected) view.change({ connected })
   }
 
   /** The first response says where the events of the room are. */
@@ -164,7 +164,7 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
     cancelRequest()
     const { request } = view.state
     if (!request) return
-    const end = () => view.dispatch({ type: 'changed', change: { request: null } })
+    const end = () => view.change({ request: null })
     cancelRequest = clock.setTimer(end, Math.max(0, request.until - clock.now()), true)
   }
 }

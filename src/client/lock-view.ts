@@ -2,14 +2,20 @@ import { createChannel } from '../base/channel.ts'
 import type { Clock } from '../base/clock.ts'
 import type { ApiResponse, Body } from './api.ts'
 import {
-  actionsOfEvent,
+  actionOfEvent,
   actionsOfResponse,
   hasShape,
   type RoomTerms,
   TERMS,
   tokenOf,
 } from './lock-messages.ts'
-import { type DocumentLockAction, type DocumentLockState, INITIAL_STATE, reduce } from './lock-state.ts'
+import {
+  type DocumentLockAction,
+  type DocumentLockState,
+  INITIAL_STATE,
+  type Independent,
+  reduce,
+} from './lock-state.ts'
 
 /** What a tab knows about a document's lock. */
 export interface LockView {
@@ -18,6 +24,8 @@ export interface LockView {
   readonly terms: RoomTerms | null
   subscribe(listener: () => void): () => void
   dispatch(action: DocumentLockAction): void
+  /** Changes fields that affect no others. */
+  change(change: Partial<Independent>): void
   /** Call it before a request is sent. The result takes the response. */
   expectResponse(): (response: ApiResponse) => void
   onEvent(event: string, data: Body): void
@@ -44,6 +52,7 @@ export function createLockView(clock: Clock): LockView {
     },
     subscribe: changes.subscribe,
     dispatch,
+    change: (change) => dispatch({ type: 'changed', change }),
 
     expectResponse() {
       const countBefore = eventCount
@@ -61,10 +70,9 @@ export function createLockView(clock: Clock): LockView {
 
     onEvent(event, data) {
       eventCount++
-      for (const action of actionsOfEvent(event, data, state, clock.now())) {
-        if (action.type === 'holder' && !action.holder) endedToken = Math.max(endedToken, tokenOf(data))
-        dispatch(action)
-      }
+      const action = actionOfEvent(event, data, state, clock.now())
+      if (action?.type === 'holder' && !action.holder) endedToken = Math.max(endedToken, tokenOf(data))
+      if (action) dispatch(action)
     },
 
     close() {

@@ -9,7 +9,7 @@ import { endsLease, type RoomTerms } from './lock-messages.ts'
 import { createLockRequests, type Grant } from './lock-requests.ts'
 import type { Demand } from './lock-state.ts'
 import { followLock } from './lock-updates.ts'
-import { createLockView } from './lock-view.ts'
+import { createLockView, type LockView } from './lock-view.ts'
 import { isGrant, trackRequests } from './pending-requests.ts'
 
 /** For this long after an agreed hand-over, the end of the lock is not a loss. */
@@ -28,8 +28,10 @@ export interface RoomLockOptions {
 }
 
 /** The lock of one document for one tab, for all lock objects of the page. */
-export interface RoomLock extends Omit<DocumentLock, 'acquire' | 'rename' | typeof Symbol.asyncDispose> {
+export interface RoomLock
+  extends Omit<DocumentLock, 'state' | 'subscribe' | 'acquire' | 'rename' | typeof Symbol.asyncDispose> {
   readonly clock: Clock
+  readonly view: LockView
   /** What requests carry: the name that others see, and the headers. */
   readonly sender: { name: string | undefined; headers: HeadersOption }
   /** The lock objects that share it. */
@@ -55,7 +57,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
   let latest: { readonly until: number; readonly outcome: Promise<boolean> } | undefined
 
   const view = createLockView(clock)
-  const { dispatch } = view
+  const { dispatch, change } = view
   const requests = createLockRequests({
     ...options,
     name: () => sender.name || undefined,
@@ -86,12 +88,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
     sender,
     users,
     objects: new Set(),
-
-    get state() {
-      return view.state
-    },
-
-    subscribe: view.subscribe,
+    view,
 
     dropLost() {
       if (isResumable) users.clear()
@@ -155,7 +152,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
         isHandingOver = false
         throw error
       }
-      dispatch({ type: 'changed', change: { request: null } })
+      change({ request: null })
       clock.setTimer(() => (isHandingOver = false), HANDING_OVER_MS, true)
     },
 
@@ -227,7 +224,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
   async function demandLock(how: 'takeover' | 'request', demand: Demand): Promise<boolean> {
     if (isClosed || pending.has('demand')) return false
     const outcome = await pending.run('demand', (stop) => {
-      dispatch({ type: 'changed', change: { demand } })
+      change({ demand })
       return requests.demand(how, stop)
     })
     if (outcome === undefined) return false
@@ -236,7 +233,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
       pending.stop('acquire')
       if (keep(outcome)) return true
     }
-    dispatch({ type: 'changed', change: { demand: typeof outcome === 'string' ? outcome : 'failed' } })
+    change({ demand: typeof outcome === 'string' ? outcome : 'failed' })
     return false
   }
 

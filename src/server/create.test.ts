@@ -71,14 +71,14 @@ describe('an argument that is not valid', () => {
 })
 
 describe('everything that ends', () => {
-  it.each(['close', 'stop', Symbol.asyncDispose] as const)('the lock server, by %s', async (end) => {
+  it.each(['close', Symbol.asyncDispose] as const)('the lock server, by %s', async (end) => {
     const server = await createLockServer({ ...GIVEN, store: memoryStore() })
     await server[end]()
     await server[end]()
     expect((await server.fetch(new Request('http://a.test/readyz'))).status).toBe(503)
   })
 
-  it.each(['close', 'stop', Symbol.asyncDispose] as const)('the server on a port, by %s', async (end) => {
+  it.each(['close', Symbol.asyncDispose] as const)('the server on a port, by %s', async (end) => {
     const server = await createServer({ ...GIVEN, store: memoryStore(), settings: { ...SECRETS, port: 0 } })
     await server[end]()
     await server[end]()

@@ -82,8 +82,6 @@ export interface LockServer extends AsyncDisposable {
   drain(): void
   /** Ends waiting requests and sockets. The leases stay as they are, and the store and the bus stay open. */
   close(): Promise<void>
-  /** @deprecated Use `close()`. */
-  stop(): Promise<void>
 }
 
 /** How much longer than the longest wait the waiters of another node are remembered. */
@@ -264,7 +262,6 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     settings,
     drain: () => draining.abort(new Stopping()),
     close,
-    stop: close,
     [Symbol.asyncDispose]: close,
   }
 }
@@ -283,25 +280,28 @@ function defaultDocuments({ kind }: LeaseStore, clock: Clock): DocumentStore {
   return { ...documents, read: refuseContents, save: refuseContents, remove: refuseContents }
 }
 
+/** The names of all options. */
+export const LOCK_SERVER_OPTIONS: Readonly<Record<keyof LockServerOptions, 1>> = {
+  store: 1,
+  documents: 1,
+  audit: 1,
+  bus: 1,
+  secrets: 1,
+  roomTerms: 1,
+  listensOn: 1,
+  settings: 1,
+  identify: 1,
+  authorize: 1,
+  clientOf: 1,
+  onTelemetry: 1,
+  meter: 1,
+  tracing: 1,
+  log: 1,
+  clock: 1,
+}
+
 function checkOptions(options: LockServerOptions): void {
-  expectOptions(options, {
-    store: 1,
-    documents: 1,
-    audit: 1,
-    bus: 1,
-    secrets: 1,
-    roomTerms: 1,
-    listensOn: 1,
-    settings: 1,
-    identify: 1,
-    authorize: 1,
-    clientOf: 1,
-    onTelemetry: 1,
-    meter: 1,
-    tracing: 1,
-    log: 1,
-    clock: 1,
-  })
+  expectOptions(options, LOCK_SERVER_OPTIONS)
   const { store, documents, audit, bus, secrets, meter, clock } = options
   if (!hasMethods(store, ...STORE_CALLS, 'watch') || !store.supports?.expiry)
     refuseClient('store', `a LeaseStore whose leases expire, such as ${suggestStore(store)}`, store)

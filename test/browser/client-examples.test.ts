@@ -38,7 +38,7 @@ describe.each(['dom', 'vue'])('the example for %s', (name) => {
   })
   afterAll(async () => {
     await browser?.close()
-    await server?.stop()
+    await server?.close()
     await rm(directory, { recursive: true })
   })
   const text = (page: Page) => page.getByLabel('Minutes')

@@ -15,7 +15,7 @@ it('works in a page on plain http, which has no crypto.randomUUID', async () => 
   const origins = [new URL(page.url()).origin]
   const settings = { port: 0, origins, rate: 0, logLevel: 'silent', leaseTokens: [TOKEN] } as const
   const server = await createServer({ store: memoryStore(), settings })
-  onTestFinished(() => server.stop())
+  onTestFinished(() => server.close())
   const result = await runScenario<typeof scenarios, 'handOver'>(page, 'handOver', server.url, TOKEN)
   expect(result).toEqual({ isSecure: false, hasRandomUuid: false, rises: true })
 })

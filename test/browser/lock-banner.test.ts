@@ -29,7 +29,7 @@ describe('the banner of a document, in strict mode and from another origin', () 
     } as const
     server = await createServer({ store, settings })
   })
-  afterAll(() => server?.stop())
+  afterAll(() => server?.close())
 
   type Scenarios = typeof scenarios
   const run = <N extends keyof Scenarios>(name: N, ...args: Parameters<Scenarios[N]>) =>

@@ -82,12 +82,12 @@ export async function servePages(): Promise<PagesServer> {
       database.prepare(`update holdfast_documents set content = '{"text":' where room = ?`).run(room)
     },
     async restart(meanwhile) {
-      await server.stop()
+      await server.close()
       await meanwhile?.()
       server = await start(port)
     },
     async [Symbol.asyncDispose]() {
-      await server.stop()
+      await server.close()
       database.close()
     },
   }

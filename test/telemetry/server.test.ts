@@ -53,7 +53,7 @@ it('events of a page reach the scored files through a server', async () => {
       windows: [{ acquires: 25, retryable_false: 0.2 }],
     })
   } finally {
-    await server.stop()
+    await server.close()
     await store.close()
     await files.close()
     rmSync(directory, { recursive: true })

@@ -30,6 +30,19 @@ const errorFrame = (code: number | null = null) => [
 const CYCLIC: { self?: object } = {}
 CYCLIC.self = CYCLIC
 
+describe('the channel of a room', () => {
+  // As macOS spells the names of files.
+  const room = '\u30ab\u3099'
+
+  it('that is not in NFC is refused, because its events have the name in NFC', async () => {
+    for (const prefix of ['', 'private-', 'presence-'])
+      expect(await fakeSocket(hub).subscribe(`${prefix}document.${room}`)).toEqual(refused(400))
+    expect(await fakeSocket(hub).subscribe(`document.${room.normalize('NFC')}`)).toMatchObject([
+      { event: SUCCEEDED },
+    ])
+  })
+})
+
 describe('a connection', () => {
   it('gets its id, and the seconds of silence after which it should ping', () => {
     const sent: string[] = []

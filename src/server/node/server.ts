@@ -4,7 +4,7 @@ import { notify } from '../../base/notify.ts'
 import { pause } from '../../base/pause.ts'
 import type { TracingApi } from '../../base/tracing.ts'
 import { type Settings, settingsOf } from '../../configuration/settings.ts'
-import { createLockServer, type LockServer, type LockServerOptions } from '../create.ts'
+import { createLockServer, LOCK_SERVER_OPTIONS, type LockServer, type LockServerOptions } from '../create.ts'
 import { jsonLog } from '../log.ts'
 import { assetHandler, expectAssets } from './assets.ts'
 import { withKeptSecrets } from './kept-secrets.ts'
@@ -29,8 +29,6 @@ export interface HoldfastServer extends AsyncDisposable {
    * open.
    */
   close(): Promise<void>
-  /** @deprecated Use `close()`. */
-  stop(): Promise<void>
 }
 
 /**
@@ -40,25 +38,7 @@ export interface HoldfastServer extends AsyncDisposable {
  * const server = await createServer({ store: sqliteStore('./holdfast.db'), settings: { port: 8080 } })
  */
 export async function createServer(options: ServerOptions, listening?: Listener): Promise<HoldfastServer> {
-  expectOptions(options, {
-    assets: 1,
-    store: 1,
-    documents: 1,
-    audit: 1,
-    bus: 1,
-    secrets: 1,
-    roomTerms: 1,
-    listensOn: 1,
-    settings: 1,
-    identify: 1,
-    authorize: 1,
-    clientOf: 1,
-    onTelemetry: 1,
-    meter: 1,
-    tracing: 1,
-    log: 1,
-    clock: 1,
-  })
+  expectOptions(options, { assets: 1, ...LOCK_SERVER_OPTIONS })
   const { assets, ...rest } = options
   if (assets !== undefined) expectAssets(assets)
   const settings = withKeptSecrets(settingsOf(rest.settings))
@@ -100,7 +80,6 @@ export async function createServer(options: ServerOptions, listening?: Listener)
     settings: locks.settings,
     locks,
     close,
-    stop: close,
     [Symbol.asyncDispose]: close,
   }
 
