@@ -55,7 +55,7 @@ describe('a write that requires an unchanged record', () => {
     await clock.advance(5001)
     resolve(false)
     await clock.advance(50)
-    await refused
     expect(read).toHaveBeenCalledOnce()
+    await refused
   })
 })
