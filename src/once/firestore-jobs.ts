@@ -38,7 +38,8 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
   const { collection = 'analyses', fields, statuses } = options
   expectText('collection', collection)
   const connection = new FirestoreConnection(firestore)
-  const limit = new AnswerLimit()
+  /** `undefined`: no caller has a limit. */
+  let limit: AnswerLimit | undefined
 
   const documents: JobDocuments = {
     kind: 'firestore',
@@ -72,7 +73,10 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
   }
   return {
     ...documentJobs(documents, fieldsOf('fields', DOCUMENT_FIELDS, fields), statusesOf(statuses)),
-    allow: (callTimeout) => limit.allow(callTimeout),
+    allow(callTimeout) {
+      limit ??= new AnswerLimit()
+      limit.allow(callTimeout)
+    },
   }
 
   /**

@@ -31,6 +31,21 @@ describe('a write that requires an unchanged record', () => {
     expect(write).not.toHaveBeenCalled()
   })
 
+  it('is sent however late the record was read, if no caller has a limit', async () => {
+    const clock = new FakeClock()
+    const { promise, resolve } = Promise.withResolvers<string>()
+    const answer = writeUnlessChanged(
+      () => promise,
+      decide,
+      async () => true,
+      undefined,
+      clock,
+    )
+    await clock.advance(60_000)
+    resolve('record')
+    expect(await answer).toBe('granted')
+  })
+
   it('is not followed by another read if it ended only after callers gave up', async () => {
     const clock = new FakeClock()
     const { promise, resolve } = Promise.withResolvers<boolean>()
@@ -40,7 +55,7 @@ describe('a write that requires an unchanged record', () => {
     await clock.advance(5001)
     resolve(false)
     await clock.advance(50)
-    await refused
     expect(read).toHaveBeenCalledOnce()
+    await refused
   })
 })

@@ -14,19 +14,19 @@ const MAX_PAUSE_MS = 50
  * lock of the backend meanwhile, so a worker that stops half-way blocks no other. `write` resolves with whether the
  * record was unchanged.
  *
- * After the limit, callers have given up: no further request is sent. A late write would lock a job after its lock was
- * released, and the application may have closed the client.
+ * After the limit, if there is one, callers have given up, and no further request is sent. A late write would lock a
+ * job after its lock was released, and the application may have closed the client.
  */
 export function writeUnlessChanged<R, T>(
   read: () => Promise<R>,
   decide: (record: R) => DocumentDecision<T>,
   write: (fields: DocumentFields, record: R) => Promise<boolean>,
-  limit: AnswerLimit,
+  limit: AnswerLimit | undefined,
   clock = systemClock,
 ): Promise<T> {
   let isLate = false
   const expectInTime = () => {
-    if (isLate) throw new LeaseError('store-unavailable', `no answer from the store within ${limit.ms} ms`)
+    if (isLate) throw new LeaseError('store-unavailable', `no answer from the store within ${limit?.ms} ms`)
   }
   const work = async () => {
     for (let writes = 1; writes <= MAX_WRITES; writes++) {
@@ -41,8 +41,9 @@ export function writeUnlessChanged<R, T>(
     throw new LeaseError('store-unavailable', `others changed the job before each of ${MAX_WRITES} writes`)
   }
   const answer = work()
-  answerWithin(answer, limit.ms, { clock }).catch(() => {
-    isLate = true
-  })
+  if (limit)
+    answerWithin(answer, limit.ms, { clock }).catch(() => {
+      isLate = true
+    })
   return answer
 }

@@ -68,15 +68,16 @@ const EXISTING_JOB = `${JOB}
 if not exists then return false end
 `
 
-const ADD = `${JOB}
+export const SCRIPTS: Readonly<Record<Operation, string>> = {
+  add: `${JOB}
 if not exists then
   set('status', statuses.pending)
   set('attempts', '0')
 end
 return { 'added' }
-`
+`,
 
-const ACQUIRE = `${EXISTING_JOB}
+  acquire: `${EXISTING_JOB}
 local by, ttl, maxAttempts = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 if finished then return { 'already_finished' } end
 local ends = lockEnd(ttl)
@@ -97,40 +98,32 @@ if ends <= now then
   set('lockOwner', by)
 end
 return { 'granted', text(token), text(attempts), extend(ends, ttl) }
-`
+`,
 
-const REFRESH = `${EXISTING_JOB}
+  refresh: `${EXISTING_JOB}
 local ttl = tonumber(ARGV[3])
 local ends = lockEnd(ttl)
 if finished or owner ~= ARGV[2] or ends <= now then return { 'lost' } end
 return { 'again', false, false, extend(ends, ttl) }
-`
+`,
 
-/** `ARGV[4]` to `ARGV[6]`: `ready` or `failed`, the result, the error. */
-const FINISH = `${EXISTING_JOB}
+  // `ARGV[4]` to `ARGV[6]`: `ready` or `failed`, the result, the error.
+  finish: `${EXISTING_JOB}
 if token ~= tonumber(ARGV[3]) then return { 'lost' } end
 -- Our own earlier call finished it: anybody else leaves another token, or leaves our lock in the record.
 if finished then return { owner and 'lost' or 'done' } end
 if owner ~= ARGV[2] or not expiresAt or expiresAt <= now then return { 'lost' } end
 if ARGV[4] == 'failed' then finish('failed', 'error', ARGV[6]) else finish('ready', 'result', ARGV[5]) end
 return { 'done' }
-`
+`,
 
-const RELEASE = `${EXISTING_JOB}
+  release: `${EXISTING_JOB}
 if owner ~= ARGV[2] then return { 'lost' } end
 unlock()
 return { 'done' }
-`
+`,
 
-const READ = `${EXISTING_JOB}
+  read: `${EXISTING_JOB}
 return { finished and 'finished' or 'open', false, text(attempts), false, false, status, get('result'), get('error') }
-`
-
-export const SCRIPTS: Readonly<Record<Operation, string>> = {
-  add: ADD,
-  acquire: ACQUIRE,
-  refresh: REFRESH,
-  finish: FINISH,
-  release: RELEASE,
-  read: READ,
+`,
 }

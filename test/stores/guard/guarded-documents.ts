@@ -8,6 +8,7 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import postgres from 'postgres'
 import { createClient } from 'redis'
+import type { RedisClient } from '../../../src/clients/redis.ts'
 import type { LeaseStore } from '../../../src/core/index.ts'
 import {
   etcdGuard,
@@ -37,20 +38,12 @@ export interface GuardedDocument extends AsyncDisposable {
 const KEY = 'document:42'
 
 export async function onIoredis(url: string): Promise<GuardedDocument> {
-  const prefix = freshPrefix()
   const client = new Redis(url)
-  const guard = redisGuard(client, `${prefix}:${KEY}`)
-  const store = redisStore(client, { prefix })
-  return {
-    store,
-    announce: (lease) => guard.check(lease),
-    save: (lease, text) => guard.set(lease, text),
-    read: () => client.get(`${prefix}:${KEY}`),
-    async [Symbol.asyncDispose]() {
-      await store.close()
-      client.disconnect()
-    },
-  }
+  return onRedis(
+    client,
+    (key) => client.get(key),
+    () => client.disconnect(),
+  )
 }
 
 export async function onEtcd(url: string): Promise<GuardedDocument> {
@@ -72,19 +65,32 @@ export async function onEtcd(url: string): Promise<GuardedDocument> {
 }
 
 export async function onNodeRedis(url: string): Promise<GuardedDocument> {
-  const prefix = freshPrefix()
   const client = createClient({ url })
   await client.connect()
-  const guard = redisGuard(client, `${prefix}:${KEY}`)
+  return onRedis(
+    client,
+    (key) => client.get(key),
+    () => client.destroy(),
+  )
+}
+
+function onRedis(
+  client: RedisClient,
+  get: (key: string) => Promise<string | null>,
+  close: () => void,
+): GuardedDocument {
+  const prefix = freshPrefix()
+  const key = `${prefix}:${KEY}`
+  const guard = redisGuard(client, key)
   const store = redisStore(client, { prefix })
   return {
     store,
     announce: (lease) => guard.check(lease),
     save: (lease, text) => guard.set(lease, text),
-    read: () => client.get(`${prefix}:${KEY}`),
+    read: () => get(key),
     async [Symbol.asyncDispose]() {
       await store.close()
-      client.destroy()
+      close()
     },
   }
 }
