@@ -1,6 +1,7 @@
 /** A page of an older version of the application, such as one from a cache, opens what a newer one has saved. */
 import { expect, it } from 'vitest'
 import { editorBed } from '../../test/autosave/editor-bed.ts'
+import { canRetry } from './index.ts'
 
 const REFUSAL = {
   name: 'AutoSaveError',
@@ -29,6 +30,7 @@ it.each(['current.json', 'autosave'] as const)(
     editor.edit('three')
     await finished(editor.autosave.flushNow())
     expect(editor.autosave.state).toMatchObject({ phase: 'error', unsaved: true, error: REFUSAL })
+    expect(canRetry(editor.autosave.state)).toBe(false)
     await finished(editor.autosave.close())
     expect(new Map(disk.files)).toEqual(before)
     expect([...journal.items.values()].join()).toContain('three')

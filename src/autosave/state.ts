@@ -142,7 +142,8 @@ export function canTakeOver({ phase, readOnly, takingOver }: AutoSaveSnapshot): 
 export function canRetry(snapshot: AutoSaveSnapshot): boolean {
   const { phase, error } = snapshot
   const failed = phase === 'backoff' || phase === 'error' || phase === 'read-only'
-  return failed && maySave(snapshot) && error?.code !== 'read-failed'
+  const isHopeless = error?.code === 'read-failed' || error?.code === 'other-format'
+  return failed && maySave(snapshot) && !isHopeless
 }
 
 function granted(state: AutoSaveSnapshot, action: Action & { type: 'granted' }): AutoSaveSnapshot {

@@ -84,22 +84,25 @@ describe('an answer to a content script', () => {
     },
   )
 
-  it('may refuse with anything', async () => {
-    const storage = memoryStorage()
-    const clock = new FakeClock()
-    const sync = createSync<Item>({
-      storage,
-      messenger: memoryMessengers()(),
-      writes: 'coordinator',
-      clock,
-    })
-    await sync.bootstrap()
-    storage.subscribe((changes) => {
-      for (const [key, change] of Object.entries(changes ?? {}))
-        if (Object(change.newValue).ops) void storage.set({ [key]: { refused: [{}], gone: [] } })
-    })
-    await expect(sync.updateEntity('a', () => ({ n: 1 }))).rejects.toBeInstanceOf(LeaseError)
-  })
+  it.each([{}, { code: 7, message: 7, holders: 7 }, 'no'])(
+    'may refuse with anything: %j',
+    async (refusal) => {
+      const storage = memoryStorage()
+      const clock = new FakeClock()
+      const sync = createSync<Item>({
+        storage,
+        messenger: memoryMessengers()(),
+        writes: 'coordinator',
+        clock,
+      })
+      await sync.bootstrap()
+      storage.subscribe((changes) => {
+        for (const [key, change] of Object.entries(changes ?? {}))
+          if (Object(change.newValue).ops) void storage.set({ [key]: { refused: [refusal], gone: [] } })
+      })
+      await expect(sync.updateEntity('a', () => ({ n: 1 }))).rejects.toBeInstanceOf(LeaseError)
+    },
+  )
 })
 
 describe('stored data', () => {

@@ -21,6 +21,7 @@ const world = fc.record({
   seed: fc.nat(),
   steps: fc.array(step, { minLength: 5, maxLength: 40 }),
   flavour: fc.constantFrom('chrome', 'firefox'),
+  area: fc.constantFrom('local', 'sync'),
   option: fc.constantFrom('A', 'B'),
   shards: fc.constantFrom(1, 3),
 })
@@ -53,12 +54,13 @@ describe('contexts that write, die, and receive messages late, twice or not at a
   })
 })
 
-async function play({ seed, steps, flavour, option, shards }: World, withLocks: boolean) {
+async function play({ seed, steps, flavour, area, option, shards }: World, withLocks: boolean) {
   const random = mulberry32(seed)
   let calm = false
   const extension = fakeExtension({
     random,
     flavour,
+    area,
     withLocks,
     latency: [0, 20],
     messageLatency: [0, 120],
@@ -69,7 +71,7 @@ async function play({ seed, steps, flavour, option, shards }: World, withLocks: 
   extension.startWorker()
   const run = { history: [] as Operation[], broken: [] as string[] }
   browser.onWrite(() => {
-    if (withLocks) run.broken.push(...idsWithoutEntity(browser.items()))
+    if (withLocks) run.broken.push(...idsWithoutEntity(browser.items(area)))
   })
 
   const open = (kind: 'Page' | 'Tab') => {
@@ -93,9 +95,9 @@ async function play({ seed, steps, flavour, option, shards }: World, withLocks: 
   await clock.advance(60_000)
   for (const surface of surfaces) await extension.resolved(surface.bootstrap())
   await clock.advance(2000)
-  const items = browser.items()
+  const items = browser.items(area)
   const { themeToken } = (items[STORAGE_KEYS.settings] ?? { themeToken: '#6441a5' }) as { themeToken: string }
-  return { run, surfaces, stored: entitiesIn(items), settings: themeToken }
+  return { run, surfaces, stored: entitiesIn(items, area), settings: themeToken }
 }
 
 type Act = 'set' | 'patch' | 'remove' | 'reset' | 'cleanup' | 'settings'
@@ -163,9 +165,13 @@ function idsWithoutEntity(items: Record<string, unknown>): string[] {
     .map((id) => `${id} is in the index without its key`)
 }
 
-function entitiesIn(items: Record<string, unknown>): Map<string, Item> {
+/** In `storage.sync` an entity exists as long as its key does. */
+function entitiesIn(items: Record<string, unknown>, area: string): Map<string, Item> {
   const all = (items[STORAGE_KEYS.all] ?? {}) as Record<string, Item>
-  const indexed = idsIn(items).map((id) => [id, items[STORAGE_KEYS.entityPrefix + id] as Item] as const)
+  const { entityPrefix } = STORAGE_KEYS
+  const keys = Object.keys(items).filter((key) => key.startsWith(entityPrefix))
+  const ids = area === 'sync' ? keys.map((key) => key.slice(entityPrefix.length)) : idsIn(items)
+  const indexed = ids.map((id) => [id, items[STORAGE_KEYS.entityPrefix + id] as Item] as const)
   return new Map([...Object.entries(all), ...indexed.filter(([, item]) => item)])
 }
 

@@ -60,7 +60,9 @@ export function isAnswer(value: unknown): value is Answer {
 /** Why the operation at this position could not be carried out. */
 export function refusalIn(answer: unknown, position: number): LeaseError | undefined {
   const refusal = isAnswer(answer) ? answer.refused[position] : null
-  return refusal ? new LeaseError(refusal.code, String(refusal.message), refusal) : undefined
+  if (!refusal) return undefined
+  const { code, message, resource } = refusal
+  return new LeaseError(code, String(message), { resource })
 }
 
 /** `DONE`, an answer or a missing record: carried out. `null`: malformed. */
