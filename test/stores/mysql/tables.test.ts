@@ -164,6 +164,19 @@ describe('settings of the application', () => {
     expect(await store().read([name])).toMatchObject([[{ resource: name, id, owner: name, metadata, token }]])
   })
 
+  it('a pool whose connections do not commit by themselves loses nothing, and reads no past', async () => {
+    await migrateMysql(admin, { database })
+    const manual = pool({ connectionLimit: 1 })
+    manual.on('connection', (connection) => {
+      connection.query('set autocommit = 0')
+    })
+    const leases = store(manual)
+    expect(await leases.read(['r'])).toEqual([[]])
+    const { token } = await grab(store(), 'r')
+    expect(await leases.read(['r'])).toMatchObject([[{ token }]])
+    expect(await leases.acquire(asking('r', { wake: () => {} }))).toMatchObject({ granted: false, place: 0 })
+  })
+
   it('an open transaction is neither committed nor ended, and the error says what to do', async () => {
     const leases = store(admin)
     await leases.read([])
