@@ -30,6 +30,7 @@ export interface MysqlCallbackClient {
 }
 
 interface MysqlPoolConnection extends MysqlPromiseConnection {
+  readonly connection?: object
   release(): void
   destroy(): void
 }
@@ -78,6 +79,7 @@ function onPool(pool: MysqlPromisePool): MysqlDatabase {
     const connection = await pool.getConnection()
     try {
       const result = await run(connection, sql, limit)
+      if (!(await isAutocommit(connection, limit))) await run(connection, 'commit', limit)
       connection.release()
       return result
     } catch (error) {
@@ -88,6 +90,25 @@ function onPool(pool: MysqlPromisePool): MysqlDatabase {
     }
   }
   return { connections: connectionsOf(pool), limit, ...resultsOf(send) }
+}
+
+/** By the connection itself: `mysql2` wraps it anew for each use. */
+const autocommits = new WeakMap<object, boolean>()
+
+/**
+ * Whether the server commits each statement by itself. If the application has turned that off for its pool, what a
+ * statement wrote would be undone, and later ones would read the past.
+ */
+async function isAutocommit(connection: MysqlPoolConnection, limit: AnswerLimit): Promise<boolean> {
+  const key = connection.connection ?? connection
+  let is = autocommits.get(key)
+  if (is === undefined) {
+    const [[row] = []] = resultSetsOf(await run(connection, 'select @@autocommit as autocommit', limit))
+    const { autocommit } = row ?? {}
+    is = Number(autocommit ?? 1) === 1
+    autocommits.set(key, is)
+  }
+  return is
 }
 
 function onConnection(connection: MysqlPromiseConnection): MysqlDatabase {

@@ -1,23 +1,17 @@
-import type { Stop } from '../../base/abort.ts'
 import { expectBoolean, expectOptions } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
 import { type Duration, expectDuration } from '../../base/duration.ts'
-import { messageOf } from '../../base/errors.ts'
-import { followConnection } from '../../clients/connection.ts'
 import { type MysqlClient, mysqlDatabase } from '../../clients/mysql.ts'
 import { isMissing, mysqlError } from '../../clients/mysql-errors.ts'
-import type { CallOptions, LeaseStore } from '../../core/index.ts'
-import { cutPage } from '../lease-page.ts'
-import { StoreCalls } from '../local/store-calls.ts'
+import type { LeaseStore } from '../../core/index.ts'
+import { SqlCalls, sqlStore } from '../sql-store.ts'
 import { expectName, namesOf } from './names.ts'
 import { Push } from './push.ts'
-import { type Queries, queriesOf } from './queries.ts'
+import { queriesOf } from './queries.ts'
 import { install } from './schema.ts'
 
 export type { MysqlClient } from '../../clients/mysql.ts'
 
-/** So that no statement takes long. A caller that wants more asks for the next page. */
-const MAX_PAGE = 1000
 const PRUNE_EVERY_MS = 600_000
 const POLL_MS = 25
 
@@ -53,152 +47,60 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
   const { migrate = true, poll = POLL_MS, maxInFlight = database.connections } = options
   expectBoolean('migrate', migrate)
   const names = namesFor(options)
-  const connection = followConnection(client)
-  const queries = queriesOf(database, names)
-  const calls = new StoreCalls({
+  const calls = new SqlCalls({
     backend: 'MySQL',
-    explain: (error, resource) => connection.explain(mysqlError(error, resource)),
+    client,
+    limit: database.limit,
     maxInFlight,
+    explain: mysqlError,
+    isMissing,
+    async install(missing) {
+      await install(database, names, migrate, missing)
+      return queries
+    },
     isCalled: (id) => push.takeCall(id),
   })
-  const push = new Push({ run, pollMs: expectDuration('poll', poll, 1) })
-  let installed: Promise<void> | undefined
+  const queries = queriesOf(database, names)
+  const push = new Push({ run: calls.run, pollMs: expectDuration('poll', poll, 1) })
   let pruneAt = systemClock.monotonic() + PRUNE_EVERY_MS
-
-  function run<T>(work: (queries: Queries) => Promise<T>, call?: CallOptions, resource?: string): Promise<T> {
-    database.limit.allow(call?.timeout)
-    return calls.run(installedFirst(work), call, resource)
-  }
-
-  function installedFirst<T>(work: (queries: Queries, stop: Stop) => Promise<T>) {
-    return async (stop: Stop): Promise<T> => {
-      await ensureInstalled()
-      try {
-        return await work(queries, stop)
-      } catch (error) {
-        if (!isMissing(error)) throw error
-        // Somebody dropped a table or a procedure. It is created again, if that is allowed.
-        installed = undefined
-        await ensureInstalled(messageOf(error))
-        return work(queries, stop)
-      }
-    }
-  }
-
-  function ensureInstalled(missing?: string): Promise<void> {
-    installed ??= install(database, names, migrate, missing).catch((error) => {
-      installed = undefined
-      throw error
-    })
-    return installed
-  }
 
   /** Only acquiring makes the tables grow, so it has them pruned, and no sweeper is needed for that. */
   function pruneIfDue(): void {
     if (systemClock.monotonic() < pruneAt) return
     pruneAt = systemClock.monotonic() + PRUNE_EVERY_MS
-    run((prepared) => prepared.prune()).catch(() => {})
+    calls.run(queries.prune).catch(() => {})
   }
 
-  return {
+  return sqlStore(calls, push, {
     kind: 'mysql',
-    supports: { queue: true, push: true, expiry: true, list: true, share: true },
-    explain: connection.explain,
 
-    get load() {
-      return calls.load
-    },
-
-    acquire(ask, call) {
+    async acquire(ask) {
       pruneIfDue()
-      database.limit.allow(call?.timeout)
-      const work = installedFirst(async (prepared) => {
-        push.expect(ask)
-        try {
-          const answer = await prepared.acquire(ask, push.channel)
-          push.answered(ask, answer)
-          return answer
-        } catch (error) {
-          push.failed(ask.id)
-          throw error
-        }
-      })
-      return calls.acquire(ask, work, call)
+      push.expect(ask)
+      try {
+        const answer = await queries.acquire(ask, push.channel)
+        push.answered(ask, answer)
+        return answer
+      } catch (error) {
+        push.failed(ask.id)
+        throw error
+      }
     },
 
-    renew: (ask, call) =>
-      run(
-        async (prepared) => {
-          const renewal = await prepared.renew(ask)
-          if (renewal.ok) push.renewed(renewal.lease)
-          return renewal
-        },
-        call,
-        ask.resource,
-      ),
-
-    release(ask, call) {
-      if ('id' in ask) push.forget(ask.id)
-      database.limit.allow(call?.timeout)
-      return calls.release(
-        ask,
-        installedFirst(async (prepared) => {
-          try {
-            const { wakes, ...released } = await prepared.release(ask, push.channel)
-            push.wake(ask, wakes)
-            return released
-          } catch (error) {
-            push.unsure(ask.resource)
-            throw error
-          }
-        }),
-        call,
-      )
+    async release(ask) {
+      try {
+        const { wakes, ...released } = await queries.release(ask, push.channel)
+        push.wake(ask, wakes)
+        return released
+      } catch (error) {
+        push.unsure(ask.resource)
+        throw error
+      }
     },
 
-    read: (resources, call) => run((prepared) => prepared.read(resources), call),
-
-    waiting: (query, call) => run((prepared) => prepared.waiting(query), call),
-
-    async list(query, call) {
-      const limit = Math.min(query.limit, MAX_PAGE)
-      const found = await run((prepared) => prepared.list({ ...query, limit: limit + 1 }), call)
-      return cutPage(found, limit)
-    },
-
-    check: (call) =>
-      calls.run(async () => {
-        await install(database, names, migrate)
-        // Needs the rights of every other call, and changes nothing: no lease has this name.
-        await queries.release({ resource: '', id: '' }, push.channel)
-      }, call),
-
-    sweep: ({ limit }, call) =>
-      run(async (prepared) => {
-        const swept = await prepared.sweep(Math.min(limit, MAX_PAGE))
-        await prepared.prune()
-        return swept
-      }, call),
-
-    watch: (on, { prefix = '' } = {}) =>
-      calls.run(
-        installedFirst(async (_, stop) => {
-          const watch = await push.watch(on, prefix)
-          // The caller has gone, and nobody else would end it.
-          if (stop.reason) await watch[Symbol.asyncDispose]()
-          return watch
-        }),
-      ),
-
-    close,
-    [Symbol.asyncDispose]: close,
-  }
-
-  async function close(): Promise<void> {
-    push.close()
-    await calls.close()
-    connection.stop()
-  }
+    // Needs the rights of every other call, and changes nothing: no lease has this name.
+    checkAccess: () => queries.release({ resource: '', id: '' }, push.channel),
+  })
 }
 
 /** Creates or repairs the tables and procedures, for stores whose option `migrate` is false. */

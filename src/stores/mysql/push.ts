@@ -7,7 +7,8 @@ import { type Clock, systemClock } from '../../base/clock.ts'
 import { randomId } from '../../base/random-id.ts'
 import type { Answer, Ask, LeaseRecord, ReleaseAsk, StoreEvent } from '../../core/index.ts'
 import { LocalListeners } from '../local/listeners.ts'
-import type { Message, Queries, Wake } from './queries.ts'
+import type { Queries } from './queries.ts'
+import type { Message, Wake } from './rows.ts'
 import { ALIVE_FOR, MILLISECOND, WATCH_FOR } from './units.ts'
 
 /** Right after a request or a message, the next message may be near. Later, it looks less and less often. */

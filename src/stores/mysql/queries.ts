@@ -1,7 +1,6 @@
-import { isObject } from '../../base/arguments.ts'
 import { LeaseError } from '../../base/errors.ts'
-import type { JsonObject, LeaseRecord } from '../../base/records.ts'
-import { decodeShare, encodeShare } from '../../base/share.ts'
+import type { LeaseRecord } from '../../base/records.ts'
+import { encodeShare } from '../../base/share.ts'
 import {
   bytes,
   MYSQL_CLOCK as CLOCK,
@@ -24,6 +23,17 @@ import type {
 import { cursorOf } from '../lease-page.ts'
 import { REPLACE_ANY } from './full-transitions.ts'
 import type { Names } from './names.ts'
+import {
+  leaseOf,
+  leasesIn,
+  type Message,
+  messageOf,
+  millis,
+  numbersIn,
+  shareOf,
+  unexpected,
+  type Wake,
+} from './rows.ts'
 import { LEASE_COLUMNS, ROW_LEASE } from './steps.ts'
 import { MANY, MILLISECOND } from './units.ts'
 
@@ -34,19 +44,6 @@ const MAX_ID_BYTES = 512
 const AFTER_ALL = 'ff'
 
 export type Queries = ReturnType<typeof queriesOf>
-
-/** When a waiter has to repeat its request. */
-export interface Wake {
-  readonly id: string
-  readonly inMs: number
-}
-
-/** What a process has to be told. */
-export type Message = { readonly seq: number } & (
-  | ({ readonly kind: 'wake'; readonly resource: string } & Wake)
-  | { readonly kind: 'lost'; readonly id: string; readonly token: number }
-  | { readonly kind: 'change'; readonly lease: LeaseRecord }
-)
 
 /** Each is one statement. */
 export function queriesOf(database: MysqlDatabase, names: Names) {
@@ -70,6 +67,12 @@ export function queriesOf(database: MysqlDatabase, names: Names) {
     const order = `order by resource, token ${limit}`
     return `(select ${CLOCK} as at, 'held' as state, ${ROW_LEASE} from ${table} where ${isShown} ${order}) union all
       (select ${CLOCK}, 'held', ${LEASE_COLUMNS} from ${holders} where kept_until is null and ${isShown} ${order}) ${order}`
+  }
+
+  /** Deletes rows that nobody needs. */
+  async function prune(): Promise<void> {
+    await call('postpone')
+    await call('prune')
   }
 
   return {
@@ -186,11 +189,13 @@ export function queriesOf(database: MysqlDatabase, names: Names) {
       })
     },
 
-    sweep: async (limit: number) => leasesIn(await call('sweep', String(limit))).ended,
-    async prune(): Promise<void> {
-      await call('postpone')
-      await call('prune')
+    async sweep(limit: number): Promise<LeaseRecord[]> {
+      const swept = leasesIn(await call('sweep', String(limit))).ended
+      await prune()
+      return swept
     },
+
+    prune,
 
     /** `lapsed`: until now, changes were not announced to this process. */
     async hear(channel: string, watches: boolean): Promise<{ readonly lapsed: boolean }> {
@@ -210,70 +215,6 @@ export function queriesOf(database: MysqlDatabase, names: Names) {
   }
 }
 
-function messageOf(row: MysqlRow): Message {
-  const { resource, id, token, wake_in } = row
-  const { seq: number, kind: stored } = row
-  const seq = Number(number)
-  const kind = text(stored)
-  if (kind === 'wake') return { seq, kind, resource: text(resource), id: text(id), inMs: millis(wake_in) }
-  if (kind === 'lost') return { seq, kind, id: text(id), token: Number(token) }
-  return { seq, kind: 'change', lease: leaseOf({ ...row, state: kind }) }
-}
-
-function leasesIn(rows: readonly MysqlRow[]): {
-  readonly held: LeaseRecord[]
-  readonly ended: LeaseRecord[]
-} {
-  const leases = rows.filter(({ state }) => state !== undefined).map(leaseOf)
-  return {
-    held: leases.filter(({ state }) => state === 'held'),
-    ended: leases.filter(({ state }) => state !== 'held'),
-  }
-}
-
-const STATES: readonly string[] = ['held', 'released', 'expired', 'taken-over']
-
-function leaseOf(row: MysqlRow): LeaseRecord {
-  const { resource, id, owner, share, metadata } = row
-  const { state: stored, at: clock, token: granted, acquired_at, expires_at, span: written } = row
-  const state = text(stored)
-  const times = [clock, granted, acquired_at, expires_at, written].map(Number)
-  const [at = 0, token = 0, acquiredAt = 0, expiry = 0, span = 0] = times
-  const expiresAt = Math.min(expiry, at + span)
-  if (!STATES.includes(state) || !times.every(Number.isSafeInteger)) throw unexpected('a lease', row)
-  return {
-    resource: text(resource),
-    id: text(id),
-    owner: text(owner),
-    token,
-    metadata: metadataOf(metadata),
-    share: shareOf(share),
-    acquiredAt: Math.floor(acquiredAt / MILLISECOND),
-    expiresAt: Math.floor(expiresAt / MILLISECOND),
-    remaining: state === 'held' ? Math.max(0, Math.floor((expiresAt - at) / MILLISECOND)) : 0,
-    state: state as LeaseRecord['state'],
-  }
-}
-
-function numbersIn(answer: unknown): readonly number[] {
-  return text(answer).split(' ').map(Number)
-}
-
-function metadataOf(stored: unknown): JsonObject | null {
-  if (stored === null) return null
-  try {
-    const metadata: unknown = JSON.parse(text(stored))
-    if (isObject(metadata)) return metadata as JsonObject
-  } catch {
-    // The same as for JSON that is not an object.
-  }
-  throw unexpected('metadata as a JSON object', text(stored))
-}
-
-function shareOf(stored: unknown): number | null {
-  return decodeShare(stored === null ? null : Number(stored))
-}
-
 function idOf(id: string): string {
   if (new TextEncoder().encode(id).length > MAX_ID_BYTES)
     throw new LeaseError('invalid-argument', `id: expected at most ${MAX_ID_BYTES} bytes, got ${id.length}`)
@@ -282,13 +223,4 @@ function idOf(id: string): string {
 
 function micros(ms: number): string {
   return String(Math.round(ms * MILLISECOND))
-}
-
-function millis(microseconds: unknown): number {
-  return Math.max(0, Math.ceil(Number(microseconds) / MILLISECOND))
-}
-
-function unexpected(what: string, got: unknown): LeaseError {
-  const shown = JSON.stringify(got)?.slice(0, 200)
-  return new LeaseError('store-failed', `MySQL: a row is damaged: expected ${what}, got ${shown}`)
 }

@@ -90,9 +90,18 @@ async function problemOf(database: MysqlDatabase, names: Names): Promise<string 
 
 /**
  * From version 1. Its nodes cannot see the leases of this version: from the first statement on they cannot be started,
- * and from the moment their procedures are dropped those that run fail and say so.
+ * and from the moment their procedures are dropped those that run fail and say so. The columns come last, so whoever
+ * finds them knows that the rest was done.
  */
 async function upgrade(database: MysqlDatabase, { table, meta, procedure }: Names): Promise<void> {
+  const lacksColumn = await database.query(`select has_rows from ${table} limit 0`).then(
+    () => false,
+    (error: unknown) => {
+      if (codeOf(error) !== 'ER_BAD_FIELD_ERROR') throw error
+      return true
+    },
+  )
+  if (!lacksColumn) return
   await database.query(
     `update ${meta} set version = ${SCHEMA_VERSION}, oldest = ${OLDEST_VERSION} where version < ${SCHEMA_VERSION}`,
   )

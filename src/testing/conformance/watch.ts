@@ -155,9 +155,10 @@ export const watchCases: readonly Case[] = [
       for (let n = 0; n < 5 && !isTold; n++) {
         seen.length = 0
         const { token } = await grab(peer, `after:${n}`)
-        await eventually(under, 'a later change is told', () => seen.length > 0)
-        isTold = seen.includes(`after:${n} ${token} held`)
-        check(isTold || seen.includes('gap'), `the change or a gap is told, got ${seen.join(', ')}`)
+        const held = `after:${n} ${token} held`
+        // The change during the interruption may be told as well, and late.
+        await eventually(under, 'a later change is told', () => seen.includes(held) || seen.includes('gap'))
+        isTold = seen.includes(held)
       }
       check(isTold, 'the watch tells of changes again, and not only of gaps')
       await watch[Symbol.asyncDispose]()

@@ -10,7 +10,8 @@ import type { Ask, LeaseRecord } from '../../../src/core/index.ts'
 import { ask, Effects, expire, type LeaseRow, newRow, release, renew } from '../../../src/stores/lease-row.ts'
 import { migrateMysql } from '../../../src/stores/mysql/index.ts'
 import { namesOf } from '../../../src/stores/mysql/names.ts'
-import { type Queries, queriesOf, type Wake } from '../../../src/stores/mysql/queries.ts'
+import { type Queries, queriesOf } from '../../../src/stores/mysql/queries.ts'
+import type { Wake } from '../../../src/stores/mysql/rows.ts'
 import { makeSteppedClock } from './stepped-clock.ts'
 
 const { HOLDFAST_TEST_MYSQL_URL: url = '' } = process.env

@@ -1,0 +1,93 @@
+/** What the procedures answer, as the port wants it. */
+import { isObject } from '../../base/arguments.ts'
+import { LeaseError } from '../../base/errors.ts'
+import type { JsonObject, LeaseRecord } from '../../base/records.ts'
+import { decodeShare } from '../../base/share.ts'
+import { type MysqlRow, mysqlText as text } from '../../clients/mysql.ts'
+import { MILLISECOND } from './units.ts'
+
+/** When a waiter has to repeat its request. */
+export interface Wake {
+  readonly id: string
+  readonly inMs: number
+}
+
+/** What a process has to be told. */
+export type Message = { readonly seq: number } & (
+  | ({ readonly kind: 'wake'; readonly resource: string } & Wake)
+  | { readonly kind: 'lost'; readonly id: string; readonly token: number }
+  | { readonly kind: 'change'; readonly lease: LeaseRecord }
+)
+
+export function messageOf(row: MysqlRow): Message {
+  const { resource, id, token, wake_in } = row
+  const { seq: number, kind: stored } = row
+  const seq = Number(number)
+  const kind = text(stored)
+  if (kind === 'wake') return { seq, kind, resource: text(resource), id: text(id), inMs: millis(wake_in) }
+  if (kind === 'lost') return { seq, kind, id: text(id), token: Number(token) }
+  return { seq, kind: 'change', lease: leaseOf({ ...row, state: kind }) }
+}
+
+export function leasesIn(rows: readonly MysqlRow[]): {
+  readonly held: LeaseRecord[]
+  readonly ended: LeaseRecord[]
+} {
+  const leases = rows.filter(({ state }) => state !== undefined).map(leaseOf)
+  return {
+    held: leases.filter(({ state }) => state === 'held'),
+    ended: leases.filter(({ state }) => state !== 'held'),
+  }
+}
+
+const STATES: readonly string[] = ['held', 'released', 'expired', 'taken-over']
+
+export function leaseOf(row: MysqlRow): LeaseRecord {
+  const { resource, id, owner, share, metadata } = row
+  const { state: stored, at: clock, token: granted, acquired_at, expires_at, span: written } = row
+  const state = text(stored)
+  const times = [clock, granted, acquired_at, expires_at, written].map(Number)
+  const [at = 0, token = 0, acquiredAt = 0, expiry = 0, span = 0] = times
+  const expiresAt = Math.min(expiry, at + span)
+  if (!STATES.includes(state) || !times.every(Number.isSafeInteger)) throw unexpected('a lease', row)
+  return {
+    resource: text(resource),
+    id: text(id),
+    owner: text(owner),
+    token,
+    metadata: metadataOf(metadata),
+    share: shareOf(share),
+    acquiredAt: Math.floor(acquiredAt / MILLISECOND),
+    expiresAt: Math.floor(expiresAt / MILLISECOND),
+    remaining: state === 'held' ? Math.max(0, Math.floor((expiresAt - at) / MILLISECOND)) : 0,
+    state: state as LeaseRecord['state'],
+  }
+}
+
+export function numbersIn(answer: unknown): readonly number[] {
+  return text(answer).split(' ').map(Number)
+}
+
+function metadataOf(stored: unknown): JsonObject | null {
+  if (stored === null) return null
+  try {
+    const metadata: unknown = JSON.parse(text(stored))
+    if (isObject(metadata)) return metadata as JsonObject
+  } catch {
+    // The same as for JSON that is not an object.
+  }
+  throw unexpected('metadata as a JSON object', text(stored))
+}
+
+export function shareOf(stored: unknown): number | null {
+  return decodeShare(stored === null ? null : Number(stored))
+}
+
+export function millis(microseconds: unknown): number {
+  return Math.max(0, Math.ceil(Number(microseconds) / MILLISECOND))
+}
+
+export function unexpected(what: string, got: unknown): LeaseError {
+  const shown = JSON.stringify(got)?.slice(0, 200)
+  return new LeaseError('store-failed', `MySQL: a row is damaged: expected ${what}, got ${shown}`)
+}

@@ -1,0 +1,206 @@
+/** The shape of a store whose transitions are procedures in an SQL database: MySQL and Postgres. */
+import type { Stop } from '../base/abort.ts'
+import { type LeaseError, messageOf } from '../base/errors.ts'
+import type { AnswerLimit } from '../clients/answer-limit.ts'
+import { followConnection } from '../clients/connection.ts'
+import type {
+  Answer,
+  Ask,
+  CallOptions,
+  LeaseRecord,
+  LeaseStore,
+  ListQuery,
+  ReleaseAsk,
+  Released,
+  RenewAsk,
+  Renewal,
+  StoreEvent,
+  WaitingQuery,
+  WaitingQueue,
+} from '../core/index.ts'
+import { cutPage } from './lease-page.ts'
+import { StoreCalls } from './local/store-calls.ts'
+
+/** So that no statement takes long. A caller that wants more asks for the next page. */
+const MAX_PAGE = 1000
+
+/** Statements of the database. */
+export interface SqlQueries {
+  renew(ask: RenewAsk): Promise<Renewal>
+  read(resources: readonly string[]): Promise<LeaseRecord[][]>
+  waiting(query: WaitingQuery): Promise<WaitingQueue[]>
+  list(query: ListQuery): Promise<LeaseRecord[]>
+  /** Also deletes rows that nobody needs. */
+  sweep(limit: number): Promise<LeaseRecord[]>
+}
+
+/** What tells those who wait, hold and watch in this process. */
+export interface SqlPush {
+  renewed(lease: LeaseRecord): void
+  forget(id: string): void
+  watch(on: (event: StoreEvent) => void, prefix: string): Promise<AsyncDisposable>
+  close(): unknown
+}
+
+export type SqlWork<Q, T> = (queries: Q, stop: Stop) => Promise<T>
+
+export interface SqlCallsOptions<Q> {
+  /** The name of the backend in messages. */
+  readonly backend: string
+  readonly client: object
+  readonly limit: AnswerLimit
+  readonly maxInFlight: number
+  readonly explain: (error: unknown, resource?: string) => LeaseError
+  /** Whether a table or a procedure does not exist. */
+  readonly isMissing: (error: unknown) => boolean
+  /** Checks that the tables and procedures are there, or creates them. `missing`: what a call has not found, in words. */
+  readonly install: (missing?: string) => Promise<Q>
+  readonly isCalled: (id: string) => boolean
+}
+
+/** The calls of a store, each after the tables were installed. */
+export class SqlCalls<Q extends object> {
+  readonly #options: SqlCallsOptions<Q>
+  readonly connection
+  readonly bounded: StoreCalls
+  #installed: Q | Promise<Q> | undefined
+
+  constructor(options: SqlCallsOptions<Q>) {
+    this.#options = options
+    const { backend, client, explain, maxInFlight, isCalled } = options
+    const connection = followConnection(client)
+    this.connection = connection
+    this.bounded = new StoreCalls({
+      backend,
+      explain: (error, resource) => connection.explain(explain(error, resource)),
+      maxInFlight,
+      isCalled,
+    })
+  }
+
+  readonly run = <T>(work: SqlWork<Q, T>, call?: CallOptions, resource?: string): Promise<T> =>
+    this.bounded.run(this.prepared(work, call), call, resource)
+
+  /** The work of a call with these options. */
+  prepared<T>(work: SqlWork<Q, T>, call?: CallOptions): (stop: Stop) => Promise<T> {
+    this.#options.limit.allow(call?.timeout)
+    return async (stop) => {
+      const queries = await this.#install()
+      try {
+        return await work(queries, stop)
+      } catch (error) {
+        if (!this.#options.isMissing(error)) throw error
+        // Somebody dropped a table or a procedure. It is created again, if that is allowed.
+        if (this.#installed === queries) this.#installed = undefined
+        return work(await this.#install(messageOf(error)), stop)
+      }
+    }
+  }
+
+  /** Rejects if the tables cannot be used now. Then every call looks first, and fails as this one. */
+  async check(): Promise<void> {
+    try {
+      await this.#options.install()
+    } catch (error) {
+      this.#installed = undefined
+      throw error
+    }
+  }
+
+  /** Callers that come while it runs share its result. */
+  #install(missing?: string): Q | Promise<Q> {
+    this.#installed ??= this.#options.install(missing).then(
+      (queries) => {
+        this.#installed = queries
+        return queries
+      },
+      (error) => {
+        this.#installed = undefined
+        throw error
+      },
+    )
+    return this.#installed
+  }
+}
+
+export interface SqlStoreOptions<Q> {
+  readonly kind: string
+  acquire(ask: Ask, queries: Q, stop: Stop): Promise<Answer>
+  release(ask: ReleaseAsk, queries: Q): Promise<Released>
+  /** Rejects if this user lacks a right that other calls need. */
+  checkAccess(): Promise<unknown>
+}
+
+export function sqlStore<Q extends SqlQueries>(
+  calls: SqlCalls<Q>,
+  push: SqlPush,
+  { kind, acquire, release, checkAccess }: SqlStoreOptions<Q>,
+): LeaseStore {
+  const { bounded, connection, run } = calls
+
+  async function close(): Promise<void> {
+    // Releases may be under way on the connection on which the store listens.
+    await bounded.close()
+    await push.close()
+    connection.stop()
+  }
+
+  return {
+    kind,
+    supports: { queue: true, push: true, expiry: true, list: true, share: true },
+    explain: connection.explain,
+
+    get load() {
+      return bounded.load
+    },
+
+    acquire(ask, call) {
+      const work = calls.prepared((queries, stop) => acquire(ask, queries, stop), call)
+      return bounded.acquire(ask, work, call)
+    },
+
+    renew(ask, call) {
+      const work = async (queries: Q) => {
+        const renewal = await queries.renew(ask)
+        if (renewal.ok) push.renewed(renewal.lease)
+        return renewal
+      }
+      return run(work, call, ask.resource)
+    },
+
+    release(ask, call) {
+      if ('id' in ask) push.forget(ask.id)
+      const work = calls.prepared((queries) => release(ask, queries), call)
+      return bounded.release(ask, work, call)
+    },
+
+    read: (resources, call) => run((queries) => queries.read(resources), call),
+
+    waiting: (query, call) => run((queries) => queries.waiting(query), call),
+
+    async list(query, call) {
+      const limit = Math.min(query.limit, MAX_PAGE)
+      const found = await run((queries) => queries.list({ ...query, limit: limit + 1 }), call)
+      return cutPage(found, limit)
+    },
+
+    check: (call) =>
+      bounded.run(async () => {
+        await calls.check()
+        await checkAccess()
+      }, call),
+
+    sweep: ({ limit }, call) => run((queries) => queries.sweep(Math.min(limit, MAX_PAGE)), call),
+
+    watch: (on, { prefix = '' } = {}) =>
+      bounded.run(async (stop) => {
+        const watch = await push.watch(on, prefix)
+        // The caller has gone, and nobody else would end it.
+        if (stop.reason) await watch[Symbol.asyncDispose]()
+        return watch
+      }),
+
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
