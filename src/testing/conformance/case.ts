@@ -141,7 +141,7 @@ export async function grab(
   resource: string,
   more: Partial<Ask> = {},
 ): Promise<LeaseRecord> {
-  return granted(await store.acquire(asking(resource, more))).lease
+  return granted(await store.acquire(asking(resource, more), PATIENT)).lease
 }
 
 /** Asks again until the store grants or the tries are used up. */
