@@ -50,8 +50,8 @@ export interface HoldingStore {
   explain?(error: LeaseError): LeaseError
 
   /**
-   * Closes what the store itself opened, never the client that it was given. Leases stay as they are. Watchers hear
-   * nothing more. Calls that are under way, and all later ones, reject with `closed`; another `close` does nothing.
+   * Closes what the store itself opened, never the client that it was given. Leases that expire stay as they are;
+   * others end. Watchers hear nothing more. Calls that are under way, and all later ones, reject with `closed`; another `close` does nothing.
    */
   close(): Promise<void>
 }

@@ -216,7 +216,7 @@ function open(url: string, options: HttpStoreOptions) {
 }
 
 /** The server runs in this process, and must not notice that `Date` is set off for the client. */
-const serverClock = { ...systemClock, now: () => performance.timeOrigin + performance.now() }
+const serverClock = { ...systemClock, now: () => Math.floor(performance.timeOrigin + performance.now()) }
 
 function startServer(): Promise<HoldfastServer> {
   return createServer({ store: memoryStore({ clock: serverClock }), settings: SETTINGS })

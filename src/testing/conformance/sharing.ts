@@ -10,6 +10,7 @@ import {
   idsOf,
   LONG_MS,
   notRenewed,
+  PATIENT,
   refused,
   renewed,
   whileHeld,
@@ -235,7 +236,9 @@ export const sharingCases: readonly Case[] = [
     needs: ['share'],
     async run({ store, peer }) {
       const answers = await Promise.all(
-        Array.from({ length: 24 }, (_, n) => (n % 2 ? peer : store).acquire(asking('rush', { share: 4 }))),
+        Array.from({ length: 24 }, (_, n) =>
+          (n % 2 ? peer : store).acquire(asking('rush', { share: 4 }), PATIENT),
+        ),
       )
       const tokens = answers.flatMap((answer) => (answer.granted ? [answer.lease.token] : []))
       checkEqual(tokens.length, 4, 'how many of 24 requests for 4 permits were granted')

@@ -1,4 +1,15 @@
-import { asking, type Case, eventually, grab, granted, idsOf, LONG_MS, notRenewed, refused } from './case.ts'
+import {
+  asking,
+  type Case,
+  eventually,
+  grab,
+  granted,
+  idsOf,
+  LONG_MS,
+  notRenewed,
+  PATIENT,
+  refused,
+} from './case.ts'
 import { check, checkEqual } from './check.ts'
 
 export const takeOverCases: readonly Case[] = [
@@ -35,7 +46,7 @@ export const takeOverCases: readonly Case[] = [
       const old = await grab(store, 'rush')
       const answers = await Promise.all(
         Array.from({ length: 10 }, (_, n) =>
-          (n % 2 ? store : peer).acquire(asking('rush', { replace: old.token })),
+          (n % 2 ? store : peer).acquire(asking('rush', { replace: old.token }), PATIENT),
         ),
       )
       checkEqual(

@@ -66,9 +66,10 @@ export const timeMutants = {
     mutate: (store) => ({
       async acquire(ask) {
         const [found = []] = await store.read([ask.resource])
-        for (const { token, metadata } of found)
-          if (Date.now() >= Number(metadata?.['expires']))
-            await store.release({ resource: ask.resource, token })
+        for (const { token, metadata } of found) {
+          const { expires } = metadata ?? {}
+          if (Date.now() >= Number(expires)) await store.release({ resource: ask.resource, token })
+        }
         return store.acquire({ ...ask, metadata: { ...ask.metadata, expires: Date.now() + ask.ttl } })
       },
     }),
