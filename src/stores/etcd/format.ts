@@ -20,8 +20,6 @@ export interface StoredLease {
   readonly ttl: number
   /** The etcd lease of its `k` key by `lockDelay`, and the delay in seconds. */
   readonly delay?: { readonly lease: string; readonly seconds: number }
-  /** A renewal for another TTL has attached it to another etcd lease than the grant. */
-  readonly isExchanged?: true
 }
 
 export interface StoredWaiter {

@@ -216,12 +216,15 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
   }
 
   function changed(resource: string, events: readonly ParsedEvent[]): void {
-    const isAwaited = listeners.isAwaited(resource)
-    if (isAwaited) replicas.changed(resource, events)
-    else replicas.forget(resource)
+    if (listeners.isAwaited(resource)) replicas.changed(resource, events)
+    else return void replicas.forget(resource)
     const found = replicas.find(resource, '')
-    if (found) settle(found, '').catch(() => {})
-    else if (isAwaited) void lookSoon(resource)
+    try {
+      if (found && wakeInTurn(found, '').late.length === 0) return
+    } catch {
+      // A value that is not ours. The look fails, and so do the requests of the waiters.
+    }
+    void lookSoon(resource)
   }
 
   /** After a change. Changes that come during a look are one more look. */
@@ -236,7 +239,7 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
 
   /** Reads the resource, without the waiters that missed their turn, and wakes those whose turn it is. */
   async function look(resource: string, id: string): Promise<ResourceState> {
-    const state = await settle(await find(resource, id, listeners.has(id)), id)
+    const state = await settle(await find(resource, id, false), id)
     return isQueueMissing(state) && hasRoom(state) ? settle(await find(resource, id, true), id) : state
   }
 
@@ -248,16 +251,22 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
   }
 
   async function settle(found: Found, id: string): Promise<ResourceState> {
+    const { state, late } = wakeInTurn(found, id)
+    if (late.length === 0) return state
+    await transitions.drop(late)
+    return settle(await find(state.resource, id, true), id)
+  }
+
+  /** `late`: those that missed their turn. Until they are gone, nobody is woken. */
+  function wakeInTurn(found: Found, id: string) {
     const state = stateOf(found)
     const { fresh, absent } = turns.observe(state)
     const late = absent.filter(({ key }) => key !== state.own?.key)
-    if (late.length > 0) {
-      await transitions.drop(late)
-      return settle(await find(state.resource, id, true), id)
+    if (late.length === 0) {
+      for (const { value } of fresh) if (value.id !== id) listeners.wake(value.id, 0)
+      if (fresh.length > 0) standBy(state.queue.slice(fresh.length), id)
     }
-    for (const { value } of fresh) if (value.id !== id) listeners.wake(value.id, 0)
-    if (fresh.length > 0) standBy(state.queue.slice(fresh.length), id)
-    return state
+    return { state, late }
   }
 
   /** The first waiter of this process asks when all before it have missed their turns. Each may take a second. */

@@ -188,7 +188,6 @@ export class Transitions {
     const renewed: StoredLease = {
       ...value,
       ttl: wanted,
-      isExchanged: true,
       ...(delay && delayed && { delay: { ...delay, lease: delayed.lease } }),
     }
     const text = encodeLease(renewed)
@@ -261,10 +260,10 @@ export class Transitions {
   }
 
   /** The etcd leases of a lease that was released. */
-  #free({ entry, value: { ttl, delay, isExchanged } }: Stored<StoredLease>): void {
+  #free({ entry, value: { ttl, delay } }: Stored<StoredLease>): void {
     if (delay) this.#spares.revoke(delay.lease)
-    if (isExchanged) this.#spares.revoke(entry.lease)
-    else this.#spares.give({ lease: entry.lease, seconds: ttl, usedRevision: entry.created })
+    // After a renewal for another TTL it is not the etcd lease of the grant, and cannot be used again.
+    this.#spares.give({ lease: entry.lease, seconds: ttl, usedRevision: entry.created })
   }
 }
 

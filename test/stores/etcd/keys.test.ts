@@ -61,6 +61,20 @@ describe('the keys of a store', () => {
     await client.delete().key(key)
   })
 
+  it('that another program wrote while somebody waits cost nobody else anything', async () => {
+    const { id } = await grab(store, 'awaited')
+    const waiter = asking('awaited', { wake: () => {} })
+    await store.acquire(waiter)
+    // Its own place is read from the watch.
+    await store.acquire(waiter)
+    const key = `${prefix}l/awaited\0x`
+    await client.put(key).value('hello')
+    await client.delete().key(key)
+    await store.release({ resource: 'awaited', id })
+    await expect.poll(async () => (await store.acquire(waiter)).granted).toBe(true)
+    await store.release({ resource: 'awaited', id: waiter.id })
+  })
+
   it('hide no other resource: a list and a sweep skip them, also at the end of a page', async () => {
     const damaged = [`${prefix}l/skip:a\0x`, `${prefix}l/skip:b\0x`, `${prefix}e/skip:c\0x`]
     for (const key of damaged) await client.put(key).value('hello')
