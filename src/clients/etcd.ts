@@ -115,6 +115,9 @@ export interface EtcdDatabase {
   ): Promise<EtcdWatch>
 }
 
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
 /** The end of the range of all keys that begin with `prefix`. */
 export function endOfPrefix(prefix: string): string {
   const last = prefix.charCodeAt(prefix.length - 1)
@@ -148,17 +151,7 @@ export function etcdDatabase(client: EtcdClient): EtcdDatabase {
     async secondsLeft(lease) {
       return Number((await leaseClient.leaseTimeToLive({ ID: lease, keys: false }, options())).TTL)
     },
-    async keepAlive(lease) {
-      const stream = await leaseClient.leaseKeepAlive(options())
-      const answer = await new Promise<{ readonly TTL: string }>((resolve, reject) => {
-        stream.on('data', resolve)
-        stream.on('error', reject)
-        stream.on('end', () => reject(new LeaseError('store-unavailable', 'etcd: the stream ended')))
-        stream.write({ ID: lease })
-      })
-      stream.end()
-      return Number(answer.TTL)
-    },
+    keepAlive: keepAliveTogether(() => leaseClient.leaseKeepAlive(options())),
     async watch(range, after, { opened, changed, compacted, broken, answered }) {
       const stream = await watchClient.watch()
       let isOver = false
@@ -183,6 +176,44 @@ export function etcdDatabase(client: EtcdClient): EtcdDatabase {
       stream.write({ create_request: { ...rangeOf(range), ...start, prev_kv: true, progress_notify: true } })
       return { probe: () => stream.write({ progress_request: {} }), close: () => end() }
     },
+  }
+}
+
+/** Renewals of the same moment share a stream. On it they are answered one after the other. */
+function keepAliveTogether(open: () => ReturnType<Rpc['leaseClient']['leaseKeepAlive']>) {
+  type Renewals = Map<string, PromiseWithResolvers<number>>
+  let next: Renewals | undefined
+  return (lease: string): Promise<number> => {
+    if (!next || next.size >= RENEWALS_AT_ONCE) {
+      const renewals: Renewals = new Map()
+      next = renewals
+      setImmediate(() => {
+        if (next === renewals) next = undefined
+        void send(renewals)
+      })
+    }
+    const renewal = next.get(lease) ?? Promise.withResolvers<number>()
+    next.set(lease, renewal)
+    return renewal.promise
+  }
+
+  async function send(renewals: Renewals): Promise<void> {
+    const fail = (error: unknown) => {
+      for (const { reject } of renewals.values()) reject(error)
+    }
+    try {
+      const stream = await open()
+      stream.on('data', ({ ID, TTL }) => {
+        renewals.get(ID)?.resolve(Number(TTL))
+        renewals.delete(ID)
+        if (renewals.size === 0) stream.end()
+      })
+      stream.on('error', fail)
+      stream.on('end', () => fail(new LeaseError('store-unavailable', 'etcd: the stream ended')))
+      for (const lease of renewals.keys()) stream.write({ ID: lease })
+    } catch (error) {
+      fail(error)
+    }
   }
 }
 
@@ -213,7 +244,7 @@ interface Rpc {
     leaseGrant(request: object, options: object): Promise<{ readonly ID: string; readonly TTL: string }>
     leaseRevoke(request: object, options: object): Promise<unknown>
     leaseTimeToLive(request: object, options: object): Promise<{ readonly TTL: string }>
-    leaseKeepAlive(options: object): Promise<Stream<object, { readonly TTL: string }>>
+    leaseKeepAlive(options: object): Promise<Stream<object, { readonly ID: string; readonly TTL: string }>>
   }
   readonly watchClient: { watch(): Promise<Stream<object, WatchResponse>> }
 }
@@ -248,6 +279,8 @@ interface KeyValue {
   readonly mod_revision: string
   readonly lease: string
 }
+
+const RENEWALS_AT_ONCE = 32
 
 const COMPARISONS = { equal: 0, greater: 1, less: 2 }
 const TARGETS = { created: 1, modified: 2 }
@@ -295,10 +328,9 @@ function eventOf({ type, kv, prev_kv }: WatchResponse['events'][number]): EtcdEv
 }
 
 function entryOf({ key, value, create_revision, mod_revision, lease }: KeyValue): EtcdEntry {
-  const text = new TextDecoder()
   return {
-    key: text.decode(key),
-    value: text.decode(value),
+    key: decoder.decode(key),
+    value: decoder.decode(value),
     created: Number(create_revision),
     modified: Number(mod_revision),
     lease,
@@ -306,5 +338,5 @@ function entryOf({ key, value, create_revision, mod_revision, lease }: KeyValue)
 }
 
 function bytesOf(text: string): Uint8Array {
-  return new TextEncoder().encode(text)
+  return encoder.encode(text)
 }

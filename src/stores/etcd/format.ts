@@ -78,7 +78,7 @@ export function secondsOf(ms: number): number {
   return Math.ceil(ms / SECOND_MS)
 }
 
-/** `remaining`: in seconds. Its expiry is shown by the clock of the caller, because etcd has none that can be read. */
+/** `remaining`: in seconds, at most the TTL. Its expiry is shown by the clock of the caller, because etcd has none that can be read. */
 export function recordOf(
   resource: string,
   { entry, value }: Stored<StoredLease>,
@@ -87,7 +87,7 @@ export function recordOf(
   state: LeaseRecord['state'] = 'held',
 ): LeaseRecord {
   const { id, owner, metadata, share, acquiredAt } = value
-  const left = state === 'held' ? remaining * SECOND_MS : 0
+  const left = state === 'held' ? Math.min(remaining, value.ttl) * SECOND_MS : 0
   const token = tokenOf(entry)
   return {
     resource,

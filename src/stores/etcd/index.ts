@@ -17,11 +17,25 @@ import {
   recordOf,
   type Stored,
   type StoredLease,
+  secondsOf,
 } from './format.ts'
 import { Keys } from './keys.ts'
-import { Push } from './push.ts'
+import { type ParsedEvent, Push } from './push.ts'
+import { Replicas } from './replicas.ts'
 import { Session } from './session.ts'
-import { keptAfterEnd, lookAt, mayHold, type ResourceState } from './state.ts'
+import { SpareLeases } from './spare-leases.ts'
+import {
+  type Found,
+  foundIn,
+  hasRoom,
+  isQueueMissing,
+  keptAfterEnd,
+  lookOperations,
+  mayHold,
+  type ResourceState,
+  stateOf,
+  unseen,
+} from './state.ts'
 import { Transitions } from './transitions.ts'
 import { Turns } from './turns.ts'
 
@@ -55,8 +69,10 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
   expectText('prefix', prefix)
   const clock = systemClock
   const keys = new Keys(database.prefix + prefix)
-  const transitions = new Transitions(database, keys, clock)
+  const spares = new SpareLeases(database, clock)
+  const transitions = new Transitions(database, keys, spares, clock)
   const turns = new Turns(clock)
+  const replicas = new Replicas()
   const calls = new StoreCalls({
     backend: 'etcd',
     explain: etcdError,
@@ -66,9 +82,9 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
   const push = new Push({
     database,
     keys,
-    look: lookSoon,
     read: (resources) => calls.run(() => read(resources)),
-    taken: (resource) => turns.forget(resource),
+    changed,
+    begun: () => replicas.clear(),
   })
   const { listeners } = push
   const session = new Session(database, () => listeners.waiting().length > 0)
@@ -127,8 +143,8 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
       if ('id' in by) listeners.forget(by.id)
       database.limit.allow(call?.timeout)
       const work = async () => {
-        const { ended } = await transitions.release(by)
-        return { ended, holders: (await read([by.resource]))[0] ?? [] }
+        const { ended, left } = await transitions.release(by)
+        return { ended, holders: await records(by.resource, left.map(decodeLease)) }
       }
       return calls.release(by, work, call)
     },
@@ -169,28 +185,46 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
   async function close(): Promise<void> {
     await calls.close()
     await push.close()
-    await session.close()
+    await Promise.all([session.close(), spares.close()])
   }
 
   async function acquire(ask: Ask, stop: Stop): Promise<Answer> {
     const { resource, id } = ask
+    let state = assumed(ask) ?? (await look(resource, id))
     for (;;) {
       stop.throwIfAborted()
-      const state = await look(resource, id)
       const own = state.leases.find(({ value }) => value.id === id)
       if (own) {
         const lease = await transitions.extend(resource, own, ask.ttl)
         if (lease) return { granted: true, lease }
-        continue
-      }
-      if (mayHold(state, ask)) {
-        const granted = await transitions.grant(state, ask)
-        if (!granted) continue
-        const { lease, replaced } = granted
-        return { granted: true, lease, ...(replaced && { replaced }) }
-      }
-      return refuse(state, ask)
+        state = await look(resource, id)
+      } else if (mayHold(state, ask)) {
+        const answer = await transitions.grant(state, ask)
+        if (answer) return answer
+        state = await look(resource, id)
+      } else return refuse(state, ask)
     }
+  }
+
+  /** What can be tried without a look: a copy in which it may be granted, or a resource that is free, as most are. */
+  function assumed(ask: Ask): ResourceState | undefined {
+    const { resource, id, ttl } = ask
+    const copy = replicas.find(resource, keys.key('q', resource, id))
+    const state = copy && stateOf(copy)
+    if (state) return mayHold(state, ask) ? state : undefined
+    return spares.has(secondsOf(ttl)) && !listeners.isAwaited(resource) ? unseen(resource) : undefined
+  }
+
+  function changed(resource: string, events: readonly ParsedEvent[]): void {
+    if (listeners.isAwaited(resource)) replicas.changed(resource, events)
+    else return void replicas.forget(resource)
+    const found = replicas.find(resource, '')
+    try {
+      if (found && wakeInTurn(found, '').late.length === 0) return
+    } catch {
+      // A value that is not ours. The look fails, and so do the requests of the waiters.
+    }
+    void lookSoon(resource)
   }
 
   /** After a change. Changes that come during a look are one more look. */
@@ -198,25 +232,41 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
     if (looking.has(resource)) return void looking.set(resource, true)
     do {
       looking.set(resource, false)
-      await calls.run(() => look(resource, '')).catch(() => {})
+      await calls.run(async () => settle(await find(resource, '', true), '')).catch(() => {})
     } while (looking.get(resource))
     looking.delete(resource)
   }
 
   /** Reads the resource, without the waiters that missed their turn, and wakes those whose turn it is. */
   async function look(resource: string, id: string): Promise<ResourceState> {
-    for (;;) {
-      const state = await lookAt(database, keys, resource, id)
-      const { fresh, absent } = turns.observe(state)
-      const late = absent.filter(({ key }) => key !== state.own?.key)
-      if (late.length > 0) {
-        await transitions.drop(late)
-        continue
-      }
+    const state = await settle(await find(resource, id, false), id)
+    return isQueueMissing(state) && hasRoom(state) ? settle(await find(resource, id, true), id) : state
+  }
+
+  async function find(resource: string, id: string, withQueue: boolean): Promise<Found> {
+    const answer = await database.transact([], lookOperations(keys, resource, id, withQueue))
+    const found = foundIn(resource, answer, withQueue)
+    if (withQueue) replicas.read(found)
+    return found
+  }
+
+  async function settle(found: Found, id: string): Promise<ResourceState> {
+    const { state, late } = wakeInTurn(found, id)
+    if (late.length === 0) return state
+    await transitions.drop(late)
+    return settle(await find(state.resource, id, true), id)
+  }
+
+  /** `late`: those that missed their turn. Until they are gone, nobody is woken. */
+  function wakeInTurn(found: Found, id: string) {
+    const state = stateOf(found)
+    const { fresh, absent } = turns.observe(state)
+    const late = absent.filter(({ key }) => key !== state.own?.key)
+    if (late.length === 0) {
       for (const { value } of fresh) if (value.id !== id) listeners.wake(value.id, 0)
       if (fresh.length > 0) standBy(state.queue.slice(fresh.length), id)
-      return state
     }
+    return { state, late }
   }
 
   /** The first waiter of this process asks when all before it have missed their turns. Each may take a second. */
@@ -290,8 +340,8 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
   async function records(resource: string, leases: readonly Stored<StoredLease>[]): Promise<LeaseRecord[]> {
     const described = leases.map(async (lease) => {
       const left = await inLine(() => database.secondsLeft(lease.entry.lease))
-      // Rounded up, but not above the TTL: it must not seem to have ended before it has.
-      return left < 0 ? null : recordOf(resource, lease, Math.min(left + 1, lease.value.ttl), clock.now())
+      // Rounded up: it must not seem to have ended before it has.
+      return left < 0 ? null : recordOf(resource, lease, left + 1, clock.now())
     })
     const found = (await Promise.all(described)).filter((record) => record !== null)
     return found.sort((a, b) => a.token - b.token)

@@ -6,9 +6,11 @@
  *     k  keeps the resource after the lease has ended, by `atLeast` or `lockDelay`. Attached to an etcd lease.
  *     q  a waiter. Attached to the etcd lease of its process, so all waiters of a dead process leave together.
  *
+ * One more, `s` and an etcd lease, is written by each grant that uses that etcd lease: see `spare-leases.ts`.
+ *
  * The separator is in no name and sorts before all their characters, so keys are in the order of the resources.
  */
-import { endOfPrefix } from '../../clients/etcd.ts'
+import { type EtcdRange, endOfPrefix } from '../../clients/etcd.ts'
 
 const SEPARATOR = '\0'
 
@@ -23,11 +25,13 @@ export interface ParsedKey {
 /** What a kept resource is kept by. */
 export type KeptBy = 'at-least' | 'lock-delay'
 
+type Range = Required<Pick<EtcdRange, 'key' | 'end'>>
+
 export class Keys {
-  readonly prefix: string
+  readonly #prefix: string
 
   constructor(prefix: string) {
-    this.prefix = prefix
+    this.#prefix = prefix
   }
 
   key(kind: 'l' | 'e' | 'q', resource: string, id: string): string {
@@ -38,35 +42,35 @@ export class Keys {
     return `${this.of('k', resource).key}${id}${SEPARATOR}${by}`
   }
 
+  used(lease: string): string {
+    return `${this.#prefix}s/${lease}`
+  }
+
   /** All keys of this kind and resource. */
-  of(kind: KeyKind, resource: string): { readonly key: string; readonly end: string } {
-    return range(`${this.prefix}${kind}/${resource}${SEPARATOR}`)
+  of(kind: KeyKind, resource: string): Range {
+    return this.all(kind, `${resource}${SEPARATOR}`)
   }
 
   /** All keys of this kind whose resource begins with `namePrefix`. */
-  all(kind: KeyKind, namePrefix = ''): { readonly key: string; readonly end: string } {
-    return range(`${this.prefix}${kind}/${namePrefix}`)
+  all(kind: KeyKind, namePrefix = ''): Range {
+    const key = `${this.#prefix}${kind}/${namePrefix}`
+    return { key, end: endOfPrefix(key) }
   }
 
-  everything(): { readonly key: string; readonly end: string } {
-    return range(this.prefix)
+  /** All keys of resources. */
+  everything(): Range {
+    return { key: this.all('e').key, end: this.all('q').end }
   }
 
   /** `null`: not a key of ours. */
   parse(key: string): ParsedKey | null {
-    if (!key.startsWith(this.prefix)) return null
-    const name = key.slice(this.prefix.length)
-    const kind = name[0]
-    const [resource, id] = name.slice(2).split(SEPARATOR)
-    if (name[1] !== '/' || !isKind(kind) || !resource || id === undefined) return null
+    const [kind, ...rest] = key.slice(this.#prefix.length).split('/')
+    const [resource, id] = rest.join('/').split(SEPARATOR)
+    if (!key.startsWith(this.#prefix) || !isKind(kind) || !resource || id === undefined) return null
     return { kind, resource, id }
   }
 }
 
-function range(key: string): { readonly key: string; readonly end: string } {
-  return { key, end: endOfPrefix(key) }
-}
-
 function isKind(text: string | undefined): text is KeyKind {
-  return text !== undefined && 'lekq'.includes(text)
+  return text === 'l' || text === 'e' || text === 'k' || text === 'q'
 }

@@ -14,21 +14,19 @@ import { PushConnection } from '../local/push-connection.ts'
 import { decodeLease, recordOf } from './format.ts'
 import type { Keys, ParsedKey } from './keys.ts'
 
-/** Most leases are released before a watch would pay off. What it misses until then is read when it opens. */
-const OPEN_FOR_HOLDER_MS = 200
 const PROBE_EVERY_MS = 10_000
 
 export interface PushOptions {
   readonly database: EtcdDatabase
   readonly keys: Keys
-  /** Looks who has its turn. */
-  readonly look: (resource: string) => void
   readonly read: (resources: readonly string[]) => Promise<readonly (readonly LeaseRecord[])[]>
-  /** Somebody has got an exclusive lease. */
-  readonly taken: (resource: string) => void
+  /** All that one transaction did to a resource. */
+  readonly changed: (resource: string, events: readonly ParsedEvent[]) => void
+  /** Nothing is known of what happened before. */
+  readonly begun: () => void
 }
 
-type ParsedEvent = EtcdEvent & ParsedKey
+export type ParsedEvent = EtcdEvent & ParsedKey
 
 export class Push {
   readonly listeners: LocalListeners
@@ -69,7 +67,7 @@ export class Push {
   /** Call `listeners.expect` before the request is sent: the end of the lease may be reported before the grant. */
   granted(lease: LeaseRecord): void {
     this.listeners.granted(lease)
-    this.#connection.openIn(OPEN_FOR_HOLDER_MS)
+    this.#connection.openForHolder(lease, this.listeners)
   }
 
   async close(): Promise<void> {
@@ -92,6 +90,7 @@ export class Push {
         this.#isHeard = true
       },
       opened: (revision) => {
+        if (this.#position === undefined) this.#options.begun()
         this.#position ??= revision
         created.resolve()
       },
@@ -176,15 +175,7 @@ export class Push {
     for (const { entry } of put) this.#tell(resource, entry, 'held')
     const granted = new Set(grants.map(({ id }) => id))
     for (const { id } of find('q', 'delete')) if (!granted.has(id)) this.listeners.dropped(id)
-    const isTaken = grants.some(({ entry }) => isExclusive(entry))
-    if (isTaken) this.#options.taken(resource)
-    const isFreer = events.some(({ type }) => type === 'delete') && !isTaken
-    const hasJoined = find('q', 'put').some(({ id }) => this.listeners.has(id))
-    if ((isFreer || hasJoined) && this.#isAwaited(resource)) this.#options.look(resource)
-  }
-
-  #isAwaited(resource: string): boolean {
-    return this.listeners.waiting().some((waiter) => waiter.resource === resource)
+    this.#options.changed(resource, events)
   }
 
   #tell(resource: string, entry: EtcdEvent['entry'], state: LeaseRecord['state']): void {
@@ -205,13 +196,5 @@ export class Push {
     } catch {
       // The heartbeat of the holder will find out.
     }
-  }
-}
-
-function isExclusive(entry: EtcdEvent['entry']): boolean {
-  try {
-    return decodeLease(entry).value.share === null
-  } catch {
-    return true
   }
 }

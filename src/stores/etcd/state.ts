@@ -1,73 +1,98 @@
-/** What etcd knows of one resource, at one revision, and who may have it. */
-import type { EtcdDatabase, EtcdEntry } from '../../clients/etcd.ts'
+/** What etcd has of one resource, at one revision, and who may have it. */
+import type { EtcdAnswer, EtcdEntry, EtcdOperation } from '../../clients/etcd.ts'
 import type { Ask } from '../../core/index.ts'
 import { decodeLease, decodeWaiter, type Stored, type StoredLease, type StoredWaiter } from './format.ts'
-import type { Keys } from './keys.ts'
+import type { KeyKind, Keys } from './keys.ts'
 
 /** At most so many waiters have their turn at once. The next ones follow when these have asked. */
-const FIRST_WAITERS = 64
+export const FIRST_WAITERS = 64
 
-export interface ResourceState {
+/** The keys of a resource. */
+export interface Found {
   readonly resource: string
   readonly revision: number
+  /** Of the queue, the first waiters in order; none if they were not asked for. */
+  readonly entries: Readonly<Record<KeyKind, readonly EtcdEntry[]>>
+  readonly queueLength: number
+  /** The place in the queue of the caller. */
+  readonly own: EtcdEntry | undefined
+}
+
+/** The same, as leases and waiters. */
+export interface ResourceState extends Found {
   /** Oldest first. */
   readonly leases: readonly Stored<StoredLease>[]
   /** Leases that have expired and were not returned to anybody yet. Oldest first. */
   readonly expired: readonly Stored<StoredLease>[]
   /** Leases that have ended or will, and keep the resource then. */
   readonly kept: readonly Stored<StoredLease>[]
-  /** The first waiters, in the order of the queue. */
   readonly queue: readonly Stored<StoredWaiter>[]
-  readonly queueLength: number
-  /** The place in the queue of the caller. */
-  readonly own: EtcdEntry | undefined
 }
 
-/** One request. */
-export async function lookAt(
-  database: EtcdDatabase,
+/** Reads a resource. `withQueue`: also its first waiters, which etcd sorts: that takes as long as the queue is. */
+export function lookOperations(
   keys: Keys,
   resource: string,
   id: string,
-): Promise<ResourceState> {
-  const { results, revision } = await database.transact(
-    [],
-    [
-      { get: keys.of('l', resource) },
-      { get: keys.of('e', resource) },
-      { get: keys.of('k', resource) },
-      { get: { ...keys.of('q', resource), byCreation: true, limit: FIRST_WAITERS } },
-      { get: { key: keys.key('q', resource, id) } },
-    ],
-  )
-  const [live = [], ended = [], kept = [], queue = [], [own] = []] = results.map(({ entries }) => entries)
-  const leases = live.map(decodeLease).sort(byCreation)
-  const liveIds = new Set(leases.map(({ value }) => value.id))
+  withQueue: boolean,
+): EtcdOperation[] {
+  const queue = withQueue ? { byCreation: true, limit: FIRST_WAITERS } : { keysOnly: true, limit: 1 }
+  return [
+    { get: keys.of('l', resource) },
+    { get: keys.of('e', resource) },
+    { get: keys.of('k', resource) },
+    { get: { ...keys.of('q', resource), ...queue } },
+    { get: { key: keys.key('q', resource, id) } },
+  ]
+}
+
+/** The answer to `lookOperations`. */
+export function foundIn(resource: string, { results, revision }: EtcdAnswer, withQueue: boolean): Found {
+  const [l = [], e = [], k = [], first = [], [own] = []] = results.map(({ entries }) => entries)
+  const entries = { l, e, k, q: withQueue ? first : [] }
+  return { resource, revision, entries, queueLength: results[3]?.count ?? 0, own }
+}
+
+/** A resource of which nothing is known. What is granted in this state fails if there is anything. */
+export function unseen(resource: string): ResourceState {
+  const found = { resource, revision: 0, entries: { l: [], e: [], k: [], q: [] }, queueLength: 0 }
+  return stateOf({ ...found, own: undefined })
+}
+
+/** Throws if a value is not ours. */
+export function stateOf(found: Found): ResourceState {
+  const { l, e, k, q } = found.entries
+  const leases = l.map(decodeLease).sort((a, b) => a.entry.created - b.entry.created)
+  const live = new Set(leases.map(({ value }) => value.id))
+  const expired = e.map(decodeLease).filter(({ value }) => !live.has(value.id))
   return {
-    resource,
-    revision,
+    ...found,
     leases,
-    expired: ended
-      .map(decodeLease)
-      .filter(({ value }) => !liveIds.has(value.id))
-      .sort((a, b) => a.entry.modified - b.entry.modified),
-    kept: kept.map(decodeLease),
-    queue: queue.map(decodeWaiter),
-    queueLength: results[3]?.count ?? 0,
-    own,
+    expired: expired.sort((a, b) => a.entry.modified - b.entry.modified),
+    kept: k.map(decodeLease),
+    queue: q.map(decodeWaiter),
   }
+}
+
+/** Whether waiters have to be known, and are not. */
+export function isQueueMissing({ queue, queueLength }: ResourceState): boolean {
+  return queueLength > 0 && queue.length === 0
+}
+
+/** Whether another lease may be possible. */
+export function hasRoom(state: ResourceState): boolean {
+  return roomOf(state).fits(Infinity)
 }
 
 /** The waiters that may have the resource together now, in the order of the queue. */
 export function inTurn(state: ResourceState): Stored<StoredWaiter>[] {
   const room = roomOf(state)
-  const first: Stored<StoredWaiter>[] = []
-  for (const waiter of state.queue) {
-    if (!room.fits(waiter.value.share)) break
-    room.take(waiter.value.share)
-    first.push(waiter)
-  }
-  return first
+  const end = state.queue.findIndex(({ value: { share } }) => {
+    if (!room.fits(share)) return true
+    room.take(share)
+    return false
+  })
+  return state.queue.slice(0, end < 0 ? undefined : end)
 }
 
 /** Whether the request may be granted in this state. */
@@ -106,8 +131,4 @@ function roomOf(state: ResourceState) {
   for (const { value } of state.leases) room.take(value.share)
   for (const share of ended.values()) room.take(share)
   return room
-}
-
-function byCreation(a: Stored<unknown>, b: Stored<unknown>): number {
-  return a.entry.created - b.entry.created
 }

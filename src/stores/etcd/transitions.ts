@@ -5,9 +5,9 @@
  */
 import type { Clock } from '../../base/clock.ts'
 import type { LeaseRecord } from '../../base/records.ts'
-import type { EtcdCondition, EtcdDatabase, EtcdOperation } from '../../clients/etcd.ts'
+import type { EtcdCondition, EtcdDatabase, EtcdEntry, EtcdOperation } from '../../clients/etcd.ts'
 import { isLeaseGone } from '../../clients/etcd-errors.ts'
-import type { Ask, ReleaseAsk, Released } from '../../core/index.ts'
+import type { Ask, Grant, ReleaseAsk } from '../../core/index.ts'
 import {
   decodeLease,
   encodeLease,
@@ -17,31 +17,36 @@ import {
   secondsOf,
   tokenOf,
 } from './format.ts'
-import type { KeptBy, Keys } from './keys.ts'
+import type { KeptBy, KeyKind, Keys } from './keys.ts'
+import type { EtcdLease, SpareLeases } from './spare-leases.ts'
 import { type ResourceState, replaces } from './state.ts'
 
-export interface Granted {
-  readonly lease: LeaseRecord
-  readonly replaced: LeaseRecord | undefined
+export interface Ended {
+  readonly ended: LeaseRecord | null
+  /** What is still live. */
+  readonly left: readonly EtcdEntry[]
 }
 
 export class Transitions {
   readonly #database: EtcdDatabase
   readonly #keys: Keys
+  readonly #spares: SpareLeases
   readonly #clock: Clock
 
-  constructor(database: EtcdDatabase, keys: Keys, clock: Clock) {
+  constructor(database: EtcdDatabase, keys: Keys, spares: SpareLeases, clock: Clock) {
     this.#database = database
     this.#keys = keys
+    this.#spares = spares
     this.#clock = clock
   }
 
   /** Grants the request in this state. `null`: the state has changed. */
-  async grant(state: ResourceState, ask: Ask): Promise<Granted | null> {
+  async grant(state: ResourceState, ask: Ask): Promise<Grant | null> {
     const { resource, id, owner, ttl, metadata = null, atLeast = 0, lockDelay = 0 } = ask
+    const keys = this.#keys
     const share = state.queue.find(({ value }) => value.id === id)?.value.share ?? ask.share ?? null
     const [main, delay, least] = await Promise.all([
-      this.#database.grantLease(secondsOf(ttl)),
+      this.#spares.take(secondsOf(ttl)) ?? this.#spares.grant(secondsOf(ttl)),
       lockDelay > 0 ? this.#database.grantLease(secondsOf(ttl + lockDelay)) : null,
       atLeast > 0 ? this.#database.grantLease(secondsOf(atLeast)) : null,
     ])
@@ -50,48 +55,51 @@ export class Transitions {
       ...(delay && { delay: { lease: delay.lease, seconds: secondsOf(lockDelay) } }),
     }
     const text = encodeLease(value)
-    const key = this.#keys.key('l', resource, id)
-    const keep = (by: KeptBy, lease: string): EtcdOperation => ({
-      put: this.#keys.kept(resource, id, by),
-      value: text,
-      lease,
-    })
-    const puts: EtcdOperation[] = [
+    const key = keys.key('l', resource, id)
+    const keep = (by: KeptBy, lease: string) => ({ put: keys.kept(resource, id, by), value: text, lease })
+    const puts = [
       { put: key, value: text, lease: main.lease },
-      { put: this.#keys.key('e', resource, id), value: text },
+      { put: keys.key('e', resource, id), value: text },
+      { put: keys.used(main.lease), value: '', lease: main.lease },
       ...(delay ? [keep('lock-delay', delay.lease)] : []),
       ...(least ? [keep('at-least', least.lease)] : []),
     ]
-    const taken = replaces(state, ask) ? state.leases : []
+    const [taken, freed] = replaces(state, ask) ? [state.leases, state.kept] : [[], []]
     const removed = [
-      ...state.expired.map(({ entry }) => entry.key),
-      ...taken.flatMap(({ entry, value }) => [entry.key, this.#keys.key('e', resource, value.id)]),
-      ...(replaces(state, ask) ? state.kept.map(({ entry }) => entry.key) : []),
+      ...(state.own ? [state.own.key] : []),
+      ...[...state.expired, ...taken, ...freed].map(({ entry }) => entry.key),
+      ...taken.map(({ value }) => keys.key('e', resource, value.id)),
     ]
-    const written = new Set(puts.map((operation) => ('put' in operation ? operation.put : '')))
-    const granting = this.#database.transact(this.#unchanged(state, ask, taken), [
-      ...puts,
-      { remove: this.#keys.key('q', resource, id) },
-      ...removed.filter((name) => !written.has(name)).map((name) => ({ remove: name })),
-    ])
+    const written = new Set(puts.map(({ put }) => put))
+    const granting = this.#database.transact(
+      [is(keys.used(main.lease), 'modified', main.usedRevision), ...this.#unchanged(state, ask, taken)],
+      [...puts, ...removed.filter((name) => !written.has(name)).map((name) => ({ remove: name }))],
+    )
+    const refreshing = this.#spares.refresh(main)
+    refreshing.catch(() => {})
     const answer = await granting.catch((error: unknown) => {
-      // This process stood still for so long that its new etcd lease has expired.
+      // This process stood still for so long that the etcd lease has expired.
       if (isLeaseGone(error)) return null
       throw error
     })
     if (!answer?.succeeded) {
-      for (const unused of [main, delay, least]) if (unused) this.#revoke(unused.lease)
+      // The answer to the first copy of this transaction may have been lost, and it was granted.
+      const unused = [delay, least].filter((lease) => lease !== null)
+      this.#putBack(key, main, unused).catch(() => {})
       return null
     }
-    for (const { entry } of [...taken, ...(replaces(state, ask) ? state.kept : [])]) this.#revoke(entry.lease)
+    for (const { entry } of [...taken, ...freed]) this.#spares.revoke(entry.lease)
+    // It may have ended before it was refreshed.
+    if (!(await refreshing)) return null
     const now = this.#clock.now()
     const { revision } = answer
     const entry = { key, value: text, created: revision, modified: revision, lease: main.lease }
-    const ended = [
+    const replaced = [
       ...state.expired.map((lease) => recordOf(resource, lease, 0, now, 'expired')),
       ...taken.map((lease) => recordOf(resource, lease, 0, now, 'taken-over')),
-    ]
-    return { lease: recordOf(resource, { entry, value }, main.ttl, now), replaced: ended.at(-1) }
+    ].at(-1)
+    const lease = recordOf(resource, { entry, value }, value.ttl, now)
+    return { granted: true, lease, ...(replaced && { replaced }) }
   }
 
   /** Extends a live lease. `null`: it has ended. */
@@ -112,11 +120,8 @@ export class Transitions {
     return seconds > 0 && isLive ? recordOf(resource, lease, seconds, this.#clock.now()) : null
   }
 
-  async release(by: ReleaseAsk): Promise<Omit<Released, 'holders'>> {
-    return {
-      ended:
-        'id' in by ? await this.#releaseId(by.resource, by.id) : await this.#force(by.resource, by.token),
-    }
+  release(by: ReleaseAsk): Promise<Ended> {
+    return 'id' in by ? this.#releaseId(by.resource, by.id) : this.#force(by.resource, by.token)
   }
 
   /** Returns an expired lease to the first who asks. `null`: it was returned to another, or was granted again. */
@@ -143,8 +148,8 @@ export class Transitions {
   }
 
   /** Removes waiters that missed their turn, unless they have joined again. */
-  async drop(waiters: readonly { readonly key: string; readonly created: number }[]): Promise<void> {
-    const remove = ({ key, created }: { readonly key: string; readonly created: number }) =>
+  async drop(waiters: readonly EtcdEntry[]): Promise<void> {
+    const remove = ({ key, created }: EtcdEntry) =>
       this.#database.transact([is(key, 'created', created)], [{ remove: key }])
     await Promise.all(waiters.map(remove))
   }
@@ -152,7 +157,7 @@ export class Transitions {
   /** No lease was added, and nobody joined the queue before the caller. */
   #unchanged(state: ResourceState, ask: Ask, taken: readonly Stored<StoredLease>[]): EtcdCondition[] {
     const { resource, revision, own } = state
-    const nothingNew = (kind: 'l' | 'q'): EtcdCondition => ({
+    const nothingNew = (kind: KeyKind): EtcdCondition => ({
       ...this.#keys.of(kind, resource),
       compare: 'created',
       is: 'less',
@@ -161,6 +166,9 @@ export class Transitions {
     const place = own ? is(own.key, 'created', own.created) : nothingNew('q')
     return [
       nothingNew('l'),
+      nothingNew('e'),
+      // A lease that was granted and released since may keep the resource.
+      nothingNew('k'),
       ...(replaces(state, ask) ? taken.map(({ entry }) => is(entry.key, 'created', entry.created)) : [place]),
       ...state.expired.map(({ entry }) => is(entry.key, 'modified', entry.modified)),
     ]
@@ -177,7 +185,7 @@ export class Transitions {
       this.#database.grantLease(wanted),
       delay ? this.#database.grantLease(wanted + delay.seconds) : null,
     ])
-    const renewed = {
+    const renewed: StoredLease = {
       ...value,
       ttl: wanted,
       ...(delay && delayed && { delay: { ...delay, lease: delayed.lease } }),
@@ -188,7 +196,7 @@ export class Transitions {
       operations.push({ put: this.#keys.kept(resource, id, 'lock-delay'), value: text, lease: delayed.lease })
     const { succeeded } = await this.#database.transact([is(entry.key, 'created', entry.created)], operations)
     const unused = succeeded ? [entry.lease, delay?.lease] : [main.lease, delayed?.lease]
-    for (const lease of unused) if (lease !== undefined) this.#revoke(lease)
+    for (const lease of unused) if (lease !== undefined) this.#spares.revoke(lease)
     return succeeded ? recordOf(resource, { entry, value: renewed }, main.ttl, this.#clock.now()) : null
   }
 
@@ -196,53 +204,66 @@ export class Transitions {
     return (await this.#database.transact([is(key, 'created', created)], [{ touch: key }])).succeeded
   }
 
-  async #releaseId(resource: string, id: string): Promise<LeaseRecord | null> {
+  async #releaseId(resource: string, id: string): Promise<Ended> {
     const keys = this.#keys
     const live = keys.key('l', resource, id)
     const both: EtcdOperation[] = [
       { remove: keys.key('e', resource, id) },
       { remove: keys.key('q', resource, id) },
     ]
+    const left: EtcdOperation = { get: keys.of('l', resource) }
     const { succeeded, results } = await this.#database.transact(
       [{ key: live, compare: 'created', is: 'greater', than: 0 }],
-      [{ remove: live }, ...both, { remove: keys.kept(resource, id, 'lock-delay') }],
-      both,
+      [{ remove: live }, ...both, { remove: keys.kept(resource, id, 'lock-delay') }, left],
+      [...both, left],
     )
+    const others = results.at(-1)?.entries ?? []
     const removed = results[0]?.entries[0]
-    if (!removed) return null
+    if (!removed) return { ended: null, left: others }
     const lease = decodeLease(removed)
-    if (succeeded) {
-      this.#revoke(removed.lease)
-      if (lease.value.delay) this.#revoke(lease.value.delay.lease)
-    }
-    return recordOf(resource, lease, 0, this.#clock.now(), succeeded ? 'released' : 'expired')
+    if (succeeded) this.#free(lease)
+    const state = succeeded ? 'released' : 'expired'
+    return { ended: recordOf(resource, lease, 0, this.#clock.now(), state), left: others }
   }
 
   /** Ends the lease with this token, and what it keeps. */
-  async #force(resource: string, token: number): Promise<LeaseRecord | null> {
-    const { results } = await this.#database.transact(
-      [],
-      (['l', 'e', 'k'] as const).map((kind) => ({ get: this.#keys.of(kind, resource) })),
-    )
+  async #force(resource: string, token: number): Promise<Ended> {
+    const ranges = (['l', 'e', 'k'] as const).map((kind) => ({ get: this.#keys.of(kind, resource) }))
+    const { results } = await this.#database.transact([], ranges)
     const found = results.flatMap(({ entries }) => entries).filter((entry) => tokenOf(entry) === token)
-    if (found.length === 0) return null
-    const { succeeded } = await this.#database.transact(
+    if (found.length === 0) return { ended: null, left: results[0]?.entries ?? [] }
+    const answer = await this.#database.transact(
       found.map((entry) => is(entry.key, entry.lease === '0' ? 'modified' : 'created', token)),
-      found.map(({ key }) => ({ remove: key })),
+      [...found.map(({ key }) => ({ remove: key })), { get: this.#keys.of('l', resource) }],
     )
     // It was released, or has expired, meanwhile.
-    if (!succeeded) return this.#force(resource, token)
-    for (const { lease } of found) if (lease !== '0') this.#revoke(lease)
-    const isLive = found.some(({ key }) => this.#keys.parse(key)?.kind === 'l')
-    const record = found.find(({ key }) => this.#keys.parse(key)?.kind === 'e')
-    return record
-      ? recordOf(resource, decodeLease(record), 0, this.#clock.now(), isLive ? 'released' : 'expired')
-      : null
+    if (!answer.succeeded) return this.#force(resource, token)
+    for (const { lease } of found) if (lease !== '0') this.#spares.revoke(lease)
+    const find = (kind: KeyKind) => found.find(({ key }) => this.#keys.parse(key)?.kind === kind)
+    const record = find('e')
+    const state = find('l') ? 'released' : 'expired'
+    const ended = record ? recordOf(resource, decodeLease(record), 0, this.#clock.now(), state) : null
+    return { ended, left: answer.results.at(-1)?.entries ?? [] }
   }
 
-  /** In the background: an etcd lease without keys ends by itself. */
-  #revoke(lease: string): void {
-    this.#database.revokeLease(lease).catch(() => {})
+  /** The etcd leases of a request that was not granted. If it was granted after all, they stay. */
+  async #putBack(key: string, main: EtcdLease, others: readonly { readonly lease: string }[]): Promise<void> {
+    const { results } = await this.#database.transact(
+      [],
+      [{ get: { key } }, { get: { key: this.#keys.used(main.lease), keysOnly: true } }],
+    )
+    const [live, used] = results.map(({ entries }) => entries[0])
+    if (live?.lease === main.lease) return
+    if ((used?.modified ?? 0) === main.usedRevision) this.#spares.give(main)
+    else this.#spares.revoke(main.lease)
+    for (const { lease } of others) this.#spares.revoke(lease)
+  }
+
+  /** The etcd leases of a lease that was released. */
+  #free({ entry, value: { ttl, delay } }: Stored<StoredLease>): void {
+    if (delay) this.#spares.revoke(delay.lease)
+    // After a renewal for another TTL it is not the etcd lease of the grant, and cannot be used again.
+    this.#spares.give({ lease: entry.lease, seconds: ttl, usedRevision: entry.created })
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { RESERVATION_MS } from '../lease-row.ts'
 import type { Stored, StoredWaiter } from './format.ts'
-import { inTurn, type ResourceState } from './state.ts'
+import { inTurn, isQueueMissing, type ResourceState } from './state.ts'
 
 /** A waiter, by its place in the queue: one that joins again has another one. */
 type Place = Stored<StoredWaiter>['entry']
@@ -23,6 +23,7 @@ export class Turns {
     readonly fresh: readonly Stored<StoredWaiter>[]
     readonly absent: readonly Place[]
   } {
+    if (isQueueMissing(state)) return { fresh: [], absent: [] }
     const now = this.#clock.monotonic()
     const known = this.#since.get(state.resource)
     const current = inTurn(state)
@@ -35,11 +36,6 @@ export class Turns {
       fresh: current.filter(({ entry }) => !known?.has(nameOf(entry))),
       absent: state.queue.map(({ entry }) => entry).filter(({ lease }) => processes.has(lease)),
     }
-  }
-
-  /** Somebody holds the resource alone. The next turn begins when it ends. */
-  forget(resource: string): void {
-    this.#since.delete(resource)
   }
 }
 

@@ -63,6 +63,8 @@ describe('an answer that comes at once', () => {
     expect(listeners.heldOn('r')).toMatchObject([{ id: 'a', token: 5 }])
     expect(listeners.heldOn('other')).toEqual([])
     expect(listeners.waiting()).toEqual([{ id: 'b', resource: 'r' }])
+    expect([listeners.isAwaited('r'), listeners.isAwaited('other')]).toEqual([true, false])
+    expect([listeners.holds(leaseOf('a', 5)), listeners.holds(leaseOf('a', 4))]).toEqual([true, false])
   })
 
   it('has effects on others', () => {

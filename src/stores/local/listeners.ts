@@ -21,6 +21,8 @@ interface Watcher {
   readonly prefix: string
 }
 
+const NOBODY: ReadonlySet<string> = new Set()
+
 /** Those in this process that a store has to tell something: waiters their turn, holders their loss, watchers all. */
 export class LocalListeners {
   readonly #clock: Clock
@@ -159,6 +161,12 @@ export class LocalListeners {
     for (const { id, token, state } of changes) if (state !== 'held') this.ended(id, token)
   }
 
+  /** Whether somebody waits for this resource. */
+  isAwaited(resource: string): boolean {
+    for (const id of this.#idsOf(resource)) if (this.#parties.get(id)?.wake) return true
+    return false
+  }
+
   /** Those who wait for a resource. */
   waiting(): { readonly id: string; readonly resource: string }[] {
     const waiting: { id: string; resource: string }[] = []
@@ -176,7 +184,12 @@ export class LocalListeners {
 
   /** The resource was seen with this latest token, held by these ids. Everybody else has lost it. */
   observed(resource: string, token: number, holders: readonly string[]): void {
-    for (const id of this.#idsOf(resource)) if (!holders.includes(id)) this.ended(id, token)
+    for (const id of [...this.#idsOf(resource)]) if (!holders.includes(id)) this.ended(id, token)
+  }
+
+  /** Whether its holder wants to hear of its end, and has not released it. */
+  holds({ id, token }: LeaseRecord): boolean {
+    return this.#parties.get(id)?.lease?.token === token
   }
 
   /** The leases whose holders want to hear of their end. */
@@ -185,7 +198,7 @@ export class LocalListeners {
   }
 
   heldOn(resource: string): LeaseRecord[] {
-    const leases = this.#idsOf(resource).map((id) => this.#parties.get(id)?.lease ?? null)
+    const leases = [...this.#idsOf(resource)].map((id) => this.#parties.get(id)?.lease ?? null)
     return leases.filter((lease) => lease !== null)
   }
 
@@ -214,12 +227,12 @@ export class LocalListeners {
     for (const { on } of this.#watchers) notify(on, { type: 'gap' })
   }
 
-  #idsOf(resource: string): string[] {
+  #idsOf(resource: string): ReadonlySet<string> {
     if (!this.#byResource) {
       this.#byResource = new Map()
       for (const [id, party] of this.#parties) index(this.#byResource, party.resource, id)
     }
-    return [...(this.#byResource.get(resource) ?? [])]
+    return this.#byResource.get(resource) ?? NOBODY
   }
 
   #expiryOf({ remaining }: LeaseRecord): number {

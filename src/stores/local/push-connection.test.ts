@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { LeaseError } from '../../base/errors.ts'
 import { FakeClock } from '../../testing/index.ts'
+import { LocalListeners } from './listeners.ts'
 import { PushConnection } from './push-connection.ts'
 
 interface Connection {
@@ -109,6 +110,29 @@ describe('the push connection', () => {
     state.needed = true
     push.openIn(200)
     await clock.advance(200)
+    expect(state.opened).toBe(1)
+  })
+
+  it('is opened for a lease that is held for a while, not for many short ones', async () => {
+    const { clock, state, push } = setUp()
+    const listeners = new LocalListeners(clock)
+    const hold = (id: string) => {
+      const who = { resource: 'r', id, owner: 'Mika' }
+      const times = { acquiredAt: 0, expiresAt: 60_000, remaining: 60_000 }
+      const lease = { ...who, ...times, token: 1, metadata: null, share: null, state: 'held' as const }
+      listeners.expect({ ...who, ttl: 60_000, lost: () => {} })
+      listeners.granted(lease)
+      push.openForHolder(lease, listeners)
+    }
+    for (let n = 0; n < 20; n++) {
+      hold(`short ${n}`)
+      listeners.forget(`short ${n - 1}`)
+      await clock.advance(100)
+    }
+    expect(state.opened).toBe(0)
+    hold('long')
+    listeners.forget('short 19')
+    await clock.advance(400)
     expect(state.opened).toBe(1)
   })
 

@@ -1,12 +1,15 @@
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
 import { pause } from '../../base/pause.ts'
+import type { LeaseRecord } from '../../base/records.ts'
+import type { LocalListeners } from './listeners.ts'
 
 /** How long a connection stays open after its last use, so that a loop of short leases does not reopen it. */
 const IDLE_MS = 2000
 const REOPEN_MS = [50, 200, 1000, 2000, 5000]
 /** After an error that a retry does not help, such as a pooler that delivers no notifications. */
 const REOPEN_AFTER_FINAL_ERROR_MS = 30_000
+const OPEN_FOR_HOLDER_MS = 200
 /** A server that has stopped does not answer a goodbye. */
 const CLOSE_LIMIT_MS = 1000
 
@@ -64,11 +67,21 @@ export class PushConnection<C> {
     return this.#opening
   }
 
-  /** Opens it later if it is needed then. Most leases are released before a connection would pay off. */
-  openIn(ms: number): void {
+  /** Opens it later if it is needed then. */
+  openIn(ms: number, isNeeded = this.#options.isNeeded): void {
     this.#used = true
     const isIdle = this.#connection === undefined && !this.#opening && !this.#cancelTimer
-    if (isIdle && !this.#closed) this.#setTimer(ms, () => this.#openIfNeeded())
+    if (isIdle && !this.#closed) this.#setTimer(ms, () => this.#openIfNeeded(isNeeded))
+  }
+
+  /** Opens it when a lease is held for a while. Most are released before a connection would pay off. */
+  openForHolder(lease: LeaseRecord, listeners: LocalListeners): void {
+    this.openIn(OPEN_FOR_HOLDER_MS, () => {
+      if (listeners.holds(lease)) return true
+      const [oldest] = listeners.held()
+      if (oldest) this.openForHolder(oldest, listeners)
+      return false
+    })
   }
 
   /** The connection is dead, as a check has found. */
@@ -127,8 +140,8 @@ export class PushConnection<C> {
     this.#setTimer(ms, () => this.#openIfNeeded())
   }
 
-  #openIfNeeded(): void {
-    if (this.#options.isNeeded()) this.open().catch(() => {})
+  #openIfNeeded(isNeeded = this.#options.isNeeded): void {
+    if (isNeeded()) this.open().catch(() => {})
   }
 
   #closeWhenIdle(): void {

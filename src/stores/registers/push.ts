@@ -9,9 +9,6 @@ import { PushConnection } from '../local/push-connection.ts'
 import type { Register, RegisterListener, Registers } from './registers.ts'
 import { idsIn, type Row, readableRow, unendedIn } from './row.ts'
 
-/** Most leases are released before a subscription would pay off. What it misses until then is read when it opens. */
-const OPEN_FOR_HOLDER_MS = 200
-
 interface Subscription {
   readonly stop: AbortController
   /** Settles when the subscription has ended, with all its requests. */
@@ -58,7 +55,7 @@ export class Push<R extends Register> {
   /** Call `listeners.expect` before the request is sent: the end of the lease may be reported before the grant. */
   granted(lease: LeaseRecord): void {
     this.listeners.granted(lease)
-    this.#connection.openIn(OPEN_FOR_HOLDER_MS)
+    this.#connection.openForHolder(lease, this.listeners)
   }
 
   async close(): Promise<void> {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { LeaseStore, StoreEvent } from '../../../src/core/index.ts'
 import { etcdStore } from '../../../src/stores/etcd/index.ts'
 import { asking, grab } from '../asking.ts'
+import { etcdLeaseOf } from './etcd-leases.ts'
 
 const { HOLDFAST_TEST_ETCD_URL: url = '' } = process.env
 
@@ -25,21 +26,25 @@ describe('the keys of a store', () => {
     const named = etcdStore(client.namespace(prefix), { prefix: 'own/' })
     const { id } = await grab(named, 'r')
     const keys = await client.getAll().prefix(`${prefix}own/`).keys()
-    expect(keys.toSorted()).toEqual([`${prefix}own/e/r\0${id}`, `${prefix}own/l/r\0${id}`])
+    const used = expect.stringMatching(`^${prefix}own/s/\\d+$`)
+    expect(keys.toSorted()).toEqual([`${prefix}own/e/r\0${id}`, `${prefix}own/l/r\0${id}`, used])
     expect(await store.read(['r'])).toEqual([[]])
     await named.release({ resource: 'r', id })
-    expect(await client.getAll().prefix(`${prefix}own/`).count()).toBe(0)
+    expect(await client.getAll().prefix(`${prefix}own/`).keys()).toEqual([used])
     await named.close()
+    expect(await client.getAll().prefix(`${prefix}own/`).count()).toBe(0)
   })
 
-  it('leave nothing behind: neither keys nor etcd leases', async () => {
-    const { id } = await grab(store, 'gone', { lockDelay: 5000, atLeast: 1 })
+  it('leave nothing behind when the store is closed: neither keys nor etcd leases', async () => {
+    const closing = etcdStore(client.namespace(prefix), { prefix: 'closing/' })
+    const { id } = await grab(closing, 'gone', { lockDelay: 5000, atLeast: 1 })
     const waiter = asking('gone', { wake: () => {} })
-    await store.acquire(waiter)
-    await store.release({ resource: 'gone', id: waiter.id })
-    const lease = (await client.get(`${prefix}l/gone\0${id}`).exec()).kvs[0]?.lease ?? ''
-    await store.release({ resource: 'gone', id })
-    await expect.poll(() => client.getAll().prefix(prefix).keys()).toEqual([])
+    await closing.acquire(waiter)
+    await closing.release({ resource: 'gone', id: waiter.id })
+    const lease = await etcdLeaseOf(client, `${prefix}closing/l/gone\0${id}`)
+    await closing.release({ resource: 'gone', id })
+    await closing.close()
+    await expect.poll(() => client.getAll().prefix(`${prefix}closing/`).keys()).toEqual([])
     const left = () => client.leaseClient.leaseTimeToLive({ ID: lease, keys: false })
     await expect.poll(async () => Number((await left()).TTL)).toBe(-1)
   })
@@ -54,6 +59,20 @@ describe('the keys of a store', () => {
       })
     expect(await client.get(key).string()).toBe('hello')
     await client.delete().key(key)
+  })
+
+  it('that another program wrote while somebody waits cost nobody else anything', async () => {
+    const { id } = await grab(store, 'awaited')
+    const waiter = asking('awaited', { wake: () => {} })
+    await store.acquire(waiter)
+    // Its own place is read from the watch.
+    await store.acquire(waiter)
+    const key = `${prefix}l/awaited\0x`
+    await client.put(key).value('hello')
+    await client.delete().key(key)
+    await store.release({ resource: 'awaited', id })
+    await expect.poll(async () => (await store.acquire(waiter)).granted).toBe(true)
+    await store.release({ resource: 'awaited', id: waiter.id })
   })
 
   it('hide no other resource: a list and a sweep skip them, also at the end of a page', async () => {

@@ -1,0 +1,125 @@
+/**
+ * etcd leases that no key needs any more. To grant and to revoke one are writes of the whole cluster; to refresh a spare
+ * one is not. So a released lease leaves its etcd lease to the next grant with the same TTL.
+ *
+ * The client may send a transaction twice, and the second one may arrive late. It must not attach a forgotten key to an
+ * etcd lease that is then kept alive for another. So each grant writes the key `s` of its etcd lease, and compares the
+ * revision that this key had before: it succeeds once.
+ */
+import { type Clock, systemClock } from '../../base/clock.ts'
+import { pause } from '../../base/pause.ts'
+import type { EtcdDatabase } from '../../clients/etcd.ts'
+
+const MOST = 64
+/** So long a spare one waits for its use. */
+const IDLE_MS = 5000
+/** A server that has stopped does not answer. */
+const CLOSE_LIMIT_MS = 1000
+/** A long TTL is asked for with this more, so that an etcd lease is good for a while without being refreshed. */
+const EXTRA_S = 1
+const LONG_TTL_S = 10
+
+export interface EtcdLease {
+  readonly lease: string
+  /** The TTL that was asked for. */
+  readonly seconds: number
+  /** The revision of the last grant that used it; 0: none. */
+  readonly usedRevision: number
+}
+
+interface Spare extends EtcdLease {
+  /** Monotonic time. */
+  readonly since: number
+}
+
+export class SpareLeases {
+  readonly #database: EtcdDatabase
+  readonly #clock: Clock
+  /** The one that was used last is at the end. */
+  #spares: Spare[] = []
+  /** When those that may still be good were last refreshed: monotonic time before the request, oldest first. */
+  readonly #refreshed = new Map<string, number>()
+  #cancelTimer: (() => void) | undefined
+  #closed = false
+
+  constructor(database: EtcdDatabase, clock = systemClock) {
+    this.#database = database
+    this.#clock = clock
+  }
+
+  async grant(seconds: number): Promise<EtcdLease> {
+    const sent = this.#clock.monotonic()
+    const { lease } = await this.#database.grantLease(seconds + extraOf(seconds))
+    this.#note(lease, sent)
+    return { lease, seconds, usedRevision: 0 }
+  }
+
+  has(seconds: number): boolean {
+    return this.#find(seconds) >= 0
+  }
+
+  take(seconds: number): EtcdLease | undefined {
+    const index = this.#find(seconds)
+    return index < 0 ? undefined : this.#spares.splice(index, 1)[0]
+  }
+
+  /** Gives it its whole TTL again, unless it still has that. Resolves with whether it has not ended. */
+  async refresh({ lease, seconds }: EtcdLease): Promise<boolean> {
+    const sent = this.#clock.monotonic()
+    const age = sent - (this.#refreshed.get(lease) ?? -Infinity)
+    if (age < extraOf(seconds) * 1000) return true
+    const left = await this.#database.keepAlive(lease)
+    this.#note(lease, sent)
+    return left > 0
+  }
+
+  /** Nothing may be attached to it. */
+  give({ lease, seconds, usedRevision }: EtcdLease): void {
+    if (this.#closed || this.#spares.length >= MOST) this.revoke(lease)
+    else this.#spares.push({ lease, seconds, usedRevision, since: this.#clock.monotonic() })
+    this.#cancelTimer ??= this.#clock.setTimer(() => this.#revokeIdle(), IDLE_MS, true)
+  }
+
+  /** In the background: an etcd lease without keys ends by itself. */
+  revoke(lease: string): void {
+    this.#database.revokeLease(lease).catch(() => {})
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#cancelTimer?.()
+    const revoking = this.#spares.map(({ lease }) => this.#database.revokeLease(lease))
+    this.#spares = []
+    if (revoking.length === 0) return
+    const limit = pause(this.#clock, CLOSE_LIMIT_MS, { background: true })
+    await Promise.race([Promise.allSettled(revoking), limit])
+  }
+
+  /** One that is old may end before it is refreshed. */
+  #find(wanted: number): number {
+    const oldest = this.#clock.monotonic() - Math.min(IDLE_MS, wanted * 500)
+    return this.#spares.findLastIndex(({ seconds, since }) => seconds === wanted && since > oldest)
+  }
+
+  #note(lease: string, sent: number): void {
+    for (const [old, at] of this.#refreshed) {
+      if (sent - at < EXTRA_S * 1000) break
+      this.#refreshed.delete(old)
+    }
+    this.#refreshed.delete(lease)
+    this.#refreshed.set(lease, sent)
+  }
+
+  #revokeIdle(): void {
+    const oldest = this.#clock.monotonic() - IDLE_MS
+    const idle = this.#spares.filter(({ since }) => since <= oldest)
+    this.#spares = this.#spares.filter(({ since }) => since > oldest)
+    for (const { lease } of idle) this.revoke(lease)
+    this.#cancelTimer =
+      this.#spares.length > 0 ? this.#clock.setTimer(() => this.#revokeIdle(), IDLE_MS, true) : undefined
+  }
+}
+
+function extraOf(seconds: number): number {
+  return seconds >= LONG_TTL_S ? EXTRA_S : 0
+}
