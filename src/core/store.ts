@@ -240,6 +240,7 @@ export type ReleaseAsk = { readonly resource: string } & (
 
 export interface Released {
   readonly ended: LeaseRecord | null
+  /** If nothing was ended: the live leases, oldest first. Otherwise it may be empty. */
   readonly holders: readonly LeaseRecord[]
 }
 

@@ -9,9 +9,9 @@ import { root } from '../../scripts/run-tool.ts'
  * weigh: it weighs more now, and may not get heavier.
  */
 const budgets = [
-  { part: 'core', names: ['createLeases'], bytes: 7970, goal: 6500 },
+  { part: 'core', names: ['createLeases'], bytes: 7850, goal: 6500 },
   { part: 'project', names: ['createProjectLocks'], bytes: 11_255, goal: 11_000 },
-  { part: 'client', names: ['createDocumentLock'], bytes: 10_410, goal: 9000 },
+  { part: 'client', names: ['createDocumentLock'], bytes: 10_400, goal: 9000 },
   { part: 'sync', names: ['createSync', 'chromeContext'], bytes: 12_950, goal: 9000 },
 ]
 

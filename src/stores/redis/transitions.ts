@@ -186,18 +186,21 @@ ${QUEUE}
     return answer
   end
 
+  local NOTHING = '\\n'
+
   -- Ends the lease, if there is one. Returns how, and the lease.
   local function endBy(row, lease, by)
-    if not lease then return '\\n' end
+    if not lease then return NOTHING end
     local state = isLive(lease) and 'released' or 'expired'
     return state .. '\\n' .. endLease(row, lease, state, by)
   end
 
+  -- Who ended nothing is told who holds the resource. To read a thousand others would take longer than the release.
   local function finishRelease(row, ended, me, lease)
     local isKept = row.waits and lease and lease.kept > 0
     settle(row, me, isKept and lease.kept)
     save(row)
-    return ended .. holders(row)
+    return ended == NOTHING and ended .. holders(row) or ended
   end
 
   function transitions.release(keys, who)

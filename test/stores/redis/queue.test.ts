@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { afterAll, describe, expect, it } from 'vitest'
-import { createLeases, type LeaseStore } from '../../../src/core/index.ts'
+import { type Answer, createLeases, type LeaseStore } from '../../../src/core/index.ts'
 import { type IoRedis, redisStore } from '../../../src/stores/redis/index.ts'
 import { FakeClock } from '../../../src/testing/index.ts'
 import { cuttableProxy } from '../../../src/testing/node/cuttable-proxy.ts'
@@ -20,6 +20,19 @@ async function enqueue(store: LeaseStore, resource: string) {
   expect(answer.granted).toBe(false)
   return { ask, wakes }
 }
+
+it('a release reads the leases of others only if it ended none itself', async () => {
+  await using opened = await openStore()
+  const { store } = opened
+  const [mine] = [
+    await store.acquire(asking('r', { share: 2 })),
+    await store.acquire(asking('r', { share: 2 })),
+  ]
+  const { id } = granted(mine as Answer)
+  const { holders } = await store.release({ resource: 'r', id: 'nobody' })
+  expect(holders).toHaveLength(2)
+  expect(await store.release({ resource: 'r', id })).toMatchObject({ ended: { id }, holders: [] })
+})
 
 describe.each(clientNames)('the queue on %s', (client) => {
   it('skips all waiters of a dead process at once', async () => {

@@ -5,7 +5,7 @@
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, expect, it } from 'vitest'
-import type { Ask, LeaseRecord, LeaseStore } from '../../../src/core/index.ts'
+import type { Ask, LeaseRecord, LeaseStore, Released } from '../../../src/core/index.ts'
 import {
   ask,
   Effects,
@@ -186,13 +186,18 @@ class Model {
       case 'renew':
         return renew(row, { id: idOf(action.asker), ttl: action.ttl }, now, effects)
       case 'release':
-        return release(row, { id: idOf(action.asker) }, now, effects)
+        return withoutOthers(release(row, { id: idOf(action.asker) }, now, effects))
       case 'force':
-        return release(row, { token: this.tokens.at(-1 - action.which) ?? 0 }, now, effects)
+        return withoutOthers(release(row, { token: this.tokens.at(-1 - action.which) ?? 0 }, now, effects))
       case 'sweep':
         return expire(row, now, effects, action.limit)
     }
   }
+}
+
+/** Redis says who else holds the resource only if it ended nothing. */
+function withoutOthers({ ended, holders }: Released): Released {
+  return { ended, holders: ended ? [] : holders }
 }
 
 /** The stores of all processes. What the script publishes is collected in a list instead. */
