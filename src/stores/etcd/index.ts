@@ -1,25 +1,14 @@
 import type { Stop } from '../../base/abort.ts'
 import { expectOptions, expectText } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
-import type { LeaseRecord } from '../../base/records.ts'
-import { type EtcdClient, type EtcdEntry, type EtcdOperation, etcdDatabase } from '../../clients/etcd.ts'
+import { type EtcdClient, etcdDatabase } from '../../clients/etcd.ts'
 import { etcdError, isLeaseGone } from '../../clients/etcd-errors.ts'
-import type { Answer, Ask, LeasePage, LeaseStore, ListQuery, Refusal } from '../../core/index.ts'
-import { cursorOf, cutPage } from '../lease-page.ts'
+import type { Answer, Ask, LeaseStore, Refusal } from '../../core/index.ts'
 import { RESERVATION_MS } from '../lease-row.ts'
-import { limitConcurrency } from '../local/limit-concurrency.ts'
 import { StoreCalls } from '../local/store-calls.ts'
-import {
-  decodeLease,
-  decodeWaiter,
-  encodeWaiter,
-  readableLease,
-  recordOf,
-  type Stored,
-  type StoredLease,
-  secondsOf,
-} from './format.ts'
+import { decodeLease, encodeWaiter, secondsOf } from './format.ts'
 import { Keys } from './keys.ts'
+import { Looking } from './looking.ts'
 import { type ParsedEvent, Push } from './push.ts'
 import { Replicas } from './replicas.ts'
 import { Session } from './session.ts'
@@ -40,14 +29,6 @@ import { Transitions } from './transitions.ts'
 import { Turns } from './turns.ts'
 
 export type { EtcdClient } from '../../clients/etcd.ts'
-
-/** etcd refuses a transaction with more than 128 operations, unless it is configured otherwise. */
-const MAX_OPERATIONS = 100
-const MAX_PAGE = 1000
-/** How many expired leases are looked for at once, and how often in one call. */
-const SWEEP_PAGE = 500
-const SWEEP_PAGES = 4
-const QUESTIONS_AT_ONCE = 32
 
 export interface EtcdStoreOptions {
   /** The beginning of all keys of the store. Default `holdfast/`. */
@@ -71,6 +52,7 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
   const keys = new Keys(database.prefix + prefix)
   const spares = new SpareLeases(database, clock)
   const transitions = new Transitions(database, keys, spares, clock)
+  const looking = new Looking(database, keys, transitions, clock)
   const turns = new Turns(clock)
   const replicas = new Replicas()
   const calls = new StoreCalls({
@@ -82,17 +64,14 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
   const push = new Push({
     database,
     keys,
-    read: (resources) => calls.run(() => read(resources)),
+    read: (resources) => calls.run(() => looking.read(resources)),
     changed,
     begun: () => replicas.clear(),
   })
   const { listeners } = push
   const session = new Session(database, () => listeners.waiting().length > 0)
-  const inLine = limitConcurrency(QUESTIONS_AT_ONCE)
-  /** Resources that are being looked at, and whether something happened since. */
-  const looking = new Map<string, boolean>()
-  /** Where the next sweep begins. */
-  let sweepFrom = keys.all('e').key
+  /** Resources that are being settled, and whether something happened since. */
+  const settling = new Map<string, boolean>()
 
   return {
     kind: 'etcd',
@@ -130,7 +109,7 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
           const { results } = await database.transact([], [{ get: { key: keys.key('l', resource, id) } }])
           const [entry] = results[0]?.entries ?? []
           const lease = entry ? await transitions.extend(resource, decodeLease(entry), ttl) : null
-          if (!lease) return { ok: false, holders: (await read([resource]))[0] ?? [] }
+          if (!lease) return { ok: false, holders: (await looking.read([resource]))[0] ?? [] }
           listeners.renewed(lease)
           return { ok: true, lease }
         },
@@ -144,31 +123,18 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
       database.limit.allow(call?.timeout)
       const work = async () => {
         const { ended, left } = await transitions.release(by)
-        return { ended, holders: await records(by.resource, left.map(decodeLease)) }
+        return { ended, holders: await looking.records(by.resource, left.map(decodeLease)) }
       }
       return calls.release(by, work, call)
     },
 
-    read: (resources, call) => calls.run(() => read(resources), call),
+    read: (resources, call) => calls.run(() => looking.read(resources), call),
 
-    waiting: ({ resources, limit }, call) =>
-      calls.run(async () => {
-        const queue = (resource: string): EtcdOperation => ({
-          get: { ...keys.of('q', resource), byCreation: true, limit: Math.max(limit, 1) },
-        })
-        const found = await inBatches(resources.map(queue))
-        return found.map(({ entries, count }) => ({
-          count,
-          first: entries.slice(0, limit).map((entry, place) => {
-            const { id, owner, share } = decodeWaiter(entry).value
-            return { id, owner, share, place }
-          }),
-        }))
-      }, call),
+    waiting: (query, call) => calls.run(() => looking.waiting(query), call),
 
-    list: (query, call) => calls.run(() => list({ ...query, limit: Math.min(query.limit, MAX_PAGE) }), call),
+    list: (query, call) => calls.run(() => looking.list(query), call),
 
-    sweep: ({ limit }, call) => calls.run((stop) => sweep(limit, stop), call),
+    sweep: ({ limit }, call) => calls.run((stop) => looking.sweep(limit, stop), call),
 
     watch: (on, { prefix: names = '' } = {}) =>
       calls.run(async (stop) => {
@@ -229,12 +195,12 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
 
   /** After a change. Changes that come during a look are one more look. */
   async function lookSoon(resource: string): Promise<void> {
-    if (looking.has(resource)) return void looking.set(resource, true)
+    if (settling.has(resource)) return void settling.set(resource, true)
     do {
-      looking.set(resource, false)
+      settling.set(resource, false)
       await calls.run(async () => settle(await find(resource, '', true), '')).catch(() => {})
-    } while (looking.get(resource))
-    looking.delete(resource)
+    } while (settling.get(resource))
+    settling.delete(resource)
   }
 
   /** Reads the resource, without the waiters that missed their turn, and wakes those whose turn it is. */
@@ -280,8 +246,8 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
     const { resource } = ask
     const ended = keptAfterEnd(state)
     const [holders, keptFor, place] = await Promise.all([
-      records(resource, state.leases),
-      Promise.all(ended.map(({ entry }) => msLeft(entry.lease))),
+      looking.records(resource, state.leases),
+      Promise.all(ended.map(({ entry }) => looking.msLeft(entry.lease))),
       ask.wake || state.own ? placeOf(state, ask) : null,
     ])
     const times = [...holders.map(({ remaining }) => remaining ?? 0), ...keptFor]
@@ -302,7 +268,7 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
     if (!own) return join(ask)
     const place = queue.findIndex(({ entry }) => entry.key === own.key)
     if (place >= 0) return place
-    const [found] = await inBatches([
+    const [found] = await looking.inBatches([
       { get: { ...keys.of('q', resource), byCreation: true, keysOnly: true } },
     ])
     return Math.max(0, found?.entries.findIndex(({ key }) => key === own.key) ?? 0)
@@ -318,98 +284,5 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
       session.forget(lease)
       return transitions.join(ask, encodeWaiter(ask), await session.lease())
     }
-  }
-
-  async function read(
-    resources: readonly string[],
-    decode: (entry: EtcdEntry) => Stored<StoredLease> | null = decodeLease,
-  ): Promise<LeaseRecord[][]> {
-    const found = await inBatches(resources.map((resource) => ({ get: keys.of('l', resource) })))
-    return Promise.all(
-      resources.map(async (resource, index) => {
-        const leases = (found[index]?.entries ?? []).map(decode)
-        return records(
-          resource,
-          leases.filter((lease) => lease !== null),
-        )
-      }),
-    )
-  }
-
-  /** By their tokens, with the time that each has left. One that ends meanwhile is left out. */
-  async function records(resource: string, leases: readonly Stored<StoredLease>[]): Promise<LeaseRecord[]> {
-    const described = leases.map(async (lease) => {
-      const left = await inLine(() => database.secondsLeft(lease.entry.lease))
-      // Rounded up: it must not seem to have ended before it has.
-      return left < 0 ? null : recordOf(resource, lease, left + 1, clock.now())
-    })
-    const found = (await Promise.all(described)).filter((record) => record !== null)
-    return found.sort((a, b) => a.token - b.token)
-  }
-
-  async function msLeft(lease: string): Promise<number> {
-    return Math.max(0, (await inLine(() => database.secondsLeft(lease))) + 1) * 1000
-  }
-
-  async function list({ prefix: names = '', limit, after }: ListQuery): Promise<LeasePage> {
-    const cursor = cursorOf(after)
-    const all = keys.all('l', names)
-    const { end } = keys.of('l', cursor.resource)
-    const key = after !== undefined && end > all.key ? end : all.key
-    const [page] = await inBatches([{ get: { key, end: all.end, limit: limit + 1 } }])
-    const entries = page?.entries ?? []
-    const resources = [...new Set(entries.map((entry) => keys.parse(entry.key)?.resource ?? ''))]
-    const before = cursor.token < Infinity ? [cursor.resource] : []
-    // Again by resource: the leases of one are in the order of their ids, and are needed in that of their tokens.
-    const found = (await read([...before, ...resources], readableLease)).flat()
-    const later = found.filter(({ resource, token }) => resource !== cursor.resource || token > cursor.token)
-    const listed = cutPage(later, limit)
-    const last = resources.at(-1)
-    // Damaged and ended leases were counted, so there may be more although the page is not full.
-    const isCut = !listed.next && last !== undefined && entries.length > limit
-    return isCut ? { ...listed, next: last } : listed
-  }
-
-  async function sweep(limit: number, stop: Stop): Promise<LeaseRecord[]> {
-    const swept: LeaseRecord[] = []
-    for (let pages = 0; pages < SWEEP_PAGES && swept.length < limit && !stop.reason; pages++) {
-      const { end } = keys.all('e')
-      const [ended] = await inBatches([{ get: { key: sweepFrom, end, limit: SWEEP_PAGE } }])
-      const entries = ended?.entries ?? []
-      const [first, last] = [entries.at(0), entries.at(-1)]
-      if (!first || !last) {
-        sweepFrom = keys.all('e').key
-        break
-      }
-      const live = (key: string) => keys.all('l').key + key.slice(keys.all('e').key.length)
-      const [found] = await inBatches([
-        { get: { key: live(first.key), end: `${live(last.key)}\0`, keysOnly: true } },
-      ])
-      const held = new Set(found?.entries.map(({ key }) => key))
-      const expired = entries.filter(({ key }) => !held.has(live(key)))
-      const taken = expired.slice(0, limit - swept.length)
-      for (const entry of taken) {
-        const resource = keys.parse(entry.key)?.resource ?? ''
-        const stored = readableLease(entry)
-        const lease = stored && (await transitions.expire(resource, stored).catch(() => null))
-        if (lease) swept.push(lease)
-      }
-      const isAll = taken.length === expired.length
-      sweepFrom = isAll ? `${last.key}\0` : (taken.at(-1)?.key ?? sweepFrom)
-      if (isAll && entries.length < SWEEP_PAGE) {
-        sweepFrom = keys.all('e').key
-        break
-      }
-    }
-    return swept
-  }
-
-  /** Reads, with as many operations in one request as etcd allows. */
-  async function inBatches(operations: readonly EtcdOperation[]) {
-    const batches: (readonly EtcdOperation[])[] = []
-    for (let at = 0; at < operations.length; at += MAX_OPERATIONS)
-      batches.push(operations.slice(at, at + MAX_OPERATIONS))
-    const answers = await Promise.all(batches.map((batch) => database.transact([], batch)))
-    return answers.flatMap(({ results }) => results)
   }
 }

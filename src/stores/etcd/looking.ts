@@ -1,0 +1,152 @@
+/** Reads what is held and waited for, and finds what has expired. */
+import type { Stop } from '../../base/abort.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { LeaseRecord } from '../../base/records.ts'
+import type { EtcdDatabase, EtcdEntry, EtcdOperation } from '../../clients/etcd.ts'
+import type { LeasePage, ListQuery, WaitingQuery, WaitingQueue } from '../../core/index.ts'
+import { cursorOf, cutPage } from '../lease-page.ts'
+import { limitConcurrency } from '../local/limit-concurrency.ts'
+import {
+  decodeLease,
+  decodeWaiter,
+  readableLease,
+  recordOf,
+  type Stored,
+  type StoredLease,
+} from './format.ts'
+import type { Keys } from './keys.ts'
+import type { Transitions } from './transitions.ts'
+
+/** etcd refuses a transaction with more than 128 operations, unless it is configured otherwise. */
+const MAX_OPERATIONS = 100
+const MAX_PAGE = 1000
+/** How many expired leases are looked for at once, and how often in one call. */
+const SWEEP_PAGE = 500
+const SWEEP_PAGES = 4
+const QUESTIONS_AT_ONCE = 32
+
+export class Looking {
+  readonly #database: EtcdDatabase
+  readonly #keys: Keys
+  readonly #transitions: Transitions
+  readonly #clock: Clock
+  readonly #inLine = limitConcurrency(QUESTIONS_AT_ONCE)
+  /** Where the next sweep begins. */
+  #sweepFrom: string
+
+  constructor(database: EtcdDatabase, keys: Keys, transitions: Transitions, clock: Clock) {
+    this.#database = database
+    this.#keys = keys
+    this.#transitions = transitions
+    this.#clock = clock
+    this.#sweepFrom = keys.all('e').key
+  }
+
+  async read(
+    resources: readonly string[],
+    decode: (entry: EtcdEntry) => Stored<StoredLease> | null = decodeLease,
+  ): Promise<LeaseRecord[][]> {
+    const found = await this.inBatches(resources.map((resource) => ({ get: this.#keys.of('l', resource) })))
+    return Promise.all(
+      resources.map(async (resource, index) => {
+        const leases = (found[index]?.entries ?? []).map(decode)
+        return this.records(
+          resource,
+          leases.filter((lease) => lease !== null),
+        )
+      }),
+    )
+  }
+
+  /** By their tokens, with the time that each has left. One that ends meanwhile is left out. */
+  async records(resource: string, leases: readonly Stored<StoredLease>[]): Promise<LeaseRecord[]> {
+    const described = leases.map(async (lease) => {
+      const left = await this.#inLine(() => this.#database.secondsLeft(lease.entry.lease))
+      // Rounded up: it must not seem to have ended before it has.
+      return left < 0 ? null : recordOf(resource, lease, left + 1, this.#clock.now())
+    })
+    const found = (await Promise.all(described)).filter((record) => record !== null)
+    return found.sort((a, b) => a.token - b.token)
+  }
+
+  async msLeft(lease: string): Promise<number> {
+    return Math.max(0, (await this.#inLine(() => this.#database.secondsLeft(lease))) + 1) * 1000
+  }
+
+  async waiting({ resources, limit }: WaitingQuery): Promise<WaitingQueue[]> {
+    const queue = (resource: string): EtcdOperation => ({
+      get: { ...this.#keys.of('q', resource), byCreation: true, limit: Math.max(limit, 1) },
+    })
+    const found = await this.inBatches(resources.map(queue))
+    return found.map(({ entries, count }) => ({
+      count,
+      first: entries.slice(0, limit).map((entry, place) => {
+        const { id, owner, share } = decodeWaiter(entry).value
+        return { id, owner, share, place }
+      }),
+    }))
+  }
+
+  async list({ prefix = '', after, ...query }: ListQuery): Promise<LeasePage> {
+    const limit = Math.min(query.limit, MAX_PAGE)
+    const cursor = cursorOf(after)
+    const all = this.#keys.all('l', prefix)
+    const { end } = this.#keys.of('l', cursor.resource)
+    const key = after !== undefined && end > all.key ? end : all.key
+    const [page] = await this.inBatches([{ get: { key, end: all.end, limit: limit + 1 } }])
+    const entries = page?.entries ?? []
+    const resources = [...new Set(entries.map((entry) => this.#keys.parse(entry.key)?.resource ?? ''))]
+    const before = cursor.token < Infinity ? [cursor.resource] : []
+    // Again by resource: the leases of one are in the order of their ids, and are needed in that of their tokens.
+    const found = (await this.read([...before, ...resources], readableLease)).flat()
+    const later = found.filter(({ resource, token }) => resource !== cursor.resource || token > cursor.token)
+    const listed = cutPage(later, limit)
+    const last = resources.at(-1)
+    // Damaged and ended leases were counted, so there may be more although the page is not full.
+    const isCut = !listed.next && last !== undefined && entries.length > limit
+    return isCut ? { ...listed, next: last } : listed
+  }
+
+  async sweep(limit: number, stop: Stop): Promise<LeaseRecord[]> {
+    const swept: LeaseRecord[] = []
+    for (let pages = 0; pages < SWEEP_PAGES && swept.length < limit && !stop.reason; pages++) {
+      const { end } = this.#keys.all('e')
+      const [ended] = await this.inBatches([{ get: { key: this.#sweepFrom, end, limit: SWEEP_PAGE } }])
+      const entries = ended?.entries ?? []
+      const [first, last] = [entries.at(0), entries.at(-1)]
+      if (!first || !last) {
+        this.#sweepFrom = this.#keys.all('e').key
+        break
+      }
+      const live = (key: string) => this.#keys.all('l').key + key.slice(this.#keys.all('e').key.length)
+      const [found] = await this.inBatches([
+        { get: { key: live(first.key), end: `${live(last.key)}\0`, keysOnly: true } },
+      ])
+      const held = new Set(found?.entries.map(({ key }) => key))
+      const expired = entries.filter(({ key }) => !held.has(live(key)))
+      const taken = expired.slice(0, limit - swept.length)
+      for (const entry of taken) {
+        const resource = this.#keys.parse(entry.key)?.resource ?? ''
+        const stored = readableLease(entry)
+        const lease = stored && (await this.#transitions.expire(resource, stored).catch(() => null))
+        if (lease) swept.push(lease)
+      }
+      const isAll = taken.length === expired.length
+      this.#sweepFrom = isAll ? `${last.key}\0` : (taken.at(-1)?.key ?? this.#sweepFrom)
+      if (isAll && entries.length < SWEEP_PAGE) {
+        this.#sweepFrom = this.#keys.all('e').key
+        break
+      }
+    }
+    return swept
+  }
+
+  /** Reads, with as many operations in one request as etcd allows. */
+  async inBatches(operations: readonly EtcdOperation[]) {
+    const batches: (readonly EtcdOperation[])[] = []
+    for (let at = 0; at < operations.length; at += MAX_OPERATIONS)
+      batches.push(operations.slice(at, at + MAX_OPERATIONS))
+    const answers = await Promise.all(batches.map((batch) => this.#database.transact([], batch)))
+    return answers.flatMap(({ results }) => results)
+  }
+}
