@@ -1,6 +1,6 @@
 /**
  * The transitions of `lease-row.ts`, one function for each operation of the store, so that each operation takes one
- * round trip. If the row says that the resource is shared, the functions of `shared.ts` take over; a request that is
+ * round trip. If the row says that the resource is shared, the functions of `shared-leases.ts` take over; a request that is
  * not simply exclusive goes to them directly.
  *
  * Every function locks the row of the resource first and reads the clock once, after that: two readings may fall on
