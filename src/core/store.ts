@@ -51,7 +51,8 @@ export interface HoldingStore {
 
   /**
    * Closes what the store itself opened, never the client that it was given. Leases that expire stay as they are;
-   * others end. Watchers hear nothing more. Calls that are under way, and all later ones, reject with `closed`; another `close` does nothing.
+   * others end. Watchers hear nothing more. Calls that are under way, and all later ones, reject with `closed`.
+   * Another `close` does nothing.
    */
   close(): Promise<void>
 }
