@@ -26,8 +26,11 @@ const action = fc.oneof(
       type: fc.constant('acquire' as const),
       by,
       resource,
-      share: fc.constantFrom(undefined, 1, 2, 3, Infinity),
-      replace: fc.constantFrom(undefined, undefined, undefined, 'newest' as const, 'any' as const),
+      share: fc.constantFrom(undefined, 2, 3, 3, Infinity, Infinity),
+      replace: fc.oneof(
+        { weight: 9, arbitrary: fc.constant(undefined) },
+        { weight: 1, arbitrary: fc.constantFrom('newest' as const, 'any' as const) },
+      ),
       metadata: fc.constantFrom(undefined, { user: 'Mika' }),
     }),
   },
