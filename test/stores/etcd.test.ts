@@ -1,8 +1,9 @@
 import { Etcd3 } from 'etcd3'
-import { afterAll, describe, it } from 'vitest'
+import { afterAll } from 'vitest'
 import { etcdStore } from '../../src/stores/etcd/index.ts'
 import { describeStore, skewDate } from '../../src/testing/index.ts'
 import { type CuttableProxy, cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
+import { concurrentRunner } from './concurrent-runner.ts'
 import { noticesMistake } from './notices-mistake.ts'
 
 const { HOLDFAST_TEST_ETCD_URL: url = '' } = process.env
@@ -15,7 +16,7 @@ const TTL_MS = 1000
 const LATE_MS = 1000
 
 const options = {
-  runner: { describe, it },
+  runner: concurrentRunner,
   create: openPair,
   ttl: TTL_MS,
   contention: 50,

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { expect } from 'vitest'
 import { redisStore } from '../../src/stores/redis/index.ts'
 import { describeStore, FakeClock, skewDate } from '../../src/testing/index.ts'
 import { cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
+import { concurrentRunner } from './concurrent-runner.ts'
 import { noticesMistake } from './notices-mistake.ts'
 import { clientNames, clients, freshPrefix, HOLDFAST_TEST_REDIS_URL } from './redis/clients.ts'
 import { timedClient } from './redis/timed-client.ts'
@@ -11,7 +12,7 @@ const SERVER = new URL(HOLDFAST_TEST_REDIS_URL)
 
 for (const name of clientNames) {
   const options = {
-    runner: { describe, it },
+    runner: concurrentRunner,
     create: () => openPair(name),
     skewCaller: (_: unknown, ms: number) => skewDate(ms),
     reopen: async ({ store, other, prefix }: Pair) => {
@@ -58,7 +59,7 @@ async function openPair(name: (typeof clientNames)[number]) {
 const PAUSE_MS = 5
 
 describeStore('redis by the clock of the test', {
-  runner: { describe, it },
+  runner: concurrentRunner,
   create: async () => {
     const clock = new FakeClock()
     const prefix = freshPrefix()
