@@ -44,10 +44,10 @@ export function openTerminal(env: NodeJS.ProcessEnv, isJson: boolean): Terminal 
   const { TERM, NO_COLOR } = env
   const isInteractive = stdout.isTTY === true && TERM !== 'dumb'
   const hasColours = isInteractive && !NO_COLOR
-  // The reader of the pipe has ended, such as `head`: exit as a process does that SIGPIPE ends. Never with 0, because
-  // the verdict of the command is not known yet.
   const isWatched = isInteractive && stderr.isTTY === true && !isJson
   const progress = new ProgressLine((text) => void stderr.write(text), systemClock)
+  // The reader of the pipe has ended, such as `head`: exit as a process does that SIGPIPE ends. Never with 0, because
+  // the verdict of the command is not known yet.
   let onOutputError = ({ code, message }: NodeJS.ErrnoException): void => {
     if (code === 'EPIPE') process.exit(signalExitCode('SIGPIPE'))
     stderr.write(`holdfast: standard output cannot be written: ${message}\n`)

@@ -5,7 +5,8 @@ import { openTerminal, type Terminal, width } from './terminal.ts'
 import { WatchView } from './watch-view.ts'
 
 const NOW = new Date(2030, 0, 1, 12, 0, 0)
-const terminal = (columns: number, rows = 20): Terminal => ({ ...openTerminal({}, false), columns, rows })
+const opened = openTerminal({}, false)
+const terminal = (columns: number, rows = 20): Terminal => ({ ...opened, columns, rows })
 
 function lease(resource: string, owner = 'mika', acquiredAt = 0): LeaseRecord {
   const times = { acquiredAt, expiresAt: 60_000, remaining: 30_000 }
