@@ -1,13 +1,14 @@
 import { Redis } from 'ioredis'
 import { expect, it } from 'vitest'
+import { startServer } from '../../../scripts/services/index.ts'
 import { createLeases } from '../../../src/core/index.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { asking, granted } from '../asking.ts'
 import { freshPrefix, HOLDFAST_TEST_REDIS_URL, openStore } from './clients.ts'
 
 /** Leases whose requests reach the server at once, and whose answers can be delayed. */
-function delayable(prefix: string) {
-  const client = new Redis(HOLDFAST_TEST_REDIS_URL)
+function delayable(prefix: string, url = HOLDFAST_TEST_REDIS_URL) {
+  const client = new Redis(url)
   let gate = Promise.withResolvers<void>()
   gate.resolve()
   let sent = 0
@@ -67,7 +68,9 @@ it('a caller that aborts before the store listens does not join the queue', asyn
 })
 
 it('a request whose caller has gone is not repeated when the server does not know the script', async () => {
-  await using own = delayable(freshPrefix())
+  // Others would forget their scripts, too.
+  await using server = await startServer('redis')
+  await using own = delayable(freshPrefix(), server.address)
   // The server learns the scripts until the store sends only their hashes, and then forgets them.
   const usesHashes = async () => {
     own.evaluated.length = 0

@@ -29,7 +29,7 @@ export function timedClient(
   published?: string,
 ): { client: IoRedis; close(): void } {
   const redis = new Redis(url)
-  const shas = new Map<string, Promise<unknown>>()
+  const rewrittenOf = new Map<string, string>()
   const client: IoRedis = {
     status: 'ready',
     publish: (channel, message) => redis.publish(channel, message),
@@ -39,9 +39,9 @@ export function timedClient(
     async eval(script, keys, ...args) {
       const now = clock.now()
       const time = [Math.floor(now / 1000), Math.round((now % 1000) * 1000)]
-      const loaded = shas.get(script) ?? redis.script('LOAD', rewrite(script, published))
-      shas.set(script, loaded)
-      return redis.evalsha(String(await loaded), keys, ...args, ...time)
+      const rewritten = rewrittenOf.get(script) ?? rewrite(script, published)
+      rewrittenOf.set(script, rewritten)
+      return redis.eval(rewritten, keys, ...args, ...time)
     },
     subscribe: (...channels) => redis.subscribe(...channels),
     unsubscribe: (...channels) => redis.unsubscribe(...channels),
