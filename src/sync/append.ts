@@ -35,8 +35,6 @@ export interface AppendOptions<E extends object, S extends object> extends Omit<
   readonly schedule: Schedule
   /** Resolves when these keys are shown as they are stored. */
   readonly read: (keys: readonly string[]) => Promise<void>
-  /** The keys of records that are on their way to the storage. */
-  readonly unsent: Set<string>
 }
 
 export interface Append {
@@ -55,7 +53,7 @@ interface Turn {
 }
 
 export function createAppend<E extends object, S extends object>(options: AppendOptions<E, S>): Append {
-  const { storage, layout, format, view, schemas, clock, warn, writer, schedule, unsent } = options
+  const { storage, layout, format, view, schemas, clock, warn, writer, schedule } = options
   const log = logOf(storage)
   const nextKey = createStamps(clock, layout.keys.logPrefix)
   /** By key of a record: called when the record is carried out. */
@@ -104,7 +102,7 @@ export function createAppend<E extends object, S extends object>(options: Append
 
   function startTurn(): Turn {
     const key = nextKey(view.records)
-    unsent.add(key)
+    view.unsent.add(key)
     const ops: Operation[] = []
     const stored = Promise.resolve().then(() => {
       turn = undefined
@@ -121,7 +119,7 @@ export function createAppend<E extends object, S extends object>(options: Append
     try {
       // All of them start in this turn, the record first.
       const [, outcome] = await Promise.all([
-        log.set({ [key]: record }).finally(() => unsent.delete(key)),
+        log.set({ [key]: record }).finally(() => view.unsent.delete(key)),
         options.isReady() ? finish(key) : finishLater(key, ops),
       ])
       return outcome ?? (await answered)

@@ -28,9 +28,9 @@ export function createHints<E extends object, S extends object>(
   }
 
   async function follow({ entries, revision }: Hint): Promise<void> {
-    const ids = entries.map(([id]) => id)
     const removed = entries.filter(([, entity]) => !entity).map(([id]) => id)
-    await reader.read([...reader.keysOf(ids), ...(removed.length > 0 ? layout.indexKeys : [])])
+    const entityKeys = reader.keysOf(entries.map(([id]) => id))
+    await reader.read(removed.length > 0 ? [...entityKeys, ...layout.indexKeys] : entityKeys)
     // A foreign sender leaves it to the receivers to remove ids from the index.
     const left = removed.filter((id) => view.indexes(id) && view.get(id))
     const seenAt = revision ?? view.revision

@@ -36,7 +36,7 @@ export type SyncMessage = EntityDelta | EntityPatch
 /** The message about a write: entities by id, `null` for a removed one. */
 export function messageAbout(
   entries: readonly (readonly [id: string, entity: object | null])[],
-  revision: number | undefined,
+  revision?: number,
 ): SyncMessage {
   if (entries.length > 1 && entries.every(([, entity]) => entity === null))
     return {

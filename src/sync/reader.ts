@@ -17,8 +17,6 @@ import type { SyncWarningCode } from './warnings.ts'
 
 export interface ReaderOptions<E extends object, S extends object> extends Parts<E, S> {
   readonly view: View<E, S>
-  /** The keys of records of this context that are on their way to the storage. */
-  readonly unsent: ReadonlySet<string>
   /** The storage cannot be read any more. */
   readonly invalidated: (error: unknown) => void
 }
@@ -65,7 +63,7 @@ export function createReader<E extends object, S extends object>(options: Reader
       const changed = changes
         ? Object.keys(changes).filter((key) => !isRecord(key) || mustRead(key, changes[key]?.newValue))
         : // Anything may have changed.
-          [keys.settings, ...indexKeys, ...keysOf(view.state.entries.map(([id]) => id)), ...sentRecords()]
+          [keys.settings, ...indexKeys, ...keysOf(view.state.entries.map(([id]) => id)), ...view.records]
       void read(changed)
     },
   }
@@ -74,10 +72,6 @@ export function createReader<E extends object, S extends object>(options: Reader
   function mustRead(key: string, value: unknown): boolean {
     const known = view.operationsOf(key) !== undefined
     return readRecord(value) === DONE ? known || reading.has(key) : !known
-  }
-
-  function sentRecords(): readonly string[] {
-    return view.records.filter((key) => !options.unsent.has(key))
   }
 
   function keysOf(ids: Iterable<string>): readonly string[] {
@@ -117,17 +111,13 @@ export function createReader<E extends object, S extends object>(options: Reader
 
   /** Returns the keys of records that were carried out. What they changed is read next, and is then in the storage. */
   async function loadRecords(wanted: Set<string>): Promise<readonly string[]> {
-    const found = new Set([...wanted].filter(isRecord))
-    const items = found.size > 0 ? await log.get([...found]) : {}
-    // Others were carried out with it. If one of them stayed on top, it would hide what the later ones have stored.
-    if ([...found].some((key) => readRecord(items[key]) === DONE && view.operationsOf(key))) {
-      const others = sentRecords().filter((key) => !found.has(key))
-      Object.assign(items, await log.get(others))
-      for (const key of others) found.add(key)
-    }
+    let found = [...wanted].filter(isRecord)
+    // One was carried out, and others with it. If they stayed on top, they would hide what the later ones have stored.
+    if (found.some(view.operationsOf)) found = found.concat(view.records)
+    const items = found.length > 0 ? await log.get(found) : {}
     const add: (readonly [string, Operation])[] = []
     const done: string[] = []
-    for (const key of [...found].sort()) {
+    for (const key of found.sort()) {
       const record = readRecord(items[key])
       const known = view.operationsOf(key)
       if (record && record.format === show(format) && !known)

@@ -82,9 +82,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
 
   const changes = createChanges<E, S>()
   const view = createView<E, S>(defaults, (news) => !closing.signal.aborted && changes.emit(news))
-  /** The keys of records that are on their way to the storage. */
-  const unsent = new Set<string>()
-  const reader = createReader({ ...parts, view, invalidated, unsent })
+  const reader = createReader({ ...parts, view, invalidated })
   // Without locks of the extension, records are left to others.
   const writer = options.writes === 'coordinator' ? undefined : parts.writer
   const schedule = createSchedule(writer?.carryOut, clock, warn)
@@ -96,7 +94,6 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     writer,
     schedule,
     read: reader.read,
-    unsent,
   })
   const log = logOf(storage)
 
@@ -249,7 +246,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
       await reader.read(view.indexes(id) ? reader.keysOf([id]) : layout.indexKeys)
     } while (hasChanged)
     const stored = view.get(id)
-    if (stored) announce(messageAbout([[id, stored]], undefined))
+    if (stored) announce(messageAbout([[id, stored]]))
   }
 
   function checkedDelta(entities: Iterable<unknown>): [id: string, entity: E][] {

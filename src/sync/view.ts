@@ -43,6 +43,8 @@ export function createView<E extends object, S extends object>(
   const shown = new Map<string, E>()
   /** The operations on top, by the key of their record. */
   const records = new Map<string, Operation[]>()
+  /** The keys of those that are on their way to the storage. */
+  const unsent = new Set<string>()
   /** No record on top has a key after this one. */
   let lastKey = ''
   let storedSettings = defaults
@@ -108,8 +110,10 @@ export function createView<E extends object, S extends object>(
     operationsOf: (key: string): readonly Operation[] | undefined => records.get(key),
     /** Why an operation on top has no effect. */
     refusal: (operation: Operation) => top.refused.get(operation),
+    unsent,
+    /** The keys of the records that were stored. */
     get records(): readonly string[] {
-      return [...records.keys()]
+      return [...records.keys()].filter((key) => !unsent.has(key))
     },
 
     get state(): SyncState<E, S> {

@@ -12,7 +12,7 @@ const budgets = [
   { part: 'core', names: ['createLeases'], bytes: 7850, goal: 6500 },
   { part: 'project', names: ['createProjectLocks'], bytes: 11_255, goal: 11_000 },
   { part: 'client', names: ['createDocumentLock'], bytes: 10_400, goal: 9000 },
-  { part: 'sync', names: ['createSync', 'chromeContext'], bytes: 12_950, goal: 9000 },
+  { part: 'sync', names: ['createSync', 'chromeContext'], bytes: 12_890, goal: 9000 },
 ]
 
 /** How much more somebody loads who imports the lock manager instead of the core. */
