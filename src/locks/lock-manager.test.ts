@@ -343,7 +343,7 @@ describe('a lock manager on a store', () => {
     expect(granted).toEqual([1, 2])
   })
 
-  it('refuses a time limit, and what is no store', () => {
+  it('refuses a time limit, and a value that is not a store', () => {
     const wait = { wait: '5s' } as object
     expect(() => createLockManager(memoryStore(), wait)).toThrow('wait: expected no limit')
     expect(() => createLockManager({} as never)).toThrow('store: expected a LeaseStore')

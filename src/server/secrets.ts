@@ -5,7 +5,7 @@ import type { Log } from './log.ts'
 
 /** Where all nodes of a service keep the secrets that none of them was configured with. */
 export interface SecretStore {
-  /** Keeps the secret if there is none of this name yet. Returns the one that is kept, the same for all nodes. */
+  /** Stores the secret, unless the name has one. Returns the stored one, which all nodes then use. */
   keep(name: string, secret: string): Promise<string>
   /** Rejects if secrets cannot be kept now. Changes nothing. */
   check?(): Promise<void>

@@ -271,7 +271,7 @@ const CALLS: readonly (readonly [
     { lease: { share: null }, replaced: { id: 'ask-1', share: 2, state: 'taken-over' } },
   ],
   [
-    'several leases to read, and who waits',
+    'several leases, with their waiters',
     [
       ['lease', 'POST', LEASE, { ...ASK, share: 1 }],
       ['lease', 'POST', LEASE, { ...ASK, id: 'ask-2', share: 'unlimited', wait: true }],
@@ -363,7 +363,7 @@ const CALLS: readonly (readonly [
     { leases: [{ id: 'ask-1' }] },
   ],
   [
-    'who waits for a lease',
+    'the waiters for a lease',
     [
       ['lease', 'POST', LEASE, ASK],
       ['lease', 'POST', LEASE, { ...ASK, id: 'ask-2', wait: true }],
@@ -373,7 +373,7 @@ const CALLS: readonly (readonly [
     { leases: [{}], queues: [{ count: 1, first: [{ id: 'ask-2', owner: 'worker', place: 0 }] }] },
   ],
   [
-    'who waits for leases by prefix',
+    'the waiters for leases with a prefix',
     [
       ['lease', 'POST', LEASE, ASK],
       ['lease', 'POST', LEASE, { ...ASK, id: 'ask-2', wait: true }],

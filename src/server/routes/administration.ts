@@ -59,7 +59,7 @@ export function administrationRoutes(service: Service): Route[] {
     route('GET', '/api/locks/{resource}', {
       id: 'showLock',
       action: 'observe',
-      summary: 'The live leases of a resource, and who waits for it, without their ids.',
+      summary: 'The live leases of a resource and its waiters, without their ids.',
       query: { limit },
       answers: { 200: lockShown },
       async handle(request) {

@@ -43,7 +43,11 @@ export const after = text(
   MAX_CURSOR,
   'The `next` of the previous page, or a resource: only resources that sort after it.',
 )
-const waiting = integer(0, 1000, 'Also tell who waits for each resource: how many, and the first so many.')
+const waiting = integer(
+  0,
+  1000,
+  'How many waiters of each resource to list. The answer also has their number.',
+)
 export const limit = integer(1, 1000, 'The largest number of results. Default 100.')
 
 /**
@@ -254,7 +258,7 @@ async function listAllowed(service: Service, request: RouteRequest<unknown>) {
   )
 }
 
-/** Adds who waits for these resources, if the request asks for that. */
+/** Adds the waiters for these resources, if the request asks for them. */
 async function withQueues(
   { store }: Service,
   request: RouteRequest<unknown>,
