@@ -108,10 +108,7 @@ export function describeStore<H extends StoreHarness>(name: string, options: Des
           await harness.dispose?.()
         }
       }
-      // A clock that is off concerns every case of this process.
-      const { sequential = runner.it } = runner.it
-      const runCase = needs.includes('skewCaller') ? sequential : runner.it
-      runCase(title, body, caseTimeoutMs(ttl))
+      runner.it(title, body, caseTimeoutMs(ttl))
     }
   })
 }

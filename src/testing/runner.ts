@@ -1,13 +1,10 @@
 /** Above all that code which works takes on a busy machine: only code that hangs needs longer. */
 export const HANG_MS = 60_000
 
-/**
- * The functions of a test runner. `timeout`: milliseconds. Cases may run at the same time, as with `describe.concurrent`
- * of Vitest, if `it.sequential` has one run alone.
- */
+/** The functions of a test runner. `timeout`: milliseconds. */
 export interface TestRunner {
   describe(name: string, body: () => void): unknown
-  it: RunCase & { readonly skip?: RunCase; readonly sequential?: RunCase }
+  it: RunCase & { readonly skip?: RunCase }
 }
 
 type RunCase = (name: string, body: () => Promise<void>, timeout?: number) => unknown

@@ -1,9 +1,8 @@
 import { Etcd3 } from 'etcd3'
-import { afterAll } from 'vitest'
+import { afterAll, describe, it } from 'vitest'
 import { etcdStore } from '../../src/stores/etcd/index.ts'
 import { describeStore, skewDate } from '../../src/testing/index.ts'
 import { type CuttableProxy, cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
-import { concurrentRunner } from './concurrent-runner.ts'
 import { noticesMistake } from './notices-mistake.ts'
 
 const { HOLDFAST_TEST_ETCD_URL: url = '' } = process.env
@@ -16,7 +15,7 @@ const TTL_MS = 1000
 const LATE_MS = 1000
 
 const options = {
-  runner: concurrentRunner,
+  runner: { describe, it },
   create: openPair,
   ttl: TTL_MS,
   contention: 50,

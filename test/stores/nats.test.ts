@@ -10,7 +10,6 @@ import { describeStore, skewDate } from '../../src/testing/index.ts'
 import { type CuttableProxy, cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 import { eventually } from '../eventually.ts'
 import { ask, grab } from './asking-by-id.ts'
-import { concurrentRunner } from './concurrent-runner.ts'
 import { noticesMistake } from './notices-mistake.ts'
 import { ownSystemClock } from './own-clock.ts'
 
@@ -18,7 +17,7 @@ const { HOLDFAST_TEST_NATS_URL = 'nats://127.0.0.1:4222' } = process.env
 const SERVER = new URL(HOLDFAST_TEST_NATS_URL)
 
 const options = {
-  runner: concurrentRunner,
+  runner: { describe, it },
   supports: { queue: false },
   ttl: 800,
   create: openPair,

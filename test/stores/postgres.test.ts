@@ -1,9 +1,8 @@
 import pg from 'pg'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, describe, it } from 'vitest'
 import { type PostgresStoreOptions, postgresStore } from '../../src/stores/postgres/index.ts'
 import { describeStore, skewDate } from '../../src/testing/index.ts'
 import { type CuttableProxy, cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
-import { concurrentRunner } from './concurrent-runner.ts'
 import { noticesMistake } from './notices-mistake.ts'
 import { LISTENS } from './postgres/bed.ts'
 import { type Connect, drivers } from './postgres/drivers.ts'
@@ -20,7 +19,7 @@ afterAll(async () => {
   await admin.end()
 })
 
-const runner = concurrentRunner
+const runner = { describe, it }
 
 const skewCaller = (_: unknown, ms: number) => skewDate(ms)
 

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { redisStore } from '../../src/stores/redis/index.ts'
 import { describeStore, FakeClock, skewDate } from '../../src/testing/index.ts'
 import { cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
-import { concurrentRunner } from './concurrent-runner.ts'
 import { noticesMistake } from './notices-mistake.ts'
 import { clientNames, clients, freshPrefix, HOLDFAST_TEST_REDIS_URL } from './redis/clients.ts'
 import { timedClient } from './redis/timed-client.ts'
@@ -12,7 +11,7 @@ const SERVER = new URL(HOLDFAST_TEST_REDIS_URL)
 
 for (const name of clientNames) {
   const options = {
-    runner: concurrentRunner,
+    runner: { describe, it },
     create: () => openPair(name),
     skewCaller: (_: unknown, ms: number) => skewDate(ms),
     reopen: async ({ store, other, prefix }: Pair) => {
@@ -59,7 +58,7 @@ async function openPair(name: (typeof clientNames)[number]) {
 const PAUSE_MS = 5
 
 describeStore('redis by the clock of the test', {
-  runner: concurrentRunner,
+  runner: { describe, it },
   create: async () => {
     const clock = new FakeClock()
     const prefix = freshPrefix()
