@@ -166,7 +166,7 @@ describe('the errors of a sync and a coordinator', () => {
   it.each(['get', 'set', 'remove', 'keys'] as const)(
     'are LeaseErrors if storage.%s throws something else',
     async (method) => {
-      const storage = memoryStorage({ 'trackedEntity:orphan': {} })
+      const storage = memoryStorage({ [STORAGE_KEYS.index]: { ids: [] }, 'trackedEntity:orphan': {} })
       await using coordinator = createCoordinator({ storage, onWarning: () => {} })
       const sync = createSync<Item>({ storage, onWarning: () => {} })
       if (method !== 'get') await sync.bootstrap()

@@ -99,7 +99,7 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
       log === storage ? [remove(log, [...done, ...gone])] : [remove(log, done), remove(storage, gone)]
     stored?.(outcome)
     // If this fails, somebody else removes the keys later.
-    await (unlogged.some(({ orphans }) => orphans) ? Promise.all(removals) : Promise.allSettled(removals))
+    await Promise.allSettled(removals)
     return outcome
   }
 
@@ -159,6 +159,8 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
     // Among several devices, an entity exists as long as its key does. So it needs no order of writes, and is removed
     // before the removal is acknowledged.
     const added = storage.shared ? [] : [...values.keys()].filter((id) => !indexed.has(id))
+    // Nobody is told that an orphan is gone before it is.
+    await remove(storage, layout.entityKeys(orphans))
     await store(entities, result, layout.entityKeys(added))
     if (storage.shared) await remove(storage, layout.entityKeys([...removed].filter((id) => !values.has(id))))
     if (log !== storage) await log.set(Object.fromEntries(answers))
