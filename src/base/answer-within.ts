@@ -40,9 +40,7 @@ export function answerWithin<T>(
         cancel = clock.setTimer(tick, ms / TICKS)
         return
       }
-      const message = `no answer from the store within ${Math.ceil(ms)} ms`
-      const error = new LeaseError('store-unavailable', message, { resource })
-      fail(store?.explain?.(error) ?? error)
+      fail(noAnswer(store, `no answer from the store within ${Math.ceil(ms)} ms`, resource))
     }
     tick()
     stop?.listen(fail)
@@ -51,4 +49,9 @@ export function answerWithin<T>(
       resolve(value)
     }, fail)
   })
+}
+
+export function noAnswer(store: Asked['store'], message: string, resource?: string): LeaseError {
+  const error = new LeaseError('store-unavailable', message, { resource })
+  return store?.explain?.(error) ?? error
 }

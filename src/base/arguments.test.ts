@@ -73,6 +73,7 @@ describe('a check', () => {
     ['function', () => expectFunction('f', {}), 'f: expected a function, got an object'],
     ['text', () => expectText('t', ''), 't: expected a non-empty string, got ""'],
     ['whole', () => expectWhole('w', 1.5, 1), 'w: expected a whole number from 1, got 1.5'],
+    ['exact', () => expectWhole('w', 2 ** 53, 1), 'w: expected a whole number from 1, got 9007199254740992'],
     ['range', () => expectWhole('w', 11, 1, 10), 'w: expected a whole number from 1 to 10, got 11'],
     ['choice', () => expectOneOf('c', 'x', ['a', 'b']), 'c: expected "a" or "b", got "x"'],
     [

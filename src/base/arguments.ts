@@ -92,7 +92,7 @@ export function expectWhole(option: string, value: unknown, min: number, max = I
 
 /** Whether it is a whole number in this range. */
 export function isWhole(value: unknown, min: number, max: number): value is number {
-  return Number.isInteger(value) && (value as number) >= min && (value as number) <= max
+  return Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max
 }
 
 export function expectOneOf(option: string, value: unknown, choices: readonly string[]): void {

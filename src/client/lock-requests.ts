@@ -212,7 +212,7 @@ export function createLockRequests(options: LockRequestsOptions): LockRequests {
   async function renew(): Promise<Renewal> {
     const response = await observed({ method: 'PUT', path: lockPath, body: {} })
     // There is no lock, it has expired, another tab has it, or this one may not have it any more.
-    const isOver = response.status === 403 || response.status === 404
+    const isOver = [403, 404].includes(response.status)
     return isOver ? { ok: false, holders: [] } : { ok: true, lease: leaseOf(response) }
   }
 

@@ -80,7 +80,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
       if (kept && endsLease(event, data, kept.record.token)) kept.lose('ended')
     },
     onAwake: () => void resume(),
-    onOffline: () => dispatch({ type: 'troubled', error: null }),
+    onOffline: onSilence,
     onLeave,
   })
   const lock: RoomLock = {
@@ -192,7 +192,10 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
         sent,
         onEvent(event) {
           if (kept !== keeping) return
-          if (event.type === 'renewed') onConfirmed()
+          if (event.type === 'renewed') {
+            dispatch({ type: 'renewed' })
+            expectHeartbeat()
+          }
           if (event.type === 'error' && event.operation === 'renew') onTrouble(event.error)
           if (event.type === 'lost') onLost(event.reason, event.error)
         },
@@ -203,17 +206,15 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
     return keeping !== null
   }
 
-  function onConfirmed(): void {
-    dispatch({ type: 'renewed' })
-    expectHeartbeat()
-  }
-
   /** A silent server is a problem long before the lock expires. */
   function expectHeartbeat(): void {
     cancelSilence()
     const { heartbeat_ms, ttl_ms } = view.terms as RoomTerms
-    const onSilence = () => dispatch({ type: 'troubled', error: null })
     cancelSilence = clock.setTimer(onSilence, heartbeat_ms + ttl_ms * LATE_SHARE, true)
+  }
+
+  function onSilence(): void {
+    dispatch({ type: 'troubled', error: null })
   }
 
   function onTrouble(error: LeaseError): void {

@@ -81,7 +81,7 @@ export function createSocket(options: SocketOptions): Socket {
     address.protocol = address.protocol.replace('http', 'ws')
     const opening = new WebSocket(address)
     connection = opening
-    opening.onmessage = ({ data }) => onFrame(String(data))
+    opening.onmessage = ({ data }) => connection === opening && onFrame(String(data))
     opening.onclose = () => connection === opening && onLost()
     expectFrame()
   }
@@ -115,7 +115,7 @@ export function createSocket(options: SocketOptions): Socket {
   }
 
   function ping(): void {
-    send('pusher:ping', {})
+    send('pusher:ping')
     expectFrame()
   }
 
@@ -126,14 +126,14 @@ export function createSocket(options: SocketOptions): Socket {
     const data = Object(frame.data)
     if (event === 'pusher:connection_established') onConnected(data)
     setTimer(activityMs, ping)
-    if (event === 'pusher:ping') send('pusher:pong', {})
+    if (event === 'pusher:ping') send('pusher:pong')
     if (channels.includes(String(frame.channel))) onChannelEvent(event, data, frame.channel)
   }
 
   function onConnected({ socket_id, activity_timeout }: Body): void {
     socketId = String(socket_id)
     failures = 0
-    if (typeof activity_timeout === 'number') activityMs = activity_timeout * 1000
+    activityMs = Math.max(1000, Number(activity_timeout) * 1000 || activityMs)
     for (const channel of channels) void join(channel)
     notify(onConnection, true)
   }
@@ -170,7 +170,7 @@ export function createSocket(options: SocketOptions): Socket {
     return auth
   }
 
-  function send(event: string, data: object): void {
+  function send(event: string, data: object = {}): void {
     if (connection?.readyState === 1) connection.send(JSON.stringify({ event, data }))
   }
 }

@@ -29,7 +29,7 @@ export type AdoptOptions = Pick<LeaseOptions, 'ttl' | 'heartbeat' | 'retry' | 's
 export interface Leases extends Pick<Manager, 'subscribe' | 'close'>, AsyncDisposable {
   /**
    * Acquires, runs, always releases. Resolves with what `work` returns. Rejects with `lease-lost` if the lease was
-   * lost before `work` ended: another holder may have worked at the same time.
+   * lost before `work` ended, also if it threw: another holder may have worked at the same time.
    *
    * @example
    * await leases.withLease('invoice:42', async (lease) => save(invoice, lease.token))
@@ -130,9 +130,14 @@ export function createLeases(
       let result: Awaited<ReturnType<typeof work>>
       try {
         result = await work(lease)
-      } finally {
+      } catch (cause) {
         await lease[Symbol.asyncDispose]()
+        const { aborted, reason } = lease.signal
+        if (!aborted || cause === reason) throw cause
+        // Whatever the work threw: another caller may have worked at the same time.
+        throw new LeaseError(reason.code, reason.message, { cause, resource })
       }
+      await lease[Symbol.asyncDispose]()
       lease.signal.throwIfAborted()
       return result
     },
@@ -147,13 +152,11 @@ export function createLeases(
       expectFunction('work', work)
       expectOneAttempt(callOptions)
       for (;;) {
+        // Rejects if the caller's signal has aborted meanwhile.
         const lease = await leases.acquire(resource, { ...callOptions, wait: Infinity })
         try {
           const result = await work(lease)
-          const { signal } = callOptions ?? {}
-          if (signal?.aborted)
-            throw new LeaseError('aborted', 'leading was aborted', { cause: signal.reason })
-          if (!lease.signal.aborted) return result
+          if (!callOptions?.signal?.aborted && !lease.signal.aborted) return result
         } catch (error) {
           if (!lease.signal.aborted) throw error
         } finally {
@@ -179,7 +182,7 @@ export function createLeases(
     async release(resource, by) {
       const name = checkResource(resource)
       const { token } = Object(by) as typeof by
-      expectWhole('token', token, 0, Number.MAX_SAFE_INTEGER)
+      expectWhole('token', token, 0)
       const { ended } = await ask('release', { resource: name, token }, name)
       return ended?.state === 'released'
     },
@@ -231,8 +234,7 @@ export function createLeases(
   ): Promise<Awaited<ReturnType<Asked[M]>>> {
     return run(async (context, stop) => {
       const { store, callTimeout, queue } = context
-      const half = method === 'waiting' ? 'that keeps a queue' : 'with the looking half'
-      expectMethods('store', store, `a LeaseStore ${half}`, method)
+      expectMethods('store', store, 'a LeaseStore', method)
       // The compiler cannot see that the query and the answer belong to the same method.
       const asked = store as unknown as Record<M, (query: unknown, stop: Stop) => Promise<never>>
       const answer = await answerWithin(asked[method](query, stop), callTimeout, context, resource, stop)

@@ -31,11 +31,8 @@ export interface KeepStore extends Pick<HoldingStore, 'renew'> {
  * Keeps a lease that was not granted through the port, but for example by a request that waited in a server's
  * queue. It has the same heartbeat, deadline and loss as any other. `null`: the grant came after its own deadline.
  */
-export function keepLease(
-  store: KeepStore,
-  record: LeaseRecord,
-  { ttl, heartbeat, clock, sent, onEvent }: KeepLeaseOptions,
-): Keeper | null {
+export function keepLease(store: KeepStore, record: LeaseRecord, options: KeepLeaseOptions): Keeper | null {
+  const { clock, onEvent } = options
   const context: Context = {
     store: store as HoldingStore,
     clock,
@@ -45,7 +42,7 @@ export function keepLease(
     emit: (_, event) => onEvent(event),
     giveUp: (about, options) => void releaseInTime(context, about, options).catch(() => {}),
   }
-  const held = hold({ sent, at: moment(clock), ttl, heartbeat, remaining: record.remaining })
+  const held = hold({ ...options, at: moment(clock), remaining: record.remaining })
   const retry = (failures: number) => backoffMs(clock, failures)
-  return held && createKeeper(context, { ttl, heartbeat, retry }, record, held)
+  return held && createKeeper(context, { ...options, retry }, record, held)
 }

@@ -1,5 +1,5 @@
 import { Stop } from '../base/abort.ts'
-import { answerWithin } from '../base/answer-within.ts'
+import { answerWithin, noAnswer } from '../base/answer-within.ts'
 import { type Moment, moment } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import type { LeaseRecord } from '../base/records.ts'
@@ -55,11 +55,9 @@ export function keepGrant(
   attempts: number,
 ): Keeper {
   const { resource, remaining, expiresAt } = lease
-  const { ttl, heartbeat } = options
   const at = moment(context.clock)
-  const held = hold({ sent, at, ttl, heartbeat, remaining })
-  if (!held)
-    throw new LeaseError('store-unavailable', 'the grant arrived after its own deadline', { resource })
+  const held = hold({ ...options, sent, at, remaining })
+  if (!held) throw new LeaseError('store-unavailable', 'the grant came after its deadline', { resource })
   const keeper = createKeeper(context, options, lease, held)
   context.emit(lease, { type: 'acquired', expiresAt, attempts, waited: at.mono - started })
   return keeper
@@ -204,15 +202,12 @@ export function createKeeper(
   }
 
   function onLost(reason: LossReason, heldFor: number): void {
-    if (reason === 'deadline' && isUnanswered && !lastFailure) {
-      const silence = new LeaseError('store-unavailable', 'no renewal was answered')
-      lastFailure = store.explain?.(silence) ?? silence
-    }
-    const why = lastFailure ? `: ${lastFailure.message}` : ''
-    const error = new LeaseError('lease-lost', `the lease of ${resource} was lost (${reason})${why}`, {
-      resource,
-      cause: lastFailure,
-    })
+    const isLate = reason === 'deadline' && !lastFailure
+    if (isLate && isUnanswered) lastFailure = noAnswer(store, 'no renewal was answered')
+    const isBusy = isLate && heartbeat < Infinity
+    const why = lastFailure?.message ?? (isBusy && 'this process was busy or stopped')
+    const message = `the lease of ${resource} was lost (${reason})${why ? `: ${why}` : ''}`
+    const error = new LeaseError('lease-lost', message, { resource, cause: lastFailure })
     queue?.wake(resource)
     loss.abort(error)
     emit(record, { type: 'lost', reason, error, heldFor })

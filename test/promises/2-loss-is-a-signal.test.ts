@@ -29,6 +29,18 @@ describe('promise 2, loss is a signal', () => {
     expect(events.at(-1)).toMatchObject({ type: 'lost', reason: 'deadline', token: lease.token })
   })
 
+  it('says that the process was stopped if no renewal was due before the deadline, and not without a heartbeat', async () => {
+    const { clock, leases } = setUp()
+    const kept = await leases.acquire('kept', { ttl: 3000 })
+    const plain = await leases.acquire('plain', { ttl: 3000, heartbeat: false })
+    clock.jump(60_000)
+    expect([kept.held, plain.held]).toEqual([false, false])
+    expect(kept.signal.reason.message).toBe(
+      'the lease of kept was lost (deadline): this process was busy or stopped',
+    )
+    expect(plain.signal.reason.message).toBe('the lease of plain was lost (deadline)')
+  })
+
   it('asks every sixth of the TTL while no answer comes', async () => {
     const { clock, network, leases } = setUp()
     await leases.acquire('r', { ttl: 3000 })

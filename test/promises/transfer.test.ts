@@ -168,7 +168,7 @@ describe('the waiters of a resource', () => {
     const leases = createLeases({ ...silent, supports: { ...store.supports, queue: false } }, { clock })
     await expect(leases.waiting('r')).rejects.toMatchObject({
       code: 'invalid-argument',
-      message: 'store: expected a LeaseStore that keeps a queue (with waiting), got an object',
+      message: 'store: expected a LeaseStore (with waiting), got an object',
     })
   })
 })

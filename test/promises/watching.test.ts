@@ -218,7 +218,7 @@ describe('a watch of everyone’s leases', () => {
     const holding = { kind: 'mine', supports, acquire, renew, release, close }
     await expect(createLeases(holding).watch({}, () => {})).rejects.toThrow('got "mine"')
     await expect(createLeases({ ...holding, watch }).watch({}, () => {})).rejects.toThrow(
-      'with the looking half',
+      'a LeaseStore (with list)',
     )
     await expect(leases.watch({ prefx: '' } as never, () => {})).rejects.toThrow('did you mean `prefix`')
     await expect(leases.watch({}, 'listener' as never)).rejects.toThrow('listener: expected a function')

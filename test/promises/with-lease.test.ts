@@ -22,6 +22,33 @@ describe('withLease and await using', () => {
     expect(await working).toMatchObject({ code: 'lease-lost' })
   })
 
+  it('rejects with lease-lost whatever the work threw because of the loss, with its error as the cause', async () => {
+    const { clock, leases, store } = setUp()
+    const failure = new Error('the connection was cut')
+    const working = leases
+      .withLease('r', async (lease) => {
+        await store.release({ resource: 'r', token: lease.token })
+        throw failure
+      })
+      .catch((error) => error)
+    await clock.advance(10)
+    expect(await working).toMatchObject({ code: 'lease-lost', resource: 'r', cause: failure })
+  })
+
+  it('rejects with the loss itself if the work throws it', async () => {
+    const { clock, leases, store } = setUp()
+    let loss: unknown
+    const working = leases
+      .withLease('r', async (lease) => {
+        await store.release({ resource: 'r', token: lease.token })
+        loss = lease.signal.reason
+        lease.signal.throwIfAborted()
+      })
+      .catch((error) => error)
+    await clock.advance(10)
+    expect(await working).toBe(loss)
+  })
+
   it('returns the result though the release failed, and tells it by an event', async () => {
     const { clock, network, leases, events } = setUp()
     const working = leases.withLease('r', () => {
