@@ -88,7 +88,7 @@ export function createAppend<E extends object, S extends object>(options: Append
       await log.remove([key])
       throw new LeaseError(
         'store-unavailable',
-        'the coordinator did not answer; it may or may not have carried out the write',
+        'the coordinator did not answer; it may have carried out the write',
       )
     },
     onChanged(changes) {

@@ -69,7 +69,7 @@ describe('the area', () => {
     const { session: _none, ...storage } = api.storage
     expect(() => chromeStorage('session', { ...api, storage })).toThrow('area')
     expect(() => chromeStorage()).toThrow(
-      'api: expected `browser` or `chrome`, which only the contexts of an extension',
+      'api: expected `chrome` or `browser` of an extension, got undefined',
     )
   })
 
@@ -191,6 +191,17 @@ describe('a context', () => {
     vi.stubGlobal('navigator', {})
     expect(() => webLocks()).toThrow('Web Locks')
     vi.unstubAllGlobals()
+  })
+
+  it('passes on why the browser refused a Web Lock', async () => {
+    const cause = new DOMException('not for this document', 'SecurityError')
+    const locks = webLocks({ locks: { request: () => Promise.reject(cause) } })
+    await expect(locks.withLease('r', async () => {})).rejects.toMatchObject({
+      code: 'store-failed',
+      message: 'not for this document',
+      resource: 'r',
+      cause,
+    })
   })
 
   it('uses browser.* if both browser.* and chrome.* exist', () => {

@@ -191,6 +191,6 @@ function firstAnswer(pending: readonly (Promise<unknown> | undefined)[]): Promis
 function globalApi(): ChromeApi {
   const { browser, chrome } = globalThis as { readonly browser?: ChromeApi; readonly chrome?: ChromeApi }
   const api = browser?.runtime ? browser : chrome
-  if (!api) refuse('api', '`browser` or `chrome`, which only the contexts of an extension have', api)
+  if (!api) refuse('api', '`chrome` or `browser` of an extension', api)
   return api
 }

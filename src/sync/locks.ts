@@ -1,11 +1,16 @@
 import { expectMethods, expectOptions } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
-import { LeaseError } from '../base/errors.ts'
+import { asLeaseError, LeaseError } from '../base/errors.ts'
 
 /** Lets one context at a time write to the storage. The result of `createLeases` fits as well. */
 export interface SyncLocks {
-  withLease<T>(resource: string, work: () => Promise<T>): Promise<T>
+  withLease<T>(resource: string, work: (lease?: HeldLease) => Promise<T>): Promise<T>
+}
+
+export interface HeldLease {
+  /** Once this is `false`, another context may write, and this one no longer does. */
+  readonly held: boolean
 }
 
 /** The part of `navigator.locks` that is used, so that programs without a page need no types of the DOM. */
@@ -42,23 +47,20 @@ export function webLocks(options: WebLocksOptions = {}): SyncLocks {
     async withLease(resource, work) {
       const limit = new AbortController()
       const cancel = clock.setTimer(() => limit.abort(), waitMs)
-      // The outcome is an object, so that an error of the work is not taken for a refused lock.
-      const outcome = await locks
-        .request(resource, { signal: limit.signal }, () => {
-          cancel()
-          return work().then(
-            (value) => ({ value }),
-            (error: unknown) => ({ error }),
-          )
-        })
-        .catch((cause: unknown) => {
-          throw new LeaseError('lease-held', `${resource} was not free within ${waitMs} ms`, {
-            cause,
-            resource,
-          })
-        })
-      if ('error' in outcome) throw outcome.error
-      return outcome.value
+      // An error of the work is not taken for a refused lock.
+      let result: ReturnType<typeof work> | undefined
+      const { signal } = limit
+      const hold = () => {
+        cancel()
+        result = work()
+        return result.catch(() => {})
+      }
+      await locks.request(resource, { signal }, hold).catch((cause: unknown) => {
+        if (!signal.aborted) throw asLeaseError(cause, resource)
+        const message = `${resource} was not free within ${waitMs} ms`
+        throw new LeaseError('lease-held', message, { cause, resource })
+      })
+      return result as ReturnType<typeof work>
     },
   }
 }

@@ -4,7 +4,7 @@ import { createFold, readHead, readRecords } from './fold.ts'
 import { type Format, readMeta } from './format.ts'
 import { createLayout, expectIds, type Layout } from './layout.ts'
 import { DONE } from './log.ts'
-import { type Items, logOf, type StorageAdapter } from './storage.ts'
+import { type Items, logOf, readKeys, type StorageAdapter } from './storage.ts'
 
 /** All stored data, as an older version of the application wrote it. */
 export interface StoredState {
@@ -14,6 +14,13 @@ export interface StoredState {
 
 /** Migration functions by the version that they produce, from 2 on. */
 export type Migrations = Readonly<Record<number, (state: StoredState) => StoredState>>
+
+/** The changes that are made under the lock. They fail once it is lost, because another context may write then. */
+export interface Writes {
+  /** `to`: by default the storage, not its log. */
+  set(items: Items, to?: StorageAdapter): Promise<void>
+  remove(keys: readonly string[], records?: readonly string[]): Promise<void>
+}
 
 export interface MigrateOptions {
   readonly storage: StorageAdapter
@@ -30,12 +37,12 @@ export interface MigrateOptions {
  * log contain. `resets`: the data is removed afterwards, so it may be damaged.
  */
 export async function migrate(
-  options: MigrateOptions,
+  options: MigrateOptions & Writes,
   head: Items,
   logged: Items,
   resets: boolean,
 ): Promise<void> {
-  const { storage, layout, format, namespace, migrations, defaults } = options
+  const { storage, layout, format, namespace, migrations, defaults, set, remove } = options
   const { keys } = layout
   const log = logOf(storage)
   const meta = readMeta(head, keys) ?? { ...format, schemaVersion: 1, revision: 0 }
@@ -47,7 +54,7 @@ export async function migrate(
   for (const source of sources) {
     const items = await readHead({ storage, layout: source })
     const ids = resets ? (source.ids(items) ?? []) : expectIds(source, items)
-    const lookup = source.lookup({ ...items, ...(await storage.get(source.entityKeys(ids))) })
+    const lookup = source.lookup({ ...items, ...(await readKeys(storage, source.entityKeys(ids))) })
     // If two sources have the same id, the earlier source is newer.
     for (const id of ids) if (!stored.has(id)) stored.set(id, lookup(id))
   }
@@ -88,11 +95,10 @@ export async function migrate(
     ...(log === storage && Object.fromEntries(done.map((key) => [key, DONE]))),
     [keys.meta]: { ...format, revision: meta.revision + 1 },
   }
-  await storage.set(items)
+  await set(items)
   const old = sources.flatMap((source) => [...source.indexKeys, ...source.entityKeys(stored.keys())])
   const stale = old.filter((key) => !(key in items) || (key === keys.all && !layout.inIndex))
-  await storage.remove(log === storage ? [...stale, ...done] : stale)
-  if (log !== storage) await log.remove(done)
+  await remove(stale, done)
 }
 
 function upgrade(state: StoredState, from: number, to: number, migrations: Migrations): StoredState {

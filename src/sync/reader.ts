@@ -9,7 +9,7 @@ import { expectFormat, readMeta, show } from './format.ts'
 import { DONE, idsIn, type Operation, readRecord } from './log.ts'
 import type { Parts } from './options.ts'
 import { usableSettings } from './settings.ts'
-import { type Items, logOf, type StorageListener } from './storage.ts'
+import { type Items, logOf, readKeys, type StorageListener } from './storage.ts'
 import { createTurns } from './turns.ts'
 import { conform } from './validate.ts'
 import type { View, ViewUpdate } from './view.ts'
@@ -114,7 +114,7 @@ export function createReader<E extends object, S extends object>(options: Reader
     let found = [...wanted].filter(isRecord)
     // One was carried out, and others with it. If they stayed on top, they would hide what the later ones have stored.
     if (found.some(view.operationsOf)) found = found.concat(view.records)
-    const items = found.length > 0 ? await log.get(found) : {}
+    const items = await readKeys(log, found)
     const add: (readonly [string, Operation])[] = []
     const done: string[] = []
     for (const key of found.sort()) {

@@ -46,3 +46,7 @@ export function onPageReturn(run: () => void): () => void {
   addEventListener('pageshow', onPageShow)
   return () => removeEventListener('pageshow', onPageShow)
 }
+
+export async function readKeys(storage: StorageAdapter, keys: readonly string[]): Promise<Items> {
+  return keys.length > 0 ? storage.get(keys) : {}
+}

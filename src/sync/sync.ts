@@ -98,7 +98,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   const log = logOf(storage)
 
   let status: SyncStatus = 'loading'
-  let isClosing = false
+  let closed: Promise<void> | undefined
   let bootstrapping: Promise<void> | undefined
   const unfinished = new Set<Promise<unknown>>()
 
@@ -109,7 +109,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     messenger?.subscribe(createHints({ ...parts, view, reader, write })),
   ]
 
-  const sync: Sync<E, S> = {
+  const sync: Sync<E, S> & Replacing = {
     bootstrap,
     get status() {
       return status
@@ -158,26 +158,24 @@ export function createSync<E extends object, S extends object = SyncSettings>(
         const { gone } = await append.perform({ orphans })
         return orphans.filter((id) => gone.has(id))
       }),
-    async close() {
-      if (isClosing) return
-      isClosing = true
-      await Promise.allSettled(unfinished)
-      if (status !== 'invalidated') {
-        await schedule.finish()
-        stop('closed')
-      }
-    },
+    close: () => (closed ??= close()),
     [Symbol.asyncDispose]: () => sync.close(),
-  }
-  return Object.assign(sync, {
-    async [REPLACE](entities: Iterable<unknown>, fields: object, reset: boolean) {
+    async [REPLACE](entities, fields, reset) {
       await write({
         ...(reset && { reset }),
         delta: checkedDelta(entities),
         settings: checkedSettings(fields),
       })
     },
-  })
+  }
+  return sync
+
+  async function close(): Promise<void> {
+    await Promise.allSettled(unfinished)
+    if (status === 'invalidated') return
+    await schedule.finish()
+    stop('closed')
+  }
 
   function bootstrap(): Promise<void> {
     bootstrapping ??= loadAll().catch((error) => {
@@ -212,8 +210,8 @@ export function createSync<E extends object, S extends object = SyncSettings>(
 
   /** `close` waits for the work. */
   async function tracked<T>(work: () => Promise<T>): Promise<T> {
-    if (isClosing || status === 'invalidated')
-      throw new LeaseError('closed', `this sync is ${isClosing ? 'closed' : status}`)
+    if (closed || status === 'invalidated')
+      throw new LeaseError('closed', `this sync is ${closed ? 'closed' : status}`)
     const done = work()
     unfinished.add(done)
     try {
@@ -280,7 +278,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   }
 
   function invalidated(error: unknown): void {
-    if (isClosing || status === 'invalidated') return
+    if (closed || status === 'invalidated') return
     stop('invalidated')
     warn('invalidated', asLeaseError(error).message, error)
   }

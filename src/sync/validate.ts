@@ -1,5 +1,5 @@
 /** Schemas for entities and settings. */
-import { isObject, refuse } from '../base/arguments.ts'
+import { expectObject, isObject, refuse } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 
 /** A schema of Valibot, Zod, ArkType or any other library that follows https://standardschema.dev. */
@@ -27,7 +27,7 @@ export interface SyncSchemas<E, S> {
 
 /** Returns the checked value, or throws an error that names it. */
 export function conform<T>(name: string, value: unknown, schema: StandardSchema<T> | undefined): T {
-  if (!isObject(value)) refuse(name, 'an object', value)
+  expectObject(name, value)
   const result = schema ? schema['~standard'].validate(value) : { value: value as T }
   if (result instanceof Promise) refuse('validate', 'a schema that answers at once', result)
   const [issue] = result.issues ?? []

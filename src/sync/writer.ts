@@ -7,10 +7,10 @@ import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { createFold, type LoggedOperations, readHead, readRecords } from './fold.ts'
 import { expectFormat, needsMigration, readMeta, show } from './format.ts'
 import { expectIds } from './layout.ts'
-import type { SyncLocks } from './locks.ts'
+import type { HeldLease, SyncLocks } from './locks.ts'
 import { type Answer, DONE, type LogRecord, type Operation } from './log.ts'
-import { type MigrateOptions, migrate } from './migrate.ts'
-import { type Items, logOf, type StorageAdapter } from './storage.ts'
+import { type MigrateOptions, migrate, type Writes } from './migrate.ts'
+import { type Items, logOf, readKeys } from './storage.ts'
 import { createTurns } from './turns.ts'
 import type { Warn } from './warnings.ts'
 
@@ -50,17 +50,36 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
   const turns = createTurns<Outcome>(
     (take) =>
       new Promise((resolve, reject) => {
-        exclusively(() => carryOutAll([...take()], [], resolve)).catch(reject)
+        exclusively((writes) => carryOutAll(writes, [...take()], [], resolve)).catch(reject)
       }),
   )
 
   return {
     carryOut: (key) => turns(key ? [key] : []),
-    perform: (operations) => exclusively(() => carryOutAll([], operations)),
+    perform: (operations) => exclusively((writes) => carryOutAll(writes, [], operations)),
   }
 
-  async function exclusively<T>(work: () => Promise<T>): Promise<T> {
-    return locks ? locks.withLease(lockName, work) : work()
+  async function exclusively<T>(work: (writes: Writes) => Promise<T>): Promise<T> {
+    const begin = (lease?: HeldLease) => work(writesUnder(lease))
+    return locks ? locks.withLease(lockName, begin) : begin()
+  }
+
+  function writesUnder(lease?: HeldLease): Writes {
+    return {
+      async set(items, to = storage) {
+        if (canWrite(Object.keys(items))) await to.set(items)
+      },
+      async remove(keys, records = []) {
+        if (log !== storage && canWrite(records)) await log.remove(records)
+        const all = log === storage ? [...keys, ...records] : keys
+        if (canWrite(all)) await storage.remove(all)
+      },
+    }
+
+    function canWrite(keys: readonly string[]): boolean {
+      if (lease?.held === false) throw new LeaseError('store-unavailable', `${lockName} was lost`)
+      return keys.length > 0
+    }
   }
 
   /**
@@ -68,6 +87,7 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
    * called when the result is stored, and only removals are left to do.
    */
   async function carryOutAll(
+    writes: Writes,
     expected: readonly string[],
     unlogged: readonly Operation[],
     stored?: (outcome: Outcome) => void,
@@ -76,7 +96,7 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
     let [base, logged] = await readAll()
     if (needsMigration(base, layout, format)) {
       const resets = unlogged.some(({ reset }) => reset)
-      await migrate(options, base, logged, resets)
+      await migrate({ ...options, ...writes }, base, logged, resets)
       ;[base, logged] = await readAll()
       expectFormat(base, keys, format)
     }
@@ -84,26 +104,26 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
     ignored.forEach(report)
     const outcome: Outcome = { answers: new Map(), gone: new Set() }
     try {
-      await carryOut(records, unlogged, base, outcome)
+      await carryOut(writes, records, unlogged, base, outcome)
     } catch (error) {
       const isAlone = records.length < 2 || unlogged.length > 0
       if (isAlone || asLeaseError(error).code !== 'store-failed') throw error
       for (const record of records)
-        await carryOut([record], [], await readHead(options), outcome).catch((error) =>
+        await carryOut(writes, [record], [], await readHead(options), outcome).catch((error) =>
           outcome.answers.set(record[0], asLeaseError(error)),
         )
     }
     const done = [...outcome.answers].flatMap(([key, answer]) => (answer instanceof LeaseError ? [] : key))
     const gone = layout.entityKeys(outcome.gone)
-    const removals =
-      log === storage ? [remove(log, [...done, ...gone])] : [remove(log, done), remove(storage, gone)]
+    const removing = writes.remove(gone, done)
     stored?.(outcome)
     // If this fails, somebody else removes the keys later.
-    await Promise.allSettled(removals)
+    await removing.catch(() => {})
     return outcome
   }
 
   async function carryOut(
+    { set, remove }: Writes,
     records: LoggedOperations,
     unlogged: readonly Operation[],
     base: Items,
@@ -112,7 +132,7 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
     if (records.length + unlogged.length === 0) return
     const operations = [...records.flatMap(([, operations]) => operations), ...unlogged]
     const touched = operations.flatMap(({ id }) => id ?? [])
-    const items = touched.length > 0 ? { ...base, ...(await storage.get(layout.entityKeys(touched))) } : base
+    const items = { ...base, ...(await readKeys(storage, layout.entityKeys(touched))) }
     const resets = operations.some(({ reset }) => reset)
     // A reset repairs a damaged index.
     const indexed = new Set(resets ? layout.ids(items) : expectIds(layout, items))
@@ -137,7 +157,9 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
     const { entities, index } = layout.change(items, removed, [...values])
     const indexChanged = resets || Object.keys(index).length > 0
     const empty = Object.entries(layout.empty).filter(([key]) => resets || missing.includes(key))
-    const answers = records.map(([key, operations]) => [key, answerTo(operations, refused, orphans)] as const)
+    const answers = Object.fromEntries(
+      records.map(([key, operations]) => [key, answerTo(operations, refused, orphans)]),
+    )
     const result: Items = {
       ...(settings && { [keys.settings]: settings }),
       ...(indexChanged && {
@@ -146,7 +168,7 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
         [keys.meta]: { ...format, revision: before + 1 },
       }),
       // Together with their result, so that no record is carried out twice.
-      ...(log === storage && Object.fromEntries(answers)),
+      ...(log === storage && answers),
     }
     if (log !== storage) {
       // This writer may die before the answers are stored. Then the records are carried out again, and an update that
@@ -154,57 +176,52 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
       const sets = records.flatMap(([key, [operation]]) =>
         operation?.swap && !refused.has(operation) ? [[key, asSet(operation)]] : [],
       )
-      if (sets.length > 0) await log.set(Object.fromEntries(sets))
+      await set(Object.fromEntries(sets), log)
     }
     // Among several devices, an entity exists as long as its key does. So it needs no order of writes, and is removed
     // before the removal is acknowledged.
-    const added = storage.shared ? [] : [...values.keys()].filter((id) => !indexed.has(id))
+    const added = layout.entityKeys(storage.shared ? [] : [...values.keys()].filter((id) => !indexed.has(id)))
     // Nobody is told that an orphan is gone before it is.
-    await remove(storage, layout.entityKeys(orphans))
-    await store(entities, result, layout.entityKeys(added))
-    if (storage.shared) await remove(storage, layout.entityKeys([...removed].filter((id) => !values.has(id))))
-    if (log !== storage) await log.set(Object.fromEntries(answers))
+    await remove(layout.entityKeys(orphans))
+    const all = { ...entities, ...result }
+    const fresh = Object.fromEntries(added.map((key) => [key, entities[key]]))
+    const rest = Object.fromEntries(Object.entries(all).filter(([key]) => !(key in fresh)))
+    try {
+      // First the new entities, then the index and everything else.
+      await set(fresh)
+      await set(rest)
+    } catch (error) {
+      if (added.length === 0) throw error
+      // The storage is almost full: in one write, the entities take the place of their records.
+      await set(all).catch(async () => {
+        await remove(added).catch(() => {})
+        throw error
+      })
+    }
+    if (storage.shared) await remove(layout.entityKeys([...removed].filter((id) => !values.has(id))))
+    if (log !== storage) await set(answers, log)
     if (indexChanged) outcome.revision = before + 1
     for (const id of [...removed, ...orphans]) outcome.gone.add(id)
     for (const id of values.keys()) outcome.gone.delete(id)
-    for (const [key, answer] of answers) outcome.answers.set(key, answer)
+    for (const key in answers) outcome.answers.set(key, answers[key])
   }
 
   /** The record of an update, as a record that sets the result. */
-  function asSet({ id = '', swap = [null, {}] }: Operation): LogRecord {
-    return { format: show(format), ops: [{ delta: [[id, swap[1]]] }], soon: true }
+  function asSet({ id = '', swap }: Operation): LogRecord {
+    return { format: show(format), ops: [{ delta: [[id, swap?.[1] ?? null]] }], soon: true }
   }
 
   /** `expected`: records that are probably there. They are read while the others are listed. */
   async function readLog(expected: readonly string[]): Promise<Items> {
-    const [listed, found] = await Promise.all([log.keys(), read(log, expected)])
+    const [listed, found] = await Promise.all([log.keys(), readKeys(log, expected)])
     const others = listed.filter((key) => layout.isRecord(key) && !(key in found))
-    return { ...found, ...(await read(log, others)) }
+    return { ...found, ...(await readKeys(log, others)) }
   }
 
   function report(key: string): void {
     if (reported.has(key)) return
     reported.add(key)
     warn('malformed-record', `${key} is malformed or has another format; it is not carried out`)
-  }
-
-  /** First the new entities, then the index and everything else. */
-  async function store(entities: Items, result: Items, added: readonly string[]): Promise<void> {
-    const all = { ...entities, ...result }
-    if (Object.keys(all).length === 0) return
-    try {
-      const fresh = Object.fromEntries(added.map((key) => [key, entities[key]]))
-      if (added.length > 0) await storage.set(fresh)
-      const rest = Object.entries(all).filter(([key]) => !(key in fresh))
-      await storage.set(Object.fromEntries(rest))
-    } catch (error) {
-      if (added.length === 0) throw error
-      // The storage is almost full: in one write, the entities take the place of their records.
-      await storage.set(all).catch(async () => {
-        await remove(storage, added).catch(() => {})
-        throw error
-      })
-    }
   }
 }
 
@@ -219,12 +236,4 @@ function answerTo(
     return code && message ? { code, message, resource } : null
   })
   return { refused: refusals, gone }
-}
-
-async function read(storage: StorageAdapter, keys: readonly string[]): Promise<Items> {
-  return keys.length > 0 ? storage.get(keys) : {}
-}
-
-async function remove(storage: StorageAdapter, keys: readonly string[]): Promise<void> {
-  if (keys.length > 0) await storage.remove(keys)
 }

@@ -4,7 +4,7 @@ import { changesOf, fakeExtension, type Item, opened, type Surface } from '../..
 import { createLeases } from '../core/index.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { FakeClock } from '../testing/index.ts'
-import { createSync, memoryMessengers, memoryStorage, STORAGE_KEYS } from './index.ts'
+import { createCoordinator, createSync, memoryMessengers, memoryStorage, STORAGE_KEYS } from './index.ts'
 
 const META = { option: 'B', revision: 0, schemaVersion: 1, shards: 1 }
 
@@ -260,9 +260,53 @@ describe('a write', () => {
     await expect(sync.setEntity('b', { n: 1 })).rejects.toMatchObject({ code: 'closed' })
     expect(await storage.keys()).toContain('trackedEntity:a')
   })
+
+  it('is finished when a second close resolves, too', async () => {
+    const storage = memoryStorage()
+    const sync = createSync<Item>({ storage })
+    void sync.setEntity('a', { n: 1 })
+    void sync.close()
+    await sync.close()
+    expect(sync.status).toBe('closed')
+    expect(await storage.keys()).toContain('trackedEntity:a')
+  })
 })
 
 describe('locks', () => {
+  it.each([0, 1, 2, 3, 4, 5])('that are lost after write %i change nothing more', async (last) => {
+    const storage = memoryStorage()
+    const log: string[] = []
+    let lease = { held: false }
+    let done = 0
+    for (const method of ['set', 'remove'] as const) {
+      const write: (what: never) => Promise<void> = storage[method]
+      vi.spyOn(storage, method).mockImplementation(async (what: object) => {
+        const keys = Array.isArray(what) ? what : Object.keys(what)
+        const isRecord = method === 'set' && keys.every((key) => key.startsWith(STORAGE_KEYS.logPrefix))
+        if (!lease.held && !isRecord) log.push(`${method} ${keys} after the loss`)
+        await write(what as never)
+        if (++done === last) lease.held = false
+      })
+    }
+    const locks = {
+      withLease<T>(_name: string, work: (lease: { readonly held: boolean }) => Promise<T>) {
+        lease = { held: last > 0 || done > 1 }
+        return work(lease)
+      },
+    }
+    const sync = createSync<Item>({ storage, locks, onWarning: () => {} })
+    await sync.setEntity('a', { n: 1 })
+    await sync.setEntity('b', { n: 1 })
+    await sync.removeEntity('a')
+    await sync.close()
+    await createCoordinator({ storage, locks, onWarning: () => {} }).close()
+    expect(log).toEqual([])
+    expect(await storage.get([STORAGE_KEYS.index, 'trackedEntity:b'])).toEqual({
+      [STORAGE_KEYS.index]: { ids: ['b'] },
+      'trackedEntity:b': { n: 1 },
+    })
+  })
+
   it('may be leases', async () => {
     // The clock stands still, so that no wait for the lock ends.
     const clock = new FakeClock()
