@@ -15,7 +15,13 @@ export {
 export { type Coordinator, createCoordinator } from './coordinator.ts'
 export { type IndexedDbStorage, indexedDbStorage } from './indexeddb-storage.ts'
 export { STORAGE_KEYS, type StorageKeys } from './layout.ts'
-export { type RequestsLocks, type SyncLocks, type WebLocksOptions, webLocks } from './locks.ts'
+export {
+  type HeldLease,
+  type RequestsLocks,
+  type SyncLocks,
+  type WebLocksOptions,
+  webLocks,
+} from './locks.ts'
 export { memoryMessengers, memoryStorage } from './memory.ts'
 export { type EntityDelta, type EntityPatch, SYNC_ACTIONS, type SyncMessage } from './messages.ts'
 export type { MessageListener, Messenger } from './messenger.ts'
