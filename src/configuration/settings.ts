@@ -7,6 +7,7 @@ import {
   duration,
   flag,
   list,
+  origins,
   path,
   proxies,
   type Setting,
@@ -60,7 +61,7 @@ export const SETTINGS = {
   publicChannels: flag(true, 'whether clients may subscribe without a signature'),
   clientEvents: flag(false, 'whether sockets of a private or presence channel may send events to each other'),
   activityTimeout: duration('30s', '1s', '10m', 'how long a socket may be silent before it is pinged'),
-  origins: list('other origins whose pages may call, such as https://app.example.com'),
+  origins: origins('other origins whose pages may call, such as https://app.example.com'),
   headers: list('further request headers that pages of these origins may send, such as X-Tenant'),
   hosts: list(
     'names in the Host header; needed beside localhost on a loopback address, and empty is any elsewhere',
