@@ -82,7 +82,7 @@ export const SETTINGS = {
   burst: whole(400, 1, 1_000_000, 'requests of one client address at once'),
   telemetryRate: whole(5, 0, 1_000_000, 'telemetry batches per second of one client address; 0: no limit'),
   maxSockets: whole(1000, 1, 1_000_000, 'open sockets of one client address'),
-  maxWaiters: whole(1000, 1, 1_000_000, 'requests that wait for one document at this node'),
+  maxWaiters: whole(1000, 1, 1_000_000, 'requests that wait for one document or resource at this node'),
   maxWaitersOfAddress: whole(200, 1, 1_000_000, 'requests of one client address that wait at this node'),
   auditEntries: whole(10_000, 100, 10_000_000, 'entries of an audit trail in memory'),
   receiveWithin: duration('20s', '1s', '5m', 'how long a request may take to arrive'),
