@@ -95,8 +95,7 @@ class HttpStore implements LeaseStore {
     clock: Clock,
   ) {
     const clientId = this.#clientId
-    const plainApi = createApi({ url, clientId, headers })
-    const api: Api = async (request) => explainToken(await plainApi(request))
+    const api = createApi({ url, clientId, headers })
     const listeners = new LocalListeners(clock)
     const read = (resources: readonly string[]) => this.read(resources)
     this.#api = api
@@ -107,7 +106,7 @@ class HttpStore implements LeaseStore {
       maxInFlight,
       isCalled: (id) => listeners.takeCall(id),
     })
-    this.#holderRequests = new HolderRequests(plainApi, clock, maxInFlight)
+    this.#holderRequests = new HolderRequests(api, clock, maxInFlight)
     this.#listeners = listeners
     this.#push = new HttpPush({ url, key, api, clientId, listeners, clock, read })
   }
@@ -275,18 +274,12 @@ class HttpStore implements LeaseStore {
   }
 
   async #hold(request: HolderRequest, running: Running): Promise<ApiResponse> {
-    return explainToken(available(await this.#holderRequests.send(request, running)))
+    return available(await this.#holderRequests.send(request, running))
   }
 
   #send(request: ApiRequest, call?: CallOptions, resource?: string): Promise<ApiResponse> {
     return this.#calls.run((stop) => this.#api({ ...request, signal: stop.signal }), call, resource)
   }
-}
-
-function explainToken(response: ApiResponse): ApiResponse {
-  if (response.status !== 401 && response.status !== 403) return response
-  const { message, cause } = unexpected(response)
-  throw new LeaseError('store-failed', `${message}; give one of its leaseTokens as token`, { cause })
 }
 
 /** An older server grants an exclusive lease, and its answer has no share. */

@@ -136,6 +136,37 @@ export function list(help: string): Setting<readonly string[]> {
   }
 }
 
+/** Origins of pages, as a browser writes them: in lower case, without a default port and without a slash at the end. */
+export function origins(help: string): Setting<readonly string[]> {
+  return {
+    ...list(help),
+    expected: 'a list of origins such as https://app.example.com, or one text with commas',
+    parse(value) {
+      const found = parseList(value)?.map(parseOrigin)
+      return found?.every((origin) => origin !== undefined) ? found : undefined
+    },
+    show(value) {
+      const wrong = parseList(value)?.find((origin) => parseOrigin(origin) === undefined)
+      return wrong === undefined ? show(value) : `${show(wrong)}; ${originRemedy(wrong)}`
+    },
+  }
+}
+
+/** `undefined` if the text is not an origin. Pages of extensions and apps have schemes of their own. */
+function parseOrigin(text: string): string | undefined {
+  const url = /^[a-z][a-z\d+.-]*:\/\//i.test(text) ? URL.parse(text) : null
+  if (!url?.host || url.host.includes('*')) return undefined
+  const origin = `${url.protocol}//${url.host}`
+  return url.href.replace(/\/$/, '') === origin ? origin : undefined
+}
+
+function originRemedy(text: string): string {
+  if (text.includes('*')) return 'write each origin by itself'
+  const scheme = /^(localhost|127\.|\[::1\])/i.test(text) ? 'http' : 'https'
+  const { protocol, host } = URL.parse(text.includes('://') ? text : `${scheme}://${text}`) ?? {}
+  return host ? `write ${protocol}//${host}` : 'write its scheme and its name'
+}
+
 const MOST_PROXIES = 20
 
 /** Which proxies are trusted: `false`, how many are in front of the server, or their networks. */

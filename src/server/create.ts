@@ -178,6 +178,7 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     onChange: (change) => meter && notify(() => meter.lease(change)),
   })
   const handover = new Handover({ locks, feed, announcer, bus, clock, grace, answerWithin, unanswered })
+  const waiterLimits = new WaiterLimits(settings)
   const service: Service = {
     store,
     documents,
@@ -194,9 +195,9 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     announcer,
     waitingList,
     termsOf,
-    waiterLimits: new WaiterLimits(settings),
+    waiterLimits,
     locks,
-    clientPlaces: new ClientPlaces({ store, channels, clock, onError }),
+    clientPlaces: new ClientPlaces({ store, channels, limits: waiterLimits, clock, onError }),
     handover,
     stats,
     failures: sharedCheck(() => checkDependencies({ store, documents, audit, bus }, clock)),

@@ -167,6 +167,76 @@ describe('the lease API for sessions', () => {
     const { leases } = Object((await other.call('GET', '/api/leases')).body)
     expect(leases.map(({ resource }: { resource: string }) => resource)).toEqual(['job'])
   })
+
+  describe('limits who waits', () => {
+    const clientOf = (request: Request) => request.headers.get('x-address') ?? undefined
+    async function openBed(settings: { maxWaiters?: number; maxWaitersOfAddress?: number }) {
+      const open = await serviceBed({ clientOf, settings: { openLeases: true, ...settings } })
+      for (const resource of ['a', 'b', 'c'])
+        await open.store.acquire({ resource, id: 'holder', owner: 'holder', ttl: 60_000 })
+      const browser = open.browser()
+      const ask = (resource: string, id: string, address = '1.1.1.1', wait = true) =>
+        browser.call(
+          'POST',
+          `/api/leases/${resource}`,
+          { id, owner: 'page', ttl: 10_000, wait },
+          { headers: { 'X-Address': address } },
+        )
+      const refusal = { status: 429, body: { error: 'too_many_waiters' } }
+      return { ...open, browser, ask, refusal, [Symbol.asyncDispose]: () => open.server.close() }
+    }
+
+    it('by address, whatever the resources and ids are', async () => {
+      await using open = await openBed({ maxWaitersOfAddress: 2 })
+      const { ask, refusal } = open
+      const answers = await Promise.all(['a', 'b', 'c'].map((resource) => ask(resource, 'same')))
+      expect(answers.map(({ status }) => status)).toEqual([409, 409, 429])
+      const refused = await ask('c', 'same')
+      expect(refused).toMatchObject(refusal)
+      expect(refused.body.message).toBe('2 requests from your address wait already')
+      expect(refused.headers.get('retry-after')).toBe('5')
+      expect((await open.store.waiting?.({ resources: ['c'], limit: 0 }))?.[0]?.count).toBe(0)
+      expect((await ask('c', 'other', '2.2.2.2')).body).toMatchObject({ place: 0 })
+      const program = open.program(LEASE_TOKEN)
+      const asked = { ...ASK, id: 'worker', wait: true }
+      for (const resource of ['a', 'b', 'c'])
+        expect((await program.call('POST', `/api/leases/${resource}`, asked)).status).toBe(409)
+    })
+
+    it('but who waits may ask again, and what is free is granted', async () => {
+      await using open = await openBed({ maxWaitersOfAddress: 1 })
+      const { ask, refusal } = open
+      await ask('a', 'first')
+      expect((await ask('a', 'first')).body).toMatchObject({ place: 0 })
+      expect((await ask('b', 'second', '1.1.1.1', false)).body).toMatchObject({ place: null })
+      expect((await ask('free', 'third')).status).toBe(200)
+      expect(await ask('b', 'second')).toMatchObject(refusal)
+      await open.browser.call('DELETE', '/api/leases/a', { id: 'first' })
+      expect((await ask('b', 'second')).body).toMatchObject({ place: 0 })
+      await open.store.release({ resource: 'b', id: 'holder' })
+      expect((await ask('b', 'second')).status).toBe(200)
+      expect((await ask('c', 'third')).body).toMatchObject({ place: 0 })
+    })
+
+    it('by resource', async () => {
+      await using open = await openBed({ maxWaiters: 1 })
+      const { ask, refusal } = open
+      await ask('a', 'first', '1.1.1.1')
+      expect(await ask('a', 'second', '2.2.2.2')).toMatchObject(refusal)
+      expect((await ask('b', 'second', '2.2.2.2')).status).toBe(409)
+    })
+
+    it('and forgets those that another node has served', async () => {
+      await using open = await openBed({ maxWaitersOfAddress: 2 })
+      const { ask, refusal } = open
+      await ask('a', 'first')
+      await ask('b', 'first')
+      await open.store.release({ resource: 'a', id: 'first' })
+      expect((await ask('c', 'first')).body).toMatchObject({ place: 0 })
+      await open.clock.advance(1000)
+      expect(await ask('a', 'first')).toMatchObject(refusal)
+    })
+  })
 })
 
 function last(heard: readonly Heard[]): unknown {

@@ -1,39 +1,52 @@
 import type { Settings } from '../configuration/settings.ts'
 import { HttpError } from './http/http-error.ts'
 import type { RouteRequest } from './http/route.ts'
+import { roomResource } from './identity.ts'
 
 const RETRY_AFTER_S = 5
 
 type WaitingRequest = Pick<RouteRequest<unknown>, 'room' | 'limitKey' | 'isLong'>
 
-/** Counts the requests that stay open at this node, by room and by client address. */
+/** Counts who waits at this node, by resource and by client address. */
 export class WaiterLimits {
-  readonly #ofRoom: OpenRequests
-  readonly #ofAddress: OpenRequests
+  readonly #ofResource: Waiters
+  readonly #ofAddress: Waiters
 
   constructor({ maxWaiters, maxWaitersOfAddress }: Pick<Settings, 'maxWaiters' | 'maxWaitersOfAddress'>) {
-    this.#ofRoom = new OpenRequests(maxWaiters, 'for this document')
-    this.#ofAddress = new OpenRequests(maxWaitersOfAddress, 'from your address')
+    this.#ofResource = new Waiters(maxWaiters, 'for this resource')
+    this.#ofAddress = new Waiters(maxWaitersOfAddress, 'from your address')
   }
 
-  /** Runs the work as a request that waits, or refuses it. */
+  /** Runs the work as a request that stays open, or refuses it. */
   async run<T>(request: WaitingRequest, work: () => Promise<T>): Promise<T> {
     request.isLong = true
-    const leaveRoom = this.#ofRoom.enter(request.room)
+    const leave = this.enter(roomResource(request.room), request.limitKey)
     try {
-      const leaveAddress = this.#ofAddress.enter(request.limitKey)
-      try {
-        return await work()
-      } finally {
-        leaveAddress()
-      }
+      return await work()
     } finally {
-      leaveRoom()
+      leave()
+    }
+  }
+
+  /** Counts one more, or refuses it. Call the result once, when it does not wait any more. */
+  enter(resource: string, address: string): () => void {
+    this.#ofResource.refuseIfFull(resource)
+    this.#ofAddress.refuseIfFull(address)
+    return this.count(resource, address)
+  }
+
+  /** Counts one more, also if there are too many. */
+  count(resource: string, address: string): () => void {
+    this.#ofResource.add(resource, 1)
+    this.#ofAddress.add(address, 1)
+    return () => {
+      this.#ofResource.add(resource, -1)
+      this.#ofAddress.add(address, -1)
     }
   }
 }
 
-class OpenRequests {
+class Waiters {
   readonly #max: number
   readonly #which: string
   readonly #counts = new Map<string, number>()
@@ -43,17 +56,16 @@ class OpenRequests {
     this.#which = which
   }
 
-  enter(key: string): () => void {
-    const count = this.#counts.get(key) ?? 0
-    if (count >= this.#max)
-      throw new HttpError(429, 'too_many_waiters', `${this.#max} requests ${this.#which} wait already`, {
-        headers: { 'Retry-After': String(RETRY_AFTER_S) },
-      })
-    this.#counts.set(key, count + 1)
-    return () => {
-      const left = (this.#counts.get(key) ?? 1) - 1
-      if (left > 0) this.#counts.set(key, left)
-      else this.#counts.delete(key)
-    }
+  refuseIfFull(key: string): void {
+    if ((this.#counts.get(key) ?? 0) < this.#max) return
+    throw new HttpError(429, 'too_many_waiters', `${this.#max} requests ${this.#which} wait already`, {
+      headers: { 'Retry-After': String(RETRY_AFTER_S) },
+    })
+  }
+
+  add(key: string, change: 1 | -1): void {
+    const count = (this.#counts.get(key) ?? 0) + change
+    if (count > 0) this.#counts.set(key, count)
+    else this.#counts.delete(key)
   }
 }

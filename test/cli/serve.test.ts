@@ -9,7 +9,8 @@ import { startServe, TOKEN } from './server.ts'
 describe('holdfast serve', () => {
   it('serves locks that outlive it and that other commands see', async () => {
     const store = `sqlite:${join(temporaryDirectory(), 'holdfast.db')}`
-    const first = await startServe(store, '--ttl', '1h')
+    const first = await startServe(store, '--ttl', '1h', '--origins', 'http://a.test:80,https://b.test/')
+    await expect.poll(() => first.server.stderr).toContain('may call: http://a.test, https://b.test\n')
     const answer = await fetch(`${first.url}/api/documents/draft/lock`, { method: 'POST' })
     expect(answer.status).toBe(200)
     expect((await holdfast(['ls', '--store', store])).stdout).toMatch(/^document:draft\t/)
@@ -35,16 +36,32 @@ describe('holdfast serve', () => {
     const doctor = await holdfast(['doctor', remote])
     expect(doctor).toMatchObject({ code: 0, stdout: expect.stringMatching(/✓ push /) })
     expect(doctor.stdout).not.toContain(TOKEN)
-    expect(await holdfast(['ls', '--store', url])).toMatchObject({
-      code: 70,
-      stderr: expect.stringMatching(/requires a token; give one of its lease-tokens/),
-    })
+    const { host } = new URL(url)
+    for (const [address, problem] of [
+      [url, 'requires a token'],
+      [`http://a-wrong-token@${host}`, 'does not know this token'],
+    ] as const)
+      expect(await holdfast(['ls', '--store', address])).toMatchObject({
+        code: 70,
+        stderr: expect.stringContaining(
+          `${url} ${problem}; give one of its leaseTokens, as in http://TOKEN@${host}`,
+        ),
+      })
   })
 
   it('prints one line of JSON with --json when it listens', async () => {
     const directory = temporaryDirectory()
     const store = `file:${join(directory, 'locks')}`
-    const server = new Holdfast(['serve', '--json', '--port', '0', '--store', store])
+    const server = new Holdfast([
+      'serve',
+      '--json',
+      '--port',
+      '0',
+      '--store',
+      store,
+      '--origins',
+      'HTTP://App.test/',
+    ])
     await expect.poll(() => server.stderr).toMatch(/\n/)
     server.signal('SIGTERM')
     const { code, stderr } = await server.ended
@@ -55,6 +72,7 @@ describe('holdfast serve', () => {
       text: expect.stringMatching(/^listening on http:/),
       url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       store,
+      origins: ['http://app.test'],
       pages: null,
     })
   })

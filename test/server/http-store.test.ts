@@ -116,11 +116,18 @@ describe('httpStore', () => {
     afterAll(() => server?.close())
 
     const faults: [string, () => [string, HttpStoreOptions], object][] = [
-      ['no token', () => [server.url, {}], { code: 'store-failed', message: /403.*one of its leaseTokens/ }],
+      [
+        'no token',
+        () => [server.url, {}],
+        { code: 'store-failed', message: /403.*one of the leaseTokens of the server/ },
+      ],
       [
         'a wrong token',
         () => [server.url, { token: 'wrong' }],
-        { code: 'store-failed', message: /401.*one of its leaseTokens/ },
+        {
+          code: 'store-failed',
+          message: /401: the server does not know this token; send one of its leaseTokens/,
+        },
       ],
       [
         'a dead server',

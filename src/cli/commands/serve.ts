@@ -130,6 +130,7 @@ function printJson(terminal: Terminal, { url, settings }: HoldfastServer): void 
     type: 'listening',
     url,
     store: withoutPassword(settings.store),
+    origins: settings.origins,
     pages: existsSync(PAGES) ? { editor: `${url}/`, dashboard: `${url}/dashboard` } : null,
   })
 }
@@ -140,6 +141,8 @@ function print(terminal: Terminal, { url, settings }: HoldfastServer): void {
     const hint = settings.adminTokens.length > 0 ? '' : ', which needs --admin-tokens'
     terminal.remark(`the editor is at ${url}/, the dashboard at ${url}/dashboard${hint}`)
   }
+  if (settings.origins.length > 0)
+    terminal.remark(`pages of these other origins may call: ${settings.origins.join(', ')}`)
 }
 
 /** A port that is in use is not a mistake in the usage. */

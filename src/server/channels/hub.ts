@@ -77,10 +77,11 @@ export class Hub implements ChannelsHub {
   constructor(options: ChannelsOptions) {
     checkOptions(options)
     const { key, secret, bus, clock = systemClock, naming = 'plain', activityTimeout = 30_000 } = options
-    this.origins = options.origins ?? []
     this.isOwnHost = hostCheck(options.hosts ?? [], options.listensOn)
-    const { trustProxy, proxyHeaders } = options
-    this.senderOf = trustedProxies(settingsOf({ trustProxy, proxyHeaders }))
+    const { origins, trustProxy, proxyHeaders } = options
+    const settings = settingsOf({ origins, trustProxy, proxyHeaders })
+    this.origins = settings.origins
+    this.senderOf = trustedProxies(settings)
     this.#key = key
     this.#bus = bus
     this.#clock = clock

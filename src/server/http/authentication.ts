@@ -43,7 +43,7 @@ interface TokenRole {
 
 const ROLES: readonly Role[] = ['session', 'lease', 'admin']
 const UNKNOWN_TOKEN =
-  'unknown token; send one of the adminTokens or leaseTokens of the server, or no Authorization header'
+  'the server does not know this token; send one of its leaseTokens or adminTokens, or no Authorization header'
 const MAX_IDENTITIES = 20_000
 const MAX_CLIENTS_OF_IDENTITY = 100
 

@@ -100,7 +100,12 @@ const BAD: readonly (readonly [
 
 /** What the message of a refusal tells the reader to do. */
 const REMEDIES: readonly (readonly [title: string, who: string, path: string, message: string])[] = [
-  ['an unknown token', 'nonsense', '/api/audit', 'send one of the adminTokens or leaseTokens of the server'],
+  [
+    'an unknown token',
+    'nonsense',
+    '/api/audit',
+    'does not know this token; send one of its leaseTokens or adminTokens',
+  ],
   ['a token of another role', LEASE_TOKEN, '/api/audit', 'it takes one of the adminTokens of the server'],
   ['no token', '', '/api/leases', 'it takes one of the leaseTokens of the server'],
   ['no token for names', '', '/api/leases?resource=job', 'it takes one of the leaseTokens of the server'],

@@ -11,6 +11,7 @@ import {
   refuse,
 } from '../../base/arguments.ts'
 import { limitKeyOf } from '../../base/ip-address.ts'
+import { settingsOf } from '../../configuration/settings.ts'
 import type { ChannelsHub, Connection } from '../channels/index.ts'
 import { isTrustedOrigin } from '../http/origins.ts'
 import type { HeaderOf } from '../http/request-headers.ts'
@@ -53,7 +54,8 @@ export function attachSockets(
   options: SocketsOptions = {},
 ): AttachedSockets {
   checkArguments(server, hub, options)
-  const { path = '/app', origins = hub.origins, maxPayload = 16_384, maxBuffered = 1_048_576 } = options
+  const { path = '/app', maxPayload = 16_384, maxBuffered = 1_048_576 } = options
+  const { origins } = options.origins ? settingsOf({ origins: options.origins }) : hub
   // Its types do not know `closeTimeout` yet.
   const limits = { maxPayload, closeTimeout: CLOSE_LIMIT_MS }
   const webSockets = new WebSocketServer({

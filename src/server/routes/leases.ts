@@ -108,7 +108,7 @@ export function leaseRoutes(service: Service): Route[] {
 }
 
 function resourceRoutes(service: Service): Route[] {
-  const { store, locks, stats, clientPlaces } = service
+  const { locks, stats, clientPlaces } = service
   return [
     route('POST', PATH, {
       id: 'acquireLease',
@@ -119,11 +119,9 @@ function resourceRoutes(service: Service): Route[] {
       async handle(request) {
         const ask = askOf(service, request)
         const holders = ask.replace === 'any' ? locks.known(ask.resource) : []
-        const { resource } = ask
-        const { client } = request.body
-        if (client !== undefined) clientPlaces.heard(client)
-        const answer = await store.acquire(ask)
-        if (client !== undefined) clientPlaces.answered(ask.id, { client, resource }, answer)
+        const { identity, limitKey, body } = request
+        const address = identity.role === 'session' ? limitKey : undefined
+        const answer = await clientPlaces.acquire(ask, { client: body.client, address })
         // A request that joined the queue has no result yet.
         if (answer.granted || answer.place === null) stats.onAnswered(answer.granted)
         if (!answer.granted) {
@@ -176,7 +174,7 @@ async function releaseLease(
 ): Promise<Reply> {
   const released = await store.release(by)
   const { ended } = released
-  if ('id' in by) clientPlaces.released(by.id)
+  clientPlaces.released(by)
   if (ended) locks.ended(ended, 'id' in by ? 'unlock' : 'force-release', publicId)
   return { body: { ended: ended && toWire(ended), ...holding(released) } }
 }
