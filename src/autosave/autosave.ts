@@ -67,6 +67,8 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
   let closed: Promise<void> | undefined
   /** What the directory contains. Known only as long as no other tab may write there. */
   let contents: Contents | null = null
+  /** The lease under which the journals of other tabs were searched. */
+  let searched: string | undefined
   const started = archive.scan().then(
     ({ current }) => tracker.setBase(current),
     () => {},
@@ -175,7 +177,10 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     await started
     contents ??= await archive.scan()
     if (!lock.mayWrite(lease)) throw new AutoSaveError('lock-unavailable', 'the lock is not held now')
-    const stale = tracker.isBehind(contents.current)
+    // Whoever had the lock before may have left edits that it could not save.
+    if (lease.id !== searched) journal.searchNews(contents.current)
+    searched = lease.id
+    const stale = tracker.isBehind(contents.current) || journal.news.length > 0
     dispatch({ type: 'granted', backend: lease.backend, stale, unsaved: tracker.isUnsaved })
     if (!stale || !tracker.isUnsaved) return true
     readOnly.onConflict()
@@ -268,6 +273,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     const { current } = await orLoadError(archive.scan())
     // If the base has changed, an own save has ended in the meantime, and it is newer than this scan.
     if (tracker.base === base) tracker.setBase(current)
+    journal.settle(journal.news)
     dispatch({ type: 'loaded', savedAt: store.state.savedAt, unsaved: tracker.isUnsaved })
   }
 

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { editorBed, memoryJournal } from '../../test/autosave/editor-bed.ts'
+import { stubPage } from '../../test/autosave/stub-page.ts'
 import { localStorageJournal } from './index.ts'
 
 afterEach(() => {
@@ -210,12 +211,3 @@ describe('the journal', () => {
     expect(mine.read()).toEqual([])
   })
 })
-
-/** Stands for the page, whose events Node does not have. */
-function stubPage() {
-  const page = Object.assign(new EventTarget(), { visibilityState: 'visible' })
-  vi.stubGlobal('document', page)
-  vi.stubGlobal('addEventListener', page.addEventListener.bind(page))
-  vi.stubGlobal('removeEventListener', page.removeEventListener.bind(page))
-  return page
-}

@@ -6,7 +6,7 @@ import type { Clock } from '../base/clock.ts'
 import { randomId } from '../base/random-id.ts'
 import type { EditTracker } from './edit-tracker.ts'
 import { AutoSaveError } from './errors.ts'
-import { decodeSave, encodeSave, type Save, serialize } from './save-file.ts'
+import { decodeSave, encodeSave, type Save, type SaveInfo, serialize } from './save-file.ts'
 
 /** Storage for journals. Every call is synchronous. */
 export interface Journal {
@@ -51,31 +51,54 @@ export interface PageJournalOptions {
 export interface PageJournal {
   /** Writes the state if it has unsaved edits. */
   write(): void
-  /** The next complete save also replaces the journal with this key. */
-  include(key: string): void
+  /** The next complete save also replaces this journal of another page. */
+  include(save: JournaledSave): void
   /** Everything is saved. */
   clear(): void
-  /** The journals of all pages, newest first. Damaged journals are skipped. */
-  readAll(): JournaledSave[]
-  remove(key: string): void
+  /** The journals of the other pages, newest first. Damaged journals are skipped. */
+  readOthers(): JournaledSave[]
+  /** Removes a journal of another page, unless that page has written it again. */
+  remove(save: JournaledSave): void
+  /** The journals that the last search found, until the user has chosen a version. */
+  readonly news: readonly string[]
+  /** Searches for edits that continue the current save, and that other pages left since this page was opened. */
+  searchNews(current: SaveInfo | null): void
+  /** The user has chosen a version, and could have chosen these. */
+  settle(offered: readonly string[]): void
 }
 
 /** Reports errors instead of throwing them, so that they do not disturb the saves in the directory. */
 export function createPageJournal(options: PageJournalOptions): PageJournal {
   const { journal, clock, read, tracker, onWritten, onError } = options
   const own = randomId()
-  const included = new Set<string>([own])
+  const included = new Set<string>()
+  const settled = new Set(readOthers().map(versionOf))
+  let news: readonly string[] = []
 
   return {
     write() {
       if (journal && tracker.isUnsaved) attempt(() => writeState(journal))
     },
-    include: (key) => included.add(key),
+    include: (save) => included.add(versionOf(save)),
     clear() {
-      for (const key of included) remove(key)
+      removeKey(own)
+      if (included.size > 0) removeOthers((version) => included.delete(version))
     },
-    readAll,
-    remove,
+    readOthers,
+    remove: (save) => removeOthers((version) => version === versionOf(save)),
+    get news() {
+      return news
+    },
+    searchNews(current) {
+      const unsaved = readOthers().filter(
+        (other) => continues(other, current) && other.checksum !== current?.checksum,
+      )
+      news = unsaved.map(versionOf).filter((version) => !settled.has(version))
+    },
+    settle(offered) {
+      for (const version of offered) settled.add(version)
+      news = news.filter((version) => !settled.has(version))
+    },
   }
 
   function writeState(storage: Journal): void {
@@ -87,7 +110,7 @@ export function createPageJournal(options: PageJournalOptions): PageJournal {
 
   /** If there is no space, the oldest journals of other pages are removed, unless even that is not enough. */
   function writeText(storage: Journal, text: string): void {
-    const others = readAll().filter(({ key }) => key !== own)
+    const others = readOthers()
     const removed: JournaledSave[] = []
     for (;;)
       try {
@@ -104,12 +127,17 @@ export function createPageJournal(options: PageJournalOptions): PageJournal {
       }
   }
 
-  function readAll(): JournaledSave[] {
+  function readOthers(): JournaledSave[] {
     const found = (journal && attempt(() => journal.read())) || []
-    return found.flatMap(decode).toSorted((a, b) => (a.id < b.id ? 1 : -1))
+    const others = found.filter(({ key }) => key !== own).flatMap(decode)
+    return others.toSorted((a, b) => (a.id < b.id ? 1 : -1))
   }
 
-  function remove(key: string): void {
+  function removeOthers(isMeant: (version: string) => boolean): void {
+    for (const other of readOthers()) if (isMeant(versionOf(other))) removeKey(other.key)
+  }
+
+  function removeKey(key: string): void {
     if (journal) attempt(() => journal.remove(key))
   }
 
@@ -121,6 +149,16 @@ export function createPageJournal(options: PageJournalOptions): PageJournal {
       return undefined
     }
   }
+}
+
+/** Whether the state of a journal is based on the current save. */
+export function continues({ base, ownChecksums }: JournaledSave, current: SaveInfo | null): boolean {
+  return base === (current?.id ?? null) || ownChecksums.includes(current?.checksum ?? '')
+}
+
+/** A page may write its journal again, so the key alone does not say what is in it. */
+function versionOf({ key, checksum }: JournaledSave): string {
+  return `${key} ${checksum}`
 }
 
 function encode({ base, ownChecksums, ...save }: Omit<JournaledSave, 'key'>): string {

@@ -18,7 +18,7 @@ export function createReadOnly({ store, isClosed, joinQueue, forgetContents, sav
 
   return {
     onConflict(): void {
-      enter('conflict', new AutoSaveError('conflict', 'another tab saved after this state was loaded'), false)
+      enter('conflict', new AutoSaveError('conflict', 'another tab has left a newer version'), false)
     },
 
     onRefused(cause: unknown): void {

@@ -1,6 +1,6 @@
 import { type Archive, isSaved } from './archive.ts'
 import { AutoSaveError, orLoadError } from './errors.ts'
-import type { JournaledSave, PageJournal } from './journal.ts'
+import { continues, type JournaledSave, type PageJournal } from './journal.ts'
 import { type Save, type SaveInfo, timeOf } from './save-file.ts'
 import type { Generation, Recoverable, Recovery, SkippedSave } from './types.ts'
 
@@ -77,9 +77,7 @@ export async function findRecoverable<T>(
 
 function rankOf(candidate: Candidate, current: SaveInfo | null): number {
   if (candidate.source !== 'journal') return candidate.source === 'current' ? 1 : 2
-  const { base, ownChecksums } = candidate.save
-  const continuesCurrent = base === (current?.id ?? null) || ownChecksums.includes(current?.checksum ?? '')
-  return continuesCurrent ? 0 : 2
+  return continues(candidate.save, current) ? 0 : 2
 }
 
 /** Removes journals whose edits were saved after all. */
@@ -89,8 +87,8 @@ async function unsavedJournals(
   current: SaveInfo | null,
 ): Promise<JournaledSave[]> {
   const unsaved: JournaledSave[] = []
-  for (const found of journal.readAll())
-    if (await isSaved(archive, current, found.checksum)) journal.remove(found.key)
+  for (const found of journal.readOthers())
+    if (await isSaved(archive, current, found.checksum)) journal.remove(found)
     else unsaved.push(found)
   return unsaved
 }

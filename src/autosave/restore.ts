@@ -29,7 +29,19 @@ export function createRestore<T>(options: RestoreOptions): AutoSave<T>['restore'
     if (limit !== Infinity) expectWhole('limit', limit, 0)
     expectBoolean('journals', journals)
     await started
-    const found = await orLoadError(findRecoverable<T>(archive, journals && journal, { limit, onLoad }))
+    const { news } = journal
+    const found = await orLoadError(
+      findRecoverable<T>(archive, journals && journal, {
+        limit,
+        onLoad(loaded, current) {
+          if (isClosed()) return
+          if (journals) journal.settle(news)
+          onLoad(loaded, current)
+          const isNew = (version: string) => !news.includes(version)
+          if (tracker.isOutdated || journal.news.some(isNew)) dispatch({ type: 'outdated' })
+        },
+      }),
+    )
     reportSkipped(found)
     return found
   }
@@ -43,12 +55,10 @@ export function createRestore<T>(options: RestoreOptions): AutoSave<T>['restore'
   }
 
   function onLoad({ source, save }: Candidate, current: string | null): void {
-    if (isClosed()) return
     tracker.onLoad(save, current, source === 'journal' ? save.ownChecksums : [])
-    if (source === 'journal') journal.include(save.key)
+    if (source === 'journal') journal.include(save)
     const savedAt = timeOf(tracker.base ?? '')
     dispatch({ type: 'loaded', savedAt, unsaved: tracker.isUnsaved })
-    if (tracker.isOutdated) dispatch({ type: 'outdated' })
     emit({ type: 'autosave:restored', source })
   }
 }

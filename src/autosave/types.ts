@@ -72,7 +72,7 @@ export type ReadOnlyReason =
   | 'held'
   /** This tab has lost the lock. */
   | 'lost'
-  /** Another tab saved after this state was loaded. */
+  /** Another tab saved, or was closed with unsaved edits, after this state was loaded. */
   | 'conflict'
   /** The browser refuses access to the lock file. */
   | 'denied'
@@ -95,7 +95,7 @@ export interface AutoSaveSnapshot {
   readonly inLine: boolean
   /** This tab has asked the other one for the lock, and takes it within five seconds. */
   readonly takingOver: boolean
-  /** The directory contains a newer save than the one that the state in memory is based on. */
+  /** Another tab has left a newer version than the state in memory: a save, or edits in the journal of a closed tab. */
   readonly stale: boolean
   /** Saves that are newer than the best one that `restore` found, but cannot be verified. */
   readonly skipped: readonly SkippedSave[]

@@ -43,7 +43,7 @@ export type LockErrorCode =
 export type AutoSaveErrorCode =
   /** The lock could not be acquired, or was lost during a save. */
   | 'lock-unavailable'
-  /** Another tab saved after this state was loaded. Load its save, or overwrite it. */
+  /** Another tab has left a newer version. Load it, or save yours over it. */
   | 'conflict'
   /** The directory could not be written. */
   | 'write-failed'

@@ -30,6 +30,7 @@ const STYLES: Readonly<Record<AutoSaveMessage, readonly [tone: AutoSaveTone, ico
   nothing: ['held', 'check'],
   saved: ['held', 'check'],
   fallback: ['fallback', 'check'],
+  newer: ['waiting', 'warning'],
   unsaved: ['pending', 'pencil'],
   saving: ['pending', 'arrows'],
   waiting: ['waiting', 'clock'],

@@ -5,6 +5,7 @@ export type AutoSaveMessage =
   | 'nothing'
   | 'saved'
   | 'fallback'
+  | 'newer'
   | 'unsaved'
   | 'saving'
   | 'waiting'
@@ -33,11 +34,12 @@ export interface AutoSaveText {
 }
 
 export function messageOf(snapshot: AutoSaveSnapshot): AutoSaveMessage {
-  const { phase, savedAt, backend, savedBy, readOnly, takingOver, error } = snapshot
+  const { phase, savedAt, backend, savedBy, readOnly, takingOver, stale, error } = snapshot
   switch (phase) {
     case 'disabled':
       return 'off'
     case 'idle':
+      if (stale) return 'newer'
       if (savedAt === null) return 'nothing'
       return (backend ?? savedBy) === 'fallback' ? 'fallback' : 'saved'
     case 'debouncing':
@@ -70,6 +72,10 @@ const en: AutoSaveTexts = {
     (time) => `Saved ${time}, basic lock`,
     'Everything is saved. This browser has no locks, so a file prevents other tabs from writing.',
   ),
+  newer: say(
+    'Newer version found',
+    'Another tab has left a newer version. Load it before you edit. Nothing is saved over it until you decide.',
+  ),
   unsaved: say('Unsaved changes', 'Your changes are saved when you stop typing.'),
   saving: say('Saving', 'Your changes are being written.'),
   waiting: say('Waiting to save', 'Another tab may be writing. Your changes are kept in this tab.'),
@@ -87,8 +93,8 @@ const en: AutoSaveTexts = {
     'You can only read here now. What you typed here is kept. Edit here again at any time.',
   ),
   conflict: say(
-    'Saved in another tab',
-    'Another tab saved after this one was opened. Load its version or keep yours. You can only read until then.',
+    'Newer in another tab',
+    'Another tab has left a newer version. Load it or keep yours. You can only read until then.',
   ),
   unsupported: say(
     'Read-only, no lock',
@@ -116,6 +122,10 @@ const ja: AutoSaveTexts = {
     (time) => `${time} に保存（簡易ロック）`,
     '保存されています。このブラウザーにはロック機能がないため、ファイルで他のタブの書き込みを防いでいます。',
   ),
+  newer: say(
+    '新しい版があります',
+    '別のタブが新しい版を残しています。編集する前に読み込んでください。選ぶまで上書きしません。',
+  ),
   unsaved: say('未保存の変更', '入力が止まると自動で保存します。'),
   saving: say('保存中', '変更を書き込んでいます。'),
   waiting: say('保存の順番待ち', '別のタブが書き込み中かもしれません。変更はこのタブに残っています。'),
@@ -133,8 +143,8 @@ const ja: AutoSaveTexts = {
     '今は閲覧のみできます。入力した内容は残っています。いつでもここで編集を再開できます。',
   ),
   conflict: say(
-    '別のタブの保存あり',
-    'このタブを開いたあとに別のタブが保存しました。その内容を読み込むか、こちらを残すか選ぶまで、閲覧のみできます。',
+    '別のタブに新しい版',
+    '別のタブが新しい版を残しています。その内容を読み込むか、こちらを残すか選ぶまで、閲覧のみできます。',
   ),
   unsupported: say(
     '閲覧のみ（ロック不可）',

@@ -33,8 +33,7 @@ export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T>): UseAut
   const latest = useRef({ value, options })
   latest.current = { value, options }
   const { locks } = options
-  /** The last value that is not an edit of the user. */
-  const known = useRef<{ value: T; restored: string | null }>({ value, restored: null })
+  const known = useRef<Known<T>>({ value, restored: null, edits: 0 })
 
   useEffect(() => {
     const { onRestore: _, ...rest } = latest.current.options
@@ -45,22 +44,25 @@ export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T>): UseAut
       const [best] = onRestore ? await opened.restore({ limit: 1, journals }) : []
       // What the user has typed in the meantime is kept.
       if (!best || !isMounted || opened.state.unsaved) return
-      const before = latest.current.value
+      const { edits } = known.current
       const restored = await best.load()
       if (!isMounted) return
-      if (!Object.is(before, latest.current.value)) return opened.changed()
+      if (known.current.edits !== edits || isEdit(latest.current.value, known.current))
+        return opened.changed()
       known.current = { ...known.current, restored: JSON.stringify(restored) }
       onRestore?.(restored)
     }
+    // One after the other, so that an older state never replaces a newer one.
+    // If the directory cannot be read, the first save reports it.
+    let restoring = restore(true).catch(() => {})
     let wasStale = false
     const stop = opened.subscribe(() => {
       const { stale, unsaved } = opened.state
-      // Another tab saved. Its journal is not for us.
-      if (stale && !wasStale && !unsaved) restore(false).catch(() => {})
+      // While another tab may write, its journal is not for us.
+      const next = () => restore(opened.state.backend !== null)
+      if (stale && !wasStale && !unsaved) restoring = restoring.then(next).catch(() => {})
       wasStale = stale
     })
-    // If the directory cannot be read, the first save reports it.
-    restore(true).catch(() => {})
     setAutosave(opened)
     return () => {
       isMounted = false
@@ -71,13 +73,27 @@ export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T>): UseAut
   }, [locks])
 
   useEffect(() => {
-    const { value: before, restored } = known.current
-    if (Object.is(before, value)) return
-    known.current = { value, restored: null }
-    if (restored === null || restored !== JSON.stringify(value)) autosave?.changed()
+    const before = known.current
+    if (Object.is(before.value, value)) return
+    const edited = isEdit(value, before)
+    known.current = { value, restored: null, edits: before.edits + (edited ? 1 : 0) }
+    if (edited) autosave?.changed()
   }, [value, autosave])
 
   return { snapshot: useAutoSaveState(autosave), autosave }
+}
+
+interface Known<T> {
+  /** The last value that was rendered. */
+  readonly value: T
+  /** The text of a restored value that is yet to be rendered. */
+  readonly restored: string | null
+  /** How many values were edits of the user. */
+  readonly edits: number
+}
+
+function isEdit<T>(now: T, { value, restored }: Known<T>): boolean {
+  return !Object.is(now, value) && (restored === null || restored !== JSON.stringify(now))
 }
 
 export function useAutoSaveState(autosave: AutoSave<unknown> | null): AutoSaveSnapshot {

@@ -101,6 +101,22 @@ describe('the storyboard', () => {
     await becomes(() => title(first).inputValue(), 'By the second')
   })
 
+  it('shows what another tab typed right before it was closed, and saves it', async () => {
+    const first = await openTab()
+    await write(first, 'Begun')
+    const second = await openTab()
+    await second.getByRole('button', { name: 'Edit here instead' }).click()
+    await becomes(() => title(second).isEditable(), true)
+    await becomes(() => title(first).isEditable(), false)
+    await title(second).fill('Typed at the last moment')
+    await second.goto('about:blank')
+    await becomes(() => title(first).inputValue(), 'Typed at the last moment')
+    await saved(first)
+    await write(first, 'Typed at the last moment, and more')
+    await first.reload()
+    await becomes(() => title(first).inputValue(), 'Typed at the last moment, and more')
+  })
+
   it('puts the focus into a new scene, so that a space is a space', async () => {
     const page = await openTab()
     await page.getByRole('button', { name: 'Add a scene' }).click()

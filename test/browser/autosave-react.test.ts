@@ -148,6 +148,13 @@ describe('the indicator', () => {
       /basic lock/,
       { speaks: 'status' },
     ],
+    [
+      'saved, but another tab has left newer edits',
+      { savedAt: 0, stale: true },
+      'waiting',
+      /^Newer/,
+      { speaks: 'status' },
+    ],
     ['unsaved', { phase: 'debouncing', unsaved: true }, 'pending', /^Unsaved/, {}],
     ['writing', { phase: 'writing', unsaved: true }, 'pending', /^Saving/, {}],
     ['waiting for the lock', { phase: 'awaiting-lock' }, 'waiting', /^Waiting/, {}],

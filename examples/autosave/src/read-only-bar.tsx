@@ -16,8 +16,7 @@ export function ReadOnlyBar({ snapshot, autosave, words, onRestore }: ReadOnlyBa
   // A conflict says it itself.
   const isKept = readOnly !== null && readOnly !== 'conflict' && unsaved
   const takeTheirs = async () => {
-    const saves = (await autosave?.restore()) ?? []
-    const theirs = saves.find(({ source }) => source === 'current')
+    const [theirs] = (await autosave?.restore({ limit: 1 })) ?? []
     if (theirs) onRestore(await theirs.load())
   }
   return (
