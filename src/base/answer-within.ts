@@ -40,7 +40,7 @@ export function answerWithin<T>(
         cancel = clock.setTimer(tick, ms / TICKS)
         return
       }
-      const message = `no answer from the store within ${Math.ceil(ms)} ms`
+      const message = `no answer within ${Math.ceil(ms)} ms`
       const error = new LeaseError('store-unavailable', message, { resource })
       fail(store?.explain?.(error) ?? error)
     }

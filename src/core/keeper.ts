@@ -55,9 +55,8 @@ export function keepGrant(
   attempts: number,
 ): Keeper {
   const { resource, remaining, expiresAt } = lease
-  const { ttl, heartbeat } = options
   const at = moment(context.clock)
-  const held = hold({ sent, at, ttl, heartbeat, remaining })
+  const held = hold({ ...options, sent, at, remaining })
   if (!held)
     throw new LeaseError('store-unavailable', 'the grant arrived after its own deadline', { resource })
   const keeper = createKeeper(context, options, lease, held)
@@ -96,17 +95,11 @@ export function createKeeper(
     expiresAt: () => expiresAt,
     signal: () => loss.signal,
 
-    renew() {
-      renewal ??= renewWith().finally(() => (renewal = undefined))
-      return renewal
-    },
+    renew: () => (renewal ??= renewWith().finally(() => (renewal = undefined))),
 
     renewWith,
 
-    release() {
-      released ??= release()
-      return released
-    },
+    release: () => (released ??= release()),
 
     letGo() {
       released = Promise.resolve()
