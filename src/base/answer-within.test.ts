@@ -21,7 +21,7 @@ describe('an answer with a limit', () => {
     const late = expect(answerWithin(never, ms, { clock }, 'r')).rejects.toMatchObject({
       code: 'store-unavailable',
       retryable: true,
-      message: 'no answer from the store within 1000 ms',
+      message: 'no answer within 1000 ms',
       resource: 'r',
     })
     await clock.advance(1000)
@@ -50,7 +50,7 @@ describe('an answer with a limit', () => {
     const explain = (error: LeaseError) => new LeaseError(error.code, `${error.message}; never connected`)
     const late = expect(answerWithin(never, ms, { clock, store: { explain } })).rejects.toMatchObject({
       code: 'store-unavailable',
-      message: 'no answer from the store within 1000 ms; never connected',
+      message: 'no answer within 1000 ms; never connected',
     })
     await clock.advance(1000)
     await late

@@ -40,7 +40,7 @@ export function answerWithin<T>(
         cancel = clock.setTimer(tick, ms / TICKS)
         return
       }
-      fail(noAnswer(store, `no answer from the store within ${Math.ceil(ms)} ms`, resource))
+      fail(noAnswer(store, `no answer within ${Math.ceil(ms)} ms`, resource))
     }
     tick()
     stop?.listen(fail)

@@ -94,17 +94,11 @@ export function createKeeper(
     expiresAt: () => expiresAt,
     signal: () => loss.signal,
 
-    renew() {
-      renewal ??= renewWith().finally(() => (renewal = undefined))
-      return renewal
-    },
+    renew: () => (renewal ??= renewWith().finally(() => (renewal = undefined))),
 
     renewWith,
 
-    release() {
-      released ??= release()
-      return released
-    },
+    release: () => (released ??= release()),
 
     letGo() {
       released = Promise.resolve()

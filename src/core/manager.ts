@@ -80,10 +80,7 @@ export function createManager(
 
     subscribe: events.subscribe,
 
-    close() {
-      closed ??= closeAll()
-      return closed
-    },
+    close: () => (closed ??= closeAll()),
 
     run,
     check,

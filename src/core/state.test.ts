@@ -61,6 +61,13 @@ describe('the time that a lease has left', () => {
     expect(renewed && nextDue(renewed)).toBe(Infinity)
   })
 
+  it('plans the next heartbeat from the answer, but leaves the time for a slow one', () => {
+    const beatAfter = (took: number, heartbeat: number) =>
+      hold({ ...grantAt(0), at: { mono: took, wall: took }, heartbeat })?.beatAt
+    expect([0, 50, 100, 900].map((took) => beatAfter(took, 300))).toEqual([300, 350, 400, 400])
+    expect([0, 50].map((took) => beatAfter(took, 900))).toEqual([900, 900])
+  })
+
   it('always has a time at which it wants attention, unless it never ends', () => {
     fc.assert(
       fc.property(granted, granted, (first, second) => {

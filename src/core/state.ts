@@ -11,6 +11,11 @@
 import type { Moment } from '../base/clock.ts'
 
 const DRIFT = 0.02
+/**
+ * The next heartbeat is planned from the answer: holders whose renewals collided in the store come apart. But no
+ * answer moves it past this share of the TTL, so that a slow store still has the time for it.
+ */
+const LATEST_BEAT = 0.4
 /** Timers fire slightly late, and a loss must not be signalled after the deadline. */
 const TIMER_LEAD_MS = 2
 
@@ -41,7 +46,7 @@ export function hold(granted: Granted, held?: Held | null): Held | null {
   const span = ttl * (1 - DRIFT)
   const next = {
     until: { mono: sent.mono + span, wall: sent.wall + span },
-    beatAt: sent.mono + heartbeat,
+    beatAt: Math.max(sent.mono + heartbeat, Math.min(at.mono + heartbeat, sent.mono + ttl * LATEST_BEAT)),
     dangerAt: sent.mono + ttl * (2 / 3 - DRIFT),
   }
   if (held === null || hasPassed(held ?? next, at)) return null

@@ -26,7 +26,7 @@ export function writeUnlessChanged<R, T>(
 ): Promise<T> {
   let isLate = false
   const expectInTime = () => {
-    if (isLate) throw new LeaseError('store-unavailable', `no answer from the store within ${limit?.ms} ms`)
+    if (isLate) throw new LeaseError('store-unavailable', `no answer within ${limit?.ms} ms`)
   }
   const work = async () => {
     for (let writes = 1; writes <= MAX_WRITES; writes++) {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { pause } from '../../src/base/pause.ts'
 import { LeaseError } from '../../src/core/index.ts'
 import { setUp } from './set-up.ts'
 
@@ -10,6 +11,24 @@ describe('promise 2, loss is a signal', () => {
     expect(lease.held).toBe(true)
     expect(events.filter(({ type }) => type === 'renewed').length).toBe(60)
     expect(events.some(({ type }) => type === 'warning' || type === 'error')).toBe(false)
+  })
+
+  it('renews at other times than those whose renewals collided with its own', async () => {
+    const { clock, network, leases } = setUp()
+    const { renew } = network
+    const sent: number[] = []
+    let free = 0
+    // One write after the other, as in a document that all holders share.
+    network.renew = async (ask, call) => {
+      sent.push(clock.monotonic() - started)
+      free = Math.max(free, clock.monotonic()) + 50
+      await pause(clock, free - clock.monotonic())
+      return renew(ask, call)
+    }
+    const started = clock.monotonic()
+    await Promise.all([1, 2, 3].map(() => leases.acquire('r', { ttl: 3000, share: 3 })))
+    await clock.advance(2200)
+    expect(sent).toEqual([1000, 1000, 1000, 2050, 2100, 2150])
   })
 
   it('tells the loss no later than the deadline when the store never answers', async () => {
