@@ -9,7 +9,7 @@ import { createReport } from '../run/report.ts'
 import { supervise } from '../run/supervise.ts'
 import { trackExpiry } from '../run/track-expiry.ts'
 import { RunSignals, signalExitCode } from '../signals.ts'
-import { storeAddress, withStore } from '../stores/index.ts'
+import { closed, storeAddress, withStore } from '../stores/index.ts'
 import type { OpenedStore } from '../stores/opened-store.ts'
 
 export const run: Command = {
@@ -105,7 +105,8 @@ async function acquire(
   try {
     return await leases.acquire(resource, options)
   } catch (error) {
-    await leases.close()
+    // Leaves the queue.
+    await closed(leases)
     if (options.signal.aborted) return null
     throw error
   }

@@ -55,9 +55,14 @@ export async function withStore<T>(
     throw asFailure(error, withoutPassword(address))
   } finally {
     onStep('')
-    const limit = pause(systemClock, CLOSE_LIMIT_MS, { background: true })
-    await Promise.race([opened.close().catch(() => {}), limit])
+    await closed(opened)
   }
+}
+
+/** Waits for the end of `close()`, but not for a server that does not answer. */
+export async function closed(closable: { close(): Promise<void> }): Promise<void> {
+  const limit = pause(systemClock, CLOSE_LIMIT_MS, { background: true })
+  await Promise.race([closable.close().catch(() => {}), limit])
 }
 
 export async function openStore(address: string, options: OpenOptions = {}): Promise<OpenedStore> {
